@@ -1,0 +1,18 @@
+# Third-party libraries, all from Debian (packaging/build-deps.txt; the README's table says why each).
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(CURL REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
+
+# libyaml links statically: one shared library less to load at start-up.
+add_library(fleetadm_libraries INTERFACE)
+target_link_libraries(fleetadm_libraries INTERFACE Threads::Threads CURL::libcurl OpenSSL::SSL OpenSSL::Crypto PkgConfig::YAML
+                                                   PkgConfig::RE2 ZLIB::ZLIB nlohmann_json::nlohmann_json)

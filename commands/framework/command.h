@@ -1,0 +1,115 @@
+// A command is one registry row. The row feeds help, completion, man pages, the README's table and the tests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/framework/context.h"
+#include "commands/framework/report.h"
+
+namespace fleetadm::commands {
+
+enum class Arity { kNone, kValue, kOptionalValue };  // bool flags are kOptionalValue ("--wait", "--wait=false")
+
+/// Where completion takes live values from.
+enum class Complete {
+  kNone, kFiles, kFolders, kContexts, kNamespaces, kClusters, kClusterSets, kPlacements, kWorks, kAddons, kOutput, kValues,
+};
+
+struct Flag {
+  std::string name;             // "cluster-name"
+  char letter = 0;              // 'n' or 0
+  Arity arity = Arity::kValue;
+  std::string value_name;       // "NAME" in help
+  std::string help;             // one sentence, no full stop
+  std::string default_text;     // shown as (default "x"); empty: not shown
+  std::string no_value;         // what "--flag" alone means for kOptionalValue
+  bool repeated = false;
+  bool required = false;
+  bool hidden = false;
+  Complete complete = Complete::kNone;
+  std::vector<std::string> values;  // allowed ones (kValues): checked, completed, named in errors
+  std::function<Status(std::string_view)> set;
+};
+
+/// Flags bound to the fields of an Options struct. The returned reference may be refined: `flags.text(...).required = true`.
+class FlagSet {
+ public:
+  Flag& text(std::string* into, std::string name, std::string help, char letter = 0);
+  Flag& texts(std::vector<std::string>* into, std::string name, std::string help, char letter = 0);         // repeated
+  Flag& comma_texts(std::vector<std::string>* into, std::string name, std::string help, char letter = 0);   // a,b and repeated
+  Flag& boolean(bool* into, std::string name, std::string help, char letter = 0);
+  Flag& integer(std::int64_t* into, std::string name, std::string help, char letter = 0);
+  Flag& duration(Duration* into, std::string name, std::string help, char letter = 0);  // "30s", "5m"; a bare number: seconds
+  Flag& choice(std::string* into, std::string name, std::vector<std::string> values, std::string help, char letter = 0);
+
+  std::vector<Flag>& flags() { return flags_; }
+  const std::vector<Flag>& flags() const { return flags_; }
+
+ private:
+  std::vector<Flag> flags_;
+};
+
+struct Example {
+  std::string comment;
+  std::string line;
+};
+
+struct Args {
+  std::string usage;            // "NAME [NAME...]" in the usage line
+  int min = 0;
+  int max = 0;                  // -1: any number
+  bool after_dash = false;      // takes arguments after "--" (passed on as they are)
+  Complete complete = Complete::kNone;
+};
+
+/// One parsed call: flags to bind, then run.
+struct Invocation {
+  FlagSet flags;
+  std::function<Result<Report>(Context&, const std::vector<std::string>& args)> run;
+};
+
+struct Command {
+  std::string path;         // "clusterset bind"
+  std::string group;        // heading in help: "Fleet", "Clusters", "Placement", "Work", "Programs", "Sandbox", "Other"
+  std::string summary;      // one line, verb first
+  std::string description;  // paragraphs, may be empty
+  Args args;
+  std::vector<Example> examples;
+  std::vector<std::string> aliases;  // other paths ("get mcl")
+  bool hidden = false;
+  std::function<Invocation()> make;
+};
+
+/// The usual row: Options are made anew for each call, bound, validated, then run.
+///   bind(FlagSet&, Options&); validate(const Options&, args) -> Status; run(Context&, const Options&, args) -> Result<Report>
+template <class Options, class Bind, class Validate, class Run>
+std::function<Invocation()> invocation(Bind bind, Validate validate, Run run) {
+  return [bind, validate, run] {
+    Invocation call;
+    auto options = std::make_shared<Options>();
+    bind(call.flags, *options);
+    call.run = [options, validate, run](Context& context, const std::vector<std::string>& args) -> Result<Report> {
+      if (Status ok = validate(*options, args); !ok) return tl::unexpected(ok.error());
+      return run(context, *options, args);
+    };
+    return call;
+  };
+}
+
+class Registry {
+ public:
+  void add(Command command) { commands_.push_back(std::move(command)); }
+  const std::vector<Command>& commands() const { return commands_; }
+
+ private:
+  std::vector<Command> commands_;
+};
+
+/// Every command of the program; one line a group (commands/all.cc).
+void register_all(Registry& registry);
+
+}  // namespace fleetadm::commands

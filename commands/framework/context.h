@@ -1,0 +1,79 @@
+// What the process lends a command: global options, clients, clock, terminal, progress. Tests lend fakes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/framework/report.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::commands {
+
+/// The flags that every command takes.
+struct GlobalOptions {
+  kube::ConfigOverrides config;  // --kubeconfig, --context, --as, …, -n
+  std::string output;            // table (default), wide, json, yaml, name, jsonpath=…, custom-columns=…
+  bool no_headers = false;
+  std::string sort_by;
+  std::string color = "auto";
+  bool quiet = false;
+  int verbosity = 0;
+  Duration request_timeout = Duration::zero();  // 0: the client's default
+  kube::DryRun dry_run = kube::DryRun::kNone;
+};
+
+/// Steps of long work, told as they happen (stderr; a spinner on a terminal, plain lines elsewhere, nothing with -o json --quiet).
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  virtual void begin(std::string_view step) = 0;                     // "Waiting for the hub controllers"
+  virtual void note(std::string_view detail) = 0;                    // replaces the running step's detail
+  virtual void done(std::string_view outcome = {}) = 0;              // ✓
+  virtual void failed(std::string_view why) = 0;                     // ✗
+  virtual void warn(std::string_view text) = 0;                      // a line of its own
+};
+
+class Terminal {
+ public:
+  virtual ~Terminal() = default;
+  virtual bool interactive() const = 0;  // stdin and stderr are terminals
+  virtual bool stdout_is_terminal() const = 0;
+  /// Asks a yes/no question on stderr; kUsage with a hint to --yes where not interactive.
+  virtual Result<bool> confirm(std::string_view question) = 0;
+  virtual Result<std::string> read_stdin() = 0;  // bounded (64 MiB)
+  /// Writes straight to stdout (streams such as logs); everything else goes through reports.
+  virtual void write_stdout(std::string_view text) = 0;
+};
+
+class Context {
+ public:
+  virtual ~Context() = default;
+  virtual const GlobalOptions& global() const = 0;
+  /// The connection of the chosen kubeconfig context (in a pod without kubeconfig: the pod's).
+  virtual Result<kube::RestConfig> rest_config() = 0;
+  /// Another context or file of the same command (join: hub and spoke). Shares dry run, timeouts, -v.
+  virtual Result<kube::RestConfig> rest_config(const kube::ConfigOverrides& overrides) = 0;
+  virtual Result<kube::Client> client() = 0;
+  virtual kube::Client client(const kube::RestConfig& config) = 0;
+  /// -n, else the context's namespace, else "default".
+  virtual Result<std::string> ns() = 0;
+  virtual Clock& clock() = 0;
+  virtual Progress& progress() = 0;
+  virtual Terminal& terminal() = 0;
+  virtual std::stop_token stop() = 0;  // set by SIGINT and SIGTERM
+  virtual std::string env(std::string_view name) const = 0;
+  /// Path of the running binary (argv rules of child processes, the demo, the node).
+  virtual std::string executable() const = 0;
+  /// Prints a report before the command ends (-w, streams).
+  virtual void emit(const Report& report) = 0;
+};
+
+}  // namespace fleetadm::commands

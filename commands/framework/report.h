@@ -1,0 +1,36 @@
+// What a command answers: data. A renderer of cli/ prints it; `-o json` prints the same report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kubeclient/base/json.h"
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::commands {
+
+struct Column {
+  std::string name;   // "NAME", upper case
+  bool wide = false;  // only with -o wide
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;  // a cell a column; unescaped (the renderer escapes)
+  std::string empty_text;                      // said on stderr where there are no rows
+};
+
+struct Report {
+  /// What -o json, yaml, jsonpath and custom-columns print: an object or a List of the Kubernetes kind, or the command's own
+  /// shape ({"kind": "AcceptReport", …}). Null: the command has nothing to say in those formats.
+  Json data;
+  std::optional<Table> table;       // what -o table|wide prints; rows match data.items one to one where both are lists
+  std::vector<std::string> lines;   // what -o table prints where there is no table ("managedcluster c1 accepted")
+  std::vector<std::string> names;   // what -o name prints: "managedcluster.cluster.open-cluster-management.io/c1"
+  std::vector<std::string> notes;   // for people, on stderr, not with --quiet: what to do next
+  std::vector<Error> failures;      // of single clusters or objects: printed as errors, exit code 3
+  int exit_code = 0;                // a child's own code, passed through
+};
+
+}  // namespace fleetadm::commands

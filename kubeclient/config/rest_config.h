@@ -1,0 +1,54 @@
+// What a client needs to reach one API server, after a kubeconfig or the in-cluster files were resolved.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kubeclient/base/result.h"
+#include "kubeclient/transport/transport.h"
+
+namespace fleetadm::kube {
+
+/// Client certificate and bearer token of one moment; PEM texts.
+struct Credentials {
+  std::string client_certificate;
+  std::string client_key;
+  std::string token;
+  std::string username;  // basic authentication (old kubeconfigs); empty where none
+  std::string password;
+};
+
+/// Gives credentials for each new request: static data, files that are read again, exec plugins. Thread-safe.
+class CredentialSource {
+ public:
+  virtual ~CredentialSource() = default;
+  virtual Result<Credentials> current() = 0;
+  /// The server answered 401: drop what is cached. True: a retry with fresh credentials makes sense.
+  virtual bool refresh() = 0;
+};
+
+struct RestConfig {
+  std::string server;           // https://host:port[/prefix]
+  std::string ca_data;          // PEM; empty: the system's roots
+  std::string tls_server_name;  // empty: the server's host
+  bool insecure = false;        // insecure-skip-tls-verify of a kubeconfig: refused by the transport unless allow_insecure
+  std::string proxy_url;        // http, https, socks5; empty: environment (HTTPS_PROXY, NO_PROXY)
+  std::shared_ptr<CredentialSource> credentials;
+  std::string impersonate_user;
+  std::string impersonate_uid;
+  std::vector<std::string> impersonate_groups;
+  std::vector<std::pair<std::string, std::vector<std::string>>> impersonate_extra;
+  std::string user_agent;       // empty: fleetadm/<version> (<os>/<arch>)
+  std::string name;             // the context's or cluster's name, for error messages
+  std::string default_namespace;  // the context's namespace, or empty
+};
+
+/// Static credentials (PEM and token in memory).
+std::shared_ptr<CredentialSource> static_credentials(Credentials credentials);
+
+/// A transport for `config` on the process's I/O loop. Connections are made on first use.
+std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_ptr<IoLoop> loop = IoLoop::shared());
+
+}  // namespace fleetadm::kube

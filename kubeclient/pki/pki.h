@@ -1,0 +1,86 @@
+// Keys, certificate requests, certificates, pins. PEM in and out; OpenSSL inside.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::pki {
+
+/// ECDSA P-256 private key, PEM ("EC PRIVATE KEY", as client-go writes it).
+Result<std::string> generate_key();
+
+struct Subject {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::vector<std::string> organizational_units;
+  bool operator==(const Subject&) const = default;
+};
+
+/// PEM "CERTIFICATE REQUEST", SHA-256, no SANs.
+Result<std::string> make_csr(std::string_view key_pem, const Subject& subject);
+
+/// What a certificate request really asks for.
+struct CsrInfo {
+  Subject subject;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> ip_addresses;
+  std::vector<std::string> emails;
+  std::vector<std::string> uris;
+  bool other_extensions = false;  // any requested extension beside subjectAltName
+  bool signature_valid = false;   // self-signature checks out
+  std::string public_key_algorithm;  // "ECDSA P-256", "RSA 2048", …
+};
+/// Exactly one PEM block of the right type; else kInvalid.
+Result<CsrInfo> parse_csr(std::string_view pem);
+
+struct CertInfo {
+  Subject subject;
+  Subject issuer;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> ip_addresses;
+  Instant not_before;
+  Instant not_after;
+  bool is_ca = false;
+  std::string spki_sha256;  // lower-case hex of the SHA-256 of the DER SubjectPublicKeyInfo
+};
+/// All certificates of a PEM text, in order; at least one.
+Result<std::vector<CertInfo>> parse_certificates(std::string_view pem);
+/// The certificate (first of the chain) was issued for this private key.
+bool key_matches(std::string_view certificate_pem, std::string_view key_pem);
+
+/// kubeadm's pin of a CA: "sha256:<hex of SPKI hash>".
+Result<std::string> ca_pin(std::string_view ca_pem);
+/// True where one CA of the bundle has the pin. Category::kUsage for a malformed pin.
+Result<bool> matches_pin(std::string_view ca_pem, std::string_view pin);
+
+/// A certificate authority for tests, the sandbox and proxies.
+struct KeyPair {
+  std::string certificate;  // PEM
+  std::string key;          // PEM
+};
+Result<KeyPair> make_ca(std::string_view common_name, Duration validity);
+struct LeafOptions {
+  Subject subject;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> ip_addresses;
+  bool server = false;
+  bool client = false;
+  Duration validity = std::chrono::hours(24 * 365);
+  Duration backdate = std::chrono::minutes(5);  // notBefore = now - backdate
+};
+Result<KeyPair> issue(const KeyPair& ca, const LeafOptions& options);
+
+/// Random text from the alphabet of Kubernetes' generated names ("bcdfghjklmnpqrstvwxz2456789").
+std::string random_suffix(int length);
+/// RFC 4122 version 4.
+std::string random_uuid();
+std::string sha256_hex(std::string_view data);
+std::string base64_encode(std::string_view data);
+Result<std::string> base64_decode(std::string_view text);
+std::string base64url_encode(std::string_view data);
+
+}  // namespace fleetadm::pki
