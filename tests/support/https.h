@@ -1,0 +1,26 @@
+// One HTTPS request with libcurl alone: what the fixtures stand on instead of the transport that they test.
+#pragma once
+
+#include <string>
+
+namespace fleetadm::testkit {
+
+struct HttpsRequest {
+  std::string url{};
+  std::string method = "GET";
+  std::string body{};
+  std::string content_type = "application/json";
+  std::string ca{};           // PEM; the only trusted one
+  std::string certificate{};  // PEM; empty: none
+  std::string key{};
+  std::string token{};
+};
+
+struct HttpsAnswer {
+  int status = 0;  // 0: no answer (refused, TLS failure, 10 s without one)
+  std::string body{};
+};
+
+HttpsAnswer https(const HttpsRequest& request);
+
+}  // namespace fleetadm::testkit
