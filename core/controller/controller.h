@@ -1,5 +1,6 @@
 // What every controller needs: a rate-limited queue of keys, workers, informers that feed it, and one place that starts and
-// stops it all. Controllers are level-triggered: reconcile(key) reads caches, computes the wanted state and writes the difference.
+// stops it all. Controllers are level-triggered: reconcile(key) reads caches, computes the wanted state and writes the
+// difference.
 #pragma once
 
 #include <functional>
@@ -45,7 +46,7 @@ class Manager {
  public:
   struct Options {
     int threads = 4;
-    std::string health_address;    // "127.0.0.1:0" or ":8443"; empty: no health server
+    std::string health_address;  // "127.0.0.1:0" or ":8443"; empty: no health server
     std::shared_ptr<Clock> clock = Clock::system();
   };
   explicit Manager(Options options);
@@ -55,7 +56,8 @@ class Manager {
 
   /// The shared informer for (client's transport, resource, options.ns, selectors): asked twice, made once (where the options
   /// have no indexes and no projection; those are always made anew).
-  std::shared_ptr<kube::Informer> informer(const kube::Client& client, const kube::Resource& resource, kube::InformerOptions options = {});
+  std::shared_ptr<kube::Informer> informer(const kube::Client& client, const kube::Resource& resource,
+                                           kube::InformerOptions options = {});
   /// Registers a controller; the queue is valid for the manager's life. Before run().
   std::shared_ptr<Queue> add(ControllerOptions options, Reconcile reconcile);
   /// Wires an informer's events to a queue; `keys` maps an object to the keys to add (default: the object's own key).
@@ -71,6 +73,12 @@ class Manager {
   };
   void add_page(std::string prefix, std::function<Page(std::string_view path)> page);
 
+  /// Starts the health server now (a standby answers probes before it leads); run() does it otherwise. Nothing without an
+  /// address.
+  Status serve_health();
+  /// Where the health server listens ("127.0.0.1:43121"); empty while it does not.
+  std::string health_endpoint() const;
+
   /// Starts informers, waits until all are synced (10 min; else kTimeout), runs workers until `stop`, then stops everything.
   Status run(std::stop_token stop);
 
@@ -81,8 +89,8 @@ class Manager {
 
 /// Sets a condition in a list of metav1.Condition: lastTransitionTime changes only with the status. True where anything changed.
 /// `observed_generation` < 0: the member is not written.
-bool set_condition(Json& conditions, std::string_view type, std::string_view status, std::string_view reason, std::string_view message,
-                   Instant now, std::int64_t observed_generation = -1);
+bool set_condition(Json& conditions, std::string_view type, std::string_view status, std::string_view reason,
+                   std::string_view message, Instant now, std::int64_t observed_generation = -1);
 /// The condition of a type in object.status.conditions, or nullptr.
 const Json* find_condition(const Json& object, std::string_view type);
 bool condition_is(const Json& object, std::string_view type, std::string_view status);

@@ -1,0 +1,200 @@
+#include "core/controller/health_server.h"
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <exception>
+#include <thread>
+
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::controller {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using tcp = asio::ip::tcp;
+
+constexpr auto kTimeout = std::chrono::seconds(10);
+constexpr int kMaxConnections = 64;
+constexpr std::size_t kMaxHeader = 8 * 1024;
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+Result<Address> parse_address(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const auto wrong = [&] {
+    return fail(Category::kUsage, "\"" + text + "\" is no listen address",
+                "write host:port, for example 127.0.0.1:8080 or :8080");
+  };
+  if (colon == std::string::npos) return wrong();
+  Address address;
+  address.host = text.substr(0, colon);
+  if (address.host.size() >= 2 && address.host.front() == '[' && address.host.back() == ']') {
+    address.host = address.host.substr(1, address.host.size() - 2);
+  }
+  const std::string port = text.substr(colon + 1);
+  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos) return wrong();
+  const int number = std::stoi(port);
+  if (number > 65535) return wrong();
+  address.port = static_cast<std::uint16_t>(number);
+  if (address.host == "localhost") address.host = "127.0.0.1";
+  return address;
+}
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(tcp::socket socket, std::shared_ptr<const HealthServer::Handler> handler, std::shared_ptr<std::atomic<int>> open)
+      : stream_(std::move(socket)), handler_(std::move(handler)), open_(std::move(open)) {
+    ++*open_;
+  }
+  ~Session() { --*open_; }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void read() {
+    parser_.emplace();
+    parser_->header_limit(kMaxHeader);
+    parser_->body_limit(0);
+    stream_.expires_after(kTimeout);
+    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      if (!error) self->answer();
+    });
+  }
+
+ private:
+  void answer() {
+    const auto& request = parser_->get();
+    const bool head = request.method() == http::verb::head;
+    Manager::Page page;
+    if (request.method() != http::verb::get && !head) {
+      page = {405, "text/plain; charset=utf-8", "only GET\n"};
+    } else {
+      const std::string target(request.target());
+      try {
+        page = (*handler_)(std::string_view(target).substr(0, target.find('?')));
+      } catch (const std::exception&) {
+        page = {500, "text/plain; charset=utf-8", "internal error\n"};
+      }
+    }
+    response_ = {};
+    response_.version(request.version());
+    response_.result(static_cast<unsigned>(page.status));
+    response_.set(http::field::content_type, page.content_type);
+    response_.set("X-Content-Type-Options", "nosniff");
+    response_.keep_alive(request.keep_alive());
+    response_.body() = std::move(page.body);
+    response_.prepare_payload();
+    if (head) response_.body().clear();
+    stream_.expires_after(kTimeout);
+    http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      if (error || !self->response_.keep_alive()) return;
+      self->read();
+    });
+  }
+
+  beast::tcp_stream stream_;
+  beast::flat_buffer buffer_{kMaxHeader * 2};
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  http::response<http::string_body> response_;
+  std::shared_ptr<const HealthServer::Handler> handler_;
+  std::shared_ptr<std::atomic<int>> open_;
+};
+
+class BeastServer final : public HealthServer {
+ public:
+  explicit BeastServer(Handler handler) : handler_(std::make_shared<const Handler>(std::move(handler))) {}
+  ~BeastServer() override {
+    context_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  BeastServer(const BeastServer&) = delete;
+  BeastServer& operator=(const BeastServer&) = delete;
+
+  Status listen(const std::string& text) {
+    FLEETADM_TRY(const Address address, parse_address(text));
+    beast::error_code error;
+    tcp::endpoint endpoint(tcp::v4(), address.port);
+    if (!address.host.empty()) {
+      const auto ip = asio::ip::make_address(address.host, error);
+      if (error) {
+        return fail(Category::kUsage, "\"" + text + "\" is no listen address", "the host must be an IP address or localhost");
+      }
+      endpoint = tcp::endpoint(ip, address.port);
+    }
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) {
+      return fail(Category::kUnavailable, "cannot listen on " + text + ": " + error.message(), "choose another --health-address");
+    }
+    accept();
+    thread_ = std::thread([this] {
+      try {
+        context_.run();
+      } catch (const std::exception& problem) {
+        log::error("health", std::string("the health server ended: ") + problem.what());
+      }
+    });
+    return {};
+  }
+
+  std::string endpoint() const override {
+    beast::error_code error;
+    const auto local = acceptor_.local_endpoint(error);
+    if (error) return {};
+    const std::string host = local.address().to_string();
+    return (local.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(local.port());
+  }
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](beast::error_code error, tcp::socket socket) {
+      if (!acceptor_.is_open()) return;
+      if (error) {
+        // Out of descriptors or the like: breathe instead of spinning.
+        pause_.expires_after(std::chrono::milliseconds(100));
+        pause_.async_wait([this](beast::error_code stopped) {
+          if (!stopped) accept();
+        });
+        return;
+      }
+      if (*open_ < kMaxConnections) std::make_shared<Session>(std::move(socket), handler_, open_)->read();
+      accept();
+    });
+  }
+
+  asio::io_context context_{1};
+  tcp::acceptor acceptor_{context_};
+  asio::steady_timer pause_{context_};
+  std::shared_ptr<const Handler> handler_;
+  std::shared_ptr<std::atomic<int>> open_ = std::make_shared<std::atomic<int>>(0);
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HealthServer>> HealthServer::start(const std::string& address, Handler handler) {
+  try {
+    auto server = std::make_unique<BeastServer>(std::move(handler));
+    FLEETADM_CHECK(server->listen(address));
+    return server;
+  } catch (const std::exception& problem) {
+    return fail(Category::kUnavailable, "cannot start the health server on " + address + ": " + problem.what());
+  }
+}
+
+}  // namespace fleetadm::controller

@@ -1,0 +1,282 @@
+#include "core/controller/scheduler.h"
+
+#include <algorithm>
+#include <exception>
+#include <random>
+
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::controller {
+namespace {
+
+Duration jittered(Duration period) {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  const auto tenth = period.count() / 10;
+  if (tenth <= 0) return period;
+  return period + Duration(std::uniform_int_distribution<Duration::rep>(0, tenth)(random));
+}
+
+void report(const std::string& controller, const std::string& key, const Error& error) {
+  const std::string line = key + ": " + error.message;
+  // A conflict is the ordinary way to learn that a cache was behind; the retry mends it.
+  if (error.category == Category::kConflict || error.category == Category::kCancelled) {
+    log::info(2, controller, line);
+  } else {
+    log::warn(controller, line);
+  }
+}
+
+}  // namespace
+
+Duration failure_backoff(int failures) {
+  constexpr Duration kFirst = std::chrono::milliseconds(5);
+  constexpr Duration kMost = std::chrono::seconds(1000);
+  if (failures < 1) return kFirst;
+  if (failures > 18) return kMost;
+  return std::min<Duration>(kFirst * (std::int64_t{1} << (failures - 1)), kMost);
+}
+
+class Scheduler::LaneQueue final : public Queue {
+ public:
+  LaneQueue(std::weak_ptr<Scheduler> owner, std::size_t lane) : owner_(std::move(owner)), lane_(lane) {}
+  void add(std::string key) override {
+    if (const auto owner = owner_.lock()) owner->add(lane_, std::move(key));
+  }
+  void add_after(std::string key, Duration delay) override {
+    if (const auto owner = owner_.lock()) owner->add_after(lane_, std::move(key), delay);
+  }
+
+ private:
+  std::weak_ptr<Scheduler> owner_;  // informers hold queues and reconcilers hold informers: no cycle through here
+  std::size_t lane_;
+};
+
+std::shared_ptr<Queue> Scheduler::add_lane(ControllerOptions options, Reconcile reconcile) {
+  const std::lock_guard lock(mutex_);
+  auto lane = std::make_unique<Lane>();
+  options.workers = std::max(1, options.workers);
+  lane->options = std::move(options);
+  lane->reconcile = std::move(reconcile);
+  lanes_.push_back(std::move(lane));
+  return std::make_shared<LaneQueue>(weak_from_this(), lanes_.size() - 1);
+}
+
+void Scheduler::add(std::size_t lane, std::string key) {
+  const std::lock_guard lock(mutex_);
+  ++lanes_[lane]->adds;
+  push(*lanes_[lane], std::move(key));
+}
+
+void Scheduler::add_after(std::size_t lane, std::string key, Duration delay) {
+  if (delay <= Duration::zero()) return add(lane, std::move(key));
+  const std::lock_guard lock(mutex_);
+  schedule(lane, key, Steady::now() + std::chrono::duration_cast<Steady::duration>(delay), false);
+}
+
+void Scheduler::push(Lane& lane, std::string key) {
+  if (const auto running = lane.active.find(key); running != lane.active.end()) {
+    running->second.again = true;
+    return;
+  }
+  if (!lane.queued.insert(key).second) return;
+  lane.ready.push_back(std::move(key));
+  work_ready_.notify_one();
+}
+
+void Scheduler::schedule(std::size_t lane, const std::string& key, Steady::time_point at, bool own) {
+  auto& times = own ? lanes_[lane]->own : lanes_[lane]->asked;
+  if (const auto known = times.find(key); known != times.end()) {
+    if (!own && known->second <= at) return;
+    timers_.erase(Timer{known->second, lane, key, own});
+    known->second = at;
+  } else {
+    times.emplace(key, at);
+  }
+  timers_.emplace(at, lane, key, own);
+  time_changed_.notify_one();
+}
+
+void Scheduler::unschedule(std::size_t lane, const std::string& key, bool own) {
+  auto& times = own ? lanes_[lane]->own : lanes_[lane]->asked;
+  const auto known = times.find(key);
+  if (known == times.end()) return;
+  timers_.erase(Timer{known->second, lane, key, own});
+  times.erase(known);
+}
+
+Scheduler::Lane* Scheduler::pick(std::string& key, std::size_t& index) {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    index = (next_lane_ + i) % lanes_.size();
+    Lane& lane = *lanes_[index];
+    if (lane.ready.empty() || lane.active.size() >= static_cast<std::size_t>(lane.options.workers)) continue;
+    key = std::move(lane.ready.front());
+    lane.ready.pop_front();
+    lane.queued.erase(key);
+    unschedule(index, key, true);
+    next_lane_ = index + 1;
+    return &lane;
+  }
+  return nullptr;
+}
+
+void Scheduler::work(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    std::string key;
+    std::size_t index = 0;
+    Lane* lane = nullptr;
+    std::stop_token ours;
+    {
+      std::unique_lock lock(mutex_);
+      work_ready_.wait(lock, stop, [&] { return (lane = pick(key, index)) != nullptr; });
+      if (lane == nullptr) return;
+      Active active;
+      active.deadline = Steady::now() + std::chrono::duration_cast<Steady::duration>(lane->options.reconcile_timeout);
+      ours = active.source.get_token();
+      lane->active.emplace(key, std::move(active));
+      time_changed_.notify_one();
+    }
+    const auto began = Steady::now();
+    Result<Outcome> result = Outcome{};
+    try {
+      result = lane->reconcile(key, ours);
+    } catch (const std::exception& problem) {
+      result = fail(Category::kInternal, std::string("reconcile threw: ") + problem.what());
+    }
+    if (!result && !stop.stop_requested()) report(lane->options.name, key, result.error());
+    finish(index, key, result, Steady::now() - began);
+  }
+}
+
+void Scheduler::finish(std::size_t index, const std::string& key, const Result<Outcome>& result, Duration took) {
+  const std::lock_guard lock(mutex_);
+  Lane& lane = *lanes_[index];
+  lane.seconds += std::chrono::duration<double>(took).count();
+  const auto running = lane.active.find(key);
+  const bool again = running != lane.active.end() && running->second.again;
+  if (running != lane.active.end()) lane.active.erase(running);
+  std::optional<Duration> next;
+  if (result) {
+    ++lane.succeeded;
+    lane.failures.erase(key);
+    next = result->requeue_after;
+  } else {
+    ++lane.failed;
+    ++lane.retries;
+    const int failures = std::min(++lane.failures[key], 1000);
+    next = std::max<Duration>(failure_backoff(failures), std::chrono::seconds(result.error().retry_after_seconds));
+  }
+  if (next) {
+    schedule(index, key, Steady::now() + std::chrono::duration_cast<Steady::duration>(std::max(*next, Duration::zero())), true);
+  }
+  if (again) push(lane, key);
+  if (!lane.ready.empty()) work_ready_.notify_one();
+}
+
+void Scheduler::resync(std::size_t index, bool first) {
+  Lane& lane = *lanes_[index];
+  for (const std::string& key : lane.options.resync_keys) {
+    ++lane.adds;
+    push(lane, key);
+  }
+  if (lane.options.resync <= Duration::zero()) return;
+  const auto at = Steady::now() + std::chrono::duration_cast<Steady::duration>(jittered(lane.options.resync));
+  if (first) {
+    resyncs_.emplace_back(at, index);
+  } else {
+    for (auto& [when, lane_index] : resyncs_) {
+      if (lane_index == index) when = at;
+    }
+  }
+}
+
+void Scheduler::keep_time(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  for (std::size_t i = 0; i < lanes_.size(); ++i) resync(i, true);
+  while (!stop.stop_requested()) {
+    const auto now = Steady::now();
+    while (!timers_.empty() && std::get<0>(*timers_.begin()) <= now) {
+      const auto [at, lane, key, own] = *timers_.begin();
+      unschedule(lane, key, own);
+      push(*lanes_[lane], key);
+    }
+    for (const auto& [when, lane] : std::vector(resyncs_)) {
+      if (when <= now) resync(lane, false);
+    }
+    auto wake = now + std::chrono::hours(1);
+    if (!timers_.empty()) wake = std::min(wake, std::get<0>(*timers_.begin()));
+    for (const auto& [when, lane] : resyncs_) wake = std::min(wake, when);
+    std::vector<std::stop_source> late;
+    for (const auto& lane : lanes_) {
+      for (auto& [key, active] : lane->active) {
+        if (active.source.stop_requested()) continue;
+        if (active.deadline <= now) {
+          late.push_back(active.source);
+          log::warn(lane->options.name, key + ": reconcile takes too long and is cancelled");
+        } else {
+          wake = std::min(wake, active.deadline);
+        }
+      }
+    }
+    if (!late.empty()) {
+      // Stop callbacks run here and may take locks of their own.
+      lock.unlock();
+      for (auto& source : late) source.request_stop();
+      lock.lock();
+      continue;
+    }
+    time_changed_.wait_until(lock, stop, wake, [&] {
+      // Woken by a new timer or a new deadline: look again only where it is due earlier than planned.
+      if (!timers_.empty() && std::get<0>(*timers_.begin()) < wake) return true;
+      for (const auto& lane : lanes_) {
+        for (const auto& [key, active] : lane->active) {
+          if (!active.source.stop_requested() && active.deadline < wake) return true;
+        }
+      }
+      return false;
+    });
+  }
+}
+
+void Scheduler::run(int threads, std::stop_token stop) {
+  int wanted = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& lane : lanes_) wanted += lane->options.workers;
+  }
+  const int count = std::clamp(wanted, 1, std::max(1, threads));
+  std::vector<std::jthread> pool;
+  pool.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) pool.emplace_back([this, stop] { work(stop); });
+  keep_time(stop);
+  std::vector<std::stop_source> running;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& lane : lanes_) {
+      for (auto& [key, active] : lane->active) running.push_back(active.source);
+    }
+  }
+  for (auto& source : running) source.request_stop();
+  pool.clear();  // joins
+}
+
+std::vector<LaneStats> Scheduler::stats() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LaneStats> all;
+  all.reserve(lanes_.size());
+  for (const auto& lane : lanes_) {
+    LaneStats s;
+    s.name = lane->options.name;
+    s.depth = lane->ready.size();
+    s.delayed = lane->own.size() + lane->asked.size();
+    s.active = lane->active.size();
+    s.adds = lane->adds;
+    s.retries = lane->retries;
+    s.succeeded = lane->succeeded;
+    s.failed = lane->failed;
+    s.seconds = lane->seconds;
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+}  // namespace fleetadm::controller
