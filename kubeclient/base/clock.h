@@ -37,7 +37,7 @@ class FakeClock final : public Clock {
 std::string format_time(Instant at);
 /// metav1.MicroTime: six fractional digits.
 std::string format_micro_time(Instant at);
-/// RFC 3339 with optional fraction (up to nanoseconds) and offset.
+/// RFC 3339 with optional fraction (up to nanoseconds) and offset. Years outside 1678…2261 saturate.
 std::optional<Instant> parse_time(std::string_view text);
 
 /// Go's time.ParseDuration: "1h2m3.5s", "300ms", "-1m", "0". Without a unit (but "0"): Category::kUsage.

@@ -1,3 +1,381 @@
 #include "kubeclient/base/json.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
 template class nlohmann::basic_json<>;
+
+namespace fleetadm {
+namespace {
+
+// Builds the DOM from parser events: the library's own builder has no depth limit, and copying, writing or destroying a
+// deep tree recurses.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Builder(Json& root) : root_(root) {}
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool key(string_t& name) override {
+    member_ = &(*stack_.back())[name];
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    position_ = position;
+    message_ = error.what();
+    return false;
+  }
+
+  bool too_deep() const { return too_deep_; }
+  std::size_t position() const { return position_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  template <class T>
+  Json& place(T&& value) {
+    if (stack_.empty()) return root_ = std::forward<T>(value);
+    if (stack_.back()->is_array()) return stack_.back()->emplace_back(std::forward<T>(value));
+    return *member_ = std::forward<T>(value);
+  }
+  template <class T>
+  bool put(T&& value) {
+    place(std::forward<T>(value));
+    return true;
+  }
+  bool open(Json&& container) {
+    if (stack_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) {
+      too_deep_ = true;
+      return false;
+    }
+    stack_.push_back(&place(std::move(container)));
+    return true;
+  }
+  bool close() {
+    stack_.pop_back();
+    return true;
+  }
+
+  Json& root_;
+  std::vector<Json*> stack_;
+  Json* member_ = nullptr;
+  bool too_deep_ = false;
+  std::size_t position_ = 0;
+  std::string message_;
+};
+
+// The library's sentence without its exception number and without the text it last read, which may be a secret.
+std::string plain_reason(const std::string& message) {
+  std::size_t from = message.find(" - ");
+  from = from == std::string::npos ? message.find("] ") : from + 1;
+  std::string reason = from == std::string::npos ? message : message.substr(from + 2);
+  if (const std::size_t read = reason.find("; last read: "); read != std::string::npos) {
+    const std::size_t expected = reason.rfind("; expected ");
+    const std::string tail = expected != std::string::npos && expected > read ? reason.substr(expected) : std::string();
+    reason = reason.substr(0, read) + tail;
+  }
+  if (reason.starts_with("number overflow")) reason = "number out of range";
+  return reason;
+}
+
+std::string position_text(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, std::min(position == 0 ? 0 : position - 1, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t start = before.rfind('\n');
+  const std::size_t column = start == std::string_view::npos ? before.size() + 1 : before.size() - start;
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+// Length of the well-formed UTF-8 sequence at `at`, 0 where there is none.
+std::size_t utf8_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
+  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    if (!tail(1) || !tail(2)) return 0;
+    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;
+    return 3;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    if (!tail(1) || !tail(2) || !tail(3)) return 0;
+    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+class Writer {
+ public:
+  explicit Writer(bool pretty) : pretty_(pretty) {}
+
+  void write(const Json& value, int depth = 0) {
+    switch (value.type()) {
+      case Json::value_t::object: write_object(value, depth); break;
+      case Json::value_t::array: write_array(value, depth); break;
+      case Json::value_t::string: write_string(value.get_ref<const std::string&>()); break;
+      case Json::value_t::boolean: out_ += value.get<bool>() ? "true" : "false"; break;
+      case Json::value_t::number_integer: out_ += std::to_string(value.get<std::int64_t>()); break;
+      case Json::value_t::number_unsigned: out_ += std::to_string(value.get<std::uint64_t>()); break;
+      case Json::value_t::number_float: out_ += format_number(value.get<double>()); break;
+      default: out_ += "null";
+    }
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void new_line(int depth) {
+    if (!pretty_) return;
+    out_ += '\n';
+    out_.append(static_cast<std::size_t>(depth) * 4, ' ');
+  }
+  void write_object(const Json& value, int depth) {
+    out_ += '{';
+    bool first = true;
+    for (auto it = value.begin(); it != value.end(); ++it) {
+      if (!first) out_ += ',';
+      first = false;
+      new_line(depth + 1);
+      write_string(it.key());
+      out_ += pretty_ ? ": " : ":";
+      write(*it, depth + 1);
+    }
+    if (!first) new_line(depth);
+    out_ += '}';
+  }
+  void write_array(const Json& value, int depth) {
+    out_ += '[';
+    bool first = true;
+    for (const Json& item : value) {
+      if (!first) out_ += ',';
+      first = false;
+      new_line(depth + 1);
+      write(item, depth + 1);
+    }
+    if (!first) new_line(depth);
+    out_ += ']';
+  }
+  void write_unicode(unsigned code) {
+    static constexpr char kHex[] = "0123456789abcdef";
+    out_ += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out_ += kHex[(code >> shift) & 0xFU];
+  }
+  void write_string(std::string_view text) {
+    out_ += '"';
+    for (std::size_t at = 0; at < text.size();) {
+      const auto byte = static_cast<unsigned char>(text[at]);
+      if (byte < 0x80) {
+        write_ascii(text[at]);
+        ++at;
+        continue;
+      }
+      const std::size_t length = utf8_length(text, at);
+      if (length == 0) {
+        out_ += "\\ufffd";
+        ++at;
+        continue;
+      }
+      const std::string_view rune = text.substr(at, length);
+      if (pretty_ && rune == "\xE2\x80\xA8") {
+        out_ += "\\u2028";
+      } else if (pretty_ && rune == "\xE2\x80\xA9") {
+        out_ += "\\u2029";
+      } else {
+        out_ += rune;
+      }
+      at += length;
+    }
+    out_ += '"';
+  }
+  void write_ascii(char c) {
+    switch (c) {
+      case '"': out_ += "\\\""; return;
+      case '\\': out_ += "\\\\"; return;
+      case '\n': out_ += "\\n"; return;
+      case '\r': out_ += "\\r"; return;
+      case '\t': out_ += "\\t"; return;
+      case '\b': out_ += "\\b"; return;
+      case '\f': out_ += "\\f"; return;
+      default: break;
+    }
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || (pretty_ && (c == '<' || c == '>' || c == '&'))) {
+      write_unicode(code);
+    } else {
+      out_ += c;
+    }
+  }
+
+  bool pretty_;
+  std::string out_;
+};
+
+const Json& empty_list() {
+  static const Json kEmpty = Json::array();
+  return kEmpty;
+}
+
+const Json& empty_object() {
+  static const Json kEmpty = Json::object();
+  return kEmpty;
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text) {
+  Json root;
+  Builder builder(root);
+  bool good = false;
+  try {
+    good = Json::sax_parse(text.begin(), text.end(), &builder);
+  } catch (const std::exception& error) {
+    return fail(Category::kInternal, std::string("JSON: ") + error.what());
+  }
+  if (good) return root;
+  if (builder.too_deep()) {
+    return fail(Category::kInvalid, "the JSON is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+  }
+  return fail(Category::kInvalid,
+              "malformed JSON at " + position_text(text, builder.position()) + ": " + plain_reason(builder.message()));
+}
+
+std::string dump_json(const Json& value) {
+  Writer writer(false);
+  writer.write(value);
+  return writer.take();
+}
+
+std::string dump_json_pretty(const Json& value) {
+  Writer writer(true);
+  writer.write(value);
+  return writer.take();
+}
+
+std::string format_number(double value) {
+  if (!std::isfinite(value)) return "null";
+  const double size = std::fabs(value);
+  const bool scientific = size != 0 && (size < 1e-6 || size >= 1e21);
+  std::array<char, 400> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 scientific ? std::chars_format::scientific : std::chars_format::fixed);
+  std::string text(buffer.data(), end.ptr);
+  // Go writes e-7 where C++ writes e-07.
+  const std::size_t zero = text.find("e-0");
+  if (zero != std::string::npos) text.erase(zero + 2, 1);
+  return text;
+}
+
+const Json* find(const Json& value, Path path) {
+  const Json* at = &value;
+  for (const std::string_view step : path) {
+    if (!at->is_object()) return nullptr;
+    const auto& members = at->get_ref<const Json::object_t&>();
+    const auto member = members.find(step);
+    if (member == members.end()) return nullptr;
+    at = &member->second;
+  }
+  return at;
+}
+
+std::string str(const Json& value, Path path, std::string_view otherwise) {
+  const Json* at = find(value, path);
+  return at != nullptr && at->is_string() ? at->get_ref<const std::string&>() : std::string(otherwise);
+}
+
+std::int64_t num(const Json& value, Path path, std::int64_t otherwise) {
+  const Json* at = find(value, path);
+  if (at == nullptr) return otherwise;
+  if (at->is_number_unsigned()) {
+    const auto number = at->get<std::uint64_t>();
+    return number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ? static_cast<std::int64_t>(number)
+                                                                                          : otherwise;
+  }
+  if (at->is_number_integer()) return at->get<std::int64_t>();
+  if (at->is_number_float()) {
+    const double number = at->get<double>();
+    if (number == std::trunc(number) && std::fabs(number) < 9.2e18) return static_cast<std::int64_t>(number);
+  }
+  return otherwise;
+}
+
+bool flag(const Json& value, Path path, bool otherwise) {
+  const Json* at = find(value, path);
+  return at != nullptr && at->is_boolean() ? at->get<bool>() : otherwise;
+}
+
+const Json& list_at(const Json& value, Path path) {
+  const Json* at = find(value, path);
+  return at != nullptr && at->is_array() ? *at : empty_list();
+}
+
+const Json& object_at(const Json& value, Path path) {
+  const Json* at = find(value, path);
+  return at != nullptr && at->is_object() ? *at : empty_object();
+}
+
+std::map<std::string, std::string> strings_at(const Json& value, Path path) {
+  std::map<std::string, std::string> strings;
+  const Json& members = object_at(value, path);
+  for (auto it = members.begin(); it != members.end(); ++it) {
+    if (it->is_string()) strings.emplace(it.key(), it->get_ref<const std::string&>());
+  }
+  return strings;
+}
+
+std::vector<std::string> string_list_at(const Json& value, Path path) {
+  std::vector<std::string> strings;
+  for (const Json& item : list_at(value, path)) {
+    if (item.is_string()) strings.push_back(item.get_ref<const std::string&>());
+  }
+  return strings;
+}
+
+Json& at_or_make(Json& value, Path path) {
+  Json* at = &value;
+  for (const std::string_view step : path) {
+    if (!at->is_object()) *at = Json::object();
+    at = &(*at)[std::string(step)];
+  }
+  return *at;
+}
+
+void erase_at(Json& value, Path path) {
+  if (path.size() == 0) return;
+  Json* at = &value;
+  const auto* last = path.end() - 1;
+  for (const auto* step = path.begin(); step != last; ++step) {
+    if (!at->is_object()) return;
+    const auto member = at->find(std::string(*step));
+    if (member == at->end()) return;
+    at = &*member;
+  }
+  if (at->is_object()) at->erase(std::string(*last));
+}
+
+std::string name_of(const Json& object) { return str(object, {"metadata", "name"}); }
+std::string namespace_of(const Json& object) { return str(object, {"metadata", "namespace"}); }
+std::string uid_of(const Json& object) { return str(object, {"metadata", "uid"}); }
+std::string resource_version_of(const Json& object) { return str(object, {"metadata", "resourceVersion"}); }
+std::string label_of(const Json& object, std::string_view key) { return str(object, {"metadata", "labels", key}); }
+std::string annotation_of(const Json& object, std::string_view key) { return str(object, {"metadata", "annotations", key}); }
+bool is_deleting(const Json& object) { return !str(object, {"metadata", "deletionTimestamp"}).empty(); }
+
+bool has_finalizer(const Json& object, std::string_view name) {
+  const Json& finalizers = list_at(object, {"metadata", "finalizers"});
+  return std::any_of(finalizers.begin(), finalizers.end(),
+                     [&](const Json& item) { return item.is_string() && item.get_ref<const std::string&>() == name; });
+}
+
+}  // namespace fleetadm

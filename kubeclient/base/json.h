@@ -30,6 +30,8 @@ Result<Json> parse_json(std::string_view text);
 std::string dump_json(const Json& value);
 /// kubectl's `-o json`: four spaces of indent, <, >, & and U+2028/9 escaped, trailing newline left to the caller.
 std::string dump_json_pretty(const Json& value);
+/// A number as Go's encoding/json writes it: 1.0 is "1", 1e21 is "1e+21"; NaN and infinities are "null".
+std::string format_number(double value);
 
 /// The member at a path of object keys, or nullptr where any step is absent or not an object.
 const Json* find(const Json& value, Path path);

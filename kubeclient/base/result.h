@@ -10,19 +10,19 @@ namespace fleetadm {
 
 /// What kind of failure it was. One function of the cli maps it to an exit code.
 enum class Category {
-  kInternal,       // a defect of ours, or anything without a better name
-  kCancelled,      // the user or a stop token ended it
-  kPartial,        // some clusters or objects failed, others did not
-  kAuth,           // 401, 403, an exec plugin that failed, no credentials
-  kNotFound,       // 404, or a name that is not in a kubeconfig
-  kTimeout,        // a deadline passed
-  kUsage,          // wrong flags, arguments or input files
-  kConflict,       // 409: already exists, or the resourceVersion moved on
-  kInvalid,        // 400, 422: the server refused the content
-  kUnavailable,    // connection refused or cut, DNS, 5xx, 429 after all retries
-  kTls,            // certificate, name or pin verification failed
-  kGone,           // 410: the resourceVersion or the continue token expired
-  kUnsupported,    // 405, 406, 415, or a feature the server lacks
+  kInternal,     // a defect of ours, or anything without a better name
+  kCancelled,    // the user or a stop token ended it
+  kPartial,      // some clusters or objects failed, others did not
+  kAuth,         // 401, 403, an exec plugin that failed, no credentials
+  kNotFound,     // 404, or a name that is not in a kubeconfig
+  kTimeout,      // a deadline passed
+  kUsage,        // wrong flags, arguments or input files
+  kConflict,     // 409: already exists, or the resourceVersion moved on
+  kInvalid,      // 400, 422: the server refused the content
+  kUnavailable,  // connection refused or cut, DNS, 5xx, 429 after all retries
+  kTls,          // certificate, name or pin verification failed
+  kGone,         // 410: the resourceVersion or the continue token expired
+  kUnsupported,  // 405, 406, 415, or a feature the server lacks
 };
 
 /// A structured failure. `message` says what failed, `hint` the next step for a person; neither ever holds a secret.
@@ -56,14 +56,13 @@ std::string_view to_string(Category category);
 // FLEETADM_TRY(var, expr): declares `var` with the value of `expr`, or returns its error from the enclosing function.
 #define FLEETADM_CONCAT_(a, b) a##b
 #define FLEETADM_CONCAT(a, b) FLEETADM_CONCAT_(a, b)
-#define FLEETADM_TRY_(tmp, var, expr)                            \
-  auto tmp = (expr);                                             \
-  if (!tmp) return ::tl::unexpected(std::move(tmp).error());     \
+#define FLEETADM_TRY_(tmp, var, expr)                        \
+  auto tmp = (expr);                                         \
+  if (!tmp) return ::tl::unexpected(std::move(tmp).error()); \
   var = std::move(*tmp)
 #define FLEETADM_TRY(var, ...) FLEETADM_TRY_(FLEETADM_CONCAT(try_result_, __COUNTER__), var, (__VA_ARGS__))
 // FLEETADM_CHECK(expr): returns the error of a Status.
-#define FLEETADM_CHECK(...)                                                            \
-  do {                                                                                 \
-    if (auto check_status = (__VA_ARGS__); !check_status)                              \
-      return ::tl::unexpected(std::move(check_status).error());                        \
+#define FLEETADM_CHECK(...)                                                                                         \
+  do {                                                                                                              \
+    if (auto check_status = (__VA_ARGS__); !check_status) return ::tl::unexpected(std::move(check_status).error()); \
   } while (false)

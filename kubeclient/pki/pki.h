@@ -30,9 +30,10 @@ struct CsrInfo {
   std::vector<std::string> ip_addresses;
   std::vector<std::string> emails;
   std::vector<std::string> uris;
-  bool other_extensions = false;  // any requested extension beside subjectAltName
-  bool signature_valid = false;   // self-signature checks out
-  std::string public_key_algorithm;  // "ECDSA P-256", "RSA 2048", …
+  bool other_subject_attributes = false;  // anything beside O, OU and one CN
+  bool other_extensions = false;          // any requested extension beside one subjectAltName of the four kinds above
+  bool signature_valid = false;           // self-signature checks out
+  std::string public_key_algorithm;       // "ECDSA P-256", "RSA 2048", …
 };
 /// Exactly one PEM block of the right type; else kInvalid.
 Result<CsrInfo> parse_csr(std::string_view pem);
@@ -50,9 +51,10 @@ struct CertInfo {
 /// All certificates of a PEM text, in order; at least one.
 Result<std::vector<CertInfo>> parse_certificates(std::string_view pem);
 /// The certificate (first of the chain) was issued for this private key.
+/// Order and validity of a chain are not checked here.
 bool key_matches(std::string_view certificate_pem, std::string_view key_pem);
 
-/// kubeadm's pin of a CA: "sha256:<hex of SPKI hash>".
+/// kubeadm's pin of a CA (of the first certificate in the text): "sha256:<hex of SPKI hash>".
 Result<std::string> ca_pin(std::string_view ca_pem);
 /// True where one CA of the bundle has the pin. Category::kUsage for a malformed pin.
 Result<bool> matches_pin(std::string_view ca_pem, std::string_view pin);
@@ -80,6 +82,7 @@ std::string random_suffix(int length);
 std::string random_uuid();
 std::string sha256_hex(std::string_view data);
 std::string base64_encode(std::string_view data);
+/// Standard alphabet with padding; white space between the digits is skipped. kInvalid otherwise.
 Result<std::string> base64_decode(std::string_view text);
 std::string base64url_encode(std::string_view data);
 
