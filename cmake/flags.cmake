@@ -7,6 +7,7 @@ target_compile_options(
   fleetadm_flags
   INTERFACE -Wall
             -Wextra
+            -Wno-missing-field-initializers # designated initializers leave out what has its default
             -Wpedantic
             -Wshadow
             -Wconversion

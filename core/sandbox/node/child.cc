@@ -12,8 +12,8 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -139,7 +139,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
     close(ends[0]);
     return fail(Category::kInternal, "fork: " + std::string(std::strerror(fork_error)));
   }
-  Child child(pid, pidfd_open(pid, 0));
+  Child child(pid, static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   int error = 0;
   ssize_t got = 0;
   do got = read(ends[0], &error, sizeof error);
@@ -181,7 +181,7 @@ void Child::release() noexcept {
 }
 
 void Child::signal(int number) const {
-  if (pidfd_ >= 0) pidfd_send_signal(pidfd_, number, nullptr, 0);
+  if (pidfd_ >= 0) syscall(SYS_pidfd_send_signal, pidfd_, number, nullptr, 0);
 }
 
 std::optional<ExitStatus> Child::wait(Duration timeout) {
