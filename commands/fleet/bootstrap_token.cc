@@ -1,0 +1,56 @@
+#include "commands/fleet/bootstrap_token.h"
+
+#include "core/api/kinds.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::commands {
+
+Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& config, Duration lifetime) {
+  JoinTicket ticket;
+  ticket.hub_apiserver = config.server;
+  if (!config.ca_data.empty()) {
+    FLEETADM_TRY(ticket.ca_pin, pki::ca_pin(config.ca_data));
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lifetime).count();
+  const Json request{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", seconds}}}};
+  const std::string path = kube::resources::service_accounts().path(api::kBootstrapNamespace, api::kBootstrapServiceAccount, "token");
+  // A TokenRequest stores nothing: it is no write in the sense of a dry run.
+  auto answer = hub.post(path, request, true);
+  if (!answer) {
+    Error error = answer.error().wrap("cannot get a bootstrap token");
+    if (error.category == Category::kNotFound) error.hint = "this cluster is no hub yet: run `fleetadm init` first";
+    return fail(std::move(error));
+  }
+  ticket.token = str(*answer, {"status", "token"});
+  ticket.expires = str(*answer, {"status", "expirationTimestamp"});
+  if (ticket.token.empty()) return fail(Category::kInternal, "the hub answered a TokenRequest without a token");
+  return ticket;
+}
+
+std::string join_command(const JoinTicket& ticket, bool show_token) {
+  std::string line = "fleetadm join --hub-token " + (show_token ? ticket.token : std::string("<TOKEN>")) + " --hub-apiserver " + ticket.hub_apiserver;
+  line += ticket.ca_pin.empty() ? " --system-roots" : " --ca-cert-hash " + ticket.ca_pin;
+  return line + " --cluster-name <cluster_name>";
+}
+
+Report ticket_report(const JoinTicket& ticket, bool show_token) {
+  Report report;
+  report.data = Json{{"kind", "JoinTicket"},
+                     {"hub-apiserver", ticket.hub_apiserver},
+                     {"ca-cert-hash", ticket.ca_pin},
+                     {"expires", ticket.expires},
+                     {"join-command", join_command(ticket, show_token)}};
+  if (show_token) report.data["hub-token"] = ticket.token;
+  report.lines.push_back("Join a cluster with (on that cluster, with a name of its own):");
+  report.lines.push_back("    " + join_command(ticket, show_token));
+  if (!show_token) {
+    report.notes.push_back("The token is not shown on a terminal. `fleetadm get token --show-token` shows it; better, hand it over without "
+                           "showing it: fleetadm get token -o jsonpath={.hub-token} | fleetadm join --hub-token-file - …");
+  }
+  report.notes.push_back("The token ends at " + ticket.expires + ". After a join, accept the cluster here: fleetadm accept <cluster_name>");
+  return report;
+}
+
+bool may_show_token(Context& context, bool asked) { return asked || !context.terminal().stdout_is_terminal(); }
+
+}  // namespace fleetadm::commands

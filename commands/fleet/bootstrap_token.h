@@ -1,0 +1,30 @@
+// The token and the pin that a cluster joins with, and the join command that carries them.
+#pragma once
+
+#include <string>
+
+#include "commands/framework/context.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::commands {
+
+struct JoinTicket {
+  std::string hub_apiserver;
+  std::string ca_pin;  // empty where the kubeconfig trusts the system's roots
+  std::string token;
+  std::string expires;  // RFC 3339
+};
+
+/// A token of the bootstrap ServiceAccount (TokenRequest). kNotFound where the hub was not initialised.
+Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& config, Duration lifetime);
+
+/// "fleetadm join --hub-token … --hub-apiserver … --ca-cert-hash … --cluster-name <cluster_name>"; the token is shown or "<TOKEN>".
+std::string join_command(const JoinTicket& ticket, bool show_token);
+
+/// What init and get token answer. The token is in it only where it may be shown: asked for, or stdout is no terminal.
+Report ticket_report(const JoinTicket& ticket, bool show_token);
+
+/// Whether a token may be printed: a terminal keeps what is on it, so there it has to be asked for.
+bool may_show_token(Context& context, bool asked);
+
+}  // namespace fleetadm::commands

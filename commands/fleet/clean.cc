@@ -1,0 +1,116 @@
+#include <array>
+#include <utility>
+
+#include "commands/fleet/fleet.h"
+#include "core/api/kinds.h"
+#include "core/install/install.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  bool yes = false;
+  Duration timeout = std::chrono::minutes(5);
+};
+
+void bind(FlagSet& flags, Options& options) {
+  flags.boolean(&options.yes, "yes", "Do not ask", 'y');
+  flags.duration(&options.timeout, "timeout", "How long to wait until everything is gone").default_text = "5m";
+}
+
+Status validate(const Options&, const std::vector<std::string>&) { return {}; }
+
+struct Count {
+  kube::Resource resource;
+  std::size_t objects = 0;
+  std::string first;
+};
+
+// How many objects of a type there are; a type that is not served has none.
+Result<Count> count(const kube::Client& hub, const kube::Resource& resource) {
+  Count result{resource, 0, {}};
+  auto page = [&](const Json& list) -> Status {
+    const Json& items = list_at(list, {"items"});
+    if (result.first.empty() && !items.empty()) result.first = kube::object_key(items.front());
+    result.objects += items.size();
+    return {};
+  };
+  Status listed = hub.list_pages(resource, "", {}, page);
+  if (!listed && listed.error().category != Category::kNotFound) return fail(listed.error().wrap("cannot list " + resource.qualified()));
+  return result;
+}
+
+// What only the hub controllers and agents can take apart: it has to go before they do.
+Status check_empty(const kube::Client& hub) {
+  struct Blocker {
+    const kube::Resource& resource;
+    const char* hint;
+  };
+  const std::array<Blocker, 3> blockers{{{api::managed_clusters(), "take each cluster out first: fleetadm unjoin --cluster-name NAME --hub-context HUB"},
+                                         {api::manifest_work_replica_sets(), "delete them first: kubectl delete manifestworkreplicasets -A --all"},
+                                         {api::manifest_works(), "delete them first: fleetadm work delete"}}};
+  for (const auto& [resource, hint] : blockers) {
+    FLEETADM_TRY(const Count found, count(hub, resource));
+    if (found.objects == 0) continue;
+    return fail(Category::kConflict,
+                "the hub still has " + std::to_string(found.objects) + " " + resource.plural + " (first: " + found.first + ")", hint);
+  }
+  return {};
+}
+
+Status confirm(Context& context, const kube::Client& hub, const Options& options) {
+  if (options.yes || context.global().dry_run != kube::DryRun::kNone) return {};
+  std::string lost;
+  for (const auto* resource : {&api::placements(), &api::managed_cluster_set_bindings()}) {
+    FLEETADM_TRY(const Count found, count(hub, *resource));
+    if (found.objects != 0) lost += (lost.empty() ? "" : " and ") + std::to_string(found.objects) + " " + resource->plural;
+  }
+  const std::string question = "Remove the hub" + (lost.empty() ? std::string() : ", with its " + lost) + "?";
+  FLEETADM_TRY(const bool sure, context.terminal().confirm(question));
+  if (!sure) return fail(Category::kCancelled, "nothing was changed");
+  return {};
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_CHECK(check_empty(hub));
+  FLEETADM_CHECK(confirm(context, hub, options));
+  install::Options how;
+  how.part = install::kHubPart;
+  how.timeout = options.timeout;
+  how.stop = context.stop();
+  how.told = [&](const install::Change& change) { context.progress().note(change.kind + " " + change.name); };
+  context.progress().begin("Removing the hub");
+  auto changes = install::remove_part(hub, how);
+  if (!changes) {
+    context.progress().failed(changes.error().message);
+    return tl::unexpected(changes.error());
+  }
+  context.progress().done();
+  const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
+  Report report;
+  report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(*changes)}};
+  for (const auto& change : *changes) {
+    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " + std::string(install::to_string(change.action)) +
+                           (dry_run ? " (dry run)" : ""));
+  }
+  if (changes->empty()) report.lines.emplace_back("Nothing to do: no part of a hub is installed here.");
+  return report;
+}
+
+}  // namespace
+
+void register_clean(Registry& registry) {
+  Command command;
+  command.path = "clean";
+  command.group = "Fleet";
+  command.summary = "Remove the hub from the current cluster";
+  command.description =
+      "Removes what init installed: controllers, admission policies, roles, the bootstrap identity, namespaces and types (with the "
+      "placements and sets that are left). It refuses while clusters or works are left, because only the hub controllers can take those apart.";
+  command.examples = {{"Remove the hub without being asked", "fleetadm clean --yes"}, {"See what would be removed", "fleetadm clean --dry-run=client"}};
+  command.make = invocation<Options>(bind, validate, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

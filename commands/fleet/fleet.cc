@@ -1,0 +1,14 @@
+#include "commands/fleet/fleet.h"
+
+namespace fleetadm::commands {
+
+void register_fleet(Registry& registry) {
+  register_init(registry);
+  register_token(registry);
+  register_join(registry);
+  register_accept(registry);
+  register_unjoin(registry);
+  register_clean(registry);
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,18 @@
+// The commands that make and unmake a fleet: init, get token, join, accept, unjoin, clean.
+#pragma once
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+void register_fleet(Registry& registry);
+
+// One function a file, each adds its row.
+void register_init(Registry& registry);
+void register_token(Registry& registry);
+void register_join(Registry& registry);
+void register_accept(Registry& registry);
+void register_unjoin(Registry& registry);
+void register_clean(Registry& registry);
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,183 @@
+#include <utility>
+
+#include "commands/fleet/bootstrap_token.h"
+#include "commands/fleet/fleet.h"
+#include "core/api/kinds.h"
+#include "core/install/install.h"
+#include "kubeclient/discovery/mapper.h"
+#include "kubeclient/watch/informer.h"
+#include "templates/templates.h"
+
+namespace fleetadm::commands {
+namespace {
+
+constexpr std::string_view kDeployment = "fleetadm-hub";
+
+struct Options {
+  std::string image = "fleetadm:" FLEETADM_VERSION;
+  std::int64_t replicas = 1;
+  std::vector<std::string> auto_approve_users;
+  std::vector<std::string> hub_args;
+  bool publish_ca = true;
+  bool show_token = false;
+  bool wait = false;
+  Duration timeout = std::chrono::minutes(5);
+};
+
+void bind(FlagSet& flags, Options& options) {
+  flags.text(&options.image, "image", "Image of fleetadm that runs the hub controllers").default_text = options.image;
+  flags.integer(&options.replicas, "replicas", "Replicas of the hub controllers (one leads, the others stand by)").default_text = "1";
+  flags.texts(&options.auto_approve_users, "auto-approve-user",
+              "User whose registration requests are approved and whose clusters are accepted without a person; repeatable").value_name = "USER";
+  flags.texts(&options.hub_args, "hub-arg", "Further argument of `fleetadm hub run`, as --name=value; repeatable").value_name = "ARG";
+  flags.boolean(&options.publish_ca, "publish-ca", "Let anonymous readers fetch the hub's CA (kube-public/cluster-info), so that join needs only its pin")
+      .default_text = "true";
+  flags.boolean(&options.show_token, "show-token", "Show the token of the join command even where stdout is a terminal");
+  flags.boolean(&options.wait, "wait", "Wait until the hub controllers run and have made the default cluster set");
+  flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
+}
+
+Status validate(const Options& options, const std::vector<std::string>&) {
+  if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas takes 1 to 9");
+  if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
+  return {};
+}
+
+// The newest thing that the installed manifests need is the authorizer of ValidatingAdmissionPolicies (GA in 1.30).
+Status check_server(const kube::Client& hub) {
+  FLEETADM_TRY(const auto version, kube::server_version(hub));
+  int minor = 0;
+  for (const char c : version.minor) {
+    if (c < '0' || c > '9') break;
+    minor = minor * 10 + (c - '0');
+  }
+  if (version.major == "1" && minor < 30) {
+    return fail(Category::kUnsupported, "the API server is " + version.git_version + "; a hub needs Kubernetes 1.30 or newer",
+                "admission is enforced by ValidatingAdmissionPolicies, which older servers lack");
+  }
+  return {};
+}
+
+Json container_args(const Options& options) {
+  Json args = Json::array({"hub", "run", "--leader-elect=true"});
+  for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
+  for (const std::string& arg : options.hub_args) args.push_back(arg);
+  return args;
+}
+
+// kube-public/cluster-info as kubeadm makes it, with the right for everybody to read it: this is how a joining cluster finds the
+// CA whose pin it was given. A ConfigMap that is there already is left alone.
+std::vector<Json> cluster_info(const kube::RestConfig& config) {
+  Json kubeconfig = kube::make_kubeconfig(config.server, config.ca_data, Json::object(), "hub");
+  kubeconfig["users"] = Json::array();
+  kubeconfig["contexts"] = Json::array();
+  kubeconfig["current-context"] = "";
+  const Json metadata{{"name", "fleetadm:cluster-info"}, {"namespace", "kube-public"}};
+  return {
+      Json{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "cluster-info"}, {"namespace", "kube-public"}}}, {"data", {{"kubeconfig", dump_json(kubeconfig)}}}},
+      Json{{"apiVersion", "rbac.authorization.k8s.io/v1"},
+           {"kind", "Role"},
+           {"metadata", metadata},
+           {"rules", Json::array({{{"apiGroups", {""}}, {"resources", {"configmaps"}}, {"resourceNames", {"cluster-info"}}, {"verbs", {"get"}}}})}},
+      Json{{"apiVersion", "rbac.authorization.k8s.io/v1"},
+           {"kind", "RoleBinding"},
+           {"metadata", metadata},
+           {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "fleetadm:cluster-info"}}},
+           {"subjects", Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "system:anonymous"}}})}}};
+}
+
+Result<std::vector<Json>> manifests(const Options& options, const kube::RestConfig& config) {
+  std::vector<Json> objects;
+  const std::map<std::string, Json> values{{"image", options.image}, {"replicas", options.replicas}, {"args", container_args(options)}};
+  std::vector<std::string_view> files{"hub/namespaces.yaml"};
+  for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
+  for (const char* file : {"hub/admission.yaml", "hub/bootstrap.yaml", "hub/rbac.yaml", "hub/deployment.yaml"}) files.emplace_back(file);
+  for (const std::string_view file : files) {
+    FLEETADM_TRY(auto rendered, templates::render(file, values));
+    for (Json& object : rendered) objects.push_back(std::move(object));
+  }
+  if (options.publish_ca && !config.ca_data.empty()) {
+    for (Json& object : cluster_info(config)) objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+Status wait_ready(Context& context, const kube::Client& hub, const Options& options) {
+  context.progress().begin("Waiting for the hub controllers");
+  Status ready = install::wait_deployment(hub, api::kHubNamespace, kDeployment, options.timeout, context.stop());
+  if (ready) {
+    // The controllers' first act, so they truly reconcile.
+    auto made = [](const std::optional<Json>& set) -> Result<bool> { return set.has_value(); };
+    auto waited = kube::wait_for(hub, api::managed_cluster_sets(), "", api::kDefaultClusterSet, made, options.timeout, context.stop());
+    if (!waited) ready = fail(waited.error().wrap("the hub controllers run but made no default cluster set"));
+  }
+  if (!ready) {
+    context.progress().failed(ready.error().message);
+    return ready;
+  }
+  context.progress().done("running");
+  return {};
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+  FLEETADM_TRY(const auto config, context.rest_config());
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_CHECK(check_server(hub));
+  FLEETADM_TRY(auto objects, manifests(options, config));
+
+  install::Options how;
+  how.part = install::kHubPart;
+  how.timeout = options.timeout;
+  how.stop = context.stop();
+  how.told = [&](const install::Change& change) { context.progress().note(change.kind + " " + change.name); };
+  context.progress().begin("Installing the hub");
+  auto changes = install::apply_all(hub, std::move(objects), how);
+  if (!changes) {
+    context.progress().failed(changes.error().message);
+    return tl::unexpected(changes.error());
+  }
+  context.progress().done();
+
+  const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
+  if (options.wait && !dry_run) FLEETADM_CHECK(wait_ready(context, hub, options));
+
+  Report report;
+  if (!dry_run) {
+    FLEETADM_TRY(const auto ticket, make_ticket(hub, config, std::chrono::hours(1)));
+    report = ticket_report(ticket, may_show_token(context, options.show_token));
+  } else {
+    report.data = Json::object();
+  }
+  report.data["kind"] = "InitReport";
+  report.data["changes"] = install::to_json(*changes);
+  std::vector<std::string> lines;
+  for (const auto& change : *changes) {
+    if (change.action == install::Action::kUnchanged && !dry_run) continue;
+    lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " + std::string(install::to_string(change.action)) +
+                    (dry_run ? " (dry run)" : ""));
+  }
+  if (lines.empty()) lines.emplace_back("The hub is installed already; nothing changed.");
+  lines.insert(lines.end(), report.lines.begin(), report.lines.end());
+  report.lines = std::move(lines);
+  return report;
+}
+
+}  // namespace
+
+void register_init(Registry& registry) {
+  Command command;
+  command.path = "init";
+  command.group = "Fleet";
+  command.summary = "Make the current cluster a hub";
+  command.description =
+      "Installs the fleet's types (CRDs), admission policies, roles, the bootstrap identity and the hub controllers on the cluster of "
+      "the current context, and prints the command with which clusters join. Running it again changes only what differs. Objects of the "
+      "same name that fleetadm did not make are kept as they are.";
+  command.examples = {{"Make a hub and wait until its controllers run", "fleetadm init --wait"},
+                      {"See what would be installed", "fleetadm init --dry-run=server"},
+                      {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
+  command.make = invocation<Options>(bind, validate, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,291 @@
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "commands/fleet/fleet.h"
+#include "core/api/kinds.h"
+#include "core/install/install.h"
+#include "core/registration/join/preflight.h"
+#include "kubeclient/pki/pki.h"
+#include "kubeclient/watch/informer.h"
+#include "templates/templates.h"
+
+namespace fleetadm::commands {
+namespace {
+
+constexpr std::string_view kDeployment = "fleetadm-agent";
+constexpr std::size_t kMaxFile = 1U << 20U;
+
+struct Options {
+  std::string cluster_name;
+  std::string hub_apiserver;
+  std::string hub_token;
+  std::string hub_token_file;
+  std::string ca_cert_hash;
+  std::string ca_file;
+  bool system_roots = false;
+  std::string proxy_url;
+  std::string image = "fleetadm:" FLEETADM_VERSION;
+  std::vector<std::string> agent_args;
+  bool preflight_only = false;
+  std::string wait = "none";
+  Duration timeout = std::chrono::minutes(5);
+};
+
+void bind(FlagSet& flags, Options& options) {
+  flags.text(&options.cluster_name, "cluster-name", "Name of this cluster in the fleet (a DNS label)").required = true;
+  auto& hub = flags.text(&options.hub_apiserver, "hub-apiserver", "Address of the hub's API server");
+  hub.required = true;
+  hub.value_name = "URL";
+  flags.text(&options.hub_token, "hub-token", "Bootstrap token of `fleetadm get token`; other users of this machine can see it here, prefer --hub-token-file")
+      .value_name = "TOKEN";
+  auto& token_file = flags.text(&options.hub_token_file, "hub-token-file", "File with the bootstrap token; - reads standard input");
+  token_file.value_name = "FILE";
+  token_file.complete = Complete::kFiles;
+  flags.text(&options.ca_cert_hash, "ca-cert-hash", "Pin of the hub's CA, sha256:HEX of its public key").value_name = "PIN";
+  auto& ca_file = flags.text(&options.ca_file, "ca-file", "File with the hub's CA (PEM)");
+  ca_file.value_name = "FILE";
+  ca_file.complete = Complete::kFiles;
+  flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
+  flags.text(&options.proxy_url, "proxy-url", "Proxy on the way to the hub").value_name = "URL";
+  flags.text(&options.image, "image", "Image of fleetadm that runs the agent").default_text = options.image;
+  flags.texts(&options.agent_args, "agent-arg", "Further argument of `fleetadm agent run`, as --name=value; repeatable").value_name = "ARG";
+  flags.boolean(&options.preflight_only, "preflight-only", "Check the way to the hub and change nothing");
+  auto& wait = flags.choice(&options.wait, "wait", {"none", "registered", "joined", "available"},
+                            "Wait until the agent runs and the cluster is registered on the hub, or further (which needs someone to accept it)");
+  wait.arity = Arity::kOptionalValue;
+  wait.no_value = "registered";
+  wait.default_text = "none";
+  flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
+}
+
+Status validate(const Options& options, const std::vector<std::string>&) {
+  if (!kube::is_dns_label(options.cluster_name)) {
+    return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is no DNS label",
+                "lower-case letters, digits and '-', at most 63 characters: it becomes a namespace on the hub");
+  }
+  if (!options.hub_apiserver.starts_with("https://")) {
+    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is no https URL", "it looks like https://hub.example.com:6443");
+  }
+  if (options.hub_token.empty() == options.hub_token_file.empty()) {
+    return fail(Category::kUsage, "exactly one of --hub-token and --hub-token-file is needed", "`fleetadm get token` on the hub gives a token");
+  }
+  if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
+    return fail(Category::kUsage, "nothing says which CA the hub has",
+                "pass --ca-cert-hash as `fleetadm init` printed it, --ca-file, or --system-roots where the hub's certificate is publicly signed");
+  }
+  return {};
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return fail(Category::kUsage, "cannot read " + path);
+  std::string text(kMaxFile + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kMaxFile) return fail(Category::kUsage, path + " is larger than 1 MiB");
+  return text;
+}
+
+std::string trimmed(std::string text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  text.erase(std::find_if_not(text.rbegin(), text.rend(), blank).base(), text.end());
+  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), blank));
+  return text;
+}
+
+Result<join::HubEndpoint> endpoint_of(Context& context, const Options& options) {
+  join::HubEndpoint endpoint;
+  endpoint.server = options.hub_apiserver;
+  while (endpoint.server.ends_with('/')) endpoint.server.pop_back();
+  endpoint.ca_pin = options.ca_cert_hash;
+  endpoint.system_roots = options.system_roots;
+  endpoint.proxy_url = options.proxy_url;
+  endpoint.cluster_name = options.cluster_name;
+  if (!options.ca_file.empty()) {
+    FLEETADM_TRY(endpoint.ca_pem, read_file(options.ca_file));
+    FLEETADM_TRY([[maybe_unused]] const auto certificates, pki::parse_certificates(endpoint.ca_pem));
+  }
+  endpoint.token = options.hub_token;
+  if (options.hub_token_file == "-") {
+    FLEETADM_TRY(endpoint.token, context.terminal().read_stdin());
+  } else if (!options.hub_token_file.empty()) {
+    FLEETADM_TRY(endpoint.token, read_file(options.hub_token_file));
+  }
+  endpoint.token = trimmed(std::move(endpoint.token));
+  if (endpoint.token.empty()) return fail(Category::kUsage, "the bootstrap token is empty");
+  return endpoint;
+}
+
+// A cluster is in one fleet under one name. Joining again with the same ones repairs; anything else must unjoin first.
+Status check_not_elsewhere(const kube::Client& spoke, const Options& options, const std::string& server) {
+  FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
+  if (stored) {
+    if (const auto name = pki::base64_decode(str(*stored, {"data", "cluster-name"})); name && !name->empty() && *name != options.cluster_name) {
+      return fail(Category::kConflict, "this cluster has joined a fleet already, as \"" + *name + "\"",
+                  "use --cluster-name " + *name + ", or leave that fleet first: fleetadm unjoin --cluster-name " + *name);
+    }
+  }
+  FLEETADM_TRY(const auto bootstrap, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kBootstrapSecret));
+  if (!bootstrap) return {};
+  const auto text = pki::base64_decode(str(*bootstrap, {"data", "kubeconfig"}));
+  if (!text) return {};
+  const auto kubeconfig = kube::Kubeconfig::from_text(*text, "the bootstrap kubeconfig");
+  if (!kubeconfig) return {};
+  const auto config = kubeconfig->resolve({});
+  if (config && config->server != server) {
+    return fail(Category::kConflict, "this cluster has joined the hub " + config->server + " already",
+                "leave it first: fleetadm unjoin --cluster-name " + options.cluster_name);
+  }
+  return {};
+}
+
+Result<std::vector<Json>> manifests(const Options& options, const join::HubEndpoint& endpoint, const kube::RestConfig& hub) {
+  Json args = Json::array({"agent", "run", "--cluster-name=" + options.cluster_name});
+  for (const std::string& arg : options.agent_args) args.push_back(arg);
+  const std::map<std::string, Json> values{{"image", options.image}, {"args", args}};
+  Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
+  if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
+  const Json secret{{"apiVersion", "v1"},
+                    {"kind", "Secret"},
+                    {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
+                    {"type", "Opaque"},
+                    {"data", {{"kubeconfig", pki::base64_encode(dump_yaml(kubeconfig))}}}};
+  std::vector<Json> objects;
+  std::vector<std::string_view> files{"agent/namespaces.yaml"};
+  for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);
+  files.emplace_back("agent/rbac.yaml");
+  files.emplace_back("agent/deployment.yaml");
+  for (const std::string_view file : files) {
+    if (file == "agent/deployment.yaml") objects.push_back(secret);  // before the agent that reads it
+    FLEETADM_TRY(auto rendered, templates::render(file, values));
+    for (Json& object : rendered) objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const Options& options) {
+  context.progress().begin("Waiting for the agent");
+  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kDeployment, options.timeout, context.stop()); !running) {
+    context.progress().failed(running.error().message);
+    return running;
+  }
+  context.progress().done("running");
+  const std::string condition = options.wait == "joined"      ? std::string(api::kConditionJoined)
+                                : options.wait == "available" ? std::string(api::kConditionAvailable)
+                                                              : std::string();
+  context.progress().begin("Waiting until the hub shows the cluster as " + options.wait);
+  // The bootstrap token may read clusters; the agent's own credential is none of ours.
+  const auto client = context.client(hub);
+  auto reached = [&](const std::optional<Json>& cluster) -> Result<bool> {
+    if (!cluster) return false;
+    if (condition.empty()) return true;
+    for (const Json& entry : list_at(*cluster, {"status", "conditions"})) {
+      if (str(entry, {"type"}) == condition) return str(entry, {"status"}) == "True";
+    }
+    return false;
+  };
+  auto waited = kube::wait_for(client, api::managed_clusters(), "", options.cluster_name, reached, options.timeout, context.stop());
+  if (!waited) {
+    context.progress().failed(waited.error().message);
+    Error error = waited.error().wrap("the hub does not show the cluster " + options.cluster_name + " as " + options.wait);
+    error.hint = "see what the agent says: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kDeployment);
+    return fail(std::move(error));
+  }
+  context.progress().done();
+  return {};
+}
+
+Json to_json(const std::vector<join::Check>& checks) {
+  Json list = Json::array();
+  for (const auto& check : checks) {
+    list.push_back(Json{{"check", check.name}, {"outcome", std::string(join::to_string(check.outcome))}, {"detail", check.detail}});
+  }
+  return list;
+}
+
+Table to_table(const std::vector<join::Check>& checks) {
+  Table table;
+  table.columns = {{"CHECK"}, {"OUTCOME"}, {"DETAIL"}};
+  for (const auto& check : checks) table.rows.push_back({check.name, std::string(join::to_string(check.outcome)), check.detail});
+  return table;
+}
+
+void tell(Progress& progress, const std::vector<join::Check>& checks) {
+  for (const auto& check : checks) {
+    progress.begin(check.name);
+    if (check.outcome == join::Outcome::kPassed) {
+      progress.done(check.detail);
+    } else if (check.outcome == join::Outcome::kFailed) {
+      progress.failed(check.detail);
+    } else {
+      progress.done(std::string(join::to_string(check.outcome)) + ": " + check.detail);
+    }
+  }
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+  FLEETADM_TRY(const auto endpoint, endpoint_of(context, options));
+  FLEETADM_TRY(const auto spoke, context.client());
+  const join::Preflight preflight = join::check_hub(endpoint, context.clock(), context.stop());
+  tell(context.progress(), preflight.checks);
+  if (preflight.error) return fail(*preflight.error);
+  Report report;
+  report.data = Json{{"kind", "JoinReport"}, {"cluster-name", options.cluster_name}, {"checks", to_json(preflight.checks)}};
+  if (options.preflight_only) {
+    report.table = to_table(preflight.checks);
+    return report;
+  }
+  FLEETADM_CHECK(check_not_elsewhere(spoke, options, endpoint.server));
+  FLEETADM_TRY(auto objects, manifests(options, endpoint, preflight.hub));
+
+  install::Options how;
+  how.part = install::kAgentPart;
+  how.timeout = options.timeout;
+  how.stop = context.stop();
+  how.told = [&](const install::Change& change) { context.progress().note(change.kind + " " + change.name); };
+  context.progress().begin("Installing the agent");
+  auto changes = install::apply_all(spoke, std::move(objects), how);
+  if (!changes) {
+    context.progress().failed(changes.error().message);
+    return tl::unexpected(changes.error());
+  }
+  context.progress().done();
+  const bool dry_run = spoke.gate().dry_run != kube::DryRun::kNone;
+  if (options.wait != "none" && !dry_run) FLEETADM_CHECK(wait_for_cluster(context, spoke, preflight.hub, options));
+
+  report.data["changes"] = install::to_json(*changes);
+  for (const auto& change : *changes) {
+    if (change.action == install::Action::kUnchanged && !dry_run) continue;
+    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
+                           std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
+  }
+  if (report.lines.empty()) report.lines.emplace_back("The agent is installed already; nothing changed.");
+  report.notes.push_back("Now accept the cluster on the hub: fleetadm accept " + options.cluster_name);
+  return report;
+}
+
+}  // namespace
+
+void register_join(Registry& registry) {
+  Command command;
+  command.path = "join";
+  command.group = "Fleet";
+  command.summary = "Join the current cluster to a hub";
+  command.description =
+      "Checks the way to the hub hop by hop, confirms the hub's CA by its pin before the token is sent, and installs the agent on the "
+      "cluster of the current context. The cluster takes part once someone accepts it on the hub. Running it again changes only what "
+      "differs; a new token takes the place of an old one.";
+  command.examples = {
+      {"Join with the command that `fleetadm init` printed",
+       "fleetadm join --hub-token TOKEN --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c1 --wait"},
+      {"Hand the token over without showing it to other users",
+       "fleetadm get token --context hub -o jsonpath={.hub-token} | fleetadm join --context c1 --hub-token-file - --hub-apiserver https://hub:6443 "
+       "--ca-cert-hash sha256:… --cluster-name c1"},
+      {"Only check the way to the hub", "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file hub.crt --cluster-name c1"}};
+  command.make = invocation<Options>(bind, validate, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,47 @@
+#include "commands/fleet/bootstrap_token.h"
+#include "commands/fleet/fleet.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  bool show_token = false;
+  Duration lifetime = std::chrono::hours(1);
+};
+
+void bind(FlagSet& flags, Options& options) {
+  flags.boolean(&options.show_token, "show-token", "Show the token even where stdout is a terminal");
+  flags.duration(&options.lifetime, "lifetime", "How long the token is good for (at least 10m)").default_text = "1h";
+}
+
+Status validate(const Options& options, const std::vector<std::string>&) {
+  if (options.lifetime < std::chrono::minutes(10)) {
+    return fail(Category::kUsage, "--lifetime is shorter than 10m", "API servers refuse tokens that end sooner");
+  }
+  return {};
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+  FLEETADM_TRY(const auto config, context.rest_config());
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_TRY(const auto ticket, make_ticket(hub, config, options.lifetime));
+  return ticket_report(ticket, may_show_token(context, options.show_token));
+}
+
+}  // namespace
+
+void register_token(Registry& registry) {
+  Command command;
+  command.path = "get token";
+  command.group = "Fleet";
+  command.summary = "Get a token with which a cluster can join";
+  command.description =
+      "Asks the hub for a short-lived token of the bootstrap service account and prints the join command that carries it, with the pin "
+      "of the hub's CA. Nothing is stored on the hub, and tokens that were given out before stay good until they end.";
+  command.examples = {{"The join command, with the token hidden on a terminal", "fleetadm get token"},
+                      {"The token alone, for a script", "fleetadm get token -o jsonpath={.hub-token}"}};
+  command.make = invocation<Options>(bind, validate, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

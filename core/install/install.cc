@@ -1,0 +1,188 @@
+#include "core/install/install.h"
+
+#include <array>
+#include <utility>
+
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::install {
+namespace {
+
+namespace r = kube::resources;
+
+// In the order of removal: what runs, what guards, what grants, what holds data, then the folders and types themselves.
+std::vector<kube::Resource> removal_order() {
+  return {r::deployments(),
+          r::validating_admission_policy_bindings(),
+          r::validating_admission_policies(),
+          r::role_bindings(),
+          r::roles(),
+          r::cluster_role_bindings(),
+          r::cluster_roles(),
+          r::secrets(),
+          r::config_maps(),
+          r::service_accounts(),
+          r::namespaces(),
+          r::custom_resource_definitions()};
+}
+
+bool is_ours(const Json& object, std::string_view part) { return label_of(object, kPartLabel) == part; }
+
+Change change_of(const Json& object, std::string_view kind, Action action) {
+  return Change{std::string(kind), namespace_of(object), name_of(object), action};
+}
+
+Status wait_established(const kube::Client& client, const std::string& name, Duration timeout, std::stop_token stop) {
+  auto done = [&](const std::optional<Json>& crd) -> Result<bool> {
+    if (!crd) return fail(Category::kNotFound, "the CustomResourceDefinition " + name + " was removed while it was waited for");
+    for (const Json& condition : list_at(*crd, {"status", "conditions"})) {
+      if (str(condition, {"type"}) == "NamesAccepted" && str(condition, {"status"}) == "False") {
+        return fail(Category::kConflict, "the names of " + name + " are taken: " + str(condition, {"message"}));
+      }
+      if (str(condition, {"type"}) == "Established" && str(condition, {"status"}) == "True") return true;
+    }
+    return false;
+  };
+  auto waited = kube::wait_for(client, r::custom_resource_definitions(), "", name, done, timeout, stop);
+  if (!waited) return fail(waited.error().wrap("waiting for " + name + " to be established"));
+  return {};
+}
+
+Duration left(Instant deadline) {
+  const auto now = Clock::system()->now();
+  return deadline > now ? deadline - now : Duration::zero();
+}
+
+Result<Change> apply_one(const kube::Client& client, Json object, const Options& options) {
+  FLEETADM_TRY(const kube::Resource resource, resource_of(object));
+  const std::string ns = namespace_of(object);
+  const std::string name = name_of(object);
+  at_or_make(object, {"metadata", "labels", kPartLabel}) = options.part;
+  FLEETADM_TRY(const auto before, client.find(resource, ns, name));
+  if (before && !is_ours(*before, options.part)) return change_of(*before, resource.kind, Action::kKeptForeign);
+  if (before && is_deleting(*before)) {
+    return fail(Category::kConflict, resource.kind + " " + kube::object_key(ns, name) + " is being deleted",
+                "wait until it is gone and run the command again");
+  }
+  kube::WriteOptions write;
+  write.force = true;
+  auto after = client.apply(resource, object, write);
+  if (!after) return fail(after.error().wrap("cannot apply " + resource.kind + " " + kube::object_key(ns, name)));
+  const Action action = !before                                                             ? Action::kCreated
+                        : resource_version_of(*before) != resource_version_of(*after) ? Action::kConfigured
+                                                                                      : Action::kUnchanged;
+  return Change{resource.kind, ns, name, action};
+}
+
+Status wait_gone(const kube::Client& client, const kube::Resource& resource, const Json& object, const Options& options,
+                 Instant deadline) {
+  const std::string uid = uid_of(object);
+  auto gone = [&](const std::optional<Json>& current) -> Result<bool> { return !current || uid_of(*current) != uid; };
+  auto waited = kube::wait_for(client, resource, namespace_of(object), name_of(object), gone, left(deadline), options.stop);
+  if (!waited) {
+    return fail(waited.error().wrap(resource.kind + " " + kube::object_key(object) + " was deleted but is not gone"));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(Action action) {
+  switch (action) {
+    case Action::kCreated: return "created";
+    case Action::kConfigured: return "configured";
+    case Action::kUnchanged: return "unchanged";
+    case Action::kKeptForeign: return "kept (not ours)";
+    case Action::kDeleted: return "deleted";
+  }
+  return "";
+}
+
+Result<kube::Resource> resource_of(const Json& object) {
+  const std::string kind = str(object, {"kind"});
+  const std::string api_version = str(object, {"apiVersion"});
+  for (const kube::Resource& resource : removal_order()) {
+    if (resource.kind == kind && resource.api_version() == api_version) return resource;
+  }
+  return fail(Category::kInternal, "fleetadm does not install objects of " + api_version + " " + kind);
+}
+
+Result<std::vector<Change>> apply_all(const kube::Client& client, std::vector<Json> objects, const Options& options) {
+  const Instant deadline = Clock::system()->now() + options.timeout;
+  std::vector<Change> changes;
+  std::vector<std::string> unestablished;
+  for (Json& object : objects) {
+    const bool is_crd = str(object, {"kind"}) == "CustomResourceDefinition";
+    if (is_crd) unestablished.push_back(name_of(object));
+    FLEETADM_TRY(Change change, apply_one(client, std::move(object), options));
+    if (options.told) options.told(change);
+    changes.push_back(std::move(change));
+  }
+  if (client.gate().dry_run == kube::DryRun::kNone) {
+    for (const std::string& name : unestablished) FLEETADM_CHECK(wait_established(client, name, left(deadline), options.stop));
+  }
+  return changes;
+}
+
+Result<std::vector<Change>> remove_part(const kube::Client& client, const Options& options) {
+  const Instant deadline = Clock::system()->now() + options.timeout;
+  std::vector<Change> changes;
+  kube::ListOptions which;
+  which.label_selector = std::string(kPartLabel) + "=" + options.part;
+  for (const kube::Resource& resource : removal_order()) {
+    auto found = client.list(resource, "", which);
+    if (!found) return fail(found.error().wrap("cannot list what is left of " + resource.qualified()));
+    std::vector<Json> removed_objects;
+    for (const Json& object : list_at(*found, {"items"})) {
+      if (options.keep) {
+        FLEETADM_TRY(const bool keep, options.keep(resource, object));
+        if (keep) {
+          changes.push_back(change_of(object, resource.kind, Action::kKeptForeign));
+          if (options.told) options.told(changes.back());
+          continue;
+        }
+      }
+      kube::DeleteOptions how;
+      // Foreground: a Deployment is gone only when its pods are, so nothing of ours still runs when its rights go.
+      how.propagation = resource.kind == "Deployment" ? kube::Propagation::kForeground : kube::Propagation::kBackground;
+      how.uid = uid_of(object);
+      auto removed = client.remove(resource, namespace_of(object), name_of(object), how);
+      if (!removed && removed.error().category != Category::kNotFound) {
+        return fail(removed.error().wrap("cannot delete " + resource.kind + " " + kube::object_key(object)));
+      }
+      Change change = change_of(object, resource.kind, Action::kDeleted);
+      if (options.told) options.told(change);
+      changes.push_back(std::move(change));
+      removed_objects.push_back(object);
+    }
+    if (client.gate().dry_run != kube::DryRun::kNone) continue;
+    for (const Json& object : removed_objects) FLEETADM_CHECK(wait_gone(client, resource, object, options, deadline));
+  }
+  return changes;
+}
+
+Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout, std::stop_token stop) {
+  auto done = [&](const std::optional<Json>& deployment) -> Result<bool> {
+    if (!deployment) return fail(Category::kNotFound, "the Deployment " + kube::object_key(ns, name) + " does not exist");
+    const auto wanted = num(*deployment, {"spec", "replicas"}, 1);
+    return num(*deployment, {"status", "observedGeneration"}) >= num(*deployment, {"metadata", "generation"}) &&
+           num(*deployment, {"status", "updatedReplicas"}) >= wanted && num(*deployment, {"status", "availableReplicas"}) >= wanted;
+  };
+  auto waited = kube::wait_for(client, r::deployments(), ns, name, done, timeout, stop);
+  if (waited) return {};
+  Error error = waited.error().wrap("the Deployment " + kube::object_key(ns, name) + " did not become available");
+  error.hint = "see what its pods say: kubectl -n " + std::string(ns) + " describe pods -l app=" + std::string(name);
+  return fail(std::move(error));
+}
+
+Json to_json(const std::vector<Change>& changes) {
+  Json list = Json::array();
+  for (const Change& change : changes) {
+    Json entry{{"kind", change.kind}, {"name", change.name}, {"action", std::string(to_string(change.action))}};
+    if (!change.ns.empty()) entry["namespace"] = change.ns;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+}  // namespace fleetadm::install

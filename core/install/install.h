@@ -1,0 +1,56 @@
+// Installing and removing the parts of fleetadm on a cluster. Every object that is ours carries the label
+// fleetadm.io/part=<part>: it is the inventory. An object of the same name without the label is someone else's: it is kept as
+// it is and never removed. Safe to kill after any write: a second run finds what is missing (or left) by the label.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::install {
+
+inline constexpr std::string_view kPartLabel = "fleetadm.io/part";
+inline constexpr std::string_view kHubPart = "hub";
+inline constexpr std::string_view kAgentPart = "agent";
+
+enum class Action { kCreated, kConfigured, kUnchanged, kKeptForeign, kDeleted };
+std::string_view to_string(Action action);
+
+struct Change {
+  std::string kind;
+  std::string ns;
+  std::string name;
+  Action action = Action::kUnchanged;
+};
+
+struct Options {
+  std::string part;
+  Duration timeout = std::chrono::minutes(5);  // of all waiting together
+  std::stop_token stop;
+  std::function<void(const Change&)> told;  // after each object
+  /// Asked before an object is removed; true keeps it (and tells kKeptForeign).
+  std::function<Result<bool>(const kube::Resource&, const Json&)> keep;
+};
+
+/// The resource type of a kind that fleetadm installs; kInternal for any other.
+Result<kube::Resource> resource_of(const Json& object);
+
+/// Applies the objects in their order (server-side apply, forced), labelled as `part`. After the last CustomResourceDefinition
+/// of a run of them it waits until all are established.
+Result<std::vector<Change>> apply_all(const kube::Client& client, std::vector<Json> objects, const Options& options);
+
+/// Deletes everything that carries the part's label: workloads first, namespaces and CRDs last, with uid preconditions, and
+/// waits until each is gone. A kind that cannot be listed is an error, and nothing after it is deleted.
+Result<std::vector<Change>> remove_part(const kube::Client& client, const Options& options);
+
+/// The Deployment has its replicas available at its current generation; else kTimeout that names what the pods say.
+Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout, std::stop_token stop);
+
+/// {"kind", "namespace", "name", "action"} for reports.
+Json to_json(const std::vector<Change>& changes);
+
+}  // namespace fleetadm::install

@@ -1,0 +1,35 @@
+// Taking a cluster out of the fleet: the hub's side (ManagedCluster, its namespace, its requests) and the spoke's side (what the
+// agent applied, then the agent). Each step is found again by what is left, so a killed departure is finished by a second run.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/install/install.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::join {
+
+struct DepartureOptions {
+  std::string cluster_name;
+  bool force = false;           // do not wait for an agent that is gone: finalizers that only it would remove are removed
+  bool keep_namespace = false;  // the cluster's namespace on the hub
+  Duration timeout = std::chrono::minutes(5);
+  std::stop_token stop;
+  std::function<void(std::string_view)> told;  // progress
+};
+
+/// Deletes the ManagedCluster and waits until the hub controllers and the agent have cleaned up; then the cluster's namespace
+/// (only where it carries the cluster's label and holds no works) and its certificate requests.
+Result<std::vector<install::Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options);
+
+/// Removes the agent. kConflict while AppliedManifestWorks are left, unless forced (then the objects they own are removed).
+Result<std::vector<install::Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options);
+
+/// The name under which a cluster joined, from the agent's secret; empty where it did not.
+Result<std::string> joined_as(const kube::Client& spoke);
+
+}  // namespace fleetadm::join

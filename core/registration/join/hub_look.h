@@ -1,0 +1,31 @@
+// A first look at a hub whose CA is not known yet: like kubeadm's discovery, the answer is fetched without verification and
+// without any credential, and is believed only as far as a pin of the CA's public key confirms it.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::join {
+
+struct HubLook {
+  std::string address;             // the IP address that answered
+  std::vector<std::string> chain;  // PEM of each certificate that the server showed
+  int status = 0;                  // of GET `path`, anonymous
+  std::string body;                // at most 1 MiB
+  std::optional<Instant> date;     // the server's Date header
+};
+
+/// GET server+path without credentials and without verification. kUnavailable where the name or the port does not answer.
+Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, Duration timeout);
+
+/// The CA certificates (PEM) in `look` that have the pin: from the chain shown, or from a kube-public/cluster-info answer.
+/// kTls where none has it.
+Result<std::string> pinned_ca(const HubLook& look, std::string_view pin);
+
+}  // namespace fleetadm::join

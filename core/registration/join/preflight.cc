@@ -1,0 +1,186 @@
+#include "core/registration/join/preflight.h"
+
+#include <array>
+#include <utility>
+
+#include "core/registration/join/hub_look.h"
+#include "kubeclient/discovery/mapper.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::join {
+namespace {
+
+constexpr auto kLookTimeout = std::chrono::seconds(15);
+constexpr auto kClockWarning = std::chrono::seconds(60);
+constexpr auto kClockFailure = std::chrono::minutes(5);
+constexpr std::string_view kClusterInfo = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
+
+class Run {
+ public:
+  explicit Run(Preflight& into) : into_(into) {}
+  void passed(std::string name, std::string detail) { into_.checks.push_back({std::move(name), Outcome::kPassed, std::move(detail)}); }
+  void warning(std::string name, std::string detail) { into_.checks.push_back({std::move(name), Outcome::kWarning, std::move(detail)}); }
+  void failed(std::string name, Error error) {
+    into_.checks.push_back({std::move(name), Outcome::kFailed, error.message});
+    if (!into_.error) into_.error = std::move(error);
+  }
+  void skipped(std::initializer_list<const char*> names) {
+    for (const char* name : names) into_.checks.push_back({name, Outcome::kSkipped, "needs the check before it"});
+  }
+
+ private:
+  Preflight& into_;
+};
+
+struct Right {
+  const char* group;
+  const char* resource;
+  const char* verb;
+};
+// What the bootstrap identity needs on a hub (reference registration-work-addon.md 1.3; list and watch of clusters are not needed).
+constexpr std::array<Right, 6> kRights{{{"cluster.open-cluster-management.io", "managedclusters", "get"},
+                                        {"cluster.open-cluster-management.io", "managedclusters", "create"},
+                                        {"certificates.k8s.io", "certificatesigningrequests", "create"},
+                                        {"certificates.k8s.io", "certificatesigningrequests", "get"},
+                                        {"certificates.k8s.io", "certificatesigningrequests", "list"},
+                                        {"certificates.k8s.io", "certificatesigningrequests", "watch"}}};
+
+void check_clock(Run& run, const HubLook& look, const Clock& clock) {
+  if (!look.date) return run.warning("clock", "the hub tells no time");
+  const auto now = clock.now();
+  const auto apart = now > *look.date ? now - *look.date : *look.date - now;
+  const std::string text = format_duration(std::chrono::duration_cast<std::chrono::seconds>(apart)) + " apart";
+  if (apart > kClockFailure) {
+    Error error;
+    error.category = Category::kInvalid;
+    error.message = "the clocks of this machine and of the hub are " + text;
+    error.hint = "set the clocks right (NTP): certificates and leases depend on them";
+    return run.failed("clock", std::move(error));
+  }
+  if (apart > kClockWarning) return run.warning("clock", text);
+  run.passed("clock", text);
+}
+
+Status check_rights(const kube::Client& hub) {
+  std::string missing;
+  for (const Right& right : kRights) {
+    const Json review{{"apiVersion", "authorization.k8s.io/v1"},
+                      {"kind", "SelfSubjectAccessReview"},
+                      {"spec", {{"resourceAttributes", {{"group", right.group}, {"resource", right.resource}, {"verb", right.verb}}}}}};
+    FLEETADM_TRY(const Json answer, hub.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, true));
+    if (flag(answer, {"status", "allowed"})) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string(right.verb) + " " + right.resource;
+  }
+  if (missing.empty()) return {};
+  return fail(Category::kAuth, "the token's identity may not " + missing + " on the hub",
+              "use a token of `fleetadm get token` on the hub, or run `fleetadm init` there again to restore the bootstrap role");
+}
+
+// The CA that the connection will trust; runs the DNS, TCP, CA pin and clock checks. False: nothing further can be checked.
+bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, Preflight& result) {
+  auto look = look_at_hub(endpoint.server, kClusterInfo, endpoint.proxy_url, kLookTimeout);
+  if (!look) {
+    const std::string hop = look.error().reason;
+    if (hop != "DNS") run.passed("DNS", "resolved");
+    if (hop == "TLS") run.passed("TCP", "connected");
+    run.failed(hop.empty() ? "TCP" : hop,
+               look.error().with_hint("check --hub-apiserver, and that this machine can reach it (firewall, --proxy-url)"));
+    return false;
+  }
+  run.passed("DNS", look->address);
+  run.passed("TCP", look->address);
+  check_clock(run, *look, clock);
+  if (!endpoint.ca_pin.empty()) {
+    const bool from_file = !endpoint.ca_pem.empty();
+    HubLook source = *look;
+    if (from_file) source.chain = {endpoint.ca_pem};
+    auto ca = pinned_ca(source, endpoint.ca_pin);
+    if (!ca) {
+      run.failed("CA pin", ca.error());
+      return false;
+    }
+    result.hub.ca_data = *ca;
+    run.passed("CA pin", endpoint.ca_pin);
+  } else {
+    result.hub.ca_data = endpoint.ca_pem;
+    run.warning("CA pin", endpoint.ca_pem.empty() ? "not given: the system's roots are trusted" : "not given: the CA of --ca-file is trusted");
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPassed: return "ok";
+    case Outcome::kWarning: return "warning";
+    case Outcome::kFailed: return "failed";
+    case Outcome::kSkipped: return "skipped";
+  }
+  return "";
+}
+
+Preflight check_hub(const HubEndpoint& endpoint, const Clock& clock, std::stop_token stop) {
+  Preflight result;
+  Run run(result);
+  result.hub.server = endpoint.server;
+  result.hub.proxy_url = endpoint.proxy_url;
+  result.hub.name = "hub";
+  if (!confirm_ca(run, endpoint, clock, result)) {
+    run.skipped({"TLS", "token", "hub", "RBAC", "version"});
+    return result;
+  }
+
+  // TLS first, still without the token: the chain must end in the confirmed CA and the certificate must carry the host's name.
+  const auto bare = kube::Client::connect(result.hub).with_timeout(kLookTimeout).with_stop(stop);
+  kube::Request request;
+  request.path = "/version";
+  request.timeout = kLookTimeout;
+  if (auto answer = bare.raw(request); !answer && answer.error().code == 0) {
+    run.failed("TLS", answer.error());
+    run.skipped({"token", "hub", "RBAC", "version"});
+    return result;
+  }
+  run.passed("TLS", "the chain ends in the hub's CA and names the host");
+
+  result.hub.credentials = kube::static_credentials({.client_certificate = {}, .client_key = {}, .token = endpoint.token, .username = {}, .password = {}});
+  const auto hub = kube::Client::connect(result.hub).with_timeout(kLookTimeout).with_stop(stop);
+  const Json who{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
+  auto identity = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", who, true);
+  if (!identity) {
+    Error error = identity.error().wrap("the hub does not take the token");
+    error.hint = "tokens end after a while: get a new one with `fleetadm get token` on the hub";
+    run.failed("token", std::move(error));
+    run.skipped({"hub", "RBAC", "version"});
+    return result;
+  }
+  run.passed("token", str(*identity, {"status", "userInfo", "username"}));
+
+  request.path = "/apis/cluster.open-cluster-management.io/v1";
+  if (auto group = hub.raw(request); !group) {
+    Error error = group.error();
+    if (error.code == 404) {
+      error.category = Category::kInvalid;
+      error.message = endpoint.server + " is no hub: it does not serve cluster.open-cluster-management.io/v1";
+      error.hint = "run `fleetadm init` on it first, or correct --hub-apiserver";
+    }
+    run.failed("hub", std::move(error));
+    run.skipped({"RBAC", "version"});
+    return result;
+  }
+  run.passed("hub", "serves cluster.open-cluster-management.io/v1");
+
+  if (Status rights = check_rights(hub); !rights) {
+    run.failed("RBAC", rights.error());
+  } else {
+    run.passed("RBAC", "the token may register a cluster");
+  }
+  if (auto version = kube::server_version(hub); !version) {
+    run.failed("version", version.error());
+  } else {
+    run.passed("version", version->git_version);
+  }
+  return result;
+}
+
+}  // namespace fleetadm::join
