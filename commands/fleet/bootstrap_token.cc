@@ -12,8 +12,10 @@ Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& 
     FLEETADM_TRY(ticket.ca_pin, pki::ca_pin(config.ca_data));
   }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lifetime).count();
-  const Json request{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", seconds}}}};
-  const std::string path = kube::resources::service_accounts().path(api::kBootstrapNamespace, api::kBootstrapServiceAccount, "token");
+  const Json request{
+      {"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", seconds}}}};
+  const std::string path =
+      kube::resources::service_accounts().path(api::kBootstrapNamespace, api::kBootstrapServiceAccount, "token");
   // A TokenRequest stores nothing: it is no write in the sense of a dry run.
   auto answer = hub.post(path, request, true);
   if (!answer) {
@@ -28,7 +30,8 @@ Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& 
 }
 
 std::string join_command(const JoinTicket& ticket, bool show_token) {
-  std::string line = "fleetadm join --hub-token " + (show_token ? ticket.token : std::string("<TOKEN>")) + " --hub-apiserver " + ticket.hub_apiserver;
+  std::string line = "fleetadm join --hub-token " + (show_token ? ticket.token : std::string("<TOKEN>")) + " --hub-apiserver " +
+                     ticket.hub_apiserver;
   line += ticket.ca_pin.empty() ? " --system-roots" : " --ca-cert-hash " + ticket.ca_pin;
   return line + " --cluster-name <cluster_name>";
 }
@@ -44,10 +47,12 @@ Report ticket_report(const JoinTicket& ticket, bool show_token) {
   report.lines.push_back("Join a cluster with (on that cluster, with a name of its own):");
   report.lines.push_back("    " + join_command(ticket, show_token));
   if (!show_token) {
-    report.notes.push_back("The token is not shown on a terminal. `fleetadm get token --show-token` shows it; better, hand it over without "
-                           "showing it: fleetadm get token -o jsonpath={.hub-token} | fleetadm join --hub-token-file - …");
+    report.notes.push_back(
+        "The token is not shown on a terminal. `fleetadm get token --show-token` shows it; better, hand it over without "
+        "showing it: fleetadm get token -o jsonpath={.hub-token} | fleetadm join --hub-token-file - …");
   }
-  report.notes.push_back("The token ends at " + ticket.expires + ". After a join, accept the cluster here: fleetadm accept <cluster_name>");
+  report.notes.push_back("The token ends at " + ticket.expires +
+                         ". After a join, accept the cluster here: fleetadm accept <cluster_name>");
   return report;
 }
 

@@ -36,7 +36,8 @@ Result<Count> count(const kube::Client& hub, const kube::Resource& resource) {
     return {};
   };
   Status listed = hub.list_pages(resource, "", {}, page);
-  if (!listed && listed.error().category != Category::kNotFound) return fail(listed.error().wrap("cannot list " + resource.qualified()));
+  if (!listed && listed.error().category != Category::kNotFound)
+    return fail(listed.error().wrap("cannot list " + resource.qualified()));
   return result;
 }
 
@@ -46,14 +47,16 @@ Status check_empty(const kube::Client& hub) {
     const kube::Resource& resource;
     const char* hint;
   };
-  const std::array<Blocker, 3> blockers{{{api::managed_clusters(), "take each cluster out first: fleetadm unjoin --cluster-name NAME --hub-context HUB"},
-                                         {api::manifest_work_replica_sets(), "delete them first: kubectl delete manifestworkreplicasets -A --all"},
-                                         {api::manifest_works(), "delete them first: fleetadm work delete"}}};
+  const std::array<Blocker, 3> blockers{
+      {{api::managed_clusters(), "take each cluster out first: fleetadm unjoin --cluster-name NAME --hub-context HUB"},
+       {api::manifest_work_replica_sets(), "delete them first: kubectl delete manifestworkreplicasets -A --all"},
+       {api::manifest_works(), "delete them first: fleetadm work delete"}}};
   for (const auto& [resource, hint] : blockers) {
     FLEETADM_TRY(const Count found, count(hub, resource));
     if (found.objects == 0) continue;
     return fail(Category::kConflict,
-                "the hub still has " + std::to_string(found.objects) + " " + resource.plural + " (first: " + found.first + ")", hint);
+                "the hub still has " + std::to_string(found.objects) + " " + resource.plural + " (first: " + found.first + ")",
+                hint);
   }
   return {};
 }
@@ -91,8 +94,8 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   Report report;
   report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(*changes)}};
   for (const auto& change : *changes) {
-    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " + std::string(install::to_string(change.action)) +
-                           (dry_run ? " (dry run)" : ""));
+    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
+                           std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
   }
   if (changes->empty()) report.lines.emplace_back("Nothing to do: no part of a hub is installed here.");
   return report;
@@ -106,9 +109,12 @@ void register_clean(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Remove the hub from the current cluster";
   command.description =
-      "Removes what init installed: controllers, admission policies, roles, the bootstrap identity, namespaces and types (with the "
-      "placements and sets that are left). It refuses while clusters or works are left, because only the hub controllers can take those apart.";
-  command.examples = {{"Remove the hub without being asked", "fleetadm clean --yes"}, {"See what would be removed", "fleetadm clean --dry-run=client"}};
+      "Removes what init installed: controllers, admission policies, roles, the bootstrap identity, namespaces and types (with "
+      "the "
+      "placements and sets that are left). It refuses while clusters or works are left, because only the hub controllers can "
+      "take those apart.";
+  command.examples = {{"Remove the hub without being asked", "fleetadm clean --yes"},
+                      {"See what would be removed", "fleetadm clean --dry-run=client"}};
   command.make = invocation<Options>(bind, validate, run);
   registry.add(std::move(command));
 }

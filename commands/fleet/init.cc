@@ -26,11 +26,17 @@ struct Options {
 
 void bind(FlagSet& flags, Options& options) {
   flags.text(&options.image, "image", "Image of fleetadm that runs the hub controllers").default_text = options.image;
-  flags.integer(&options.replicas, "replicas", "Replicas of the hub controllers (one leads, the others stand by)").default_text = "1";
-  flags.texts(&options.auto_approve_users, "auto-approve-user",
-              "User whose registration requests are approved and whose clusters are accepted without a person; repeatable").value_name = "USER";
-  flags.texts(&options.hub_args, "hub-arg", "Further argument of `fleetadm hub run`, as --name=value; repeatable").value_name = "ARG";
-  flags.boolean(&options.publish_ca, "publish-ca", "Let anonymous readers fetch the hub's CA (kube-public/cluster-info), so that join needs only its pin")
+  flags.integer(&options.replicas, "replicas", "Replicas of the hub controllers (one leads, the others stand by)").default_text =
+      "1";
+  flags
+      .texts(&options.auto_approve_users, "auto-approve-user",
+             "User whose registration requests are approved and whose clusters are accepted without a person; repeatable")
+      .value_name = "USER";
+  flags.texts(&options.hub_args, "hub-arg", "Further argument of `fleetadm hub run`, as --name=value; repeatable").value_name =
+      "ARG";
+  flags
+      .boolean(&options.publish_ca, "publish-ca",
+               "Let anonymous readers fetch the hub's CA (kube-public/cluster-info), so that join needs only its pin")
       .default_text = "true";
   flags.boolean(&options.show_token, "show-token", "Show the token of the join command even where stdout is a terminal");
   flags.boolean(&options.wait, "wait", "Wait until the hub controllers run and have made the default cluster set");
@@ -74,24 +80,33 @@ std::vector<Json> cluster_info(const kube::RestConfig& config) {
   kubeconfig["current-context"] = "";
   const Json metadata{{"name", "fleetadm:cluster-info"}, {"namespace", "kube-public"}};
   return {
-      Json{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "cluster-info"}, {"namespace", "kube-public"}}}, {"data", {{"kubeconfig", dump_json(kubeconfig)}}}},
-      Json{{"apiVersion", "rbac.authorization.k8s.io/v1"},
-           {"kind", "Role"},
-           {"metadata", metadata},
-           {"rules", Json::array({{{"apiGroups", {""}}, {"resources", {"configmaps"}}, {"resourceNames", {"cluster-info"}}, {"verbs", {"get"}}}})}},
+      Json{{"apiVersion", "v1"},
+           {"kind", "ConfigMap"},
+           {"metadata", {{"name", "cluster-info"}, {"namespace", "kube-public"}}},
+           {"data", {{"kubeconfig", dump_json(kubeconfig)}}}},
+      Json{
+          {"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "Role"},
+          {"metadata", metadata},
+          {"rules",
+           Json::array(
+               {{{"apiGroups", {""}}, {"resources", {"configmaps"}}, {"resourceNames", {"cluster-info"}}, {"verbs", {"get"}}}})}},
       Json{{"apiVersion", "rbac.authorization.k8s.io/v1"},
            {"kind", "RoleBinding"},
            {"metadata", metadata},
            {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "fleetadm:cluster-info"}}},
-           {"subjects", Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "system:anonymous"}}})}}};
+           {"subjects",
+            Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "system:anonymous"}}})}}};
 }
 
 Result<std::vector<Json>> manifests(const Options& options, const kube::RestConfig& config) {
   std::vector<Json> objects;
-  const std::map<std::string, Json> values{{"image", options.image}, {"replicas", options.replicas}, {"args", container_args(options)}};
+  const std::map<std::string, Json> values{
+      {"image", options.image}, {"replicas", options.replicas}, {"args", container_args(options)}};
   std::vector<std::string_view> files{"hub/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
-  for (const char* file : {"hub/admission.yaml", "hub/bootstrap.yaml", "hub/rbac.yaml", "hub/deployment.yaml"}) files.emplace_back(file);
+  for (const char* file : {"hub/admission.yaml", "hub/bootstrap.yaml", "hub/rbac.yaml", "hub/deployment.yaml"})
+    files.emplace_back(file);
   for (const std::string_view file : files) {
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
@@ -108,7 +123,8 @@ Status wait_ready(Context& context, const kube::Client& hub, const Options& opti
   if (ready) {
     // The controllers' first act, so they truly reconcile.
     auto made = [](const std::optional<Json>& set) -> Result<bool> { return set.has_value(); };
-    auto waited = kube::wait_for(hub, api::managed_cluster_sets(), "", api::kDefaultClusterSet, made, options.timeout, context.stop());
+    auto waited =
+        kube::wait_for(hub, api::managed_cluster_sets(), "", api::kDefaultClusterSet, made, options.timeout, context.stop());
     if (!waited) ready = fail(waited.error().wrap("the hub controllers run but made no default cluster set"));
   }
   if (!ready) {
@@ -153,8 +169,8 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   std::vector<std::string> lines;
   for (const auto& change : *changes) {
     if (change.action == install::Action::kUnchanged && !dry_run) continue;
-    lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " + std::string(install::to_string(change.action)) +
-                    (dry_run ? " (dry run)" : ""));
+    lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
+                    std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
   }
   if (lines.empty()) lines.emplace_back("The hub is installed already; nothing changed.");
   lines.insert(lines.end(), report.lines.begin(), report.lines.end());
@@ -170,12 +186,15 @@ void register_init(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Make the current cluster a hub";
   command.description =
-      "Installs the fleet's types (CRDs), admission policies, roles, the bootstrap identity and the hub controllers on the cluster of "
-      "the current context, and prints the command with which clusters join. Running it again changes only what differs. Objects of the "
+      "Installs the fleet's types (CRDs), admission policies, roles, the bootstrap identity and the hub controllers on the "
+      "cluster of "
+      "the current context, and prints the command with which clusters join. Running it again changes only what differs. Objects "
+      "of the "
       "same name that fleetadm did not make are kept as they are.";
-  command.examples = {{"Make a hub and wait until its controllers run", "fleetadm init --wait"},
-                      {"See what would be installed", "fleetadm init --dry-run=server"},
-                      {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
+  command.examples = {
+      {"Make a hub and wait until its controllers run", "fleetadm init --wait"},
+      {"See what would be installed", "fleetadm init --dry-run=server"},
+      {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
   command.make = invocation<Options>(bind, validate, run);
   registry.add(std::move(command));
 }

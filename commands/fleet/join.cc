@@ -7,6 +7,7 @@
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/registration/join/preflight.h"
+#include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 #include "templates/templates.h"
@@ -38,9 +39,12 @@ void bind(FlagSet& flags, Options& options) {
   auto& hub = flags.text(&options.hub_apiserver, "hub-apiserver", "Address of the hub's API server");
   hub.required = true;
   hub.value_name = "URL";
-  flags.text(&options.hub_token, "hub-token", "Bootstrap token of `fleetadm get token`; other users of this machine can see it here, prefer --hub-token-file")
+  flags
+      .text(&options.hub_token, "hub-token",
+            "Bootstrap token of `fleetadm get token`; other users of this machine can see it here, prefer --hub-token-file")
       .value_name = "TOKEN";
-  auto& token_file = flags.text(&options.hub_token_file, "hub-token-file", "File with the bootstrap token; - reads standard input");
+  auto& token_file =
+      flags.text(&options.hub_token_file, "hub-token-file", "File with the bootstrap token; - reads standard input");
   token_file.value_name = "FILE";
   token_file.complete = Complete::kFiles;
   flags.text(&options.ca_cert_hash, "ca-cert-hash", "Pin of the hub's CA, sha256:HEX of its public key").value_name = "PIN";
@@ -50,10 +54,12 @@ void bind(FlagSet& flags, Options& options) {
   flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
   flags.text(&options.proxy_url, "proxy-url", "Proxy on the way to the hub").value_name = "URL";
   flags.text(&options.image, "image", "Image of fleetadm that runs the agent").default_text = options.image;
-  flags.texts(&options.agent_args, "agent-arg", "Further argument of `fleetadm agent run`, as --name=value; repeatable").value_name = "ARG";
+  flags.texts(&options.agent_args, "agent-arg", "Further argument of `fleetadm agent run`, as --name=value; repeatable")
+      .value_name = "ARG";
   flags.boolean(&options.preflight_only, "preflight-only", "Check the way to the hub and change nothing");
-  auto& wait = flags.choice(&options.wait, "wait", {"none", "registered", "joined", "available"},
-                            "Wait until the agent runs and the cluster is registered on the hub, or further (which needs someone to accept it)");
+  auto& wait = flags.choice(
+      &options.wait, "wait", {"none", "registered", "joined", "available"},
+      "Wait until the agent runs and the cluster is registered on the hub, or further (which needs someone to accept it)");
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "registered";
   wait.default_text = "none";
@@ -66,14 +72,17 @@ Status validate(const Options& options, const std::vector<std::string>&) {
                 "lower-case letters, digits and '-', at most 63 characters: it becomes a namespace on the hub");
   }
   if (!options.hub_apiserver.starts_with("https://")) {
-    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is no https URL", "it looks like https://hub.example.com:6443");
+    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is no https URL",
+                "it looks like https://hub.example.com:6443");
   }
   if (options.hub_token.empty() == options.hub_token_file.empty()) {
-    return fail(Category::kUsage, "exactly one of --hub-token and --hub-token-file is needed", "`fleetadm get token` on the hub gives a token");
+    return fail(Category::kUsage, "exactly one of --hub-token and --hub-token-file is needed",
+                "`fleetadm get token` on the hub gives a token");
   }
   if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
     return fail(Category::kUsage, "nothing says which CA the hub has",
-                "pass --ca-cert-hash as `fleetadm init` printed it, --ca-file, or --system-roots where the hub's certificate is publicly signed");
+                "pass --ca-cert-hash as `fleetadm init` printed it, --ca-file, or --system-roots where the hub's certificate is "
+                "publicly signed");
   }
   return {};
 }
@@ -122,7 +131,8 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const Options& options) 
 Status check_not_elsewhere(const kube::Client& spoke, const Options& options, const std::string& server) {
   FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
   if (stored) {
-    if (const auto name = pki::base64_decode(str(*stored, {"data", "cluster-name"})); name && !name->empty() && *name != options.cluster_name) {
+    if (const auto name = pki::base64_decode(str(*stored, {"data", "cluster-name"}));
+        name && !name->empty() && *name != options.cluster_name) {
       return fail(Category::kConflict, "this cluster has joined a fleet already, as \"" + *name + "\"",
                   "use --cluster-name " + *name + ", or leave that fleet first: fleetadm unjoin --cluster-name " + *name);
     }
@@ -147,11 +157,12 @@ Result<std::vector<Json>> manifests(const Options& options, const join::HubEndpo
   const std::map<std::string, Json> values{{"image", options.image}, {"args", args}};
   Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
   if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
-  const Json secret{{"apiVersion", "v1"},
-                    {"kind", "Secret"},
-                    {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
-                    {"type", "Opaque"},
-                    {"data", {{"kubeconfig", pki::base64_encode(dump_yaml(kubeconfig))}}}};
+  const Json secret{
+      {"apiVersion", "v1"},
+      {"kind", "Secret"},
+      {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
+      {"type", "Opaque"},
+      {"data", {{"kubeconfig", pki::base64_encode(dump_yaml(kubeconfig))}}}};
   std::vector<Json> objects;
   std::vector<std::string_view> files{"agent/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);
@@ -167,7 +178,8 @@ Result<std::vector<Json>> manifests(const Options& options, const join::HubEndpo
 
 Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const Options& options) {
   context.progress().begin("Waiting for the agent");
-  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kDeployment, options.timeout, context.stop()); !running) {
+  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kDeployment, options.timeout, context.stop());
+      !running) {
     context.progress().failed(running.error().message);
     return running;
   }
@@ -186,11 +198,13 @@ Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube:
     }
     return false;
   };
-  auto waited = kube::wait_for(client, api::managed_clusters(), "", options.cluster_name, reached, options.timeout, context.stop());
+  auto waited =
+      kube::wait_for(client, api::managed_clusters(), "", options.cluster_name, reached, options.timeout, context.stop());
   if (!waited) {
     context.progress().failed(waited.error().message);
     Error error = waited.error().wrap("the hub does not show the cluster " + options.cluster_name + " as " + options.wait);
-    error.hint = "see what the agent says: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kDeployment);
+    error.hint =
+        "see what the agent says: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kDeployment);
     return fail(std::move(error));
   }
   context.progress().done();
@@ -200,7 +214,8 @@ Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube:
 Json to_json(const std::vector<join::Check>& checks) {
   Json list = Json::array();
   for (const auto& check : checks) {
-    list.push_back(Json{{"check", check.name}, {"outcome", std::string(join::to_string(check.outcome))}, {"detail", check.detail}});
+    list.push_back(
+        Json{{"check", check.name}, {"outcome", std::string(join::to_string(check.outcome))}, {"detail", check.detail}});
   }
   return list;
 }
@@ -274,16 +289,21 @@ void register_join(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Join the current cluster to a hub";
   command.description =
-      "Checks the way to the hub hop by hop, confirms the hub's CA by its pin before the token is sent, and installs the agent on the "
-      "cluster of the current context. The cluster takes part once someone accepts it on the hub. Running it again changes only what "
+      "Checks the way to the hub hop by hop, confirms the hub's CA by its pin before the token is sent, and installs the agent "
+      "on the "
+      "cluster of the current context. The cluster takes part once someone accepts it on the hub. Running it again changes only "
+      "what "
       "differs; a new token takes the place of an old one.";
   command.examples = {
       {"Join with the command that `fleetadm init` printed",
        "fleetadm join --hub-token TOKEN --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c1 --wait"},
       {"Hand the token over without showing it to other users",
-       "fleetadm get token --context hub -o jsonpath={.hub-token} | fleetadm join --context c1 --hub-token-file - --hub-apiserver https://hub:6443 "
+       "fleetadm get token --context hub -o jsonpath={.hub-token} | fleetadm join --context c1 --hub-token-file - "
+       "--hub-apiserver https://hub:6443 "
        "--ca-cert-hash sha256:… --cluster-name c1"},
-      {"Only check the way to the hub", "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file hub.crt --cluster-name c1"}};
+      {"Only check the way to the hub",
+       "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file hub.crt --cluster-name "
+       "c1"}};
   command.make = invocation<Options>(bind, validate, run);
   registry.add(std::move(command));
 }

@@ -36,7 +36,8 @@ void register_token(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Get a token with which a cluster can join";
   command.description =
-      "Asks the hub for a short-lived token of the bootstrap service account and prints the join command that carries it, with the pin "
+      "Asks the hub for a short-lived token of the bootstrap service account and prints the join command that carries it, with "
+      "the pin "
       "of the hub's CA. Nothing is stored on the hub, and tokens that were given out before stay good until they end.";
   command.examples = {{"The join command, with the token hidden on a terminal", "fleetadm get token"},
                       {"The token alone, for a script", "fleetadm get token -o jsonpath={.hub-token}"}};

@@ -18,14 +18,16 @@ struct Options {
 };
 
 void bind(FlagSet& flags, Options& options) {
-  auto& name = flags.text(&options.cluster_name, "cluster-name", "Name of the cluster in the fleet (default: the one it joined under)");
+  auto& name =
+      flags.text(&options.cluster_name, "cluster-name", "Name of the cluster in the fleet (default: the one it joined under)");
   name.complete = Complete::kClusters;
   auto& context = flags.text(&options.hub_context, "hub-context", "Context of the hub: the cluster is taken out there first");
   context.complete = Complete::kContexts;
   auto& kubeconfig = flags.text(&options.hub_kubeconfig, "hub-kubeconfig", "Kubeconfig of the hub, where it is another file");
   kubeconfig.value_name = "FILE";
   kubeconfig.complete = Complete::kFiles;
-  flags.boolean(&options.hub_only, "hub-only", "The current context is the hub; take the cluster out there and leave its agent alone");
+  flags.boolean(&options.hub_only, "hub-only",
+                "The current context is the hub; take the cluster out there and leave its agent alone");
   flags.boolean(&options.force, "force", "Do not wait for an agent that is gone; remove what it applied without it");
   flags.boolean(&options.keep_namespace, "keep-namespace", "Keep the cluster's namespace on the hub");
   flags.boolean(&options.yes, "yes", "Do not ask", 'y');
@@ -106,13 +108,15 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
   const bool dry_run = here.gate().dry_run != kube::DryRun::kNone;
   for (const auto& change : changes) {
-    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " + std::string(install::to_string(change.action)) +
-                           (dry_run ? " (dry run)" : ""));
+    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
+                           std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
   }
   if (changes.empty()) report.lines.emplace_back("Nothing to do: no part of the fleet is left here.");
   if (!with_hub && !changes.empty()) {
-    report.notes.push_back("The hub still lists the cluster and will show it as unknown; take it out there too: fleetadm unjoin --hub-only "
-                           "--context HUB --cluster-name " + (how.cluster_name.empty() ? std::string("NAME") : how.cluster_name));
+    report.notes.push_back(
+        "The hub still lists the cluster and will show it as unknown; take it out there too: fleetadm unjoin --hub-only "
+        "--context HUB --cluster-name " +
+        (how.cluster_name.empty() ? std::string("NAME") : how.cluster_name));
   }
   return report;
 }
@@ -125,12 +129,15 @@ void register_unjoin(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Take the current cluster out of its fleet";
   command.description =
-      "With --hub-context the cluster is deleted on the hub first, which removes everything that was distributed to it; then the agent "
-      "and what came with it are removed from the cluster of the current context. Both sides are left as they were before the join. "
+      "With --hub-context the cluster is deleted on the hub first, which removes everything that was distributed to it; then the "
+      "agent "
+      "and what came with it are removed from the cluster of the current context. Both sides are left as they were before the "
+      "join. "
       "A run that was interrupted is finished by running it again.";
   command.examples = {{"Leave the fleet on both sides", "fleetadm unjoin --context c1 --hub-context hub"},
                       {"Only remove the agent", "fleetadm unjoin --context c1"},
-                      {"On the hub, take out a cluster that no longer exists", "fleetadm unjoin --hub-only --context hub --cluster-name c1 --force"}};
+                      {"On the hub, take out a cluster that no longer exists",
+                       "fleetadm unjoin --hub-only --context hub --cluster-name c1 --force"}};
   command.make = invocation<Options>(bind, validate, run);
   registry.add(std::move(command));
 }

@@ -68,7 +68,7 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
   write.force = true;
   auto after = client.apply(resource, object, write);
   if (!after) return fail(after.error().wrap("cannot apply " + resource.kind + " " + kube::object_key(ns, name)));
-  const Action action = !before                                                             ? Action::kCreated
+  const Action action = !before                                                       ? Action::kCreated
                         : resource_version_of(*before) != resource_version_of(*after) ? Action::kConfigured
                                                                                       : Action::kUnchanged;
   return Change{resource.kind, ns, name, action};
@@ -161,12 +161,14 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
   return changes;
 }
 
-Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout, std::stop_token stop) {
+Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout,
+                       std::stop_token stop) {
   auto done = [&](const std::optional<Json>& deployment) -> Result<bool> {
     if (!deployment) return fail(Category::kNotFound, "the Deployment " + kube::object_key(ns, name) + " does not exist");
     const auto wanted = num(*deployment, {"spec", "replicas"}, 1);
     return num(*deployment, {"status", "observedGeneration"}) >= num(*deployment, {"metadata", "generation"}) &&
-           num(*deployment, {"status", "updatedReplicas"}) >= wanted && num(*deployment, {"status", "availableReplicas"}) >= wanted;
+           num(*deployment, {"status", "updatedReplicas"}) >= wanted &&
+           num(*deployment, {"status", "availableReplicas"}) >= wanted;
   };
   auto waited = kube::wait_for(client, r::deployments(), ns, name, done, timeout, stop);
   if (waited) return {};

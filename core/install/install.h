@@ -48,7 +48,8 @@ Result<std::vector<Change>> apply_all(const kube::Client& client, std::vector<Js
 Result<std::vector<Change>> remove_part(const kube::Client& client, const Options& options);
 
 /// The Deployment has its replicas available at its current generation; else kTimeout that names what the pods say.
-Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout, std::stop_token stop);
+Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout,
+                       std::stop_token stop);
 
 /// {"kind", "namespace", "name", "action"} for reports.
 Json to_json(const std::vector<Change>& changes);

@@ -47,7 +47,8 @@ Status strip_finalizers(const kube::Client& client, const kube::Resource& resour
   return {};
 }
 
-Status wait_gone(const kube::Client& client, const kube::Resource& resource, const Json& object, const DepartureOptions& options) {
+Status wait_gone(const kube::Client& client, const kube::Resource& resource, const Json& object,
+                 const DepartureOptions& options) {
   const std::string uid = uid_of(object);
   auto gone = [&](const std::optional<Json>& current) -> Result<bool> { return !current || uid_of(*current) != uid; };
   auto waited = kube::wait_for(client, resource, namespace_of(object), name_of(object), gone, options.timeout, options.stop);
@@ -93,7 +94,8 @@ Status delete_namespace(const kube::Client& hub, const DepartureOptions& options
   // Another kind of namespace that happens to have the cluster's name is not ours to delete.
   if (label_of(*ns, api::kClusterNameLabel) != options.cluster_name) return {};
   FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), options.cluster_name));
-  if (!works.empty()) return fail(Category::kConflict, "namespace " + options.cluster_name + " on the hub still holds ManifestWorks");
+  if (!works.empty())
+    return fail(Category::kConflict, "namespace " + options.cluster_name + " on the hub still holds ManifestWorks");
   if (options.told) options.told("deleting the namespace " + options.cluster_name + " on the hub");
   FLEETADM_CHECK(remove_one(hub, r::namespaces(), *ns, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
@@ -108,8 +110,9 @@ Result<bool> keep_type_in_use(const kube::Client& spoke, const kube::Resource& r
   if (resource.kind != "CustomResourceDefinition") return false;
   const Json& versions = list_at(object, {"spec", "versions"});
   if (versions.empty()) return false;
-  const kube::Resource type{str(object, {"spec", "group"}), str(versions.front(), {"name"}), str(object, {"spec", "names", "plural"}),
-                            str(object, {"spec", "names", "kind"}), str(object, {"spec", "scope"}) == "Namespaced"};
+  const kube::Resource type{str(object, {"spec", "group"}), str(versions.front(), {"name"}),
+                            str(object, {"spec", "names", "plural"}), str(object, {"spec", "names", "kind"}),
+                            str(object, {"spec", "scope"}) == "Namespaced"};
   FLEETADM_TRY(const auto left, list_if_served(spoke, type, ""));
   return !left.empty();
 }
@@ -118,10 +121,11 @@ Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& o
   FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
   if (applied.empty()) return {};
   if (!options.force) {
-    return fail(Category::kConflict,
-                std::to_string(applied.size()) + " works are still applied on this cluster (first: " + name_of(applied.front()) + ")",
-                "take the cluster out on the hub too, so that they are removed: fleetadm unjoin --cluster-name " + options.cluster_name +
-                    " --hub-context CONTEXT; or remove them with everything they applied: --force");
+    return fail(
+        Category::kConflict,
+        std::to_string(applied.size()) + " works are still applied on this cluster (first: " + name_of(applied.front()) + ")",
+        "take the cluster out on the hub too, so that they are removed: fleetadm unjoin --cluster-name " + options.cluster_name +
+            " --hub-context CONTEXT; or remove them with everything they applied: --force");
   }
   // The agent would only make them again, so it goes first; then the garbage collector removes what they own.
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, "fleetadm-agent"));

@@ -1,7 +1,6 @@
 #include "core/registration/join/hub_look.h"
 
 #include <curl/curl.h>
-
 #include <memory>
 
 #include "kubeclient/base/yaml.h"
@@ -71,7 +70,8 @@ Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std:
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "https");
   curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count()));
+  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS,
+                   static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count()));
   // Nothing secret is sent and nothing is believed before pinned_ca() has confirmed it.
   curl_easy_setopt(curl.get(), CURLOPT_SSL_VERIFYPEER, 0L);
   curl_easy_setopt(curl.get(), CURLOPT_SSL_VERIFYHOST, 0L);
@@ -88,7 +88,7 @@ Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std:
     error.category = category;
     error.message = std::string(server) + ": " + curl_easy_strerror(code);
     error.reason = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ? "DNS"
-                   : code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT      ? "TCP"
+                   : code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT       ? "TCP"
                                                                                              : "TLS";
     return fail(std::move(error));
   }

@@ -18,8 +18,12 @@ constexpr std::string_view kClusterInfo = "/api/v1/namespaces/kube-public/config
 class Run {
  public:
   explicit Run(Preflight& into) : into_(into) {}
-  void passed(std::string name, std::string detail) { into_.checks.push_back({std::move(name), Outcome::kPassed, std::move(detail)}); }
-  void warning(std::string name, std::string detail) { into_.checks.push_back({std::move(name), Outcome::kWarning, std::move(detail)}); }
+  void passed(std::string name, std::string detail) {
+    into_.checks.push_back({std::move(name), Outcome::kPassed, std::move(detail)});
+  }
+  void warning(std::string name, std::string detail) {
+    into_.checks.push_back({std::move(name), Outcome::kWarning, std::move(detail)});
+  }
   void failed(std::string name, Error error) {
     into_.checks.push_back({std::move(name), Outcome::kFailed, error.message});
     if (!into_.error) into_.error = std::move(error);
@@ -37,7 +41,8 @@ struct Right {
   const char* resource;
   const char* verb;
 };
-// What the bootstrap identity needs on a hub (reference registration-work-addon.md 1.3; list and watch of clusters are not needed).
+// What the bootstrap identity needs on a hub (reference registration-work-addon.md 1.3; list and watch of clusters are not
+// needed).
 constexpr std::array<Right, 6> kRights{{{"cluster.open-cluster-management.io", "managedclusters", "get"},
                                         {"cluster.open-cluster-management.io", "managedclusters", "create"},
                                         {"certificates.k8s.io", "certificatesigningrequests", "create"},
@@ -64,9 +69,10 @@ void check_clock(Run& run, const HubLook& look, const Clock& clock) {
 Status check_rights(const kube::Client& hub) {
   std::string missing;
   for (const Right& right : kRights) {
-    const Json review{{"apiVersion", "authorization.k8s.io/v1"},
-                      {"kind", "SelfSubjectAccessReview"},
-                      {"spec", {{"resourceAttributes", {{"group", right.group}, {"resource", right.resource}, {"verb", right.verb}}}}}};
+    const Json review{
+        {"apiVersion", "authorization.k8s.io/v1"},
+        {"kind", "SelfSubjectAccessReview"},
+        {"spec", {{"resourceAttributes", {{"group", right.group}, {"resource", right.resource}, {"verb", right.verb}}}}}};
     FLEETADM_TRY(const Json answer, hub.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, true));
     if (flag(answer, {"status", "allowed"})) continue;
     missing += (missing.empty() ? "" : ", ") + std::string(right.verb) + " " + right.resource;
@@ -103,7 +109,8 @@ bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, Prefl
     run.passed("CA pin", endpoint.ca_pin);
   } else {
     result.hub.ca_data = endpoint.ca_pem;
-    run.warning("CA pin", endpoint.ca_pem.empty() ? "not given: the system's roots are trusted" : "not given: the CA of --ca-file is trusted");
+    run.warning("CA pin", endpoint.ca_pem.empty() ? "not given: the system's roots are trusted"
+                                                  : "not given: the CA of --ca-file is trusted");
   }
   return true;
 }
@@ -143,7 +150,8 @@ Preflight check_hub(const HubEndpoint& endpoint, const Clock& clock, std::stop_t
   }
   run.passed("TLS", "the chain ends in the hub's CA and names the host");
 
-  result.hub.credentials = kube::static_credentials({.client_certificate = {}, .client_key = {}, .token = endpoint.token, .username = {}, .password = {}});
+  result.hub.credentials = kube::static_credentials(
+      {.client_certificate = {}, .client_key = {}, .token = endpoint.token, .username = {}, .password = {}});
   const auto hub = kube::Client::connect(result.hub).with_timeout(kLookTimeout).with_stop(stop);
   const Json who{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
   auto identity = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", who, true);

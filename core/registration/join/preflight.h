@@ -24,8 +24,8 @@ struct Check {
 struct HubEndpoint {
   std::string server;  // https://host:port
   std::string token;
-  std::string ca_pin;   // "sha256:…"; may be empty where ca_pem is given or system_roots is set
-  std::string ca_pem;   // from --ca-file
+  std::string ca_pin;  // "sha256:…"; may be empty where ca_pem is given or system_roots is set
+  std::string ca_pem;  // from --ca-file
   bool system_roots = false;
   std::string proxy_url;
   std::string cluster_name;
