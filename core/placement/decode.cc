@@ -52,8 +52,8 @@ Cluster decode_cluster(const Json& object) {
   }
   normalize(cluster.claims);
   for (const Json& taint : list_at(object, {"spec", "taints"})) {
-    cluster.taints.push_back({str(taint, {"key"}), str(taint, {"value"}), effect_of(str(taint, {"effect"})),
-                              parse_time(str(taint, {"timeAdded"}))});
+    cluster.taints.push_back(
+        {str(taint, {"key"}), str(taint, {"value"}), effect_of(str(taint, {"effect"})), parse_time(str(taint, {"timeAdded"}))});
   }
   cluster.cpu = allocatable(object, "cpu");
   cluster.memory = allocatable(object, "memory");
@@ -129,7 +129,8 @@ Placement decode_placement(const Json& object) {
     if (size->is_number_integer()) placement.group_size.number = num(strategy, {"clustersPerDecisionGroup"});
   }
   for (const Json& group : list_at(strategy, {"decisionGroups"})) {
-    placement.groups.push_back({str(group, {"groupName"}), Selector::compile(selector_at(group, "groupClusterSelector", "labelSelector")),
+    placement.groups.push_back({str(group, {"groupName"}),
+                                Selector::compile(selector_at(group, "groupClusterSelector", "labelSelector")),
                                 Selector::compile(selector_at(group, "groupClusterSelector", "claimSelector"))});
   }
   return placement;

@@ -119,7 +119,8 @@ Verdict filter_taints(const PassContext& context, std::vector<Slot>& clusters) {
     return Verdict{Code::kMisconfigured, std::string(kTaintPlugin), std::string(message)};
   };
   for (const Toleration& toleration : context.placement.tolerations) {
-    if (toleration.key.empty() && toleration.op != "Exists") return misconfigured("If the key is empty, operator must be Exists.");
+    if (toleration.key.empty() && toleration.op != "Exists")
+      return misconfigured("If the key is empty, operator must be Exists.");
     if (toleration.op == "Exists" && !toleration.value.empty()) {
       return misconfigured("If the operator is Exists, the value should be empty.");
     }

@@ -18,7 +18,8 @@ void cut(const std::string& name, const std::vector<Slot>& members, std::int64_t
   const auto size = static_cast<std::size_t>(length);
   for (std::size_t at = 0; at < members.size(); at += size) {
     const std::size_t end = std::min(at + size, members.size());
-    into.push_back({name, {members.begin() + static_cast<std::ptrdiff_t>(at), members.begin() + static_cast<std::ptrdiff_t>(end)}});
+    into.push_back(
+        {name, {members.begin() + static_cast<std::ptrdiff_t>(at), members.begin() + static_cast<std::ptrdiff_t>(end)}});
   }
 }
 

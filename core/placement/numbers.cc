@@ -154,8 +154,9 @@ std::optional<double> quantity_as_double(std::string_view text) {
   amount.strip();
   if (amount.digits.empty()) return sign * 0.0;
   amount.round_up_to_nano();
-  const bool capped = suffix->base == 2 && (amount.digits.size() > kLargestBinaryNano.size() ||
-                                            (amount.digits.size() == kLargestBinaryNano.size() && amount.digits > kLargestBinaryNano));
+  const bool capped =
+      suffix->base == 2 && (amount.digits.size() > kLargestBinaryNano.size() ||
+                            (amount.digits.size() == kLargestBinaryNano.size() && amount.digits > kLargestBinaryNano));
   if (capped) return sign * 9223372036854775807.0;
   return sign * std::strtod(amount.digits.c_str(), nullptr) * power_of_ten(-9);
 }

@@ -69,7 +69,8 @@ Verdict steady(const PassContext& context, const std::vector<Slot>& clusters, Sh
   return {};
 }
 
-void allocatable(const PassContext& context, const std::vector<Slot>& clusters, std::optional<double> Cluster::*figure, Sheet& sheet) {
+void allocatable(const PassContext& context, const std::vector<Slot>& clusters, std::optional<double> Cluster::*figure,
+                 Sheet& sheet) {
   double least = std::numeric_limits<double>::max();
   double most = std::numeric_limits<double>::lowest();
   for (const Slot slot : clusters) {
@@ -85,8 +86,8 @@ void allocatable(const PassContext& context, const std::vector<Slot>& clusters, 
   }
 }
 
-Verdict addon_scores(const PassContext& context, const WeightedPrioritizer& prioritizer, const std::vector<Slot>& clusters, Sheet& sheet,
-                     std::optional<Instant>& expires_at) {
+Verdict addon_scores(const PassContext& context, const WeightedPrioritizer& prioritizer, const std::vector<Slot>& clusters,
+                     Sheet& sheet, std::optional<Instant>& expires_at) {
   std::vector<std::string> expired;
   for (std::size_t i = 0; i < clusters.size(); ++i) {
     std::int64_t value = 0;

@@ -95,14 +95,16 @@ ConditionValue satisfied_condition(const Placement& placement, const Eligible& e
     return no("NoManagedClusterSetBindings", "No valid ManagedClusterSetBindings found in placement namespace");
   }
   if (eligible.sets.empty()) {
-    return no("NoIntersection", "None of ManagedClusterSets [" + join(placement.cluster_sets) + "] is bound to placement namespace");
+    return no("NoIntersection",
+              "None of ManagedClusterSets [" + join(placement.cluster_sets) + "] is bound to placement namespace");
   }
   if (eligible.clusters.empty()) {
     return no("AllManagedClusterSetsEmpty", "All ManagedClusterSets [" + join(eligible.sets) + "] have no member ManagedCluster");
   }
   if (verdict.code == Code::kError) return no("NotAllDecisionsScheduled", verdict.message);
   if (selection.clusters.empty()) return no("NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate");
-  if (selection.unscheduled == 0) return {"PlacementSatisfied", "True", "AllDecisionsScheduled", "All cluster decisions scheduled"};
+  if (selection.unscheduled == 0)
+    return {"PlacementSatisfied", "True", "AllDecisionsScheduled", "All cluster decisions scheduled"};
   return no("NotAllDecisionsScheduled", std::to_string(selection.unscheduled) + " cluster decisions unscheduled");
 }
 

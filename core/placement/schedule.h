@@ -27,7 +27,7 @@ struct Verdict {
 using Scores = std::vector<std::pair<std::string, std::int64_t>>;  // by cluster name
 
 struct FilterRecord {
-  std::string name;  // "Predicate", "Predicate,TaintToleration"
+  std::string name;                   // "Predicate", "Predicate,TaintToleration"
   std::vector<std::string> clusters;  // by name
 };
 

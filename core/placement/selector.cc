@@ -156,12 +156,13 @@ void Selector::add(std::string_view key, std::string_view op, std::vector<std::s
     errors.emplace_back("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty");
   }
   if (!takes_values && !values.empty()) {
-    errors.push_back("values: Invalid value: " + dump_json(Json(values)) + ": values set must be empty for exists and does not exist");
+    errors.push_back("values: Invalid value: " + dump_json(Json(values)) +
+                     ": values set must be empty for exists and does not exist");
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (const auto bad = label_value_errors(values[i]); !bad.empty()) {
-      errors.push_back("values[" + std::to_string(i) + "][" + std::string(key) + "]: Invalid value: " + go_quote(values[i]) + ": " +
-                       join(bad, "; "));
+      errors.push_back("values[" + std::to_string(i) + "][" + std::string(key) + "]: Invalid value: " + go_quote(values[i]) +
+                       ": " + join(bad, "; "));
     }
   }
   if (!errors.empty()) {

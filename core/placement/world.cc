@@ -139,7 +139,8 @@ void World::remove_decision(std::string_view ns, std::string_view name) {
     --slots_[slot].decisions;
     if (slots_[slot].decisions == 0) release(slot);
   }
-  if (const auto own = decisions_by_placement_.find({std::string(ns), at->second.placement}); own != decisions_by_placement_.end()) {
+  if (const auto own = decisions_by_placement_.find({std::string(ns), at->second.placement});
+      own != decisions_by_placement_.end()) {
     own->second.erase(std::string(name));
     if (own->second.empty()) decisions_by_placement_.erase(own);
   }
@@ -147,7 +148,8 @@ void World::remove_decision(std::string_view ns, std::string_view name) {
   if (space->second.empty()) decisions_.erase(space);
 }
 
-std::map<std::string_view, const World::KnownDecision*> World::own_decisions(std::string_view ns, std::string_view placement) const {
+std::map<std::string_view, const World::KnownDecision*> World::own_decisions(std::string_view ns,
+                                                                             std::string_view placement) const {
   std::map<std::string_view, const KnownDecision*> own;
   const auto names = decisions_by_placement_.find({std::string(ns), std::string(placement)});
   const auto space = decisions_.find(ns);
@@ -181,7 +183,8 @@ const Score* World::score(Slot slot, std::string_view resource) const {
 std::size_t World::approximate_bytes() const {
   const auto labels = [](const Labels& list) {
     std::size_t bytes = list.capacity() * sizeof(Labels::value_type);
-    for (const auto& [key, value] : list) bytes += (key.capacity() > 15 ? key.capacity() : 0) + (value.capacity() > 15 ? value.capacity() : 0);
+    for (const auto& [key, value] : list)
+      bytes += (key.capacity() > 15 ? key.capacity() : 0) + (value.capacity() > 15 ? value.capacity() : 0);
     return bytes;
   };
   std::size_t bytes = slots_.capacity() * sizeof(Entry);

@@ -91,7 +91,7 @@ class World {
   std::map<std::string, std::map<std::string, Binding, std::less<>>, std::less<>> bindings_;
   std::map<std::string, std::set<Keyed>, std::less<>> bindings_by_set_;
   std::map<std::string, std::map<std::string, KnownDecision, std::less<>>, std::less<>> decisions_;  // namespace → name
-  std::map<Keyed, std::set<std::string>> decisions_by_placement_;                                     // (namespace, label) → names
+  std::map<Keyed, std::set<std::string>> decisions_by_placement_;  // (namespace, label) → names
 };
 
 }  // namespace fleetadm::placement
