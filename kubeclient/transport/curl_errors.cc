@@ -21,16 +21,17 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 Error verification_failed(const CurlFailure& failure) {
   const std::string who = "the certificate of " + failure.server;
+  // The name is checked after the chain, and leaves no X509_V_ERR.
+  if (contains(failure.detail, "subject name")) {
+    return make(Category::kTls, "NameMismatch", who + " is not valid for the name \"" + failure.expected_name + "\"",
+                "use a name or address that the certificate lists, or set tls-server-name in the kubeconfig");
+  }
   switch (failure.verify_result) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return make(Category::kTls, "CertificateExpired", who + " has expired",
                   "renew the server's certificate, or check this machine's clock");
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return make(Category::kTls, "CertificateNotYetValid", who + " is not valid yet", "check the clocks of both machines");
-    case X509_V_OK:
-      // The chain was fine, so it was the name.
-      return make(Category::kTls, "NameMismatch", who + " is not valid for the name \"" + failure.expected_name + "\"",
-                  "use a name or address that the certificate lists, or set tls-server-name in the kubeconfig");
     default: break;
   }
   return make(Category::kTls, "UnknownAuthority",

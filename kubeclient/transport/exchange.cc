@@ -165,6 +165,7 @@ Result<void> Exchange::add_headers(const Credentials& credentials) {
     add("Content-Type", request_.content_type);
   }
   for (const auto& [name, value] : request_.headers) add(name, value);
+  if (!config.tls_server_name.empty()) add("Host", context_->endpoint.authority());
   if (!config.impersonate_user.empty()) add("Impersonate-User", config.impersonate_user);
   if (!config.impersonate_uid.empty()) add("Impersonate-Uid", config.impersonate_uid);
   for (const auto& group : config.impersonate_groups) add("Impersonate-Group", group);
