@@ -1,0 +1,203 @@
+#include "cli/app.h"
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/argv/lookup.h"
+#include "cli/argv/parser.h"
+#include "cli/context.h"
+#include "cli/errors.h"
+#include "cli/globals.h"
+#include "cli/help.h"
+#include "cli/render/renderer.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::cli {
+namespace {
+
+using commands::Command;
+using commands::GlobalOptions;
+using commands::Registry;
+using commands::Report;
+
+constexpr int kExitBrokenPipe = 141;  // what a shell reports for SIGPIPE
+
+// Stdout with its failure remembered: `fleetadm get clusters | head` ends quietly, a full disk does not.
+class Output {
+ public:
+  void write(std::string_view text) {
+    if (error_ == 0 && !write_all(STDOUT_FILENO, text)) error_ = errno;
+  }
+  int finish(int code, bool color) const {
+    if (error_ == 0) return code;
+    if (error_ == EPIPE) return kExitBrokenPipe;
+    Error error;
+    error.message = std::string("cannot write the output: ") + std::strerror(error_);
+    write_all(STDERR_FILENO, render_error(error, color));
+    return code == 0 ? kExitFailure : code;
+  }
+
+ private:
+  int error_ = 0;
+};
+
+int report_error(const Error& error, bool color) {
+  write_all(STDERR_FILENO, render_error(error, color));
+  return exit_code(error.category);
+}
+
+int print_text(std::string_view text) {
+  Output out;
+  out.write(text);
+  return out.finish(kExitOk, false);
+}
+
+Status check_arguments(const Command& command, const NormalArgv& argv) {
+  const auto& shape = command.args;
+  const std::size_t count = argv.args.size() + (shape.after_dash ? 0 : argv.after_dash.size());
+  const std::string usage = "usage: " + usage_line(command);
+  if (count < static_cast<std::size_t>(shape.min)) {
+    if (count == 0) return fail(Category::kUsage, "missing argument: " + shape.usage, usage);
+    return fail(Category::kUsage, "too few arguments: expected " + shape.usage, usage);
+  }
+  if (shape.max >= 0 && count > static_cast<std::size_t>(shape.max)) {
+    const auto last = static_cast<std::size_t>(shape.max);
+    const std::string extra = last < argv.args.size() ? argv.args[last] : argv.after_dash[last - argv.args.size()];
+    return fail(Category::kUsage, "unexpected argument \"" + extra + "\"", usage);
+  }
+  return {};
+}
+
+Error with_help_hint(Error error, const std::string& path) {
+  if (error.category == Category::kUsage && error.hint.empty())
+    error.hint = "\"fleetadm " + path + (path.empty() ? "" : " ") + "--help\" tells how it is used";
+  return error;
+}
+
+int execute(const Command& command, const NormalArgv& argv, commands::Invocation& call, const GlobalOptions& globals) {
+  const bool color = use_color(globals.color, STDERR_FILENO);
+  auto refuse = [&](const Error& error) { return report_error(with_help_hint(error, command.path), color); };
+
+  if (Status ok = check_arguments(command, argv); !ok) return refuse(ok.error());
+  Result<Format> format = parse_format(globals.output);
+  if (!format) return refuse(format.error());
+  RenderOptions options;
+  options.headers = !globals.no_headers;
+  options.quiet = globals.quiet;
+  options.color = color;
+  if (!globals.sort_by.empty()) {
+    Result<JsonPath> path = JsonPath::parse_path(globals.sort_by);
+    if (!path) return refuse(path.error().wrap("--sort-by"));
+    options.sort_by = std::move(*path);
+  }
+  log::set_verbosity(globals.verbosity);
+
+  Output out;
+  Renderer renderer(
+      std::move(*format), std::move(options), [&out](std::string_view text) { out.write(text); },
+      [](std::string_view text) { write_all(STDERR_FILENO, text); });
+  ProcessContext context(globals, [&](const Report& report) {
+    if (Status ok = renderer.print(report); !ok) report_error(ok.error(), color);
+  });
+  std::vector<std::string> args = argv.args;
+  args.insert(args.end(), argv.after_dash.begin(), argv.after_dash.end());
+  Result<Report> report = call.run(context, args);
+  context.end_progress();
+  if (!report) return out.finish(refuse(report.error()), color);
+  const int code = report->exit_code != 0 ? report->exit_code : report->failures.empty() ? kExitOk : kExitPartial;
+  if (Status ok = renderer.print(std::move(*report)); !ok) return out.finish(refuse(ok.error()), color);
+  return out.finish(code, color);
+}
+
+int run_checked(const std::vector<std::string>& words) {
+  const Registry registry = full_registry();
+  GlobalOptions globals;
+  const commands::FlagSet global_set = global_flags(globals);
+  const AllFlags global_list = all_flags({}, global_set);
+  const bool color = use_color("auto", STDERR_FILENO);
+
+  Result<Found> found = find_command(registry, words, global_list.list);
+  if (!found) return report_error(found.error(), color);
+  if (found->command == nullptr) {
+    if (found->path.empty() && found->rest == std::vector<std::string>{"--version"})
+      return print_text(std::string("fleetadm ") + FLEETADM_VERSION + "\n");
+    Result<NormalArgv> argv = normalise(found->rest, global_list.list);
+    if (!argv) return report_error(with_help_hint(argv.error(), found->path), color);
+    return print_text(found->path.empty() ? root_help(registry) : group_help(registry, found->path));
+  }
+
+  const Command& command = *found->command;
+  commands::Invocation call = command.make();
+  const AllFlags flags = all_flags(call.flags, global_set);
+  Result<NormalArgv> argv = normalise(found->rest, flags.list);
+  if (!argv) return report_error(with_help_hint(argv.error(), command.path), color);
+  if (argv->help) return print_text(command_help(command));
+  if (Status ok = set_flags(*argv, flags.list); !ok) return report_error(with_help_hint(ok.error(), command.path), color);
+  return execute(command, *argv, call, globals);
+}
+
+Report text_report(std::string text) {
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  Report report;
+  report.lines.push_back(std::move(text));
+  return report;
+}
+
+struct NoOptions {};
+
+Result<Report> help(commands::Context&, const NoOptions&, const std::vector<std::string>& args) {
+  const Registry registry = full_registry();
+  if (args.empty()) return text_report(root_help(registry));
+  FLEETADM_TRY(const Found found, find_command(registry, args, {}));
+  if (!found.rest.empty() && found.command == nullptr)
+    return fail(Category::kUsage, "unknown command \"" + found.rest.front() + "\"");
+  return text_report(found.command != nullptr ? command_help(*found.command) : group_help(registry, found.path));
+}
+
+void register_help(Registry& registry) {
+  const auto bind = [](commands::FlagSet&, NoOptions&) {};
+  const auto validate = [](const NoOptions&, const std::vector<std::string>&) -> Status { return {}; };
+  Command row;
+  row.path = "help";
+  row.group = "Other";
+  row.summary = "Tell about a command";
+  row.args = {"[COMMAND...]", 0, -1};
+  row.examples = {{"What the placement commands are", "fleetadm help placement"}};
+  row.make = commands::invocation<NoOptions>(bind, validate, help);
+  registry.add(row);
+
+  row = {};
+  row.path = "options";
+  row.group = "Other";
+  row.summary = "List the flags that every command takes";
+  row.make = commands::invocation<NoOptions>(
+      bind, validate,
+      [](commands::Context&, const NoOptions&, const auto&) -> Result<Report> { return text_report(global_help()); });
+  registry.add(std::move(row));
+}
+
+}  // namespace
+
+Registry full_registry() {
+  Registry registry;
+  commands::register_all(registry);
+  register_help(registry);
+  return registry;
+}
+
+int run(const std::vector<std::string>& words) {
+  ::signal(SIGPIPE, SIG_IGN);  // a cut connection or pipe is an error to handle, not an end
+  try {
+    return run_checked(words);
+  } catch (const std::exception& error) {
+    Error defect;
+    defect.message = std::string("internal error: ") + error.what();
+    defect.hint = "this is a defect of fleetadm; please report it with the command that was run";
+    return report_error(defect, false);
+  }
+}
+
+}  // namespace fleetadm::cli

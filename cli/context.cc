@@ -1,0 +1,78 @@
+#include "cli/context.h"
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <unistd.h>
+
+#include "cli/signals.h"
+
+namespace fleetadm::cli {
+
+using commands::GlobalOptions;
+
+ProcessContext::ProcessContext(const GlobalOptions& globals, Emit emit) : globals_(globals), emit_(std::move(emit)) {}
+
+Result<kube::RestConfig> ProcessContext::rest_config() {
+  if (!config_) {
+    FLEETADM_TRY(config_, rest_config(globals_.config));
+  }
+  return *config_;
+}
+
+Result<kube::RestConfig> ProcessContext::rest_config(const kube::ConfigOverrides& overrides) {
+  kube::ConfigOverrides wanted = overrides;
+  wanted.interactive = terminal_.interactive();
+  return kube::load_rest_config(wanted);
+}
+
+Result<kube::Client> ProcessContext::client() {
+  if (!client_) {
+    FLEETADM_TRY(const kube::RestConfig config, rest_config());
+    client_ = client(config);
+  }
+  return *client_;
+}
+
+kube::Client ProcessContext::client(const kube::RestConfig& config) {
+  if (!gate_) {
+    gate_ = std::make_shared<kube::WriteGate>();
+    gate_->dry_run = globals_.dry_run;
+  }
+  kube::Client made = kube::Client::connect(config, gate_).with_stop(stop());
+  return globals_.request_timeout > Duration::zero() ? made.with_timeout(globals_.request_timeout) : made;
+}
+
+Result<std::string> ProcessContext::ns() {
+  if (!globals_.config.ns.empty()) return globals_.config.ns;
+  FLEETADM_TRY(const kube::RestConfig config, rest_config());
+  return config.default_namespace.empty() ? std::string("default") : config.default_namespace;
+}
+
+Clock& ProcessContext::clock() {
+  if (!clock_) clock_ = Clock::system();
+  return *clock_;
+}
+
+commands::Progress& ProcessContext::progress() {
+  if (!progress_) {
+    const bool silent = globals_.quiet;
+    progress_ = make_progress(silent, use_color(globals_.color, STDERR_FILENO), ::isatty(STDERR_FILENO) == 1);
+  }
+  return *progress_;
+}
+
+std::stop_token ProcessContext::stop() { return stop_on_signals(); }
+
+std::string ProcessContext::env(std::string_view name) const {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? "" : value;
+}
+
+std::string ProcessContext::executable() const {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  return length <= 0 ? std::string("fleetadm") : std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+}  // namespace fleetadm::cli

@@ -1,0 +1,49 @@
+// The Context of the real process. Everything in it is made on first use, so that `version --client` pays for nothing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/terminal.h"
+#include "commands/framework/context.h"
+
+namespace fleetadm::cli {
+
+class ProcessContext final : public commands::Context {
+ public:
+  using Emit = std::function<void(const commands::Report&)>;
+
+  /// `globals` must outlive the context. `emit` prints a report at once.
+  ProcessContext(const commands::GlobalOptions& globals, Emit emit);
+
+  const commands::GlobalOptions& global() const override { return globals_; }
+  Result<kube::RestConfig> rest_config() override;
+  Result<kube::RestConfig> rest_config(const kube::ConfigOverrides& overrides) override;
+  Result<kube::Client> client() override;
+  kube::Client client(const kube::RestConfig& config) override;
+  Result<std::string> ns() override;
+  Clock& clock() override;
+  commands::Progress& progress() override;
+  commands::Terminal& terminal() override { return terminal_; }
+  std::stop_token stop() override;
+  std::string env(std::string_view name) const override;
+  std::string executable() const override;
+  void emit(const commands::Report& report) override { emit_(report); }
+
+  /// Takes an unfinished step off the terminal.
+  void end_progress() { progress_.reset(); }
+
+ private:
+  const commands::GlobalOptions& globals_;
+  Emit emit_;
+  ProcessTerminal terminal_;
+  std::shared_ptr<Clock> clock_;
+  std::unique_ptr<commands::Progress> progress_;
+  std::shared_ptr<kube::WriteGate> gate_;
+  std::optional<kube::RestConfig> config_;
+  std::optional<kube::Client> client_;
+};
+
+}  // namespace fleetadm::cli

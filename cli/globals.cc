@@ -1,0 +1,81 @@
+#include "cli/globals.h"
+
+#include <algorithm>
+
+namespace fleetadm::cli {
+
+using commands::Complete;
+using commands::Flag;
+using commands::FlagSet;
+using commands::GlobalOptions;
+
+FlagSet global_flags(GlobalOptions& options) {
+  FlagSet flags;
+  auto name = [](Flag& flag, std::string value, Complete complete = Complete::kNone) {
+    flag.value_name = std::move(value);
+    flag.complete = complete;
+  };
+  name(flags.text(&options.config.kubeconfig, "kubeconfig", "kubeconfig file to use instead of $KUBECONFIG and ~/.kube/config"),
+       "FILE", Complete::kFiles);
+  name(flags.text(&options.config.context, "context", "kubeconfig context to use"), "NAME", Complete::kContexts);
+  name(flags.text(&options.config.ns, "namespace", "namespace to work in", 'n'), "NAME", Complete::kNamespaces);
+  name(flags.text(&options.config.as, "as", "user to impersonate (system:serviceaccount:NS:NAME for a service account)"), "USER");
+  name(flags.texts(&options.config.as_groups, "as-group", "group to impersonate (may be given more than once)"), "GROUP");
+  name(flags.text(&options.config.as_uid, "as-uid", "uid to impersonate"), "UID");
+  flags.duration(&options.request_timeout, "request-timeout",
+                 "longest time to wait for one answer of a server (0: the default, 32s)");
+  Flag& dry_run =
+      flags.text(nullptr, "dry-run", "say what would change: client sends nothing that writes, server lets the server check it");
+  dry_run.arity = commands::Arity::kOptionalValue;
+  dry_run.no_value = "client";
+  dry_run.default_text = "none";
+  dry_run.value_name = "none|client|server";
+  dry_run.values = {"none", "client", "server"};
+  dry_run.complete = Complete::kValues;
+  dry_run.set = [&options](std::string_view value) -> Status {
+    options.dry_run = value == "client" ? kube::DryRun::kClient : value == "server" ? kube::DryRun::kServer : kube::DryRun::kNone;
+    return {};
+  };
+  name(flags.text(&options.output, "output", "output format", 'o'), "table|wide|json|yaml|name|jsonpath=…|custom-columns=…",
+       Complete::kOutput);
+  flags.boolean(&options.no_headers, "no-headers", "leave out the line with the column names");
+  name(flags.text(&options.sort_by, "sort-by", "sort the rows by this JSONPath of their objects"), "JSONPATH");
+  Flag& color = flags.choice(&options.color, "color", {"auto", "always", "never"},
+                             "use colours (auto: on a terminal, unless NO_COLOR is set)");
+  color.arity = commands::Arity::kOptionalValue;
+  color.no_value = "always";
+  flags.boolean(&options.quiet, "quiet", "print only results and errors", 'q');
+  Flag& verbosity = flags.text(nullptr, "v", "log level on stderr (0-9)", 'v');
+  verbosity.value_name = "N";
+  verbosity.set = [&options](std::string_view value) -> Status {
+    if (value.size() != 1 || value[0] < '0' || value[0] > '9') {
+      if (value != "10") return fail(Category::kUsage, "must be a number from 0 to 9");
+    }
+    options.verbosity = value == "10" ? 9 : value[0] - '0';
+    return {};
+  };
+  return flags;
+}
+
+AllFlags all_flags(const FlagSet& own, const FlagSet& globals) {
+  AllFlags all;
+  all.without_letter.reserve(globals.flags().size());
+  for (const Flag& flag : own.flags()) all.list.push_back(&flag);
+  const std::size_t owned = all.list.size();
+  for (const Flag& flag : globals.flags()) {
+    const auto begin = all.list.begin();
+    const auto end = begin + static_cast<std::ptrdiff_t>(owned);
+    if (std::any_of(begin, end, [&](const Flag* mine) { return mine->name == flag.name; })) continue;
+    const bool taken = flag.letter != 0 && std::any_of(begin, end, [&](const Flag* mine) { return mine->letter == flag.letter; });
+    if (!taken) {
+      all.list.push_back(&flag);
+      continue;
+    }
+    Flag& copy = all.without_letter.emplace_back(flag);
+    copy.letter = 0;
+    all.list.push_back(&copy);
+  }
+  return all;
+}
+
+}  // namespace fleetadm::cli

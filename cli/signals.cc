@@ -1,0 +1,56 @@
+#include "cli/signals.h"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <signal.h>
+#include <thread>
+#include <unistd.h>
+
+#include "cli/errors.h"
+
+namespace fleetadm::cli {
+namespace {
+
+// A handler may only touch what is async-signal-safe: a pipe's end and a counter. Request_stop (which takes locks and runs
+// callbacks) happens on the thread that reads the pipe. Handlers, unlike a blocked mask, are not inherited by child processes.
+volatile int signal_pipe = -1;
+volatile sig_atomic_t signals_seen = 0;
+
+void on_signal(int) {
+  const int saved = errno;
+  if (signals_seen != 0) ::_exit(kExitCancelled);
+  signals_seen = 1;
+  const char byte = 1;
+  [[maybe_unused]] const ssize_t written = ::write(signal_pipe, &byte, 1);
+  errno = saved;
+}
+
+std::stop_source install() {
+  std::stop_source source;
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return source;
+  signal_pipe = ends[1];
+  std::thread([source, reader = ends[0]]() mutable {
+    char byte = 0;
+    while (::read(reader, &byte, 1) < 0 && errno == EINTR) {
+    }
+    source.request_stop();
+  }).detach();
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  return source;
+}
+
+}  // namespace
+
+std::stop_token stop_on_signals() {
+  static const std::stop_source source = install();
+  return source.get_token();
+}
+
+}  // namespace fleetadm::cli

@@ -1,0 +1,11 @@
+// SIGINT and SIGTERM as a stop token. The second signal ends the process at once (exit code 2: cancelled).
+#pragma once
+
+#include <stop_token>
+
+namespace fleetadm::cli {
+
+/// Installs the handlers and one waiting thread on the first call; later calls return the same token.
+std::stop_token stop_on_signals();
+
+}  // namespace fleetadm::cli

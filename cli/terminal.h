@@ -1,0 +1,30 @@
+// The process's own terminal and standard streams.
+#pragma once
+
+#include <memory>
+
+#include "commands/framework/context.h"
+
+namespace fleetadm::cli {
+
+/// Writes all of `text` to a file descriptor, repeating short writes. False where the reader is gone or the disk is full
+/// (errno tells which).
+bool write_all(int fd, std::string_view text);
+
+class ProcessTerminal final : public commands::Terminal {
+ public:
+  bool interactive() const override;
+  bool stdout_is_terminal() const override;
+  Result<bool> confirm(std::string_view question) override;
+  Result<std::string> read_stdin() override;
+  void write_stdout(std::string_view text) override;
+};
+
+/// Whether to use colours on that descriptor: `color` is auto, always or never; auto means a terminal and no NO_COLOR.
+bool use_color(std::string_view color, int fd);
+
+/// Steps on stderr: a line per finished step; on a terminal the running step is rewritten in place. Prints nothing when
+/// `silent`, but warnings.
+std::unique_ptr<commands::Progress> make_progress(bool silent, bool color, bool terminal);
+
+}  // namespace fleetadm::cli

@@ -1,0 +1,100 @@
+#include "commands/version/version.h"
+
+#include <charconv>
+
+#include "kubeclient/discovery/mapper.h"
+
+namespace fleetadm::commands {
+namespace {
+
+// The servers that the suites run on (newest), and the first with ValidatingAdmissionPolicy v1, which init installs (oldest).
+constexpr int kOldestMinor = 30;
+constexpr int kNewestMinor = 35;
+
+struct Options {
+  bool client = false;
+};
+
+#if defined(__x86_64__)
+constexpr std::string_view kArch = "amd64";
+#elif defined(__aarch64__)
+constexpr std::string_view kArch = "arm64";
+#else
+constexpr std::string_view kArch = "unknown";
+#endif
+
+// "35" or "35+" (some providers add a plus).
+int minor_of(std::string_view text) {
+  int minor = -1;
+  std::from_chars(text.data(), text.data() + text.size(), minor);
+  return minor;
+}
+
+std::string skew_of(const kube::ServerVersion& server) {
+  const int minor = minor_of(server.minor);
+  const std::string range = "1." + std::to_string(kOldestMinor) + " to 1." + std::to_string(kNewestMinor);
+  if (server.major != "1" || minor < 0) return "unknown (supported: " + range + ")";
+  if (minor < kOldestMinor) return "too old (supported: " + range + ")";
+  if (minor > kNewestMinor) return "newer than tested (supported: " + range + ")";
+  return "supported (" + range + ")";
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+  const std::string platform = "linux/" + std::string(kArch);
+  Report report;
+  report.lines.push_back(std::string("Client Version: ") + FLEETADM_VERSION);
+  if (context.global().output == "wide") report.lines.push_back("Client Platform: " + platform);
+  const std::string& output = context.global().output;
+  const bool wants_data = !output.empty() && output != "table" && output != "wide" && output != "name";
+  if (wants_data) {
+    report.data = Json::object();
+    at_or_make(report.data, {"clientVersion", "gitVersion"}) = FLEETADM_VERSION;
+    at_or_make(report.data, {"clientVersion", "platform"}) = platform;
+  }
+  if (options.client) return report;
+
+  auto server = [&]() -> Result<kube::ServerVersion> {
+    FLEETADM_TRY(const kube::Client client, context.client());
+    return kube::server_version(client);
+  }();
+  if (!server) {
+    context.emit(report);
+    return fail(
+        server.error()
+            .wrap("cannot read the hub's version")
+            .with_hint(server.error().hint.empty() ? "\"fleetadm version --client\" asks no server" : server.error().hint));
+  }
+  const std::string skew = skew_of(*server);
+  report.lines.push_back("Hub Version: " + server->git_version);
+  report.lines.push_back("Hub Skew: " + skew);
+  if (wants_data) {
+    at_or_make(report.data, {"serverVersion", "gitVersion"}) = server->git_version;
+    at_or_make(report.data, {"serverVersion", "major"}) = server->major;
+    at_or_make(report.data, {"serverVersion", "minor"}) = server->minor;
+    at_or_make(report.data, {"skew"}) = skew;
+  }
+  return report;
+}
+
+}  // namespace
+
+void register_version(Registry& registry) {
+  Command command;
+  command.path = "version";
+  command.group = "Other";
+  command.summary = "Print the version of this program and of the hub";
+  command.description =
+      "Prints fleetadm's own version, the Kubernetes version of the hub that the kubeconfig context names, and whether that "
+      "version is one that fleetadm supports.";
+  command.examples = {
+      {"The versions of both sides", "fleetadm version"},
+      {"Only this program's, for a script", "fleetadm version --client -o jsonpath='{.clientVersion.gitVersion}'"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        flags.boolean(&options.client, "client", "print this program's version and ask no server");
+      },
+      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
