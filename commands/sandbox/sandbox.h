@@ -1,0 +1,10 @@
+// A fleet without clusters: programs that stand in for machines.
+#pragma once
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+void register_sandbox(Registry& registry);
+
+}  // namespace fleetadm::commands
