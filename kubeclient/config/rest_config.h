@@ -27,6 +27,8 @@ class CredentialSource {
   virtual Result<Credentials> current() = 0;
   /// The server answered 401: drop what is cached. True: a retry with fresh credentials makes sense.
   virtual bool refresh() = 0;
+  /// current() or refresh() may take long (an exec plugin): they are then kept off the I/O thread.
+  virtual bool blocks() const { return false; }
 };
 
 struct RestConfig {

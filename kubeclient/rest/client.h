@@ -29,10 +29,10 @@ struct ListOptions {
 };
 
 struct WriteOptions {
-  std::string field_manager;      // empty: the client's default
-  std::string field_validation;   // Strict, Warn, Ignore; empty: the server's default (Warn)
-  std::string subresource;        // "status", "scale", "approval", "token", …
-  bool force = false;             // apply only
+  std::string field_manager;     // empty: the client's default
+  std::string field_validation;  // Strict, Warn, Ignore; empty: the server's default (Warn)
+  std::string subresource;       // "status", "scale", "approval", "token", …
+  bool force = false;            // apply only
 };
 
 struct DeleteOptions {
@@ -44,11 +44,12 @@ struct DeleteOptions {
 
 /// What a client may write, and what is told of it. Shared by the clients of one command or program.
 struct WriteGate {
-  DryRun dry_run = DryRun::kNone;       // kClient: no mutating request is ever sent; the object that would be sent is the answer
+  DryRun dry_run = DryRun::kNone;  // kClient: no mutating request is ever sent; the object that would be sent is the answer
   std::string field_manager = "fleetadm";
-  /// Called before each mutating request that is really sent (verb, path). An error stops the write. Used by audit lines and
-  /// by the kill tests (FLEETADM_EXIT_AFTER_WRITES=k ends the process right after the k-th write was answered).
+  /// Called before each mutating request that is really sent (verb, path). An error stops the write. Used by audit lines.
   std::function<Status(Method, std::string_view path)> before;
+  /// Called when the server answered one (any HTTP status). Used by audit lines and by the kill tests (kill_hook.h).
+  std::function<void(Method, std::string_view path, int status)> after;
 };
 
 class Client {
@@ -62,7 +63,8 @@ class Client {
   Result<Json> get(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource = {}) const;
   /// get(), where 404 of the object is an empty optional. (404 of an unknown path or type is an error.)
   Result<std::optional<Json>> find(const Resource& resource, std::string_view ns, std::string_view name) const;
-  /// All pages, as one list object (`items` complete; metadata.resourceVersion of the first page). 410 in between starts again once.
+  /// All pages, as one list object (`items` complete; metadata.resourceVersion of the first page). 410 in between starts again
+  /// once.
   Result<Json> list(const Resource& resource, std::string_view ns, const ListOptions& options = {}) const;
   /// list(), page by page; `page` gets each page's items and may stop with an error. Memory is one page.
   Status list_pages(const Resource& resource, std::string_view ns, const ListOptions& options,
@@ -79,20 +81,24 @@ class Client {
   /// Server-side apply of a complete intent (apiVersion, kind, metadata.name needed).
   Result<Json> apply(const Resource& resource, const Json& object, const WriteOptions& options = {}) const;
   /// DELETE. The answer is the object (with a deletionTimestamp where finalizers remain) or a Status. 404 is Category::kNotFound.
-  Result<Json> remove(const Resource& resource, std::string_view ns, std::string_view name, const DeleteOptions& options = {}) const;
-  Result<Json> remove_collection(const Resource& resource, std::string_view ns, const ListOptions& which, const DeleteOptions& options = {}) const;
+  Result<Json> remove(const Resource& resource, std::string_view ns, std::string_view name,
+                      const DeleteOptions& options = {}) const;
+  Result<Json> remove_collection(const Resource& resource, std::string_view ns, const ListOptions& which,
+                                 const DeleteOptions& options = {}) const;
   /// POST to a review or a subresource (TokenRequest, SubjectAccessReview, …). Sent in every dry-run mode when `read_only`.
   Result<Json> post(std::string_view path, const Json& body, bool read_only) const;
 
   // Convenience on top of the verbs.
   /// Creates; when it already exists, answers the existing object.
-  Result<Json> create_or_get(const Resource& resource, std::string_view ns, const Json& object, const WriteOptions& options = {}) const;
+  Result<Json> create_or_get(const Resource& resource, std::string_view ns, const Json& object,
+                             const WriteOptions& options = {}) const;
   /// Reads, lets `change` edit a copy, and sends a merge patch of the difference with uid and resourceVersion as preconditions;
-  /// a conflict reads again (five times). No difference: nothing is written. `status`: only the status subresource is compared and sent.
+  /// a conflict reads again (five times). No difference: nothing is written. `status`: only the status subresource is compared
+  /// and sent.
   Result<Json> modify(const Resource& resource, std::string_view ns, std::string_view name,
                       const std::function<Status(Json&)>& change, std::string_view subresource = {}) const;
 
-  Client with_timeout(Duration timeout) const;     // of each call
+  Client with_timeout(Duration timeout) const;  // of each call
   Client with_stop(std::stop_token stop) const;
   const std::string& cluster_name() const { return cluster_name_; }
   const std::shared_ptr<Transport>& transport() const { return transport_; }
@@ -100,7 +106,11 @@ class Client {
 
  private:
   Result<Response> read(Request request) const;
-  Result<Response> write(Request request) const;  // the gate
+  Result<Response> write(Request request) const;        // the gate
+  Result<Response> send(const Request& request) const;  // with retries; non-2xx is an Error
+  Result<Json> dry_patch(const Resource& resource, std::string_view ns, std::string_view name, PatchType type,
+                         const Json& body) const;
+  Error located(Error error) const;
 
   std::shared_ptr<Transport> transport_;
   std::shared_ptr<WriteGate> gate_;
@@ -109,7 +119,9 @@ class Client {
   std::stop_token stop_;
 };
 
-/// The Error for a non-2xx response: Kubernetes' Status where the body is one, else the HTTP facts.
+/// The Error for a non-2xx response: Kubernetes' Status where the body is one, else the HTTP facts. A 404 that is not about one
+/// object (an unknown path or type) has the reason kUnknownPath.
+inline constexpr std::string_view kUnknownPath = "UnknownPath";
 Error error_of(const Response& response, const Request& request);
 /// RFC 7386 difference: what turns `before` into `after`; an empty object where they are equal.
 Json merge_diff(const Json& before, const Json& after);

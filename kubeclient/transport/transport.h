@@ -29,7 +29,7 @@ struct Request {
   std::string body;
   std::string content_type = "application/json";
   std::string accept = "application/json";
-  std::map<std::string, std::string> headers;  // further ones
+  std::map<std::string, std::string> headers;   // further ones
   Duration timeout = std::chrono::seconds(32);  // of the whole call; zero: none (streams)
   std::stop_token stop;                         // ends the call with Category::kCancelled
 };

@@ -1,0 +1,231 @@
+#include "core/placement/selector.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace fleetadm::placement {
+namespace {
+
+bool alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// A non-empty run of name characters that starts and ends with a letter or digit.
+bool is_name(std::string_view text) {
+  if (text.empty() || !alnum(text.front()) || !alnum(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return alnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+bool is_subdomain(std::string_view text) {
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t dot = std::min(text.find('.', at), text.size());
+    const std::string_view label = text.substr(at, dot - at);
+    if (label.empty() || !lower_alnum(label.front()) || !lower_alnum(label.back())) return false;
+    if (!std::all_of(label.begin(), label.end(), [](char c) { return lower_alnum(c) || c == '-'; })) return false;
+    if (dot == text.size()) return true;
+    at = dot + 1;
+  }
+}
+
+constexpr std::string_view kNameRule =
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+    "'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+constexpr std::string_view kSubdomainRule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
+    "an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+constexpr std::string_view kValueRule =
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+    "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (const auto& part : parts) {
+    if (!out.empty()) out += separator;
+    out += part;
+  }
+  return out;
+}
+
+}  // namespace
+
+void normalize(Labels& labels) {
+  std::stable_sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Labels unique;
+  for (auto& label : labels) {
+    if (!unique.empty() && unique.back().first == label.first) {
+      unique.back() = std::move(label);
+    } else {
+      unique.push_back(std::move(label));
+    }
+  }
+  labels = std::move(unique);
+}
+
+const std::string* value_of(const Labels& labels, std::string_view key) {
+  const auto at =
+      std::lower_bound(labels.begin(), labels.end(), key, [](const auto& label, std::string_view k) { return label.first < k; });
+  return at != labels.end() && at->first == key ? &at->second : nullptr;
+}
+
+std::string go_quote(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\a': out += "\\a"; break;
+      case '\b': out += "\\b"; break;
+      case '\f': out += "\\f"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      case '\v': out += "\\v"; break;
+      default:
+        if (byte < 0x20 || byte == 0x7f) {
+          char hex[8];
+          std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned>(byte));
+          out += hex;
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out + "\"";
+}
+
+std::vector<std::string> label_value_errors(std::string_view value) {
+  std::vector<std::string> errors;
+  if (value.size() > 63) errors.emplace_back("must be no more than 63 bytes");
+  if (!value.empty() && !is_name(value)) errors.emplace_back(kValueRule);
+  return errors;
+}
+
+std::vector<std::string> qualified_name_errors(std::string_view key) {
+  std::vector<std::string> errors;
+  std::string_view name = key;
+  const auto slashes = std::count(key.begin(), key.end(), '/');
+  if (slashes > 1) {
+    errors.push_back("a qualified name " + std::string(kNameRule) +
+                     " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')");
+    return errors;
+  }
+  if (slashes == 1) {
+    const std::size_t slash = key.find('/');
+    const std::string_view prefix = key.substr(0, slash);
+    name = key.substr(slash + 1);
+    if (prefix.empty()) {
+      errors.emplace_back("prefix part must be non-empty");
+    } else {
+      if (prefix.size() > 253) errors.emplace_back("prefix part must be no more than 253 bytes");
+      if (!is_subdomain(prefix)) errors.push_back("prefix part " + std::string(kSubdomainRule));
+    }
+  }
+  if (name.empty()) {
+    errors.emplace_back("name part must be non-empty");
+  } else if (name.size() > 63) {
+    errors.emplace_back("name part must be no more than 63 bytes");
+  }
+  if (!is_name(name)) errors.push_back("name part " + std::string(kNameRule));
+  return errors;
+}
+
+void Selector::add(std::string_view key, std::string_view op, std::vector<std::string> values) {
+  if (!error_.empty()) return;  // the first requirement that cannot be built is the one told
+  Requirement requirement{std::string(key), Op::kIn, {}};
+  if (op == "In") {
+    requirement.op = Op::kIn;
+  } else if (op == "NotIn") {
+    requirement.op = Op::kNotIn;
+  } else if (op == "Exists") {
+    requirement.op = Op::kExists;
+  } else if (op == "DoesNotExist") {
+    requirement.op = Op::kDoesNotExist;
+  } else {
+    error_ = go_quote(op) + " is not a valid label selector operator";
+    return;
+  }
+  std::vector<std::string> errors;
+  if (const auto bad = qualified_name_errors(key); !bad.empty()) {
+    errors.push_back("key: Invalid value: " + go_quote(key) + ": " + join(bad, "; "));
+  }
+  const bool takes_values = requirement.op == Op::kIn || requirement.op == Op::kNotIn;
+  if (takes_values && values.empty()) {
+    errors.emplace_back("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty");
+  }
+  if (!takes_values && !values.empty()) {
+    errors.push_back("values: Invalid value: " + dump_json(Json(values)) +
+                     ": values set must be empty for exists and does not exist");
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (const auto bad = label_value_errors(values[i]); !bad.empty()) {
+      errors.push_back("values[" + std::to_string(i) + "][" + std::string(key) + "]: Invalid value: " + go_quote(values[i]) +
+                       ": " + join(bad, "; "));
+    }
+  }
+  if (!errors.empty()) {
+    // Several complaints about one requirement become one bracketed list, each said once.
+    std::vector<std::string> unique;
+    for (auto& error : errors) {
+      if (std::find(unique.begin(), unique.end(), error) == unique.end()) unique.push_back(std::move(error));
+    }
+    error_ = unique.size() == 1 ? unique.front() : "[" + join(unique, ", ") + "]";
+    return;
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  requirement.values = std::move(values);
+  requirements_.push_back(std::move(requirement));
+}
+
+Selector Selector::compile(const Json& label_selector) {
+  Selector selector;
+  for (const auto& [key, value] : strings_at(label_selector, {"matchLabels"})) selector.add(key, "In", {value});
+  for (const Json& expression : list_at(label_selector, {"matchExpressions"})) {
+    selector.add(str(expression, {"key"}), str(expression, {"operator"}), string_list_at(expression, {"values"}));
+  }
+  return selector;
+}
+
+bool Selector::matches(const Labels& labels) const {
+  if (!error_.empty()) return false;
+  for (const Requirement& requirement : requirements_) {
+    const std::string* value = value_of(labels, requirement.key);
+    const auto listed = [&] { return std::binary_search(requirement.values.begin(), requirement.values.end(), *value); };
+    switch (requirement.op) {
+      case Op::kIn:
+        if (value == nullptr || !listed()) return false;
+        break;
+      case Op::kNotIn:
+        if (value != nullptr && listed()) return false;
+        break;
+      case Op::kExists:
+        if (value == nullptr) return false;
+        break;
+      case Op::kDoesNotExist:
+        if (value != nullptr) return false;
+        break;
+    }
+  }
+  return true;
+}
+
+std::string Selector::text() const {
+  std::vector<std::string> parts;
+  for (const Requirement& requirement : requirements_) {
+    switch (requirement.op) {
+      case Op::kIn:
+        parts.push_back(requirement.values.size() == 1 ? requirement.key + "=" + requirement.values.front()
+                                                       : requirement.key + " in (" + join(requirement.values, ",") + ")");
+        break;
+      case Op::kNotIn: parts.push_back(requirement.key + " notin (" + join(requirement.values, ",") + ")"); break;
+      case Op::kExists: parts.push_back(requirement.key); break;
+      case Op::kDoesNotExist: parts.push_back("!" + requirement.key); break;
+    }
+  }
+  return join(parts, ",");
+}
+
+}  // namespace fleetadm::placement

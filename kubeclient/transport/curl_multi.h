@@ -1,0 +1,53 @@
+// One libcurl multi handle on the I/O loop: its sockets and its timer. A transport has one of its own, so that connections of
+// two credentials never mix. I/O thread only, but for construction and destruction.
+#pragma once
+
+#include <curl/curl.h>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "kubeclient/transport/epoll_loop.h"
+
+namespace fleetadm::kube {
+
+class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
+ public:
+  using Done = std::function<void(CURLcode)>;
+
+  /// The returned handle is cleaned up on the I/O thread, whoever drops it last.
+  static std::shared_ptr<CurlMulti> make(std::shared_ptr<EpollLoop> loop);
+  ~CurlMulti();
+  CurlMulti(const CurlMulti&) = delete;
+  CurlMulti& operator=(const CurlMulti&) = delete;
+
+  /// Starts a transfer; `done` runs once, outside of libcurl's own callbacks, after the handle left the multi.
+  /// Not from a libcurl callback.
+  void add(CURL* easy, Done done);
+  /// Ends a transfer without calling its `done`. Not from a libcurl callback.
+  void remove(CURL* easy);
+  /// Tells what ALPN gave: HTTP/1.1 needs a connection a stream, HTTP/2 shares few.
+  void learned_version(long curl_http_version);
+
+ private:
+  struct Private {};
+
+ public:
+  CurlMulti(Private, std::shared_ptr<EpollLoop> loop);
+
+ private:
+  static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* socket_data);
+  static int on_timer(CURLM* multi, long timeout_ms, void* self);
+  void act(curl_socket_t fd, int mask);
+  void reap();
+  void bound_connections();
+
+  std::shared_ptr<EpollLoop> loop_;
+  std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
+  std::unordered_map<CURL*, Done> transfers_;
+  std::uint64_t timer_ = 0;
+  long connections_ = -1;
+  bool one_per_stream_ = false;
+};
+
+}  // namespace fleetadm::kube

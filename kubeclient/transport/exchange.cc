@@ -1,0 +1,432 @@
+#include "kubeclient/transport/exchange.h"
+
+#include <algorithm>
+#include <cctype>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "kubeclient/base/log.h"
+#include "kubeclient/transport/curl_errors.h"
+
+namespace fleetadm::kube {
+
+namespace {
+
+constexpr long kConnectTimeoutMs = 15'000;
+constexpr std::size_t kMaxHeldBody = 64U * 1024U;
+constexpr std::size_t kMaxHeaderBytes = 256U * 1024U;
+constexpr std::string_view kLog = "http";
+
+std::string encode_query(const Query& query) {
+  std::string out;
+  for (const auto& [key, value] : query) {
+    out += out.empty() ? '?' : '&';
+    for (const auto* text : {&key, &value}) {
+      if (text == &value) out += '=';
+      for (const char c : *text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
+          out += c;
+        } else {
+          static constexpr std::string_view kHex = "0123456789ABCDEF";
+          out += '%';
+          out += kHex[byte >> 4U];
+          out += kHex[byte & 15U];
+        }
+      }
+    }
+  }
+  return out;
+}
+
+bool clean_header(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return (static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127; });
+}
+
+// A dead peer must be noticed although HTTP/2 pings are out of reach: three keepalive probes, and no data unacknowledged for
+// long.
+int harden_socket(void*, curl_socket_t fd, curlsocktype) {
+  const auto set = [fd](int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 45'000);
+  return CURL_SOCKOPT_OK;
+}
+
+curl_blob blob_of(const std::string& text) {
+  curl_blob blob{};
+  // libcurl's struct is not const-correct; with CURL_BLOB_COPY it only reads.
+  blob.data = const_cast<char*>(text.data());
+  blob.len = text.size();
+  blob.flags = CURL_BLOB_COPY;
+  return blob;
+}
+
+}  // namespace
+
+Exchange::Exchange(std::shared_ptr<const ExchangeContext> context, Request request, std::shared_ptr<StreamSink> sink)
+    : context_(std::move(context)),
+      request_(std::move(request)),
+      started_(std::chrono::steady_clock::now()),
+      deadline_(request_.timeout > Duration::zero() ? started_ + request_.timeout : std::chrono::steady_clock::time_point::max()),
+      sink_(std::move(sink)) {
+  const auto& endpoint = context_->endpoint;
+  std::string host = endpoint.host;
+  if (!context_->config.tls_server_name.empty()) host = context_->config.tls_server_name;
+  url_ = endpoint.scheme + "://" + host + ":" + endpoint.port + endpoint.prefix + request_.path + encode_query(request_.query);
+}
+
+Exchange::~Exchange() = default;
+
+void Exchange::begin() { authorize_and_send(); }
+
+void Exchange::begin_without_blocking() {
+  const auto& credentials = context_->config.credentials;
+  if (credentials && credentials->blocks()) {
+    context_->loop->offload([self = shared_from_this()] { self->authorize_and_send(); });
+  } else {
+    authorize_and_send();
+  }
+}
+
+void Exchange::authorize_and_send() {
+  Result<Credentials> credentials = Credentials{};
+  // Over plain http no credential leaves the process.
+  if (context_->config.credentials && context_->endpoint.scheme == "https") credentials = context_->config.credentials->current();
+  context_->loop->post([self = shared_from_this(), credentials = std::move(credentials)] {
+    if (!credentials) return self->finish(credentials.error());
+    self->send(*credentials);
+  });
+}
+
+void Exchange::cancel() {
+  if (context_->loop->on_thread()) {
+    cancelled_ = true;
+  } else {
+    // Whoever is inside the sink now finishes first.
+    const std::scoped_lock lock(sink_mutex_);
+    cancelled_ = true;
+  }
+  context_->loop->post([self = shared_from_this()] { self->finish(std::nullopt); });
+}
+
+template <class Call>
+void Exchange::deliver(const Call& call) {
+  const std::scoped_lock lock(sink_mutex_);
+  if (cancelled_ || !sink_) return;
+  const auto sink = sink_;
+  call(*sink);
+}
+
+void Exchange::abort(Error error) {
+  context_->loop->post([self = shared_from_this(), error = std::move(error)] { self->finish(error); });
+}
+
+void Exchange::finish(std::optional<Error> error) {
+  if (finished_) return;
+  finished_ = true;
+  const auto keep = shared_from_this();
+  self_.reset();
+  if (easy_) context_->multi->remove(easy_.get());
+  easy_.reset();
+  on_stop_.reset();
+  deliver([&](StreamSink& sink) { sink.on_end(std::move(error)); });
+  const std::scoped_lock lock(sink_mutex_);
+  sink_.reset();
+}
+
+Result<void> Exchange::add_headers(const Credentials& credentials) {
+  Status outcome;
+  headers_.reset();
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (!clean_header(name) || !clean_header(value)) {
+      outcome =
+          fail(Category::kUsage, "the value of the request header " + log::escape_terminal(name) + " holds control characters");
+      return;
+    }
+    // "Name;" is libcurl's spelling of a header without a value.
+    const std::string line = value.empty() ? name + ";" : name + ": " + value;
+    curl_slist* grown = curl_slist_append(headers_.get(), line.c_str());
+    if (grown == nullptr) {
+      outcome = fail(Category::kInternal, "out of memory");
+      return;
+    }
+    static_cast<void>(headers_.release());
+    headers_.reset(grown);
+  };
+  const auto& config = context_->config;
+  add("Accept", request_.accept);
+  if (!request_.body.empty() || request_.method == Method::kPost || request_.method == Method::kPut ||
+      request_.method == Method::kPatch) {
+    add("Content-Type", request_.content_type);
+  }
+  for (const auto& [name, value] : request_.headers) add(name, value);
+  if (!config.tls_server_name.empty()) add("Host", context_->endpoint.authority());
+  if (!config.impersonate_user.empty()) add("Impersonate-User", config.impersonate_user);
+  if (!config.impersonate_uid.empty()) add("Impersonate-Uid", config.impersonate_uid);
+  for (const auto& group : config.impersonate_groups) add("Impersonate-Group", group);
+  for (const auto& [key, values] : config.impersonate_extra) {
+    std::string encoded;
+    for (const char c : key) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_') {
+        encoded += c;
+      } else {
+        static constexpr std::string_view kHex = "0123456789abcdef";
+        encoded += '%';
+        encoded += kHex[byte >> 4U];
+        encoded += kHex[byte & 15U];
+      }
+    }
+    for (const auto& value : values) add("Impersonate-Extra-" + encoded, value);
+  }
+  if (log::enabled(7)) {
+    for (const curl_slist* at = headers_.get(); at != nullptr; at = at->next) log::info(7, kLog, std::string("> ") + at->data);
+  }
+  if (!credentials.token.empty()) {
+    add("Authorization", "Bearer " + credentials.token);
+    log::info(7, kLog, "> Authorization: Bearer <redacted>");
+  }
+  // No "Expect: 100-continue" round trip for large bodies.
+  curl_slist* grown = curl_slist_append(headers_.get(), "Expect:");
+  if (grown != nullptr) {
+    static_cast<void>(headers_.release());
+    headers_.reset(grown);
+  }
+  return outcome;
+}
+
+void Exchange::set_tls(CURL* easy, const Credentials& credentials) {
+  const auto& config = context_->config;
+  curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  // Debian's libcurl trusts /etc/ssl/certs beside the CA it was given, unless told not to: the kubeconfig's CA alone counts.
+  curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
+  if (!config.ca_data.empty()) {
+    auto blob = blob_of(config.ca_data);
+    curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);
+    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, nullptr);
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO_BLOB, &blob);
+  }
+  if (!credentials.client_certificate.empty()) {
+    auto certificate = blob_of(credentials.client_certificate);
+    auto key = blob_of(credentials.client_key);
+    curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "PEM");
+    curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
+    curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &certificate);
+    curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
+  }
+}
+
+void Exchange::set_options(CURL* easy, const Credentials& credentials) {
+  const auto& config = context_->config;
+  const auto& endpoint = context_->endpoint;
+  curl_easy_setopt(easy, CURLOPT_URL, url_.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, endpoint.scheme.c_str());
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a hanging resolver must not hold the I/O thread
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, context_->user_agent.c_str());
+  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+  curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, &harden_socket);
+  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_.data());
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Exchange::on_header);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Exchange::on_body);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
+
+  if (!endpoint.unix_socket.empty()) curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, endpoint.unix_socket.c_str());
+  if (!config.tls_server_name.empty()) {
+    // libcurl checks the certificate against the URL's host, so the URL names what is expected and the connection goes elsewhere.
+    const std::string target = config.tls_server_name + ":" + endpoint.port + ":" + endpoint.host + ":" + endpoint.port;
+    connect_to_.reset(curl_slist_append(nullptr, target.c_str()));
+    curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to_.get());
+  }
+  if (!config.proxy_url.empty()) {
+    curl_easy_setopt(easy, CURLOPT_PROXY, config.proxy_url.c_str());
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+  } else if (endpoint.loopback) {
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  }
+  if (deadline_ != std::chrono::steady_clock::time_point::max()) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()).count();
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(left, 1)));
+  }
+  if (credentials.token.empty() && !credentials.username.empty()) {
+    curl_easy_setopt(easy, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
+    curl_easy_setopt(easy, CURLOPT_USERNAME, credentials.username.c_str());
+    curl_easy_setopt(easy, CURLOPT_PASSWORD, credentials.password.c_str());
+  }
+  set_tls(easy, credentials);
+
+  if (request_.method == Method::kHead) {
+    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+  } else if (request_.method != Method::kGet || !request_.body.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, std::string(to_string(request_.method)).c_str());
+    if (request_.method != Method::kDelete || !request_.body.empty()) {
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.data());
+    }
+  }
+}
+
+void Exchange::send(const Credentials& credentials) {
+  if (finished_) return;
+  if (cancelled_) return finish(std::nullopt);
+  if (request_.stop.stop_requested()) return finish(fail(Category::kCancelled, "cancelled").value());
+  easy_.reset(curl_easy_init());
+  if (!easy_) return finish(fail(Category::kInternal, "out of memory").value());
+  detail_.fill(0);
+  response_headers_.clear();
+  status_ = 0;
+  if (auto added = add_headers(credentials); !added) return finish(added.error());
+  set_options(easy_.get(), credentials);
+  if (log::enabled(8) && !request_.body.empty()) log::info(8, kLog, "> " + log::redact_body(request_.body));
+  self_ = shared_from_this();
+  if (!on_stop_ && request_.stop.stop_possible()) {
+    on_stop_.emplace(request_.stop, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->abort(fail(Category::kCancelled, "cancelled").value());
+    });
+  }
+  context_->multi->add(easy_.get(), [this](CURLcode code) { on_done(code); });
+}
+
+std::size_t Exchange::on_header(char* data, std::size_t size, std::size_t count, void* self_pointer) {
+  auto* self = static_cast<Exchange*>(self_pointer);
+  const std::size_t length = size * count;
+  std::string_view line(data, length);
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+  if (line.starts_with("HTTP/")) {
+    self->response_headers_.clear();  // of a 1xx before
+    return length;
+  }
+  if (line.empty()) {
+    self->head_complete();
+    return self->cancelled_ ? 0 : length;
+  }
+  const auto colon = line.find(':');
+  if (colon == std::string_view::npos) return length;
+  std::string name(line.substr(0, colon));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  auto value = line.substr(colon + 1);
+  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+  if (self->response_headers_.size() * 64U + length > kMaxHeaderBytes) return 0;
+  auto& slot = self->response_headers_[std::move(name)];
+  if (!slot.empty()) slot += ", ";
+  slot += value;
+  return length;
+}
+
+void Exchange::head_complete() {
+  long status = 0;
+  long version = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_VERSION, &version);
+  if (status < 200 || head_delivered_) return;  // 1xx, or trailers
+  status_ = static_cast<int>(status);
+  context_->multi->learned_version(version);
+  if (log::enabled(8)) {
+    for (const auto& [name, value] : response_headers_) log::info(8, kLog, "< " + name + ": " + value);
+  }
+  hold_ = status_ == 401 && !repeated_ && context_->config.credentials != nullptr;
+  if (hold_) return;
+  head_delivered_ = true;
+  log_outcome(std::to_string(status_));
+  deliver([&](StreamSink& sink) { sink.on_response(status_, response_headers_); });
+}
+
+std::size_t Exchange::on_body(char* data, std::size_t size, std::size_t count, void* self_pointer) {
+  auto* self = static_cast<Exchange*>(self_pointer);
+  const std::size_t length = size * count;
+  if (self->cancelled_) return 0;
+  if (self->hold_) {
+    if (self->held_body_.size() < kMaxHeldBody) self->held_body_.append(data, std::min(length, kMaxHeldBody));
+    return length;
+  }
+  self->deliver([&](StreamSink& sink) { sink.on_data({data, length}); });
+  return self->cancelled_ ? 0 : length;
+}
+
+void Exchange::on_done(CURLcode code) {
+  if (cancelled_) return finish(std::nullopt);
+  if (code != CURLE_OK) {
+    Error error = failure_of(code);
+    log_outcome(error.message);
+    return finish(std::move(error));
+  }
+  if (hold_) return after_unauthorized();
+  finish(std::nullopt);
+}
+
+void Exchange::after_unauthorized() {
+  repeated_ = true;
+  hold_ = false;
+  const auto decide = [self = shared_from_this()] {
+    const bool again = self->context_->config.credentials->refresh();
+    if (again) return self->authorize_and_send();
+    self->context_->loop->post([self] {
+      if (self->finished_) return;
+      self->head_delivered_ = true;
+      self->log_outcome(std::to_string(self->status_));
+      self->deliver([&](StreamSink& sink) {
+        sink.on_response(self->status_, self->response_headers_);
+        sink.on_data(self->held_body_);
+      });
+      self->finish(std::nullopt);
+    });
+  };
+  if (context_->config.credentials->blocks()) {
+    context_->loop->offload(decide);
+  } else {
+    decide();
+  }
+}
+
+Error Exchange::failure_of(CURLcode code) const {
+  CurlFailure failure;
+  failure.code = code;
+  failure.detail = detail_.data();
+  curl_off_t connected_at = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_SSL_VERIFYRESULT, &failure.verify_result);
+  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &failure.os_error);
+  curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_at);
+  failure.connected = connected_at > 0;
+  failure.server = context_->endpoint.authority();
+  failure.expected_name = context_->config.tls_server_name.empty() ? context_->endpoint.host : context_->config.tls_server_name;
+  // A proxy's URL may hold a password: its host alone is told.
+  const auto& proxy = context_->config.proxy_url;
+  if (const auto at = proxy.rfind('@'); at != std::string::npos) {
+    failure.proxy = proxy.substr(at + 1);
+  } else if (const auto slashes = proxy.find("://"); slashes != std::string::npos) {
+    failure.proxy = proxy.substr(slashes + 3);
+  } else {
+    failure.proxy = proxy;
+  }
+  Error error = error_of_curl(failure);
+  error.cluster = context_->config.name;
+  return error;
+}
+
+void Exchange::log_outcome(std::string_view outcome) const {
+  if (!log::enabled(6)) return;
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_).count();
+  log::info(
+      6, kLog,
+      std::string(to_string(request_.method)) + " " + url_ + " " + std::string(outcome) + " in " + std::to_string(took) + " ms");
+}
+
+}  // namespace fleetadm::kube
