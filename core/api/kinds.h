@@ -15,6 +15,7 @@ const kube::Resource& placements();                   // v1beta1
 const kube::Resource& placement_decisions();          // v1beta1
 const kube::Resource& addon_placement_scores();       // v1alpha1
 const kube::Resource& cluster_claims();               // v1alpha1
+const kube::Resource& cluster_properties();           // about.k8s.io/v1alpha1
 const kube::Resource& manifest_works();               // work.open-cluster-management.io/v1
 const kube::Resource& applied_manifest_works();       // v1
 const kube::Resource& manifest_work_replica_sets();   // v1alpha1

@@ -1,0 +1,109 @@
+#include "commands/agent/agent.h"
+
+#include <array>
+#include <unistd.h>
+
+#include "core/agent/agent.h"
+#include "kubeclient/config/kubeconfig.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  agent::AgentOptions agent;
+  std::vector<std::string> annotations;  // key=value
+};
+
+void bind(FlagSet& flags, Options& options) {
+  agent::AgentOptions& agent = options.agent;
+  flags.text(&agent.cluster_name, "cluster-name", "Name of this cluster on the hub (default: as stored, else random)");
+  flags.text(&agent.agent_id, "agent-id", "Last part of this agent's common name (default: as stored, else random)");
+  Flag& bootstrap = flags.text(&agent.bootstrap_kubeconfig, "bootstrap-kubeconfig",
+                               "Kubeconfig file to join the hub with, instead of the secret");
+  bootstrap.value_name = "FILE";
+  bootstrap.complete = Complete::kFiles;
+  flags.text(&agent.bootstrap_secret, "bootstrap-secret", "Secret with the kubeconfig to join the hub with").default_text =
+      agent.bootstrap_secret;
+  flags.text(&agent.hub_kubeconfig_secret, "hub-kubeconfig-secret", "Secret that keeps the hub credential").default_text =
+      agent.hub_kubeconfig_secret;
+  flags.texts(&options.annotations, "cluster-annotations",
+              "Annotation for the managed cluster, key=value with a key under agent.open-cluster-management.io; repeatable");
+  flags.comma_texts(&agent.external_server_urls, "spoke-external-server-urls",
+                    "Addresses (https) that the hub reaches this cluster's API server by");
+  flags.duration(&agent.healthcheck_period, "cluster-healthcheck-period", "How often the cluster's status is checked")
+      .default_text = "1m";
+  flags
+      .integer(&agent.max_custom_cluster_claims, "max-custom-cluster-claims", "Number of custom cluster claims to report at most")
+      .default_text = "20";
+  flags.comma_texts(&agent.reserved_cluster_claim_suffixes, "reserved-cluster-claim-suffixes",
+                    "Name suffixes of claims that are reported beside that limit");
+  flags
+      .integer(&agent.client_cert_expiration_seconds, "client-cert-expiration-seconds",
+               "Lifetime to request for the client certificate, at least 3600; 0 leaves it to the hub")
+      .default_text = "0";
+  flags.text(&agent.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
+      .value_name = "HOST:PORT";
+  flags.boolean(&agent.leader_elect, "leader-elect", "Run only while holding the agent's lease (for more than one replica)");
+}
+
+Status validate(const Options& options, const std::vector<std::string>&) {
+  for (const std::string& annotation : options.annotations) {
+    const auto equals = annotation.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(Category::kUsage, "--cluster-annotations \"" + annotation + "\" is not key=value");
+    }
+  }
+  return {};
+}
+
+std::string instance(const Context& context) {
+  if (std::string pod = context.env("POD_NAME"); !pod.empty()) return pod;
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) return "unknown";
+  return host.data();
+}
+
+Result<Report> run(Context& context, const Options& given, const std::vector<std::string>&) {
+  Options options = given;
+  for (const std::string& annotation : options.annotations) {
+    const auto equals = annotation.find('=');
+    options.agent.cluster_annotations[annotation.substr(0, equals)] = annotation.substr(equals + 1);
+  }
+  // -n, else the pod's own, else the usual one: never a kubeconfig context's, which says nothing about agents.
+  if (std::string ns = context.global().config.ns; !ns.empty()) {
+    options.agent.ns = std::move(ns);
+  } else if (std::string pod = kube::in_cluster_namespace(); !pod.empty()) {
+    options.agent.ns = std::move(pod);
+  }
+  options.agent.instance = instance(context);
+  FLEETADM_TRY(const kube::RestConfig spoke, context.rest_config());
+  agent::AgentParts parts;
+  parts.connect = [&context](const kube::RestConfig& config) { return context.client(config); };
+  FLEETADM_CHECK(agent::run_agent(options.agent, spoke, parts, context.stop()));
+  return Report{};
+}
+
+}  // namespace
+
+void register_agent(Registry& registry) {
+  Command command;
+  command.path = "agent run";
+  command.group = "Programs";
+  command.summary = "Run the agent of a managed cluster";
+  command.description =
+      "Joins the hub that the bootstrap kubeconfig names, keeps the credential fresh, reports the cluster's state and applies "
+      "the "
+      "works that the hub has for it. Runs until it is told to stop; where the hub is away or refuses, it waits and tries "
+      "again.\n\n"
+      "The cluster itself is the one of --kubeconfig, and inside a pod the pod's own. --namespace names where the agent keeps "
+      "its "
+      "secrets (default: the pod's own, else open-cluster-management-agent).";
+  command.examples = {{"As the agent's Deployment runs it", "fleetadm agent run --cluster-name c1"},
+                      {"Outside of a cluster",
+                       "fleetadm agent run --kubeconfig spoke.kubeconfig --bootstrap-kubeconfig "
+                       "bootstrap.kubeconfig --cluster-name c1"}};
+  command.make = invocation<Options>(bind, validate, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,10 @@
+// The spoke's program: `fleetadm agent run`.
+#pragma once
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+void register_agent(Registry& registry);
+
+}  // namespace fleetadm::commands

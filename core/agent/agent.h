@@ -1,0 +1,78 @@
+// The spoke's agent: one process for registration and work. It joins the hub that the bootstrap kubeconfig names, keeps its
+// credential fresh, reports the cluster and runs the work engine; where the hub does not take its credential any more it joins
+// again, in place (reference registration-work-addon.md 1).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+#include "core/registration/agent/identity.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/result.h"
+#include "kubeclient/config/rest_config.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::agent {
+
+/// How long the agent waits for what; tests shorten these.
+struct Timing {
+  Duration retry_first = std::chrono::seconds(1);  // after a failure; doubles up to
+  Duration retry_longest = std::chrono::minutes(5);
+  Duration rejoin_longest = std::chrono::minutes(10);      // between two joins where the hub refuses what it issued
+  Duration watch_request = std::chrono::minutes(5);        // one wait for an answer to the certificate request
+  Duration accept_first = std::chrono::milliseconds(500);  // between two looks whether the hub accepted the cluster
+  Duration accept_longest = std::chrono::seconds(10);
+  Duration check = std::chrono::seconds(5);              // of the running session
+  Duration bootstrap_reread = std::chrono::seconds(30);  // of a bootstrap kubeconfig file
+  Duration rejected_for = std::chrono::seconds(20);      // 401 for this long: the credential is lost
+  Duration certificate_check = std::chrono::minutes(5);
+};
+
+struct AgentOptions {
+  std::string ns = std::string(api::kAgentNamespace);
+  std::string cluster_name;          // empty: what was stored, else random
+  std::string agent_id;              // empty: what was stored, else random
+  std::string bootstrap_kubeconfig;  // file, instead of the secret
+  std::string bootstrap_secret = std::string(api::kBootstrapSecret);
+  std::string hub_kubeconfig_secret = std::string(api::kHubKubeconfigSecret);
+  std::map<std::string, std::string> cluster_annotations;
+  std::vector<std::string> external_server_urls;
+  Duration healthcheck_period = std::chrono::minutes(1);
+  std::int64_t max_custom_cluster_claims = 20;
+  std::vector<std::string> reserved_cluster_claim_suffixes;
+  std::int64_t client_cert_expiration_seconds = 0;
+  std::string health_address;  // empty: no health server
+  bool leader_elect = false;
+  std::string instance;  // of this process: event reporter, lease holder (a pod's or host's name)
+  Timing timing;
+};
+
+/// A joined agent's two sides.
+struct Joined {
+  registration::agent::Identity identity;
+  std::string hub_server;  // the address the hub was joined by
+  kube::Client hub;
+  kube::Client spoke;
+};
+
+struct AgentParts {
+  /// Makes a client for a connection (production: kube::Client::connect with the process's write gate).
+  std::function<kube::Client(const kube::RestConfig&)> connect;
+  /// Adds the work engine's controllers for a joined hub; may be empty. They run in a manager of their own, so that a failing
+  /// work engine leaves the heartbeat alone.
+  std::function<void(controller::Manager&, const Joined&)> add_work;
+  std::shared_ptr<Clock> clock = Clock::system();
+};
+
+/// Runs until `stop`. An Error only for what no waiting repairs: options that make no sense, a health address that cannot be
+/// bound, leadership that was lost. Everything else is logged, shown on the health server's /debug/agent, and tried again.
+Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts, std::stop_token stop);
+
+}  // namespace fleetadm::agent

@@ -1,0 +1,50 @@
+#include "core/agent/bootstrap_source.h"
+
+#include "kubeclient/base/yaml.h"
+#include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::agent {
+
+BootstrapSource::BootstrapSource(kube::Client spoke, std::string ns, std::string secret, std::string file)
+    : spoke_(std::move(spoke)), ns_(std::move(ns)), secret_(std::move(secret)), file_(std::move(file)) {}
+
+std::string BootstrapSource::name() const { return is_file() ? file_ : "secret " + ns_ + "/" + secret_; }
+
+Result<std::optional<std::string>> BootstrapSource::text() const {
+  if (is_file()) {
+    kube::ConfigOverrides overrides;
+    overrides.kubeconfig = file_;
+    overrides.interactive = false;
+    FLEETADM_TRY(const kube::Kubeconfig loaded, kube::Kubeconfig::load(overrides));
+    FLEETADM_TRY(const Json flat, loaded.flatten(loaded.current_context()));
+    return dump_yaml(flat);
+  }
+  FLEETADM_TRY(const std::optional<Json> secret, spoke_.find(kube::resources::secrets(), ns_, secret_));
+  if (!secret) return std::nullopt;
+  FLEETADM_TRY(std::string decoded, pki::base64_decode(str(*secret, {"data", registration::agent::kKubeconfigKey})));
+  if (decoded.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
+  return decoded;
+}
+
+Result<std::optional<Bootstrap>> BootstrapSource::read() const {
+  const auto named = [this](const Error& error) { return fail(error.wrap("bootstrap kubeconfig (" + name() + ")")); };
+  Result<std::optional<std::string>> found = text();
+  if (!found) return named(found.error());
+  if (!*found) return std::nullopt;
+  Bootstrap bootstrap;
+  bootstrap.text = std::move(**found);
+  Result<registration::agent::Endpoint> endpoint = registration::agent::endpoint_of(bootstrap.text);
+  if (!endpoint) return named(endpoint.error());
+  bootstrap.endpoint = std::move(*endpoint);
+  const Result<kube::Kubeconfig> parsed = kube::Kubeconfig::from_text(bootstrap.text, name());
+  if (!parsed) return named(parsed.error());
+  kube::ConfigOverrides overrides;
+  overrides.interactive = false;
+  Result<kube::RestConfig> config = parsed->resolve(overrides);
+  if (!config) return named(config.error());
+  bootstrap.config = std::move(*config);
+  return bootstrap;
+}
+
+}  // namespace fleetadm::agent

@@ -1,0 +1,282 @@
+#include "core/agent/session.h"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "core/agent/join.h"
+#include "core/registration/agent/certificate_keeper.h"
+#include "core/registration/agent/lease.h"
+#include "core/registration/agent/reporter.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::agent {
+namespace reg = registration::agent;
+namespace {
+
+constexpr const char* kKey = "cluster";  // of controllers that have one thing to look after
+constexpr auto kSoon = std::chrono::seconds(5);
+constexpr auto kSpokeTimeout = std::chrono::seconds(10);
+constexpr auto kRegisterAgain = std::chrono::minutes(5);
+constexpr auto kWorkAgain = std::chrono::seconds(30);
+
+std::function<double()> random_share() {
+  return [engine = std::mt19937(std::random_device{}())]() mutable {
+    return std::uniform_real_distribution<double>(0.0, 1.0)(engine);
+  };
+}
+
+class Session {
+ public:
+  Session(Runtime& runtime, reg::Identity identity, reg::Endpoint endpoint, std::optional<Bootstrap> bootstrap)
+      : runtime_(runtime), identity_(std::move(identity)), endpoint_(std::move(endpoint)), bootstrap_(std::move(bootstrap)) {}
+
+  SessionEnd run(const reg::HubSecret& secret, std::stop_token stop);
+
+ private:
+  kube::Client connect() const;
+  std::optional<SessionEnd> over(std::stop_token stop);
+  std::optional<SessionEnd> await_acceptance(const kube::Client& hub, std::stop_token stop);
+  SessionEnd work(const kube::Client& hub, std::stop_token stop);
+  void add_registration(controller::Manager& manager, const kube::Client& hub);
+  void run_work_engine(const kube::Client& hub, std::stop_token stop);
+  std::optional<Json> cluster() const;
+
+  Runtime& runtime_;
+  reg::Identity identity_;
+  reg::Endpoint endpoint_;
+  std::optional<Bootstrap> bootstrap_;
+  std::shared_ptr<HubCredentials> credentials_ = std::make_shared<HubCredentials>();
+  Rejections rejections_;
+  Instant bootstrap_read_{};
+  std::shared_ptr<kube::Informer> clusters_;
+};
+
+kube::Client Session::connect() const {
+  kube::RestConfig config;
+  config.server = endpoint_.server;
+  config.ca_data = endpoint_.ca_pem;
+  config.proxy_url = endpoint_.proxy_url;
+  config.tls_server_name = endpoint_.tls_server_name;
+  config.credentials = credentials_;
+  config.name = "hub";
+  return runtime_.parts.connect(config);
+}
+
+// Whether the session has to end. Fired signals are consumed here: the bootstrap kubeconfig is read again.
+std::optional<SessionEnd> Session::over(std::stop_token stop) {
+  if (stop.stop_requested()) return SessionEnd{SessionEnd::Why::kStopped, {}};
+  const Instant now = runtime_.now();
+  if (credentials_->expires() <= now) return SessionEnd{SessionEnd::Why::kCredentialLost, "the client certificate expired"};
+  if (rejections_.lasting(now, runtime_.options.timing.rejected_for)) {
+    return SessionEnd{SessionEnd::Why::kCredentialLost, "the hub does not take the client certificate any more"};
+  }
+  const bool reread = runtime_.bootstrap.is_file() && now - bootstrap_read_ >= runtime_.options.timing.bootstrap_reread;
+  if (runtime_.bootstrap_changed.wait(Duration::zero(), stop) || reread) {
+    bootstrap_read_ = now;
+    // Unreadable or gone: the running session is no worse for it.
+    if (auto current = runtime_.bootstrap.read(); current && *current) {
+      bootstrap_ = std::move(**current);
+      if (!(bootstrap_->endpoint == endpoint_)) {
+        return SessionEnd{SessionEnd::Why::kBootstrapChanged, "the bootstrap kubeconfig names another hub"};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<SessionEnd> Session::await_acceptance(const kube::Client& hub, std::stop_token stop) {
+  const Timing& timing = runtime_.options.timing;
+  Duration pause = timing.accept_first;
+  Instant registered = runtime_.now();
+  while (true) {
+    const auto found = hub.find(api::managed_clusters(), {}, identity_.cluster);
+    if (found && *found && reg::is_accepted(**found)) return std::nullopt;
+    rejections_.note("cluster", found ? std::nullopt : std::optional<Error>(found.error()), runtime_.now());
+    const bool trouble = !found && found.error().category != Category::kAuth;
+    runtime_.phase.set("waiting", "for the hub at " + endpoint_.server + " to accept cluster " + identity_.cluster +
+                                      (trouble ? ": " + found.error().message : std::string()));
+    // Rights come with acceptance, so a cluster that was deleted meanwhile cannot be told from one that waits.
+    if (bootstrap_ && runtime_.now() - registered >= kRegisterAgain) {
+      registered = runtime_.now();
+      if (const Status done = register_cluster(runtime_, identity_, *bootstrap_); !done) log::warn("agent", done.error().message);
+    }
+    runtime_.credential_changed.wait(pause, stop);
+    pause = std::min(pause * 3 / 2, timing.accept_longest);
+    if (auto end = over(stop)) return end;
+  }
+}
+
+std::optional<Json> Session::cluster() const {
+  const kube::CachedPtr cached = clusters_->get(identity_.cluster);
+  if (cached == nullptr) return std::nullopt;
+  return cached->decode();
+}
+
+void Session::add_registration(controller::Manager& manager, const kube::Client& hub) {
+  const std::shared_ptr<Clock> clock = runtime_.parts.clock;
+  const AgentOptions& options = runtime_.options;
+  kube::InformerOptions own;
+  own.field_selector = "metadata.name=" + identity_.cluster;
+  clusters_ = manager.informer(hub, api::managed_clusters(), own);
+
+  // Failures come back within seconds, never after a long back-off: the hub's patience is five lease periods.
+  controller::ControllerOptions row;
+  row.resync_keys = {kKey};
+
+  auto lease = std::make_shared<reg::LeaseRenewer>(hub, identity_.cluster, clock, random_share());
+  row.name = "lease";
+  row.resync = options.healthcheck_period;
+  const auto lease_queue = manager.add(row, [this, lease](const std::string&, std::stop_token) -> Result<controller::Outcome> {
+    const auto outcome = lease->reconcile(cluster());
+    rejections_.note("lease", outcome ? std::nullopt : std::optional<Error>(outcome.error()), runtime_.now());
+    if (outcome) return outcome;
+    log::warn("agent", "lease: " + outcome.error().message);
+    return controller::Outcome{kSoon};
+  });
+  const auto one_key = [](const kube::CachedObject&) { return std::vector<std::string>{kKey}; };
+  controller::Manager::enqueue_on(*clusters_, lease_queue, one_key);
+
+  // Weak: the queue's controller owns the sources that call this.
+  const auto status_queue = std::make_shared<std::weak_ptr<controller::Queue>>();
+  const auto changed = [status_queue] {
+    if (const auto queue = status_queue->lock()) queue->add(kKey);
+  };
+  const kube::Client spoke = runtime_.spoke.with_timeout(kSpokeTimeout);
+  const auto source = [&](const kube::Resource& resource, std::function<void(Json&)> project) {
+    return std::make_shared<reg::OptionalSource>(spoke, resource, std::move(project), changed);
+  };
+  reg::SpokeSources sources{source(kube::resources::nodes(), reg::project_node), source(api::cluster_claims(), {}),
+                            source(api::cluster_properties(), {})};
+  reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
+                           options.reserved_cluster_claim_suffixes};
+  auto events = std::make_shared<kube::Recorder>(hub, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);
+  auto reporter = std::make_shared<reg::StatusReporter>(hub, spoke, endpoint_.server, std::move(claims), std::move(sources),
+                                                        std::move(events), clock);
+  row.name = "status";
+  const auto queue = manager.add(row, [this, reporter](const std::string&, std::stop_token) -> Result<controller::Outcome> {
+    const auto now = cluster();
+    if (!now) return controller::Outcome{};
+    const auto outcome = reporter->reconcile(*now);
+    if (outcome) return outcome;
+    const bool stale = outcome.error().category == Category::kConflict;
+    if (!stale) log::warn("agent", "status: " + outcome.error().message);
+    return controller::Outcome{stale ? Duration(std::chrono::milliseconds(300)) : Duration(kSoon)};
+  });
+  *status_queue = queue;
+  controller::Manager::enqueue_on(*clusters_, queue, one_key);
+
+  reg::CertificateKeeper::Options keep{
+      identity_, endpoint_, {options.client_cert_expiration_seconds}, options.timing.certificate_check};
+  auto keeper = std::make_shared<reg::CertificateKeeper>(hub, runtime_.store, std::move(keep), clock,
+                                                         [this](const reg::HubSecret& secret) { credentials_->set(secret); });
+  row.name = "certificate";
+  row.resync = options.timing.certificate_check;
+  const auto certificate_queue = manager.add(row, [this, keeper](const std::string&, std::stop_token) {
+    const auto now = cluster();
+    return keeper->reconcile(now && reg::is_accepted(*now));
+  });
+  runtime_.credential_changed.set_hook([certificate_queue] { certificate_queue->add(kKey); });
+}
+
+void Session::run_work_engine(const kube::Client& hub, std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    controller::Manager::Options options;
+    options.clock = runtime_.parts.clock;
+    controller::Manager manager(std::move(options));
+    runtime_.parts.add_work(manager, Joined{identity_, endpoint_.server, hub, runtime_.spoke});
+    const Status done = manager.run(stop);
+    if (done) return;
+    log::error("agent", "work: " + done.error().message);
+    Signal never;
+    never.wait(kWorkAgain, stop);
+  }
+}
+
+SessionEnd Session::work(const kube::Client& hub, std::stop_token stop) {
+  controller::Manager::Options options;
+  options.threads = 3;
+  options.clock = runtime_.parts.clock;
+  controller::Manager manager(std::move(options));
+  add_registration(manager, hub);
+  const std::unique_ptr<Signal, void (*)(Signal*)> unhook(&runtime_.credential_changed,
+                                                          [](Signal* signal) { signal->set_hook({}); });
+
+  Signal ended;
+  Status outcome;
+  std::stop_source inner;
+  std::jthread registration([&] {
+    outcome = manager.run(inner.get_token());
+    ended.fire();
+  });
+  std::jthread work_engine([&] {
+    if (runtime_.parts.add_work) run_work_engine(hub, inner.get_token());
+  });
+  runtime_.phase.set("joined", "cluster " + identity_.cluster + " at " + endpoint_.server);
+
+  std::optional<SessionEnd> end;
+  while (!end) {
+    // The manager ends by itself only where its cache could not be filled: the hub took the rights away again.
+    if (ended.wait(runtime_.options.timing.check, stop) && !stop.stop_requested()) {
+      end = SessionEnd{SessionEnd::Why::kLookAgain, outcome ? "the controllers ended" : outcome.error().message};
+      break;
+    }
+    rejections_.note("watch", clusters_->last_error(), runtime_.now());
+    end = over(stop);
+  }
+  inner.request_stop();
+  registration.join();
+  work_engine.join();
+  return *end;
+}
+
+SessionEnd Session::run(const reg::HubSecret& secret, std::stop_token stop) {
+  credentials_->set(secret);
+  bootstrap_read_ = runtime_.now();
+  const kube::Client hub = connect();
+  if (auto end = await_acceptance(hub, stop)) return *end;
+  return work(hub, stop);
+}
+
+}  // namespace
+
+void HubCredentials::set(const reg::HubSecret& secret) {
+  const auto chain = pki::parse_certificates(secret.get(reg::kCertificateKey));
+  const std::lock_guard lock(mutex_);
+  credentials_.client_certificate = secret.get(reg::kCertificateKey);
+  credentials_.client_key = secret.get(reg::kPrivateKeyKey);
+  if (chain) expires_ = chain->front().not_after;
+}
+
+Result<kube::Credentials> HubCredentials::current() {
+  const std::lock_guard lock(mutex_);
+  return credentials_;
+}
+
+Instant HubCredentials::expires() const {
+  const std::lock_guard lock(mutex_);
+  return expires_;
+}
+
+void Rejections::note(const std::string& place, const std::optional<Error>& error, Instant now) {
+  const std::lock_guard lock(mutex_);
+  if (error && error->code == 401) {
+    since_.emplace(place, now);
+  } else {
+    since_.erase(place);
+  }
+}
+
+bool Rejections::lasting(Instant now, Duration tolerance) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(since_.begin(), since_.end(), [&](const auto& entry) { return now - entry.second >= tolerance; });
+}
+
+Result<SessionEnd> run_session(Runtime& runtime, const reg::Identity& identity, const reg::HubSecret& secret,
+                               const std::optional<Bootstrap>& bootstrap, std::stop_token stop) {
+  FLEETADM_TRY(reg::Endpoint endpoint, reg::endpoint_of(secret.get(reg::kKubeconfigKey)));
+  return Session(runtime, identity, std::move(endpoint), bootstrap).run(secret, stop);
+}
+
+}  // namespace fleetadm::agent

@@ -1,0 +1,48 @@
+// Keeps a joined agent's client certificate fresh and its secret whole (reference registration-work-addon.md 1.6, main phase).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/controller/controller.h"
+#include "core/registration/agent/issuance.h"
+#include "core/registration/agent/rotation.h"
+
+namespace fleetadm::registration::agent {
+
+class CertificateKeeper {
+ public:
+  struct Options {
+    Identity identity;
+    Endpoint endpoint;
+    RequestOptions request;
+    Duration check = std::chrono::minutes(5);  // how often the secret is looked at when nothing is due
+  };
+  /// `renewed` is told every credential that the secret holds and that differs from the last one told.
+  CertificateKeeper(kube::Client hub, HubSecretStore store, Options options, std::shared_ptr<Clock> clock,
+                    std::function<void(const HubSecret&)> renewed);
+
+  /// One round. `accepted`: the hub lets this agent renew (without that a renewal waits). Errors of reading the spoke only; what
+  /// the hub refuses goes into the ManagedCluster's condition and is tried again.
+  Result<controller::Outcome> reconcile(bool accepted);
+
+ private:
+  Result<controller::Outcome> renew(const RenewalPlan& plan);
+  Status repair(const HubSecret& secret);
+  void tell(const HubSecret& secret);
+  void report(std::string_view status, std::string_view reason, const std::string& message);
+
+  kube::Client hub_;
+  HubSecretStore store_;
+  Options options_;
+  std::shared_ptr<Clock> clock_;
+  std::function<void(const HubSecret&)> renewed_;
+  std::string told_;  // certificate last told
+  int waits_ = 0;     // rounds that the running request has waited
+};
+
+/// "client certificate rotated starting from 2026-11-21 18:14:19 +0000 UTC to …".
+std::string rotated_message(Instant not_before, Instant not_after);
+
+}  // namespace fleetadm::registration::agent

@@ -1,0 +1,64 @@
+#include "core/registration/agent/claims.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+namespace fleetadm::registration::agent {
+namespace {
+
+constexpr const char* kSpokeOnlyLabel = "open-cluster-management.io/spoke-only";
+constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kLongestValue = 1024;
+constexpr std::array<std::string_view, 4> kReserved = {"id.k8s.io", "kubeversion.open-cluster-management.io",
+                                                       "platform.open-cluster-management.io",
+                                                       "product.open-cluster-management.io"};
+
+// The API counts characters, not bytes.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+void collect(const std::vector<Json>& objects, std::map<std::string, std::string>& into) {
+  for (const Json& object : objects) {
+    std::string name = name_of(object);
+    std::string value = str(object, {"spec", "value"});
+    const bool fits = !name.empty() && name.size() <= kLongestName && !value.empty() && characters(value) <= kLongestValue;
+    if (!fits || object_at(object, {"metadata", "labels"}).contains(kSpokeOnlyLabel)) continue;
+    into[std::move(name)] = std::move(value);
+  }
+}
+
+bool is_reserved(const std::string& name, const ClaimOptions& options) {
+  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end() ||
+         std::any_of(options.reserved_suffixes.begin(), options.reserved_suffixes.end(),
+                     [&name](const std::string& suffix) { return !suffix.empty() && name.ends_with(suffix); });
+}
+
+}  // namespace
+
+ChosenClaims choose_claims(const std::vector<Json>& cluster_claims, const std::vector<Json>& properties,
+                           const ClaimOptions& options) {
+  std::map<std::string, std::string> all;
+  collect(cluster_claims, all);
+  collect(properties, all);
+  ChosenClaims chosen;
+  std::vector<Claim> others;
+  for (const auto& [name, value] : all) {
+    (is_reserved(name, options) ? chosen.claims : others).push_back({name, value});
+  }
+  const std::size_t kept = std::min(others.size(), options.max_custom);
+  chosen.left_out = others.size() - kept;
+  chosen.claims.insert(chosen.claims.end(), others.begin(), others.begin() + static_cast<std::ptrdiff_t>(kept));
+  return chosen;
+}
+
+Json claims_json(const std::vector<Claim>& claims) {
+  Json list = Json::array();
+  for (const Claim& claim : claims) list.push_back({{"name", claim.name}, {"value", claim.value}});
+  return list;
+}
+
+}  // namespace fleetadm::registration::agent

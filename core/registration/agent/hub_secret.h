@@ -1,0 +1,73 @@
+// The agent's credential on its hub as it is stored on the spoke (Secret hub-kubeconfig-secret, reference
+// registration-work-addon.md 1.7), the address of the hub that it belongs to, and when it counts as usable (1.5).
+//
+// Beside upstream's keys the secret holds the key and the text of a certificate request that was sent and not answered yet, so
+// that an agent that was killed goes on with the request that people already see. Upstream's agent leaves these keys alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/registration/agent/identity.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::registration::agent {
+
+inline constexpr const char* kKubeconfigKey = "kubeconfig";
+inline constexpr const char* kClusterNameKey = "cluster-name";
+inline constexpr const char* kAgentNameKey = "agent-name";
+inline constexpr const char* kCertificateKey = "tls.crt";
+inline constexpr const char* kPrivateKeyKey = "tls.key";
+inline constexpr const char* kPendingKeyKey = "pending-tls.key";
+inline constexpr const char* kPendingRequestKey = "pending-tls.csr";
+
+/// The decoded data of the secret; empty where there is no secret.
+struct HubSecret {
+  std::map<std::string, std::string> data;
+
+  std::string get(const std::string& key) const;
+  Identity identity() const { return {get(kClusterNameKey), get(kAgentNameKey)}; }
+};
+
+/// Where a hub is and how it proves itself: the cluster entry of a kubeconfig's current context.
+struct Endpoint {
+  std::string entry;  // the entry's name
+  std::string server;
+  std::string ca_pem;
+  std::string proxy_url;
+  std::string tls_server_name;
+  bool operator==(const Endpoint&) const = default;
+};
+
+/// Category::kInvalid where the text is no kubeconfig, has no current context, or keeps the CA outside of it.
+Result<Endpoint> endpoint_of(std::string_view kubeconfig);
+/// The stored kubeconfig: the endpoint, with the certificate and key as files beside it (relative paths).
+std::string hub_kubeconfig(const Endpoint& endpoint);
+
+/// Why the stored credential cannot be used, or nothing where it can: it is complete, its certificate names this identity,
+/// belongs to the key and has not expired, and it is for the same hub as the bootstrap kubeconfig (where there is one).
+std::string why_unusable(const HubSecret& secret, const Identity& identity, const std::optional<Endpoint>& bootstrap,
+                         Instant now);
+
+/// The secret on the spoke. Writes carry preconditions and keep keys that are not ours.
+class HubSecretStore {
+ public:
+  HubSecretStore(kube::Client spoke, std::string ns, std::string name);
+  Result<HubSecret> load() const;
+  /// Reads, lets `change` edit, writes the difference (or creates the secret) and answers what is stored then. `change` runs
+  /// again on fresh data where another writer was faster.
+  Result<HubSecret> edit(const std::function<Status(HubSecret&)>& change) const;
+  const std::string& name() const { return name_; }
+  const std::string& ns() const { return ns_; }
+
+ private:
+  kube::Client spoke_;
+  std::string ns_;
+  std::string name_;
+};
+
+}  // namespace fleetadm::registration::agent

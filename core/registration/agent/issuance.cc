@@ -1,0 +1,143 @@
+#include "core/registration/agent/issuance.h"
+
+#include "core/api/kinds.h"
+#include "kubeclient/base/json.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::registration::agent {
+namespace {
+
+constexpr std::size_t kNameHashLength = 10;
+constexpr std::size_t kTooManyRequests = 10;
+constexpr auto kDenialLasts = std::chrono::hours(1);
+constexpr const char* kSigner = "kubernetes.io/kube-apiserver-client";
+
+const Json* condition_of(const Json& request, std::string_view type) {
+  for (const Json& condition : list_at(request, {"status", "conditions"})) {
+    if (str(condition, {"type"}) == type && str(condition, {"status"}, "True") == "True") return &condition;
+  }
+  return nullptr;
+}
+
+// A pending request of this identity, made where there is none: stored before anyone sees it.
+Result<HubSecret> prepare(const HubSecretStore& store, const Identity& identity, const std::string& discard) {
+  return store.edit([&](HubSecret& secret) -> Status {
+    secret.data[kClusterNameKey] = identity.cluster;
+    secret.data[kAgentNameKey] = identity.agent;
+    const std::string request = secret.get(kPendingRequestKey);
+    if (!request.empty() && request != discard && !secret.get(kPendingKeyKey).empty()) {
+      const auto info = pki::parse_csr(request);
+      if (info && same_subject(info->subject, subject_of(identity))) return {};
+    }
+    FLEETADM_TRY(const std::string key, pki::generate_key());
+    FLEETADM_TRY(secret.data[kPendingRequestKey], pki::make_csr(key, subject_of(identity)));
+    secret.data[kPendingKeyKey] = key;
+    return {};
+  });
+}
+
+Json request_object(const Identity& identity, const std::string& pem, const RequestOptions& options) {
+  Json spec = {{"request", pki::base64_encode(pem)},
+               {"signerName", kSigner},
+               {"usages", Json::array({"digital signature", "key encipherment", "client auth"})}};
+  if (options.expiration_seconds > 0) spec["expirationSeconds"] = options.expiration_seconds;
+  return {{"apiVersion", kube::resources::certificate_signing_requests().api_version()},
+          {"kind", kube::resources::certificate_signing_requests().kind},
+          {"metadata",
+           {{"name", request_name(identity, pem)}, {"labels", {{std::string(api::kClusterNameLabel), identity.cluster}}}}},
+          {"spec", std::move(spec)}};
+}
+
+Result<std::size_t> requests_of(const kube::Client& hub, const Identity& identity) {
+  kube::ListOptions which;
+  which.label_selector = std::string(api::kClusterNameLabel) + "=" + identity.cluster + ",!" + std::string(api::kAddonNameLabel);
+  FLEETADM_TRY(const Json list, hub.list(kube::resources::certificate_signing_requests(), {}, which));
+  return list_at(list, {"items"}).size();
+}
+
+bool usable(const std::string& certificate, const std::string& key, const Identity& identity, Instant now) {
+  const auto chain = pki::parse_certificates(certificate);
+  return chain && same_subject(chain->front().subject, subject_of(identity)) && chain->front().not_after > now &&
+         pki::key_matches(certificate, key);
+}
+
+Result<Issuance> take(const HubSecretStore& store, const Identity& identity, const Endpoint& endpoint, const std::string& name,
+                      const std::string& certificate, const std::string& key) {
+  FLEETADM_TRY(HubSecret stored, store.edit([&](HubSecret& secret) -> Status {
+    secret.data[kKubeconfigKey] = hub_kubeconfig(endpoint);
+    secret.data[kClusterNameKey] = identity.cluster;
+    secret.data[kAgentNameKey] = identity.agent;
+    secret.data[kCertificateKey] = certificate;
+    secret.data[kPrivateKeyKey] = key;
+    // Another request may have been prepared meanwhile by a second agent; it is of no use any more either way.
+    secret.data.erase(kPendingKeyKey);
+    secret.data.erase(kPendingRequestKey);
+    return {};
+  }));
+  return Issuance{Issuance::State::kIssued, name, "client certificate stored", std::move(stored)};
+}
+
+}  // namespace
+
+std::string request_name(const Identity& identity, std::string_view request_pem) {
+  return identity.cluster + "-" + pki::sha256_hex(request_pem).substr(0, kNameHashLength);
+}
+
+bool is_answered(const Json& request) {
+  return !str(request, {"status", "certificate"}).empty() || condition_of(request, "Denied") != nullptr ||
+         condition_of(request, "Failed") != nullptr;
+}
+
+Result<Issuance> advance(const kube::Client& hub, const HubSecretStore& store, const Identity& identity, const Endpoint& endpoint,
+                         const RequestOptions& options, const Clock& clock) {
+  const kube::Resource& resource = kube::resources::certificate_signing_requests();
+  std::string discard;
+  // A request that is of no use (denied long ago, expired, somebody else's) is replaced once; the second look decides.
+  for (int round = 0;; ++round) {
+    FLEETADM_TRY(const HubSecret secret, prepare(store, identity, discard));
+    const std::string pem = secret.get(kPendingRequestKey);
+    const std::string key = secret.get(kPendingKeyKey);
+    const std::string name = request_name(identity, pem);
+    FLEETADM_TRY(std::optional<Json> found, hub.find(resource, {}, name));
+    if (!found) {
+      FLEETADM_TRY(const std::size_t others, requests_of(hub, identity));
+      if (others >= kTooManyRequests) {
+        return Issuance{
+            Issuance::State::kHalted, name, "Stop creating csr since there are too many csr created already on hub", {}};
+      }
+      FLEETADM_TRY(found, hub.create_or_get(resource, {}, request_object(identity, pem, options)));
+      log::info(1, "registration", "certificate request " + name + " created for " + common_name(identity));
+    }
+    if (str(*found, {"spec", "request"}) != pki::base64_encode(pem)) {
+      if (round > 0) return fail(Category::kConflict, "certificate request " + name + " on the hub is not ours");
+      discard = pem;
+      continue;
+    }
+    const Json* denied = condition_of(*found, "Denied");
+    if (denied == nullptr) denied = condition_of(*found, "Failed");
+    if (denied != nullptr) {
+      const auto since = parse_time(str(*denied, {"lastUpdateTime"}));
+      const bool old = since && clock.now() - *since >= kDenialLasts;
+      if (old && round == 0) {
+        discard = pem;
+        continue;
+      }
+      return Issuance{
+          Issuance::State::kDenied,
+          name,
+          "certificate request " + name + " was refused: " + str(*denied, {"reason"}) + " " + str(*denied, {"message"}),
+          {}};
+    }
+    const std::string encoded = str(*found, {"status", "certificate"});
+    if (encoded.empty() || condition_of(*found, "Approved") == nullptr) {
+      return Issuance{Issuance::State::kWaiting, name, "certificate request " + name + " waits for approval", {}};
+    }
+    FLEETADM_TRY(const std::string certificate, pki::base64_decode(encoded));
+    if (usable(certificate, key, identity, clock.now())) return take(store, identity, endpoint, name, certificate, key);
+    if (round > 0) return fail(Category::kInvalid, "the hub's certificate for request " + name + " is not what was asked for");
+    discard = pem;
+  }
+}
+
+}  // namespace fleetadm::registration::agent

@@ -1,0 +1,44 @@
+// Getting a client certificate from the hub: one certificate request at a time, whose key and text are stored on the spoke before
+// it is sent, under a name made from its text. So the request can be sent again after any crash without there ever being two
+// (reference registration-work-addon.md 1.6; its in-memory state is listed as a defect in 8.3).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/registration/agent/hub_secret.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::registration::agent {
+
+struct RequestOptions {
+  std::int64_t expiration_seconds = 0;  // 0: the signer's own choice
+};
+
+struct Issuance {
+  enum class State {
+    kIssued,   // the new certificate is stored
+    kWaiting,  // the request is on the hub and not approved or not signed yet
+    kDenied,   // an administrator denied it, or the signer failed it; a new one is made when it is an hour old or gone
+    kHalted,   // the hub holds too many requests of this cluster already
+  };
+  State state = State::kWaiting;
+  std::string request_name;
+  std::string detail;  // for people
+  HubSecret stored;    // with kIssued
+};
+
+/// "<cluster>-<10 characters>": from the request's text.
+std::string request_name(const Identity& identity, std::string_view request_pem);
+
+/// Goes as far as it can without waiting; call again until kIssued. Idempotent: safe to end after any write. `endpoint` is what
+/// the stored kubeconfig will name. Errors are those of the hub and the spoke.
+Result<Issuance> advance(const kube::Client& hub, const HubSecretStore& store, const Identity& identity, const Endpoint& endpoint,
+                         const RequestOptions& options, const Clock& clock);
+
+/// A request has been answered, for better or worse.
+bool is_answered(const Json& request);
+
+}  // namespace fleetadm::registration::agent

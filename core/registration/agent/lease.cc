@@ -1,0 +1,58 @@
+#include "core/registration/agent/lease.h"
+
+#include "core/api/kinds.h"
+
+namespace fleetadm::registration::agent {
+namespace {
+
+constexpr std::int64_t kDefaultSeconds = 60;
+constexpr double kJitterShare = 0.25;
+
+}  // namespace
+
+Duration lease_period(const Json& managed_cluster) {
+  const std::int64_t seconds = num(managed_cluster, {"spec", "leaseDurationSeconds"}, kDefaultSeconds);
+  return std::chrono::seconds(seconds > 0 ? seconds : kDefaultSeconds);
+}
+
+LeaseRenewer::LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter)
+    : hub_(std::move(hub)), cluster_(std::move(cluster)), clock_(std::move(clock)), jitter_(std::move(jitter)) {}
+
+Result<controller::Outcome> LeaseRenewer::reconcile(const std::optional<Json>& managed_cluster) {
+  if (!managed_cluster || !controller::condition_is(*managed_cluster, api::kConditionHubAccepted, "True")) {
+    due_.reset();
+    lease_.reset();
+    return controller::Outcome{};
+  }
+  const Duration period = lease_period(*managed_cluster);
+  const Instant now = clock_->now();
+  // A clock that was set back must not silence the heartbeat.
+  const bool running = due_ && period == period_ && now < *due_ && *due_ - now <= period_ + period_ / 2;
+  if (!running) {
+    FLEETADM_CHECK(renew());
+    period_ = period;
+    due_ = now + period + std::chrono::duration_cast<Duration>(period * (kJitterShare * jitter_()));
+  }
+  return controller::Outcome{*due_ - now};
+}
+
+Status LeaseRenewer::renew() {
+  const auto attempt = [this]() -> Status {
+    if (!lease_) {
+      FLEETADM_TRY(lease_, hub_.get(kube::resources::leases(), cluster_, api::kClusterLease));
+    }
+    Json lease = *lease_;
+    at_or_make(lease, {"spec"})["renewTime"] = format_micro_time(clock_->now());
+    // Unknown until answered: a failed write leaves nothing behind that a later one would build on.
+    lease_.reset();
+    FLEETADM_TRY(lease_, hub_.update(kube::resources::leases(), lease));
+    return {};
+  };
+  const bool remembered = lease_.has_value();
+  Status done = attempt();
+  const bool stale = !done && (done.error().category == Category::kConflict || done.error().category == Category::kNotFound);
+  if (stale && remembered) return attempt();
+  return done;
+}
+
+}  // namespace fleetadm::registration::agent

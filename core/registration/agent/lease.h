@@ -1,0 +1,41 @@
+// The agent's heartbeat: renewal of the lease that the hub made for the cluster (reference registration-work-addon.md 1.10).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/controller/controller.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::registration::agent {
+
+/// spec.leaseDurationSeconds of a ManagedCluster; 0 or absent means 60 s.
+Duration lease_period(const Json& managed_cluster);
+
+/// Renews at once and then every period plus 0 to 25 %, while the hub accepts the cluster. It only ever updates (agents may not
+/// create leases), and reads the lease only where the last answer is not at hand. One thread at a time.
+class LeaseRenewer {
+ public:
+  /// `jitter` answers a number in [0, 1).
+  LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter);
+
+  /// `managed_cluster`: as cached now, or nothing where it is not there. What failed is told by the Error; the caller tries again
+  /// soon, long before the hub's grace of five periods ends.
+  Result<controller::Outcome> reconcile(const std::optional<Json>& managed_cluster);
+
+ private:
+  Status renew();
+
+  kube::Client hub_;
+  std::string cluster_;
+  std::shared_ptr<Clock> clock_;
+  std::function<double()> jitter_;
+  std::optional<Json> lease_;   // as last answered by the hub
+  Duration period_{};           // of the running interval
+  std::optional<Instant> due_;  // nullopt: at once
+};
+
+}  // namespace fleetadm::registration::agent

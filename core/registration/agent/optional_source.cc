@@ -1,0 +1,65 @@
+#include "core/registration/agent/optional_source.h"
+
+#include "kubeclient/base/json.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::registration::agent {
+namespace {
+
+constexpr auto kLookAgain = std::chrono::minutes(5);
+
+Json content(const kube::CachedPtr& object) {
+  Json decoded = object->decode();
+  erase_at(decoded, {"metadata", "resourceVersion"});
+  return decoded;
+}
+
+}  // namespace
+
+OptionalSource::OptionalSource(kube::Client spoke, kube::Resource resource, std::function<void(Json&)> project,
+                               std::function<void()> changed)
+    : spoke_(std::move(spoke)), resource_(std::move(resource)), project_(std::move(project)), changed_(std::move(changed)) {}
+
+OptionalSource::~OptionalSource() {
+  if (informer_) informer_->stop();
+}
+
+void OptionalSource::ensure(Instant now) {
+  if (informer_ || (looked_ && now >= *looked_ && now - *looked_ < kLookAgain)) return;
+  looked_ = now;
+  kube::Request request;
+  request.path = resource_.path({});
+  request.query = {{"limit", "1"}};
+  const Result<kube::Response> answer = spoke_.raw(request);
+  const int status = answer ? answer->status : answer.error().code;
+  absent_ = status == 404;
+  if (absent_) return;
+  if (!answer || status >= 300) {
+    log::warn("registration", "cannot read " + resource_.qualified() + " of the cluster" +
+                                  (answer ? std::string() : ": " + answer.error().message));
+    if (status == 0 || status >= 500) looked_.reset();  // the server is away, not the type: look again next time
+    return;
+  }
+  kube::InformerOptions options;
+  options.project = project_;
+  informer_ = kube::Informer::make(spoke_, resource_, std::move(options));
+  informer_->on_event([changed = changed_](kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    // Kubelets touch their nodes all day; only what is reported matters.
+    if (type != kube::EventType::kModified || content(before) != content(after)) changed();
+  });
+  informer_->on_synced(changed_);
+  informer_->start();
+}
+
+std::optional<std::vector<Json>> OptionalSource::objects() const {
+  if (!informer_) {
+    if (absent_) return std::vector<Json>{};
+    return std::nullopt;
+  }
+  if (!informer_->synced()) return std::nullopt;
+  std::vector<Json> decoded;
+  for (const kube::CachedPtr& object : informer_->list()) decoded.push_back(object->decode());
+  return decoded;
+}
+
+}  // namespace fleetadm::registration::agent

@@ -1,0 +1,40 @@
+// Objects of the spoke that may not be served or not be readable: cached where they are, without anything waiting for them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::registration::agent {
+
+class OptionalSource {
+ public:
+  /// `project` is applied before caching. `changed` runs on the I/O thread when the projected content of an object changed, came
+  /// or went.
+  OptionalSource(kube::Client spoke, kube::Resource resource, std::function<void(Json&)> project, std::function<void()> changed);
+  ~OptionalSource();
+  OptionalSource(const OptionalSource&) = delete;
+  OptionalSource& operator=(const OptionalSource&) = delete;
+
+  /// Looks, at most every five minutes, whether the type is served, and starts watching it once it is. One thread at a time.
+  void ensure(Instant now);
+  /// The cached objects; empty where the type is not served; nothing where that is not known (not listed yet, or forbidden):
+  /// then whatever was reported before still stands.
+  std::optional<std::vector<Json>> objects() const;
+
+ private:
+  kube::Client spoke_;
+  kube::Resource resource_;
+  std::function<void(Json&)> project_;
+  std::function<void()> changed_;
+  std::shared_ptr<kube::Informer> informer_;
+  std::optional<Instant> looked_;
+  bool absent_ = false;
+};
+
+}  // namespace fleetadm::registration::agent

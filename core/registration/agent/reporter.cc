@@ -1,0 +1,97 @@
+#include "core/registration/agent/reporter.h"
+
+#include "core/api/kinds.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/discovery/mapper.h"
+
+namespace fleetadm::registration::agent {
+namespace {
+
+std::string available_of(const Json& status) {
+  for (const Json& condition : list_at(status, {"conditions"})) {
+    if (str(condition, {"type"}) == api::kConditionAvailable) return str(condition, {"status"});
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusReporter::StatusReporter(kube::Client hub, kube::Client spoke, std::string hub_server, ClaimOptions claims,
+                               SpokeSources sources, std::shared_ptr<kube::Recorder> events, std::shared_ptr<Clock> clock)
+    : hub_(std::move(hub)),
+      spoke_(spoke),
+      claim_options_(std::move(claims)),
+      sources_(std::move(sources)),
+      events_(std::move(events)),
+      clock_(std::move(clock)),
+      namespaces_(std::move(spoke), hub_server) {}
+
+Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluster) {
+  if (!is_accepted(managed_cluster)) return controller::Outcome{};
+  const Instant now = clock_->now();
+  const Seen seen = look(managed_cluster, now);
+  const controller::Outcome outcome =
+      seen.probe.state == Probe::State::kUp ? controller::Outcome{} : controller::Outcome{ProbeJudge::kRetry};
+  if (is_clock_off(managed_cluster)) {
+    log::warn("registration", "the hub finds the clock of this cluster to be off: no status is reported until it is set right");
+    return outcome;
+  }
+  const Json wanted = wanted_status(managed_cluster, seen, now);
+  const std::optional<Json> patch = status_patch(managed_cluster, wanted);
+  if (!patch) return outcome;
+  kube::WriteOptions options;
+  options.subresource = "status";
+  const Result<Json> written =
+      hub_.patch(api::managed_clusters(), {}, name_of(managed_cluster), kube::PatchType::kMerge, *patch, options);
+  if (!written) return tl::unexpected(written.error());
+  tell_flip(managed_cluster, wanted);
+  return outcome;
+}
+
+Seen StatusReporter::look(const Json& managed_cluster, Instant now) {
+  Seen seen;
+  seen.probe = judge_.judge(probe_once(spoke_), now);
+  if (seen.probe.state != Probe::State::kUp) return seen;
+  if (const auto version = kube::server_version(spoke_)) seen.version = version->git_version;
+  for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
+  if (const auto nodes = sources_.nodes->objects()) seen.totals = sum_nodes(*nodes);
+  const auto claims = sources_.cluster_claims->objects();
+  const auto properties = sources_.cluster_properties->objects();
+  if (claims && properties) {
+    ChosenClaims chosen = choose_claims(*claims, *properties, claim_options_);
+    if (chosen.left_out != left_out_ && chosen.left_out > 0) {
+      log::warn("registration", std::to_string(chosen.left_out) + " cluster claims are beyond the limit and not reported");
+    }
+    left_out_ = chosen.left_out;
+    seen.claims = std::move(chosen.claims);
+  }
+  auto failures = namespaces_.apply(managed_cluster, now);
+  if (failures) {
+    seen.namespace_failures = std::move(*failures);
+  } else {
+    log::warn("registration", "managed namespaces: " + failures.error().message);
+  }
+  return seen;
+}
+
+void StatusReporter::tell_flip(const Json& before, const Json& wanted_status) const {
+  const std::string was = available_of(object_at(before, {"status"}));
+  const std::string is = available_of(wanted_status);
+  if (was == is || is.empty() || events_ == nullptr) return;
+  const std::string name = name_of(before);
+  const Json regarding = {
+      {"apiVersion", api::managed_clusters().api_version()},
+      {"kind", api::managed_clusters().kind},
+      {"metadata",
+       {{"name", name}, {"namespace", name}, {"uid", uid_of(before)}, {"resourceVersion", resource_version_of(before)}}}};
+  if (is == "True") {
+    events_->event(
+        regarding, name, "Normal", "Available", "Available",
+        "The " + name + " is successfully imported, and it is managed by the hub cluster. Its apieserver is available");
+  } else if (is == "False") {
+    events_->event(regarding, name, "Warning", "Unavailable", "Unavailable",
+                   "The " + name + " is successfully imported. However, its kube-apiserver is not available");
+  }
+}
+
+}  // namespace fleetadm::registration::agent

@@ -1,0 +1,45 @@
+// The status controller's round: look at the spoke, compute, write the difference, tell of flips by an Event.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/controller/controller.h"
+#include "core/registration/agent/optional_source.h"
+#include "core/registration/agent/status.h"
+#include "kubeclient/events/recorder.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::registration::agent {
+
+/// Where the facts about the spoke come from.
+struct SpokeSources {
+  std::shared_ptr<OptionalSource> nodes;
+  std::shared_ptr<OptionalSource> cluster_claims;
+  std::shared_ptr<OptionalSource> cluster_properties;
+};
+
+class StatusReporter {
+ public:
+  StatusReporter(kube::Client hub, kube::Client spoke, std::string hub_server, ClaimOptions claims, SpokeSources sources,
+                 std::shared_ptr<kube::Recorder> events, std::shared_ptr<Clock> clock);
+
+  /// One round for the ManagedCluster as cached now. An Error: the hub refused the patch or could not be reached; come back soon.
+  Result<controller::Outcome> reconcile(const Json& managed_cluster);
+
+ private:
+  Seen look(const Json& managed_cluster, Instant now);
+  void tell_flip(const Json& before, const Json& wanted_status) const;
+
+  kube::Client hub_;
+  kube::Client spoke_;
+  ClaimOptions claim_options_;
+  SpokeSources sources_;
+  std::shared_ptr<kube::Recorder> events_;
+  std::shared_ptr<Clock> clock_;
+  ManagedNamespaces namespaces_;
+  ProbeJudge judge_;
+  std::size_t left_out_ = 0;  // claims, as last logged
+};
+
+}  // namespace fleetadm::registration::agent

@@ -1,0 +1,31 @@
+// What a cluster can hold: the sums over its nodes (reference registration-work-addon.md 1.11, step 3).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kubeclient/base/json.h"
+#include "kubeclient/base/quantity.h"
+
+namespace fleetadm::registration::agent {
+
+using Quantities = std::map<std::string, Quantity>;
+
+struct Totals {
+  Quantities capacity;     // of all nodes
+  Quantities allocatable;  // of the schedulable ones
+};
+
+/// Drops everything of a Node but its identity, spec.unschedulable, status.capacity and status.allocatable.
+void project_node(Json& node);
+
+/// Values that are no quantities are left out.
+Totals sum_nodes(const std::vector<Json>& nodes);
+
+/// Writes the totals into a ManagedCluster's status as canonical text. A value that already says the same in another form stays
+/// as it is; capacities that nodes do not report (written by others) stay; allocatable is exactly the totals.
+void write_totals(const Totals& totals, Json& status);
+
+}  // namespace fleetadm::registration::agent

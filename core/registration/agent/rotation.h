@@ -1,0 +1,24 @@
+// When a client certificate is due for renewal (reference registration-work-addon.md 1.6, point 3).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/registration/agent/hub_secret.h"
+
+namespace fleetadm::registration::agent {
+
+/// The share of its lifetime that is left when a certificate is renewed: between 20 and 25 %, drawn once for each certificate
+/// (from its own hash, so that restarts draw the same) so that a fleet that joined together does not renew together.
+double renewal_threshold(std::string_view certificate_pem);
+
+struct RenewalPlan {
+  bool due = false;
+  std::string why;  // where it is due: for people
+  Instant at{};     // where it is not due: when it will be
+};
+
+/// Due at once where the certificate is missing, unreadable, expired, for another subject or for another key.
+RenewalPlan plan_renewal(const HubSecret& secret, const Identity& identity, Instant now);
+
+}  // namespace fleetadm::registration::agent

@@ -1,0 +1,83 @@
+#include "core/registration/agent/status.h"
+
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+
+namespace fleetadm::registration::agent {
+namespace {
+
+Probe ask(const kube::Client& spoke, const char* path) {
+  kube::Request request;
+  request.path = path;
+  request.accept = "*/*";
+  const Result<kube::Response> answer = spoke.raw(request);
+  if (!answer) return {Probe::State::kDown, answer.error().code, answer.error().message};
+  if (answer->status >= 200 && answer->status < 300) return {Probe::State::kUp, answer->status, {}};
+  return {Probe::State::kDown, answer->status, "the health check answered " + std::to_string(answer->status)};
+}
+
+}  // namespace
+
+Probe probe_once(const kube::Client& spoke) {
+  Probe probe = ask(spoke, "/livez");
+  if (probe.code == 404 || probe.code == 403) probe = ask(spoke, "/healthz");
+  return probe;
+}
+
+Probe ProbeJudge::judge(Probe once, Instant now) {
+  if (once.state == Probe::State::kUp) {
+    failing_since_.reset();
+    return once;
+  }
+  // A first failure, or a clock that was set back.
+  if (!failing_since_ || now < *failing_since_) failing_since_ = now;
+  once.state = now - *failing_since_ >= kTolerance ? Probe::State::kDown : Probe::State::kUnsure;
+  return once;
+}
+
+bool is_accepted(const Json& managed_cluster) {
+  return controller::condition_is(managed_cluster, api::kConditionHubAccepted, "True");
+}
+
+bool is_clock_off(const Json& managed_cluster) {
+  return controller::condition_is(managed_cluster, api::kConditionClockSynced, "False");
+}
+
+Json wanted_status(const Json& managed_cluster, const Seen& seen, Instant now) {
+  Json status = object_at(managed_cluster, {"status"});
+  if (!is_accepted(managed_cluster)) return status;
+  Json& conditions = status["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  controller::set_condition(conditions, api::kConditionJoined, "True", "ManagedClusterJoined", "Managed cluster joined", now);
+  switch (seen.probe.state) {
+    case Probe::State::kUnsure: return status;
+    case Probe::State::kDown:
+      controller::set_condition(
+          conditions, api::kConditionAvailable, "False", "ManagedClusterKubeAPIServerUnavailable",
+          "The kube-apiserver is not ok, status code: " + std::to_string(seen.probe.code) + ", " + seen.probe.message, now);
+      return status;
+    case Probe::State::kUp: break;
+  }
+  controller::set_condition(conditions, api::kConditionAvailable, "True", "ManagedClusterAvailable",
+                            "Managed cluster is available", now);
+  if (!seen.version.empty()) at_or_make(status, {"version"})["kubernetes"] = seen.version;
+  if (seen.totals) write_totals(*seen.totals, status);
+  if (seen.claims) {
+    if (seen.claims->empty()) {
+      status.erase("clusterClaims");
+    } else {
+      status["clusterClaims"] = claims_json(*seen.claims);
+    }
+  }
+  if (seen.namespace_failures && !is_deleting(managed_cluster)) write_namespace_conditions(*seen.namespace_failures, now, status);
+  return status;
+}
+
+std::optional<Json> status_patch(const Json& managed_cluster, const Json& wanted) {
+  const Json diff = kube::merge_diff(object_at(managed_cluster, {"status"}), wanted);
+  if (diff.empty()) return std::nullopt;
+  return Json{{"metadata", {{"uid", uid_of(managed_cluster)}, {"resourceVersion", resource_version_of(managed_cluster)}}},
+              {"status", diff}};
+}
+
+}  // namespace fleetadm::registration::agent

@@ -1,0 +1,65 @@
+// What an agent reports about its cluster, as a pure function of what it saw (reference registration-work-addon.md 1.11): joined,
+// available, version and resources, claims, managed namespaces, in this order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/registration/agent/claims.h"
+#include "core/registration/agent/namespaces.h"
+#include "core/registration/agent/resources.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/json.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::registration::agent {
+
+/// The spoke's API server as last probed.
+struct Probe {
+  enum class State {
+    kUp,
+    kUnsure,  // failing, but not for long enough to say so
+    kDown,
+  };
+  State state = State::kUp;
+  int code = 0;         // HTTP status of the last answer, 0 where there was none
+  std::string message;  // what the last failure said
+};
+
+/// GET /livez, and /healthz where /livez is unknown or forbidden. One attempt; kUp or kDown.
+Probe probe_once(const kube::Client& spoke);
+
+/// Turns single probes into a verdict: down only after 20 s of failures.
+class ProbeJudge {
+ public:
+  Probe judge(Probe once, Instant now);
+  static constexpr Duration kTolerance = std::chrono::seconds(20);
+  static constexpr Duration kRetry = std::chrono::seconds(5);
+
+ private:
+  std::optional<Instant> failing_since_;
+};
+
+/// Everything that one round saw. What is not known is left out, and then stays as it was reported.
+struct Seen {
+  Probe probe;
+  std::string version;
+  std::optional<Totals> totals;
+  std::optional<std::vector<Claim>> claims;
+  std::optional<std::vector<NamespaceFailure>> namespace_failures;
+};
+
+/// The hub accepted the cluster.
+bool is_accepted(const Json& managed_cluster);
+/// The hub found our clock to be off: nothing may be reported until it is not.
+bool is_clock_off(const Json& managed_cluster);
+
+/// The status that the ManagedCluster should have.
+Json wanted_status(const Json& managed_cluster, const Seen& seen, Instant now);
+
+/// The patch of the status subresource that leads there, with the object's uid and resourceVersion as preconditions; nothing
+/// where there is no difference.
+std::optional<Json> status_patch(const Json& managed_cluster, const Json& wanted);
+
+}  // namespace fleetadm::registration::agent
