@@ -1,0 +1,79 @@
+#include "commands/hub/run.h"
+
+#include <malloc.h>
+
+#include "commands/hub/hub.h"
+#include "core/hub/hub.h"
+#include "kubeclient/config/kubeconfig.h"
+
+namespace fleetadm::commands {
+namespace {
+
+constexpr const char* kAuto = "auto";
+
+void bind(FlagSet& flags, HubRunOptions& options) {
+  Flag& elect = flags.text(&options.leader_elect, "leader-elect", "Lead through a lease, so that of several replicas one works");
+  elect.arity = Arity::kOptionalValue;
+  elect.no_value = "true";
+  elect.default_text = "true in a pod";
+  elect.complete = Complete::kValues;
+  elect.values = {kAuto, "true", "false"};
+  Flag& health =
+      flags.text(&options.health_address, "health-address", "Serve /healthz, /readyz and /metrics on this address (plain HTTP)");
+  health.value_name = "HOST:PORT";
+  Flag& users = flags.texts(&options.auto_approve_users, "auto-approve-user",
+                            "Approve first certificate requests of this user without a person");
+  users.value_name = "USER";
+}
+
+Result<Report> run(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
+  // Controllers are many small threads' worth of short-lived JSON: one arena a thread would keep what each of them freed.
+  ::mallopt(M_ARENA_MAX, 2);
+  FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
+  const bool in_pod = !context.env("KUBERNETES_SERVICE_HOST").empty();
+  hub::HubOptions hub_options;
+  if (const std::string& ns = context.global().config.ns; !ns.empty()) {
+    hub_options.ns = ns;
+  } else if (const std::string pod_ns = context.env("POD_NAMESPACE"); !pod_ns.empty()) {
+    hub_options.ns = pod_ns;
+  }
+  hub_options.leader_elect = options.leader_elect == kAuto ? in_pod : options.leader_elect == "true";
+  hub_options.identity = context.env("POD_NAME");
+  hub_options.health_address = options.health_address;
+  hub_options.auto_approve_users = options.auto_approve_users;
+  FLEETADM_CHECK(hub::run_hub(config, hub_options, context.stop()));
+  return Report{};
+}
+
+}  // namespace
+
+Status validate_hub_run(const HubRunOptions& options) {
+  if (options.leader_elect != kAuto && options.leader_elect != "true" && options.leader_elect != "false") {
+    return fail(Category::kUsage, "--leader-elect is true or false, not \"" + options.leader_elect + "\"");
+  }
+  for (const std::string& user : options.auto_approve_users) {
+    if (user.empty()) return fail(Category::kUsage, "--auto-approve-user needs the name of a user");
+  }
+  return {};
+}
+
+Command hub_run_command() {
+  Command command;
+  command.path = "hub run";
+  command.group = "Programs";
+  command.summary = "Run the hub controllers";
+  command.description =
+      "Runs registration, cluster sets and placement against the hub of the chosen kubeconfig context (in a pod: the pod's own "
+      "cluster) until it is stopped. `fleetadm init` deploys it; running it by hand needs the same rights.";
+  command.examples = {
+      {"Run the hub from a terminal", "fleetadm hub run --context hub --health-address 127.0.0.1:8080"},
+      {"Trust the bootstrap identity to join without a person's approval of its certificate",
+       "fleetadm hub run --auto-approve-user system:serviceaccount:open-cluster-management:agent-registration-bootstrap"}};
+  command.make = invocation<HubRunOptions>(
+      bind, [](const HubRunOptions& options, const std::vector<std::string>&) { return validate_hub_run(options); }, run);
+  return command;
+}
+
+void register_hub(Registry& registry) { registry.add(hub_run_command()); }
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,17 @@
+// `fleetadm hub run`: the hub controllers in this process, until a signal.
+#pragma once
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+struct HubRunOptions {
+  std::string leader_elect = "auto";
+  std::string health_address;
+  std::vector<std::string> auto_approve_users;
+};
+
+Command hub_run_command();
+Status validate_hub_run(const HubRunOptions& options);
+
+}  // namespace fleetadm::commands

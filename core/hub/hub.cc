@@ -1,0 +1,81 @@
+#include "core/hub/hub.h"
+
+#include <array>
+#include <unistd.h>
+
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+#include "core/registration/hub/registration_hub.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/events/recorder.h"
+#include "kubeclient/lease/leader.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::hub {
+namespace {
+
+constexpr const char* kName = "hub";
+// Reporters of events as upstream's own hub names them: people filter by these.
+constexpr const char* kRegistrationReporter = "registration-controller";
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+/// A hub without our types would only fill its log: say at once what is missing.
+Status check_types(const kube::Client& client) {
+  for (const kube::Resource* type :
+       {&api::managed_clusters(), &api::managed_cluster_sets(), &api::managed_cluster_set_bindings()}) {
+    kube::ListOptions one;
+    one.limit = 1;
+    const auto page =
+        client.list_pages(*type, {}, one, [](const Json&) -> Status { return fail(Category::kCancelled, "enough"); });
+    if (page || page.error().category != Category::kNotFound) continue;
+    return fail(Category::kNotFound, "the hub does not serve " + type->qualified() + " " + type->version,
+                "run `fleetadm init` against this cluster first");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::stop_token stop) {
+  const kube::Client client = kube::Client::connect(config, options.gate);
+  FLEETADM_CHECK(check_types(client.with_stop(stop)));
+
+  controller::Manager::Options manager_options;
+  manager_options.threads = options.threads;
+  manager_options.health_address = options.health_address;
+  manager_options.clock = options.clock;
+  controller::Manager manager(manager_options);
+
+  const std::string host = host_name();
+  const auto recorder = std::make_shared<kube::Recorder>(client, kRegistrationReporter,
+                                                         std::string(kRegistrationReporter) + "-" + host, options.clock);
+  registration::hub::RegistrationOptions registration;
+  registration.hub_namespace = options.ns;
+  registration.auto_approve_users = {options.auto_approve_users.begin(), options.auto_approve_users.end()};
+  registration.clock = options.clock;
+  registration.recorder = recorder;
+  registration::hub::add_registration_controllers(manager, client, registration);
+
+  FLEETADM_CHECK(manager.serve_health());
+  Status outcome;
+  if (options.leader_elect) {
+    kube::LeaderOptions leader;
+    leader.ns = options.ns;
+    leader.name = kLeaderLease;
+    leader.identity = options.identity.empty() ? host + "_" + pki::random_suffix(8) : options.identity;
+    outcome = kube::run_as_leader(
+        client, leader, [&](std::stop_token leading) { return manager.run(std::move(leading)); }, stop);
+  } else {
+    outcome = manager.run(stop);
+  }
+  recorder->flush(std::chrono::seconds(2));
+  log::info(1, kName, outcome ? "stopped" : "stopped: " + outcome.error().message);
+  return outcome;
+}
+
+}  // namespace fleetadm::hub

@@ -1,0 +1,32 @@
+// The hub program: which controllers run, with which client, behind which lease. `fleetadm hub run` and tests start it.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/config/rest_config.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::hub {
+
+struct HubOptions {
+  std::string ns = "open-cluster-management-hub";  // of the leader lease
+  bool leader_elect = false;
+  std::string identity;        // of this replica; empty: host name and a random suffix
+  std::string health_address;  // "127.0.0.1:0", ":8443"; empty: no health server
+  std::vector<std::string> auto_approve_users;
+  int threads = 4;
+  std::shared_ptr<kube::WriteGate> gate;  // null: an ordinary one
+  std::shared_ptr<Clock> clock = Clock::system();
+};
+
+inline constexpr std::string_view kLeaderLease = "fleetadm-hub-lock";
+
+/// Blocks until `stop` (then success) or until the hub cannot go on: caches that never sync (kTimeout), a lost lease
+/// (kUnavailable), an unusable health address (kUsage, kUnavailable).
+Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::stop_token stop);
+
+}  // namespace fleetadm::hub

@@ -1,0 +1,71 @@
+// Accepting, denying and forgetting clusters: namespace, RBAC and the HubAcceptedManagedCluster condition (reference
+// registration-work-addon.md 1.9, 1.16). Level-triggered; each step may be the last before a crash.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/controller/controller.h"
+#include "core/registration/hub/objects.h"
+
+namespace fleetadm::registration::hub {
+
+enum class Acceptance {
+  kForget,   // the ManagedCluster is gone: its RBAC goes
+  kRelease,  // it is being deleted: its RBAC goes, then our finalizer
+  kAccept,
+  kDeny,  // was accepted, is not any more
+  kNothing,
+};
+/// What is to be done about a ManagedCluster (nullopt: it does not exist).
+Acceptance decide_acceptance(const std::optional<Json>& cluster);
+
+/// Sets HubAcceptedManagedCluster; true where that changed something.
+bool set_accepted(Json& cluster, std::string_view status, std::string_view reason, std::string_view message, Instant now);
+
+class AcceptanceController {
+ public:
+  struct Caches {
+    std::shared_ptr<kube::Informer> clusters;
+    std::shared_ptr<kube::Informer> namespaces;             // these carry the cluster label
+    std::shared_ptr<kube::Informer> cluster_roles;          //
+    std::shared_ptr<kube::Informer> cluster_role_bindings;  //
+    std::shared_ptr<kube::Informer> role_bindings;          //
+  };
+  AcceptanceController(Tools tools, Caches caches, std::string hub_namespace)
+      : tools_(std::move(tools)), caches_(std::move(caches)), hub_namespace_(std::move(hub_namespace)) {}
+
+  /// `key` is the cluster's name.
+  Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
+
+ private:
+  bool accepted_and_settled(const Json& cluster) const;
+  bool any_rbac_cached(const std::string& name) const;
+  Result<controller::Outcome> accept(const kube::Client& client, const Json& cluster);
+  Status grant(const kube::Client& client, const Json& cluster);
+  Result<controller::Outcome> deny(const kube::Client& client, const Json& cluster);
+  Result<controller::Outcome> withdraw(const kube::Client& client, const std::string& name, const std::optional<Json>& cluster);
+  Status report(const kube::Client& client, const Json& cluster, std::string_view status, std::string_view reason,
+                std::string_view message);
+
+  Tools tools_;
+  Caches caches_;
+  std::string hub_namespace_;
+};
+
+/// Keeps the two ClusterRoles that all clusters share, while there is a cluster.
+class SharedRolesController {
+ public:
+  SharedRolesController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<kube::Informer> cluster_roles)
+      : tools_(std::move(tools)), clusters_(std::move(clusters)), cluster_roles_(std::move(cluster_roles)) {}
+  Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
+
+ private:
+  Tools tools_;
+  std::shared_ptr<kube::Informer> clusters_;
+  std::shared_ptr<kube::Informer> cluster_roles_;
+};
+
+}  // namespace fleetadm::registration::hub

@@ -1,0 +1,53 @@
+#include "core/registration/hub/lease_rules.h"
+
+#include <algorithm>
+
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+
+namespace fleetadm::registration::hub {
+namespace {
+
+constexpr std::int64_t kDefaultSeconds = 60;
+constexpr std::int64_t kMostSeconds = 2147483647;  // the field is an int32
+constexpr int kGraceFactor = 5;
+constexpr std::string_view kSkipClockCheck = "registration.open-cluster-management.io/skip-clock-sync-check";
+
+}  // namespace
+
+Duration lease_grace(const Json& cluster) {
+  const std::int64_t given = num(cluster, {"spec", "leaseDurationSeconds"}, kDefaultSeconds);
+  const std::int64_t seconds = given <= 0 ? kDefaultSeconds : std::min(given, kMostSeconds);
+  return std::chrono::seconds(seconds * kGraceFactor);
+}
+
+std::optional<Instant> renew_time(const Json& lease) { return parse_time(str(lease, {"spec", "renewTime"})); }
+
+LeaseVerdict judge_lease(const Json& lease, Instant seen_at, Duration grace, Instant now) {
+  const auto renewed = renew_time(lease);
+  if (!renewed) return {true, grace};
+  const Instant counts = std::min(*renewed, seen_at);
+  if (counts < now - grace) return {true, grace};
+  // One nanosecond past the moment: at the moment itself the lease still counts.
+  return {false, grace - (now - counts) + Duration(1)};
+}
+
+bool set_lease_stopped(Json& cluster, Instant now) {
+  return controller::set_condition(at_or_make(cluster, {"status", "conditions"}), api::kConditionAvailable, "Unknown",
+                                   "ManagedClusterLeaseUpdateStopped", "Registration agent stopped updating its lease.", now);
+}
+
+bool set_clock_verdict(Json& cluster, Instant renewed, Instant seen_at, Instant now) {
+  const Duration grace = lease_grace(cluster);
+  const bool close = renewed >= seen_at - grace && renewed <= seen_at + grace;
+  Json& conditions = at_or_make(cluster, {"status", "conditions"});
+  if (close || annotation_of(cluster, kSkipClockCheck) == "true") {
+    return controller::set_condition(conditions, api::kConditionClockSynced, "True", "ManagedClusterClockSynced",
+                                     "The clock of the managed cluster is synced with the hub.", now);
+  }
+  return controller::set_condition(conditions, api::kConditionClockSynced, "False", "ManagedClusterClockOutOfSync",
+                                   "The clocks of hub and managed cluster differ by more than " + format_duration(grace) + ".",
+                                   now);
+}
+
+}  // namespace fleetadm::registration::hub

@@ -1,0 +1,32 @@
+// When a cluster counts as gone, and whether its clock agrees with ours: pure (reference registration-work-addon.md 1.10).
+#pragma once
+
+#include <optional>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::registration::hub {
+
+/// Five times spec.leaseDurationSeconds (absent, 0 or negative: 60 s).
+Duration lease_grace(const Json& cluster);
+
+struct LeaseVerdict {
+  bool expired = false;
+  Duration look_again = Duration::zero();  // until expiry, or another grace period once expired
+};
+/// A lease without a readable renewTime is expired. `now` equal to the expiry moment is not yet expired. `seen_at`: when the hub
+/// first saw this renewTime; a later renewTime (an agent's clock that is ahead) counts as that moment.
+LeaseVerdict judge_lease(const Json& lease, Instant seen_at, Duration grace, Instant now);
+
+/// Available becomes Unknown; true where that changed something.
+bool set_lease_stopped(Json& cluster, Instant now);
+
+/// `seen_at`: when the hub saw the lease renewed. Out of sync beyond the grace period in either direction, unless the cluster
+/// carries the skip annotation. True where the condition changed.
+bool set_clock_verdict(Json& cluster, Instant renewed, Instant seen_at, Instant now);
+
+/// spec.renewTime of a Lease.
+std::optional<Instant> renew_time(const Json& lease);
+
+}  // namespace fleetadm::registration::hub

@@ -1,0 +1,172 @@
+#include "core/registration/hub/objects.h"
+
+#include <algorithm>
+
+#include "core/api/kinds.h"
+#include "core/registration/hub/rbac.h"
+
+namespace fleetadm::registration::hub {
+namespace {
+
+constexpr int kPageSize = 500;
+constexpr int kMaxPages = 2000;
+
+bool has_all_of(const Json& wanted, const Json& existing) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const Json& one) { return std::find(existing.begin(), existing.end(), one) != existing.end(); });
+}
+
+Json with_wanted(const Json& existing, const Json& wanted) {
+  Json out = existing;
+  for (const auto& [key, value] : strings_at(wanted, {"metadata", "labels"}))
+    at_or_make(out, {"metadata", "labels", key}) = value;
+  for (const Json& finalizer : list_at(wanted, {"metadata", "finalizers"})) {
+    Json& all = at_or_make(out, {"metadata", "finalizers"});
+    if (!all.is_array()) all = Json::array();
+    if (std::find(all.begin(), all.end(), finalizer) == all.end()) all.push_back(finalizer);
+  }
+  for (const char* part : {"rules", "subjects", "roleRef"}) {
+    if (const Json* value = find(wanted, {part})) out[part] = *value;
+  }
+  return out;
+}
+
+Status delete_exactly(const kube::Client& client, const kube::Resource& resource, const Json& object) {
+  kube::DeleteOptions options;
+  options.uid = uid_of(object);
+  const auto gone = client.remove(resource, namespace_of(object), name_of(object), options);
+  if (gone || gone.error().category == Category::kNotFound) return {};
+  return tl::unexpected(gone.error());
+}
+
+/// Makes way for an object of the same name: deletes this one and lets go of our finalizer.
+Status clear(const kube::Client& client, const kube::Resource& resource, const Json& existing) {
+  if (!is_deleting(existing)) FLEETADM_CHECK(delete_exactly(client, resource, existing));
+  if (!has_finalizer(existing, kWorkCleanupFinalizer)) return {};
+  return drop_finalizer(client, resource, namespace_of(existing), name_of(existing), kWorkCleanupFinalizer, uid_of(existing));
+}
+
+}  // namespace
+
+bool covers(const Json& existing, const Json& wanted) {
+  if (is_deleting(existing)) return false;
+  const auto labels = strings_at(existing, {"metadata", "labels"});
+  for (const auto& [key, value] : strings_at(wanted, {"metadata", "labels"})) {
+    const auto known = labels.find(key);
+    if (known == labels.end() || known->second != value) return false;
+  }
+  if (!has_all_of(list_at(wanted, {"metadata", "finalizers"}), list_at(existing, {"metadata", "finalizers"}))) return false;
+  for (const char* part : {"rules", "subjects", "roleRef"}) {
+    const Json* value = find(wanted, {part});
+    const Json* known = find(existing, {part});
+    if (value != nullptr && (known == nullptr || *known != *value)) return false;
+  }
+  return true;
+}
+
+bool settled(const Json& wanted, const kube::CachedPtr& cached) { return cached && covers(cached->decode(), wanted); }
+
+Status ensure(const kube::Client& client, const kube::Resource& resource, const Json& wanted, const kube::CachedPtr& cached) {
+  if (settled(wanted, cached)) return {};
+  const std::string ns = namespace_of(wanted);
+  const std::string name = name_of(wanted);
+  FLEETADM_TRY(auto existing, client.find(resource, ns, name));
+  const Json* role = find(wanted, {"roleRef"});
+  if (existing && resource.namespaced && is_deleting(*existing)) {
+    FLEETADM_CHECK(clear(client, resource, *existing));
+    existing.reset();
+  } else if (existing && role != nullptr && object_at(*existing, {"roleRef"}) != *role) {
+    FLEETADM_CHECK(clear(client, resource, *existing));
+    existing.reset();
+  }
+  if (!existing) {
+    FLEETADM_TRY([[maybe_unused]] const Json made, client.create(resource, ns, wanted));
+    return {};
+  }
+  if (covers(*existing, wanted)) return {};
+  FLEETADM_TRY([[maybe_unused]] const Json stored, client.update(resource, with_wanted(*existing, wanted)));
+  return {};
+}
+
+Status remove_labelled(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
+                       std::string_view cluster) {
+  FLEETADM_TRY(const auto existing, client.find(resource, ns, name));
+  if (!existing || is_deleting(*existing) || label_of(*existing, api::kClusterNameLabel) != cluster) return {};
+  return delete_exactly(client, resource, *existing);
+}
+
+Status drop_finalizer(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
+                      std::string_view finalizer, std::string_view uid) {
+  const auto done = client.modify(resource, ns, name, [&](Json& object) -> Status {
+    if (!uid.empty() && uid_of(object) != uid) return {};  // a successor of the same name: not ours to touch
+    if (!has_finalizer(object, finalizer)) return {};
+    Json& all = at_or_make(object, {"metadata", "finalizers"});
+    Json kept = Json::array();
+    for (const Json& one : all) {
+      if (!one.is_string() || one.get<std::string>() != finalizer) kept.push_back(one);
+    }
+    if (kept.empty()) {
+      erase_at(object, {"metadata", "finalizers"});
+    } else {
+      all = std::move(kept);
+    }
+    return {};
+  });
+  if (done || done.error().category == Category::kNotFound) return {};
+  return tl::unexpected(done.error());
+}
+
+Result<std::optional<std::vector<Json>>> list_metadata(const kube::Client& client, const kube::Resource& resource,
+                                                       std::string_view ns, std::size_t most) {
+  std::vector<Json> all;
+  std::string next;
+  for (int page = 0; page < kMaxPages; ++page) {
+    kube::Request request;
+    request.path = resource.path(ns);
+    request.accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+    request.query.emplace_back("limit", std::to_string(most > 0 ? most : static_cast<std::size_t>(kPageSize)));
+    if (!next.empty()) request.query.emplace_back("continue", next);
+    const auto response = client.raw(request);
+    // A collection answers 404 only where its type is not served; a namespace that does not exist lists as empty.
+    if (!response && response.error().category == Category::kNotFound && page == 0) return std::nullopt;
+    if (!response) return tl::unexpected(response.error());
+    if (response->status == 404 && page == 0) return std::nullopt;
+    if (response->status < 200 || response->status > 299) return tl::unexpected(kube::error_of(*response, request));
+    FLEETADM_TRY(const Json list, parse_json(response->body));
+    const Json* items = find(list, {"items"});
+    if (items == nullptr || !(items->is_array() || items->is_null())) {
+      return fail(Category::kUnavailable, "the list of " + resource.qualified() + " has no items");
+    }
+    for (const Json& item : *items) {
+      all.push_back({{"metadata", object_at(item, {"metadata"})}});
+      if (most > 0 && all.size() >= most) return all;
+    }
+    next = str(list, {"metadata", "continue"});
+    if (next.empty()) return all;
+  }
+  return fail(Category::kUnavailable, "the list of " + resource.qualified() + " does not end");
+}
+
+Result<bool> works_left(const kube::Client& client, std::string_view cluster) {
+  FLEETADM_TRY(const auto works, list_metadata(client, api::manifest_works(), cluster, 1));
+  return works && !works->empty();
+}
+
+Duration deletion_pause(const Json& object, Instant now) {
+  const auto since = parse_time(str(object, {"metadata", "deletionTimestamp"}));
+  if (since && *since <= now && now - *since < std::chrono::seconds(30)) return std::chrono::seconds(1);
+  return std::chrono::seconds(5);
+}
+
+bool is_transient(const Error& error) {
+  switch (error.category) {
+    case Category::kConflict:
+    case Category::kUnavailable:
+    case Category::kTimeout:
+    case Category::kCancelled:
+    case Category::kTls: return true;
+    default: return false;
+  }
+}
+
+}  // namespace fleetadm::registration::hub

@@ -1,0 +1,53 @@
+// How the hub's controllers write: nothing where nothing differs, and never on the word of a cache alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubeclient/rest/client.h"
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::registration::hub {
+
+/// What every reconciler of the hub's registration works with.
+struct Tools {
+  kube::Client client;
+  std::shared_ptr<Clock> clock;
+};
+
+/// True where `existing` has all that `wanted` says: its labels and finalizers, and equal rules, subjects, roleRef.
+bool covers(const Json& existing, const Json& wanted);
+
+/// Brings an object to `wanted`: created, or updated (PUT, its resourceVersion as precondition) after a read. A changed roleRef,
+/// which is immutable, is a new object; one that is being deleted is released from our finalizer and made anew. `cached` (may
+/// be null) only saves the request when it already covers `wanted`.
+Status ensure(const kube::Client& client, const kube::Resource& resource, const Json& wanted, const kube::CachedPtr& cached);
+/// Whether ensure() with this cache entry would do nothing.
+bool settled(const Json& wanted, const kube::CachedPtr& cached);
+
+/// Deletes an object that carries the cluster's label, with its UID as precondition. Absent, foreign or already going: nothing.
+Status remove_labelled(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
+                       std::string_view cluster);
+
+/// Drops a finalizer with UID and resourceVersion as preconditions. `uid` not empty: only of this very object. An object that
+/// is gone is success.
+Status drop_finalizer(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
+                      std::string_view finalizer, std::string_view uid);
+
+/// metadata of every object of a type in a namespace (PartialObjectMetadata: works can be large). nullopt: the server does
+/// not serve the type. A failed or partial list is an error, never a shorter list. `most` > 0: stop after so many.
+Result<std::optional<std::vector<Json>>> list_metadata(const kube::Client& client, const kube::Resource& resource,
+                                                       std::string_view ns, std::size_t most = 0);
+
+/// True while a ManifestWork is left in a cluster's namespace.
+Result<bool> works_left(const kube::Client& client, std::string_view cluster);
+
+/// How soon to look again at what an object that is being deleted waits for: 1 s in the first half minute, then 5 s.
+Duration deletion_pause(const Json& object, Instant now);
+
+/// An error that a later try may not meet: it is not worth a condition.
+bool is_transient(const Error& error);
+
+}  // namespace fleetadm::registration::hub

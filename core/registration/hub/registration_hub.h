@@ -1,0 +1,25 @@
+// The hub's side of registration: every controller of this folder, wired into one Manager.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "core/controller/controller.h"
+#include "kubeclient/events/recorder.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::registration::hub {
+
+struct RegistrationOptions {
+  std::string hub_namespace;                 // must not become a cluster's namespace
+  std::set<std::string> auto_approve_users;  // whose first requests are approved without a person; empty: nobody's
+  std::shared_ptr<Clock> clock = Clock::system();
+  std::shared_ptr<kube::Recorder> recorder;  // null: no events
+};
+
+/// Before Manager::run(). Informers for ManagedCluster, ManagedClusterSet and ManagedClusterSetBinding are the manager's
+/// shared, unfiltered ones; those for leases, CSRs, namespaces and RBAC are filtered by label or name.
+void add_registration_controllers(controller::Manager& manager, const kube::Client& client, const RegistrationOptions& options);
+
+}  // namespace fleetadm::registration::hub
