@@ -1,0 +1,21 @@
+// Removes from the spoke what works no longer want: by inventory, by owner, by uid (reference registration-work-addon.md 2.4
+// step 5, 2.10).
+#pragma once
+
+#include <vector>
+
+#include "core/work/ownership.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::work {
+
+struct CleanupResult {
+  std::vector<AppliedResource> remaining;  // still there (being deleted, or their deletion failed)
+  std::optional<Error> error;              // the first failure
+};
+
+/// Deletes (Background, uid precondition) each resource that only `owner` owns, drops the owner's reference where another work
+/// owns it too, leaves alone what is not owned. A resource that could not be read stays in the result: unknown is not gone.
+CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner);
+
+}  // namespace fleetadm::work

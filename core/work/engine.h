@@ -1,0 +1,89 @@
+// The parts of the work engine that its two controllers share. Internal to core/work.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/controller/controller.h"
+#include "core/work/agent.h"
+#include "core/work/applier.h"
+#include "core/work/conditions.h"
+#include "core/work/object_watch.h"
+#include "core/work/ownership.h"
+#include "kubeclient/discovery/mapper.h"
+
+namespace fleetadm::work {
+
+/// What is remembered of one object of a work after it was brought in line. Lost on restart, never needed for correctness.
+struct ObjectMemory {
+  Seen seen;
+  AppliedResource resource;
+  std::string resource_version;
+  std::string signature;
+  bool reports = false;  // it has feedback or condition rules, so its status matters
+  Json feedback = Json::array();
+  std::string feedback_error;
+  Json rule_conditions = Json::array();
+  // Someone fights back: repairs in a row, and when the next one is due.
+  int repairs = 0;
+  Instant last_repair{};
+  Instant repair_after{};
+};
+
+struct WorkMemory {
+  std::map<std::string, ObjectMemory> objects;  // by Place::key()
+  int failures = 0;                             // rounds in a row that failed
+  Instant executor_checked{};
+  std::string superseded;  // resourceVersion of the work that our last patch replaced
+};
+
+/// One running engine. Thread-safe; a WorkMemory belongs to the worker that reconciles its work.
+class Engine {
+ public:
+  Engine(kube::Client hub, kube::Client spoke, WorkAgentOptions options);
+
+  /// Patches metadata or status of a ManifestWork from `before` to `after`, with uid and resourceVersion as preconditions.
+  /// No difference: nothing is sent and `after` is the answer.
+  Result<Json> patch_work(const Json& before, const Json& after, std::string_view subresource) const;
+  Result<Json> patch_applied(const Json& before, const Json& after, std::string_view subresource) const;
+
+  std::shared_ptr<WorkMemory> memory_of(const std::string& work);
+  void forget(const std::string& work);
+
+  std::string work_key(const std::string& name) const { return kube::object_key(options.cluster, name); }
+  Instant now() const { return options.clock->now(); }
+  /// `base` × [1, 1 + spread), evenly.
+  Duration jittered(Duration base, double spread) const;
+
+  const kube::Client hub;
+  const kube::Client spoke;
+  const WorkAgentOptions options;
+  const std::string hash;
+  const std::string agent_id;
+  kube::Mapper mapper;
+  const Applier applier;
+
+  std::shared_ptr<kube::Informer> works;    // hub, the cluster's namespace
+  std::shared_ptr<kube::Informer> applied;  // spoke
+  std::shared_ptr<controller::Queue> work_queue;
+  std::shared_ptr<controller::Queue> applied_queue;
+  std::unique_ptr<ObjectWatch> watch;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<WorkMemory>> memories_;
+};
+
+/// Reconciles one work by name: apply loop, availability, feedback, status; hands over to finish_work() when it is deleted.
+Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& name, std::stop_token stop);
+/// The deletion handshake of a work that has a deletionTimestamp.
+Result<controller::Outcome> finish_work(Engine& engine, Json work);
+/// Reconciles one AppliedManifestWork by name: deletion of what it owns, eviction.
+Result<controller::Outcome> reconcile_applied(Engine& engine, const std::string& name, std::stop_token stop);
+
+}  // namespace fleetadm::work

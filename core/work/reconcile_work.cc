@@ -1,0 +1,405 @@
+// The apply loop of one ManifestWork (reference registration-work-addon.md 2.4, 2.9). Every round computes everything anew from
+// the work, the objects and the inventory; what is remembered only saves requests.
+#include <algorithm>
+#include <utility>
+
+#include "core/api/kinds.h"
+#include "core/work/cleanup.h"
+#include "core/work/engine.h"
+#include "core/work/executor.h"
+#include "core/work/feedback.h"
+#include "core/work/names.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::work {
+namespace {
+
+constexpr Duration kFirstRetry = std::chrono::milliseconds(20);
+constexpr Duration kLongestRetry = std::chrono::seconds(30);
+constexpr Duration kDeniedRetry = std::chrono::seconds(60);
+constexpr Duration kStaleRetry = std::chrono::milliseconds(200);
+constexpr Duration kWaitForApplied = std::chrono::seconds(5);
+/// So many repairs in a row are done at once; then each waits twice as long as the one before.
+constexpr int kFreeRepairs = 5;
+constexpr Duration kRepairWindow = std::chrono::seconds(60);
+constexpr Duration kLongestRepairWait = std::chrono::minutes(5);
+
+Duration back_off(Duration first, Duration longest, int times) {
+  Duration wait = first;
+  for (int i = 1; i < times && wait < longest; ++i) wait *= 2;
+  return std::min(wait, longest);
+}
+
+/// One round for one work.
+class Round {
+ public:
+  Round(Engine& engine, std::string name, std::stop_token stop)
+      : engine_(engine), name_(std::move(name)), stop_(std::move(stop)), memory_(engine.memory_of(name_)) {}
+
+  Result<controller::Outcome> run(Json work);
+
+ private:
+  Result<Json> ensure_finalizer(Json work);
+  Result<std::optional<Json>> ensure_applied_work(const Json& work);
+  void watch_objects();
+  void apply_all(const Json& work);
+  ManifestResult apply_one(const Json& work, const Manifest& manifest);
+  std::optional<ManifestResult> remembered(const Json& work, const Manifest& manifest, const ManifestOptions& options,
+                                           bool owned) const;
+  void take(const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
+            ManifestResult& result);
+  void note_repair(const Manifest& manifest, ObjectMemory& object);
+  Result<Json> settle_inventory(Json applied_work);
+  Result<Json> write_status(const Json& work, bool with_applied);
+  Result<controller::Outcome> outcome();
+  void look_again(Duration after) {
+    if (!again_ || after < *again_) again_ = after;
+  }
+
+  Engine& engine_;
+  std::string name_;
+  std::stop_token stop_;
+  std::shared_ptr<WorkMemory> memory_;
+  std::vector<Manifest> manifests_;
+  std::vector<ManifestResult> results_;
+  std::vector<AppliedResource> found_;  // objects of this round, by manifest; uid empty where there is none
+  Owner owner_;
+  std::optional<Error> failure_;  // the first one that is worth an early retry
+  bool denied_ = false;
+  bool all_watched_ = true;
+  bool executor_due_ = false;
+  bool finished_ = false;  // the work is Complete: nothing is applied any more, only looked at
+  std::optional<Duration> again_;
+};
+
+Place place_of(const Manifest& manifest) { return {*manifest.resource, manifest.ns, manifest.name}; }
+
+bool is_complete(const Json& work) { return is_true(list_at(work, {"status", "conditions"}), kConditionComplete); }
+
+Result<Json> Round::ensure_finalizer(Json work) {
+  if (has_finalizer(work, kWorkFinalizer)) return work;
+  Json wanted = work;
+  Json& finalizers = at_or_make(wanted, {"metadata", "finalizers"});
+  if (!finalizers.is_array()) finalizers = Json::array();
+  finalizers.push_back(kWorkFinalizer);
+  memory_->superseded = resource_version_of(work);
+  return engine_.patch_work(work, wanted, {});
+}
+
+/// The AppliedManifestWork of the work, made or mended; nullopt while an old one is being deleted.
+Result<std::optional<Json>> Round::ensure_applied_work(const Json& work) {
+  const std::string name = applied_name(engine_.hash, name_);
+  Json spec = Json::object({{"hubHash", engine_.hash}, {"agentID", engine_.agent_id}, {"manifestWorkName", name_}});
+  Json known;
+  if (const kube::CachedPtr cached = engine_.applied->get(name)) {
+    known = cached->decode();
+  } else {
+    Json created = Json::object({{"apiVersion", kWorkApiVersion}, {"kind", kAppliedKind}, {"spec", spec}});
+    Json metadata = Json::object({{"name", name}, {"finalizers", Json::array({kAppliedFinalizer})}});
+    if (const Json& labels = object_at(work, {"metadata", "labels"}); !labels.empty()) metadata["labels"] = labels;
+    created["metadata"] = std::move(metadata);
+    kube::WriteOptions options;
+    options.field_manager = kDefaultFieldManager;
+    FLEETADM_TRY(known, engine_.spoke.create_or_get(api::applied_manifest_works(), {}, created, options));
+  }
+  if (is_deleting(known)) return std::optional<Json>();
+  Json wanted = known;
+  wanted["spec"] = std::move(spec);
+  if (!has_finalizer(wanted, kAppliedFinalizer)) {
+    Json& finalizers = at_or_make(wanted, {"metadata", "finalizers"});
+    if (!finalizers.is_array()) finalizers = Json::array();
+    finalizers.push_back(kAppliedFinalizer);
+  }
+  FLEETADM_TRY(known, engine_.patch_applied(known, wanted, {}));
+  return std::optional(std::move(known));
+}
+
+void Round::watch_objects() {
+  std::vector<Place> places;
+  for (const Manifest& manifest : manifests_) {
+    if (manifest.resource && !manifest.name.empty()) places.push_back(place_of(manifest));
+  }
+  engine_.watch->track(name_, places);
+}
+
+/// Where the watch saw no change since the last round, nothing is asked and nothing is written.
+std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest& manifest, const ManifestOptions& options,
+                                                bool owned) const {
+  const auto known = memory_->objects.find(place_of(manifest).key());
+  if (known == memory_->objects.end() || executor_due_) return std::nullopt;
+  const ObjectMemory& object = known->second;
+  if (object.seen.manifest != manifest_hash(manifest.object) || object.seen.owned != owned) return std::nullopt;
+  if (object.repair_after > engine_.now()) return std::nullopt;
+  const ObjectWatch::Sighting sighting = engine_.watch->look(place_of(manifest));
+  if (!sighting.known || !sighting.exists) return std::nullopt;
+  const bool reports = !options.feedback_rules.empty() || !options.condition_rules.empty();
+  if (reports ? sighting.resource_version != object.resource_version : sighting.signature != object.signature)
+    return std::nullopt;
+  // The rules themselves belong to the work's generation: a new one is evaluated anew.
+  if (reports) {
+    const Json* entry = status_entry(list_at(work, {"status", "resourceStatus", "manifests"}), manifest.meta());
+    const Json* applied = entry == nullptr ? nullptr : condition_in(list_at(*entry, {"conditions"}), kConditionApplied);
+    if (applied == nullptr || num(*applied, {"observedGeneration"}) != num(work, {"metadata", "generation"})) return std::nullopt;
+  }
+  ManifestResult result;
+  result.meta = manifest.meta();
+  result.applied_now = !finished_;
+  result.availability = Availability::kAvailable;
+  result.was_read = true;
+  result.feedback = object.feedback;
+  result.feedback_error = object.feedback_error;
+  result.rule_conditions = object.rule_conditions;
+  return result;
+}
+
+void Round::note_repair(const Manifest& manifest, ObjectMemory& object) {
+  const Instant now = engine_.now();
+  object.repairs = now - object.last_repair < kRepairWindow + kLongestRepairWait ? object.repairs + 1 : 1;
+  object.last_repair = now;
+  log::info(1, "work", "repaired " + manifest.describe() + " of work " + name_);
+  if (object.repairs <= kFreeRepairs) return;
+  object.repair_after = now + back_off(std::chrono::seconds(1), kLongestRepairWait, object.repairs - kFreeRepairs);
+  if (object.repairs == kFreeRepairs + 1) {
+    log::warn("work",
+              manifest.describe() + " of work " + name_ + " keeps being changed by someone else: repairing it less often");
+  }
+}
+
+/// Keeps what is worth remembering of an object and fills in what it says of itself.
+void Round::take(const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
+                 ManifestResult& result) {
+  const std::string key = place_of(manifest).key();
+  if (outcome.missing) {
+    result.availability = Availability::kMissing;
+  } else if (outcome.live) {
+    result.availability = Availability::kAvailable;
+  } else {
+    result.unknown_reason = "FetchingResourceFailed";
+    const std::optional<Error>& why = outcome.read_error ? outcome.read_error : outcome.error;
+    result.unknown_message = why ? why->message : "the object could not be read";
+  }
+  const bool left_alone = outcome.change == Change::kDrift && !outcome.wrote && !outcome.error;
+  if (!outcome.live) {
+    if (!left_alone) {
+      memory_->objects.erase(key);
+    } else if (const auto known = memory_->objects.find(key); known != memory_->objects.end()) {
+      look_again(known->second.repair_after - engine_.now());
+    }
+    return;
+  }
+  const Json& live = *outcome.live;
+  result.was_read = true;
+  FeedbackOptions feedback_options;
+  feedback_options.raw_json = engine_.options.raw_feedback;
+  feedback_options.max_raw_length = engine_.options.max_raw_length;
+  FeedbackResult feedback = feedback_of(options.feedback_rules, live, feedback_options);
+  result.feedback = std::move(feedback.values);
+  result.feedback_error = std::move(feedback.error);
+  result.rule_conditions = evaluate_condition_rules(options.condition_rules, live);
+
+  if (outcome.error) {
+    memory_->objects.erase(key);
+    return;
+  }
+  ObjectMemory& object = memory_->objects[key];
+  if (!left_alone) object.seen = {manifest_hash(manifest.object), fingerprint(live), owned};
+  // What is left alone for now must not look settled to the next round.
+  object.resource_version = left_alone ? std::string{} : resource_version_of(live);
+  object.signature = left_alone ? std::string{} : signature_of(live);
+  object.feedback = result.feedback;
+  object.feedback_error = result.feedback_error;
+  object.rule_conditions = result.rule_conditions;
+  if (outcome.wrote && outcome.change == Change::kDrift) note_repair(manifest, object);
+  if (object.repair_after > engine_.now()) look_again(object.repair_after - engine_.now());
+}
+
+ManifestResult Round::apply_one(const Json& work, const Manifest& manifest) {
+  ManifestResult result;
+  result.meta = manifest.meta();
+  result.applied_now = !finished_;
+  if (manifest.error) {
+    result.applied = manifest.error;
+    result.unknown_reason = "IncompleteResourceMeta";
+    result.unknown_message = "Resource meta is incomplete";
+    if (!failure_) failure_ = manifest.error;
+    return result;
+  }
+  const ManifestOptions options = options_for(work, manifest);
+  const bool owned = is_owned(work, manifest) && options.strategy.type != StrategyType::kReadOnly;
+  if (std::optional<ManifestResult> known = remembered(work, manifest, options, owned)) return *known;
+
+  const Json* entry = status_entry(list_at(work, {"status", "resourceStatus", "manifests"}), manifest.meta());
+  const Json& conditions = entry == nullptr ? Json::array() : list_at(*entry, {"conditions"});
+  const bool frozen = finished_ || is_true(conditions, kConditionComplete);
+  const auto memory = memory_->objects.find(place_of(manifest).key());
+  ApplyOutcome applied;
+  if (frozen) {
+    applied = engine_.applier.read(manifest);
+  } else if (Status allowed = check_executor(engine_.spoke, work, manifest, owned); !allowed) {
+    applied = engine_.applier.read(manifest);
+    applied.error = allowed.error();
+    denied_ = true;
+  } else {
+    const Json* condition = condition_in(conditions, kConditionApplied);
+    ApplyRequest request{manifest, options.strategy, owner_, owned, std::nullopt, false, true};
+    request.applied_before = condition != nullptr && str(*condition, {"status"}) == "True" &&
+                             num(*condition, {"observedGeneration"}) == num(work, {"metadata", "generation"});
+    if (memory != memory_->objects.end()) {
+      request.seen = memory->second.seen;
+      request.may_repair = memory->second.repair_after <= engine_.now();
+    }
+    applied = engine_.applier.apply(request);
+    if (applied.wrote && manifest.kind == "CustomResourceDefinition") engine_.mapper.invalidate();
+  }
+  result.applied = applied.error;
+  result.failure_reason = applied.failure_reason;
+  // A conflict of server-side apply is the owner of the field saying no: asking again soon changes nothing.
+  const bool refused =
+      applied.error && options.strategy.type == StrategyType::kServerSideApply && applied.error->category == Category::kConflict;
+  if (applied.error && !refused && !denied_ && !failure_) failure_ = applied.error;
+  take(manifest, options, owned, applied, result);
+  if (applied.live) {
+    found_[static_cast<std::size_t>(manifest.ordinal)].uid = uid_of(*applied.live);
+  }
+  return result;
+}
+
+void Round::apply_all(const Json& work) {
+  results_.resize(manifests_.size());
+  found_.resize(manifests_.size());
+  const Instant now = engine_.now();
+  const bool has_executor = !object_at(work, {"spec", "executor"}).empty();
+  executor_due_ = has_executor && now - memory_->executor_checked >= engine_.options.resync;
+  for (const std::size_t i : apply_order(manifests_)) {
+    const Manifest& manifest = manifests_[i];
+    if (manifest.resource) {
+      found_[i] = {manifest.group, manifest.resource->version, manifest.resource->plural, manifest.ns, manifest.name, {}};
+      if (const auto known = memory_->objects.find(place_of(manifest).key()); known != memory_->objects.end()) {
+        found_[i].uid = known->second.resource.uid;
+      }
+    }
+    results_[i] = apply_one(work, manifest);
+    if (manifest.resource) {
+      if (const auto known = memory_->objects.find(place_of(manifest).key()); known != memory_->objects.end()) {
+        known->second.resource = found_[i];
+      }
+      all_watched_ = all_watched_ && engine_.watch->look(place_of(manifest)).known;
+    }
+  }
+  if (has_executor && executor_due_) memory_->executor_checked = now;
+  // What left the work is not remembered either.
+  std::map<std::string, ObjectMemory> kept;
+  for (const Manifest& manifest : manifests_) {
+    if (!manifest.resource) continue;
+    const std::string key = place_of(manifest).key();
+    if (const auto known = memory_->objects.find(key); known != memory_->objects.end()) kept[key] = std::move(known->second);
+  }
+  memory_->objects = std::move(kept);
+}
+
+/// Brings AppliedManifestWork.status.appliedResources in line. Objects that left the work are deleted only in a round in which
+/// every manifest was resolved and applied: a failed discovery or apply never deletes.
+Result<Json> Round::settle_inventory(Json applied_work) {
+  std::vector<AppliedResource> wanted;
+  bool clean = true;
+  for (std::size_t i = 0; i < manifests_.size(); ++i) {
+    if (results_[i].applied || !manifests_[i].resource) clean = false;
+    if (manifests_[i].resource && !found_[i].uid.empty()) wanted.push_back(found_[i]);
+  }
+  std::vector<AppliedResource> left;
+  for (const AppliedResource& old : inventory_of(applied_work)) {
+    const auto same =
+        std::find_if(found_.begin(), found_.end(), [&](const AppliedResource& place) { return place.same_place(old); });
+    if (same == found_.end()) {
+      left.push_back(old);
+    } else if (same->uid.empty() &&
+               results_[static_cast<std::size_t>(same - found_.begin())].availability != Availability::kMissing) {
+      wanted.push_back(old);  // still in the work, but it could not be read: it stays as it is known
+    }
+  }
+  if (clean && !left.empty()) {
+    CleanupResult cleaned = remove_resources(engine_.spoke, left, owner_);
+    left = std::move(cleaned.remaining);
+    if (cleaned.error && !failure_) failure_ = cleaned.error;
+    if (!left.empty() && !cleaned.error)
+      look_again(back_off(std::chrono::milliseconds(50), std::chrono::seconds(60), ++memory_->failures));
+  }
+  wanted.insert(wanted.end(), left.begin(), left.end());
+  Json after = applied_work;
+  at_or_make(after, {"status", "appliedResources"}) = inventory_json(std::move(wanted));
+  if (list_at(after, {"status", "appliedResources"}).empty()) erase_at(after, {"status", "appliedResources"});
+  if (inventory_of(after) == inventory_of(applied_work)) return applied_work;
+  return engine_.patch_applied(applied_work, after, "status");
+}
+
+Result<Json> Round::write_status(const Json& work, bool with_applied) {
+  const std::int64_t generation = num(work, {"metadata", "generation"});
+  Json after = work;
+  Json& status = at_or_make(after, {"status"});
+  if (!status.is_object()) status = Json::object();
+  at_or_make(status, {"resourceStatus", "manifests"}) =
+      manifest_statuses(list_at(work, {"status", "resourceStatus", "manifests"}), results_, generation, engine_.now());
+  aggregate_conditions(status, generation, with_applied, engine_.now());
+  if (after == work) return work;
+  memory_->superseded = resource_version_of(work);
+  return engine_.patch_work(work, after, "status");
+}
+
+Result<controller::Outcome> Round::outcome() {
+  controller::Outcome outcome;
+  if (failure_) {
+    log::info(2, "work", "work " + name_ + " is not complete: " + failure_->message);
+    look_again(back_off(kFirstRetry, kLongestRetry, ++memory_->failures));
+  } else if (!again_) {
+    memory_->failures = 0;
+  }
+  if (denied_) look_again(kDeniedRetry);
+  if (!all_watched_) look_again(engine_.jittered(engine_.options.poll_interval, 0.9));
+  look_again(engine_.jittered(engine_.options.resync, 0.5));
+  outcome.requeue_after = again_;
+  return outcome;
+}
+
+Result<controller::Outcome> Round::run(Json work) {
+  finished_ = is_complete(work);
+  FLEETADM_TRY(work, ensure_finalizer(std::move(work)));
+  FLEETADM_TRY(std::optional<Json> applied_work, ensure_applied_work(work));
+  if (!applied_work) return controller::Outcome{kWaitForApplied};
+  owner_ = {name_of(*applied_work), uid_of(*applied_work)};
+
+  manifests_ = decode_manifests(work, [&](const std::string& api_version, const std::string& kind) -> Result<kube::Resource> {
+    FLEETADM_TRY(kube::DiscoveredResource known, engine_.mapper.by_kind(api_version, kind));
+    return known.resource;
+  });
+  watch_objects();
+  apply_all(work);
+  if (stop_.stop_requested()) return fail(Category::kCancelled, "stopped");
+  FLEETADM_CHECK(settle_inventory(std::move(*applied_work)));
+  FLEETADM_CHECK(write_status(work, !finished_));
+  return outcome();
+}
+
+}  // namespace
+
+Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& name, std::stop_token stop) {
+  const kube::CachedPtr cached = engine.works->get(engine.work_key(name));
+  if (!cached) {
+    engine.forget(name);
+    engine.applied_queue->add(applied_name(engine.hash, name));
+    return controller::Outcome{};
+  }
+  Json work = cached->decode();
+  if (is_deleting(work)) return finish_work(engine, std::move(work));
+  const std::shared_ptr<WorkMemory> memory = engine.memory_of(name);
+  // The cache still shows what our own last write replaced: its event is on the way.
+  if (!memory->superseded.empty() && memory->superseded == resource_version_of(work)) return controller::Outcome{kStaleRetry};
+  Round round(engine, name, std::move(stop));
+  Result<controller::Outcome> result = round.run(std::move(work));
+  if (!result) {
+    memory->superseded.clear();
+    if (result.error().category == Category::kConflict) return controller::Outcome{kFirstRetry};
+  }
+  return result;
+}
+
+}  // namespace fleetadm::work
