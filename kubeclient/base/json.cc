@@ -4,7 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+
+#include "kubeclient/base/utf8.h"
 
 template class nlohmann::basic_json<>;
 
@@ -97,26 +100,6 @@ std::string position_text(std::string_view text, std::size_t position) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-// Length of the well-formed UTF-8 sequence at `at`, 0 where there is none.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    if (!tail(1) || !tail(2)) return 0;
-    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;
-    return 3;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    if (!tail(1) || !tail(2) || !tail(3)) return 0;
-    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
-    return 4;
-  }
-  return 0;
-}
-
 class Writer {
  public:
   explicit Writer(bool pretty) : pretty_(pretty) {}
@@ -181,7 +164,7 @@ class Writer {
         ++at;
         continue;
       }
-      const std::size_t length = utf8_length(text, at);
+      const std::size_t length = rune_at(text, at).length;
       if (length == 0) {
         out_ += "\\ufffd";
         ++at;
@@ -265,16 +248,31 @@ std::string dump_json_pretty(const Json& value) {
 
 std::string format_number(double value) {
   if (!std::isfinite(value)) return "null";
-  const double size = std::fabs(value);
-  const bool scientific = size != 0 && (size < 1e-6 || size >= 1e21);
-  std::array<char, 400> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 scientific ? std::chars_format::scientific : std::chars_format::fixed);
+  std::array<char, 40> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
   std::string text(buffer.data(), end.ptr);
-  // Go writes e-7 where C++ writes e-07.
-  const std::size_t zero = text.find("e-0");
-  if (zero != std::string::npos) text.erase(zero + 2, 1);
-  return text;
+  const std::size_t mark = text.find('e');
+  const double size = std::fabs(value);
+  if (size != 0 && (size < 1e-6 || size >= 1e21)) {
+    // Go writes e-7 where C++ writes e-07.
+    if (text.compare(mark, 3, "e-0") == 0) text.erase(mark + 2, 1);
+    return text;
+  }
+  return plain_decimal(text);
+}
+
+std::string plain_decimal(const std::string& scientific) {
+  const std::size_t mark = scientific.find('e');
+  const int exponent = std::atoi(scientific.c_str() + mark + 1);
+  const std::string sign = scientific.starts_with('-') ? "-" : "";
+  std::string digits;
+  for (const char c : scientific.substr(0, mark)) {
+    if (c >= '0' && c <= '9') digits += c;
+  }
+  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  const auto whole = static_cast<std::size_t>(exponent) + 1;
+  if (digits.size() <= whole) return sign + digits + std::string(whole - digits.size(), '0');
+  return sign + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 
 const Json* find(const Json& value, Path path) {

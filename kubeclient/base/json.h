@@ -32,6 +32,8 @@ std::string dump_json(const Json& value);
 std::string dump_json_pretty(const Json& value);
 /// A number as Go's encoding/json writes it: 1.0 is "1", 1e21 is "1e+21"; NaN and infinities are "null".
 std::string format_number(double value);
+/// "1.25e+03" (shortest digits, as std::to_chars writes them) without its exponent: "1250".
+std::string plain_decimal(const std::string& scientific);
 
 /// The member at a path of object keys, or nullptr where any step is absent or not an object.
 const Json* find(const Json& value, Path path);

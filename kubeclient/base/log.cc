@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kubeclient/base/json.h"
+#include "kubeclient/base/utf8.h"
 
 namespace fleetadm::log {
 namespace {
@@ -47,37 +48,6 @@ void write_line(char severity, std::string_view component, std::string_view mess
 void append_hex(std::string& out, unsigned value, int digits) {
   static constexpr char kHex[] = "0123456789abcdef";
   for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) out += kHex[(value >> shift) & 0xFU];
-}
-
-// One UTF-8 sequence at `at`: its code point and length; length 0 where it is malformed.
-struct Rune {
-  unsigned code = 0;
-  std::size_t length = 0;
-};
-Rune rune_at(std::string_view text, std::size_t at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  if (lead < 0x80) return {lead, 1};
-  std::size_t length = 0;
-  unsigned code = 0;
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    length = 2;
-    code = lead & 0x1FU;
-  } else if (lead >= 0xE0 && lead <= 0xEF) {
-    length = 3;
-    code = lead & 0x0FU;
-  } else if (lead >= 0xF0 && lead <= 0xF4) {
-    length = 4;
-    code = lead & 0x07U;
-  }
-  if (length == 0 || at + length > text.size()) return {};
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[at + i]);
-    if ((byte & 0xC0U) != 0x80U) return {};
-    code = (code << 6U) | (byte & 0x3FU);
-  }
-  if ((length == 3 && code < 0x800) || (length == 4 && (code < 0x10000 || code > 0x10FFFF))) return {};
-  if (code >= 0xD800 && code <= 0xDFFF) return {};
-  return {code, length};
 }
 
 // C1 controls, line separators and the marks that reorder text: each can forge what a reader sees.
