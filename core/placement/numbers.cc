@@ -123,12 +123,15 @@ std::optional<double> quantity_as_double(std::string_view text) {
     while (at < text.size() && digit(text[at])) ++at;
     fraction = text.substr(from, at - from);
   }
-  if (whole.empty() && fraction.empty()) return std::nullopt;
+  if (text.empty()) return std::nullopt;  // but a lone sign or suffix is zero, as in Kubernetes
   const std::optional<Suffix> suffix = parse_suffix(text.substr(at));
   if (!suffix) return std::nullopt;
   while (!whole.empty() && whole.front() == '0') whole.remove_prefix(1);
   const std::size_t whole_digits = std::max<std::size_t>(whole.size(), 1);
   const double sign = negative ? -1.0 : 1.0;
+  const bool zero = (whole.empty() || whole.find_first_not_of('0') == std::string_view::npos) &&
+                    fraction.find_first_not_of('0') == std::string_view::npos;
+  if (zero) return 0.0;
 
   // Figures that fit an integer of 18 digits keep the power of ten they were written with.
   if (suffix->base == 10 && whole_digits + fraction.size() <= 18) {
@@ -152,7 +155,6 @@ std::optional<double> quantity_as_double(std::string_view text) {
     for (int i = 0; i < suffix->exponent; i += 10) amount.multiply(1024);
   }
   amount.strip();
-  if (amount.digits.empty()) return sign * 0.0;
   amount.round_up_to_nano();
   const bool capped =
       suffix->base == 2 && (amount.digits.size() > kLargestBinaryNano.size() ||
