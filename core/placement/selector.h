@@ -33,12 +33,16 @@ class Selector {
   /// What the selector says, for explanations: "env=prod,tier in (gold,silver)".
   std::string text() const;
 
+  bool operator==(const Selector&) const = default;
+
  private:
   enum class Op { kIn, kNotIn, kExists, kDoesNotExist };
   struct Requirement {
     std::string key;
     Op op;
     std::vector<std::string> values;  // sorted
+
+    bool operator==(const Requirement&) const = default;
   };
   void add(std::string_view key, std::string_view op, std::vector<std::string> values);
 

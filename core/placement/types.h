@@ -21,6 +21,8 @@ struct Taint {
   std::string value;
   Effect effect = Effect::kNone;
   std::optional<Instant> added;  // absent: a toleration with seconds never tolerates it
+
+  bool operator==(const Taint&) const = default;
 };
 
 struct Cluster {
@@ -32,18 +34,24 @@ struct Cluster {
   std::optional<double> cpu;
   std::optional<double> memory;
   bool deleting = false;
+
+  bool operator==(const Cluster&) const = default;
 };
 
 struct Set {
   std::string name;
   std::string selector_type;  // empty is ExclusiveClusterSetLabel
   std::optional<Selector> selector;
+
+  bool operator==(const Set&) const = default;
 };
 
 struct Binding {
   std::string ns;
   std::string name;         // what eligibility goes by
   std::string cluster_set;  // what triggers go by
+
+  bool operator==(const Binding&) const = default;
 };
 
 struct Decision {
@@ -61,6 +69,8 @@ struct Score {
   std::string name;
   std::vector<std::pair<std::string, std::int64_t>> items;
   std::optional<Instant> valid_until;
+
+  bool operator==(const Score&) const = default;
 };
 
 struct Toleration {
