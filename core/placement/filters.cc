@@ -47,6 +47,7 @@ Tolerated tolerate(const PassContext& context, const Taint& taint, bool decided)
     if (!toleration.seconds) return {true, {}};
     if (!taint.added) continue;
     const Instant end = end_of(*taint.added, *toleration.seconds);
+    if (end == Instant::max()) return {true, {}};
     if (context.now < end) return {true, end};
   }
   return {};
