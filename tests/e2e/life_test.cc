@@ -1,0 +1,204 @@
+// The life of a fleet on real servers, each step checked by reading the servers: init, join, accept, unjoin, clean.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/fleet.h"
+
+namespace fleetadm::testkit {
+namespace {
+
+constexpr std::string_view kHubDeployment = "/apis/apps/v1/namespaces/open-cluster-management-hub/deployments/fleetadm-hub";
+constexpr std::string_view kAgentDeployment = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
+
+class Life : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!KubeServer::programs()) return;
+    auto started = Fleet::start(1);
+    ASSERT_TRUE(started) << started.error().message;
+    fleet() = std::move(*started);
+    before_hub() = inventory(fleet()->hub());
+    before_spoke() = inventory(fleet()->spoke(1));
+  }
+  static void TearDownTestSuite() { fleet().reset(); }
+  void SetUp() override { FLEETADM_NEEDS_KUBE_SERVERS(); }
+
+  static std::unique_ptr<Fleet>& fleet() {
+    static std::unique_ptr<Fleet> the_fleet;
+    return the_fleet;
+  }
+  static std::set<std::string>& before_hub() {
+    static std::set<std::string> names;
+    return names;
+  }
+  static std::set<std::string>& before_spoke() {
+    static std::set<std::string> names;
+    return names;
+  }
+  static Json& ticket() {
+    static Json the_ticket;
+    return the_ticket;
+  }
+  static std::vector<std::string> join_args() {
+    return {"join",
+            "--context",
+            "c1",
+            "--cluster-name",
+            "c1",
+            "--hub-apiserver",
+            str(ticket(), {"hub-apiserver"}),
+            "--hub-token",
+            str(ticket(), {"hub-token"}),
+            "--ca-cert-hash",
+            str(ticket(), {"ca-cert-hash"})};
+  }
+  static std::vector<std::string> with(std::vector<std::string> args, std::initializer_list<std::string> more) {
+    args.insert(args.end(), more);
+    return args;
+  }
+};
+
+TEST_F(Life, A_DryRunOfInitSendsNoWrite) {
+  const auto from = fleet()->hub().audit_position();
+  const Ran ran = fleet()->run({"init", "--context", "hub", "--dry-run=client"});
+  EXPECT_EQ(ran.code, 0) << ran.both();
+  EXPECT_TRUE(writes_since(fleet()->hub(), from).empty());
+  EXPECT_EQ(inventory(fleet()->hub()), before_hub());
+}
+
+TEST_F(Life, B_InitMakesAHub) {
+  const Ran ran = fleet()->run({"init", "--context", "hub", "--wait", "-o", "json"});
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  ticket() = ran.json();
+  EXPECT_FALSE(str(ticket(), {"hub-token"}).empty());
+  EXPECT_TRUE(str(ticket(), {"ca-cert-hash"}).starts_with("sha256:"));
+  EXPECT_EQ(num(fleet()->hub().get(kHubDeployment), {"status", "availableReplicas"}), 1);
+  EXPECT_FALSE(fleet()->hub().get("/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets/default").is_null());
+  EXPECT_TRUE(eventually([] {
+    return !fleet()->hub().get("/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets/global").is_null();
+  }));
+}
+
+TEST_F(Life, C_InitAgainWritesNothingNew) {
+  // Server-side apply sends each object again; what counts is that no object changes.
+  const auto version = [](std::string_view path) { return resource_version_of(fleet()->hub().get(path)); };
+  const std::string crd =
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/managedclusters.cluster.open-cluster-management.io";
+  const auto crd_before = version(crd);
+  const auto generation = num(fleet()->hub().get(kHubDeployment), {"metadata", "generation"});
+  const Ran ran = fleet()->run({"init", "--context", "hub", "--wait", "-o", "json"});
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  for (const Json& change : list_at(ran.json(), {"changes"}))
+    EXPECT_EQ(str(change, {"action"}), "unchanged") << dump_json(change);
+  EXPECT_EQ(version(crd), crd_before);
+  EXPECT_EQ(num(fleet()->hub().get(kHubDeployment), {"metadata", "generation"}), generation);
+}
+
+TEST_F(Life, D_JoinRefusesAWrongPinBeforeTheTokenIsSent) {
+  const auto from = fleet()->hub().audit_position();
+  auto args = join_args();
+  args.back() = "sha256:" + std::string(64, '0');
+  const Ran ran = fleet()->run(args);
+  EXPECT_EQ(ran.code, 1) << ran.both();
+  EXPECT_NE(ran.err.find("pin"), std::string::npos) << ran.both();
+  const auto seen = fleet()->hub().audit_since(
+      from, [](const AuditEntry& entry) { return entry.user.find("agent-registration-bootstrap") != std::string::npos; });
+  EXPECT_TRUE(seen.empty()) << "the bootstrap identity was used";
+  EXPECT_EQ(inventory(fleet()->spoke(1)), before_spoke());
+}
+
+TEST_F(Life, E_JoinRefusesAWrongToken) {
+  auto args = join_args();
+  args[8] = "not-a-token";
+  const Ran ran = fleet()->run(args);
+  EXPECT_EQ(ran.code, 4) << ran.both();
+  EXPECT_EQ(ran.err.find("not-a-token"), std::string::npos) << "a token is never printed";
+  EXPECT_EQ(inventory(fleet()->spoke(1)), before_spoke());
+}
+
+TEST_F(Life, F_JoinRefusesAHubThatIsNone) {
+  // The spoke itself is a server with a CA, but no hub; the token of its own bootstrap identity does not exist either, so a
+  // service account's token stands in.
+  const Json request{
+      {"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", 3600}}}};
+  const auto token = fleet()->spoke(1).create("/api/v1/namespaces/default/serviceaccounts/default/token", request).json();
+  auto args = join_args();
+  args[6] = fleet()->spoke(1).url();
+  args[8] = str(token, {"status", "token"});
+  args[9] = "--ca-file";
+  args[10] = fleet()->folder().write("spoke-ca.crt", fleet()->spoke(1).ca().certificate);
+  const Ran ran = fleet()->run(args);
+  EXPECT_EQ(ran.code, 1) << ran.both();
+  EXPECT_NE(ran.err.find("no hub"), std::string::npos) << ran.both();
+}
+
+TEST_F(Life, G_JoinRegistersTheCluster) {
+  const Ran ran = fleet()->run(with(join_args(), {"--wait", "-o", "json"}));
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(num(fleet()->spoke(1).get(kAgentDeployment), {"status", "availableReplicas"}), 1);
+  const Json cluster = fleet()->hub().get(std::string(kManagedClusters) + "/c1");
+  ASSERT_FALSE(cluster.is_null());
+  EXPECT_FALSE(flag(cluster, {"spec", "hubAcceptsClient"}));
+  const Ran again = fleet()->run(with(join_args(), {"--wait", "-o", "json"}));
+  ASSERT_EQ(again.code, 0) << again.both();
+  for (const Json& change : list_at(again.json(), {"changes"}))
+    EXPECT_EQ(str(change, {"action"}), "unchanged") << dump_json(change);
+}
+
+TEST_F(Life, H_AcceptMakesItAvailable) {
+  const Ran dry = fleet()->run({"accept", "--context", "hub", "c1", "--wait=accepted", "--dry-run=server"});
+  EXPECT_EQ(dry.code, 0) << dry.both();
+  EXPECT_FALSE(flag(fleet()->hub().get(std::string(kManagedClusters) + "/c1"), {"spec", "hubAcceptsClient"}));
+  const Ran ran = fleet()->run({"accept", "--context", "hub", "c1", "--wait=available", "--yes"});
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  const std::string path = std::string(kManagedClusters) + "/c1";
+  EXPECT_EQ(condition(fleet()->hub(), path, "HubAcceptedManagedCluster"), "True");
+  EXPECT_EQ(condition(fleet()->hub(), path, "ManagedClusterJoined"), "True");
+  EXPECT_EQ(condition(fleet()->hub(), path, "ManagedClusterConditionAvailable"), "True");
+  EXPECT_TRUE(eventually([&] { return !str(fleet()->hub().get(path), {"status", "allocatable", "memory"}).empty(); }));
+  EXPECT_TRUE(eventually([&] {
+    return list_at(fleet()->hub().get(path), {"spec", "taints"}).empty();
+  })) << "an available cluster has no taints";
+  EXPECT_EQ(label_of(fleet()->hub().get(path), "cluster.open-cluster-management.io/clusterset"), "default");
+  const Ran again = fleet()->run({"accept", "--context", "hub", "c1", "--yes"});
+  EXPECT_EQ(again.code, 0) << again.both();
+  EXPECT_NE(again.out.find("already"), std::string::npos) << again.both();
+  const Ran shown = fleet()->run({"get", "clusters", "--context", "hub"});
+  EXPECT_EQ(shown.code, 0) << shown.both();
+  EXPECT_NE(shown.out.find("c1"), std::string::npos) << shown.both();
+}
+
+TEST_F(Life, I_JoiningUnderAnotherNameIsRefused) {
+  auto args = join_args();
+  args[4] = "c9";
+  const Ran ran = fleet()->run(args);
+  EXPECT_EQ(ran.code, 1) << ran.both();
+  EXPECT_NE(ran.err.find("joined a fleet already"), std::string::npos) << ran.both();
+}
+
+TEST_F(Life, J_CleanRefusesWhileClustersAreLeft) {
+  const Ran ran = fleet()->run({"clean", "--context", "hub", "--yes"});
+  EXPECT_EQ(ran.code, 1) << ran.both();
+  EXPECT_NE(ran.err.find("c1"), std::string::npos) << ran.both();
+  EXPECT_EQ(num(fleet()->hub().get(kHubDeployment), {"status", "availableReplicas"}), 1);
+}
+
+TEST_F(Life, K_UnjoinLeavesBothSidesAsTheyWere) {
+  const Ran ran = fleet()->run({"unjoin", "--context", "c1", "--hub-context", "hub", "--yes"});
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  EXPECT_TRUE(fleet()->hub().get(std::string(kManagedClusters) + "/c1").is_null());
+  EXPECT_TRUE(fleet()->hub().get("/api/v1/namespaces/c1").is_null());
+  EXPECT_EQ(inventory(fleet()->spoke(1)), before_spoke());
+  const Ran again = fleet()->run({"unjoin", "--context", "c1", "--hub-context", "hub", "--cluster-name", "c1", "--yes"});
+  EXPECT_EQ(again.code, 0) << again.both();
+}
+
+TEST_F(Life, L_CleanLeavesTheHubAsItWas) {
+  const Ran ran = fleet()->run({"clean", "--context", "hub", "--yes"});
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(inventory(fleet()->hub()), before_hub());
+  const Ran again = fleet()->run({"clean", "--context", "hub", "--yes"});
+  EXPECT_EQ(again.code, 0) << again.both();
+}
+
+}  // namespace
+}  // namespace fleetadm::testkit
