@@ -21,6 +21,10 @@ target_compile_options(
             "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.")
 target_link_options(fleetadm_flags INTERFACE -Wl,--as-needed,--gc-sections)
 
+if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND FLEETADM_TESTS)
+  target_compile_options(fleetadm_flags INTERFACE -ffat-lto-objects)
+endif()
+
 if(FLEETADM_WERROR)
   target_compile_options(fleetadm_flags INTERFACE -Werror)
 endif()
