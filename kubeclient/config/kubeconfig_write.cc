@@ -1,0 +1,38 @@
+// New kubeconfigs, and changes of existing ones.
+#include "kubeclient/base/yaml.h"
+#include "kubeclient/config/files.h"
+#include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::kube {
+
+Json make_kubeconfig(std::string_view server, std::string_view ca_pem, const Json& user, std::string_view context) {
+  const std::string name(context);
+  Json cluster = {{"server", std::string(server)}};
+  if (!ca_pem.empty()) cluster["certificate-authority-data"] = pki::base64_encode(ca_pem);
+  Json document = {{"apiVersion", "v1"}, {"kind", "Config"}, {"current-context", name}, {"preferences", Json::object()}};
+  for (const char* list : {"clusters", "users", "contexts"}) document[list] = Json::array();
+  document["clusters"].push_back({{"name", name}, {"cluster", std::move(cluster)}});
+  document["users"].push_back({{"name", name}, {"user", user}});
+  document["contexts"].push_back({{"name", name}, {"context", {{"cluster", name}, {"user", name}}}});
+  return document;
+}
+
+Status modify_kubeconfig(const std::string& file, const std::function<Status(Json&)>& change) {
+  FLEETADM_TRY([[maybe_unused]] const FileLock lock, FileLock::take(file));
+  Json document = Json::object();
+  const auto text = read_file(file);
+  if (!text && text.error().category != Category::kNotFound) return fail(text.error());
+  if (text) {
+    // A file that we cannot read is never overwritten.
+    FLEETADM_CHECK(Kubeconfig::from_text(*text, file));
+    FLEETADM_TRY(auto documents, parse_yaml_documents(*text));
+    if (!documents.empty()) document = std::move(documents.front().value);
+  }
+  const Json before = document;
+  FLEETADM_CHECK(change(document));
+  if (text && document == before) return {};
+  return write_file(file, dump_yaml(document));
+}
+
+}  // namespace fleetadm::kube

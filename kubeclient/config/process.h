@@ -1,0 +1,31 @@
+// Runs one helper program to its end: no shell, bounded output, a deadline.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::kube {
+
+struct ProcessOptions {
+  std::string command;  // with a slash: that file; else looked up in PATH
+  std::vector<std::string> args;
+  std::vector<std::pair<std::string, std::string>> env;  // over the parent's environment
+  bool keep_stdin = false;                               // else /dev/null
+  std::size_t max_output = 1U << 20U;
+  Duration timeout = std::chrono::minutes(1);
+};
+
+struct ProcessResult {
+  int exit_code = 0;  // 128 + n where signal n ended it
+  std::string output;
+};
+
+/// Standard error goes to ours. kNotFound where there is no such program, kTimeout (the program was killed), kInvalid where
+/// its output passes the limit (killed as well), kUsage where it cannot be run.
+Result<ProcessResult> run_process(const ProcessOptions& options);
+
+}  // namespace fleetadm::kube
