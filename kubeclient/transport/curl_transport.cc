@@ -95,6 +95,8 @@ class CurlTransport final : public Transport {
     return std::make_unique<CurlStream>(std::move(exchange));
   }
 
+  std::string address() const override { return context_->config.server; }
+
  private:
   std::shared_ptr<const ExchangeContext> context_;
 };

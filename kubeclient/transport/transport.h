@@ -66,6 +66,8 @@ class Transport {
   /// Sends and delivers the answer as it comes. Streams with an idle TCP connection are cut after a bounded silence
   /// (keepalive), so that a black-holed server is noticed.
   virtual std::unique_ptr<StreamHandle> stream(const Request& request, std::shared_ptr<StreamSink> sink) = 0;
+  /// The server's address, to tell servers apart (caches); empty where there is none.
+  virtual std::string address() const { return {}; }
 };
 
 /// One thread with epoll that drives all sockets and timers of the process.
