@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/signals.h"
+#include "kubeclient/rest/kill_hook.h"
 
 namespace fleetadm::cli {
 
@@ -38,6 +39,7 @@ kube::Client ProcessContext::client(const kube::RestConfig& config) {
   if (!gate_) {
     gate_ = std::make_shared<kube::WriteGate>();
     gate_->dry_run = globals_.dry_run;
+    kube::install_kill_hook(*gate_);
   }
   kube::Client made = kube::Client::connect(config, gate_).with_stop(stop());
   return globals_.request_timeout > Duration::zero() ? made.with_timeout(globals_.request_timeout) : made;

@@ -1,0 +1,160 @@
+#include "commands/framework/listing.h"
+
+#include <map>
+
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::commands {
+namespace {
+
+std::string object_word(const kube::Resource& resource, const Json& object) {
+  std::string word;
+  for (const char c : resource.kind) word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (!resource.group.empty()) word += "." + resource.group;
+  return word + "/" + name_of(object);
+}
+
+// Collects objects into a report: rows at once, the objects themselves only where the output needs them.
+class Collector {
+ public:
+  Collector(const ListView& view, const GlobalOptions& options, Instant now)
+      : view_(view), now_(now), objects_(wants_objects(options)), names_(options.output == "name") {
+    report_.table = Table{view.columns, {}, view.nothing};
+    if (objects_) items_ = Json::array();
+  }
+
+  void add(const Json& object) {
+    if (names_) report_.names.push_back(object_word(view_.resource, object));
+    report_.table->rows.push_back(view_.row(object, now_));
+    if (!objects_) return;
+    Json copy = object;
+    erase_at(copy, {"metadata", "managedFields"});
+    items_.push_back(std::move(copy));
+  }
+
+  Report& report() { return report_; }
+
+  /// `single`: the data is the object itself, as in kubectl.
+  Report take(bool single) {
+    if (objects_ && single && items_.size() == 1) {
+      report_.data = std::move(items_.front());
+    } else if (objects_) {
+      report_.data = Json::object();
+      at_or_make(report_.data, {"apiVersion"}) = "v1";
+      at_or_make(report_.data, {"kind"}) = "List";
+      at_or_make(report_.data, {"metadata", "resourceVersion"}) = "";
+      at_or_make(report_.data, {"items"}) = std::move(items_);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  const ListView& view_;
+  Instant now_;
+  bool objects_;
+  bool names_;
+  Json items_;
+  Report report_;
+};
+
+Result<Report> named(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request) {
+  Collector all(view, context.global(), context.clock().now());
+  for (const std::string& name : request.names) {
+    Result<Json> object = client.get(view.resource, request.ns, name);
+    if (object) {
+      all.add(*object);
+      continue;
+    }
+    if (request.names.size() == 1 || object.error().category != Category::kNotFound) return fail(object.error());
+    all.report().failures.push_back(object.error());
+  }
+  Report report = all.take(request.names.size() == 1);
+  if (report.failures.size() == request.names.size()) report.exit_code = 5;  // none of them was found
+  return report;
+}
+
+Result<Report> watched(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request,
+                       const kube::ListOptions& options) {
+  std::map<std::string, std::string> printed;  // key → resourceVersion
+  {
+    Collector first(view, context.global(), context.clock().now());
+    FLEETADM_CHECK(client.list_pages(view.resource, request.ns, options, [&](const Json& page) -> Status {
+      for (const Json& item : list_at(page, {"items"})) {
+        first.add(item);
+        printed[kube::object_key(item)] = resource_version_of(item);
+      }
+      return {};
+    }));
+    context.emit(first.take(false));
+  }
+  FLEETADM_CHECK(kube::watch_collection(
+      client, view.resource, request.ns, options,
+      [&](kube::EventType type, const Json& object) {
+        std::string& version = printed[kube::object_key(object)];
+        if (type != kube::EventType::kDeleted && version == resource_version_of(object)) return true;
+        version = resource_version_of(object);
+        if (type == kube::EventType::kDeleted) printed.erase(kube::object_key(object));
+        Collector one(view, context.global(), context.clock().now());
+        one.add(object);
+        context.emit(one.take(true));
+        return true;
+      },
+      context.stop()));
+  Report report;
+  report.exit_code = 2;
+  return report;
+}
+
+}  // namespace
+
+bool wants_objects(const GlobalOptions& options) {
+  if (!options.sort_by.empty()) return true;
+  return !options.output.empty() && options.output != "table" && options.output != "wide" && options.output != "name";
+}
+
+void list_flags(FlagSet& flags, std::string& selector, bool& watch) {
+  flags.text(&selector, "selector", "only objects with these labels (key=value, key!=value, key in (a,b), key, !key)", 'l').value_name =
+      "SELECTOR";
+  flags.boolean(&watch, "watch", "print changes as they happen, until interrupted", 'w');
+}
+
+Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request) {
+  if (!request.names.empty() && !request.selector.empty())
+    return fail(Category::kUsage, "names and --selector cannot be given together");
+  if (request.watch && request.names.size() > 1) return fail(Category::kUsage, "--watch takes at most one name");
+  FLEETADM_TRY(const kube::Client client, context.client());
+  if (!request.names.empty() && !request.watch) return named(context, client, view, request);
+  kube::ListOptions options;
+  options.label_selector = request.selector;
+  if (!request.names.empty()) options.field_selector = "metadata.name=" + request.names.front();
+  if (request.watch) return watched(context, client, view, request, options);
+  Collector all(view, context.global(), context.clock().now());
+  FLEETADM_CHECK(client.list_pages(view.resource, request.ns, options, [&](const Json& page) -> Status {
+    for (const Json& item : list_at(page, {"items"})) all.add(item);
+    return {};
+  }));
+  return all.take(false);
+}
+
+std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
+
+std::string age_cell(const Json& object, Instant now) {
+  const std::optional<Instant> made = parse_time(str(object, {"metadata", "creationTimestamp"}));
+  return made ? format_age(*made, now) : "<unknown>";
+}
+
+const Json* condition_of(const Json& object, std::string_view type) {
+  for (const Json& condition : list_at(object, {"status", "conditions"})) {
+    const Json* value = find(condition, {"type"});
+    const auto* text = value == nullptr ? nullptr : value->get_ptr<const Json::string_t*>();
+    if (text != nullptr && *text == type) return &condition;
+  }
+  return nullptr;
+}
+
+std::string condition_cell(const Json& object, std::string_view type) {
+  const Json* condition = condition_of(object, type);
+  return or_none(condition == nullptr ? "" : str(*condition, {"status"}));
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,44 @@
+// What `get` commands share: objects of one kind, listed page by page, shown as rows, watched with -w.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+/// True where the output is made from the objects (json, yaml, jsonpath, custom-columns, or any with --sort-by), false where the
+/// rows are enough. A long list then need not be kept in memory.
+bool wants_objects(const GlobalOptions& options);
+
+/// How objects of one kind are shown.
+struct ListView {
+  kube::Resource resource;
+  std::vector<Column> columns;
+  std::function<std::vector<std::string>(const Json& object, Instant now)> row;  // a cell a column
+  std::string nothing;                                                          // "no managed clusters found"
+};
+
+struct ListRequest {
+  std::vector<std::string> names;  // empty: all
+  std::string selector;
+  std::string ns;                  // of namespaced kinds; empty: all
+  bool watch = false;
+};
+
+/// The flags of a list: -l, -w.
+void list_flags(FlagSet& flags, std::string& selector, bool& watch);
+
+/// Reads and shows. One name that does not exist is kNotFound; of several names the missing ones are failures. With `watch` it
+/// prints changes until the stop token is set (exit code 2) or the watch fails.
+Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request);
+
+// Cells.
+std::string or_none(std::string text);                                     // "<none>" for ""
+std::string age_cell(const Json& object, Instant now);                     // of metadata.creationTimestamp
+std::string condition_cell(const Json& object, std::string_view type);     // True, False, Unknown or <none>
+const Json* condition_of(const Json& object, std::string_view type);       // in status.conditions, or nullptr
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,188 @@
+#include "commands/get/get.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/api/kinds.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  std::string selector;
+  std::string cluster_set;
+  std::string cluster;
+  bool watch = false;
+  bool all_namespaces = false;
+};
+
+Status any(const Options&, const std::vector<std::string>&) { return {}; }
+
+Result<Report> clusters(Context& context, const Options& options, const std::vector<std::string>& args) {
+  ListRequest request{args, options.selector, "", options.watch};
+  if (!options.cluster_set.empty()) {
+    // A set that does not exist is a mistake, not an empty list.
+    FLEETADM_TRY(const kube::Client client, context.client());
+    FLEETADM_TRY(const Json set, client.get(api::managed_cluster_sets(), "", options.cluster_set));
+    const Json& selector = object_at(set, {"spec", "clusterSelector"});
+    if (str(selector, {"selectorType"}, "ExclusiveClusterSetLabel") == "ExclusiveClusterSetLabel") {
+      request.selector += (request.selector.empty() ? "" : ",") + std::string(api::kClusterSetLabel) + "=" + options.cluster_set;
+    } else {
+      for (const auto& [key, value] : strings_at(selector, {"labelSelector", "matchLabels"}))
+        request.selector += (request.selector.empty() ? "" : ",") + key + "=" + value;
+      for (const Json& rule : list_at(selector, {"labelSelector", "matchExpressions"})) {
+        const std::string key = str(rule, {"key"});
+        const std::string op = str(rule, {"operator"});
+        std::string values;
+        for (const std::string& value : string_list_at(rule, {"values"})) values += (values.empty() ? "" : ",") + value;
+        if (!request.selector.empty()) request.selector += ",";
+        if (op == "Exists") request.selector += key;
+        if (op == "DoesNotExist") request.selector += "!" + key;
+        if (op == "In") request.selector += key + " in (" + values + ")";
+        if (op == "NotIn") request.selector += key + " notin (" + values + ")";
+      }
+    }
+  }
+  return list_objects(context, cluster_view(), request);
+}
+
+Result<Report> cluster_sets(Context& context, const Options& options, const std::vector<std::string>& args) {
+  std::map<std::string, std::vector<std::string>> bound;
+  bool known = true;
+  FLEETADM_TRY(const kube::Client client, context.client());
+  const Status listed = client.list_pages(api::managed_cluster_set_bindings(), "", {}, [&](const Json& page) -> Status {
+    for (const Json& binding : list_at(page, {"items"})) bound[str(binding, {"spec", "clusterSet"})].push_back(namespace_of(binding));
+    return {};
+  });
+  if (!listed && listed.error().category != Category::kAuth) return fail(listed.error());
+  known = listed.has_value();
+  const auto bound_to = [&bound, known](const std::string& set) -> std::string {
+    if (!known) return "<forbidden>";
+    std::string text;
+    const auto found = bound.find(set);
+    if (found != bound.end())
+      for (const std::string& ns : found->second) text += (text.empty() ? "" : ",") + ns;
+    return text;
+  };
+  return list_objects(context, cluster_set_view(bound_to), {args, options.selector, "", options.watch});
+}
+
+Result<Report> placements(Context& context, const Options& options, const std::vector<std::string>& args) {
+  if (options.all_namespaces && !args.empty()) return fail(Category::kUsage, "a name and --all-namespaces cannot be given together");
+  std::string ns;
+  if (!options.all_namespaces) {
+    FLEETADM_TRY(ns, context.ns());
+  }
+  std::map<std::string, std::string> chosen;
+  if (context.global().output == "wide") {
+    FLEETADM_TRY(const kube::Client client, context.client());
+    // Decisions come in several objects a placement; their names sort in the order of the decision groups.
+    FLEETADM_CHECK(client.list_pages(api::placement_decisions(), ns, {}, [&](const Json& page) -> Status {
+      for (const Json& item : list_at(page, {"items"})) {
+        std::string& text = chosen[kube::object_key(namespace_of(item), label_of(item, api::kPlacementLabel))];
+        for (const Json& decision : list_at(item, {"status", "decisions"}))
+          text += (text.empty() ? "" : ",") + str(decision, {"clusterName"});
+      }
+      return {};
+    }));
+  }
+  const auto clusters_of = [&chosen](const std::string& key) {
+    const auto found = chosen.find(key);
+    return found == chosen.end() ? std::string() : found->second;
+  };
+  return list_objects(context, placement_view(options.all_namespaces, clusters_of), {args, options.selector, ns, options.watch});
+}
+
+Result<Report> works(Context& context, const Options& options, const std::vector<std::string>& args) {
+  const std::string ns = options.cluster.empty() ? context.global().config.ns : options.cluster;
+  if (!args.empty() && ns.empty())
+    return fail(Category::kUsage, "a work's name needs the cluster it is for", "give --cluster NAME, or leave the work's name out");
+  return list_objects(context, work_view(), {args, options.selector, ns, options.watch});
+}
+
+Command row(std::string path, std::string group, std::string summary) {
+  Command command;
+  command.path = std::move(path);
+  command.group = std::move(group);
+  command.summary = std::move(summary);
+  command.args = {"[NAME...]", 0, -1};
+  return command;
+}
+
+void register_clusters(Registry& registry) {
+  Command command = row("get clusters", "Clusters", "List the clusters of the fleet");
+  command.description =
+      "Lists managed clusters: whether the hub accepted them, whether they joined and are available, their set, version and size. "
+      "The wide output adds their API server's address and their taints.";
+  command.args.complete = Complete::kClusters;
+  command.aliases = {"get cluster", "get managedclusters", "get managedcluster", "get mcl", "get mcls"};
+  command.examples = {{"All clusters", "fleetadm get clusters"},
+                      {"Those of a region, the largest last", "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
+                      {"Names only, for a script", "fleetadm get clusters -o name"},
+                      {"Changes as they happen", "fleetadm get clusters -w"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        list_flags(flags, options.selector, options.watch);
+        Flag& set = flags.text(&options.cluster_set, "clusterset", "only the clusters of this set");
+        set.value_name = "NAME";
+        set.complete = Complete::kClusterSets;
+      },
+      [](const Options& options, const std::vector<std::string>& args) -> Status {
+        if (!options.cluster_set.empty() && !args.empty())
+          return fail(Category::kUsage, "names and --clusterset cannot be given together");
+        return {};
+      },
+      clusters);
+  registry.add(std::move(command));
+}
+
+void register_others(Registry& registry) {
+  const auto bind = [](FlagSet& flags, Options& options) { list_flags(flags, options.selector, options.watch); };
+  Command sets = row("get clustersets", "Clusters", "List the cluster sets");
+  sets.description = "Lists cluster sets, how many clusters each has, and the namespaces that may place work on them.";
+  sets.args.complete = Complete::kClusterSets;
+  sets.aliases = {"get clusterset", "get managedclustersets", "get managedclusterset", "get mclset", "get mclsets"};
+  sets.examples = {{"", "fleetadm get clustersets"}};
+  sets.make = invocation<Options>(bind, any, cluster_sets);
+  registry.add(std::move(sets));
+
+  Command placement = row("get placements", "Placement", "List the placements of a namespace");
+  placement.description =
+      "Lists placements with how many clusters each has chosen and whether that is what it asked for. The wide output adds the "
+      "names of the chosen clusters.";
+  placement.args.complete = Complete::kPlacements;
+  placement.aliases = {"get placement"};
+  placement.examples = {{"Placements of all namespaces with the clusters they chose", "fleetadm get placements -A -o wide"}};
+  placement.make = invocation<Options>(
+      [bind](FlagSet& flags, Options& options) {
+        bind(flags, options);
+        flags.boolean(&options.all_namespaces, "all-namespaces", "of all namespaces", 'A');
+      },
+      any, placements);
+  registry.add(std::move(placement));
+
+  Command work = row("get works", "Work", "List the works of all clusters, or of one");
+  work.description = "Lists manifest works: for which cluster, how many manifests, whether they are applied and available.";
+  work.args.complete = Complete::kWorks;
+  work.aliases = {"get work", "get manifestworks", "get manifestwork"};
+  work.examples = {{"Everything that is on its way to the clusters", "fleetadm get works"},
+                   {"One cluster's", "fleetadm get works --cluster c1"}};
+  work.make = invocation<Options>(
+      [bind](FlagSet& flags, Options& options) {
+        bind(flags, options);
+        Flag& cluster = flags.text(&options.cluster, "cluster", "only the works for this cluster");
+        cluster.value_name = "NAME";
+        cluster.complete = Complete::kClusters;
+      },
+      any, works);
+  registry.add(std::move(work));
+}
+
+}  // namespace
+
+void register_get(Registry& registry) {
+  register_clusters(registry);
+  register_others(registry);
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,136 @@
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+#include "commands/get/get.h"
+#include "core/api/kinds.h"
+#include "kubeclient/base/quantity.h"
+
+namespace fleetadm::commands {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+// "k=v:Effect,…"
+std::string taints_cell(const Json& cluster) {
+  std::vector<std::string> taints;
+  for (const Json& taint : list_at(cluster, {"spec", "taints"})) {
+    const std::string value = str(taint, {"value"});
+    taints.push_back(str(taint, {"key"}) + (value.empty() ? "" : "=" + value) + ":" + str(taint, {"effect"}));
+  }
+  return or_none(joined(taints));
+}
+
+std::string url_cell(const Json& cluster) {
+  std::vector<std::string> urls;
+  for (const Json& config : list_at(cluster, {"spec", "managedClusterClientConfigs"})) urls.push_back(str(config, {"url"}));
+  return or_none(joined(urls));
+}
+
+// The set's controller says how many clusters it has only in the message of its condition: "3 ManagedClusters selected".
+std::string size_cell(const Json& set) {
+  const Json* empty = condition_of(set, "ClusterSetEmpty");
+  if (empty == nullptr) return "<unknown>";
+  if (str(*empty, {"status"}) == "True") return "0";
+  const std::string message = str(*empty, {"message"});
+  std::uint64_t count = 0;
+  const auto [stop, error] = std::from_chars(message.data(), message.data() + message.size(), count);
+  return error == std::errc{} && stop != message.data() ? std::to_string(count) : "<unknown>";
+}
+
+}  // namespace
+
+std::string memory_cell(const std::string& text) {
+  const Result<Quantity> quantity = Quantity::parse(text);
+  if (!quantity) return or_none(text);
+  static constexpr std::array<std::string_view, 6> kUnits = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+  double value = quantity->approximate();
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  std::array<char, 64> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, unit == 0 ? 0 : 1);
+  if (error != std::errc{}) return text;
+  std::string number(buffer.data(), end);
+  if (number.size() > 2 && number.compare(number.size() - 2, 2, ".0") == 0) number.resize(number.size() - 2);
+  return number + std::string(kUnits[unit]);
+}
+
+ListView cluster_view() {
+  ListView view;
+  view.resource = api::managed_clusters();
+  view.nothing = "no managed clusters found";
+  view.columns = {{"NAME"}, {"ACCEPTED"}, {"JOINED"}, {"AVAILABLE"}, {"CLUSTERSET"}, {"VERSION"}, {"CPU"}, {"MEMORY"}, {"AGE"}, {"URL", true}, {"TAINTS", true}};
+  view.row = [](const Json& cluster, Instant now) -> std::vector<std::string> {
+    return {name_of(cluster),
+            flag(cluster, {"spec", "hubAcceptsClient"}) ? "true" : "false",
+            condition_cell(cluster, api::kConditionJoined),
+            condition_cell(cluster, api::kConditionAvailable),
+            or_none(label_of(cluster, api::kClusterSetLabel)),
+            or_none(str(cluster, {"status", "version", "kubernetes"})),
+            or_none(str(cluster, {"status", "capacity", "cpu"})),
+            memory_cell(str(cluster, {"status", "capacity", "memory"})),
+            age_cell(cluster, now),
+            url_cell(cluster),
+            taints_cell(cluster)};
+  };
+  return view;
+}
+
+ListView work_view() {
+  ListView view;
+  view.resource = api::manifest_works();
+  view.nothing = "no works found";
+  view.columns = {{"CLUSTER"}, {"NAME"}, {"MANIFESTS"}, {"APPLIED"}, {"AVAILABLE"}, {"AGE"}, {"PLACEMENT", true}};
+  view.row = [](const Json& work, Instant now) -> std::vector<std::string> {
+    return {namespace_of(work),
+            name_of(work),
+            std::to_string(list_at(work, {"spec", "workload", "manifests"}).size()),
+            condition_cell(work, "Applied"),
+            condition_cell(work, "Available"),
+            age_cell(work, now),
+            or_none(label_of(work, api::kPlacementLabel))};
+  };
+  return view;
+}
+
+ListView placement_view(bool all_namespaces, std::function<std::string(const std::string& key)> clusters_of) {
+  ListView view;
+  view.resource = api::placements();
+  view.nothing = "no placements found";
+  if (all_namespaces) view.columns.push_back({"NAMESPACE"});
+  for (const char* name : {"NAME", "SATISFIED", "REASON", "SELECTED", "CLUSTERSETS", "AGE"}) view.columns.push_back({name});
+  view.columns.push_back({"CLUSTERS", true});
+  view.row = [all_namespaces, clusters_of = std::move(clusters_of)](const Json& placement, Instant now) {
+    const Json* satisfied = condition_of(placement, "PlacementSatisfied");
+    std::vector<std::string> cells;
+    if (all_namespaces) cells.push_back(namespace_of(placement));
+    cells.push_back(name_of(placement));
+    cells.push_back(or_none(satisfied == nullptr ? "" : str(*satisfied, {"status"})));
+    cells.push_back(or_none(satisfied == nullptr ? "" : str(*satisfied, {"reason"})));
+    cells.push_back(std::to_string(num(placement, {"status", "numberOfSelectedClusters"})));
+    cells.push_back(or_none(joined(string_list_at(placement, {"spec", "clusterSets"}))));
+    cells.push_back(age_cell(placement, now));
+    cells.push_back(or_none(clusters_of ? clusters_of(kube::object_key(placement)) : ""));
+    return cells;
+  };
+  return view;
+}
+
+ListView cluster_set_view(std::function<std::string(const std::string& set)> bound_to) {
+  ListView view;
+  view.resource = api::managed_cluster_sets();
+  view.nothing = "no cluster sets found";
+  view.columns = {{"NAME"}, {"SELECTOR"}, {"CLUSTERS"}, {"BOUND NAMESPACES"}, {"AGE"}};
+  view.row = [bound_to = std::move(bound_to)](const Json& set, Instant now) -> std::vector<std::string> {
+    const std::string selector = str(set, {"spec", "clusterSelector", "selectorType"}, "ExclusiveClusterSetLabel");
+    return {name_of(set), selector == "ExclusiveClusterSetLabel" ? "label" : selector, size_cell(set), or_none(bound_to(name_of(set))),
+            age_cell(set, now)};
+  };
+  return view;
+}
+
+}  // namespace fleetadm::commands
