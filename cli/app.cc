@@ -8,8 +8,10 @@
 
 #include "cli/argv/lookup.h"
 #include "cli/argv/parser.h"
+#include "cli/complete.h"
 #include "cli/context.h"
 #include "cli/errors.h"
+#include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
 #include "cli/render/renderer.h"
@@ -114,6 +116,8 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
 
 int run_checked(const std::vector<std::string>& words) {
   const Registry registry = full_registry();
+  if (!words.empty() && words.front() == "__complete")
+    return print_text(complete(registry, {words.begin() + 1, words.end()}, live_names));
   GlobalOptions globals;
   const commands::FlagSet global_set = global_flags(globals);
   const AllFlags global_list = all_flags({}, global_set);
@@ -176,6 +180,19 @@ void register_help(Registry& registry) {
   row.make = commands::invocation<NoOptions>(
       bind, validate,
       [](commands::Context&, const NoOptions&, const auto&) -> Result<Report> { return text_report(global_help()); });
+  registry.add(row);
+
+  row = {};
+  row.path = "__generate";
+  row.group = "Other";
+  row.hidden = true;
+  row.summary = "Write man pages, completion scripts and the README's table";
+  row.args = {"FOLDER", 1, 1};
+  row.make = commands::invocation<NoOptions>(
+      bind, validate, [](commands::Context&, const NoOptions&, const std::vector<std::string>& args) -> Result<Report> {
+        FLEETADM_CHECK(write_generated(full_registry(), args.front()));
+        return Report{};
+      });
   registry.add(std::move(row));
 }
 

@@ -1,8 +1,20 @@
+#include "commands/agent/agent.h"
+#include "commands/completion/completion.h"
+#include "commands/fleet/fleet.h"
 #include "commands/framework/command.h"
+#include "commands/get/get.h"
+#include "commands/sandbox/sandbox.h"
 #include "commands/version/version.h"
 
 namespace fleetadm::commands {
 
-void register_all(Registry& registry) { register_version(registry); }
+void register_all(Registry& registry) {
+  register_fleet(registry);
+  register_get(registry);
+  register_agent(registry);
+  register_sandbox(registry);
+  register_version(registry);
+  register_completion(registry);
+}
 
 }  // namespace fleetadm::commands

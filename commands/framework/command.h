@@ -16,17 +16,28 @@ enum class Arity { kNone, kValue, kOptionalValue };  // bool flags are kOptional
 
 /// Where completion takes live values from.
 enum class Complete {
-  kNone, kFiles, kFolders, kContexts, kNamespaces, kClusters, kClusterSets, kPlacements, kWorks, kAddons, kOutput, kValues,
+  kNone,
+  kFiles,
+  kFolders,
+  kContexts,
+  kNamespaces,
+  kClusters,
+  kClusterSets,
+  kPlacements,
+  kWorks,
+  kAddons,
+  kOutput,
+  kValues,
 };
 
 struct Flag {
-  std::string name;             // "cluster-name"
-  char letter = 0;              // 'n' or 0
+  std::string name;  // "cluster-name"
+  char letter = 0;   // 'n' or 0
   Arity arity = Arity::kValue;
-  std::string value_name;       // "NAME" in help
-  std::string help;             // one sentence, no full stop
-  std::string default_text;     // shown as (default "x"); empty: not shown
-  std::string no_value;         // what "--flag" alone means for kOptionalValue
+  std::string value_name;    // "NAME" in help
+  std::string help;          // one sentence, no full stop
+  std::string default_text;  // shown as (default "x"); empty: not shown
+  std::string no_value;      // what "--flag" alone means for kOptionalValue
   bool repeated = false;
   bool required = false;
   bool hidden = false;
@@ -39,8 +50,8 @@ struct Flag {
 class FlagSet {
  public:
   Flag& text(std::string* into, std::string name, std::string help, char letter = 0);
-  Flag& texts(std::vector<std::string>* into, std::string name, std::string help, char letter = 0);         // repeated
-  Flag& comma_texts(std::vector<std::string>* into, std::string name, std::string help, char letter = 0);   // a,b and repeated
+  Flag& texts(std::vector<std::string>* into, std::string name, std::string help, char letter = 0);        // repeated
+  Flag& comma_texts(std::vector<std::string>* into, std::string name, std::string help, char letter = 0);  // a,b and repeated
   Flag& boolean(bool* into, std::string name, std::string help, char letter = 0);
   Flag& integer(std::int64_t* into, std::string name, std::string help, char letter = 0);
   Flag& duration(Duration* into, std::string name, std::string help, char letter = 0);  // "30s", "5m"; a bare number: seconds
@@ -59,11 +70,12 @@ struct Example {
 };
 
 struct Args {
-  std::string usage;            // "NAME [NAME...]" in the usage line
+  std::string usage;  // "NAME [NAME...]" in the usage line
   int min = 0;
-  int max = 0;                  // -1: any number
-  bool after_dash = false;      // takes arguments after "--" (passed on as they are)
+  int max = 0;              // -1: any number
+  bool after_dash = false;  // takes arguments after "--" (passed on as they are)
   Complete complete = Complete::kNone;
+  std::vector<std::string> values = {};  // for kValues
 };
 
 /// One parsed call: flags to bind, then run.

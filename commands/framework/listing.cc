@@ -113,8 +113,8 @@ bool wants_objects(const GlobalOptions& options) {
 }
 
 void list_flags(FlagSet& flags, std::string& selector, bool& watch) {
-  flags.text(&selector, "selector", "only objects with these labels (key=value, key!=value, key in (a,b), key, !key)", 'l').value_name =
-      "SELECTOR";
+  flags.text(&selector, "selector", "only objects with these labels (key=value, key!=value, key in (a,b), key, !key)", 'l')
+      .value_name = "SELECTOR";
   flags.boolean(&watch, "watch", "print changes as they happen, until interrupted", 'w');
 }
 

@@ -18,13 +18,13 @@ struct ListView {
   kube::Resource resource;
   std::vector<Column> columns;
   std::function<std::vector<std::string>(const Json& object, Instant now)> row;  // a cell a column
-  std::string nothing;                                                          // "no managed clusters found"
+  std::string nothing;                                                           // "no managed clusters found"
 };
 
 struct ListRequest {
   std::vector<std::string> names;  // empty: all
   std::string selector;
-  std::string ns;                  // of namespaced kinds; empty: all
+  std::string ns;  // of namespaced kinds; empty: all
   bool watch = false;
 };
 
@@ -36,9 +36,9 @@ void list_flags(FlagSet& flags, std::string& selector, bool& watch);
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request);
 
 // Cells.
-std::string or_none(std::string text);                                     // "<none>" for ""
-std::string age_cell(const Json& object, Instant now);                     // of metadata.creationTimestamp
-std::string condition_cell(const Json& object, std::string_view type);     // True, False, Unknown or <none>
-const Json* condition_of(const Json& object, std::string_view type);       // in status.conditions, or nullptr
+std::string or_none(std::string text);                                  // "<none>" for ""
+std::string age_cell(const Json& object, Instant now);                  // of metadata.creationTimestamp
+std::string condition_cell(const Json& object, std::string_view type);  // True, False, Unknown or <none>
+const Json* condition_of(const Json& object, std::string_view type);    // in status.conditions, or nullptr
 
 }  // namespace fleetadm::commands

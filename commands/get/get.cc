@@ -51,7 +51,8 @@ Result<Report> cluster_sets(Context& context, const Options& options, const std:
   bool known = true;
   FLEETADM_TRY(const kube::Client client, context.client());
   const Status listed = client.list_pages(api::managed_cluster_set_bindings(), "", {}, [&](const Json& page) -> Status {
-    for (const Json& binding : list_at(page, {"items"})) bound[str(binding, {"spec", "clusterSet"})].push_back(namespace_of(binding));
+    for (const Json& binding : list_at(page, {"items"}))
+      bound[str(binding, {"spec", "clusterSet"})].push_back(namespace_of(binding));
     return {};
   });
   if (!listed && listed.error().category != Category::kAuth) return fail(listed.error());
@@ -68,7 +69,8 @@ Result<Report> cluster_sets(Context& context, const Options& options, const std:
 }
 
 Result<Report> placements(Context& context, const Options& options, const std::vector<std::string>& args) {
-  if (options.all_namespaces && !args.empty()) return fail(Category::kUsage, "a name and --all-namespaces cannot be given together");
+  if (options.all_namespaces && !args.empty())
+    return fail(Category::kUsage, "a name and --all-namespaces cannot be given together");
   std::string ns;
   if (!options.all_namespaces) {
     FLEETADM_TRY(ns, context.ns());
@@ -96,7 +98,8 @@ Result<Report> placements(Context& context, const Options& options, const std::v
 Result<Report> works(Context& context, const Options& options, const std::vector<std::string>& args) {
   const std::string ns = options.cluster.empty() ? context.global().config.ns : options.cluster;
   if (!args.empty() && ns.empty())
-    return fail(Category::kUsage, "a work's name needs the cluster it is for", "give --cluster NAME, or leave the work's name out");
+    return fail(Category::kUsage, "a work's name needs the cluster it is for",
+                "give --cluster NAME, or leave the work's name out");
   return list_objects(context, work_view(), {args, options.selector, ns, options.watch});
 }
 
@@ -112,14 +115,16 @@ Command row(std::string path, std::string group, std::string summary) {
 void register_clusters(Registry& registry) {
   Command command = row("get clusters", "Clusters", "List the clusters of the fleet");
   command.description =
-      "Lists managed clusters: whether the hub accepted them, whether they joined and are available, their set, version and size. "
+      "Lists managed clusters: whether the hub accepted them, whether they joined and are available, their set, version and "
+      "size. "
       "The wide output adds their API server's address and their taints.";
   command.args.complete = Complete::kClusters;
   command.aliases = {"get cluster", "get managedclusters", "get managedcluster", "get mcl", "get mcls"};
-  command.examples = {{"All clusters", "fleetadm get clusters"},
-                      {"Those of a region, the largest last", "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
-                      {"Names only, for a script", "fleetadm get clusters -o name"},
-                      {"Changes as they happen", "fleetadm get clusters -w"}};
+  command.examples = {
+      {"All clusters", "fleetadm get clusters"},
+      {"Those of a region, the largest last", "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
+      {"Names only, for a script", "fleetadm get clusters -o name"},
+      {"Changes as they happen", "fleetadm get clusters -w"}};
   command.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
         list_flags(flags, options.selector, options.watch);

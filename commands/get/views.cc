@@ -52,7 +52,8 @@ std::string memory_cell(const std::string& text) {
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   std::array<char, 64> buffer{};
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, unit == 0 ? 0 : 1);
+  const auto [end, error] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, unit == 0 ? 0 : 1);
   if (error != std::errc{}) return text;
   std::string number(buffer.data(), end);
   if (number.size() > 2 && number.compare(number.size() - 2, 2, ".0") == 0) number.resize(number.size() - 2);
@@ -63,7 +64,8 @@ ListView cluster_view() {
   ListView view;
   view.resource = api::managed_clusters();
   view.nothing = "no managed clusters found";
-  view.columns = {{"NAME"}, {"ACCEPTED"}, {"JOINED"}, {"AVAILABLE"}, {"CLUSTERSET"}, {"VERSION"}, {"CPU"}, {"MEMORY"}, {"AGE"}, {"URL", true}, {"TAINTS", true}};
+  view.columns = {{"NAME"}, {"ACCEPTED"}, {"JOINED"}, {"AVAILABLE"}, {"CLUSTERSET"},  {"VERSION"},
+                  {"CPU"},  {"MEMORY"},   {"AGE"},    {"URL", true}, {"TAINTS", true}};
   view.row = [](const Json& cluster, Instant now) -> std::vector<std::string> {
     return {name_of(cluster),
             flag(cluster, {"spec", "hubAcceptsClient"}) ? "true" : "false",
@@ -127,8 +129,8 @@ ListView cluster_set_view(std::function<std::string(const std::string& set)> bou
   view.columns = {{"NAME"}, {"SELECTOR"}, {"CLUSTERS"}, {"BOUND NAMESPACES"}, {"AGE"}};
   view.row = [bound_to = std::move(bound_to)](const Json& set, Instant now) -> std::vector<std::string> {
     const std::string selector = str(set, {"spec", "clusterSelector", "selectorType"}, "ExclusiveClusterSetLabel");
-    return {name_of(set), selector == "ExclusiveClusterSetLabel" ? "label" : selector, size_cell(set), or_none(bound_to(name_of(set))),
-            age_cell(set, now)};
+    return {name_of(set), selector == "ExclusiveClusterSetLabel" ? "label" : selector, size_cell(set),
+            or_none(bound_to(name_of(set))), age_cell(set, now)};
   };
   return view;
 }

@@ -1,0 +1,171 @@
+#include "cli/complete.h"
+
+#include <algorithm>
+
+#include "cli/argv/lookup.h"
+#include "cli/argv/parser.h"
+#include "cli/globals.h"
+#include "core/api/kinds.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/config/kubeconfig.h"
+
+namespace fleetadm::cli {
+namespace {
+
+using commands::Arity;
+using commands::Command;
+using commands::Complete;
+using commands::Flag;
+using commands::FlagSet;
+using commands::GlobalOptions;
+using commands::Registry;
+
+constexpr auto kLiveTimeout = std::chrono::seconds(2);
+
+class Candidates {
+ public:
+  explicit Candidates(std::string prefix) : prefix_(std::move(prefix)) {}
+  void add(const std::string& value, const std::string& description = {}) {
+    if (value.compare(0, prefix_.size(), prefix_) != 0) return;
+    out_ += value;
+    if (!description.empty()) out_ += "\t" + description;
+    out_ += "\n";
+  }
+  std::string end(const std::string& directive = ":none") const { return out_ + directive + "\n"; }
+
+ private:
+  std::string prefix_;
+  std::string out_;
+};
+
+// Values for one place. `before` is what stands in the same word in front of the value ("--clusters=a,").
+std::string values(Complete kind, const std::vector<std::string>& fixed, const std::string& before, const std::string& current,
+                   const std::vector<std::string>& used, const GlobalOptions& globals, const LiveNames& live) {
+  if (kind == Complete::kFiles) return ":files\n";
+  if (kind == Complete::kFolders) return ":folders\n";
+  std::vector<std::string> words = fixed;
+  bool space = true;
+  if (kind == Complete::kOutput) {
+    words = {"table", "wide", "json", "yaml", "name", "jsonpath=", "custom-columns="};
+    space = current.find("json") != 0 && current.find("c") != 0;
+  } else if (kind != Complete::kNone && kind != Complete::kValues) {
+    words = live(kind, globals);
+  }
+  Candidates out(before + current);
+  for (const std::string& word : words)
+    if (std::find(used.begin(), used.end(), word) == used.end()) out.add(before + word);
+  return out.end(space ? ":none" : ":nospace");
+}
+
+std::string flag_values(const Flag& flag, const std::string& before, const std::string& current, const GlobalOptions& globals,
+                        const LiveNames& live) {
+  const std::size_t comma = flag.repeated ? current.rfind(',') : std::string::npos;
+  if (comma == std::string::npos) return values(flag.complete, flag.values, before, current, {}, globals, live);
+  return values(flag.complete, flag.values, before + current.substr(0, comma + 1), current.substr(comma + 1), {}, globals, live);
+}
+
+// The flag that takes the next word, if `word` ends in one ("-n", "--context", "-qn").
+const Flag* waiting_flag(const std::string& word, const FlagList& flags) {
+  if (word.size() < 2 || word[0] != '-' || word == "--" || word.find('=') != std::string::npos) return nullptr;
+  if (word[1] == '-') {
+    const Flag* flag = flag_named(flags, std::string_view(word).substr(2));
+    return flag != nullptr && flag->arity == Arity::kValue ? flag : nullptr;
+  }
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const Flag* flag = flag_lettered(flags, word[i]);
+    if (flag == nullptr) return nullptr;
+    if (flag->arity == Arity::kValue) return i + 1 == word.size() ? flag : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string complete(const Registry& registry, const std::vector<std::string>& words, const LiveNames& live) {
+  const std::string current = words.empty() ? "" : words.back();
+  std::vector<std::string> before(words.begin(), words.empty() ? words.end() : words.end() - 1);
+  if (std::find(before.begin(), before.end(), "--") != before.end()) return ":files\n";
+
+  GlobalOptions globals;
+  const FlagSet global_set = global_flags(globals);
+  const AllFlags only_global = all_flags({}, global_set);
+  const Result<Found> found = find_command(registry, before, only_global.list);
+  if (!found) return ":none\n";
+  commands::Invocation call;
+  if (found->command != nullptr) call = found->command->make();
+  const AllFlags flags = all_flags(call.flags, global_set);
+
+  const Flag* waiting = before.empty() ? nullptr : waiting_flag(before.back(), flags.list);
+  std::vector<std::string> settled = found->rest;
+  if (waiting != nullptr && !settled.empty()) settled.pop_back();
+  std::vector<std::string> given;
+  if (Result<NormalArgv> argv = normalise(settled, flags.list)) {
+    // What is wrong with the line so far is not completion's to say; what can be set counts.
+    [[maybe_unused]] const Status ignored = set_flags(*argv, flags.list);
+    given = argv->args;
+  }
+  if (waiting != nullptr) return flag_values(*waiting, "", current, globals, live);
+
+  if (!current.empty() && current[0] == '-') {
+    const std::size_t equals = current.find('=');
+    if (equals != std::string::npos) {
+      const Flag* flag = current.size() > 2 && current[1] == '-' ? flag_named(flags.list, current.substr(2, equals - 2))
+                                                                 : flag_lettered(flags.list, current[1]);
+      if (flag == nullptr) return ":none\n";
+      return flag_values(*flag, current.substr(0, equals + 1), current.substr(equals + 1), globals, live);
+    }
+    Candidates out(current);
+    for (const Flag* flag : flags.list)
+      if (!flag->hidden) out.add("--" + flag->name, flag->help);
+    out.add("--help", "help for the command");
+    return out.end();
+  }
+  if (found->command == nullptr) {
+    Candidates out(current);
+    for (const std::string& word : words_under(registry, found->path)) {
+      const Command* command = command_at(registry, found->path.empty() ? word : found->path + " " + word);
+      out.add(word, command == nullptr ? "" : command->summary);
+    }
+    return out.end();
+  }
+  const auto& args = found->command->args;
+  if (args.max >= 0 && given.size() >= static_cast<std::size_t>(args.max)) return ":none\n";
+  return values(args.complete, args.values, "", current, given, globals, live);
+}
+
+std::vector<std::string> live_names(Complete kind, const GlobalOptions& globals) {
+  std::vector<std::string> names;
+  kube::ConfigOverrides overrides = globals.config;
+  overrides.interactive = false;
+  if (kind == Complete::kContexts) {
+    if (Result<kube::Kubeconfig> config = kube::Kubeconfig::load(overrides)) names = config->contexts();
+    return names;
+  }
+  const kube::Resource* resource = nullptr;
+  std::string ns = globals.config.ns;
+  switch (kind) {
+    case Complete::kNamespaces: resource = &kube::resources::namespaces(); break;
+    case Complete::kClusters: resource = &api::managed_clusters(); break;
+    case Complete::kClusterSets: resource = &api::managed_cluster_sets(); break;
+    case Complete::kPlacements: resource = &api::placements(); break;
+    case Complete::kWorks: resource = &api::manifest_works(); break;
+    case Complete::kAddons: resource = &api::cluster_management_addons(); break;
+    default: return names;
+  }
+  Result<kube::RestConfig> config = kube::load_rest_config(overrides);
+  if (!config) return names;
+  if (ns.empty() && kind == Complete::kPlacements) ns = config->default_namespace.empty() ? "default" : config->default_namespace;
+  kube::Request request;
+  request.path = resource->path(ns);
+  request.query = {{"limit", "500"}};
+  request.accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
+  request.timeout = kLiveTimeout;
+  const Result<kube::Response> response = kube::Client::connect(*config).with_timeout(kLiveTimeout).raw(request);
+  if (!response) return names;
+  const Result<Json> list = parse_json(response->body);
+  if (!list) return names;
+  for (const Json& item : list_at(*list, {"items"})) names.push_back(log::escape_terminal(name_of(item)));
+  return names;
+}
+
+}  // namespace fleetadm::cli

@@ -1,0 +1,127 @@
+#include "cli/man.h"
+
+#include <algorithm>
+
+#include "cli/errors.h"
+#include "cli/globals.h"
+#include "cli/help.h"
+
+namespace fleetadm::cli {
+namespace {
+
+using commands::Command;
+using commands::Flag;
+
+// Text in roff: hyphens are minus signs (so that flags can be copied), a line never starts a request.
+std::string roff(std::string_view text) {
+  std::string out;
+  bool line_start = true;
+  for (const char c : text) {
+    if (line_start && (c == '.' || c == '\'')) out += "\\&";
+    line_start = c == '\n';
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string paragraphs(const std::string& text) {
+  std::string out = roff(text);
+  for (std::size_t at = 0; (at = out.find("\n\n", at)) != std::string::npos; at += 5) out.replace(at, 2, "\n.PP\n");
+  return out + "\n";
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return text;
+}
+
+std::string header(const std::string& name, const std::string& summary) {
+  return ".TH \"" + upper(name) + "\" 1 \"\" \"fleetadm\" \"fleetadm manual\"\n.SH NAME\n" + roff(name) + " \\- " +
+         roff(summary) + "\n";
+}
+
+std::string flag_entries(const std::vector<Flag>& flags) {
+  std::string out;
+  for (const Flag& flag : flags) {
+    if (flag.hidden) continue;
+    std::string label = flag_label(flag);
+    label.erase(0, label.find_first_not_of(' '));
+    std::string help = flag.help;
+    if (flag.required) help += " (required)";
+    if (!flag.default_text.empty()) help += " (default " + flag.default_text + ")";
+    out += ".TP\n\\fB" + roff(label) + "\\fR\n" + roff(help) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string man_name(const Command& command) {
+  std::string name = "fleetadm-" + command.path;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
+std::string man_page(const Command& command) {
+  std::string out = header(man_name(command), command.summary);
+  out += ".SH SYNOPSIS\n\\fB" + roff(usage_line(command)) + "\\fR\n";
+  out += ".SH DESCRIPTION\n" + paragraphs(command.description.empty() ? command.summary + "." : command.description);
+  const commands::Invocation call = command.make();
+  if (!call.flags.flags().empty()) out += ".SH OPTIONS\n" + flag_entries(call.flags.flags());
+  if (!command.aliases.empty()) {
+    out += ".SH ALIASES\n";
+    std::string list;
+    for (const std::string& alias : command.aliases) list += (list.empty() ? "fleetadm " : ", fleetadm ") + alias;
+    out += roff(list) + "\n";
+  }
+  if (!command.examples.empty()) {
+    out += ".SH EXAMPLES\n";
+    for (const commands::Example& example : command.examples)
+      out += ".PP\n" + (example.comment.empty() ? std::string() : roff(example.comment) + ":\n") + ".PP\n.RS 4\n.nf\n" +
+             roff(example.line) + "\n.fi\n.RE\n";
+  }
+  out += ".SH SEE ALSO\n\\fBfleetadm\\fR(1) lists the flags that every command takes, and the exit codes.\n";
+  return out;
+}
+
+std::string man_root(const commands::Registry& registry) {
+  std::string out = header("fleetadm", "one fleet out of many Kubernetes clusters");
+  out += ".SH SYNOPSIS\n\\fBfleetadm\\fR \\fICOMMAND\\fR [flags]\n";
+  out +=
+      ".SH DESCRIPTION\nfleetadm joins Kubernetes clusters to a hub, chooses among them, and runs work on those that were "
+      "chosen. It "
+      "speaks the API of Open Cluster Management; the same program is the command line, the hub's controllers and the agent on "
+      "each cluster.\n.SH COMMANDS\n";
+  for (const Command& command : registry.commands()) {
+    if (command.hidden) continue;
+    out += ".TP\n\\fBfleetadm " + roff(command.path) + "\\fR\n" + roff(command.summary) + ". See \\fB" + roff(man_name(command)) +
+           "\\fR(1).\n";
+  }
+  commands::GlobalOptions options;
+  out += ".SH OPTIONS\n" + flag_entries(global_flags(options).flags());
+  out += ".SH EXIT STATUS\n";
+  const std::pair<int, const char*> codes[] = {{kExitOk, "success, read back from the server"},
+                                               {kExitFailure, "failure"},
+                                               {kExitCancelled, "cancelled by a signal or an answer"},
+                                               {kExitPartial, "some clusters or objects failed, others did not"},
+                                               {kExitAuth, "not authenticated or not allowed"},
+                                               {kExitNotFound, "not found"},
+                                               {kExitTimeout, "a deadline passed"},
+                                               {kExitUsage, "wrong flags, arguments or input files"}};
+  for (const auto& [code, meaning] : codes) out += ".TP\n\\fB" + std::to_string(code) + "\\fR\n" + roff(meaning) + "\n";
+  out += ".PP\nA command that runs a program of yours passes that program's exit code through.\n";
+  out +=
+      ".SH ENVIRONMENT\n.TP\n\\fBKUBECONFIG\\fR\nkubeconfig files, separated by colons\n.TP\n\\fBNO_COLOR\\fR\nno colours, where "
+      "it is not empty\n";
+  out += ".SH FILES\n.TP\n\\fB~/.kube/config\\fR\nthe kubeconfig where neither \\-\\-kubeconfig nor $KUBECONFIG names another\n";
+  return out;
+}
+
+}  // namespace fleetadm::cli
