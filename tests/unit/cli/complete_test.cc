@@ -1,0 +1,121 @@
+#include "cli/complete.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/app.h"
+
+namespace fleetadm::cli {
+namespace {
+
+using commands::Complete;
+using Words = std::vector<std::string>;
+
+struct Options {
+  std::string mode;
+  std::vector<std::string> clusters;
+  std::vector<std::string> files;
+};
+
+class CompleteTest : public ::testing::Test {
+ protected:
+  CompleteTest() {
+    commands::Command command;
+    command.path = "work send";
+    command.summary = "Send work";
+    command.args = {"NAME [NAME]", 1, 2, false, Complete::kWorks};
+    command.make = commands::invocation<Options>(
+        [](commands::FlagSet& flags, Options& options) {
+          flags.choice(&options.mode, "mode", {"fast", "full", "slow"}, "how to send", 'm');
+          flags.comma_texts(&options.clusters, "clusters", "where to").complete = Complete::kClusters;
+          flags.texts(&options.files, "filename", "what", 'f').complete = Complete::kFiles;
+          flags.texts(&options.files, "secret", "not shown").hidden = true;
+        },
+        [](const Options&, const Words&) -> Status { return {}; },
+        [](commands::Context&, const Options&, const Words&) -> Result<commands::Report> { return commands::Report{}; });
+    registry_.add(command);
+    command.path = "work stop";
+    command.summary = "Stop work";
+    registry_.add(command);
+    command.path = "__hidden";
+    command.hidden = true;
+    registry_.add(command);
+  }
+
+  std::string run(const Words& words) {
+    return complete(registry_, words, [this](Complete kind, const commands::GlobalOptions& globals) -> Words {
+      ++asked_;
+      context_ = globals.config.context;
+      if (kind == Complete::kClusters) return {"c1", "c10", "d1"};
+      if (kind == Complete::kWorks) return {"w1", "w2"};
+      if (kind == Complete::kContexts) return {"hub", "spoke"};
+      return {};
+    });
+  }
+
+  commands::Registry registry_;
+  std::string context_;
+  int asked_ = 0;
+};
+
+TEST_F(CompleteTest, Commands) {
+  EXPECT_EQ(run({""}), "work\n:none\n");
+  EXPECT_EQ(run({"work", ""}), "send\tSend work\nstop\tStop work\n:none\n");
+  EXPECT_EQ(run({"work", "se"}), "send\tSend work\n:none\n");
+  EXPECT_EQ(run({"nothing", ""}), ":none\n");
+  EXPECT_EQ(run({}), "work\n:none\n");
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(CompleteTest, FlagsOfTheCommandAndGlobalOnes) {
+  EXPECT_EQ(run({"work", "send", "--m"}), "--mode\thow to send\n:none\n");
+  EXPECT_EQ(run({"work", "send", "--kubec"}).find("--kubeconfig\t"), 0U);
+  EXPECT_EQ(run({"--cont"}).find("--context\t"), 0U);
+  EXPECT_EQ(run({"work", "send", "--sec"}), ":none\n");
+}
+
+TEST_F(CompleteTest, FlagValuesInEveryForm) {
+  EXPECT_EQ(run({"work", "send", "--mode", "f"}), "fast\nfull\n:none\n");
+  EXPECT_EQ(run({"work", "send", "--mode=f"}), "--mode=fast\n--mode=full\n:none\n");
+  EXPECT_EQ(run({"work", "send", "-m", ""}), "fast\nfull\nslow\n:none\n");
+  EXPECT_EQ(run({"work", "send", "-m=s"}), "-m=slow\n:none\n");
+  EXPECT_EQ(run({"work", "send", "-f", ""}), ":files\n");
+  EXPECT_EQ(run({"work", "send", "-o", "j"}), "json\njsonpath=\n:nospace\n");
+  EXPECT_EQ(run({"work", "send", "--dry-run=s"}), "--dry-run=server\n:none\n");
+  EXPECT_EQ(run({"work", "send", "--nothing=s"}), ":none\n");
+}
+
+TEST_F(CompleteTest, LiveNamesOfTheLinesContext) {
+  EXPECT_EQ(run({"--context", "hub", "work", "send", "--clusters", "c"}), "c1\nc10\n:none\n");
+  EXPECT_EQ(context_, "hub");
+  EXPECT_EQ(run({"work", "send", "--clusters", "d1,c"}), "d1,c1\nd1,c10\n:none\n");
+  EXPECT_EQ(run({"work", "send", "--clusters=d1,"}), "--clusters=d1,c1\n--clusters=d1,c10\n--clusters=d1,d1\n:none\n");
+  EXPECT_EQ(run({"--context", "s"}), "spoke\n:none\n");
+}
+
+TEST_F(CompleteTest, ArgumentsOnceEachUpToTheLast) {
+  EXPECT_EQ(run({"work", "send", ""}), "w1\nw2\n:none\n");
+  EXPECT_EQ(run({"work", "send", "w1", ""}), "w2\n:none\n");
+  EXPECT_EQ(run({"work", "send", "w1", "w2", ""}), ":none\n");
+  EXPECT_EQ(run({"work", "send", "--", ""}), ":files\n");
+}
+
+TEST(RealRegistryTest, EveryCommandAnswersInEveryPlace) {
+  const commands::Registry registry = full_registry();
+  const auto none = [](Complete, const commands::GlobalOptions&) { return Words{}; };
+  for (const commands::Command& command : registry.commands()) {
+    Words words;
+    for (std::size_t at = 0; at <= command.path.size();) {
+      const std::size_t end = std::min(command.path.find(' ', at), command.path.size());
+      words.push_back(command.path.substr(at, end - at));
+      at = end + 1;
+    }
+    words.emplace_back("--");
+    const std::string flags = complete(registry, words, none);
+    EXPECT_NE(flags.find("--context"), std::string::npos) << command.path;
+    words.back() = "";
+    EXPECT_EQ(complete(registry, words, none).back(), '\n') << command.path;
+  }
+}
+
+}  // namespace
+}  // namespace fleetadm::cli

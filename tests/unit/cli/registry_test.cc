@@ -1,0 +1,156 @@
+// What holds for every row of the registry, and for the files made from it.
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <set>
+#include <sstream>
+
+#include "cli/app.h"
+#include "cli/argv/lookup.h"
+#include "cli/generate.h"
+#include "cli/globals.h"
+#include "cli/help.h"
+
+namespace fleetadm::cli {
+namespace {
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class RegistryTest : public ::testing::Test {
+ protected:
+  commands::Registry registry_ = full_registry();
+};
+
+TEST_F(RegistryTest, PathsAndAliasesAreUnique) {
+  std::set<std::string> seen;
+  for (const commands::Command& command : registry_.commands()) {
+    EXPECT_TRUE(seen.insert(command.path).second) << command.path;
+    for (const std::string& alias : command.aliases) EXPECT_TRUE(seen.insert(alias).second) << alias;
+  }
+}
+
+TEST_F(RegistryTest, RowsAreComplete) {
+  const std::set<std::string> groups = {"Fleet", "Clusters", "Placement", "Work", "Programs", "Sandbox", "Other"};
+  for (const commands::Command& command : registry_.commands()) {
+    EXPECT_FALSE(command.summary.empty()) << command.path;
+    EXPECT_NE(command.summary.back(), '.') << command.path;
+    EXPECT_TRUE(groups.count(command.group)) << command.path << ": " << command.group;
+    ASSERT_TRUE(command.make) << command.path;
+    EXPECT_TRUE(command.make().run) << command.path;
+    EXPECT_TRUE(command.args.max < 0 || command.args.max >= command.args.min) << command.path;
+    EXPECT_EQ(command.args.max != 0, !command.args.usage.empty()) << command.path;
+  }
+}
+
+TEST_F(RegistryTest, FlagsHaveOneNameAndOneLetter) {
+  for (const commands::Command& command : registry_.commands()) {
+    const commands::Invocation call = command.make();
+    std::set<std::string> names;
+    std::set<char> letters;
+    for (const commands::Flag& flag : call.flags.flags()) {
+      EXPECT_TRUE(names.insert(flag.name).second) << command.path << " --" << flag.name;
+      if (flag.letter != 0) EXPECT_TRUE(letters.insert(flag.letter).second) << command.path << " -" << flag.letter;
+      EXPECT_NE(flag.name, "help") << command.path;
+      EXPECT_TRUE(flag.set) << command.path << " --" << flag.name;
+      if (flag.hidden) continue;
+      EXPECT_FALSE(flag.help.empty()) << command.path << " --" << flag.name;
+      if (!flag.help.empty()) EXPECT_NE(flag.help.back(), '.') << command.path << " --" << flag.name;
+      if (flag.arity == commands::Arity::kOptionalValue)
+        EXPECT_FALSE(flag.no_value.empty()) << command.path << " --" << flag.name;
+    }
+  }
+}
+
+TEST_F(RegistryTest, ExamplesParse) {
+  commands::GlobalOptions options;
+  const commands::FlagSet globals = global_flags(options);
+  const AllFlags global_list = all_flags({}, globals);
+  for (const commands::Command& command : registry_.commands()) {
+    for (const commands::Example& example : command.examples) {
+      const std::size_t from = example.line.find("fleetadm ");
+      ASSERT_NE(from, std::string::npos) << command.path << ": " << example.line;
+      std::istringstream in(example.line.substr(from + 9));
+      std::vector<std::string> words;
+      for (std::string word; in >> word && word != "|" && word != ">" && word != "&&";) {
+        if (!word.empty() && word.back() == ')') word.pop_back();
+        words.push_back(word);
+      }
+      const auto found = find_command(registry_, words, global_list.list);
+      ASSERT_TRUE(found) << example.line << ": " << found.error().message;
+      EXPECT_EQ(found->command, &command) << example.line;
+      const commands::Invocation call = command.make();
+      const AllFlags all = all_flags(call.flags, globals);
+      const auto argv = normalise(found->rest, all.list);
+      EXPECT_TRUE(argv) << example.line << ": " << (argv ? "" : argv.error().message);
+    }
+  }
+}
+
+TEST_F(RegistryTest, HelpNamesEveryCommandAndFlag) {
+  const std::string root = root_help(registry_);
+  for (const std::string& word : words_under(registry_, "")) EXPECT_NE(root.find("  " + word), std::string::npos) << word;
+  for (const commands::Command& command : registry_.commands()) {
+    const std::string text = command_help(command);
+    EXPECT_NE(text.find("fleetadm " + command.path), std::string::npos) << command.path;
+    for (const commands::Flag& flag : command.make().flags.flags())
+      EXPECT_EQ(text.find("--" + flag.name) != std::string::npos,
+                !flag.hidden || text.find("--" + flag.name) != std::string::npos);
+  }
+  EXPECT_EQ(root.find("__"), std::string::npos);
+}
+
+TEST_F(RegistryTest, GeneratedFilesAreFresh) {
+  const std::filesystem::path root = FLEETADM_SOURCE_DIR;
+  const auto files = generated_files(registry_);
+  const std::string how = ": run build/dev/fleetadm __generate . and commit";
+  for (const auto& [path, text] : files) EXPECT_EQ(read_file(root / path), text) << path << " is stale" << how;
+  for (const char* folder : {"man", "completions"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(root / folder))
+      EXPECT_EQ(files.count(std::string(folder) + "/" + entry.path().filename().string()), 1U)
+          << entry.path() << " is of no command" << how;
+  }
+  const std::string readme = read_file(root / "README.md");
+  EXPECT_EQ(readme, with_command_table(readme, registry_)) << "README.md is stale" << how;
+}
+
+TEST_F(RegistryTest, ManPagesAreSafeRoff) {
+  for (const auto& [path, text] : generated_files(registry_)) {
+    if (path.compare(0, 4, "man/") != 0) continue;
+    EXPECT_EQ(text.find(".TH "), 0U) << path;
+    for (const char* section : {"\n.SH NAME\n", "\n.SH SYNOPSIS\n", "\n.SH DESCRIPTION\n"})
+      EXPECT_NE(text.find(section), std::string::npos) << path;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      if (line.empty() || line.front() != '.') continue;
+      static const std::set<std::string> known = {".TH", ".SH", ".PP", ".TP", ".RS", ".RE", ".nf", ".fi"};
+      EXPECT_TRUE(known.count(line.substr(0, line.find(' ')))) << path << ": " << line;
+    }
+  }
+}
+
+TEST(HelpTest, WrapKeepsParagraphs) {
+  EXPECT_EQ(wrap("one two three", 2, 9), "  one two\n  three\n");
+  EXPECT_EQ(wrap("a b\n\nc", 0, 80), "a b\n\nc\n");
+  EXPECT_EQ(wrap("", 3), "   \n");
+  EXPECT_EQ(wrap("averyverylongword x", 0, 5), "averyverylongword\nx\n");
+}
+
+TEST(ReadmeTest, OnlyBetweenItsMarks) {
+  commands::Registry registry;
+  commands::Command command;
+  command.path = "get x";
+  command.summary = "Get x";
+  registry.add(command);
+  EXPECT_EQ(with_command_table("a\n<!-- commands: begin -->\nold\n<!-- commands: end -->\nb", registry),
+            "a\n<!-- commands: begin -->\n| command | what it does |\n|---|---|\n| `fleetadm get x` | Get x |\n<!-- commands: "
+            "end -->\nb");
+  EXPECT_EQ(with_command_table("no marks", registry), "no marks");
+}
+
+}  // namespace
+}  // namespace fleetadm::cli

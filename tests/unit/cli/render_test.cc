@@ -1,0 +1,200 @@
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "cli/errors.h"
+#include "cli/render/renderer.h"
+#include "cli/render/sort.h"
+
+namespace fleetadm::cli {
+namespace {
+
+using commands::Report;
+using commands::Table;
+
+Report sample() {
+  Report report;
+  report.table =
+      Table{{{"NAME"}, {"READY"}, {"NODE", true}}, {{"c1", "true", "n1"}, {"cluster-10", "false", "n2"}}, "nothing found"};
+  report.data = *parse_json(R"({"apiVersion":"v1","kind":"List","items":[
+    {"metadata":{"name":"c1"},"cpu":"500m","n":10},{"metadata":{"name":"cluster-10"},"cpu":"2","n":9}]})");
+  report.names = {"cluster/c1", "cluster/cluster-10"};
+  report.notes = {"a note"};
+  return report;
+}
+
+struct Printed {
+  std::string out;
+  std::string err;
+};
+
+Printed print(const std::string& format, Report report, RenderOptions options = {}) {
+  Printed printed;
+  Result<Format> parsed = parse_format(format);
+  EXPECT_TRUE(parsed) << format;
+  if (!parsed) return printed;
+  Renderer renderer(
+      std::move(*parsed), std::move(options), [&](std::string_view text) { printed.out += text; },
+      [&](std::string_view text) { printed.err += text; });
+  const Status ok = renderer.print(std::move(report));
+  if (!ok) printed.err += "FAILED " + ok.error().message;
+  return printed;
+}
+
+TEST(RenderTest, TablesAlignLikeKubectls) {
+  EXPECT_EQ(print("", sample()).out, "NAME         READY\nc1           true\ncluster-10   false\n");
+  EXPECT_EQ(print("wide", sample()).out, "NAME         READY   NODE\nc1           true    n1\ncluster-10   false   n2\n");
+  RenderOptions bare;
+  bare.headers = false;
+  EXPECT_EQ(print("table", sample(), bare).out, "c1           true\ncluster-10   false\n");
+}
+
+TEST(RenderTest, ShortColumnsAreSixWide) {
+  Report report;
+  report.table = Table{{{"A"}, {"B"}}, {{"x", "y"}}, ""};
+  EXPECT_EQ(print("", report).out, "A     B\nx     y\n");
+}
+
+TEST(RenderTest, WidthsCountCharactersNotBytes) {
+  Report report;
+  report.table = Table{{{"NAME"}, {"B"}}, {{"\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", "y"}, {"abcd", "z"}}, ""};
+  EXPECT_EQ(print("", report).out, "NAME   B\n\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9   y\nabcd   z\n");
+}
+
+TEST(RenderTest, CellsCannotSteerTheTerminal) {
+  Report report;
+  report.table = Table{{{"NAME"}}, {{"a\x1b[2Jb\nc"}}, ""};
+  const std::string out = print("", report).out;
+  EXPECT_EQ(out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 2);
+}
+
+TEST(RenderTest, NothingFoundIsSaidOnStderrOnly) {
+  Report report = sample();
+  report.table->rows.clear();
+  const Printed printed = print("", report);
+  EXPECT_EQ(printed.out, "");
+  EXPECT_EQ(printed.err, "nothing found\na note\n");
+  RenderOptions quiet;
+  quiet.quiet = true;
+  EXPECT_EQ(print("", report, quiet).err, "");
+  EXPECT_EQ(print("json", report).err, "a note\n");
+}
+
+TEST(RenderTest, DataFormats) {
+  EXPECT_EQ(print("name", sample()).out, "cluster/c1\ncluster/cluster-10\n");
+  EXPECT_EQ(print("jsonpath={.items[*].cpu}", sample()).out, "500m 2");
+  EXPECT_EQ(print("custom-columns=N:.metadata.name,CPU:cpu,X:.x", sample()).out,
+            "N            CPU    X\nc1           500m   <none>\ncluster-10   2      <none>\n");
+  EXPECT_EQ(print("custom-columns=ALL:{.items[*].n}", sample()).out, "ALL\n<none>\n<none>\n");
+  Report small;
+  small.data = *parse_json(R"({"a":"<b>"})");
+  EXPECT_EQ(print("json", small).out, "{\n    \"a\": \"\\u003cb\\u003e\"\n}\n");
+  EXPECT_EQ(print("yaml", small).out, "a: <b>\n");
+  EXPECT_EQ(print("json", Report{}).out, "");
+}
+
+TEST(RenderTest, FailuresComeAfterTheData) {
+  Report report = sample();
+  Error failure;
+  failure.cluster = "c7";
+  failure.category = Category::kTimeout;
+  failure.message = "no answer within 5s";
+  report.failures.push_back(failure);
+  const Printed printed = print("", report);
+  EXPECT_NE(printed.out.find("cluster-10"), std::string::npos);
+  EXPECT_EQ(printed.err,
+            "a note\nerror: c7: no answer within 5s\nhint: try again with a longer --timeout or --request-timeout\n");
+}
+
+TEST(RenderTest, SortBySortsRowsObjectsAndNames) {
+  auto sorted = [](const char* path, const char* format) {
+    RenderOptions options;
+    options.sort_by = *JsonPath::parse_path(path);
+    options.headers = false;
+    return print(format, sample(), options);
+  };
+  EXPECT_EQ(sorted(".n", "").out, "cluster-10   false\nc1           true\n");
+  EXPECT_EQ(sorted(".cpu", "name").out, "cluster/c1\ncluster/cluster-10\n");  // 500m < 2
+  EXPECT_EQ(sorted("{.n}", "jsonpath={.items[*].metadata.name}").out, "cluster-10 c1");
+  EXPECT_EQ(sorted(".nope", "").err, "FAILED --sort-by: no object has that field");
+}
+
+TEST(RenderTest, SortIsNaturalStableAndTakesMissingFirst) {
+  Report report;
+  report.data = Json::object();
+  Json items = Json::array();
+  for (const char* name : {"c10", "c2", "", "c1", "c02"}) {
+    Json item = Json::object();
+    if (*name != '\0') at_or_make(item, {"name"}) = name;
+    items.push_back(item);
+  }
+  at_or_make(report.data, {"items"}) = items;
+  ASSERT_TRUE(sort_report(report, *JsonPath::parse_path(".name")));
+  std::string order;
+  for (const Json& item : list_at(report.data, {"items"})) order += str(item, {"name"}, "-") + " ";
+  EXPECT_EQ(order, "- c1 c2 c02 c10 ");
+}
+
+TEST(RenderTest, AStreamOfReportsHasOneHeader) {
+  std::string out;
+  Renderer renderer(
+      *parse_format(""), {}, [&](std::string_view text) { out += text; }, [](std::string_view) {});
+  Report one;
+  one.table = Table{{{"NAME"}, {"B"}}, {{"longer-name", "1"}}, ""};
+  ASSERT_TRUE(renderer.print(one));
+  one.table->rows = {{"x", "2"}};
+  ASSERT_TRUE(renderer.print(one));
+  EXPECT_EQ(out, "NAME          B\nlonger-name   1\nx             2\n");
+}
+
+TEST(FormatTest, WrongFormatsAreUsageErrors) {
+  for (const char* text :
+       {"jsonn", "xml", "jsonpath", "custom-columns", "jsonpath={", "custom-columns=", "custom-columns=A", "custom-columns=:x",
+        "custom-columns-file=/nonexistent", "jsonpath-file=/nonexistent", "go-template=x"}) {
+    const Result<Format> format = parse_format(text);
+    ASSERT_FALSE(format) << text;
+    EXPECT_EQ(format.error().category, Category::kUsage) << text;
+  }
+  EXPECT_EQ(parse_format("jsno").error().hint, "did you mean json?");
+}
+
+TEST(FormatTest, ColumnsFromAFile) {
+  const auto columns = parse_columns_file("NAME   CPU\n.metadata.name {.cpu}\n");
+  ASSERT_TRUE(columns);
+  ASSERT_EQ(columns->size(), 2U);
+  EXPECT_EQ((*columns)[1].header, "CPU");
+  EXPECT_FALSE(parse_columns_file("A B\n.a\n"));
+  EXPECT_FALSE(parse_columns_file(""));
+  EXPECT_EQ(parse_columns("A:.x[0,1],B:.y")->size(), 2U);
+}
+
+TEST(ErrorsTest, ExitCodes) {
+  EXPECT_EQ(exit_code(Category::kInternal), 1);
+  EXPECT_EQ(exit_code(Category::kCancelled), 2);
+  EXPECT_EQ(exit_code(Category::kPartial), 3);
+  EXPECT_EQ(exit_code(Category::kAuth), 4);
+  EXPECT_EQ(exit_code(Category::kNotFound), 5);
+  EXPECT_EQ(exit_code(Category::kTimeout), 6);
+  EXPECT_EQ(exit_code(Category::kUsage), 64);
+  for (const Category category :
+       {Category::kConflict, Category::kInvalid, Category::kUnavailable, Category::kTls, Category::kGone, Category::kUnsupported})
+    EXPECT_EQ(exit_code(category), 1);
+}
+
+TEST(ErrorsTest, WhatWhyAndHow) {
+  Error error;
+  error.code = 403;
+  error.category = Category::kAuth;
+  error.reason = "Forbidden";
+  error.message = "clusters is forbidden\x1b[31m";
+  const std::string text = render_error(error, false);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("error: clusters is forbidden"), 0U);
+  EXPECT_NE(text.find("(Forbidden, HTTP 403)\nhint: ask for the missing permission"), std::string::npos) << text;
+  error.hint = "do this";
+  EXPECT_NE(render_error(error, false).find("\nhint: do this\n"), std::string::npos);
+  EXPECT_EQ(render_error(error, true).find("\x1b[31merror:\x1b[0m "), 0U);
+}
+
+}  // namespace
+}  // namespace fleetadm::cli

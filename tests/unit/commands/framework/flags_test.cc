@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include "commands/framework/listing.h"
+
+namespace fleetadm::commands {
+namespace {
+
+TEST(FlagSetTest, DefaultsAreShown) {
+  FlagSet flags;
+  std::string text = "abc", choice = "b";
+  std::int64_t number = 3;
+  Duration duration = std::chrono::seconds(90);
+  bool yes = true, no = false;
+  EXPECT_EQ(flags.text(&text, "t", "").default_text, "abc");
+  EXPECT_EQ(flags.integer(&number, "i", "").default_text, "3");
+  EXPECT_EQ(flags.duration(&duration, "d", "").default_text, "1m30s");
+  EXPECT_EQ(flags.boolean(&yes, "y", "").default_text, "true");
+  EXPECT_EQ(flags.boolean(&no, "n", "").default_text, "");
+  Flag& flag = flags.choice(&choice, "c", {"a", "b"}, "");
+  EXPECT_EQ(flag.default_text, "b");
+  EXPECT_EQ(flag.value_name, "a|b");
+  EXPECT_EQ(flag.complete, Complete::kValues);
+}
+
+TEST(FlagSetTest, CommaTextsSkipEmptyParts) {
+  FlagSet flags;
+  std::vector<std::string> into;
+  Flag& flag = flags.comma_texts(&into, "x", "");
+  EXPECT_TRUE(flag.repeated);
+  ASSERT_TRUE(flag.set(",a,,b,"));
+  ASSERT_TRUE(flag.set(""));
+  ASSERT_TRUE(flag.set("c"));
+  EXPECT_EQ(into, (std::vector<std::string>{"a", "b", "c"}));
+}
+
+TEST(InvocationTest, ValidationComesBeforeRunAndOptionsAreNew) {
+  struct Options {
+    bool bad = false;
+  };
+  int runs = 0;
+  const auto make = invocation<Options>([](FlagSet& flags, Options& options) { flags.boolean(&options.bad, "bad", ""); },
+                                        [](const Options& options, const std::vector<std::string>&) -> Status {
+                                          if (options.bad) return fail(Category::kUsage, "bad");
+                                          return {};
+                                        },
+                                        [&runs](Context&, const Options&, const std::vector<std::string>&) -> Result<Report> {
+                                          ++runs;
+                                          return Report{};
+                                        });
+  Context* none = nullptr;
+  {
+    Invocation call = make();
+    ASSERT_TRUE(call.flags.flags().front().set("true"));
+    EXPECT_FALSE(call.run(*none, {}));
+    EXPECT_EQ(runs, 0);
+  }
+  EXPECT_TRUE(make().run(*none, {}));
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(ListingTest, ObjectsAreKeptOnlyWhereTheyArePrinted) {
+  GlobalOptions options;
+  for (const char* output : {"", "table", "wide", "name"}) {
+    options.output = output;
+    EXPECT_FALSE(wants_objects(options)) << output;
+  }
+  for (const char* output : {"json", "yaml", "jsonpath={.a}", "custom-columns=A:.a"}) {
+    options.output = output;
+    EXPECT_TRUE(wants_objects(options)) << output;
+  }
+  options.output = "";
+  options.sort_by = ".a";
+  EXPECT_TRUE(wants_objects(options));
+}
+
+TEST(ListingTest, Cells) {
+  const Json object = *parse_json(R"({"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"},
+    "status":{"conditions":[{"type":"A","status":"True"},{"type":"B"},7,{"type":3}]}})");
+  EXPECT_EQ(condition_cell(object, "A"), "True");
+  EXPECT_EQ(condition_cell(object, "B"), "<none>");
+  EXPECT_EQ(condition_cell(object, "C"), "<none>");
+  EXPECT_EQ(condition_cell(Json(), "A"), "<none>");
+  EXPECT_EQ(age_cell(object, *parse_time("2026-01-01T00:00:42Z")), "42s");
+  EXPECT_EQ(age_cell(Json::object(), Instant{}), "<unknown>");
+}
+
+}  // namespace
+}  // namespace fleetadm::commands
