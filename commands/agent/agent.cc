@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/agent/agent.h"
+#include "core/work/agent.h"
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::commands {
@@ -79,6 +80,12 @@ Result<Report> run(Context& context, const Options& given, const std::vector<std
   FLEETADM_TRY(const kube::RestConfig spoke, context.rest_config());
   agent::AgentParts parts;
   parts.connect = [&context](const kube::RestConfig& config) { return context.client(config); };
+  parts.add_work = [](controller::Manager& manager, const agent::Joined& joined) {
+    work::WorkAgentOptions work;
+    work.cluster = joined.identity.cluster;
+    work.hub_server = joined.hub_server;
+    work::add_work_controllers(manager, joined.hub, joined.spoke, work);
+  };
   FLEETADM_CHECK(agent::run_agent(options.agent, spoke, parts, context.stop()));
   return Report{};
 }
