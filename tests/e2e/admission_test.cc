@@ -4,7 +4,7 @@
 #include "core/install/install.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "templates/templates.h"
-#include "tests/e2e/fleet.h"
+#include "tests/support/fleet.h"
 #include "tests/support/https.h"
 
 namespace fleetadm::testkit {

@@ -1,7 +1,7 @@
 // The life of a fleet on real servers, each step checked by reading the servers: init, join, accept, unjoin, clean.
 #include <gtest/gtest.h>
 
-#include "tests/e2e/fleet.h"
+#include "tests/support/fleet.h"
 
 namespace fleetadm::testkit {
 namespace {

@@ -2,7 +2,7 @@
 // Deployment and a ConfigMap run on exactly those two, an agent dies and its work moves to the third cluster.
 #include <gtest/gtest.h>
 
-#include "tests/e2e/fleet.h"
+#include "tests/support/fleet.h"
 
 namespace fleetadm::testkit {
 namespace {

@@ -2,7 +2,7 @@
 // here, so nothing but the command itself writes what is compared.
 #include <gtest/gtest.h>
 
-#include "tests/e2e/fleet.h"
+#include "tests/support/fleet.h"
 
 namespace fleetadm::testkit {
 namespace {

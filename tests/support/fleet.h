@@ -54,6 +54,8 @@ class Fleet {
   std::map<int, sandbox::Child> nodes_;
 };
 
+/// The bytes of a file; empty where there is none.
+std::string read_file(const std::string& path);
 /// Names of everything on a server that a fleet could leave behind, as "plural/ns/name".
 std::set<std::string> inventory(const KubeServer& server);
 /// The status of a condition of the object at a path; empty where there is none.

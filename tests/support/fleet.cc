@@ -1,4 +1,4 @@
-#include "tests/e2e/fleet.h"
+#include "tests/support/fleet.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -7,16 +7,16 @@
 namespace fleetadm::testkit {
 namespace {
 
-std::string read_all(const std::string& path) {
+std::string name_of_server(int i) { return i == 0 ? "hub" : "c" + std::to_string(i); }
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
 }
-
-std::string name_of_server(int i) { return i == 0 ? "hub" : "c" + std::to_string(i); }
-
-}  // namespace
 
 Json Ran::json() const {
   auto parsed = parse_json(out);
@@ -99,8 +99,8 @@ Ran Fleet::run(const std::vector<std::string>& args, const RunOptions& options) 
   const auto status = child->wait(options.timeout);
   if (status) ran.code = status->code;
   if (!status) child->stop(std::chrono::seconds(1));
-  ran.out = read_all(base + ".out");
-  ran.err = read_all(base + ".err");
+  ran.out = read_file(base + ".out");
+  ran.err = read_file(base + ".err");
   return ran;
 }
 
