@@ -3,6 +3,7 @@
 #include "commands/fleet/fleet.h"
 #include "commands/framework/command.h"
 #include "commands/get/get.h"
+#include "commands/hub/hub.h"
 #include "commands/sandbox/sandbox.h"
 #include "commands/version/version.h"
 
@@ -11,6 +12,7 @@ namespace fleetadm::commands {
 void register_all(Registry& registry) {
   register_fleet(registry);
   register_get(registry);
+  register_hub(registry);
   register_agent(registry);
   register_sandbox(registry);
   register_version(registry);

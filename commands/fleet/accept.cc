@@ -1,0 +1,337 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "commands/fleet/fleet.h"
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+#include "core/registration/hub/csr_rules.h"
+#include "kubeclient/pki/pki.h"
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::commands {
+namespace {
+
+namespace r = kube::resources;
+constexpr std::string_view kBootstrapUser = "system:serviceaccount:open-cluster-management:agent-registration-bootstrap";
+constexpr std::string_view kBootstrapTokenUser = "system:bootstrap:";
+constexpr std::string_view kBootstrapTokenGroup = "system:bootstrappers:managedcluster";
+
+struct Options {
+  std::vector<std::string> clusters;
+  bool all = false;
+  std::vector<std::string> requesters;
+  std::string csr;
+  bool yes = false;
+  std::string wait = "none";
+  Duration timeout = std::chrono::minutes(5);
+};
+
+void bind(FlagSet& flags, Options& options) {
+  flags.comma_texts(&options.clusters, "clusters", "Clusters to accept (a,b or repeated); the same as naming them as arguments")
+      .complete = Complete::kClusters;
+  flags.boolean(&options.all, "all", "Accept every cluster that waits with a well-formed request");
+  flags.texts(&options.requesters, "requester", "Also approve requests of this user, beside the bootstrap identities; repeatable")
+      .value_name = "USER";
+  flags.text(&options.csr, "csr", "Approve this certificate request, where a cluster has several").value_name = "NAME";
+  flags.boolean(&options.yes, "yes", "Do not ask", 'y');
+  auto& wait = flags.choice(
+      &options.wait, "wait", {"none", "accepted", "joined", "available"},
+      "Wait for the cluster's request where there is none yet, and then until the cluster has joined or is available");
+  wait.arity = Arity::kOptionalValue;
+  wait.no_value = "joined";
+  wait.default_text = "none";
+  flags.duration(&options.timeout, "timeout", "How long to wait for each cluster").default_text = "5m";
+}
+
+std::vector<std::string> wanted(const Options& options, const std::vector<std::string>& args) {
+  std::vector<std::string> names = args;
+  for (const std::string& name : options.clusters) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+Status validate(const Options& options, const std::vector<std::string>& args) {
+  const auto names = wanted(options, args);
+  if (names.empty() != options.all) {
+    return fail(Category::kUsage,
+                options.all ? "--all and names of clusters exclude each other" : "name the clusters to accept, or pass --all");
+  }
+  for (const std::string& name : names) {
+    if (!kube::is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is no name of a cluster (a DNS label)");
+  }
+  if (!options.csr.empty() && names.size() != 1) return fail(Category::kUsage, "--csr goes with exactly one cluster");
+  return {};
+}
+
+bool is_trusted_requester(const Json& csr, const Options& options) {
+  const std::string user = str(csr, {"spec", "username"});
+  if (user == kBootstrapUser) return true;
+  if (std::find(options.requesters.begin(), options.requesters.end(), user) != options.requesters.end()) return true;
+  const auto groups = string_list_at(csr, {"spec", "groups"});
+  return user.starts_with(kBootstrapTokenUser) && std::find(groups.begin(), groups.end(), kBootstrapTokenGroup) != groups.end();
+}
+
+struct Candidate {
+  Json cluster;
+  std::optional<Json> csr;  // to approve; none where it was approved before
+};
+
+struct Seen {
+  std::vector<Json> pending;
+  std::vector<std::string> refused;  // "csr-x: why"
+  bool approved = false;
+};
+
+Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const Options& options) {
+  kube::ListOptions which;
+  which.label_selector = std::string(api::kClusterNameLabel) + "=" + name;
+  FLEETADM_TRY(const Json list, hub.list(r::certificate_signing_requests(), "", which));
+  Seen seen;
+  for (const Json& csr : list_at(list, {"items"})) {
+    if (!label_of(csr, api::kAddonNameLabel).empty()) continue;
+    if (!options.csr.empty() && name_of(csr) != options.csr) continue;
+    const auto identity = registration::hub::csr_identity(csr);
+    if (registration::hub::csr_decided(csr)) {
+      seen.approved = seen.approved || (identity && controller::condition_is(csr, "Approved", "True"));
+    } else if (!identity) {
+      seen.refused.push_back(name_of(csr) + ": " + identity.error().message);
+    } else if (identity->cluster != name) {
+      seen.refused.push_back(name_of(csr) + ": it asks for cluster " + identity->cluster);
+    } else if (!is_trusted_requester(csr, options)) {
+      seen.refused.push_back(name_of(csr) + ": it was requested by " + str(csr, {"spec", "username"}) +
+                             ", which is no bootstrap identity (--requester allows it)");
+    } else {
+      seen.pending.push_back(csr);
+    }
+  }
+  return seen;
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : std::string(separator)) + word;
+  return text;
+}
+
+// What would be done for one cluster, or why nothing can be.
+Result<Candidate> examine(const kube::Client& hub, const std::string& name, const Options& options) {
+  FLEETADM_TRY(auto cluster, hub.find(api::managed_clusters(), "", name));
+  if (!cluster) {
+    return fail(Category::kNotFound, "no cluster \"" + name + "\" has asked to join",
+                "run `fleetadm join --cluster-name " + name + " …` on it, or wait for it: --wait");
+  }
+  FLEETADM_TRY(Seen seen, requests_of(hub, name, options));
+  Candidate candidate{std::move(*cluster), std::nullopt};
+  if (seen.pending.size() > 1) {
+    std::vector<std::string> names;
+    for (const Json& csr : seen.pending) names.push_back(name_of(csr));
+    return fail(Category::kConflict,
+                "cluster \"" + name + "\" has " + std::to_string(seen.pending.size()) + " requests: " + joined(names, ", "),
+                "an agent asks once: look at them (kubectl describe csr), then choose with --csr NAME");
+  }
+  if (seen.pending.size() == 1) {
+    candidate.csr = std::move(seen.pending.front());
+    return candidate;
+  }
+  if (seen.approved) return candidate;
+  if (!seen.refused.empty()) {
+    return fail(Category::kAuth, "no request of cluster \"" + name + "\" may be approved: " + joined(seen.refused, "; "));
+  }
+  // Accepted and joined long ago: its request has been cleaned up since.
+  if (controller::condition_is(candidate.cluster, api::kConditionJoined, "True")) return candidate;
+  return fail(Category::kNotFound, "cluster \"" + name + "\" has no certificate request",
+              "its agent makes one within seconds when it runs; wait for it with --wait");
+}
+
+Result<Candidate> await_candidate(Context& context, const kube::Client& hub, const std::string& name, const Options& options) {
+  const auto deadline = context.clock().now() + options.timeout;
+  while (true) {
+    auto candidate = examine(hub, name, options);
+    if (candidate || options.wait == "none" || candidate.error().category != Category::kNotFound) return candidate;
+    if (context.stop().stop_requested()) return fail(Category::kCancelled, "interrupted");
+    const auto now = context.clock().now();
+    if (now >= deadline) {
+      Error error = candidate.error();
+      error.category = Category::kTimeout;
+      return fail(std::move(error));
+    }
+    // The next cluster or request to appear ends the pause; both are seldom, so a look a second is enough.
+    auto never = [](const std::optional<Json>&) -> Result<bool> { return false; };
+    (void)kube::wait_for(hub, api::managed_clusters(), "", name, never,
+                         std::min<Duration>(std::chrono::seconds(1), deadline - now), context.stop());
+  }
+}
+
+Status approve(const kube::Client& hub, Json csr, Instant now) {
+  controller::set_condition(at_or_make(csr, {"status", "conditions"}), "Approved", "True", "FleetadmAccept",
+                            "Approved by an administrator with fleetadm accept.", now);
+  kube::WriteOptions write;
+  write.subresource = "approval";
+  FLEETADM_TRY([[maybe_unused]] const Json updated, hub.update(r::certificate_signing_requests(), csr, write));
+  return {};
+}
+
+// Approval first, then acceptance (as upstream's program does it), then both are read back.
+Status accept_one(Context& context, const kube::Client& hub, const std::string& name, const Candidate& candidate) {
+  if (candidate.csr) FLEETADM_CHECK(approve(hub, *candidate.csr, context.clock().now()));
+  auto changed = hub.modify(api::managed_clusters(), "", name, [](Json& cluster) -> Status {
+    at_or_make(cluster, {"spec", "hubAcceptsClient"}) = true;
+    return {};
+  });
+  if (!changed) return tl::unexpected(changed.error());
+  if (hub.gate().dry_run != kube::DryRun::kNone) return {};
+  FLEETADM_TRY(const Json cluster, hub.get(api::managed_clusters(), "", name));
+  if (!flag(cluster, {"spec", "hubAcceptsClient"}))
+    return fail(Category::kConflict, "the hub does not show the cluster as accepted: someone denied it meanwhile");
+  if (!candidate.csr) return {};
+  FLEETADM_TRY(const auto csr, hub.find(r::certificate_signing_requests(), "", name_of(*candidate.csr)));
+  if (csr && !controller::condition_is(*csr, "Approved", "True"))
+    return fail(Category::kConflict, "the hub does not show the request " + name_of(*csr) + " as approved");
+  return {};
+}
+
+Status wait_for_condition(Context& context, const kube::Client& hub, const std::string& name, const Options& options) {
+  const auto condition = options.wait == "accepted" ? api::kConditionHubAccepted
+                         : options.wait == "joined" ? api::kConditionJoined
+                                                    : api::kConditionAvailable;
+  context.progress().begin("Waiting until " + name + " is " + options.wait);
+  auto reached = [&](const std::optional<Json>& cluster) -> Result<bool> {
+    if (!cluster) return fail(Category::kNotFound, "the cluster was deleted meanwhile");
+    return controller::condition_is(*cluster, condition, "True");
+  };
+  auto waited = kube::wait_for(hub, api::managed_clusters(), "", name, reached, options.timeout, context.stop());
+  if (!waited) {
+    context.progress().failed(waited.error().message);
+    Error error = waited.error().wrap("it was accepted but is not " + options.wait);
+    error.hint = "see whether the hub controllers and the cluster's agent run: fleetadm get clusters " + name + " -o wide";
+    return fail(std::move(error));
+  }
+  context.progress().done();
+  return {};
+}
+
+struct Shown {
+  std::string request, requester, common_name, organizations, key, age;
+};
+
+Shown show(const Candidate& candidate, Instant now) {
+  if (!candidate.csr) return {"-", "-", "-", "-", "-", "-"};
+  Shown shown;
+  shown.request = name_of(*candidate.csr);
+  shown.requester = str(*candidate.csr, {"spec", "username"});
+  const auto pem = pki::base64_decode(str(*candidate.csr, {"spec", "request"}));
+  if (const auto info = pem ? pki::parse_csr(*pem) : Result<pki::CsrInfo>(fail(Category::kInvalid, "")); info) {
+    shown.common_name = info->subject.common_name;
+    shown.organizations = joined(info->subject.organizations, ",");
+    shown.key = info->public_key_algorithm;
+  }
+  const auto created = parse_time(str(*candidate.csr, {"metadata", "creationTimestamp"}));
+  shown.age = format_age(created.value_or(Instant{}), now);
+  return shown;
+}
+
+Result<std::vector<std::string>> all_waiting(const kube::Client& hub) {
+  std::vector<std::string> names;
+  auto page = [&](const Json& list) -> Status {
+    for (const Json& cluster : list_at(list, {"items"})) {
+      if (!flag(cluster, {"spec", "hubAcceptsClient"}) && !is_deleting(cluster)) names.push_back(name_of(cluster));
+    }
+    return {};
+  };
+  FLEETADM_CHECK(hub.list_pages(api::managed_clusters(), "", {}, page));
+  return names;
+}
+
+struct Plan {
+  std::string name;
+  Candidate candidate;
+  Shown shown;
+};
+
+Status confirm(Context& context, const Options& options, const std::vector<Plan>& plans) {
+  for (const Plan& plan : plans) {
+    if (!plan.candidate.csr) continue;
+    context.progress().begin(plan.name + ": request " + plan.shown.request + " of " + plan.shown.requester);
+    context.progress().done("CN=" + plan.shown.common_name + " O=" + plan.shown.organizations + ", " + plan.shown.key + ", " +
+                            plan.shown.age + " old");
+  }
+  if (options.yes || plans.empty() || !context.terminal().interactive() || context.global().dry_run != kube::DryRun::kNone)
+    return {};
+  FLEETADM_TRY(const bool sure, context.terminal().confirm("Accept " + std::to_string(plans.size()) +
+                                                           (plans.size() == 1 ? " cluster?" : " clusters?")));
+  if (!sure) return fail(Category::kCancelled, "nothing was changed");
+  return {};
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const auto hub, context.client());
+  auto names = wanted(options, args);
+  if (options.all) {
+    FLEETADM_TRY(names, all_waiting(hub));
+  }
+  Report report;
+  std::vector<Plan> plans;
+  for (const std::string& name : names) {
+    auto candidate = await_candidate(context, hub, name, options);
+    if (!candidate) {
+      report.failures.push_back(candidate.error().with_cluster(name));
+      continue;
+    }
+    Shown shown = show(*candidate, context.clock().now());
+    plans.push_back({name, std::move(*candidate), std::move(shown)});
+  }
+  FLEETADM_CHECK(confirm(context, options, plans));
+
+  const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
+  Json items = Json::array();
+  for (const Plan& plan : plans) {
+    const bool already = !plan.candidate.csr && flag(plan.candidate.cluster, {"spec", "hubAcceptsClient"});
+    Status done = already ? Status{} : accept_one(context, hub, plan.name, plan.candidate);
+    if (done && options.wait != "none" && !dry_run) done = wait_for_condition(context, hub, plan.name, options);
+    if (!done) {
+      report.failures.push_back(done.error().with_cluster(plan.name));
+      continue;
+    }
+    items.push_back(Json{{"cluster", plan.name},
+                         {"request", plan.shown.request},
+                         {"requester", plan.shown.requester},
+                         {"commonName", plan.shown.common_name},
+                         {"organizations", plan.shown.organizations},
+                         {"key", plan.shown.key},
+                         {"result", already ? "unchanged" : "accepted"}});
+    report.lines.push_back("cluster " + plan.name + (already ? " was accepted already" : " accepted") +
+                           (dry_run ? " (dry run)" : ""));
+    report.names.push_back("managedcluster.cluster.open-cluster-management.io/" + plan.name);
+  }
+  if (plans.empty() && report.failures.empty()) report.lines.emplace_back("No cluster waits to be accepted.");
+  if (report.failures.size() == 1 && names.size() == 1) return fail(report.failures.front());
+  report.data = Json{{"kind", "AcceptReport"}, {"items", std::move(items)}};
+  return report;
+}
+
+}  // namespace
+
+void register_accept(Registry& registry) {
+  Command command;
+  command.path = "accept";
+  command.group = "Fleet";
+  command.summary = "Accept clusters that have asked to join";
+  command.description =
+      "Shows each cluster's certificate request (who asked, for which name, groups and key, how long ago), approves it and marks "
+      "the "
+      "cluster as accepted. Only a request that is exactly what an agent of that cluster makes, by a bootstrap identity, is "
+      "approved. "
+      "Success is told after both were read back.";
+  command.args.usage = "[CLUSTER...]";
+  command.args.max = -1;
+  command.args.complete = Complete::kClusters;
+  command.examples = {{"Accept a cluster and wait until it has joined", "fleetadm accept c1 --wait"},
+                      {"Accept everything that waits, without being asked", "fleetadm accept --all --yes"},
+                      {"See what would be approved", "fleetadm accept c1 --dry-run=server"}};
+  command.make = invocation<Options>(bind, validate, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
