@@ -6,12 +6,28 @@
 #include <sys/stat.h>
 
 #include "tests/support/fake_api.h"
-#include "tests/support/kube_servers.h"
 
 namespace fleetadm::kube {
 namespace {
 
 using testkit::FakeApi;
+
+class Folder {
+ public:
+  Folder() : path_((std::filesystem::temp_directory_path() / "mapper-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 Response answer(std::string_view body, std::string_view type = "application/json") {
   Response response;
@@ -156,7 +172,8 @@ TEST(MapperTest, MissesDoNotAskTheServerEachTime) {
 }
 
 TEST(MapperTest, KeepsDiscoveryOnDiskForTheOwnerAlone) {
-  const testkit::TemporaryFolder folder("mapper");
+  const Folder folder;
+  ASSERT_FALSE(folder.path().empty());
   const std::string cache = (folder.path() / "deep" / "cache").string();
   const auto api = FakeApi::make();
   serve_aggregated(*api);
