@@ -9,6 +9,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <thread>
@@ -142,6 +143,11 @@ struct EpollLoop::Core {
   }
 
   void run() {
+    // With CURLOPT_NOSIGNAL libcurl leaves SIGPIPE to us: a peer that went away must cost an error, not the process.
+    sigset_t pipe{};
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     thread_id = std::this_thread::get_id();
     std::array<epoll_event, 64> events{};
     while (!stopping) {
