@@ -10,7 +10,11 @@
 namespace fleetadm::commands {
 
 void register_all(Registry& registry) {
-  register_fleet(registry);
+  register_init(registry);
+  register_token(registry);
+  register_join(registry);
+  register_unjoin(registry);
+  register_clean(registry);
   register_get(registry);
   register_hub(registry);
   register_agent(registry);
