@@ -6,6 +6,7 @@
 #include "commands/hub/hub.h"
 #include "commands/sandbox/sandbox.h"
 #include "commands/version/version.h"
+#include "commands/work/work.h"
 
 namespace fleetadm::commands {
 
@@ -16,6 +17,7 @@ void register_all(Registry& registry) {
   register_unjoin(registry);
   register_clean(registry);
   register_get(registry);
+  register_work(registry);
   register_hub(registry);
   register_agent(registry);
   register_sandbox(registry);

@@ -6,6 +6,7 @@
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/hub/registration_hub.h"
+#include "core/work/replica_set.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/events/recorder.h"
 #include "kubeclient/lease/leader.h"
@@ -60,6 +61,7 @@ Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::s
   registration.clock = options.clock;
   registration.recorder = recorder;
   registration::hub::add_registration_controllers(manager, client, registration);
+  work::add_replica_set_controller(manager, client, options.clock);
 
   FLEETADM_CHECK(manager.serve_health());
   Status outcome;

@@ -1,0 +1,31 @@
+// Manifests from files, folders and stdin, and the rules that a hub's admission has for them (reference
+// registration-work-addon.md 2.11), checked before anything is sent.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/framework/context.h"
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::commands {
+
+struct LoadedManifest {
+  Json object;
+  std::string file;  // "-" for stdin
+  int line = 1;      // where the document starts
+
+  std::string where() const;  // "web.yaml:12"
+};
+
+/// `files`: paths of files and folders (their *.yaml, *.yml and *.json, deeper folders too, by name), or "-". Lists are taken
+/// apart. kUsage: no such file; kInvalid: bad YAML, with file, line and column.
+Result<std::vector<LoadedManifest>> load_manifests(Context& context, const std::vector<std::string>& files);
+
+/// No manifests; a manifest without apiVersion, kind or name, or with generateName; two of the same identity; more than 500 KiB.
+Status check_manifests(const std::vector<LoadedManifest>& manifests);
+
+/// spec.workload.manifests.
+Json manifest_list(const std::vector<LoadedManifest>& manifests);
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,116 @@
+#include "commands/work/targets.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "core/api/kinds.h"
+#include "core/work/names.h"
+
+namespace fleetadm::commands {
+
+void bind_targets(FlagSet& flags, TargetOptions& options) {
+  Flag& clusters = flags.comma_texts(&options.clusters, "clusters", "names of the clusters");
+  clusters.value_name = "NAMES";
+  clusters.complete = Complete::kClusters;
+  Flag& selector = flags.text(&options.selector, "selector", "clusters with these labels, as they are now", 'l');
+  selector.value_name = "SELECTOR";
+  Flag& placement = flags.text(&options.placement, "placement", "the clusters that this placement selects, now and later");
+  placement.value_name = "[NAMESPACE/]NAME";
+  placement.complete = Complete::kPlacements;
+}
+
+Status validate_targets(const TargetOptions& options, const std::string& further) {
+  const int ways = (options.clusters.empty() ? 0 : 1) + (options.selector.empty() ? 0 : 1) + (options.placement.empty() ? 0 : 1);
+  if (ways == 1) return {};
+  const std::string choices = "--clusters, -l or --placement" + further;
+  if (ways == 0) return fail(Category::kUsage, "no clusters are named", "use one of " + choices);
+  return fail(Category::kUsage, "clusters are named in several ways", "use only one of " + choices);
+}
+
+Status validate_work_name(const std::string& name) {
+  if (!kube::is_dns_subdomain(name)) {
+    return fail(Category::kUsage, "\"" + name + "\" cannot be a work's name", "use lower-case letters, digits, '-' and '.'");
+  }
+  if (name.size() > work::kMaxWorkName) {
+    return fail(Category::kUsage, "the name is " + std::to_string(name.size()) + " characters long; a work's may have " +
+                                      std::to_string(work::kMaxWorkName));
+  }
+  return {};
+}
+
+Result<PlacementRef> placement_ref(Context& context, const std::string& text) {
+  const kube::ObjectName parts = kube::split_key(text);
+  PlacementRef ref{parts.ns, parts.name};
+  if (ref.ns.empty()) {
+    FLEETADM_TRY(ref.ns, context.ns());
+  }
+  if (!kube::is_dns_label(ref.ns) || !kube::is_dns_subdomain(ref.name)) {
+    return fail(Category::kUsage, "\"" + text + "\" does not name a placement", "write it as NAMESPACE/NAME, or NAME with -n");
+  }
+  return ref;
+}
+
+Result<std::vector<std::string>> decided_clusters(const kube::Client& hub, const PlacementRef& placement) {
+  kube::ListOptions which;
+  which.label_selector = std::string(api::kPlacementLabel) + "=" + placement.name;
+  Result<Json> decisions = hub.list(api::placement_decisions(), placement.ns, which);
+  if (!decisions) return tl::unexpected(on_hub(decisions.error()));
+  std::set<std::string> clusters;
+  for (const Json& decision : list_at(*decisions, {"items"})) {
+    for (const Json& entry : list_at(decision, {"status", "decisions"})) {
+      if (std::string name = str(entry, {"clusterName"}); !name.empty()) clusters.insert(std::move(name));
+    }
+  }
+  return std::vector<std::string>(clusters.begin(), clusters.end());
+}
+
+Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOptions& options) {
+  ClusterTargets targets;
+  if (!options.selector.empty()) {
+    kube::ListOptions which;
+    which.label_selector = options.selector;
+    Result<Json> clusters = hub.list(api::managed_clusters(), {}, which);
+    if (!clusters) return tl::unexpected(on_hub(clusters.error()));
+    for (const Json& cluster : list_at(*clusters, {"items"})) targets.clusters.push_back(name_of(cluster));
+    if (targets.clusters.empty()) {
+      return fail(Category::kNotFound, "no cluster has the labels \"" + options.selector + "\"",
+                  "fleetadm get clusters shows the clusters; -l takes a label selector");
+    }
+    return targets;
+  }
+  for (const std::string& name : std::set<std::string>(options.clusters.begin(), options.clusters.end())) {
+    Result<std::optional<Json>> cluster = hub.find(api::managed_clusters(), {}, name);
+    if (!cluster) return tl::unexpected(on_hub(cluster.error()));
+    if (*cluster) {
+      targets.clusters.push_back(name);
+    } else {
+      targets.missing.push_back(fail(Category::kNotFound, "cluster \"" + name + "\" does not exist on this hub",
+                                     "fleetadm get clusters lists those that do")
+                                    .value()
+                                    .with_cluster(name));
+    }
+  }
+  return targets;
+}
+
+Error on_hub(const Error& error) {
+  if (error.code != 404 || !error.hint.empty()) return error;
+  return error.with_hint("the server may be no hub: choose one with --context or --kubeconfig, or run fleetadm init");
+}
+
+std::string qualified_name(const kube::Resource& resource, const std::string& name) {
+  std::string kind = resource.kind;
+  std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return kind + "." + resource.group + "/" + name;
+}
+
+Json list_of(std::vector<Json> items) {
+  Json list = Json::object({{"apiVersion", "v1"}, {"kind", "List"}, {"metadata", Json::object({{"resourceVersion", ""}})}});
+  list["items"] = Json::array();
+  for (Json& item : items) list["items"].push_back(std::move(item));
+  return list;
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,11 @@
+#include "commands/work/work.h"
+
+namespace fleetadm::commands {
+
+void register_work(Registry& registry) {
+  register_work_create(registry);
+  register_work_get(registry);
+  register_work_delete(registry);
+}
+
+}  // namespace fleetadm::commands

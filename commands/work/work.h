@@ -1,0 +1,15 @@
+// The commands that distribute manifests: work create, apply, get, delete.
+#pragma once
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+void register_work(Registry& registry);
+
+// One function a file, each adds its row (or rows).
+void register_work_create(Registry& registry);  // create and apply
+void register_work_get(Registry& registry);
+void register_work_delete(Registry& registry);
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,17 @@
+// ManifestWorkReplicaSet on the hub: one ManifestWork for each cluster that its placements select (reference
+// registration-work-addon.md 2.12, placement-and-rollout.md B.7).
+#pragma once
+
+#include <memory>
+
+#include "core/controller/controller.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::work {
+
+/// Adds the controller "work-replica-set" (keys: "namespace/name") to `manager`.
+void add_replica_set_controller(controller::Manager& manager, const kube::Client& hub,
+                                std::shared_ptr<Clock> clock = Clock::system());
+
+}  // namespace fleetadm::work

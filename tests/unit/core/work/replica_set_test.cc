@@ -1,0 +1,307 @@
+// ManifestWorkReplicaSet: the pure rules by cases, and the controller against an API server in memory.
+#include "core/work/replica_set.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "core/api/kinds.h"
+#include "core/work/conditions.h"
+#include "core/work/names.h"
+#include "core/work/replica_set_rules.h"
+#include "tests/unit/core/work/fleet.h"
+
+namespace fleetadm::work {
+namespace {
+
+using testing::eventually;
+using testing::parsed;
+
+const Instant kNow = *parse_time("2026-11-21T12:00:00Z");
+constexpr const char* kTemplate =
+    R"({"workload": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}]}})";
+
+Json set_of(const std::string& refs = R"([{"name": "p"}])", const std::string& spec = kTemplate) {
+  return parsed(R"({"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+    "metadata": {"name": "rs", "namespace": "apps", "labels": {"team": "x"}}, "spec": {"placementRefs": )" +
+                refs + R"(, "manifestWorkTemplate": )" + spec + "}}");
+}
+
+OwnedWork work_in(const std::string& cluster, const std::string& placement = "p", bool current = true) {
+  OwnedWork work;
+  work.ns = cluster;
+  work.name = "rs-1";
+  work.uid = cluster + "-uid";
+  work.placement = placement;
+  work.labels = work_labels(set_of(), placement);
+  work.spec_hash = current ? work_spec_hash(parsed(kTemplate)) : "old";
+  work.generation = 1;
+  return work;
+}
+
+PlacementView view_of(std::vector<std::string> clusters) {
+  const auto selected = static_cast<std::int64_t>(clusters.size());
+  return {true, std::move(clusters), selected, 1};
+}
+
+void report(OwnedWork& work, const char* type, const char* status) {
+  work.conditions.push_back({{"type", type}, {"status", status}, {"observedGeneration", 1}});
+}
+
+std::string condition(const Json& status, std::string_view type) {
+  const Json* found = condition_in(list_at(status, {"conditions"}), type);
+  return found == nullptr ? "<none>" : str(*found, {"status"}) + " " + str(*found, {"reason"});
+}
+
+std::vector<std::string> clusters_of(const std::vector<OwnedWork>& works) {
+  std::vector<std::string> clusters;
+  for (const OwnedWork& work : works) clusters.push_back(work.ns);
+  return clusters;
+}
+
+TEST(ReplicaSetRules, FreshSetCreatesOneWorkACluster) {
+  const std::map<std::string, PlacementView> views{{"p", view_of({"c2", "c1"})}};
+  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {});
+  ASSERT_EQ(plan.create.size(), 2U);
+  EXPECT_EQ(plan.create[0].cluster, "c1");
+  const Json status = replica_set_status(set_of(), plan, views, kNow);
+  EXPECT_EQ(condition(status, "PlacementVerified"), "True AsExpected");
+  EXPECT_EQ(condition(status, "PlacementRolledOut"), "False Progressing");
+  EXPECT_EQ(condition(status, "ManifestworkApplied"), "False NotAsExpected");
+  EXPECT_EQ(num(status, {"summary", "total"}), 2);
+  EXPECT_EQ(str(list_at(status, {"placementSummary"})[0], {"availableDecisionGroups"}), "1 (2 / 2 clusters applied)");
+  const Json work = new_work(set_of(), plan.create[0]);
+  EXPECT_EQ(label_of(work, kReplicaSetLabel), "apps.rs");
+  EXPECT_EQ(label_of(work, kPlacementNameLabel), "p");
+  EXPECT_EQ(label_of(work, "team"), "x");
+}
+
+TEST(ReplicaSetRules, WorksLeaveDeselectedClustersWhateverTheirTemplate) {
+  const std::map<std::string, PlacementView> views{{"p", view_of({"c1"})}};
+  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work_in("c1"), work_in("c2"), work_in("c3", "p", false)});
+  EXPECT_EQ(clusters_of(plan.remove), (std::vector<std::string>{"c2", "c3"}));
+  EXPECT_TRUE(plan.create.empty());
+  EXPECT_TRUE(plan.update.empty());
+}
+
+TEST(ReplicaSetRules, NothingIsRemovedWhileDecisionsAreFewerThanTheStatusSays) {
+  PlacementView view = view_of({"c1"});
+  view.selected = 2;
+  const std::map<std::string, PlacementView> views{{"p", view}};
+  EXPECT_TRUE(plan_replica_set(set_of(), views, {work_in("c1"), work_in("c2")}).remove.empty());
+  view = view_of({});
+  view.selected = 2;
+  EXPECT_TRUE(plan_replica_set(set_of(), {{"p", view}}, {work_in("c1"), work_in("c2")}).remove.empty());
+}
+
+TEST(ReplicaSetRules, AMissingPlacementStopsEverything) {
+  const Json set = set_of(R"([{"name": "p"}, {"name": "gone"}])");
+  const std::map<std::string, PlacementView> views{{"p", view_of({})}, {"gone", {}}};
+  const ReplicaSetPlan plan = plan_replica_set(set, views, {work_in("c1")});
+  EXPECT_EQ(plan.missing_placement, "gone");
+  EXPECT_TRUE(plan.remove.empty());
+  EXPECT_EQ(condition(replica_set_status(set, plan, views, kNow), "PlacementVerified"), "False PlacementDecisionNotFound");
+}
+
+TEST(ReplicaSetRules, AnEmptyPlacementIsSaidTwiceAndComplete) {
+  const std::map<std::string, PlacementView> views{{"p", view_of({})}};
+  const Json status = replica_set_status(set_of(), plan_replica_set(set_of(), views, {}), views, kNow);
+  EXPECT_EQ(condition(status, "PlacementVerified"), "False PlacementDecisionEmpty");
+  EXPECT_EQ(condition(status, "ManifestworkApplied"), "False PlacementDecisionEmpty");
+  EXPECT_EQ(condition(status, "PlacementRolledOut"), "True Complete");
+}
+
+TEST(ReplicaSetRules, OverlappingPlacementsShareOneWork) {
+  const Json set = set_of(R"([{"name": "p"}, {"name": "q"}])");
+  const std::map<std::string, PlacementView> views{{"p", view_of({"c1", "c2"})}, {"q", view_of({"c2", "c3"})}};
+  ReplicaSetPlan plan = plan_replica_set(set, views, {});
+  ASSERT_EQ(plan.create.size(), 3U);
+  EXPECT_EQ(plan.create[1].cluster, "c2");
+  EXPECT_EQ(plan.create[1].placement, "p");
+  // Two works in c2, as upstream leaves them: the wanted placement's stays.
+  OwnedWork twin = work_in("c2", "q");
+  twin.name = "rs-2";
+  plan = plan_replica_set(set, views, {work_in("c1"), twin, work_in("c2"), work_in("c3", "q")});
+  ASSERT_EQ(plan.remove.size(), 1U);
+  EXPECT_EQ(plan.remove[0].name, "rs-2");
+}
+
+TEST(ReplicaSetRules, ARemovedPlacementTakesItsWorksAlong) {
+  const std::map<std::string, PlacementView> views{{"p", view_of({"c1"})}};
+  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work_in("c1"), work_in("c9", "former")});
+  EXPECT_EQ(clusters_of(plan.remove), (std::vector<std::string>{"c9"}));
+}
+
+TEST(ReplicaSetRules, TemplateAndLabelChangesReachEveryWork) {
+  const std::map<std::string, PlacementView> views{{"p", view_of({"c1", "c2"})}};
+  OwnedWork unlabelled = work_in("c2");
+  unlabelled.labels.erase("team");
+  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work_in("c1", "p", false), unlabelled});
+  EXPECT_EQ(plan.update.size(), 2U);
+}
+
+TEST(ReplicaSetRules, RolledOutWithoutAProgressingRuleMeansApplied) {
+  const std::map<std::string, PlacementView> views{{"p", view_of({"c1"})}};
+  OwnedWork work = work_in("c1");
+  report(work, "Applied", "True");
+  report(work, "Available", "True");
+  ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work});
+  Json status = replica_set_status(set_of(), plan, views, kNow);
+  EXPECT_EQ(condition(status, "PlacementRolledOut"), "True Complete");
+  EXPECT_EQ(condition(status, "ManifestworkApplied"), "True AsExpected");
+  const std::string with_rule = R"({"manifestConfigs": [{"conditionRules": [{"type": "CEL", "condition": "Progressing"}]}]})";
+  const Json set = set_of(R"([{"name": "p"}])", with_rule);
+  work.spec_hash = work_spec_hash(parsed(with_rule));
+  status = replica_set_status(set, plan_replica_set(set, views, {work}), views, kNow);
+  EXPECT_EQ(condition(status, "PlacementRolledOut"), "False Progressing");
+  report(work, "Progressing", "True");
+  status = replica_set_status(set, plan_replica_set(set, views, {work}), views, kNow);
+  EXPECT_EQ(condition(status, "ManifestworkApplied"), "False Processing");
+  report(work, "Degraded", "True");
+  status = replica_set_status(set, plan_replica_set(set, views, {work}), views, kNow);
+  EXPECT_EQ(condition(status, "ManifestworkApplied"), "False NotAsExpected");
+}
+
+TEST(ReplicaSetRules, ProgressiveStrategiesAreRefusedAndTouchNothing) {
+  const Json set = set_of(R"([{"name": "p", "rolloutStrategy": {"type": "Progressive"}}])");
+  const std::map<std::string, PlacementView> views{{"p", view_of({"c1", "c2"})}};
+  const ReplicaSetPlan plan = plan_replica_set(set, views, {work_in("c1", "p", false), work_in("c9")});
+  EXPECT_TRUE(plan.create.empty());
+  EXPECT_TRUE(plan.update.empty());
+  EXPECT_TRUE(plan.remove.empty());
+  const Json status = replica_set_status(set, plan, views, kNow);
+  EXPECT_EQ(condition(status, "PlacementVerified"), "False NotAsExpected");
+  EXPECT_NE(str(*condition_in(list_at(status, {"conditions"}), "PlacementVerified"), {"message"}).find("Progressive"),
+            std::string::npos);
+  EXPECT_EQ(condition(status, "PlacementRolledOut"), "False Progressing");
+}
+
+TEST(ReplicaSetRules, ALongNameIsSaid) {
+  Json set = set_of();
+  set["metadata"]["name"] = std::string(60, 'x');
+  const Json status = invalid_name_status(set, owner_label_problem(set), kNow);
+  EXPECT_EQ(condition(status, "ManifestworkApplied"), "False InvalidManifestWorkName");
+  EXPECT_TRUE(owner_label_problem(set_of()).empty());
+}
+
+// The controller.
+
+class ReplicaSetController : public ::testing::Test {
+ protected:
+  ~ReplicaSetController() override { stop(); }
+
+  void start(int die_after = -1) {
+    stop();
+    writes_ = std::make_shared<std::atomic<int>>(0);
+    auto gate = std::make_shared<kube::WriteGate>();
+    gate->before = [writes = writes_, die_after](kube::Method, std::string_view) -> Status {
+      if (die_after >= 0 && *writes >= die_after) return fail(Category::kUnavailable, "the process was killed");
+      ++*writes;
+      return {};
+    };
+    controller::Manager::Options options;
+    options.threads = 2;
+    manager_ = std::make_unique<controller::Manager>(options);
+    add_replica_set_controller(*manager_, hub_->client(gate));
+    thread_ = std::jthread([manager = manager_.get()](std::stop_token stop) { EXPECT_TRUE(manager->run(std::move(stop))); });
+  }
+  void stop() {
+    if (!manager_) return;
+    thread_.request_stop();
+    thread_.join();
+    manager_.reset();
+  }
+  void decide(const std::vector<std::string>& clusters) {
+    Json decisions = Json::array();
+    for (const std::string& cluster : clusters) decisions.push_back({{"clusterName", cluster}, {"reason", ""}});
+    hub_->put(
+        api::placement_decisions(),
+        {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+         {"kind", "PlacementDecision"},
+         {"metadata", {{"name", "p-decision-1"}, {"namespace", "apps"}, {"labels", {{std::string(api::kPlacementLabel), "p"}}}}},
+         {"status", {{"decisions", decisions}}}});
+    hub_->put(api::placements(),
+              {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+               {"kind", "Placement"},
+               {"metadata", {{"name", "p"}, {"namespace", "apps"}}},
+               {"spec", Json::object()},
+               {"status", {{"numberOfSelectedClusters", clusters.size()}, {"decisionGroups", Json::array({Json::object()})}}}});
+  }
+  std::vector<std::string> clusters() const {
+    std::vector<std::string> names;
+    for (const Json& work : hub_->all(api::manifest_works())) names.push_back(namespace_of(work));
+    return names;
+  }
+  std::optional<Json> set() const { return hub_->get(api::manifest_work_replica_sets(), "apps", "rs"); }
+  /// What the server was asked and what it holds, for messages.
+  std::string told() const {
+    std::string text = dump_json(set().value_or(Json()));
+    for (const Json& decision : hub_->all(api::placement_decisions())) text += "\n" + dump_json(decision);
+    for (const testkit::ApiCall& call : hub_->calls())
+      text += "\n" + call.verb + " " + call.path + " " + std::to_string(call.status);
+    return text;
+  }
+  static void settle(const testkit::FakeApi& api) { testing::settle(api, api); }
+
+  std::shared_ptr<testkit::FakeApi> hub_ = testkit::FakeApi::make();
+  std::shared_ptr<std::atomic<int>> writes_;
+  std::unique_ptr<controller::Manager> manager_;
+  std::jthread thread_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(ReplicaSetController, FollowsThePlacement) {
+  decide({"c1", "c2"});
+  hub_->put(api::manifest_work_replica_sets(), set_of());
+  start();
+  ASSERT_TRUE(eventually([&] { return clusters() == Names{"c1", "c2"}; })) << told();
+  EXPECT_TRUE(has_finalizer(*set(), kReplicaSetFinalizer));
+  decide({"c2", "c3"});
+  EXPECT_TRUE(eventually([&] { return clusters() == Names{"c2", "c3"}; }));
+  settle(*hub_);
+  const int before = *writes_;
+  decide({"c2", "c3"});
+  settle(*hub_);
+  EXPECT_EQ(*writes_, before) << "nothing changed";
+  EXPECT_EQ(num(*set(), {"status", "summary", "total"}), 2);
+}
+
+TEST_F(ReplicaSetController, UpdatesAndDeletes) {
+  decide({"c1", "c2"});
+  hub_->put(api::manifest_work_replica_sets(), set_of());
+  start();
+  ASSERT_TRUE(eventually([&] { return clusters().size() == 2; }));
+  const Json patch = parsed(R"({"spec": {"manifestWorkTemplate": {"workload": {"manifests": [
+      {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}]}}}})");
+  ASSERT_TRUE(hub_->client().patch(api::manifest_work_replica_sets(), "apps", "rs", kube::PatchType::kMerge, patch));
+  EXPECT_TRUE(eventually([&] {
+    for (const Json& work : hub_->all(api::manifest_works())) {
+      if (name_of(list_at(work, {"spec", "workload", "manifests"})[0]) != "b") return false;
+    }
+    return true;
+  }));
+  EXPECT_EQ(clusters().size(), 2U);
+  ASSERT_TRUE(hub_->client().remove(api::manifest_work_replica_sets(), "apps", "rs"));
+  EXPECT_TRUE(eventually([&] { return clusters().empty() && !set(); }));
+}
+
+TEST_F(ReplicaSetController, KilledAfterEveryWriteEndsTheSame) {
+  for (int k = 0; k < 10; ++k) {
+    hub_ = testkit::FakeApi::make();
+    decide({"c1", "c2", "c3"});
+    hub_->put(api::manifest_work_replica_sets(), set_of());
+    start(k);
+    eventually([&] { return *writes_ >= k; }, std::chrono::seconds(2));
+    settle(*hub_);
+    start();
+    EXPECT_TRUE(eventually([&] {
+      return clusters() == Names{"c1", "c2", "c3"} && num(*set(), {"status", "summary", "total"}) == 3;
+    })) << "killed after write "
+        << k;
+    settle(*hub_);
+    if (*writes_ == 0) break;
+  }
+}
+
+}  // namespace
+}  // namespace fleetadm::work
