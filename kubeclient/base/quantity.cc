@@ -14,8 +14,10 @@ namespace {
 __extension__ using Wide = __int128;
 
 constexpr Wide kNano = 1'000'000'000;
-// Kubernetes caps at 2^63-1 of the unit; the cap keeps every sum of ours inside 128 bits, too.
-constexpr Wide kMax = Wide(std::numeric_limits<std::int64_t>::max()) * kNano;
+// Kubernetes caps binary quantities at 2^63-1 and leaves decimal ones endless; ours end at 10^27, which leaves room for sums
+// in 128 bits.
+constexpr Wide kMaxBinary = Wide(std::numeric_limits<std::int64_t>::max()) * kNano;
+constexpr Wide kMax = kNano * kNano * kNano * kNano;
 
 struct Suffix {
   std::string_view text;
@@ -113,9 +115,9 @@ Wide to_nano(std::string digits, std::int64_t exponent, int binary) {
   }
   if (digits.empty()) return 0;
   const std::int64_t shift = exponent + 9;
-  // The far ends need no arithmetic: over 10^30 is the cap, under 10^-20 of a nano unit (2^60 is 10^18) is one.
+  // The far ends need no arithmetic: over 10^37 is the cap, under 10^-20 of a nano unit (2^60 is 10^18) is one.
   const std::int64_t magnitude = static_cast<std::int64_t>(digits.size()) + shift;
-  if (magnitude > 30) return kMax;
+  if (magnitude > 37) return kMax;
   if (magnitude < -20) return 1;
   if (digits.size() <= 20) return scale_short(digits, shift, binary);
   return scale_long(digits, shift, binary);
@@ -199,6 +201,7 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   Quantity quantity;
   quantity.format_ = scale->format;
   quantity.nano_ = to_nano(digits, scale->decimal - fraction, scale->binary);
+  if (quantity.format_ == Format::kBinarySI) quantity.nano_ = std::min(quantity.nano_, kMaxBinary);
   // Less than one of a binary unit is written in thousandths and less.
   if (quantity.format_ == Format::kBinarySI && quantity.nano_ > 0 && quantity.nano_ < kNano)
     quantity.format_ = Format::kDecimalSI;
@@ -219,13 +222,13 @@ double Quantity::approximate() const { return static_cast<double>(static_cast<lo
 
 Quantity& Quantity::operator+=(const Quantity& other) {
   if (is_zero()) format_ = other.format_;
-  nano_ += other.nano_;
+  nano_ = std::clamp(nano_ + other.nano_, -kMax, kMax);
   return *this;
 }
 
 Quantity& Quantity::operator-=(const Quantity& other) {
   if (is_zero()) format_ = other.format_;
-  nano_ -= other.nano_;
+  nano_ = std::clamp(nano_ - other.nano_, -kMax, kMax);
   return *this;
 }
 
@@ -234,7 +237,7 @@ int Quantity::compare(const Quantity& other) const { return nano_ < other.nano_ 
 std::string Quantity::to_string() const {
   if (nano_ == 0) return "0";
   const bool small = nano_ > -1024 * kNano && nano_ < 1024 * kNano;
-  if (format_ == Format::kBinarySI && !small) return binary_text(divide_up(nano_, kNano));
+  if (format_ == Format::kBinarySI && !small && nano_ % kNano == 0) return binary_text(nano_ / kNano);
   return decimal_text(nano_, format_ == Format::kDecimalExponent);
 }
 

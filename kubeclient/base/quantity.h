@@ -15,6 +15,8 @@ class Quantity {
   enum class Format { kDecimalSI, kBinarySI, kDecimalExponent };
 
   Quantity() = default;
+  /// kInvalid for anything else than Kubernetes' grammar (a number without digits, which it reads as 0, included). Capped at
+  /// 2^63-1 where written in binary units, else at 10^27.
   static Result<Quantity> parse(std::string_view text);
   static Quantity from_int(std::int64_t units, Format format = Format::kDecimalSI);
 
@@ -30,7 +32,8 @@ class Quantity {
   Quantity& operator-=(const Quantity& other);
   int compare(const Quantity& other) const;
 
-  /// Canonical form: no fractional digits, the largest suffix that keeps it exact ("1500m", "1536Mi").
+  /// Canonical form: no fractional digits, the largest suffix that keeps it exact ("1500m", "1536Mi"); binary quantities that
+  /// are under 1024 or not whole are written in decimal.
   std::string to_string() const;
 
  private:
