@@ -155,13 +155,17 @@ Result<Child> Child::start(const ChildSpec& spec) {
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::exchange(other.pidfd_, -1)), status_(std::exchange(other.status_, {})) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::exchange(other.pidfd_, -1)),
+      terminated_(other.terminated_),
+      status_(std::exchange(other.status_, {})) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this != &other) {
     release();
     pid_ = std::exchange(other.pid_, -1);
     pidfd_ = std::exchange(other.pidfd_, -1);
+    terminated_ = other.terminated_;
     status_ = std::exchange(other.status_, {});
   }
   return *this;
@@ -210,8 +214,12 @@ std::optional<ExitStatus> Child::wait(Duration timeout) {
   return status_;
 }
 
+void Child::terminate() {
+  if (!std::exchange(terminated_, true)) signal(SIGTERM);
+}
+
 ExitStatus Child::stop(Duration grace) {
-  signal(SIGTERM);
+  terminate();
   if (const auto ended = wait(grace)) return *ended;
   signal(SIGKILL);
   return wait(std::chrono::seconds(10)).value_or(ExitStatus{.code = 128 + SIGKILL, .signal = SIGKILL});

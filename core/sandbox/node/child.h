@@ -47,10 +47,12 @@ class Child {
   /// Readable (poll) once the process has ended.
   int pidfd() const { return pidfd_; }
   void signal(int number) const;
+  /// SIGTERM, once: a program may take a second one for "at once".
+  void terminate();
   /// Waits up to `timeout` for the end; nullopt while it runs. Remembers the answer.
   std::optional<ExitStatus> wait(Duration timeout);
   bool running() { return !wait(Duration::zero()).has_value(); }
-  /// SIGTERM, up to `grace`, then SIGKILL to the whole group of the child.
+  /// terminate(), up to `grace`, then SIGKILL to the whole group of the child.
   ExitStatus stop(Duration grace);
 
  private:
@@ -59,6 +61,7 @@ class Child {
 
   pid_t pid_ = -1;
   int pidfd_ = -1;
+  bool terminated_ = false;
   std::optional<ExitStatus> status_;
 };
 

@@ -133,6 +133,7 @@ Result<ChildSpec> Pod::command_of(Container& container, const Json& pod) {
   spec.folder = folder_.string();
   variables.try_emplace("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
   variables.try_emplace("HOME", folder_.string());
+  variables.try_emplace("TMPDIR", folder_.string());
   if (const auto account = folders.find(std::string(kAccountPath)); account != folders.end()) {
     variables["FLEETADM_SERVICEACCOUNT_DIR"] = account->second;
     std::error_code refused;

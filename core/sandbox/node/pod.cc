@@ -198,7 +198,7 @@ void Pod::run_probes(Container& container, Instant now) {
   container.view.ready = container.startup.passed() && container.readiness.passed();
   if ((container.startup.failed() || container.liveness.failed()) && !container.kill_at) {
     log::warn("node", key_ + "/" + container.view.name + ": a probe failed, it will be restarted");
-    container.child->signal(SIGTERM);
+    container.child->terminate();
     container.kill_at = now + std::chrono::seconds(10);
   }
 }
@@ -273,7 +273,7 @@ Pod::Step Pod::step(const Json& pod, Instant now) const {
 
 void Pod::terminate() {
   each_container([](Container& container) {
-    if (container.child) container.child->signal(SIGTERM);
+    if (container.child) container.child->terminate();
   });
 }
 

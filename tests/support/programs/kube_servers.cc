@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
     int number = 0;
     sigwait(&ends, &number);
   }
-  for (auto& node : nodes) node->process().signal(SIGTERM);
+  for (auto& node : nodes) node->process().terminate();
   nodes.clear();
   return code;
 }
