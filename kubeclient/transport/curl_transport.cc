@@ -85,7 +85,7 @@ class CurlTransport final : public Transport {
     const auto collector = std::make_shared<Collector>();
     std::make_shared<Exchange>(context_, request, collector)->begin();
     auto response = collector->wait();
-    if (response && log::enabled(8)) log::info(8, "http", "< " + log::redact_body(response->body));
+    if (response && log::enabled(8)) log::info(8, "http", "< " + shorten_for_log(log::redact_body(response->body)));
     return response;
   }
 

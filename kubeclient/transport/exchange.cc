@@ -40,6 +40,15 @@ std::string encode_query(const Query& query) {
   return out;
 }
 
+/// One header for -v, without what lets someone in.
+void log_header(std::string_view arrow, std::string_view line) {
+  std::string name(line.substr(0, line.find(':')));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const bool secret = name == "authorization" || name == "proxy-authorization" || name == "cookie" || name == "set-cookie";
+  log::info(7, kLog, std::string(arrow) + (secret ? name + ": <redacted>" : std::string(line)));
+}
+
 bool clean_header(std::string_view text) {
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return (static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127; });
@@ -67,6 +76,14 @@ curl_blob blob_of(const std::string& text) {
 }
 
 }  // namespace
+
+std::string shorten_for_log(std::string body) {
+  const std::size_t limit = log::enabled(9) ? 10240 : 1024;
+  if (body.size() <= limit) return body;
+  const std::size_t cut = body.size() - limit;
+  body.resize(limit);
+  return body + " [" + std::to_string(cut) + " more bytes]";
+}
 
 Exchange::Exchange(std::shared_ptr<const ExchangeContext> context, Request request, std::shared_ptr<StreamSink> sink)
     : context_(std::move(context)),
@@ -185,7 +202,7 @@ Result<void> Exchange::add_headers(const Credentials& credentials) {
     for (const auto& value : values) add("Impersonate-Extra-" + encoded, value);
   }
   if (log::enabled(7)) {
-    for (const curl_slist* at = headers_.get(); at != nullptr; at = at->next) log::info(7, kLog, std::string("> ") + at->data);
+    for (const curl_slist* at = headers_.get(); at != nullptr; at = at->next) log_header("> ", at->data);
   }
   if (!credentials.token.empty()) {
     add("Authorization", "Bearer " + credentials.token);
@@ -294,7 +311,7 @@ void Exchange::send(const Credentials& credentials) {
   status_ = 0;
   if (auto added = add_headers(credentials); !added) return finish(added.error());
   set_options(easy_.get(), credentials);
-  if (log::enabled(8) && !request_.body.empty()) log::info(8, kLog, "> " + log::redact_body(request_.body));
+  if (log::enabled(8) && !request_.body.empty()) log::info(8, kLog, "> " + shorten_for_log(log::redact_body(request_.body)));
   self_ = shared_from_this();
   if (!on_stop_ && request_.stop.stop_possible()) {
     on_stop_.emplace(request_.stop, [weak = weak_from_this()] {
@@ -340,7 +357,7 @@ void Exchange::head_complete() {
   status_ = static_cast<int>(status);
   context_->multi->learned_version(version);
   if (log::enabled(8)) {
-    for (const auto& [name, value] : response_headers_) log::info(8, kLog, "< " + name + ": " + value);
+    for (const auto& [name, value] : response_headers_) log_header("< ", name + ": " + value);
   }
   hold_ = status_ == 401 && !repeated_ && context_->config.credentials != nullptr;
   if (hold_) return;

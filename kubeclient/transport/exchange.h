@@ -28,6 +28,9 @@ struct ExchangeContext {
   std::shared_ptr<CurlMulti> multi;
 };
 
+/// A body as -v 8 (1 KiB) and 9 (10 KiB) show it.
+std::string shorten_for_log(std::string body);
+
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(std::shared_ptr<const ExchangeContext> context, Request request, std::shared_ptr<StreamSink> sink);

@@ -368,6 +368,27 @@ TEST_F(TransportTest, A401IsRepeatedOnceWithFreshCredentials) {
   }
 }
 
+TEST_F(TransportTest, VerboseLogsHoldNoSecrets) {
+  const TlsServer server(ours->server, [](const TlsRequest&, const TlsWrite& write) {
+    return write(
+        TlsServer::response(200, R"({"kind":"Secret","data":{"k":"c2VjcmV0LXRoaW5n"}})", "Set-Cookie: secret-cookie\r\n"));
+  });
+  source->credentials.token = "secret-token";
+  auto request = get("/api/v1/namespaces/a/secrets");
+  request.method = Method::kPost;
+  request.body = R"({"kind":"Secret","stringData":{"k":"secret-plain"}})";
+  request.headers["Cookie"] = "secret-jar";
+  log::set_verbosity(9);
+  testing::internal::CaptureStderr();
+  const auto response = make_transport(config(server))->call(request);
+  const std::string logged = testing::internal::GetCapturedStderr();
+  log::set_verbosity(0);
+  ASSERT_TRUE(response);
+  EXPECT_NE(logged.find("POST " + server.url() + "/api/v1/namespaces/a/secrets 200"), std::string::npos) << logged;
+  EXPECT_EQ(logged.find("secret-"), std::string::npos) << logged;
+  EXPECT_EQ(logged.find("c2VjcmV0"), std::string::npos) << logged;
+}
+
 TEST_F(TransportTest, FailedCredentialsSendNothing) {
   class Broken final : public CredentialSource {
    public:
