@@ -1,0 +1,226 @@
+// The whole agent against servers in memory: joining, crashing after any write, and joining again.
+#include "core/agent/agent.h"
+
+#include <gtest/gtest.h>
+
+#include "core/registration/agent/hub_secret.h"
+#include "fleet.h"
+
+namespace fleetadm::testkit {
+namespace {
+
+namespace reg = registration::agent;
+
+// What is left when an agent has joined, without what differs from run to run.
+Json end_state(const Fleet& fleet) {
+  const auto secret = fleet.spoke->get(kube::resources::secrets(), "open-cluster-management-agent", "hub-kubeconfig-secret");
+  Json keys = Json::array();
+  for (const auto& [key, value] : strings_at(secret.value_or(Json()), {"data"})) keys.push_back(key);
+  const auto chain = pki::parse_certificates(fleet.stored("tls.crt"));
+  const reg::Identity stored{fleet.stored("cluster-name"), fleet.stored("agent-name")};
+  return {{"secretKeys", keys},
+          {"kubeconfig", fleet.stored("kubeconfig")},
+          {"clusterName", stored.cluster},
+          {"requests", fleet.requests(fleet.hub).size()},
+          {"commonNameIsTheStoredOne", chain && chain->front().subject.common_name == reg::common_name(stored)},
+          {"keyIsTheCertificates", pki::key_matches(fleet.stored("tls.crt"), fleet.stored("tls.key"))},
+          {"spec", object_at(fleet.managed_cluster(fleet.hub).value_or(Json()), {"spec"})}};
+}
+
+TEST(Agent, JoinsAndReports) {
+  Fleet fleet;
+  Fleet::Process process(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  process.stop();
+  EXPECT_TRUE(process.outcome());
+
+  const Json state = end_state(fleet);
+  EXPECT_EQ(string_list_at(state, {"secretKeys"}),
+            (std::vector<std::string>{"agent-name", "cluster-name", "kubeconfig", "tls.crt", "tls.key"}));
+  EXPECT_EQ(num(state, {"requests"}), 1);
+  EXPECT_TRUE(flag(state, {"commonNameIsTheStoredOne"}));
+  EXPECT_TRUE(flag(state, {"keyIsTheCertificates"}));
+
+  const Json request = fleet.requests(fleet.hub).front();
+  EXPECT_EQ(label_of(request, api::kClusterNameLabel), "c1");
+  EXPECT_TRUE(name_of(request).starts_with("c1-"));
+  EXPECT_EQ(str(request, {"spec", "signerName"}), "kubernetes.io/kube-apiserver-client");
+  EXPECT_EQ(string_list_at(request, {"spec", "usages"}),
+            (std::vector<std::string>{"digital signature", "key encipherment", "client auth"}));
+  EXPECT_EQ(find(request, {"spec", "expirationSeconds"}), nullptr);
+
+  const Json managed = fleet.managed_cluster(fleet.hub).value();
+  EXPECT_EQ(str(managed, {"status", "version", "kubernetes"}), "v1.35.4");
+  EXPECT_EQ(str(managed, {"status", "allocatable", "cpu"}), "3500m");
+  const Json event = fleet.hub->all(kube::resources::events()).front();
+  EXPECT_EQ(str(event, {"reason"}), "Available");
+  EXPECT_EQ(str(event, {"reportingController"}), "klusterlet-agent");
+  EXPECT_EQ(str(event, {"regarding", "namespace"}), "c1");
+  EXPECT_EQ(namespace_of(event), "c1");
+}
+
+// For k = 1…N: the process dies after its k-th write; a new one must reach what an undisturbed run reaches.
+TEST(Agent, IsSafeToKillAfterAnyWrite) {
+  Json undisturbed;
+  int writes = 0;
+  {
+    Fleet fleet;
+    Fleet::Process process(fleet, fleet.options());
+    ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+    process.stop();
+    undisturbed = end_state(fleet);
+    writes = process.writes();
+  }
+  ASSERT_GE(writes, 7);  // identity, cluster, request's key, request, credential, lease, status
+  for (int k = 1; k <= writes; ++k) {
+    SCOPED_TRACE("killed after write " + std::to_string(k));
+    Fleet fleet;
+    std::string agent;
+    {
+      Fleet::Process first(fleet, fleet.options(), k);
+      ASSERT_TRUE(soon([&] { return first.dead() || fleet.joined(fleet.hub); }));
+      first.stop();
+      agent = fleet.stored("agent-name");
+      ASSERT_FALSE(agent.empty());
+    }
+    Fleet::Process second(fleet, fleet.options());
+    const auto available = [&] {
+      const auto managed = fleet.managed_cluster(fleet.hub);
+      const auto lease = fleet.hub->get(kube::resources::leases(), "c1", api::kClusterLease);
+      return managed && controller::condition_is(*managed, api::kConditionAvailable, "True") && lease &&
+             !str(*lease, {"spec", "renewTime"}).empty() && !str(*managed, {"status", "capacity", "cpu"}).empty();
+    };
+    ASSERT_TRUE(soon(available));
+    second.stop();
+    EXPECT_EQ(fleet.stored("agent-name"), agent);
+    EXPECT_EQ(end_state(fleet), undisturbed);
+  }
+}
+
+TEST(Agent, ARestartChangesNothing) {
+  Fleet fleet;
+  {
+    Fleet::Process process(fleet, fleet.options());
+    ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  }
+  const std::string certificate = fleet.stored("tls.crt");
+  fleet.hub->forget_calls();
+  fleet.spoke->forget_calls();
+  Fleet::Process again(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return fleet.hub->count("update", "leases") > 0 && fleet.spoke->count("list", "nodes") > 0; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  again.stop();
+  EXPECT_EQ(fleet.stored("tls.crt"), certificate);
+  EXPECT_EQ(fleet.spoke->write_count(), 0);
+  EXPECT_EQ(fleet.hub->write_count(), fleet.hub->count("update", "leases"));
+}
+
+TEST(Agent, WaitsForApprovalWithOneRequestAcrossRestarts) {
+  Fleet fleet;
+  fleet.approves = false;
+  std::string agent;
+  for (int start = 0; start < 3; ++start) {
+    Fleet::Process process(fleet, fleet.options());
+    ASSERT_TRUE(soon([&] { return !fleet.requests(fleet.hub).empty(); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    process.stop();
+    EXPECT_EQ(fleet.requests(fleet.hub).size(), 1U);
+    if (agent.empty()) agent = fleet.stored("agent-name");
+    EXPECT_EQ(fleet.stored("agent-name"), agent);
+  }
+  fleet.approves = true;
+  Fleet::Process process(fleet, fleet.options());
+  EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  EXPECT_EQ(fleet.requests(fleet.hub).size(), 1U);
+}
+
+TEST(Agent, ARandomClusterNameIsKept) {
+  Fleet fleet;
+  agent::AgentOptions options = fleet.options();
+  options.cluster_name.clear();
+  fleet.approves = false;
+  {
+    Fleet::Process process(fleet, options);
+    ASSERT_TRUE(soon([&] { return !fleet.requests(fleet.hub).empty(); }));
+  }
+  const std::string name = fleet.stored("cluster-name");
+  Fleet::Process process(fleet, options);
+  fleet.approves = true;
+  ASSERT_TRUE(soon([&] { return !fleet.stored("tls.crt").empty(); }));
+  EXPECT_EQ(fleet.stored("cluster-name"), name);
+  EXPECT_EQ(fleet.hub->all(api::managed_clusters()).size(), 1U);
+}
+
+TEST(Agent, WaitsForItsBootstrapSecret) {
+  Fleet fleet;
+  const auto secret = fleet.spoke->get(kube::resources::secrets(), "open-cluster-management-agent", "bootstrap-hub-kubeconfig");
+  fleet.spoke->erase(kube::resources::secrets(), "open-cluster-management-agent", "bootstrap-hub-kubeconfig");
+  Fleet::Process process(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return !fleet.stored("agent-name").empty(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(fleet.hub->calls().empty());
+  fleet.spoke->put(kube::resources::secrets(), *secret);
+  EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+}
+
+TEST(Agent, AnotherHubInTheBootstrapSecretIsJoined) {
+  Fleet fleet;
+  Fleet::Process process(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  const std::string agent = fleet.stored("agent-name");
+  fleet.bootstrap_with("other-hub");
+  ASSERT_TRUE(soon([&] { return fleet.joined(fleet.other_hub); }));
+  EXPECT_EQ(fleet.stored("agent-name"), agent);
+  EXPECT_NE(fleet.stored("kubeconfig").find("https://other-hub"), std::string::npos);
+  EXPECT_EQ(fleet.requests(fleet.other_hub).size(), 1U);
+}
+
+TEST(Agent, JoinsAgainWhenTheHubRefusesItsCertificate) {
+  Fleet fleet;
+  Fleet::Process process(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  const std::string agent = fleet.stored("agent-name");
+  const std::string certificate = fleet.stored("tls.crt");
+  fleet.reject(certificate);
+  fleet.hub->put(api::managed_clusters(), [&] {  // the heartbeat's period changed: it beats at once
+    Json managed = fleet.managed_cluster(fleet.hub).value();
+    managed["spec"]["leaseDurationSeconds"] = 1;
+    return managed;
+  }());
+  ASSERT_TRUE(soon([&] { return fleet.stored("tls.crt") != certificate; }));
+  EXPECT_EQ(fleet.stored("agent-name"), agent);
+  fleet.hub->forget_calls();
+  EXPECT_TRUE(soon([&] { return fleet.hub->count("update", "leases") > 0; }));
+}
+
+TEST(Agent, RenewsInPlace) {
+  Fleet fleet;
+  fleet.certificate_seconds = 1;  // with five minutes behind it, such a certificate is due at once
+  Fleet::Process process(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return fleet.managed_cluster(fleet.hub).has_value(); }));
+  fleet.certificate_seconds = 36000;
+  ASSERT_TRUE(soon([&] {
+    const auto chain = pki::parse_certificates(fleet.stored("tls.crt"));
+    return chain && chain->front().not_after > Clock::system()->now() + std::chrono::hours(1);
+  }));
+  EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+}
+
+TEST(Agent, RefusesOptionsThatMakeNoSense) {
+  Fleet fleet;
+  const auto refused = [&](const std::function<void(agent::AgentOptions&)>& spoil) {
+    agent::AgentOptions options = fleet.options();
+    spoil(options);
+    Fleet::Process process(fleet, options);
+    process.stop();
+    return !process.outcome() && process.outcome().error().category == Category::kUsage;
+  };
+  EXPECT_TRUE(refused([](agent::AgentOptions& o) { o.cluster_name = "Not.A.Label"; }));
+  EXPECT_TRUE(refused([](agent::AgentOptions& o) { o.agent_id = "a:b"; }));
+  EXPECT_TRUE(refused([](agent::AgentOptions& o) { o.client_cert_expiration_seconds = 600; }));
+  EXPECT_TRUE(refused([](agent::AgentOptions& o) { o.healthcheck_period = Duration::zero(); }));
+  EXPECT_TRUE(refused([](agent::AgentOptions& o) { o.external_server_urls = {"http://x"}; }));
+}
+
+}  // namespace
+}  // namespace fleetadm::testkit

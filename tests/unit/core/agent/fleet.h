@@ -1,0 +1,90 @@
+// A hub and a spoke in memory, with a hub that approves, signs and accepts, and a wire that can be cut after any write.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "kubeclient/pki/pki.h"
+#include "tests/support/fake_api.h"
+
+namespace fleetadm::testkit {
+
+/// What all connections of one agent process share: it dies after its k-th answered write.
+struct Wire {
+  std::atomic<int> writes{0};
+  std::atomic<int> dies_after{-1};  // -1: never
+  std::atomic<bool> dead{false};
+};
+
+class Fleet {
+ public:
+  explicit Fleet(std::string cluster = "c1");
+  ~Fleet();
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  std::shared_ptr<FakeApi> hub = FakeApi::make();
+  std::shared_ptr<FakeApi> other_hub = FakeApi::make();
+  std::shared_ptr<FakeApi> spoke = FakeApi::make();
+
+  std::atomic<bool> approves{true};
+  std::atomic<bool> accepts{true};
+  std::atomic<int> certificate_seconds{36000};
+
+  /// Writes the bootstrap secret for "hub" or "other-hub".
+  void bootstrap_with(const std::string& name);
+  /// From now on the hubs answer 401 to this client certificate.
+  void reject(const std::string& certificate);
+
+  /// An agent process: starts now, is stopped and joined by the destructor or by stop().
+  class Process {
+   public:
+    Process(Fleet& fleet, agent::AgentOptions options, int dies_after = -1);
+    ~Process() { stop(); }
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+    void stop();
+    bool dead() const { return wire_->dead; }
+    int writes() const { return wire_->writes; }
+    /// After stop().
+    const Status& outcome() const { return outcome_; }
+
+   private:
+    std::shared_ptr<Wire> wire_ = std::make_shared<Wire>();
+    Status outcome_;
+    std::jthread thread_;
+  };
+
+  /// Short waits, the fleet's cluster name.
+  agent::AgentOptions options() const;
+  kube::Client connect(const kube::RestConfig& config, const std::shared_ptr<Wire>& wire);
+
+  // What is stored.
+  std::optional<Json> managed_cluster(const std::shared_ptr<FakeApi>& at) const;
+  std::vector<Json> requests(const std::shared_ptr<FakeApi>& at) const;
+  /// A decoded key of the hub kubeconfig secret.
+  std::string stored(const std::string& key) const;
+  bool joined(const std::shared_ptr<FakeApi>& at) const;
+
+ private:
+  class Line;
+  void serve(const std::shared_ptr<FakeApi>& at);
+
+  std::string cluster_;
+  pki::KeyPair ca_;
+  mutable std::mutex mutex_;
+  std::set<std::string> rejected_;
+  std::jthread controllers_;
+};
+
+/// Asks until true, for at most `timeout`.
+bool soon(const std::function<bool()>& done, Duration timeout = std::chrono::seconds(20));
+
+}  // namespace fleetadm::testkit

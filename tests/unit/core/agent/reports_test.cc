@@ -1,0 +1,264 @@
+// Lease, status and namespaces against servers in memory.
+#include <gtest/gtest.h>
+
+#include "core/api/kinds.h"
+#include "core/registration/agent/cluster.h"
+#include "core/registration/agent/lease.h"
+#include "core/registration/agent/reporter.h"
+#include "tests/support/fake_api.h"
+
+namespace fleetadm::registration::agent {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testkit::FakeApi;
+
+Json accepted(std::int64_t lease_seconds = 60) {
+  return {{"metadata", {{"name", "c1"}}},
+          {"spec", {{"hubAcceptsClient", true}, {"leaseDurationSeconds", lease_seconds}}},
+          {"status",
+           {{"conditions",
+             Json::array({{{"type", "HubAcceptedManagedCluster"}, {"status", "True"}, {"reason", "x"}, {"message", ""}}})}}}};
+}
+
+class Heartbeat : public testing::Test {
+ protected:
+  void SetUp() override {
+    hub->put(kube::resources::leases(), {{"metadata", {{"name", "managed-cluster-lease"}, {"namespace", "c1"}}},
+                                         {"spec", {{"holderIdentity", "managed-cluster-lease"}}}});
+  }
+  Json lease() { return hub->get(kube::resources::leases(), "c1", "managed-cluster-lease").value(); }
+
+  std::shared_ptr<FakeApi> hub = FakeApi::make();
+  std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(parse_time("2026-11-21T18:00:00Z").value());
+  double jitter = 0;
+  LeaseRenewer renewer{hub->client(), "c1", clock, [this] { return jitter; }};
+};
+
+TEST_F(Heartbeat, BeatsAtOnceThenEveryPeriod) {
+  EXPECT_EQ(renewer.reconcile(accepted())->requeue_after, Duration(seconds(60)));
+  EXPECT_EQ(str(lease(), {"spec", "renewTime"}), "2026-11-21T18:00:00.000000Z");
+  EXPECT_EQ(str(lease(), {"spec", "holderIdentity"}), "managed-cluster-lease");
+  clock->advance(seconds(59));
+  EXPECT_EQ(renewer.reconcile(accepted())->requeue_after, Duration(seconds(1)));  // woken by an event: no extra beat
+  EXPECT_EQ(hub->count("update", "leases"), 1);
+  clock->advance(seconds(1));
+  jitter = 0.96;
+  EXPECT_EQ(renewer.reconcile(accepted())->requeue_after, Duration(std::chrono::milliseconds(74400)));
+  EXPECT_EQ(hub->count("update", "leases"), 2);
+  EXPECT_EQ(hub->count("get", "leases"), 1);  // the answer of the last update is enough
+}
+
+TEST_F(Heartbeat, NeverBeforeAcceptance) {
+  Json denied = accepted();
+  denied["status"]["conditions"][0]["status"] = "False";
+  EXPECT_FALSE(renewer.reconcile(denied)->requeue_after);
+  EXPECT_FALSE(renewer.reconcile(std::nullopt)->requeue_after);
+  EXPECT_TRUE(hub->calls().empty());
+}
+
+TEST_F(Heartbeat, AcceptedAgainBeatsAtOnce) {
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  ASSERT_TRUE(renewer.reconcile(std::nullopt));
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  EXPECT_EQ(hub->count("update", "leases"), 2);
+}
+
+TEST_F(Heartbeat, AnotherPeriodBeatsAtOnce) {
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  EXPECT_EQ(renewer.reconcile(accepted(5))->requeue_after, Duration(seconds(5)));
+  EXPECT_EQ(hub->count("update", "leases"), 2);
+}
+
+TEST_F(Heartbeat, SurvivesAnotherWriter) {
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  Json touched = lease();
+  touched["metadata"]["labels"]["x"] = "y";
+  hub->put(kube::resources::leases(), touched);
+  clock->advance(minutes(2));
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  EXPECT_EQ(str(lease(), {"spec", "renewTime"}), "2026-11-21T18:02:00.000000Z");
+  EXPECT_EQ(label_of(lease(), "x"), "y");
+}
+
+TEST_F(Heartbeat, AMissingLeaseIsNotCreated) {
+  hub->erase(kube::resources::leases(), "c1", "managed-cluster-lease");
+  EXPECT_FALSE(renewer.reconcile(accepted()));
+  EXPECT_EQ(hub->write_count(), 0);
+}
+
+TEST_F(Heartbeat, AClockThatWasSetBackKeepsBeating) {
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  clock->advance(minutes(-60));
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  EXPECT_EQ(hub->count("update", "leases"), 2);
+}
+
+class Reporting : public testing::Test {
+ protected:
+  void SetUp() override {
+    spoke->route("/version", {200, {}, R"({"gitVersion":"v1.35.4"})"});
+    hub->put(api::managed_clusters(), accepted());
+  }
+  Json managed() { return hub->get(api::managed_clusters(), {}, "c1").value(); }
+  std::shared_ptr<OptionalSource> source(const kube::Resource& resource) {
+    return std::make_shared<OptionalSource>(spoke->client(), resource, std::function<void(Json&)>(), [] {});
+  }
+  std::string available() {
+    const Json object = managed();
+    const Json* found = controller::find_condition(object, api::kConditionAvailable);
+    return found == nullptr ? "" : str(*found, {"status"});
+  }
+  Result<controller::Outcome> round() { return reporter.reconcile(managed()); }
+  void health(int status) { spoke->route("/livez", {status, {}, status == 200 ? "ok" : "no"}); }
+
+  std::shared_ptr<FakeApi> hub = FakeApi::make();
+  std::shared_ptr<FakeApi> spoke = FakeApi::make();
+  std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(parse_time("2026-11-21T18:00:00Z").value());
+  std::shared_ptr<kube::Recorder> events = std::make_shared<kube::Recorder>(hub->client(), "klusterlet-agent", "test");
+  SpokeSources sources{source(kube::resources::nodes()), source(api::cluster_claims()), source(api::cluster_properties())};
+  StatusReporter reporter{hub->client(), spoke->client(), "https://hub", {}, sources, events, clock};
+};
+
+TEST_F(Reporting, FallsBackToHealthz) {
+  for (const int refused : {404, 403}) {
+    spoke->route("/livez", {refused, {}, "no"});
+    spoke->route("/healthz", {200, {}, "ok"});
+    EXPECT_EQ(probe_once(spoke->client()).state, Probe::State::kUp);
+  }
+  health(500);
+  EXPECT_EQ(probe_once(spoke->client().with_timeout(seconds(1))).state, Probe::State::kDown);
+}
+
+TEST_F(Reporting, TellsOfFlipsByEvents) {
+  health(200);
+  ASSERT_TRUE(round());
+  EXPECT_EQ(available(), "True");
+  health(404);
+  spoke->route("/healthz", {404, {}, "no"});
+  EXPECT_EQ(round()->requeue_after, Duration(seconds(5)));
+  EXPECT_EQ(available(), "True");
+  clock->advance(seconds(20));
+  ASSERT_TRUE(round());
+  EXPECT_EQ(available(), "False");
+  health(200);
+  ASSERT_TRUE(round());
+  EXPECT_EQ(available(), "True");
+  events->flush(seconds(5));
+  std::set<std::string> reasons;  // a repeated one becomes a series
+  for (const Json& event : hub->all(kube::resources::events()))
+    reasons.insert(str(event, {"type"}) + " " + str(event, {"reason"}));
+  EXPECT_EQ(reasons, (std::set<std::string>{"Normal Available", "Warning Unavailable"}));
+}
+
+TEST_F(Reporting, SecondRoundWritesNothing) {
+  health(200);
+  ASSERT_TRUE(round());
+  events->flush(seconds(5));
+  hub->forget_calls();
+  clock->advance(minutes(1));
+  ASSERT_TRUE(round());
+  EXPECT_EQ(hub->write_count(), 0);
+}
+
+TEST_F(Reporting, AStaleCacheCannotOverwrite) {
+  health(200);
+  const Json old = managed();
+  ASSERT_TRUE(round());
+  const auto again = reporter.reconcile(old);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().category, Category::kConflict);
+}
+
+TEST_F(Reporting, NothingIsWrittenWhileTheClockIsOff) {
+  health(200);
+  Json off = managed();
+  controller::set_condition(off["status"]["conditions"], api::kConditionClockSynced, "False", "ManagedClusterClockOutOfSync",
+                            "off", clock->now());
+  hub->put(api::managed_clusters(), off);
+  ASSERT_TRUE(round());
+  EXPECT_EQ(hub->write_count(), 0);
+}
+
+TEST_F(Reporting, ForbiddenListsKeepWhatWasReported) {
+  health(200);
+  Json before = managed();
+  before["status"]["capacity"] = {{"cpu", "8"}};
+  before["status"]["clusterClaims"] = Json::array({{{"name", "a"}, {"value", "1"}}});
+  hub->put(api::managed_clusters(), before);
+  for (const char* plural : {"nodes", "clusterclaims", "clusterproperties"})
+    spoke->fail_next("list", plural, 403, "Forbidden", 10);
+  ASSERT_TRUE(round());
+  EXPECT_EQ(str(managed(), {"status", "capacity", "cpu"}), "8");
+  EXPECT_EQ(list_at(managed(), {"status", "clusterClaims"}).size(), 1U);
+}
+
+TEST(Namespaces, AreMarkedUnmarkedAndNeverDeleted) {
+  const auto spoke = FakeApi::make();
+  const std::string label = managed_namespace_label("https://hub");
+  const auto mark = [&](const char* name) {
+    const auto found = spoke->get(kube::resources::namespaces(), {}, name);
+    return found ? label_of(*found, label) : "absent";
+  };
+  ManagedNamespaces namespaces(spoke->client(), "https://hub");
+  Json cluster = accepted();
+  cluster["status"]["managedNamespaces"] =
+      Json::array({{{"name", "a"}, {"clusterSet", "s"}}, {{"name", "b"}, {"clusterSet", "s"}}});
+  FakeClock clock(parse_time("2026-11-21T18:00:00Z").value());
+  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
+  EXPECT_EQ(mark("a"), "true");
+  EXPECT_EQ(mark("b"), "true");
+
+  spoke->forget_calls();
+  clock.advance(minutes(1));
+  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
+  EXPECT_TRUE(spoke->calls().empty());  // nothing changed: nobody is asked
+
+  cluster["status"]["managedNamespaces"].erase(1);
+  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
+  EXPECT_EQ(mark("a"), "true");
+  EXPECT_EQ(mark("b"), "false");
+
+  cluster["metadata"]["deletionTimestamp"] = "2026-11-21T18:00:00Z";
+  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
+  EXPECT_EQ(mark("a"), "false");
+  EXPECT_EQ(spoke->count("delete"), 0);
+}
+
+TEST(Namespaces, AFailureIsToldAndTriedAgain) {
+  const auto spoke = FakeApi::make();
+  ManagedNamespaces namespaces(spoke->client(), "https://hub");
+  Json cluster = accepted();
+  cluster["status"]["managedNamespaces"] = Json::array({{{"name", "a"}, {"clusterSet", "s"}}});
+  spoke->fail_next("patch", "namespaces", 403, "Forbidden");
+  FakeClock clock(parse_time("2026-11-21T18:00:00Z").value());
+  const auto first = namespaces.apply(cluster, clock.now());
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->size(), 1U);
+  EXPECT_EQ(first->front().name, "a");
+  const auto second = namespaces.apply(cluster, clock.now());
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->empty());
+}
+
+TEST(Registration, CreatesOnceAndKeepsWhatAdministratorsWrote) {
+  const auto hub = FakeApi::make();
+  ClusterOptions options;
+  options.name = "c1";
+  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
+  Json written = hub->get(api::managed_clusters(), {}, "c1").value();
+  written["spec"]["managedClusterClientConfigs"] = Json::array({{{"url", "https://admin"}}});
+  written["spec"]["hubAcceptsClient"] = true;
+  hub->put(api::managed_clusters(), written);
+  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
+  EXPECT_EQ(hub->write_count(), 1);
+  options.external_urls = {"https://a", "https://b"};
+  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
+  const Json after = hub->get(api::managed_clusters(), {}, "c1").value();
+  EXPECT_EQ(list_at(after, {"spec", "managedClusterClientConfigs"}).size(), 2U);
+  EXPECT_TRUE(flag(after, {"spec", "hubAcceptsClient"}));
+}
+
+}  // namespace
+}  // namespace fleetadm::registration::agent
