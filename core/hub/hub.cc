@@ -5,6 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "core/placement/controller.h"
 #include "core/registration/hub/registration_hub.h"
 #include "core/work/replica_set.h"
 #include "kubeclient/base/log.h"
@@ -62,6 +63,8 @@ Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::s
   registration.recorder = recorder;
   registration::hub::add_registration_controllers(manager, client, registration);
   work::add_replica_set_controller(manager, client, options.clock);
+
+  placement::add_placement_controller(manager, client, options.clock);
 
   FLEETADM_CHECK(manager.serve_health());
   Status outcome;

@@ -1,0 +1,315 @@
+#include "core/registration/hub/acceptance.h"
+#include "tests/unit/core/registration/hub_fixture.h"
+
+namespace fleetadm::registration::hub {
+namespace {
+
+const std::string kRole = "open-cluster-management:managedcluster:c1";
+
+std::string condition(const Json& object, const char* type, const char* member) {
+  const Json* found = controller::find_condition(object, type);
+  return found != nullptr ? str(*found, {member}) : "";
+}
+
+class AcceptanceTest : public HubTest {};
+
+TEST_F(AcceptanceTest, DecidesByTable) {
+  const auto make = [](bool accepts, const char* status, const char* reason, bool deleting, bool finalizer) {
+    Json c = {{"metadata", {{"name", "c1"}}}, {"spec", {{"hubAcceptsClient", accepts}}}};
+    if (status[0] != 0)
+      c["status"]["conditions"] = Json::array({{{"type", "HubAcceptedManagedCluster"}, {"status", status}, {"reason", reason}}});
+    if (deleting) c["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    if (finalizer) c["metadata"]["finalizers"] = {"cluster.open-cluster-management.io/api-resource-cleanup"};
+    return std::optional<Json>(c);
+  };
+  EXPECT_EQ(decide_acceptance(std::nullopt), Acceptance::kForget);
+  EXPECT_EQ(decide_acceptance(make(false, "", "", false, false)), Acceptance::kNothing);
+  EXPECT_EQ(decide_acceptance(make(true, "", "", false, false)), Acceptance::kAccept);
+  EXPECT_EQ(decide_acceptance(make(true, "True", "HubClusterAdminAccepted", false, true)), Acceptance::kAccept);
+  EXPECT_EQ(decide_acceptance(make(true, "False", "HubClusterAdminDenied", false, true)), Acceptance::kAccept);
+  EXPECT_EQ(decide_acceptance(make(false, "True", "HubClusterAdminAccepted", false, true)), Acceptance::kDeny);
+  EXPECT_EQ(decide_acceptance(make(false, "False", "Error", false, true)), Acceptance::kDeny)
+      << "half an acceptance is withdrawn";
+  EXPECT_EQ(decide_acceptance(make(false, "False", "HubClusterAdminDenied", false, true)), Acceptance::kNothing);
+  EXPECT_EQ(decide_acceptance(make(true, "True", "HubClusterAdminAccepted", true, true)), Acceptance::kRelease);
+  EXPECT_EQ(decide_acceptance(make(true, "True", "HubClusterAdminAccepted", true, false)), Acceptance::kNothing);
+  EXPECT_EQ(decide_acceptance(Json::array()), Acceptance::kNothing) << "a malformed object is no decision";
+}
+
+TEST_F(AcceptanceTest, NotAcceptedGetsNothingOfItsOwn) {
+  put_cluster("c1", false);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(res::namespaces(), {}, "c1"));
+  EXPECT_FALSE(exists(res::cluster_roles(), {}, kRole));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, "open-cluster-management:managedcluster:registration"));
+  EXPECT_EQ(controller::find_condition(cluster("c1"), "HubAcceptedManagedCluster"), nullptr);
+}
+
+TEST_F(AcceptanceTest, AcceptedGetsNamespaceRbacLeaseAndCondition) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(label_of(*api->get(res::namespaces(), {}, "c1"), api::kClusterNameLabel), "c1");
+  const Json role = *api->get(res::cluster_roles(), {}, kRole);
+  EXPECT_EQ(*find(role, {"rules"}), cluster_role("c1", true)["rules"]);
+  const Json binding = *api->get(res::cluster_role_bindings(), {}, kRole);
+  EXPECT_EQ(str(binding, {"roleRef", "name"}), kRole);
+  std::set<std::string> groups;
+  for (const Json& subject : list_at(binding, {"subjects"})) groups.insert(str(subject, {"name"}));
+  EXPECT_EQ(groups, (std::set<std::string>{"system:open-cluster-management:c1", "open-cluster-management:c1"}));
+  EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":registration"));
+  EXPECT_TRUE(has_finalizer(*api->get(res::role_bindings(), "c1", kRole + ":work"), kWorkCleanupFinalizer));
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
+  EXPECT_TRUE(has_finalizer(cluster("c1"), kApiCleanupFinalizer));
+  EXPECT_TRUE(has_finalizer(cluster("c1"), kResourceCleanupFinalizer));
+  const Json lease = *api->get(res::leases(), "c1", "managed-cluster-lease");
+  EXPECT_EQ(str(lease, {"spec", "holderIdentity"}), "managed-cluster-lease");
+  EXPECT_EQ(find(lease, {"spec", "leaseDurationSeconds"}), nullptr);
+}
+
+TEST_F(AcceptanceTest, ASettledHubSendsNothing) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  hub.refresh();
+  api->forget_calls();
+  hub.round();
+  EXPECT_TRUE(api->calls().empty()) << "not even reads: " << api->calls().size() << ", first " << api->calls().front().path;
+  HubLife restarted(api, clock);
+  restarted.round();
+  EXPECT_EQ(api->write_count(), 0);
+}
+
+TEST_F(AcceptanceTest, LeastRightsOnly) {
+  const std::string all = cluster_role("c1", true).dump() + shared_roles()[0].dump() + shared_roles()[1].dump();
+  EXPECT_EQ(all.find("\"*\""), std::string::npos);
+  EXPECT_EQ(all.find("secrets"), std::string::npos);
+  EXPECT_EQ(all.find("\"delete\""), std::string::npos);
+  for (const Json& rule : list_at(cluster_role("c1", true), {"rules"})) {
+    if (string_list_at(rule, {"resources"}).front().find("managedclusters") == 0 &&
+        string_list_at(rule, {"apiGroups"}).front() == "cluster.open-cluster-management.io") {
+      EXPECT_EQ(string_list_at(rule, {"resourceNames"}), std::vector<std::string>{"c1"});
+    }
+  }
+  ASSERT_EQ(list_at(cluster_role("c1", false), {"rules"}).size(), 1u);
+}
+
+TEST_F(AcceptanceTest, DenyWaitsForTheWorksAndThenFlipsTheCondition) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  put_work("c1", "w1");
+  accept("c1", false);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(*find(*api->get(res::cluster_roles(), {}, kRole), {"rules"}), cluster_role("c1", false)["rules"]);
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":registration"));
+  EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work")) << "the agent still cleans up";
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+  EXPECT_TRUE(exists(api::manifest_works(), "c1", "w1")) << "denying deletes no work";
+  const auto outcome = hub.acceptance->reconcile("c1", {});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->requeue_after, Duration(std::chrono::seconds(5)));
+
+  api->erase(api::manifest_works(), "c1", "w1");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":work"));
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminDenied");
+  EXPECT_TRUE(exists(res::namespaces(), {}, "c1")) << "the namespace stays";
+  EXPECT_TRUE(exists(res::cluster_role_bindings(), {}, kRole));
+
+  accept("c1", true);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
+  EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work"));
+}
+
+TEST_F(AcceptanceTest, AcceptedAgainWhileTheWorkBindingIsGoingMakesItAnew) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  put_work("c1", "w1");
+  accept("c1", false);
+  ASSERT_TRUE(hub.settle());
+  ASSERT_TRUE(is_deleting(*api->get(res::role_bindings(), "c1", kRole + ":work")));
+  accept("c1", true);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(is_deleting(*api->get(res::role_bindings(), "c1", kRole + ":work")));
+}
+
+TEST_F(AcceptanceTest, DeletionRemovesWorksThenRbacThenTheCluster) {
+  put_cluster("c1", true);
+  put_cluster("c10", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  put_work("c1", "w1");
+  put_work("c10", "w1");
+  start_deletion(api::managed_clusters(), {}, "c1");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_TRUE(is_deleting(*api->get(api::manifest_works(), "c1", "w1")));
+  EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work"));
+  EXPECT_EQ(condition(cluster("c1"), "Deleting", "reason"), "ResourceRemaining");
+  ASSERT_TRUE(hub.settle());
+  agent_finishes_works();
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(api::managed_clusters(), {}, "c1"));
+  EXPECT_FALSE(exists(res::cluster_roles(), {}, kRole));
+  EXPECT_FALSE(exists(res::cluster_role_bindings(), {}, kRole));
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":registration"));
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":work"));
+  EXPECT_TRUE(exists(res::namespaces(), {}, "c1")) << "never deleted";
+  // Nothing of the neighbour with the similar name.
+  EXPECT_TRUE(exists(api::manifest_works(), "c10", "w1"));
+  EXPECT_FALSE(is_deleting(*api->get(api::manifest_works(), "c10", "w1")));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, "open-cluster-management:managedcluster:c10"));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, "open-cluster-management:managedcluster:work"));
+
+  start_deletion(api::managed_clusters(), {}, "c10");
+  ASSERT_TRUE(hub.settle());
+  agent_finishes_works();
+  ASSERT_TRUE(hub.settle());
+  EXPECT_TRUE(api->all(res::cluster_roles()).empty()) << "the shared roles go with the last cluster";
+}
+
+TEST_F(AcceptanceTest, RbacOfAClusterThatVanishedIsRemoved) {
+  put_cluster("c1", true);
+  {
+    HubLife hub(api, clock);
+    ASSERT_TRUE(hub.settle());
+  }
+  api->erase(api::managed_clusters(), {}, "c1");
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(res::cluster_roles(), {}, kRole));
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":work"));
+}
+
+TEST_F(AcceptanceTest, AStaleCacheNeverRemovesWhatALivingClusterNeeds) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  // The cache says the cluster is gone; the server has a new one.
+  const Json object = cluster("c1");
+  api->erase(api::managed_clusters(), {}, "c1");
+  hub.clusters->refresh();
+  api->put(api::managed_clusters(), {{"apiVersion", str(object, {"apiVersion"})},
+                                     {"kind", "ManagedCluster"},
+                                     {"metadata", {{"name", "c1"}}},
+                                     {"spec", {{"hubAcceptsClient", true}}}});
+  ASSERT_TRUE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, kRole));
+  EXPECT_EQ(api->count("delete"), 0);
+}
+
+TEST_F(AcceptanceTest, AStaleCacheNeverGrantsWhatWasDenied) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  hub.refresh();
+  accept("c1", false);  // not yet in the cache
+  ASSERT_TRUE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_TRUE(api->all(res::cluster_roles()).empty());
+  EXPECT_EQ(api->write_count(), 0);
+}
+
+TEST_F(AcceptanceTest, AFailedListOfWorksReleasesNothing) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  put_work("c1", "w1");
+  start_deletion(api::managed_clusters(), {}, "c1");
+  hub.refresh();
+  api->on_request([](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb == "list" && call.plural == "manifestworks")
+      return kube::Response{403, {}, R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403})"};
+    return std::nullopt;
+  });
+  EXPECT_FALSE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_FALSE(hub.cleanup->reconcile("c1", {}));
+  EXPECT_TRUE(has_finalizer(cluster("c1"), kApiCleanupFinalizer));
+  EXPECT_TRUE(has_finalizer(cluster("c1"), kResourceCleanupFinalizer));
+  EXPECT_TRUE(has_finalizer(*api->get(res::role_bindings(), "c1", kRole + ":work"), kWorkCleanupFinalizer));
+  EXPECT_EQ(condition(cluster("c1"), "Deleting", "reason"), "DeletingError");
+}
+
+TEST_F(AcceptanceTest, DriftIsBroughtBack) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  const std::string before = state();
+  api->erase(res::role_bindings(), "c1", kRole + ":registration");
+  Json role = *api->get(res::cluster_roles(), {}, kRole);
+  role["rules"] = Json::array({{{"verbs", {"*"}}, {"apiGroups", {"*"}}, {"resources", {"*"}}}});
+  api->put(res::cluster_roles(), role);
+  Json ns = *api->get(res::namespaces(), {}, "c1");
+  erase_at(ns, {"metadata", "labels"});
+  api->put(res::namespaces(), ns);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(state(), before);
+}
+
+TEST_F(AcceptanceTest, AForeignBindingOfThatNameIsReplaced) {
+  // Someone who may write in the namespace made the binding first, to another role.
+  Json planted = registration_binding("c1");
+  erase_at(planted, {"metadata", "labels"});
+  planted["roleRef"]["name"] = "cluster-admin";
+  api->put(res::role_bindings(), planted);
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  const Json now = *api->get(res::role_bindings(), "c1", kRole + ":registration");
+  EXPECT_EQ(str(now, {"roleRef", "name"}), kSharedRegistrationRole);
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+}
+
+TEST_F(AcceptanceTest, ReservedNamesAreRefused) {
+  for (const char* name : {"registration", "work", "kube-system", "kube-public", "kube-node-lease", "open-cluster-management",
+                           "open-cluster-management-hub"}) {
+    EXPECT_FALSE(reserved_name(name, "open-cluster-management-hub").empty()) << name;
+  }
+  for (const char* name : {"c1", "worker", "kube", "default", "registration2"}) {
+    EXPECT_TRUE(reserved_name(name, "open-cluster-management-hub").empty()) << name;
+  }
+  put_cluster("c1", true);
+  put_cluster("work", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(condition(cluster("work"), "HubAcceptedManagedCluster", "reason"), "Error");
+  EXPECT_FALSE(exists(res::namespaces(), {}, "work"));
+  EXPECT_EQ(*find(*api->get(res::cluster_roles(), {}, kSharedWorkRole), {"rules"}), shared_roles()[1]["rules"]);
+  start_deletion(api::managed_clusters(), {}, "work");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(api::managed_clusters(), {}, "work"));
+  EXPECT_TRUE(exists(res::cluster_roles(), {}, std::string(kSharedWorkRole))) << "still needed by c1";
+}
+
+TEST_F(AcceptanceTest, AnErrorOfTheServerIsTold) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  hub.refresh();
+  api->fail_next("create", "clusterroles", 403, "Forbidden");
+  EXPECT_FALSE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "False");
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "Error");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+}
+
+TEST_F(AcceptanceTest, ANamespaceThatGoesAwayIsWaitedFor) {
+  put_cluster("c1", true);
+  api->put(res::namespaces(),
+           {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "c1"}, {"finalizers", {"x/y"}}}}});
+  start_deletion(res::namespaces(), {}, "c1");
+  HubLife hub(api, clock);
+  hub.refresh();
+  const auto outcome = hub.acceptance->reconcile("c1", {});
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->requeue_after.has_value());
+  EXPECT_TRUE(api->all(res::role_bindings()).empty());
+  api->erase(res::namespaces(), {}, "c1");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+}
+
+}  // namespace
+}  // namespace fleetadm::registration::hub

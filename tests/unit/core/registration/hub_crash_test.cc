@@ -1,0 +1,84 @@
+// Crash tests: the hub is killed after its k-th write, for every k, and started again; the end is that of an undisturbed run.
+#include "tests/unit/core/registration/hub_fixture.h"
+
+namespace fleetadm::registration::hub {
+namespace {
+
+class CrashTest : public HubTest {
+ protected:
+  /// `begin` makes the starting point, `steps` are what people and agents do while the hub runs.
+  using Step = std::function<void(CrashTest&)>;
+  void compare(const std::vector<Step>& steps) {
+    const auto reset = [this] {
+      clock = std::make_shared<FakeClock>(*parse_time("2026-01-01T00:00:00Z"));
+      api = testkit::FakeApi::make(clock);
+    };
+    const auto finish = [this] { agent_finishes_works(); };
+    reset();
+    {
+      HubLife hub(api, clock);
+      for (const Step& step : steps) {
+        step(*this);
+        hub.settle(finish);
+        finish();
+        ASSERT_TRUE(hub.settle(finish));
+      }
+    }
+    const std::string wanted = state();
+    const int writes = api->write_count();
+    ASSERT_GT(writes, 0);
+    int killed = 0;
+    for (int k = 0; k <= writes; ++k) {
+      reset();
+      auto hub = std::make_unique<HubLife>(api, clock, k);
+      for (const Step& step : steps) {
+        step(*this);
+        for (int tries = 0; tries < 5; ++tries) {
+          const bool settled = hub->settle(finish);
+          if (hub->killed()) {
+            ++killed;
+            hub = std::make_unique<HubLife>(api, clock);
+            continue;
+          }
+          finish();
+          if (settled && hub->settle(finish)) break;
+        }
+      }
+      ASSERT_EQ(state(), wanted) << "killed after write " << k;
+    }
+    EXPECT_GT(killed, 3) << "the limit was really met";
+  }
+};
+
+TEST_F(CrashTest, Acceptance) {
+  compare({[](CrashTest& t) { t.put_cluster("c1", true); }});
+}
+
+TEST_F(CrashTest, DenyAndAcceptAgain) {
+  compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.accept("c1", false); },
+           [](CrashTest& t) { t.accept("c1", true); }});
+}
+
+TEST_F(CrashTest, Denial) {
+  compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.accept("c1", false); }});
+}
+
+TEST_F(CrashTest, DeletionWithWorks) {
+  compare({[](CrashTest& t) {
+             t.put_cluster("c1", true);
+             t.put_cluster("c2", true);
+           },
+           [](CrashTest& t) {
+             t.put_work("c1", "w1");
+             t.put_work("c1", "w2");
+             t.put_work("c2", "w1");
+           },
+           [](CrashTest& t) { t.start_deletion(api::managed_clusters(), {}, "c1"); }});
+}
+
+TEST_F(CrashTest, ExpiredLease) {
+  compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.clock->advance(std::chrono::seconds(301)); }});
+}
+
+}  // namespace
+}  // namespace fleetadm::registration::hub
