@@ -1,9 +1,11 @@
 #include "commands/agent/agent.h"
+#include "commands/clusterset/clusterset.h"
 #include "commands/completion/completion.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/command.h"
 #include "commands/get/get.h"
 #include "commands/hub/hub.h"
+#include "commands/placement/placement.h"
 #include "commands/sandbox/sandbox.h"
 #include "commands/version/version.h"
 #include "commands/work/work.h"
@@ -17,6 +19,8 @@ void register_all(Registry& registry) {
   register_unjoin(registry);
   register_clean(registry);
   register_get(registry);
+  register_clusterset(registry);
+  register_placement(registry);
   register_work(registry);
   register_hub(registry);
   register_agent(registry);

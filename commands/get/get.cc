@@ -146,7 +146,7 @@ void register_others(Registry& registry) {
   Command sets = row("get clustersets", "Clusters", "List the cluster sets");
   sets.description = "Lists cluster sets, how many clusters each has, and the namespaces that may place work on them.";
   sets.args.complete = Complete::kClusterSets;
-  sets.aliases = {"get clusterset", "get managedclustersets", "get managedclusterset", "get mclset", "get mclsets"};
+  sets.aliases = {"clusterset get", "get clusterset", "get managedclustersets", "get managedclusterset", "get mclset", "get mclsets"};
   sets.examples = {{"", "fleetadm get clustersets"}};
   sets.make = invocation<Options>(bind, any, cluster_sets);
   registry.add(std::move(sets));
@@ -156,7 +156,7 @@ void register_others(Registry& registry) {
       "Lists placements with how many clusters each has chosen and whether that is what it asked for. The wide output adds the "
       "names of the chosen clusters.";
   placement.args.complete = Complete::kPlacements;
-  placement.aliases = {"get placement"};
+  placement.aliases = {"placement get", "get placement"};
   placement.examples = {{"Placements of all namespaces with the clusters they chose", "fleetadm get placements -A -o wide"}};
   placement.make = invocation<Options>(
       [bind](FlagSet& flags, Options& options) {

@@ -1,0 +1,99 @@
+// clusterset bind and unbind: makes a set usable by the placements of a namespace.
+#include "commands/clusterset/clusterset.h"
+#include "commands/placement/written.h"
+#include "core/api/kinds.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {};
+
+Report binding_report(Context& context, const std::string& set, const std::string& ns, std::string_view what, Json object) {
+  Report report;
+  report.lines.push_back(told(context, api::managed_cluster_sets(), set, std::string(what) + " namespace " + ns));
+  report.names.push_back(full_name(api::managed_cluster_set_bindings(), set));
+  report.data = std::move(object);
+  return report;
+}
+
+Result<Report> bind(Context& context, const Options&, const std::vector<std::string>& args) {
+  const std::string& set = args.front();
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_TRY(const auto ns, context.ns());
+  FLEETADM_TRY(const auto existing_set, on_hub(hub.find(api::managed_cluster_sets(), "", set)));
+  if (!existing_set) {
+    return fail(Category::kNotFound, "cluster set \"" + set + "\" does not exist",
+                "create it with: fleetadm clusterset create " + set);
+  }
+  FLEETADM_TRY(auto existing, hub.find(api::managed_cluster_set_bindings(), ns, set));
+  if (existing) return binding_report(context, set, ns, "is bound already to", std::move(*existing));
+  const Json wanted{{"apiVersion", api::managed_cluster_set_bindings().api_version()},
+                    {"kind", api::managed_cluster_set_bindings().kind},
+                    {"metadata", {{"name", set}, {"namespace", ns}}},
+                    {"spec", {{"clusterSet", set}}}};
+  auto written = hub.create(api::managed_cluster_set_bindings(), ns, wanted);
+  if (!written && written.error().category == Category::kNotFound) {
+    return tl::unexpected(written.error().with_hint("make the namespace first: kubectl create namespace " + ns));
+  }
+  if (!written && written.error().category == Category::kAuth) {
+    return tl::unexpected(written.error().with_hint("this needs the right to create managedclustersets/bind for the set"));
+  }
+  FLEETADM_TRY(Json binding, std::move(written));
+  FLEETADM_TRY(Json stored, read_back(context, hub, api::managed_cluster_set_bindings(), ns, set, wanted, std::move(binding)));
+  return binding_report(context, set, ns, "bound to", std::move(stored));
+}
+
+Result<Report> unbind(Context& context, const Options&, const std::vector<std::string>& args) {
+  const std::string& set = args.front();
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_TRY(const auto ns, context.ns());
+  // A binding whose set is gone can still be removed.
+  FLEETADM_TRY(const auto existing, on_hub(hub.find(api::managed_cluster_set_bindings(), ns, set)));
+  if (!existing)
+    return binding_report(context, set, ns, "is not bound to", Json{{"kind", "DeleteReport"}, {"bindings", Json::array()}});
+  kube::DeleteOptions how;
+  how.uid = uid_of(*existing);
+  auto removed = hub.remove(api::managed_cluster_set_bindings(), ns, set, how);
+  if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(removed.error());
+  if (!is_dry(context)) {
+    FLEETADM_TRY(const auto left, hub.find(api::managed_cluster_set_bindings(), ns, set));
+    if (left && !is_deleting(*left)) {
+      return fail(Category::kConflict, "the binding of cluster set \"" + set + "\" in namespace \"" + ns + "\" is there again",
+                  "somebody else bound the set: run the command again");
+    }
+  }
+  return binding_report(context, set, ns, "unbound from",
+                        Json{{"kind", "DeleteReport"}, {"bindings", {{{"namespace", ns}, {"name", set}}}}});
+}
+
+Status check(const Options&, const std::vector<std::string>& args) { return check_name("cluster set", args.front()); }
+
+}  // namespace
+
+void register_clusterset_bind(Registry& registry) {
+  Command command;
+  command.path = "clusterset bind";
+  command.group = "Clusters";
+  command.summary = "Let the placements of a namespace choose from a cluster set";
+  command.args = {"SET", 1, 1, false, Complete::kClusterSets};
+  command.examples = {{"Placements in apps may choose from prod", "fleetadm clusterset bind prod -n apps"}};
+  command.make = invocation<Options>([](FlagSet&, Options&) {}, check, bind);
+  registry.add(std::move(command));
+}
+
+void register_clusterset_unbind(Registry& registry) {
+  Command command;
+  command.path = "clusterset unbind";
+  command.group = "Clusters";
+  command.summary = "Take a cluster set away from the placements of a namespace";
+  command.description =
+      "Deletes the binding: placements of the namespace no longer choose clusters of the set, and drop those they have chosen. A "
+      "set "
+      "that is not bound is no error.";
+  command.args = {"SET", 1, 1, false, Complete::kClusterSets};
+  command.examples = {{"See it before it is done", "fleetadm clusterset unbind prod -n apps --dry-run=server"}};
+  command.make = invocation<Options>([](FlagSet&, Options&) {}, check, unbind);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,78 @@
+// clusterset delete: only a set that no namespace uses; the hub's own sets stay.
+#include "commands/clusterset/clusterset.h"
+#include "commands/placement/written.h"
+#include "core/api/kinds.h"
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  Duration timeout = std::chrono::minutes(1);
+};
+
+Result<std::vector<std::string>> bound_namespaces(const kube::Client& hub, const std::string& set) {
+  kube::ListOptions which;
+  which.field_selector = "metadata.name=" + set;
+  FLEETADM_TRY(const Json list, hub.list(api::managed_cluster_set_bindings(), "", which));
+  std::vector<std::string> namespaces;
+  for (const Json& binding : list_at(list, {"items"})) {
+    if (name_of(binding) == set) namespaces.push_back(namespace_of(binding));
+  }
+  return namespaces;
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+  const std::string& name = args.front();
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_TRY(auto existing, on_hub(hub.find(api::managed_cluster_sets(), "", name)));
+  if (!existing) {
+    Json nothing{{"apiVersion", api::managed_cluster_sets().api_version()},
+                 {"kind", api::managed_cluster_sets().kind},
+                 {"metadata", {{"name", name}}}};
+    return written_report(context, api::managed_cluster_sets(), std::move(nothing), "is not there");
+  }
+  FLEETADM_TRY(const auto namespaces, bound_namespaces(hub, name));
+  if (!namespaces.empty()) {
+    return fail(Category::kConflict, "cluster set \"" + name + "\" is bound to namespace " + joined(namespaces, ", "),
+                "unbind it first: fleetadm clusterset unbind " + name + " -n " + namespaces.front());
+  }
+  kube::DeleteOptions how;
+  how.uid = uid_of(*existing);
+  auto removed = hub.remove(api::managed_cluster_sets(), "", name, how);
+  if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(removed.error());
+  if (!is_dry(context)) {
+    const std::string uid = uid_of(*existing);
+    const auto gone = [&](const std::optional<Json>& object) -> Result<bool> { return !object || uid_of(*object) != uid; };
+    const auto waited = kube::wait_for(hub, api::managed_cluster_sets(), "", name, gone, options.timeout, context.stop());
+    if (!waited) return tl::unexpected(waited.error());
+  }
+  return written_report(context, api::managed_cluster_sets(), std::move(*existing), "deleted");
+}
+
+}  // namespace
+
+void register_clusterset_delete(Registry& registry) {
+  Command command;
+  command.path = "clusterset delete";
+  command.group = "Clusters";
+  command.aliases = {"delete clusterset"};
+  command.summary = "Delete a cluster set that no namespace uses";
+  command.description =
+      "A set that is not there is no error. The sets \"default\" and \"global\" belong to the hub, which would make them again.";
+  command.args = {"NAME", 1, 1, false, Complete::kClusterSets};
+  command.examples = {{"Delete a set", "fleetadm clusterset delete old"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        flags.duration(&options.timeout, "timeout", "How long to wait until it is gone").default_text = "1m";
+      },
+      [](const Options&, const std::vector<std::string>& args) -> Status {
+        if (args.front() != api::kDefaultClusterSet && args.front() != api::kGlobalClusterSet) return {};
+        return fail(Category::kUsage, "cluster set \"" + args.front() + "\" belongs to the hub",
+                    "it would be made again at once");
+      },
+      run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

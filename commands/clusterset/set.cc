@@ -1,0 +1,183 @@
+// clusterset set: puts clusters into an exclusive set (or takes them out) and keeps its list of managed namespaces.
+#include <algorithm>
+
+#include "commands/clusterset/clusterset.h"
+#include "commands/placement/written.h"
+#include "core/api/kinds.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  std::vector<std::string> clusters;
+  std::vector<std::string> remove_clusters;
+  std::vector<std::string> namespaces;
+  std::vector<std::string> remove_namespaces;
+};
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+struct Outcome {
+  std::string cluster;
+  std::string text;
+};
+
+/// Gives the cluster the set's label, or takes it away; a cluster of another set is not taken out of that one.
+Result<Outcome> label_cluster(Context& context, const kube::Client& hub, const std::string& set, const std::string& name,
+                              bool member) {
+  std::string before;
+  const auto change = [&](Json& cluster) -> Status {
+    before = label_of(cluster, api::kClusterSetLabel);
+    if (member) at_or_make(cluster, {"metadata", "labels", api::kClusterSetLabel}) = set;
+    if (!member && before == set) erase_at(cluster, {"metadata", "labels", api::kClusterSetLabel});
+    return {};
+  };
+  auto changed = hub.modify(api::managed_clusters(), "", name, change);
+  if (!changed) {
+    Error error = changed.error().with_cluster(name);
+    if (error.category == Category::kNotFound) error.hint = "list the clusters with: fleetadm get clusters";
+    if (error.category == Category::kAuth) error.hint = "this needs the right to create managedclustersets/join for the set";
+    return tl::unexpected(std::move(error));
+  }
+  const std::string line = "managedcluster " + name;
+  const bool inside = before == set;
+  if (member == inside)
+    return Outcome{
+        name, told(context, api::managed_clusters(), name, member ? "is in set " + set + " already" : "is not in set " + set)};
+  if (!is_dry(context)) {
+    FLEETADM_TRY(const Json stored, hub.get(api::managed_clusters(), "", name));
+    if ((label_of(stored, api::kClusterSetLabel) == set) != member) {
+      return tl::unexpected(
+          fail(Category::kConflict, line + " reads back with another set: somebody else changed it", "run the command again")
+              .value()
+              .with_cluster(name));
+    }
+  }
+  if (!member) return Outcome{name, told(context, api::managed_clusters(), name, "taken out of set " + set)};
+  // The default set is where a cluster is put that nobody has placed: leaving it is no news.
+  const std::string moved =
+      before.empty() || before == api::kDefaultClusterSet ? "put into set " + set : "moved from set " + before + " to set " + set;
+  return Outcome{name, told(context, api::managed_clusters(), name, moved)};
+}
+
+Result<std::string> set_namespaces(Context& context, const kube::Client& hub, const std::string& set, const Options& options) {
+  bool different = false;
+  const auto change = [&](Json& object) -> Status {
+    Json list = Json::array();
+    std::vector<std::string> known;
+    for (const Json& one : list_at(object, {"spec", "managedNamespaces"})) {
+      if (contains(options.remove_namespaces, str(one, {"name"}))) continue;
+      known.push_back(str(one, {"name"}));
+      list.push_back(one);
+    }
+    for (const std::string& name : options.namespaces) {
+      if (!contains(known, name)) list.push_back({{"name", name}});
+    }
+    different = list_at(object, {"spec", "managedNamespaces"}) != list;
+    if (different) at_or_make(object, {"spec", "managedNamespaces"}) = std::move(list);
+    return {};
+  };
+  FLEETADM_TRY(const Json written, hub.modify(api::managed_cluster_sets(), "", set, change));
+  if (different && !is_dry(context)) {
+    FLEETADM_TRY(const Json stored, hub.get(api::managed_cluster_sets(), "", set));
+    if (list_at(stored, {"spec", "managedNamespaces"}) != list_at(written, {"spec", "managedNamespaces"})) {
+      return fail(Category::kConflict, "cluster set \"" + set + "\" reads back with other namespaces: somebody else changed it",
+                  "run the command again");
+    }
+  }
+  return told(context, api::managed_cluster_sets(), set, different ? "configured" : "unchanged");
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+  const std::string& set = args.front();
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_TRY(const auto object, on_hub(hub.find(api::managed_cluster_sets(), "", set)));
+  if (!object)
+    return fail(Category::kNotFound, "cluster set \"" + set + "\" does not exist",
+                "create it with: fleetadm clusterset create " + set);
+  const bool touches_clusters = !options.clusters.empty() || !options.remove_clusters.empty();
+  if (touches_clusters &&
+      str(*object, {"spec", "clusterSelector", "selectorType"}, "ExclusiveClusterSetLabel") != "ExclusiveClusterSetLabel") {
+    return fail(Category::kUsage, "cluster set \"" + set + "\" holds clusters by a label selector",
+                "label the clusters instead, or use an exclusive set");
+  }
+
+  Report report;
+  Json changes = Json::array();
+  if (!options.namespaces.empty() || !options.remove_namespaces.empty()) {
+    FLEETADM_TRY(const std::string line, set_namespaces(context, hub, set, options));
+    report.lines.push_back(line);
+  }
+  const auto each = [&](const std::vector<std::string>& names, bool member) {
+    for (const std::string& name : names) {
+      auto outcome = label_cluster(context, hub, set, name, member);
+      if (!outcome) {
+        report.failures.push_back(std::move(outcome).error());
+        continue;
+      }
+      report.lines.push_back(outcome->text);
+      report.names.push_back(full_name(api::managed_clusters(), name));
+      changes.push_back({{"cluster", name}, {"outcome", outcome->text}});
+    }
+  };
+  each(options.clusters, true);
+  each(options.remove_clusters, false);
+  if (report.lines.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
+  report.data = {{"kind", "ClusterSetReport"}, {"clusterSet", set}, {"changes", std::move(changes)}};
+  return report;
+}
+
+}  // namespace
+
+void register_clusterset_set(Registry& registry) {
+  Command command;
+  command.path = "clusterset set";
+  command.group = "Clusters";
+  command.summary = "Put clusters into a cluster set, or take them out";
+  command.description =
+      "Labels the clusters with the set's name; a cluster that was in another exclusive set moves, which is told. Managed "
+      "namespaces "
+      "are made on every cluster of the set.";
+  command.args = {"SET", 1, 1, false, Complete::kClusterSets};
+  command.examples = {{"Two clusters into prod", "fleetadm clusterset set prod --clusters c1,c2"},
+                      {"One out of it", "fleetadm clusterset set prod --remove-clusters c2"},
+                      {"A namespace on every cluster of the set", "fleetadm clusterset set prod --namespaces shop"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        for (const auto& [into, name, help] :
+             {std::tuple{&options.clusters, "clusters", "Clusters to put into the set"},
+              std::tuple{&options.remove_clusters, "remove-clusters", "Clusters to take out of the set"}}) {
+          auto& flag = flags.comma_texts(into, name, help);
+          flag.value_name = "NAME[,NAME...]";
+          flag.complete = Complete::kClusters;
+        }
+        flags.comma_texts(&options.namespaces, "namespaces", "Namespaces to make on the clusters of the set").value_name =
+            "NAME[,NAME...]";
+        flags
+            .comma_texts(&options.remove_namespaces, "remove-namespaces",
+                         "Namespaces to manage no longer (they stay on the clusters)")
+            .value_name = "NAME[,NAME...]";
+      },
+      [](const Options& options, const std::vector<std::string>&) -> Status {
+        if (options.clusters.empty() && options.remove_clusters.empty() && options.namespaces.empty() &&
+            options.remove_namespaces.empty()) {
+          return fail(Category::kUsage, "nothing to do: name --clusters or --namespaces");
+        }
+        for (const std::string& name : options.clusters) {
+          if (contains(options.remove_clusters, name))
+            return fail(Category::kUsage, "cluster \"" + name + "\" is both to put in and to take out");
+        }
+        for (const std::string& name : options.namespaces) {
+          if (contains(options.remove_namespaces, name))
+            return fail(Category::kUsage, "namespace \"" + name + "\" is both to add and to remove");
+          if (!kube::is_dns_label(name)) return fail(Category::kUsage, "namespace \"" + name + "\" is not a valid name");
+        }
+        return {};
+      },
+      run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

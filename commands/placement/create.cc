@@ -1,0 +1,201 @@
+// placement create and placement apply: the same flags; create leaves an existing placement with another spec alone.
+#include <algorithm>
+
+#include "commands/placement/placement.h"
+#include "commands/placement/spec.h"
+#include "commands/placement/written.h"
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  SpecFlags spec;
+  std::string wait = "none";
+  Duration timeout = std::chrono::minutes(5);
+  bool force_conflicts = false;
+};
+
+void bind_wait(FlagSet& flags, Options& options) {
+  auto& wait = flags.choice(&options.wait, "wait", {"none", "satisfied"}, "Wait until enough clusters are chosen");
+  wait.arity = Arity::kOptionalValue;
+  wait.no_value = "satisfied";
+  flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
+}
+
+Status validate(const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(check_name("placement", args.front()));
+  if (args.front().size() > 63) {
+    return fail(Category::kUsage, "placement \"" + args.front() + "\" has a name of more than 63 characters",
+                "the name becomes a label of its decisions: choose a shorter one");
+  }
+  if (!options.spec.file.empty() && options.spec.any()) {
+    return fail(Category::kUsage, "--spec and the flags of a spec exclude each other");
+  }
+  return {};
+}
+
+Result<Json> wanted_placement(Context& context, const Options& options, const std::string& ns, const std::string& name) {
+  Json spec;
+  if (options.spec.file.empty()) {
+    FLEETADM_TRY(spec, spec_of(options.spec));
+  } else {
+    FLEETADM_TRY(const std::string text, read_file_or_stdin(context, options.spec.file));
+    FLEETADM_TRY(spec, spec_of_text(text));
+  }
+  return Json{{"apiVersion", api::placements().api_version()},
+              {"kind", api::placements().kind},
+              {"metadata", {{"name", name}, {"namespace", ns}}},
+              {"spec", std::move(spec)}};
+}
+
+// What would keep the placement from choosing anything, told to people.
+std::vector<std::string> advice(const kube::Client& hub, const Json& placement) {
+  std::vector<std::string> notes;
+  const std::string ns = namespace_of(placement);
+  const auto bindings = hub.list(api::managed_cluster_set_bindings(), ns);
+  if (!bindings) return notes;  // advice is not worth failing for
+  std::vector<std::string> bound;
+  for (const Json& binding : list_at(*bindings, {"items"})) bound.push_back(name_of(binding));
+  for (const std::string& set : string_list_at(placement, {"spec", "clusterSets"})) {
+    if (std::find(bound.begin(), bound.end(), set) == bound.end()) {
+      notes.push_back("cluster set \"" + set + "\" is not bound to namespace \"" + ns + "\": fleetadm clusterset bind " + set +
+                      " -n " + ns);
+    }
+  }
+  if (bound.empty() && notes.empty()) {
+    notes.push_back("no cluster set is bound to namespace \"" + ns +
+                    "\", so nothing can be chosen: fleetadm clusterset bind SET -n " + ns);
+  }
+  return notes;
+}
+
+Result<Json> wait_satisfied(Context& context, const kube::Client& hub, const Json& placement, Duration timeout) {
+  std::string last = "the placement has no condition yet: are the hub's controllers running?";
+  context.progress().begin("Waiting for placement " + name_of(placement) + " to be satisfied");
+  const auto satisfied = [&](const std::optional<Json>& object) -> Result<bool> {
+    if (!object) return fail(Category::kNotFound, "placement \"" + name_of(placement) + "\" was deleted while it was waited for");
+    if (const Json* wrong = controller::find_condition(*object, "PlacementMisconfigured");
+        wrong != nullptr && str(*wrong, {"status"}) == "True") {
+      return fail(Category::kInvalid, "the placement is misconfigured: " + str(*wrong, {"message"}));
+    }
+    const Json* condition = controller::find_condition(*object, "PlacementSatisfied");
+    if (condition == nullptr) return false;
+    last = str(*condition, {"reason"}) + ": " + str(*condition, {"message"});
+    context.progress().note(last);
+    return str(*condition, {"status"}) == "True";
+  };
+  auto waited =
+      kube::wait_for(hub, api::placements(), namespace_of(placement), name_of(placement), satisfied, timeout, context.stop());
+  if (!waited) {
+    context.progress().failed(last);
+    Error error = waited.error();
+    if (error.category == Category::kTimeout) error.hint = last;
+    return tl::unexpected(std::move(error));
+  }
+  context.progress().done();
+  return std::move(**waited);
+}
+
+Result<Report> write(Context& context, const Options& options, const std::string& name, bool replace) {
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_TRY(const auto ns, context.ns());
+  FLEETADM_TRY(const Json wanted, wanted_placement(context, options, ns, name));
+  FLEETADM_TRY(const auto existing, on_hub(hub.find(api::placements(), ns, name)));
+  std::string what = existing ? "configured" : "created";
+  Json stored;
+  // The defaults of the server are in what exists; whatever else was asked before must not stay in what create answers for.
+  if (existing && !replace) {
+    if (!holds(object_at(*existing, {"spec"}), object_at(wanted, {"spec"}))) {
+      return fail(Category::kConflict, "placement \"" + name + "\" already exists in namespace \"" + ns + "\" with another spec",
+                  "change it with: fleetadm placement apply " + name + " -n " + ns + " ...");
+    }
+    stored = *existing;
+    what = "unchanged";
+  } else {
+    kube::WriteOptions how;
+    how.force = options.force_conflicts;
+    how.field_validation = "Strict";
+    auto applied = hub.apply(api::placements(), wanted, how);
+    if (!applied && applied.error().category == Category::kConflict) {
+      return tl::unexpected(applied.error().with_hint("somebody else set these fields: take them over with --force-conflicts"));
+    }
+    if (!applied && applied.error().category == Category::kNotFound) {
+      return tl::unexpected(applied.error().with_hint("make the namespace first: kubectl create namespace " + ns));
+    }
+    FLEETADM_TRY(Json written, std::move(applied));
+    // A client's dry run knows no defaults of the server: it can only say whether what is asked is there already.
+    const auto same = [&] {
+      if (context.global().dry_run == kube::DryRun::kClient)
+        return holds(object_at(*existing, {"spec"}), object_at(wanted, {"spec"}));
+      return object_at(written, {"spec"}) == object_at(*existing, {"spec"});
+    };
+    if (existing && same()) what = "unchanged";
+    FLEETADM_TRY(stored, read_back(context, hub, api::placements(), ns, name, wanted, std::move(written)));
+  }
+  const std::vector<std::string> notes =
+      is_dry(context) || context.global().quiet ? std::vector<std::string>{} : advice(hub, stored);
+  if (options.wait == "satisfied" && !is_dry(context)) {
+    FLEETADM_TRY(stored, wait_satisfied(context, hub, stored, options.timeout));
+    what += ", " + std::to_string(num(stored, {"status", "numberOfSelectedClusters"})) + " clusters chosen";
+  }
+  Report report = written_report(context, api::placements(), std::move(stored), what);
+  report.notes = notes;
+  return report;
+}
+
+Command command_of(bool replace) {
+  Command command;
+  command.group = "Placement";
+  command.args = {"NAME", 1, 1, false, replace ? Complete::kPlacements : Complete::kNone};
+  command.make = invocation<Options>(
+      [replace](FlagSet& flags, Options& options) {
+        bind_spec(flags, options.spec);
+        bind_wait(flags, options);
+        if (replace) flags.boolean(&options.force_conflicts, "force-conflicts", "Take over fields that somebody else set");
+      },
+      validate,
+      [replace](Context& context, const Options& options, const std::vector<std::string>& args) {
+        return write(context, options, args.front(), replace);
+      });
+  return command;
+}
+
+}  // namespace
+
+void register_placement_create(Registry& registry) {
+  Command command = command_of(false);
+  command.path = "placement create";
+  command.aliases = {"create placement"};
+  command.summary = "Choose clusters by rules that the hub keeps applying";
+  command.description =
+      "Creates a Placement in the namespace. The hub's scheduler chooses from the clusters of the sets that are bound to the "
+      "namespace and keeps the choice up to date. Terms of one --label-selector must all hold; several --label-selector are "
+      "alternatives. A placement that exists with the same spec is left as it is; with another spec it is an error, see "
+      "\"fleetadm placement apply\".";
+  command.examples = {{"Two production clusters, those with the most memory free to use",
+                       "fleetadm placement create web -n apps -k 2 -l env=prod --prioritizer ResourceAllocatableMemory=2 --wait"},
+                      {"Every cluster in Europe that is gold or silver",
+                       "fleetadm placement create eu -n apps -l 'region=eu,tier in (gold,silver)'"},
+                      {"Stay on a cluster that went away for ten minutes",
+                       "fleetadm placement create web -n apps --toleration cluster.open-cluster-management.io/unreachable::10m"},
+                      {"From a file", "fleetadm placement create web -n apps --spec placement.yaml"}};
+  registry.add(std::move(command));
+}
+
+void register_placement_apply(Registry& registry) {
+  Command command = command_of(true);
+  command.path = "placement apply";
+  command.summary = "Create a placement or give it another spec";
+  command.description =
+      "Server-side apply of the whole spec: what an earlier apply set and this one does not name is removed, what others set is "
+      "left alone. A field that somebody else set to another value is a conflict.";
+  command.examples = {
+      {"Three clusters instead of two", "fleetadm placement apply web -n apps -k 3 -l env=prod"},
+      {"See what the server would store", "fleetadm placement apply web -n apps -f web.yaml --dry-run=server -o yaml"}};
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,76 @@
+// placement delete: deletes and waits until it is gone; what is not there is done already.
+#include "commands/placement/placement.h"
+#include "commands/placement/written.h"
+#include "core/api/kinds.h"
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  bool wait = true;
+  Duration timeout = std::chrono::minutes(1);
+};
+
+Result<std::string> remove(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
+                           const Options& options) {
+  FLEETADM_TRY(const auto found, on_hub(hub.find(api::placements(), ns, name)));
+  if (!found) return std::string("is not there");
+  kube::DeleteOptions how;
+  how.uid = uid_of(*found);
+  auto removed = hub.remove(api::placements(), ns, name, how);
+  if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(removed.error());
+  if (is_dry(context) || !options.wait) return std::string("deleted");
+  const std::string uid = uid_of(*found);
+  const auto gone = [&](const std::optional<Json>& object) -> Result<bool> { return !object || uid_of(*object) != uid; };
+  const auto waited = kube::wait_for(hub, api::placements(), ns, name, gone, options.timeout, context.stop());
+  if (!waited)
+    return tl::unexpected(
+        waited.error().with_hint("a finalizer may hold it: kubectl get placement " + name + " -n " + ns + " -o yaml"));
+  return std::string("deleted");
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& names) {
+  FLEETADM_TRY(const auto hub, context.client());
+  FLEETADM_TRY(const auto ns, context.ns());
+  Report report;
+  Json items = Json::array();
+  for (const std::string& name : names) {
+    auto outcome = remove(context, hub, ns, name, options);
+    if (!outcome) {
+      if (names.size() == 1) return tl::unexpected(std::move(outcome).error());
+      report.failures.push_back(std::move(outcome).error());
+      continue;
+    }
+    report.lines.push_back(told(context, api::placements(), name, *outcome));
+    report.names.push_back(full_name(api::placements(), name));
+    items.push_back({{"namespace", ns}, {"name", name}, {"outcome", *outcome}});
+  }
+  report.data = {{"kind", "DeleteReport"}, {"placements", std::move(items)}};
+  return report;
+}
+
+}  // namespace
+
+void register_placement_delete(Registry& registry) {
+  Command command;
+  command.path = "placement delete";
+  command.group = "Placement";
+  command.aliases = {"delete placement"};
+  command.summary = "Delete placements";
+  command.description =
+      "Deletes the placements; their decisions go with them, and with those whatever was distributed by them. A placement that "
+      "is "
+      "not there is no error.";
+  command.args = {"NAME [NAME...]", 1, -1, false, Complete::kPlacements};
+  command.examples = {{"See what would be deleted", "fleetadm placement delete web -n apps --dry-run=server"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        flags.boolean(&options.wait, "wait", "Wait until it is gone");
+        flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "1m";
+      },
+      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

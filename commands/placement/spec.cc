@@ -1,0 +1,318 @@
+#include "commands/placement/spec.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/placement/selector.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/yaml.h"
+
+namespace fleetadm::commands {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+tl::unexpected<Error> wrong(std::string_view flag, std::string_view word, std::string_view why, std::string hint = {}) {
+  return fail(Category::kUsage, "--" + std::string(flag) + " \"" + std::string(word) + "\": " + std::string(why),
+              std::move(hint));
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+// Splits at commas that are not inside parentheses.
+std::vector<std::string_view> terms_of(std::string_view text) {
+  std::vector<std::string_view> terms;
+  int depth = 0;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '(') ++depth;
+    if (i < text.size() && text[i] == ')') --depth;
+    if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
+    if (const std::string_view term = trim(text.substr(from, i - from)); !term.empty()) terms.push_back(term);
+    from = i + 1;
+  }
+  return terms;
+}
+
+Json expression(std::string_view key, std::string_view op, std::vector<std::string> values = {}) {
+  Json out{{"key", std::string(trim(key))}, {"operator", std::string(op)}};
+  if (!values.empty()) out["values"] = std::move(values);
+  return out;
+}
+
+// "key in (a,b)", "key notin (a)"; nullopt where the term is no such thing.
+std::optional<Json> set_term(std::string_view term) {
+  if (!term.ends_with(')')) return std::nullopt;
+  const std::size_t open = term.find('(');
+  if (open == std::string_view::npos) return std::nullopt;
+  const std::string_view head = trim(term.substr(0, open));
+  const std::size_t space = head.find_last_of(" \t");
+  if (space == std::string_view::npos) return std::nullopt;
+  const std::string_view op = head.substr(space + 1);
+  if (op != "in" && op != "notin") return std::nullopt;
+  std::vector<std::string> values;
+  for (const std::string_view value : terms_of(term.substr(open + 1, term.size() - open - 2))) values.emplace_back(value);
+  return expression(head.substr(0, space), op == "in" ? "In" : "NotIn", std::move(values));
+}
+
+// Every term as an expression, for selectors without matchLabels (claims).
+Result<Json> expressions_of(std::string_view text, std::string_view flag) {
+  Json list = Json::array();
+  for (const std::string_view term : terms_of(text)) {
+    if (auto set = set_term(term)) {
+      list.push_back(std::move(*set));
+    } else if (const std::size_t unequal = term.find("!="); unequal != std::string_view::npos && unequal > 0) {
+      list.push_back(expression(term.substr(0, unequal), "NotIn", {std::string(trim(term.substr(unequal + 2)))}));
+    } else if (const std::size_t equal = term.find('='); equal != std::string_view::npos) {
+      std::string_view value = term.substr(equal + 1);
+      if (value.starts_with('=')) value.remove_prefix(1);
+      list.push_back(expression(term.substr(0, equal), "In", {std::string(trim(value))}));
+    } else if (term.starts_with('!')) {
+      list.push_back(expression(term.substr(1), "DoesNotExist"));
+    } else {
+      list.push_back(expression(term, "Exists"));
+    }
+  }
+  if (list.empty()) return wrong(flag, text, "no term", "for example env=prod,tier in (gold,silver),!legacy");
+  const auto compiled = placement::Selector::compile({{"matchExpressions", list}});
+  if (!compiled.error().empty()) return wrong(flag, text, compiled.error());
+  return list;
+}
+
+Result<Json> predicates_of(const SpecFlags& flags) {
+  Json claims = Json::array();
+  for (const std::string& claim : flags.claims) {
+    FLEETADM_TRY(const Json terms, expressions_of(claim, "claim"));
+    for (const Json& term : terms) claims.push_back(term);
+  }
+  Json predicates = Json::array();
+  const auto add = [&](Json labels) {
+    Json selector = Json::object();
+    if (!labels.empty()) selector["labelSelector"] = std::move(labels);
+    if (!claims.empty()) selector["claimSelector"] = {{"matchExpressions", claims}};
+    predicates.push_back({{"requiredClusterSelector", std::move(selector)}});
+  };
+  for (const std::string& text : flags.label_selectors) {
+    FLEETADM_TRY(Json labels, parse_selector(text));
+    add(std::move(labels));
+  }
+  if (flags.label_selectors.empty() && !claims.empty()) add(Json::object());
+  return predicates;
+}
+
+Result<Json> strategy_of(const SpecFlags& flags) {
+  Json strategy = Json::object();
+  if (!flags.group_size.empty()) {
+    const auto number = whole_number(flags.group_size);
+    const auto percent = flags.group_size.ends_with('%')
+                             ? whole_number(std::string_view(flags.group_size).substr(0, flags.group_size.size() - 1))
+                             : std::nullopt;
+    if ((!number || *number < 1) && (!percent || *percent < 1 || *percent > 100)) {
+      return wrong("clusters-per-group", flags.group_size, "neither a number from 1 nor a percentage from 1% to 100%");
+    }
+    strategy["clustersPerDecisionGroup"] = number ? Json(*number) : Json(flags.group_size);
+  }
+  Json groups = Json::array();
+  for (const std::string& group : flags.groups) {
+    const std::size_t colon = group.find(':');
+    if (colon == std::string::npos || colon == 0)
+      return wrong("decision-group", group, "expected NAME:SELECTOR", "for example canary:tier=canary");
+    FLEETADM_TRY(Json labels, parse_selector(std::string_view(group).substr(colon + 1)));
+    groups.push_back({{"groupName", group.substr(0, colon)}, {"groupClusterSelector", {{"labelSelector", std::move(labels)}}}});
+  }
+  if (!groups.empty()) strategy["decisionGroups"] = std::move(groups);
+  return strategy;
+}
+
+}  // namespace
+
+bool SpecFlags::any() const {
+  return count || exact || !group_size.empty() ||
+         !(cluster_sets.empty() && label_selectors.empty() && claims.empty() && tolerations.empty() && prioritizers.empty() &&
+           groups.empty());
+}
+
+void bind_spec(FlagSet& flags, SpecFlags& into) {
+  auto& sets =
+      flags.comma_texts(&into.cluster_sets, "clustersets", "Choose only from these cluster sets (default: every bound one)");
+  sets.value_name = "SET[,SET...]";
+  sets.complete = Complete::kClusterSets;
+  auto& set = flags.comma_texts(&into.cluster_sets, "clusterset", "The same as --clustersets");
+  set.hidden = true;
+  set.complete = Complete::kClusterSets;
+  for (const char* name : {"cluster-count", "count"}) {
+    auto& count = flags.text(nullptr, name, "How many clusters to choose (default: all that qualify)",
+                             name[0] == 'c' && name[1] == 'l' ? 'k' : '\0');
+    count.value_name = "N";
+    count.hidden = name[1] == 'o';
+    count.set = [&into](std::string_view value) -> Status {
+      into.count = whole_number(value);
+      if (!into.count || *into.count < 0 || *into.count > 2147483647) return fail(Category::kUsage, "not a number from 0");
+      return {};
+    };
+  }
+  flags.texts(&into.label_selectors, "label-selector", "Labels that a cluster must have; given again: or these", 'l').value_name =
+      "SELECTOR";
+  flags.texts(&into.claims, "claim", "Cluster claims that a cluster must have; all of them").value_name = "SELECTOR";
+  auto& tolerations = flags.texts(&into.tolerations, "toleration",
+                                  "Taint that is accepted, \"*\" for all; SECONDS ends that after the taint came");
+  tolerations.value_name = "KEY[=VALUE][:EFFECT][:SECONDS]";
+  auto& tolerate = flags.texts(&into.tolerations, "tolerate", "The same as --toleration");
+  tolerate.hidden = true;
+  auto& prioritizers = flags.texts(
+      &into.prioritizers, "prioritizer",
+      "Weight (-10 to 10) of Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory or AddOn/RESOURCE/SCORE");
+  prioritizers.value_name = "NAME=WEIGHT";
+  flags.boolean(&into.exact, "exact", "Score by the named prioritizers alone, without the default Balance and Steady");
+  flags
+      .text(&into.group_size, "clusters-per-group", "Largest size of a decision group, as a number or a percentage of the chosen")
+      .value_name = "N|P%";
+  flags.texts(&into.groups, "decision-group", "Decision group of the chosen clusters with these labels; in order").value_name =
+      "NAME:SELECTOR";
+  auto& file =
+      flags.text(&into.file, "spec",
+                 "File with a Placement or its spec in YAML or JSON (\"-\": standard input), in place of the other flags", 'f');
+  file.value_name = "FILE";
+  file.complete = Complete::kFiles;
+}
+
+Result<Json> parse_selector(std::string_view text) {
+  FLEETADM_TRY(const Json list, expressions_of(text, "label-selector"));
+  // Plain equalities read better as matchLabels; a key that is asked twice stays an expression.
+  Json labels = Json::object();
+  Json expressions = Json::array();
+  for (const Json& one : list) {
+    const std::string key = str(one, {"key"});
+    const std::vector<std::string> values = string_list_at(one, {"values"});
+    if (str(one, {"operator"}) == "In" && values.size() == 1 && !labels.contains(key)) {
+      labels[key] = values.front();
+    } else {
+      expressions.push_back(one);
+    }
+  }
+  Json selector = Json::object();
+  if (!labels.empty()) selector["matchLabels"] = std::move(labels);
+  if (!expressions.empty()) selector["matchExpressions"] = std::move(expressions);
+  return selector;
+}
+
+Result<Json> parse_toleration(std::string_view text) {
+  constexpr std::string_view kForm = "write KEY[=VALUE][:EFFECT][:SECONDS], for example gpu=true:NoSelect or maintenance::10m";
+  std::vector<std::string_view> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t colon = std::min(text.find(':', from), text.size());
+    parts.push_back(text.substr(from, colon - from));
+    if (colon == text.size()) break;
+    from = colon + 1;
+  }
+  if (parts.size() > 3 || parts[0].empty()) return wrong("toleration", text, "not a toleration", std::string(kForm));
+  Json toleration = Json::object();
+  const std::size_t equal = parts[0].find('=');
+  if (parts[0] == "*") {
+    toleration["operator"] = "Exists";
+  } else if (equal == std::string_view::npos) {
+    toleration = {{"key", std::string(parts[0])}, {"operator", "Exists"}};
+  } else {
+    toleration = {{"key", std::string(parts[0].substr(0, equal))},
+                  {"operator", "Equal"},
+                  {"value", std::string(parts[0].substr(equal + 1))}};
+  }
+  if (const std::string key = str(toleration, {"key"});
+      toleration.contains("key") && !placement::qualified_name_errors(key).empty()) {
+    return wrong("toleration", text, "\"" + key + "\" is no key of a taint", std::string(kForm));
+  }
+  if (parts.size() > 1 && !parts[1].empty()) {
+    if (parts[1] != "NoSelect" && parts[1] != "PreferNoSelect" && parts[1] != "NoSelectIfNew") {
+      return wrong("toleration", text, "\"" + std::string(parts[1]) + "\" is no effect",
+                   "the effects are NoSelect, PreferNoSelect and NoSelectIfNew");
+    }
+    toleration["effect"] = std::string(parts[1]);
+  }
+  if (parts.size() > 2) {
+    auto seconds = whole_number(parts[2]);
+    if (!seconds) {
+      if (const auto duration = parse_duration(parts[2]))
+        seconds = std::chrono::duration_cast<std::chrono::seconds>(*duration).count();
+    }
+    if (!seconds || *seconds < 0)
+      return wrong("toleration", text, "\"" + std::string(parts[2]) + "\" is no time", std::string(kForm));
+    toleration["tolerationSeconds"] = *seconds;
+  }
+  return toleration;
+}
+
+Result<Json> parse_prioritizer(std::string_view text) {
+  constexpr std::string_view kBuiltIns =
+      "the built-in ones are Balance, Steady, ResourceAllocatableCPU and ResourceAllocatableMemory; others are "
+      "AddOn/RESOURCE/SCORE";
+  const std::size_t equal = text.rfind('=');
+  const std::string_view name = text.substr(0, equal);
+  std::int64_t weight = 1;
+  if (equal != std::string_view::npos) {
+    const auto number = whole_number(text.substr(equal + 1));
+    if (!number || *number < -10 || *number > 10) return wrong("prioritizer", text, "the weight is not a number from -10 to 10");
+    weight = *number;
+  }
+  Json coordinate;
+  if (name == "Balance" || name == "Steady" || name == "ResourceAllocatableCPU" || name == "ResourceAllocatableMemory") {
+    coordinate = {{"type", "BuiltIn"}, {"builtIn", std::string(name)}};
+  } else {
+    const std::size_t first = name.find('/');
+    const std::size_t second = first == std::string_view::npos ? first : name.find('/', first + 1);
+    const bool addon = second != std::string_view::npos && name.substr(0, first) == "AddOn" && second > first + 1 &&
+                       second + 1 < name.size() && name.find('/', second + 1) == std::string_view::npos;
+    if (!addon) return wrong("prioritizer", text, "unknown prioritizer", std::string(kBuiltIns));
+    coordinate = {{"type", "AddOn"},
+                  {"addOn",
+                   {{"resourceName", std::string(name.substr(first + 1, second - first - 1))},
+                    {"scoreName", std::string(name.substr(second + 1))}}}};
+  }
+  return Json{{"scoreCoordinate", std::move(coordinate)}, {"weight", weight}};
+}
+
+Result<Json> spec_of(const SpecFlags& flags) {
+  Json spec = Json::object();
+  if (!flags.cluster_sets.empty()) spec["clusterSets"] = flags.cluster_sets;
+  if (flags.count) spec["numberOfClusters"] = *flags.count;
+  FLEETADM_TRY(Json predicates, predicates_of(flags));
+  if (!predicates.empty()) spec["predicates"] = std::move(predicates);
+  for (const std::string& text : flags.tolerations) {
+    FLEETADM_TRY(Json toleration, parse_toleration(text));
+    spec["tolerations"].push_back(std::move(toleration));
+  }
+  if (flags.exact || !flags.prioritizers.empty()) {
+    Json policy{{"mode", flags.exact ? "Exact" : "Additive"}};
+    for (const std::string& text : flags.prioritizers) {
+      FLEETADM_TRY(Json prioritizer, parse_prioritizer(text));
+      policy["configurations"].push_back(std::move(prioritizer));
+    }
+    spec["prioritizerPolicy"] = std::move(policy);
+  }
+  FLEETADM_TRY(Json strategy, strategy_of(flags));
+  if (!strategy.empty()) spec["decisionStrategy"] = {{"groupStrategy", std::move(strategy)}};
+  return spec;
+}
+
+Result<Json> spec_of_text(std::string_view text) {
+  auto document = parse_yaml(text);
+  if (!document) return fail(Category::kUsage, "the spec cannot be read: " + document.error().message, document.error().hint);
+  if (!document->is_object())
+    return fail(Category::kUsage, "the spec is no object", "give a Placement, or what stands under its spec");
+  if (!document->contains("kind") && !document->contains("apiVersion")) return std::move(*document);
+  if (str(*document, {"kind"}) != "Placement") {
+    return fail(Category::kUsage, "the file holds a " + str(*document, {"kind"}, "nameless kind") + ", not a Placement");
+  }
+  return object_at(*document, {"spec"});
+}
+
+}  // namespace fleetadm::commands

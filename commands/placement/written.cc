@@ -1,0 +1,106 @@
+#include "commands/placement/written.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace fleetadm::commands {
+namespace {
+
+constexpr std::size_t kMostBytes = 8 << 20;
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+}  // namespace
+
+std::string full_name(const kube::Resource& resource, std::string_view name) {
+  return lower(resource.kind) + (resource.group.empty() ? "" : "." + resource.group) + "/" + std::string(name);
+}
+
+bool is_dry(const Context& context) { return context.global().dry_run != kube::DryRun::kNone; }
+
+std::string told(const Context& context, const kube::Resource& resource, std::string_view name, std::string_view what) {
+  std::string line = lower(resource.kind) + " " + std::string(name) + " " + std::string(what);
+  if (context.global().dry_run == kube::DryRun::kClient) line += " (dry run)";
+  if (context.global().dry_run == kube::DryRun::kServer) line += " (server dry run)";
+  return line;
+}
+
+bool holds(const Json& stored, const Json& asked) {
+  if (asked.is_array() && stored.is_array()) {
+    return asked.size() == stored.size() &&
+           std::equal(asked.begin(), asked.end(), stored.begin(), [](const Json& a, const Json& s) { return holds(s, a); });
+  }
+  if (!asked.is_object() || !stored.is_object()) return stored == asked;
+  for (const auto& [key, value] : asked.items()) {
+    const auto at = stored.find(key);
+    const bool absent = at == stored.end() || at->is_null();
+    // Members that the server leaves out when they are empty count as there.
+    const bool nothing = value.is_null() || (value.is_structured() && value.empty()) || value == Json("") || value == Json(false);
+    if (absent ? !nothing : !holds(*at, value)) return false;
+  }
+  return true;
+}
+
+Result<Json> read_back(Context& context, const kube::Client& client, const kube::Resource& resource, std::string_view ns,
+                       std::string_view name, const Json& asked, Json written) {
+  if (is_dry(context)) return written;
+  const std::string what = lower(resource.kind) + " \"" + std::string(name) + "\"";
+  FLEETADM_TRY(auto found, client.find(resource, ns, name));
+  if (!found)
+    return fail(Category::kConflict, what + " was written but is gone again", "somebody else deleted it: run the command again");
+  for (const std::string_view part : {"spec", "labels"}) {
+    const Json& wanted = part == "spec" ? object_at(asked, {"spec"}) : object_at(asked, {"metadata", "labels"});
+    const Json& stored = part == "spec" ? object_at(*found, {"spec"}) : object_at(*found, {"metadata", "labels"});
+    if (!holds(stored, wanted)) {
+      return fail(Category::kConflict, what + " was written but reads back with another " + std::string(part),
+                  "somebody else changed it, or the server does not know a field: compare with -o yaml");
+    }
+  }
+  return std::move(*found);
+}
+
+Report written_report(const Context& context, const kube::Resource& resource, Json object, std::string_view what) {
+  Report report;
+  const std::string name = name_of(object);
+  report.lines.push_back(told(context, resource, name, what));
+  report.names.push_back(full_name(resource, name));
+  report.data = std::move(object);
+  return report;
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  if (parts.empty()) return "<none>";
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += parts[i];
+  }
+  return out;
+}
+
+Status check_name(std::string_view what, std::string_view name) {
+  if (kube::is_dns_subdomain(name)) return {};
+  return fail(Category::kUsage, std::string(what) + " \"" + std::string(name) + "\" is not a valid name",
+              "use lower case letters, digits, '-' and '.', starting and ending with a letter or digit");
+}
+
+Result<std::string> read_file_or_stdin(Context& context, const std::string& path) {
+  if (path == "-") return context.terminal().read_stdin();
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(Category::kUsage, "cannot read \"" + path + "\": " + std::strerror(errno));
+  std::string text(kMostBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return fail(Category::kUsage, "cannot read \"" + path + "\"");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMostBytes) return fail(Category::kUsage, "\"" + path + "\" is larger than 8 MiB");
+  return text;
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,96 @@
+// A command's surroundings without a process: a client of the caller's, an answer to every question, and a record of what was
+// told.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/framework/command.h"
+#include "commands/framework/context.h"
+
+namespace fleetadm::testkit {
+
+class QuietProgress final : public commands::Progress {
+ public:
+  void begin(std::string_view step) override { told.emplace_back(step); }
+  void note(std::string_view) override {}
+  void done(std::string_view) override {}
+  void failed(std::string_view why) override { told.emplace_back(why); }
+  void warn(std::string_view text) override { told.emplace_back(text); }
+  std::vector<std::string> told;
+};
+
+class FakeTerminal final : public commands::Terminal {
+ public:
+  bool interactive() const override { return false; }
+  bool stdout_is_terminal() const override { return false; }
+  Result<bool> confirm(std::string_view) override { return answer; }
+  Result<std::string> read_stdin() override { return input; }
+  void write_stdout(std::string_view text) override { output += text; }
+  bool answer = true;
+  std::string input;
+  std::string output;
+};
+
+class FakeContext final : public commands::Context {
+ public:
+  explicit FakeContext(kube::Client hub, std::shared_ptr<Clock> time = Clock::system())
+      : hub_(std::move(hub)), clock_(std::move(time)) {
+    globals.config.ns = "default";
+    globals.dry_run = hub_.gate().dry_run;
+  }
+
+  const commands::GlobalOptions& global() const override { return globals; }
+  Result<kube::RestConfig> rest_config() override { return kube::RestConfig{}; }
+  Result<kube::RestConfig> rest_config(const kube::ConfigOverrides&) override { return kube::RestConfig{}; }
+  Result<kube::Client> client() override { return hub_; }
+  kube::Client client(const kube::RestConfig&) override { return hub_; }
+  Result<std::string> ns() override { return globals.config.ns; }
+  Clock& clock() override { return *clock_; }
+  commands::Progress& progress() override { return steps; }
+  commands::Terminal& terminal() override { return screen; }
+  std::stop_token stop() override { return stopper.get_token(); }
+  std::string env(std::string_view) const override { return {}; }
+  std::string executable() const override { return "fleetadm"; }
+  void emit(const commands::Report& report) override {
+    emitted.push_back(report);
+    if (on_emit) on_emit();
+  }
+
+  commands::GlobalOptions globals;
+  QuietProgress steps;
+  FakeTerminal screen;
+  std::stop_source stopper;
+  std::vector<commands::Report> emitted;
+  std::function<void()> on_emit;
+
+ private:
+  kube::Client hub_;
+  std::shared_ptr<Clock> clock_;
+};
+
+/// Runs a registered command as the command line would: its flags ("name" → value) in order, then its arguments.
+inline Result<commands::Report> run_command(const commands::Registry& registry, std::string_view path, commands::Context& context,
+                                            const std::vector<std::pair<std::string, std::string>>& flags,
+                                            const std::vector<std::string>& args) {
+  for (const commands::Command& command : registry.commands()) {
+    if (command.path != path) continue;
+    commands::Invocation call = command.make();
+    for (const auto& [name, value] : flags) {
+      bool known = false;
+      for (commands::Flag& flag : call.flags.flags()) {
+        if (flag.name != name) continue;
+        known = true;
+        FLEETADM_CHECK(flag.set(value));
+      }
+      if (!known) return fail(Category::kUsage, "no flag --" + name);
+    }
+    return call.run(context, args);
+  }
+  return fail(Category::kUsage, "no command " + std::string(path));
+}
+
+}  // namespace fleetadm::testkit
