@@ -24,7 +24,6 @@ void register_all(Registry& registry) {
   register_work(registry);
   register_hub(registry);
   register_agent(registry);
-  register_hub(registry);
   register_sandbox(registry);
   register_version(registry);
   register_completion(registry);
