@@ -13,11 +13,7 @@
 namespace fleetadm::commands {
 
 void register_all(Registry& registry) {
-  register_init(registry);
-  register_token(registry);
-  register_join(registry);
-  register_unjoin(registry);
-  register_clean(registry);
+  register_fleet(registry);
   register_get(registry);
   register_clusterset(registry);
   register_placement(registry);
