@@ -27,15 +27,18 @@ class Candidates {
   explicit Candidates(std::string prefix) : prefix_(std::move(prefix)) {}
   void add(const std::string& value, const std::string& description = {}) {
     if (value.compare(0, prefix_.size(), prefix_) != 0) return;
+    if (value.empty() || value.back() != '=') open_ = false;
     out_ += value;
     if (!description.empty()) out_ += "\t" + description;
     out_ += "\n";
   }
-  std::string end(const std::string& directive = ":none") const { return out_ + directive + "\n"; }
+  // No space follows where every candidate goes on ("jsonpath=").
+  std::string end() const { return out_ + (open_ && !out_.empty() ? ":nospace\n" : ":none\n"); }
 
  private:
   std::string prefix_;
   std::string out_;
+  bool open_ = true;
 };
 
 // Values for one place. `before` is what stands in the same word in front of the value ("--clusters=a,").
@@ -44,17 +47,15 @@ std::string values(Complete kind, const std::vector<std::string>& fixed, const s
   if (kind == Complete::kFiles) return ":files\n";
   if (kind == Complete::kFolders) return ":folders\n";
   std::vector<std::string> words = fixed;
-  bool space = true;
   if (kind == Complete::kOutput) {
     words = {"table", "wide", "json", "yaml", "name", "jsonpath=", "custom-columns="};
-    space = current.find("json") != 0 && current.find("c") != 0;
   } else if (kind != Complete::kNone && kind != Complete::kValues) {
     words = live(kind, globals);
   }
   Candidates out(before + current);
   for (const std::string& word : words)
     if (std::find(used.begin(), used.end(), word) == used.end()) out.add(before + word);
-  return out.end(space ? ":none" : ":nospace");
+  return out.end();
 }
 
 std::string flag_values(const Flag& flag, const std::string& before, const std::string& current, const GlobalOptions& globals,

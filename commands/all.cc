@@ -13,8 +13,8 @@
 namespace fleetadm::commands {
 
 void register_all(Registry& registry) {
+  register_get(registry);  // first: its group heading is that of its first row
   register_fleet(registry);
-  register_get(registry);
   register_clusterset(registry);
   register_placement(registry);
   register_work(registry);

@@ -23,7 +23,9 @@ std::string host_name() {
 
 void bind(FlagSet& flags, sandbox::NodeOptions& options) {
   options.name = host_name();
-  flags.text(&options.name, "name", "name of the Node").value_name = "NAME";
+  Flag& name = flags.text(&options.name, "name", "name of the Node");
+  name.value_name = "NAME";
+  name.default_text = "this machine's name";  // help and man pages read the same everywhere
   flags.text(&options.cpu, "cpu", "CPUs that the node reports").value_name = "QUANTITY";
   flags.text(&options.memory, "memory", "memory that the node reports").value_name = "QUANTITY";
   Flag& logs = flags.text(&options.log_folder, "log-dir", "folder for the output of the pods (default: none is kept)");

@@ -37,7 +37,9 @@ class CaseTest : public ::testing::Test {
       EXPECT_NE(outcome.err.find(text), std::string::npos) << "stderr lacks: " << text;
     for (const std::string& text : case_.expect_not)
       EXPECT_EQ((outcome.out + outcome.err).find(text), std::string::npos) << "must not be printed: " << text;
-    if (case_.silent) EXPECT_EQ(outcome.out, "");
+    if (case_.silent) {
+      EXPECT_EQ(outcome.out, "");
+    }
     if (case_.golden.empty()) return;
     const fs::path golden = fs::path(FLEETADM_SOURCE_DIR) / "tests/cli/golden" / case_.golden;
     if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << outcome.out;

@@ -51,7 +51,9 @@ class ArgvTest : public ::testing::Test {
     if (!argv) return argv.error().message;
     argv_ = std::move(*argv);
     const Status ok = set_flags(argv_, list_);
-    if (!ok) EXPECT_EQ(ok.error().category, Category::kUsage);
+    if (!ok) {
+      EXPECT_EQ(ok.error().category, Category::kUsage);
+    }
     return ok ? "" : ok.error().message;
   }
 

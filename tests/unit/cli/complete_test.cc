@@ -79,7 +79,8 @@ TEST_F(CompleteTest, FlagValuesInEveryForm) {
   EXPECT_EQ(run({"work", "send", "-m", ""}), "fast\nfull\nslow\n:none\n");
   EXPECT_EQ(run({"work", "send", "-m=s"}), "-m=slow\n:none\n");
   EXPECT_EQ(run({"work", "send", "-f", ""}), ":files\n");
-  EXPECT_EQ(run({"work", "send", "-o", "j"}), "json\njsonpath=\n:nospace\n");
+  EXPECT_EQ(run({"work", "send", "-o", "j"}), "json\njsonpath=\n:none\n");
+  EXPECT_EQ(run({"work", "send", "-o", "jsonp"}), "jsonpath=\n:nospace\n");
   EXPECT_EQ(run({"work", "send", "--dry-run=s"}), "--dry-run=server\n:none\n");
   EXPECT_EQ(run({"work", "send", "--nothing=s"}), ":none\n");
 }
