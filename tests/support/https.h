@@ -14,10 +14,11 @@ struct HttpsRequest {
   std::string certificate{};  // PEM; empty: none
   std::string key{};
   std::string token{};
+  long timeout_seconds = 10;
 };
 
 struct HttpsAnswer {
-  int status = 0;  // 0: no answer (refused, TLS failure, 10 s without one)
+  int status = 0;  // 0: no answer (refused, TLS failure, out of time)
   std::string body{};
 };
 
