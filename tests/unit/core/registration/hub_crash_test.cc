@@ -8,7 +8,9 @@ class CrashTest : public HubTest {
  protected:
   /// `begin` makes the starting point, `steps` are what people and agents do while the hub runs.
   using Step = std::function<void(CrashTest&)>;
-  void compare(const std::vector<Step>& steps) {
+  /// Kills begin with step `from`: what comes before is another test's.
+  void compare(const std::vector<Step>& steps, std::size_t from = 0) {
+    int first = 0;
     const auto reset = [this] {
       clock = std::make_shared<FakeClock>(*parse_time("2026-01-01T00:00:00Z"));
       api = testkit::FakeApi::make(clock);
@@ -17,8 +19,9 @@ class CrashTest : public HubTest {
     reset();
     {
       HubLife hub(api, clock);
-      for (const Step& step : steps) {
-        step(*this);
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (i == from) first = api->write_count();
+        steps[i](*this);
         hub.settle(finish);
         finish();
         ASSERT_TRUE(hub.settle(finish));
@@ -26,9 +29,9 @@ class CrashTest : public HubTest {
     }
     const std::string wanted = state();
     const int writes = api->write_count();
-    ASSERT_GT(writes, 0);
+    ASSERT_GT(writes, first);
     int killed = 0;
-    for (int k = 0; k <= writes; ++k) {
+    for (int k = first; k <= writes; ++k) {
       reset();
       auto hub = std::make_unique<HubLife>(api, clock, k);
       for (const Step& step : steps) {
@@ -46,7 +49,7 @@ class CrashTest : public HubTest {
       }
       ASSERT_EQ(state(), wanted) << "killed after write " << k;
     }
-    EXPECT_GT(killed, 3) << "the limit was really met";
+    EXPECT_GT(killed, 1) << "the limit was really met";
   }
 };
 
@@ -56,11 +59,12 @@ TEST_F(CrashTest, Acceptance) {
 
 TEST_F(CrashTest, DenyAndAcceptAgain) {
   compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.accept("c1", false); },
-           [](CrashTest& t) { t.accept("c1", true); }});
+           [](CrashTest& t) { t.accept("c1", true); }},
+          1);
 }
 
 TEST_F(CrashTest, Denial) {
-  compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.accept("c1", false); }});
+  compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.accept("c1", false); }}, 1);
 }
 
 TEST_F(CrashTest, DeletionWithWorks) {
@@ -73,11 +77,13 @@ TEST_F(CrashTest, DeletionWithWorks) {
              t.put_work("c1", "w2");
              t.put_work("c2", "w1");
            },
-           [](CrashTest& t) { t.start_deletion(api::managed_clusters(), {}, "c1"); }});
+           [](CrashTest& t) { t.start_deletion(api::managed_clusters(), {}, "c1"); }},
+          2);
 }
 
 TEST_F(CrashTest, ExpiredLease) {
-  compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.clock->advance(std::chrono::seconds(301)); }});
+  compare({[](CrashTest& t) { t.put_cluster("c1", true); }, [](CrashTest& t) { t.clock->advance(std::chrono::seconds(301)); }},
+          1);
 }
 
 }  // namespace
