@@ -343,8 +343,10 @@ void Reflector::watch_line(std::string_view line) {
     stream_error_ = error_of(response, request);
     return;
   }
-  if (type != "BOOKMARK" && str(object, {"kind"}) != resource_.kind) {
-    log::warn("informer", "a watch of " + resource_.qualified() + " brought a " + str(object, {"kind"}) + "; ignored");
+  // A client may ask for metadata alone; then objects come as PartialObjectMetadata.
+  const std::string kind = str(object, {"kind"});
+  if (type != "BOOKMARK" && kind != resource_.kind && kind != "PartialObjectMetadata") {
+    log::warn("informer", "a watch of " + resource_.qualified() + " brought a " + kind + "; ignored");
     return;
   }
   const std::string version = resource_version_of(object);

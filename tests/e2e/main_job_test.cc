@@ -119,7 +119,7 @@ TEST_F(MainJob, B_SetBindingAndPlacementPickTwoOfThree) {
   ASSERT_EQ(must({"clusterset", "set", "prod", "--clusters", "c1,c2,c3", "--context", "hub"}).code, 0);
   // Without a binding nothing of the set is selected.
   ASSERT_EQ(must({"placement", "create", "web", "-n", "apps", "--clusterset", "prod", "-l", "tier=gold", "-k", "2",
-                  "--prioritizer", "ResourceAllocatableMemory=1", "--context", "hub"})
+                  "--prioritizer", "ResourceAllocatableMemory=1", "--exact", "--context", "hub"})
                 .code,
             0);
   EXPECT_TRUE(condition_becomes(fleet()->hub(), "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/apps/placements/web",
@@ -147,7 +147,7 @@ TEST_F(MainJob, C_TheApplicationRunsOnExactlyThoseTwo) {
     EXPECT_TRUE(condition_becomes(fleet()->hub(), path, "Available", "True"));
   }
   for (const char* what : {"clusters", "clustersets", "placements", "works"}) {
-    const Ran shown = must({"get", what, "-A", "--context", "hub"});
+    const Ran shown = must({"get", what, "-n", "apps", "--context", "hub"});
     EXPECT_NE(shown.out.find("NAME"), std::string::npos) << shown.both();
   }
 }
