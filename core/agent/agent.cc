@@ -71,10 +71,11 @@ Status Supervisor::run(std::stop_token stop) {
     Status done;
     if (auto stored = runtime_.store.load(); !stored) {
       done = tl::unexpected(stored.error());
+    } else if (auto identity = reg::choose_identity({options.cluster_name, options.agent_id}, stored->identity()); !identity) {
+      // Flags were checked at start: the secret holds something that is no name, which a person has to repair.
+      done = tl::unexpected(identity.error().wrap("secret " + options.ns + "/" + options.hub_kubeconfig_secret));
     } else {
-      FLEETADM_TRY(const reg::Identity identity,
-                   reg::choose_identity({options.cluster_name, options.agent_id}, stored->identity()));
-      done = turn(identity, *stored, stop);
+      done = turn(*identity, *stored, stop);
     }
     if (done) {
       retry_.reset();

@@ -163,6 +163,19 @@ TEST(Agent, WaitsForItsBootstrapSecret) {
   EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
 }
 
+TEST(Agent, AStoredNameThatIsNoneIsWaitedOut) {
+  Fleet fleet;
+  Json secret = {{"metadata", {{"name", "hub-kubeconfig-secret"}, {"namespace", "open-cluster-management-agent"}}},
+                 {"data", {{"agent-name", pki::base64_encode("a:b")}}}};
+  fleet.spoke->put(kube::resources::secrets(), secret);
+  Fleet::Process process(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return fleet.spoke->count("get", "secrets") > 2; }));
+  EXPECT_TRUE(fleet.hub->calls().empty());
+  secret["data"] = Json::object();
+  fleet.spoke->put(kube::resources::secrets(), secret);
+  EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+}
+
 TEST(Agent, AnotherHubInTheBootstrapSecretIsJoined) {
   Fleet fleet;
   Fleet::Process process(fleet, fleet.options());
