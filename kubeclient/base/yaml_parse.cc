@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 #include <yaml.h>
 
 #include "kubeclient/base/yaml.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kMaxDepth = 1000;
 constexpr std::size_t kMaxNodes = 4'000'000;
+constexpr std::size_t kMaxKept = 500'000;
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
 class Event {
@@ -25,12 +27,27 @@ class Event {
   yaml_event_t raw{};
 };
 
+struct Place {
+  std::size_t line = 0;
+  std::size_t column = 0;
+};
+Place place_of(const Event& event) { return {event.raw.start_mark.line, event.raw.start_mark.column}; }
+
 // What one node came to: its value, how much it holds (aliases repeat that much) and how deep it is.
 struct Node {
   Json value;
   std::size_t nodes = 1;
   int height = 1;
   bool merge_key = false;
+  Place place;
+};
+
+// A sequence or mapping that is being read. The nesting lives in a list of these, not on the thread's stack: it comes from
+// the network.
+struct Open {
+  Node node;
+  std::string anchor;
+  std::optional<Node> key;
 };
 
 std::string_view text_of(const yaml_char_t* data) {
@@ -58,15 +75,9 @@ class Reader {
       if (event.raw.type == YAML_STREAM_END_EVENT) return documents;
       if (event.raw.type != YAML_DOCUMENT_START_EVENT) continue;
       anchors_.clear();
-      decoded_ = repeated_ = 0;
-      Event root;
-      FLEETADM_CHECK(next(root));
-      YamlDocument document;
-      document.line = static_cast<int>(root.raw.start_mark.line) + 1;
-      FLEETADM_TRY(Node node, read_node(root, 0));
-      if (node.value.is_null()) continue;
-      document.value = std::move(node.value);
-      documents.push_back(std::move(document));
+      decoded_ = repeated_ = kept_ = 0;
+      FLEETADM_TRY(YamlDocument document, read_root());
+      if (!document.value.is_null()) documents.push_back(std::move(document));
     }
   }
 
@@ -78,21 +89,21 @@ class Reader {
       const std::string_view before = text_.substr(0, std::min(parser_.problem_offset, text_.size()));
       const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
       const std::size_t start = before.rfind('\n');
-      return error_at(line, start == std::string_view::npos ? before.size() : before.size() - start - 1, problem);
+      return error_at(Place{line, start == std::string_view::npos ? before.size() : before.size() - start - 1}, problem);
     }
-    return error_at(parser_.problem_mark.line, parser_.problem_mark.column, problem);
+    return error_at(Place{parser_.problem_mark.line, parser_.problem_mark.column}, problem);
   }
 
-  static tl::unexpected<Error> error_at(std::size_t line, std::size_t column, std::string_view what) {
-    return fail(Category::kInvalid, "malformed YAML at line " + std::to_string(line + 1) + ", column " +
-                                        std::to_string(column + 1) + ": " + std::string(what));
+  static tl::unexpected<Error> error_at(Place place, std::string_view what) {
+    return fail(Category::kInvalid, "malformed YAML at line " + std::to_string(place.line + 1) + ", column " +
+                                        std::to_string(place.column + 1) + ": " + std::string(what));
   }
-  static tl::unexpected<Error> error_at(const Event& event, std::string_view what) {
-    return error_at(event.raw.start_mark.line, event.raw.start_mark.column, what);
+  static tl::unexpected<Error> too_deep(Place place) {
+    return error_at(place, "nested deeper than " + std::to_string(kMaxDepth) + " levels");
   }
 
   // Small texts may repeat themselves freely; large ones less and less, as go-yaml has it.
-  Status count(std::size_t nodes, bool repeated, const Event& event) {
+  Status count(std::size_t nodes, bool repeated, Place place) {
     decoded_ += nodes;
     if (repeated) repeated_ += nodes;
     const auto decoded = static_cast<double>(decoded_);
@@ -100,88 +111,108 @@ class Reader {
                            : decoded >= 4'000'000 ? 0.10
                                                   : 0.99 - 0.89 * (decoded - 400'000) / 3'600'000;
     const bool excessive = repeated_ > 100 && decoded_ > 1000 && static_cast<double>(repeated_) / decoded > allowed;
-    if (excessive || decoded_ > kMaxNodes) return error_at(event, "the document repeats itself excessively by aliases");
+    if (excessive || decoded_ > kMaxNodes) return error_at(place, "the document repeats itself excessively by aliases");
     return {};
   }
 
-  Result<Node> read_node(const Event& event, int depth) {
-    if (depth >= kMaxDepth) return error_at(event, "nested deeper than " + std::to_string(kMaxDepth) + " levels");
-    if (event.raw.type == YAML_ALIAS_EVENT) return read_alias(event, depth);
-    FLEETADM_CHECK(count(1, false, event));
-    switch (event.raw.type) {
-      case YAML_SCALAR_EVENT: {
-        FLEETADM_TRY(Node node, read_scalar(event));
-        return keep(text_of(event.raw.data.scalar.anchor), std::move(node));
-      }
-      case YAML_SEQUENCE_START_EVENT: {
-        const std::string anchor(text_of(event.raw.data.sequence_start.anchor));
-        if (!anchor.empty()) anchors_[anchor] = std::nullopt;
-        FLEETADM_TRY(Node node, read_sequence(depth));
-        return keep(anchor, std::move(node));
-      }
-      case YAML_MAPPING_START_EVENT: {
-        const std::string anchor(text_of(event.raw.data.mapping_start.anchor));
-        if (!anchor.empty()) anchors_[anchor] = std::nullopt;
-        FLEETADM_TRY(Node node, read_mapping(depth));
-        return keep(anchor, std::move(node));
-      }
-      default: return error_at(event, "something is out of place");
-    }
-  }
-
-  Node keep(std::string_view anchor, Node node) {
-    if (!anchor.empty()) anchors_[std::string(anchor)] = node;
-    return node;
-  }
-
-  Result<Node> read_alias(const Event& event, int depth) {
-    const auto anchor = anchors_.find(std::string(text_of(event.raw.data.alias.anchor)));
-    if (anchor == anchors_.end()) return error_at(event, "an alias names an anchor that is not defined before it");
-    if (!anchor->second) return error_at(event, "an anchor's value contains itself");
-    if (depth + anchor->second->height > kMaxDepth) {
-      return error_at(event, "nested deeper than " + std::to_string(kMaxDepth) + " levels");
-    }
-    FLEETADM_CHECK(count(anchor->second->nodes, true, event));
-    Node node = *anchor->second;
-    node.merge_key = false;
-    return node;
-  }
-
-  Result<Node> read_sequence(int depth) {
-    Node node;
-    node.value = Json::array();
+  Result<YamlDocument> read_root() {
+    YamlDocument document;
+    std::vector<Open> open;
+    bool first = true;
     while (true) {
       Event event;
       FLEETADM_CHECK(next(event));
-      if (event.raw.type == YAML_SEQUENCE_END_EVENT) return node;
-      FLEETADM_TRY(Node item, read_node(event, depth + 1));
-      grow(node, item);
-      node.value.push_back(std::move(item.value));
+      const Place place = place_of(event);
+      if (std::exchange(first, false)) document.line = static_cast<int>(place.line) + 1;
+      std::optional<Node> done;
+      FLEETADM_CHECK(take(event, place, open, done));
+      if (!done) continue;
+      if (open.empty()) {
+        document.value = std::move(done->value);
+        return document;
+      }
+      FLEETADM_CHECK(deliver(open.back(), std::move(*done)));
     }
   }
 
-  Result<Node> read_mapping(int depth) {
-    Node node;
-    node.value = Json::object();
-    while (true) {
-      Event key_event;
-      FLEETADM_CHECK(next(key_event));
-      if (key_event.raw.type == YAML_MAPPING_END_EVENT) return node;
-      in_key_ = key_event.raw.type == YAML_SCALAR_EVENT;
-      FLEETADM_TRY(Node key, read_node(key_event, depth + 1));
-      in_key_ = false;
-      Event value_event;
-      FLEETADM_CHECK(next(value_event));
-      FLEETADM_TRY(Node value, read_node(value_event, depth + 1));
-      grow(node, key);
-      grow(node, value);
-      if (key.merge_key) {
-        FLEETADM_CHECK(merge(node.value, value.value, value_event));
-        continue;
+  // One event: opens a collection, or ends in a node that is `done`.
+  Status take(const Event& event, Place place, std::vector<Open>& open, std::optional<Node>& done) {
+    switch (event.raw.type) {
+      case YAML_ALIAS_EVENT: {
+        FLEETADM_TRY(done, read_alias(event, place, open.size()));
+        return {};
       }
-      FLEETADM_TRY(const std::string name, key_text(key.value, key_event));
-      node.value[name] = std::move(value.value);
+      case YAML_SCALAR_EVENT: {
+        FLEETADM_CHECK(count(1, false, place));
+        const bool key = !open.empty() && open.back().node.value.is_object() && !open.back().key;
+        FLEETADM_TRY(Node node, read_scalar(event, place, key));
+        node.place = place;
+        FLEETADM_TRY(done, keep(text_of(event.raw.data.scalar.anchor), std::move(node)));
+        return {};
+      }
+      case YAML_SEQUENCE_START_EVENT: return begin(Json::array(), text_of(event.raw.data.sequence_start.anchor), place, open);
+      case YAML_MAPPING_START_EVENT: return begin(Json::object(), text_of(event.raw.data.mapping_start.anchor), place, open);
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT: {
+        if (open.empty()) return error_at(place, "something is out of place");
+        Open last = std::move(open.back());
+        open.pop_back();
+        FLEETADM_TRY(done, keep(last.anchor, std::move(last.node)));
+        return {};
+      }
+      default: return error_at(place, "something is out of place");
     }
+  }
+
+  Status begin(Json empty, std::string_view anchor, Place place, std::vector<Open>& open) {
+    FLEETADM_CHECK(count(1, false, place));
+    if (open.size() >= static_cast<std::size_t>(kMaxDepth)) return too_deep(place);
+    if (!anchor.empty()) anchors_[std::string(anchor)] = std::nullopt;
+    Open& opened = open.emplace_back();
+    opened.node.value = std::move(empty);
+    opened.node.place = place;
+    opened.anchor = std::string(anchor);
+    return {};
+  }
+
+  // What has an anchor is copied; nested anchors copy the same nodes again, which must end somewhere.
+  Result<Node> keep(std::string_view anchor, Node node) {
+    if (anchor.empty()) return node;
+    kept_ += node.nodes;
+    if (kept_ > kMaxKept) return error_at(node.place, "the document has too much under anchors");
+    anchors_[std::string(anchor)] = node;
+    return node;
+  }
+
+  Result<Node> read_alias(const Event& event, Place place, std::size_t depth) {
+    const auto anchor = anchors_.find(std::string(text_of(event.raw.data.alias.anchor)));
+    if (anchor == anchors_.end()) return error_at(place, "an alias names an anchor that is not defined before it");
+    if (!anchor->second) return error_at(place, "an anchor's value contains itself");
+    if (depth + static_cast<std::size_t>(anchor->second->height) > static_cast<std::size_t>(kMaxDepth)) return too_deep(place);
+    FLEETADM_CHECK(count(anchor->second->nodes, true, place));
+    Node node = *anchor->second;
+    node.merge_key = false;
+    node.place = place;
+    return node;
+  }
+
+  // A finished node becomes an item, a key, or a key's value.
+  static Status deliver(Open& into, Node node) {
+    grow(into.node, node);
+    if (into.node.value.is_array()) {
+      into.node.value.push_back(std::move(node.value));
+      return {};
+    }
+    if (!into.key) {
+      into.key = std::move(node);
+      return {};
+    }
+    const Node key = std::move(*into.key);
+    into.key.reset();
+    if (key.merge_key) return merge(into.node.value, node.value, node.place);
+    FLEETADM_TRY(const std::string name, key_text(key.value, key.place));
+    into.node.value[name] = std::move(node.value);
+    return {};
   }
 
   static void grow(Node& parent, const Node& child) {
@@ -191,29 +222,29 @@ class Reader {
 
   // A merged mapping overwrites what stands before it and is overwritten by what follows: go-yaml v2 works in the order of
   // the text. In a list of mappings the first wins.
-  static Status merge(Json& into, const Json& from, const Event& event) {
+  static Status merge(Json& into, const Json& from, Place place) {
     if (from.is_object()) {
       for (auto it = from.begin(); it != from.end(); ++it) into[it.key()] = *it;
       return {};
     }
     const bool mappings =
         from.is_array() && std::all_of(from.begin(), from.end(), [](const Json& item) { return item.is_object(); });
-    if (!mappings) return error_at(event, "a merge key (<<) takes a mapping or a list of mappings");
+    if (!mappings) return error_at(place, "a merge key (<<) takes a mapping or a list of mappings");
     for (auto item = from.rbegin(); item != from.rend(); ++item) {
       for (auto it = item->begin(); it != item->end(); ++it) into[it.key()] = *it;
     }
     return {};
   }
 
-  static Result<std::string> key_text(const Json& key, const Event& event) {
+  static Result<std::string> key_text(const Json& key, Place place) {
     if (key.is_string()) return key.get_ref<const std::string&>();
     if (key.is_boolean()) return std::string(key.get<bool>() ? "true" : "false");
     if (key.is_number_float()) return yaml::format_float_key(key.get<double>());
     if (key.is_number_integer() && !key.is_number_unsigned()) return std::to_string(key.get<std::int64_t>());
-    return error_at(event, "a key is neither text nor a number nor a truth value");
+    return error_at(place, "a key is neither text nor a number nor a truth value");
   }
 
-  Result<Node> read_scalar(const Event& event) {
+  static Result<Node> read_scalar(const Event& event, Place place, bool key) {
     const auto& scalar = event.raw.data.scalar;
     const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
     std::string_view tag = text_of(scalar.tag);
@@ -226,7 +257,7 @@ class Reader {
     node.merge_key = text == "<<" && (scalar.plain_implicit != 0 || tag == "merge");
     if (tag == "binary") {
       auto bytes = pki::base64_decode(text);
-      if (!bytes) return error_at(event, "a !!binary value is not base64");
+      if (!bytes) return error_at(place, "a !!binary value is not base64");
       node.value = std::move(*bytes);
       return node;
     }
@@ -236,13 +267,12 @@ class Reader {
       return node;
     }
     yaml::Scalar resolved = yaml::resolve(text);
-    if (!tag.empty() && !fits(tag, resolved.kind)) return error_at(event, "a value does not fit its tag !!" + std::string(tag));
-    if (resolved.kind == yaml::ScalarKind::kFloat && !std::isfinite(resolved.value.get<double>()) && !in_key_) {
-      return error_at(event, "infinities and NaN have no place in JSON");
+    if (!tag.empty() && !fits(tag, resolved.kind)) return error_at(place, "a value does not fit its tag !!" + std::string(tag));
+    if (resolved.kind == yaml::ScalarKind::kFloat && !std::isfinite(resolved.value.get<double>()) && !key) {
+      return error_at(place, "infinities and NaN have no place in JSON");
     }
     // Kubernetes' decoder has no integers over 2^63-1; a key of that size is an error.
-    if (resolved.value.is_number_unsigned() && !in_key_)
-      resolved.value = static_cast<double>(resolved.value.get<std::uint64_t>());
+    if (resolved.value.is_number_unsigned() && !key) resolved.value = static_cast<double>(resolved.value.get<std::uint64_t>());
     node.value = std::move(resolved.value);
     return node;
   }
@@ -262,10 +292,10 @@ class Reader {
   std::string_view text_;
   yaml_parser_t parser_{};
   bool good_ = false;
-  bool in_key_ = false;
   std::map<std::string, std::optional<Node>> anchors_;
   std::size_t decoded_ = 0;
   std::size_t repeated_ = 0;
+  std::size_t kept_ = 0;
 };
 
 // The values of a stream that is JSON throughout; none where it is not. kubectl, too, reads such text as JSON: YAML knows no

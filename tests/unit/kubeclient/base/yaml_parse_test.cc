@@ -149,6 +149,12 @@ TEST(Yaml, AliasBombsAreRefused) {
   const auto value = parse_yaml(bomb);
   ASSERT_FALSE(value);
   EXPECT_NE(value.error().message.find("repeats itself"), std::string::npos) << value.error().message;
+  std::string nested;
+  for (int i = 0; i < 900; ++i) nested += "&n" + std::to_string(i) + " [";
+  for (int i = 0; i < 9'000; ++i) nested += "x,";
+  const auto kept = parse_yaml(nested + std::string(900, ']'));
+  ASSERT_FALSE(kept);
+  EXPECT_NE(kept.error().message.find("under anchors"), std::string::npos) << kept.error().message;
   EXPECT_EQ(dump_json(*parse_yaml("a: &x {k: 1}\nb: *x\nc: [*x, *x]\n")), R"({"a":{"k":1},"b":{"k":1},"c":[{"k":1},{"k":1}]})");
 }
 
