@@ -125,6 +125,13 @@ Result<Report> write(Context& context, const Options& options, const std::string
     if (!applied && applied.error().category == Category::kNotFound) {
       return tl::unexpected(applied.error().with_hint("make the namespace first: kubectl create namespace " + ns));
     }
+    if (!applied && applied.error().message.find("field not declared in schema") != std::string::npos) {
+      // Servers answer an unknown field of an apply with an internal error; it is the spec that is wrong.
+      Error error = applied.error();
+      error.category = Category::kInvalid;
+      error.hint = "the name of a field is wrong: compare with kubectl explain placement.spec";
+      return tl::unexpected(std::move(error));
+    }
     FLEETADM_TRY(Json written, std::move(applied));
     // A client's dry run knows no defaults of the server: it can only say whether what is asked is there already.
     const auto same = [&] {

@@ -102,6 +102,23 @@ TEST_F(PlacementCommands, BadInputIsUsage) {
   EXPECT_EQ(api->write_count(), 0);
 }
 
+TEST_F(PlacementCommands, AFieldThatIsUnknownIsTheSpecsFault) {
+  api->on_request([](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb != "patch") return std::nullopt;
+    kube::Response response;
+    response.status = 500;
+    response.body =
+        R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"failed to create typed patch object (apps/web; )"
+        R"(Placement): .spec.numberOfCluster: field not declared in schema"})";
+    return response;
+  });
+  context.screen.input = "numberOfCluster: 3\n";
+  const auto report = run("placement create", {"web"}, {{"spec", "-"}});
+  ASSERT_FALSE(report.has_value());
+  EXPECT_EQ(report.error().category, Category::kInvalid);
+  EXPECT_NE(report.error().hint.find("kubectl explain"), std::string::npos) << report.error().hint;
+}
+
 TEST_F(PlacementCommands, WaitEndsWithTheReason) {
   ASSERT_TRUE(run("placement create", {"web"}).has_value());
   set_status("web", R"({"conditions":[{"type":"PlacementSatisfied","status":"False","reason":"NoIntersection","message":"m"}]})");
