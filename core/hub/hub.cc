@@ -44,7 +44,10 @@ Status check_types(const kube::Client& client) {
 }  // namespace
 
 Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::stop_token stop) {
-  const kube::Client client = kube::Client::connect(config, options.gate);
+  return run_hub(kube::Client::connect(config, options.gate), options, std::move(stop));
+}
+
+Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_token stop) {
   FLEETADM_CHECK(check_types(client.with_stop(stop)));
 
   controller::Manager::Options manager_options;

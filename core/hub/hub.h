@@ -28,5 +28,7 @@ inline constexpr std::string_view kLeaderLease = "fleetadm-hub-lock";
 /// Blocks until `stop` (then success) or until the hub cannot go on: caches that never sync (kTimeout), a lost lease
 /// (kUnavailable), an unusable health address (kUsage, kUnavailable).
 Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::stop_token stop);
+/// The same with a client of the caller's (options.gate is not used).
+Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_token stop);
 
 }  // namespace fleetadm::hub
