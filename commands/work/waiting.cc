@@ -39,7 +39,10 @@ std::vector<Error> wait(Context& context, const std::string& step, const Look& l
       return {};
     }
     const bool stopped = context.stop().stop_requested();
-    if (missing) context.progress().note(missing->begin()->first + ": " + missing->begin()->second);
+    if (missing) {
+      const auto& [cluster, why] = *missing->begin();
+      context.progress().note(cluster.empty() ? why : cluster + ": " + why);
+    }
     if (!stopped && std::chrono::steady_clock::now() < end) {
       pause(context.stop());
       continue;
@@ -49,7 +52,7 @@ std::vector<Error> wait(Context& context, const std::string& step, const Look& l
       failures.push_back(missing.error());
     } else {
       for (const auto& [cluster, why] : *missing) {
-        failures.push_back(fail(category, "cluster " + cluster + ": " + why).value().with_cluster(cluster));
+        failures.push_back(fail(category, why).value().with_cluster(cluster));
       }
     }
     context.progress().failed(stopped ? "stopped" : "not within " + format_duration(timeout));
@@ -113,7 +116,7 @@ std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const
       found->second = current ? blocking(one, condition) : "the hub has not updated its work yet";
       if (found->second.empty()) missing.erase(found);
     }
-    if (clusters.empty()) missing["<none>"] = "placement " + placement.ns + "/" + placement.name + " has selected no cluster";
+    if (clusters.empty()) missing[""] = "placement " + placement.ns + "/" + placement.name + " has selected no cluster";
     return missing;
   };
   return wait(context, "Waiting until " + name + " is " + condition, look, timeout);
@@ -141,7 +144,7 @@ Status wait_until_set_is_gone(Context& context, const kube::Client& hub, const s
     FLEETADM_TRY(const Json works, hub.list(api::manifest_works(), {}, which));
     for (const Json& one : list_at(works, {"items"})) left[namespace_of(one)] = "the agent has not removed its objects yet";
     FLEETADM_TRY(const std::optional<Json> set, hub.find(api::manifest_work_replica_sets(), ns, name));
-    if (set) left["hub"] = "the hub has not ended the set yet";
+    if (set) left[""] = "the hub has not ended the set yet";
     return left;
   };
   const std::vector<Error> failures = wait(context, "Waiting until " + name + " is gone", look, timeout);
