@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/cli/case.h"
+#include "tests/support/source_folder.h"
 
 namespace fleetadm::cli_cases {
 namespace {
@@ -41,7 +42,7 @@ class CaseTest : public ::testing::Test {
       EXPECT_EQ(outcome.out, "");
     }
     if (case_.golden.empty()) return;
-    const fs::path golden = fs::path(FLEETADM_SOURCE_DIR) / "tests/cli/golden" / case_.golden;
+    const fs::path golden = fs::path(fleetadm::testkit::source_folder()) / "tests/cli/golden" / case_.golden;
     if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << outcome.out;
     EXPECT_EQ(outcome.out, read_file(golden)) << golden;
   }
@@ -59,7 +60,7 @@ bool register_cases() {
     return false;
   }
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(FLEETADM_SOURCE_DIR) / "tests/cli"))
+  for (const auto& entry : fs::directory_iterator(fs::path(fleetadm::testkit::source_folder()) / "tests/cli"))
     if (entry.path().extension() == ".case") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::set<std::string> names;

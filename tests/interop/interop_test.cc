@@ -6,6 +6,7 @@
 #include "kubeclient/pki/pki.h"
 #include "tests/interop/peers.h"
 #include "tests/support/fleet.h"
+#include "tests/support/source_folder.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -66,7 +67,7 @@ TEST_F(Interop, UpstreamsAgentsAndCommandLineOnOurHub) {
     fleet.spoke(1).create("/api/v1/namespaces", {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns}}}});
   }
   for (const char* crd : {"appliedmanifestworks", "clusterclaims"}) {
-    std::string text = read_file(std::string(FLEETADM_SOURCE_DIR) + "/templates/crds/spoke/" + crd + ".yaml");
+    std::string text = read_file(source_folder() + "/templates/crds/spoke/" + crd + ".yaml");
     const auto parsed = parse_yaml(text);
     ASSERT_TRUE(parsed) << parsed.error().message;
     ASSERT_EQ(fleet.spoke(1).create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", *parsed).status, 201);

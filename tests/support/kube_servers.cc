@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "tests/support/https.h"
+#include "tests/support/source_folder.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -51,7 +52,7 @@ Result<std::string> find_programs() {
   const char* given = std::getenv("FLEETADM_KUBE_BIN");
   std::string folder = given != nullptr ? given : "";
   if (folder.empty()) {
-    const std::string script = FLEETADM_SOURCE_DIR "/tests/kube/build.sh";
+    const std::string script = source_folder() + "/tests/kube/build.sh";
     FILE* pipe = popen(("'" + script + "'").c_str(), "r");
     if (pipe == nullptr) return fail(Category::kInternal, "cannot run " + script);
     std::array<char, 4096> line{};

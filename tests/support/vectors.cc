@@ -6,6 +6,8 @@
 #include <memory>
 #include <zlib.h>
 
+#include "tests/support/source_folder.h"
+
 namespace fleetadm::test {
 namespace {
 constexpr int kMaxLine = 64 << 20;
@@ -27,7 +29,7 @@ bool read_line(gzFile file, std::string& line) {
 }  // namespace
 
 std::optional<std::string> shared_folder() {
-  std::filesystem::path folder = std::filesystem::path(FLEETADM_SOURCE_DIR) / ".." / "shared";
+  std::filesystem::path folder = std::filesystem::path(testkit::source_folder()) / ".." / "shared";
   if (const char* given = std::getenv("FLEETADM_SHARED"); given != nullptr && *given != '\0') folder = given;
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
+#include "tests/support/source_folder.h"
 
 namespace fleetadm::cli {
 namespace {
@@ -117,7 +118,7 @@ TEST_F(RegistryTest, HelpNamesEveryCommandAndFlag) {
 }
 
 TEST_F(RegistryTest, GeneratedFilesAreFresh) {
-  const std::filesystem::path root = FLEETADM_SOURCE_DIR;
+  const std::filesystem::path root = testkit::source_folder();
   const auto files = generated_files(registry_);
   const std::string how = ": run build/dev/fleetadm __generate . and commit";
   for (const auto& [path, text] : files) EXPECT_TRUE(read_file(root / path) == text) << path << " is stale" << how;
