@@ -87,7 +87,7 @@ Result<Report> watched(Context& context, const kube::Client& client, const ListV
     }));
     context.emit(first.take(false));
   }
-  FLEETADM_CHECK(kube::watch_collection(
+  const Status watched_to = kube::watch_collection(
       client, view.resource, request.ns, options,
       [&](kube::EventType type, const Json& object) {
         std::string& version = printed[kube::object_key(object)];
@@ -99,7 +99,9 @@ Result<Report> watched(Context& context, const kube::Client& client, const ListV
         context.emit(one.take(true));
         return true;
       },
-      context.stop()));
+      context.stop());
+  // An interrupt is how a watch is meant to end: no error is said, only the exit code tells.
+  if (!watched_to && !context.stop().stop_requested()) return fail(watched_to.error());
   Report report;
   report.exit_code = 2;
   return report;

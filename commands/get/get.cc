@@ -146,7 +146,8 @@ void register_others(Registry& registry) {
   Command sets = row("get clustersets", "Clusters", "List the cluster sets");
   sets.description = "Lists cluster sets, how many clusters each has, and the namespaces that may place work on them.";
   sets.args.complete = Complete::kClusterSets;
-  sets.aliases = {"clusterset get", "get clusterset", "get managedclustersets", "get managedclusterset", "get mclset", "get mclsets"};
+  sets.aliases = {"clusterset get",        "get clusterset", "get managedclustersets",
+                  "get managedclusterset", "get mclset",     "get mclsets"};
   sets.examples = {{"", "fleetadm get clustersets"}};
   sets.make = invocation<Options>(bind, any, cluster_sets);
   registry.add(std::move(sets));
@@ -178,6 +179,8 @@ void register_others(Registry& registry) {
         Flag& cluster = flags.text(&options.cluster, "cluster", "only the works for this cluster");
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
+        // Works of all clusters are the default; who writes -A by habit shall not be refused.
+        flags.boolean(&options.all_namespaces, "all-namespaces", "of all clusters", 'A').hidden = true;
       },
       any, works);
   registry.add(std::move(work));
