@@ -1,0 +1,119 @@
+// `get` against an API server in memory: names, failures, pages, selectors, watches.
+#include "commands/framework/listing.h"
+
+#include <gtest/gtest.h>
+
+#include "commands/get/get.h"
+#include "core/api/kinds.h"
+#include "tests/support/fake_api.h"
+#include "tests/support/fake_context.h"
+
+namespace fleetadm::commands {
+namespace {
+
+class GetTest : public ::testing::Test {
+ protected:
+  GetTest() : context_(api_->client()) { register_get(registry_); }
+
+  void add(const std::string& name, const std::string& region = "eu") {
+    Json cluster = Json::object();
+    at_or_make(cluster, {"metadata", "name"}) = name;
+    at_or_make(cluster, {"metadata", "labels", "region"}) = region;
+    at_or_make(cluster, {"metadata", "managedFields"}) = Json::array({1, 2});
+    api_->put(api::managed_clusters(), cluster);
+  }
+  Result<Report> get(const std::vector<std::string>& names, const std::vector<std::pair<std::string, std::string>>& flags = {}) {
+    return testkit::run_command(registry_, "get clusters", context_, flags, names);
+  }
+  static std::string first_cells(const Report& report) {
+    std::string text;
+    for (const auto& row : report.table->rows) text += row.front() + " ";
+    return text;
+  }
+
+  std::shared_ptr<testkit::FakeApi> api_ = testkit::FakeApi::make();
+  testkit::FakeContext context_;
+  Registry registry_;
+};
+
+TEST_F(GetTest, ATableKeepsNoObjects) {
+  add("c1");
+  add("c2");
+  const auto report = get({});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(first_cells(*report), "c1 c2 ");
+  EXPECT_TRUE(report->data.is_null());
+}
+
+TEST_F(GetTest, ObjectsComeAsAListWithoutManagedFields) {
+  add("c1");
+  context_.globals.output = "json";
+  auto report = get({});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(str(report->data, {"kind"}), "List");
+  ASSERT_EQ(list_at(report->data, {"items"}).size(), 1U);
+  EXPECT_EQ(dump_json(report->data).find("managedFields"), std::string::npos);
+  report = get({"c1"});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(str(report->data, {"kind"}), "ManagedCluster");
+  context_.globals.output = "name";
+  report = get({"c1"});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->names, std::vector<std::string>{"managedcluster.cluster.open-cluster-management.io/c1"});
+}
+
+TEST_F(GetTest, MissingNames) {
+  add("c1");
+  const auto one = get({"nope"});
+  ASSERT_FALSE(one);
+  EXPECT_EQ(one.error().category, Category::kNotFound);
+  const auto some = get({"c1", "nope"});
+  ASSERT_TRUE(some);
+  EXPECT_EQ(first_cells(*some), "c1 ");
+  ASSERT_EQ(some->failures.size(), 1U);
+  EXPECT_EQ(some->exit_code, 0);  // failures alone make it partial
+  const auto none = get({"nope", "nada"});
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->exit_code, 5);
+}
+
+TEST_F(GetTest, ARefusalIsNotAMissingObject) {
+  add("c1");
+  api_->fail_next("get", "managedclusters", 403, "Forbidden");
+  const auto report = get({"c1", "c2"});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().category, Category::kAuth);
+}
+
+TEST_F(GetTest, SelectorsGoToTheServer) {
+  add("c1", "eu");
+  add("c2", "us");
+  const auto report = get({}, {{"selector", "region=us"}});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(first_cells(*report), "c2 ");
+  EXPECT_FALSE(get({"c1"}, {{"selector", "region=us"}}));
+}
+
+TEST_F(GetTest, AnUnknownSetIsAMistakeNotAnEmptyList) {
+  add("c1");
+  const auto report = get({}, {{"clusterset", "nope"}});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().category, Category::kNotFound);
+}
+
+TEST_F(GetTest, AWatchPrintsWhatChangedAndEndsQuietly) {
+  add("c1");
+  context_.on_emit = [this] {
+    if (context_.emitted.size() == 1) add("c2");
+    if (context_.emitted.size() == 2) context_.stopper.request_stop();
+  };
+  const auto report = get({}, {{"watch", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->exit_code, 2);
+  ASSERT_EQ(context_.emitted.size(), 2U);
+  EXPECT_EQ(first_cells(context_.emitted[0]), "c1 ");
+  EXPECT_EQ(first_cells(context_.emitted[1]), "c2 ");
+}
+
+}  // namespace
+}  // namespace fleetadm::commands
