@@ -100,6 +100,7 @@ class Node {
     heartbeat->add("lease");
     const Status ran = manager_.run(stop);
     stop_pods();
+    if (stop.stop_requested()) return {};  // also where it was asked to stop before it had begun
     return ran;
   }
 
