@@ -3,9 +3,15 @@
 #include <string_view>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/rest/client.h"
 
 namespace fleetadm::cli {
 namespace {
+
+// A server that does not know the fleet's kinds. The client's own hint speaks of CRDs in general; a person wants the command.
+bool is_no_hub(const Error& error) {
+  return error.reason == kube::kUnknownPath && error.message.find(".open-cluster-management.io/") != std::string::npos;
+}
 
 std::string_view usual_hint(const Error& error) {
   switch (error.category) {
@@ -51,7 +57,9 @@ std::string render_error(const Error& error, bool color) {
     out += "HTTP " + std::to_string(error.code) + ")";
   }
   out += "\n";
-  const std::string_view hint = error.hint.empty() ? usual_hint(error) : std::string_view(error.hint);
+  const std::string_view hint = is_no_hub(error) ? "this cluster is no hub: check --context, or make it one with `fleetadm init`"
+                                : error.hint.empty() ? usual_hint(error)
+                                                     : std::string_view(error.hint);
   if (!hint.empty()) {
     out += color ? "\x1b[36mhint:\x1b[0m " : "hint: ";
     out += log::escape_terminal(hint, true) + "\n";
