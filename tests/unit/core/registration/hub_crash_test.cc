@@ -49,7 +49,8 @@ class CrashTest : public HubTest {
       }
       ASSERT_EQ(state(), wanted) << "killed after write " << k;
     }
-    // Writes that fall together in one run may come apart in another, so how many of the k were met varies; none would prove nothing.
+    // Writes that fall together in one run may come apart in another, so how many of the k were met varies; none would prove
+    // nothing.
     EXPECT_GE(killed, 1) << "the limit was never met";
   }
 };
