@@ -30,15 +30,16 @@ struct GlobalOptions {
   kube::DryRun dry_run = kube::DryRun::kNone;
 };
 
-/// Steps of long work, told as they happen (stderr; a spinner on a terminal, plain lines elsewhere, nothing with -o json --quiet).
+/// Steps of long work, told as they happen (stderr; a spinner on a terminal, plain lines elsewhere, nothing with -o json
+/// --quiet).
 class Progress {
  public:
   virtual ~Progress() = default;
-  virtual void begin(std::string_view step) = 0;                     // "Waiting for the hub controllers"
-  virtual void note(std::string_view detail) = 0;                    // replaces the running step's detail
-  virtual void done(std::string_view outcome = {}) = 0;              // ✓
-  virtual void failed(std::string_view why) = 0;                     // ✗
-  virtual void warn(std::string_view text) = 0;                      // a line of its own
+  virtual void begin(std::string_view step) = 0;         // "Waiting for the hub controllers"
+  virtual void note(std::string_view detail) = 0;        // replaces the running step's detail
+  virtual void done(std::string_view outcome = {}) = 0;  // ✓
+  virtual void failed(std::string_view why) = 0;         // ✗
+  virtual void warn(std::string_view text) = 0;          // a line of its own
 };
 
 class Terminal {

@@ -25,12 +25,12 @@ struct Report {
   /// What -o json, yaml, jsonpath and custom-columns print: an object or a List of the Kubernetes kind, or the command's own
   /// shape ({"kind": "AcceptReport", …}). Null: the command has nothing to say in those formats.
   Json data;
-  std::optional<Table> table;       // what -o table|wide prints; rows match data.items one to one where both are lists
-  std::vector<std::string> lines;   // what -o table prints where there is no table ("managedcluster c1 accepted")
-  std::vector<std::string> names;   // what -o name prints: "managedcluster.cluster.open-cluster-management.io/c1"
-  std::vector<std::string> notes;   // for people, on stderr, not with --quiet: what to do next
-  std::vector<Error> failures;      // of single clusters or objects: printed as errors, exit code 3
-  int exit_code = 0;                // a child's own code, passed through
+  std::optional<Table> table;      // what -o table|wide prints; rows match data.items one to one where both are lists
+  std::vector<std::string> lines;  // what -o table prints where there is no table ("managedcluster c1 accepted")
+  std::vector<std::string> names;  // what -o name prints: "managedcluster.cluster.open-cluster-management.io/c1"
+  std::vector<std::string> notes;  // for people, on stderr, not with --quiet: what to do next
+  std::vector<Error> failures;     // of single clusters or objects: printed as errors, exit code 3
+  int exit_code = 0;               // a child's own code, passed through
 };
 
 }  // namespace fleetadm::commands

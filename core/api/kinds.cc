@@ -7,10 +7,10 @@ constexpr const char* kWork = "work.open-cluster-management.io";
 constexpr const char* kAddon = "addon.open-cluster-management.io";
 }  // namespace
 
-#define FLEETADM_KIND(fn, group, version, plural, kind, namespaced)              \
-  const kube::Resource& fn() {                                                    \
+#define FLEETADM_KIND(fn, group, version, plural, kind, namespaced)                 \
+  const kube::Resource& fn() {                                                      \
     static const kube::Resource resource{group, version, plural, kind, namespaced}; \
-    return resource;                                                              \
+    return resource;                                                                \
   }
 FLEETADM_KIND(managed_clusters, kCluster, "v1", "managedclusters", "ManagedCluster", false)
 FLEETADM_KIND(managed_cluster_sets, kCluster, "v1beta2", "managedclustersets", "ManagedClusterSet", false)

@@ -8,19 +8,19 @@
 
 namespace fleetadm::api {
 
-const kube::Resource& managed_clusters();             // cluster.open-cluster-management.io/v1
-const kube::Resource& managed_cluster_sets();         // v1beta2
-const kube::Resource& managed_cluster_set_bindings(); // v1beta2
-const kube::Resource& placements();                   // v1beta1
-const kube::Resource& placement_decisions();          // v1beta1
-const kube::Resource& addon_placement_scores();       // v1alpha1
-const kube::Resource& cluster_claims();               // v1alpha1
-const kube::Resource& cluster_properties();           // about.k8s.io/v1alpha1
-const kube::Resource& manifest_works();               // work.open-cluster-management.io/v1
-const kube::Resource& applied_manifest_works();       // v1
-const kube::Resource& manifest_work_replica_sets();   // v1alpha1
-const kube::Resource& managed_cluster_addons();       // addon.open-cluster-management.io/v1alpha1
-const kube::Resource& cluster_management_addons();    // v1alpha1
+const kube::Resource& managed_clusters();              // cluster.open-cluster-management.io/v1
+const kube::Resource& managed_cluster_sets();          // v1beta2
+const kube::Resource& managed_cluster_set_bindings();  // v1beta2
+const kube::Resource& placements();                    // v1beta1
+const kube::Resource& placement_decisions();           // v1beta1
+const kube::Resource& addon_placement_scores();        // v1alpha1
+const kube::Resource& cluster_claims();                // v1alpha1
+const kube::Resource& cluster_properties();            // about.k8s.io/v1alpha1
+const kube::Resource& manifest_works();                // work.open-cluster-management.io/v1
+const kube::Resource& applied_manifest_works();        // v1
+const kube::Resource& manifest_work_replica_sets();    // v1alpha1
+const kube::Resource& managed_cluster_addons();        // addon.open-cluster-management.io/v1alpha1
+const kube::Resource& cluster_management_addons();     // v1alpha1
 
 inline constexpr std::string_view kClusterNameLabel = "open-cluster-management.io/cluster-name";
 inline constexpr std::string_view kAddonNameLabel = "open-cluster-management.io/addon-name";
