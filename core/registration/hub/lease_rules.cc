@@ -9,7 +9,9 @@ namespace fleetadm::registration::hub {
 namespace {
 
 constexpr std::int64_t kDefaultSeconds = 60;
-constexpr std::int64_t kMostSeconds = 2147483647;  // the field is an int32
+// The field is an int32 of seconds; five times that is more than a Duration's 292 years of nanoseconds hold. Ten years are for
+// ever.
+constexpr std::int64_t kMostSeconds = std::int64_t{10} * 365 * 24 * 3600;
 constexpr int kGraceFactor = 5;
 constexpr std::string_view kSkipClockCheck = "registration.open-cluster-management.io/skip-clock-sync-check";
 

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "commands/framework/listing.h"
+#include "tests/support/fake_api.h"
+#include "tests/support/fake_context.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -47,14 +49,15 @@ TEST(InvocationTest, ValidationComesBeforeRunAndOptionsAreNew) {
                                           ++runs;
                                           return Report{};
                                         });
-  Context* none = nullptr;
+  const auto api = testkit::FakeApi::make();
+  testkit::FakeContext context(api->client());
   {
     Invocation call = make();
     ASSERT_TRUE(call.flags.flags().front().set("true"));
-    EXPECT_FALSE(call.run(*none, {}));
+    EXPECT_FALSE(call.run(context, {}));
     EXPECT_EQ(runs, 0);
   }
-  EXPECT_TRUE(make().run(*none, {}));
+  EXPECT_TRUE(make().run(context, {}));
   EXPECT_EQ(runs, 1);
 }
 
