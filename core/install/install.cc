@@ -53,6 +53,18 @@ Duration left(Instant deadline) {
   return deadline > now ? deadline - now : Duration::zero();
 }
 
+/// Whether an apply changed what is asked for. Not by the resource version: a controller of the server (the aggregation of
+/// cluster roles, a Deployment's status) may write the same object between our read and our write.
+bool same_intent(Json before, Json after) {
+  for (Json* object : {&before, &after}) {
+    Json& metadata = at_or_make(*object, {"metadata"});
+    metadata.erase("resourceVersion");
+    metadata.erase("managedFields");
+    object->erase("status");
+  }
+  return before == after;
+}
+
 Result<Change> apply_one(const kube::Client& client, Json object, const Options& options) {
   FLEETADM_TRY(const kube::Resource resource, resource_of(object));
   const std::string ns = namespace_of(object);
@@ -68,9 +80,8 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
   write.force = true;
   auto after = client.apply(resource, object, write);
   if (!after) return fail(after.error().wrap("cannot apply " + resource.kind + " " + kube::object_key(ns, name)));
-  const Action action = !before                                                       ? Action::kCreated
-                        : resource_version_of(*before) != resource_version_of(*after) ? Action::kConfigured
-                                                                                      : Action::kUnchanged;
+  Action action = Action::kCreated;
+  if (before) action = same_intent(*before, *std::move(after)) ? Action::kUnchanged : Action::kConfigured;
   return Change{resource.kind, ns, name, action};
 }
 
