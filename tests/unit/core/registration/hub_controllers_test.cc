@@ -145,18 +145,6 @@ TEST(CleanupRules, LowestPriorityFirst) {
 
 class HubControllersTest : public HubTest {
  public:
-  /// What the agent does: renew the lease and say that the cluster is available.
-  void renew(const std::string& name, Instant time) {
-    Json lease = *api->get(res::leases(), name, "managed-cluster-lease");
-    at_or_make(lease, {"spec", "renewTime"}) = format_micro_time(time);
-    api->put(res::leases(), lease);
-  }
-  void set_available(const std::string& name, const char* status) {
-    Json object = cluster(name);
-    controller::set_condition(at_or_make(object, {"status", "conditions"}), "ManagedClusterConditionAvailable", status,
-                              "ManagedClusterAvailable", "", clock->now());
-    api->put(api::managed_clusters(), object);
-  }
   /// An accepted, available cluster whose agent has just renewed.
   void join(HubLife& hub, const std::string& name) {
     put_cluster(name, true);

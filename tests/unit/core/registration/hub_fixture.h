@@ -99,6 +99,7 @@ class HubLife {
         return fail(Category::kCancelled, "killed");
       }
       if (writes_left_ > 0) --writes_left_;
+      ++written_;
       return {};
     };
     tools = {api->client(gate), clock};
@@ -170,6 +171,8 @@ class HubLife {
     return false;
   }
   bool killed() const { return dead_; }
+  /// How many writes this life has made.
+  int written() const { return written_; }
 
   std::shared_ptr<testkit::FakeApi> api;
   std::shared_ptr<FakeClock> clock;
@@ -195,6 +198,7 @@ class HubLife {
   }
 
   int writes_left_;
+  int written_ = 0;
   bool dead_ = false;
   std::vector<std::shared_ptr<SnapshotInformer>> caches_;
   std::set<std::string> names_;
@@ -219,6 +223,19 @@ class HubTest : public testing::Test {
   }
   void start_deletion(const kube::Resource& resource, const std::string& ns, const std::string& name) {
     ASSERT_TRUE(api->client().remove(resource, ns, name));
+  }
+  /// What the agent does: renew the lease.
+  void renew(const std::string& name, Instant time) {
+    Json lease = *api->get(res::leases(), name, "managed-cluster-lease");
+    at_or_make(lease, {"spec", "renewTime"}) = format_micro_time(time);
+    api->put(res::leases(), lease);
+  }
+  /// What the agent does: say whether the cluster is available.
+  void set_available(const std::string& name, const char* status) {
+    Json object = cluster(name);
+    controller::set_condition(at_or_make(object, {"status", "conditions"}), "ManagedClusterConditionAvailable", status,
+                              "ManagedClusterAvailable", "", clock->now());
+    api->put(api::managed_clusters(), object);
   }
   Json put_work(const std::string& ns, const std::string& name,
                 const std::string& finalizer = "cluster.open-cluster-management.io/manifest-work-cleanup") {
