@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@ namespace fleetadm::cli {
 namespace {
 
 constexpr std::size_t kMaxStdin = 64U << 20U;
+constexpr std::size_t kStdinChunk = 1U << 20U;
 
 class ProcessProgress final : public commands::Progress {
  public:
@@ -123,7 +125,23 @@ Result<std::string> ProcessTerminal::read_stdin() {
   }
 }
 
-void ProcessTerminal::write_stdout(std::string_view text) { write_all(STDOUT_FILENO, text); }
+Result<commands::Terminal::Input> ProcessTerminal::read_stdin_some(std::string& into, Duration patience) {
+  const auto wait_ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience).count();
+  pollfd wait{STDIN_FILENO, POLLIN, 0};
+  const int ready = ::poll(&wait, 1, static_cast<int>(std::clamp<std::int64_t>(wait_ms, 0, 60'000)));
+  if (ready == 0 || (ready < 0 && errno == EINTR)) return Input::kNothingYet;
+  const std::size_t before = into.size();
+  into.resize(before + kStdinChunk);
+  const ssize_t count = ::read(STDIN_FILENO, into.data() + before, kStdinChunk);
+  const int error = errno;
+  into.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (count > 0) return Input::kMore;
+  if (count == 0) return Input::kEnd;
+  if (error == EINTR || error == EAGAIN) return Input::kNothingYet;
+  return fail(Category::kUsage, std::string("cannot read standard input: ") + std::strerror(error));
+}
+
+bool ProcessTerminal::write_stdout(std::string_view text) { return write_all(STDOUT_FILENO, text); }
 
 bool use_color(std::string_view color, int fd) {
   if (color == "always") return true;

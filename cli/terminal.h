@@ -17,7 +17,8 @@ class ProcessTerminal final : public commands::Terminal {
   bool stdout_is_terminal() const override;
   Result<bool> confirm(std::string_view question) override;
   Result<std::string> read_stdin() override;
-  void write_stdout(std::string_view text) override;
+  Result<Input> read_stdin_some(std::string& into, Duration patience) override;
+  bool write_stdout(std::string_view text) override;
 };
 
 /// Whether to use colours on that descriptor: `color` is auto, always or never; auto means a terminal and no NO_COLOR.

@@ -1,17 +1,11 @@
-// "Did you mean": the known words that a mistyped one is near to.
+// "Did you mean", for what is typed (the words themselves: commands/framework/suggest.h).
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include "commands/framework/suggest.h"
 
 namespace fleetadm::cli {
 
-/// Damerau-Levenshtein distance (insert, delete, replace, swap of neighbours), case ignored.
-std::size_t edit_distance(std::string_view a, std::string_view b);
-
-/// Known words within a distance that grows with the word's length (or that `word` is the beginning of), nearest first; at most
-/// three.
-std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
+using commands::edit_distance;
+using commands::nearest;
 
 }  // namespace fleetadm::cli

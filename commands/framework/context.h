@@ -50,8 +50,12 @@ class Terminal {
   /// Asks a yes/no question on stderr; kUsage with a hint to --yes where not interactive.
   virtual Result<bool> confirm(std::string_view question) = 0;
   virtual Result<std::string> read_stdin() = 0;  // bounded (64 MiB)
-  /// Writes straight to stdout (streams such as logs); everything else goes through reports.
-  virtual void write_stdout(std::string_view text) = 0;
+  /// Waits at most `patience` for more of stdin and appends what is there, at most 1 MiB (streams; not together with read_stdin).
+  enum class Input { kMore, kNothingYet, kEnd };
+  virtual Result<Input> read_stdin_some(std::string& into, Duration patience) = 0;
+  /// Writes straight to stdout (streams such as logs); everything else goes through reports. False where the reader is gone or
+  /// the disk is full: there is no use in going on.
+  virtual bool write_stdout(std::string_view text) = 0;
 };
 
 class Context {

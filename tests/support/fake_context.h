@@ -29,9 +29,19 @@ class FakeTerminal final : public commands::Terminal {
   bool stdout_is_terminal() const override { return false; }
   Result<bool> confirm(std::string_view) override { return answer; }
   Result<std::string> read_stdin() override { return input; }
-  void write_stdout(std::string_view text) override { output += text; }
+  Result<Input> read_stdin_some(std::string& into, Duration) override {
+    if (input_read) return Input::kEnd;
+    into += input;
+    input_read = true;
+    return Input::kMore;
+  }
+  bool write_stdout(std::string_view text) override {
+    output += text;
+    return true;
+  }
   bool answer = true;
   std::string input;
+  bool input_read = false;
   std::string output;
 };
 

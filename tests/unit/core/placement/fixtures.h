@@ -7,20 +7,14 @@
 #include <vector>
 
 #include "core/placement/decode.h"
+#include "core/placement/scenario.h"
 #include "core/placement/schedule.h"
 #include "core/placement/world.h"
 
 namespace fleetadm::test {
 
 /// Puts a ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, PlacementDecision or AddOnPlacementScore into the world.
-inline void put_object(placement::World& world, const Json& object) {
-  const std::string kind = str(object, {"kind"});
-  if (kind == "ManagedCluster") world.put(placement::decode_cluster(object));
-  if (kind == "ManagedClusterSet") world.put(placement::decode_set(object));
-  if (kind == "ManagedClusterSetBinding") world.put(placement::decode_binding(object));
-  if (kind == "PlacementDecision") world.put(placement::decode_decision(object));
-  if (kind == "AddOnPlacementScore") world.put(placement::decode_score(object));
-}
+inline void put_object(placement::World& world, const Json& object) { placement::put_object(world, object); }
 
 inline Json parsed(std::string_view text) {
   auto value = parse_json(text);

@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 #include <iostream>
 
-#include "core/placement/schedule.h"
-#include "tests/unit/core/placement/fixtures.h"
+#include "core/placement/scenario.h"
 
 namespace fleetadm::placement {
 namespace {
@@ -22,52 +21,10 @@ class AskedEvaluator final : public CelEvaluator {
   mutable bool asked = false;
 };
 
-Json scores_json(const Scores& scores) {
-  Json out = Json::object();
-  for (const auto& [name, value] : scores) out[name] = value;
-  return out;
-}
-
 std::vector<std::string> sorted_dumps(const Json& list) {
   std::vector<std::string> out;
   for (const Json& item : list) out.push_back(dump_json(item));
   std::sort(out.begin(), out.end());
-  return out;
-}
-
-// The pass in the shape of `expect`.
-Json answer(const Pass& pass) {
-  Json out = Json::object();
-  if (pass.skipped) return {{"skipped", true}};
-  if (!pass.failure.empty()) return {{"failed", true}};
-  for (const FilterRecord& filter : pass.filters)
-    out["filters"].push_back({{"name", filter.name}, {"filteredClusters", filter.clusters}});
-  for (const PrioritizerRecord& one : pass.prioritizers) {
-    out["prioritizers"].push_back({{"name", one.name}, {"weight", one.weight}, {"scores", scores_json(one.scores)}});
-  }
-  if (!pass.sums.empty()) out["scores"] = scores_json(pass.sums);
-  out["selected"] = pass.selected;
-  if (pass.requeue_at) out["requeueAfter"] = format_time(*pass.requeue_at);
-  for (const WantedDecision& one : pass.decisions) {
-    out["placementDecisions"].push_back({{"name", one.name},
-                                         {"groupName", one.group_name},
-                                         {"groupIndex", std::to_string(one.group_index)},
-                                         {"clusters", one.clusters}});
-  }
-  if (!pass.surplus.empty()) out["deletedDecisions"] = pass.surplus;
-  Json status{
-      {"numberOfSelectedClusters", pass.selected_count}, {"decisionGroups", Json::array()}, {"conditions", Json::array()}};
-  for (const GroupStatus& group : pass.groups) {
-    status["decisionGroups"].push_back({{"decisionGroupIndex", group.index},
-                                        {"decisionGroupName", group.name},
-                                        {"decisions", group.decisions},
-                                        {"clusterCount", group.clusters}});
-  }
-  for (const ConditionValue& one : pass.conditions) {
-    status["conditions"].push_back(
-        {{"type", one.type}, {"status", one.status}, {"reason", one.reason}, {"message", one.message}});
-  }
-  out["status"] = std::move(status);
   return out;
 }
 
@@ -99,25 +56,17 @@ TEST(PlacementVectors, EveryRecordedPassIsAnsweredAlike) {
   int cel = 0;
   int different = 0;
   const Status read = fleetadm::test::for_each_vector("placement.jsonl.gz", [&](const Json& line) {
-    World world;
-    std::optional<Placement> placement;
-    for (const Json& object : list_at(line, {"objects"})) {
-      fleetadm::test::put_object(world, object);
-      if (str(object, {"kind"}) == "Placement" && namespace_of(object) + "/" + name_of(object) == str(line, {"placement"})) {
-        placement = decode_placement(object);
-      }
-    }
-    const auto now = parse_time(str(line, {"now"}));
-    ASSERT_TRUE(now && placement) << str(line, {"id"});
+    const auto scenario = decode_scenario(line);
+    ASSERT_TRUE(scenario.has_value()) << str(line, {"id"}) << ": " << scenario.error().message;
     AskedEvaluator evaluator;
-    const Pass pass = schedule(world, *placement, *now, {.cel = &evaluator, .record = true});
+    const Pass pass = schedule(scenario->world, scenario->placement, scenario->now, {.cel = &evaluator, .record = true});
     if (evaluator.asked) {
       ++cel;
       return;
     }
     ++run;
     const bool misconfigured = pass.verdict.code == Code::kMisconfigured;
-    if (const std::string text = difference(object_at(line, {"expect"}), answer(pass), misconfigured); !text.empty()) {
+    if (const std::string text = difference(object_at(line, {"expect"}), encode_pass(pass), misconfigured); !text.empty()) {
       if (++different <= 10) ADD_FAILURE() << str(line, {"id"}) << ": " << text;
     }
   });

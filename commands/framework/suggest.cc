@@ -1,9 +1,9 @@
-#include "cli/argv/suggest.h"
+#include "commands/framework/suggest.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace fleetadm::cli {
+namespace fleetadm::commands {
 namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -45,4 +45,12 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   return words;
 }
 
-}  // namespace fleetadm::cli
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known, std::string otherwise) {
+  const std::vector<std::string> near = nearest(word, known);
+  if (near.empty()) return otherwise;
+  std::string text = "did you mean";
+  for (std::size_t i = 0; i < near.size(); ++i) text += std::string(i == 0 ? " \"" : " or \"") + near[i] + "\"";
+  return text + "?";
+}
+
+}  // namespace fleetadm::commands
