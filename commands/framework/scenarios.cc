@@ -58,6 +58,8 @@ void answer_line(Line& line, const AnswerCase& answer) {
   const auto parsed = parse_json(line.text);
   if (!parsed || !parsed->is_object()) {
     line.broken = parsed ? "not an object" : parsed.error().message;
+    constexpr std::string_view kOneLine = "line 1, ";  // of the text that was parsed: the line's own number is told beside it
+    if (const std::size_t at = line.broken.find(kOneLine); at != std::string::npos) line.broken.erase(at, kOneLine.size());
     return;
   }
   Result<Json> answered = answer(*parsed);

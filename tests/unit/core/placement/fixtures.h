@@ -13,8 +13,7 @@
 
 namespace fleetadm::test {
 
-/// Puts a ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, PlacementDecision or AddOnPlacementScore into the world.
-inline void put_object(placement::World& world, const Json& object) { placement::put_object(world, object); }
+using placement::put_object;
 
 inline Json parsed(std::string_view text) {
   auto value = parse_json(text);
