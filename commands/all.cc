@@ -6,6 +6,7 @@
 #include "commands/get/get.h"
 #include "commands/hub/hub.h"
 #include "commands/placement/placement.h"
+#include "commands/rollout/rollout.h"
 #include "commands/sandbox/sandbox.h"
 #include "commands/version/version.h"
 #include "commands/work/work.h"
@@ -18,6 +19,7 @@ void register_all(Registry& registry) {
   register_clusterset(registry);
   register_placement(registry);
   register_work(registry);
+  register_rollout(registry);
   register_hub(registry);
   register_agent(registry);
   register_sandbox(registry);

@@ -58,6 +58,15 @@ Json encode(std::vector<ClusterState> list) {
   return out;
 }
 
+/// A refused strategy moves nothing; its record has the same members as any other.
+Json refused(const Error& error) {
+  return Json::object({{"error", error.message},
+                       {"toRollout", Json::array()},
+                       {"timeOut", Json::array()},
+                       {"removed", Json::array()},
+                       {"maxFailureBreach", false}});
+}
+
 }  // namespace
 
 Result<Json> answer_scenario(const Json& scenario, Conduct conduct) {
@@ -66,9 +75,9 @@ Result<Json> answer_scenario(const Json& scenario, Conduct conduct) {
   FLEETADM_TRY(const std::vector<Group> groups, decode_groups(scenario));
   FLEETADM_TRY(const std::vector<ClusterState> existing, decode_existing(scenario, groups));
   const Result<Strategy> strategy = parse_strategy(object_at(scenario, {"strategy"}));
-  if (!strategy) return Json{{"error", strategy.error().message}};
+  if (!strategy) return refused(strategy.error());
   const Result<Step> step = next_step(*strategy, groups, existing, now, conduct);
-  if (!step) return Json{{"error", step.error().message}};
+  if (!step) return refused(step.error());
   Json answer = Json::object(
       {{"toRollout", encode(step->rollout)}, {"timeOut", encode(step->timed_out)}, {"maxFailureBreach", step->breach}});
   std::vector<std::string> removed = step->removed;

@@ -1,0 +1,13 @@
+// The rollout verbs: what a ManifestWorkReplicaSet does to its clusters, planned, watched and steered.
+#pragma once
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+void register_rollout(Registry& registry);
+
+// One function a file, each adds its row (or rows).
+void register_rollout_simulate(Registry& registry);
+
+}  // namespace fleetadm::commands
