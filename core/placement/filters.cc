@@ -57,6 +57,7 @@ Tolerated tolerate(const PassContext& context, const Taint& taint, bool decided)
 
 Eligible eligible_clusters(const PassContext& context) {
   Eligible eligible;
+  eligible.clusters = std::make_shared<const std::vector<Slot>>();
   const World& world = context.world;
   const std::vector<std::string>& asked = context.placement.cluster_sets;
   std::vector<const Set*> sets;
@@ -74,14 +75,7 @@ Eligible eligible_clusters(const PassContext& context) {
       return eligible;
     }
   }
-  if (sets.empty()) return eligible;
-  for (Slot slot = 0; slot < world.slots(); ++slot) {
-    const Cluster* cluster = world.cluster(slot);
-    if (cluster == nullptr || cluster->deleting) continue;
-    if (std::any_of(sets.begin(), sets.end(), [&](const Set* set) { return World::takes(*set, *cluster); })) {
-      eligible.clusters.push_back(slot);
-    }
-  }
+  if (!sets.empty()) eligible.clusters = world.members(sets);
   return eligible;
 }
 
@@ -103,14 +97,20 @@ Verdict filter_predicates(const PassContext& context, std::vector<Slot>& cluster
     if (!program) return misconfigured(program.error().message);
     programs.back() = std::move(*program);
   }
-  std::erase_if(clusters, [&](Slot slot) {
-    const Cluster& cluster = *context.world.cluster(slot);
-    for (std::size_t i = 0; i < predicates.size(); ++i) {
-      if (!predicates[i].labels.matches(cluster.labels) || !predicates[i].claims.matches(cluster.claims)) continue;
-      if (!programs[i] || programs[i]->matches(cluster)) return false;
+  std::vector<std::uint8_t> admitted(clusters.size(), 0);
+  for (std::size_t p = 0; p < predicates.size(); ++p) {
+    std::vector<std::uint8_t> flags(clusters.size());
+    for (std::size_t i = 0; i < flags.size(); ++i) flags[i] = admitted[i] == 0 ? 1 : 0;
+    context.world.match(predicates[p].labels, predicates[p].claims, clusters, flags);
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      if (flags[i] != 0 && (!programs[p] || programs[p]->matches(*context.world.cluster(clusters[i])))) admitted[i] = 1;
     }
-    return true;
-  });
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    if (admitted[i] != 0) clusters[kept++] = clusters[i];
+  }
+  clusters.resize(kept);
   return {};
 }
 
@@ -127,6 +127,7 @@ Verdict filter_taints(const PassContext& context, std::vector<Slot>& clusters) {
     }
   }
   std::erase_if(clusters, [&](Slot slot) {
+    if (!context.world.tainted(slot)) return false;
     const std::vector<Taint>& taints = context.world.cluster(slot)->taints;
     return !std::all_of(taints.begin(), taints.end(),
                         [&](const Taint& taint) { return tolerate(context, taint, context.decided(slot)).yes; });

@@ -28,17 +28,18 @@ Verdict make_groups(const PassContext& context, const std::vector<Slot>& selecte
   const auto length = group_length(placement.group_size, static_cast<std::int64_t>(selected.size()));
   if (!length) return {Code::kMisconfigured, {}, *placement.group_size.text + " invalid type: string is not a percentage"};
   std::vector<Slot> remaining = selected;
-  std::sort(remaining.begin(), remaining.end(),
-            [&](Slot a, Slot b) { return context.world.name_of(a) < context.world.name_of(b); });
+  const std::vector<std::uint32_t>& ranks = context.world.ranks();
+  std::sort(remaining.begin(), remaining.end(), [&](Slot a, Slot b) { return ranks[a] < ranks[b]; });
   for (const DecisionGroup& group : placement.groups) {
     if (!group.labels.error().empty()) return {Code::kMisconfigured, {}, group.labels.error()};
     if (!group.claims.error().empty()) return {Code::kMisconfigured, {}, group.claims.error()};
-    const auto rest = std::stable_partition(remaining.begin(), remaining.end(), [&](Slot slot) {
-      const Cluster& cluster = *context.world.cluster(slot);
-      return group.labels.matches(cluster.labels) && group.claims.matches(cluster.claims);
-    });
-    cut(group.name, {remaining.begin(), rest}, *length, groups);
-    remaining.erase(remaining.begin(), rest);
+    std::vector<std::uint8_t> flags(remaining.size(), 1);
+    context.world.match(group.labels, group.claims, remaining, flags);
+    std::vector<Slot> members;
+    std::vector<Slot> rest;
+    for (std::size_t i = 0; i < flags.size(); ++i) (flags[i] != 0 ? members : rest).push_back(remaining[i]);
+    cut(group.name, members, *length, groups);
+    remaining = std::move(rest);
   }
   cut({}, remaining, *length, groups);
   if (groups.empty()) groups.emplace_back();
@@ -70,6 +71,7 @@ Verdict group_decisions(const PassContext& context, const std::vector<Slot>& sel
     do {  // an empty group has one empty object
       WantedDecision wanted{context.placement.name + "-decision-" + std::to_string(++counter), group.name, index, {}};
       const std::size_t end = std::min(at + kDecisionsPerObject, group.clusters.size());
+      wanted.clusters.reserve(end - at);
       for (; at < end; ++at) wanted.clusters.push_back(context.world.name_of(group.clusters[at]));
       status.decisions.push_back(wanted.name);
       pass.decisions.push_back(std::move(wanted));

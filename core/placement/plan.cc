@@ -147,15 +147,4 @@ Json wanted_status(const Json& placement, const Pass& pass, Instant now) {
   return status;
 }
 
-std::string score_note(const Scores& sums) {
-  constexpr std::size_t kMost = 1000;
-  std::string note;
-  for (const auto& [cluster, sum] : sums) {
-    const std::string item = cluster + ":" + std::to_string(sum) + " ";
-    if (note.size() + item.size() > kMost) return note + "......";
-    note += item;
-  }
-  return note;
-}
-
 }  // namespace fleetadm::placement

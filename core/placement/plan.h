@@ -28,7 +28,4 @@ Json entries_json(const std::vector<std::string>& clusters);
 /// The status a pass leaves: counts, groups and conditions over what is there; other members stay.
 Json wanted_status(const Json& placement, const Pass& pass, Instant now);
 
-/// "<cluster>:<sum> " for all clusters by name, cut with "......" before 1,000 bytes are passed.
-std::string score_note(const Scores& sums);
-
 }  // namespace fleetadm::placement

@@ -25,12 +25,14 @@ std::int64_t wrapping_multiply(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-/// Takes the score of the i-th cluster into its sum and the record.
+/// Takes the scores of clusters, by position, into their sums and the record.
 class Sheet {
  public:
   Sheet(const PassContext& context, const std::vector<Slot>& clusters, std::int64_t weight, std::vector<std::int64_t>& sums,
         Scores* record)
-      : context_(context), clusters_(clusters), weight_(weight), sums_(sums), record_(record) {}
+      : context_(context), clusters_(clusters), weight_(weight), sums_(sums), record_(record) {
+    if (record_ != nullptr) record_->reserve(clusters.size());
+  }
   void set(std::size_t i, std::int64_t score) {
     sums_[i] = wrapping_add(sums_[i], wrapping_multiply(weight_, score));
     if (record_ != nullptr) record_->emplace_back(context_.world.name_of(clusters_[i]), score);
@@ -44,19 +46,26 @@ class Sheet {
   Scores* record_;
 };
 
+std::int64_t balance_score(std::int64_t count, std::int64_t most) {
+  if (count == 0) return kMaxScore;
+  const double share = 0.5 - static_cast<double>(count) / static_cast<double>(most);
+  return 2 * truncate(100.0 * share);  // cut before it is doubled, so scores are even
+}
+
 void balance(const PassContext& context, const std::vector<Slot>& clusters, Sheet& sheet) {
-  const auto count_of = [&](Slot slot) { return context.world.decision_count(slot) - context.own_count[slot]; };
-  std::int64_t most = 0;
-  for (Slot slot = 0; slot < context.world.slots(); ++slot) most = std::max(most, count_of(slot));
-  for (std::size_t i = 0; i < clusters.size(); ++i) {
-    const std::int64_t count = count_of(clusters[i]);
-    std::int64_t score = kMaxScore;
-    if (count != 0) {
-      const double share = 0.5 - static_cast<double>(count) / static_cast<double>(most);
-      score = 2 * truncate(100.0 * share);  // cut before it is doubled, so scores are even
-    }
-    sheet.set(i, score);
+  std::vector<std::int64_t> counts = context.world.decision_counts();
+  for (const auto& [name, decision] : context.own) {
+    for (const Slot slot : decision->clusters) --counts[slot];
   }
+  const std::int64_t most = counts.empty() ? 0 : std::max<std::int64_t>(0, *std::max_element(counts.begin(), counts.end()));
+  if (static_cast<std::uint64_t>(most) > clusters.size()) {
+    for (std::size_t i = 0; i < clusters.size(); ++i) sheet.set(i, balance_score(counts[clusters[i]], most));
+    return;
+  }
+  std::vector<std::int64_t> by_count(static_cast<std::size_t>(most) + 1);
+  for (std::size_t count = 0; count < by_count.size(); ++count)
+    by_count[count] = balance_score(static_cast<std::int64_t>(count), most);
+  for (std::size_t i = 0; i < clusters.size(); ++i) sheet.set(i, by_count[static_cast<std::size_t>(counts[clusters[i]])]);
 }
 
 Verdict steady(const PassContext& context, const std::vector<Slot>& clusters, Sheet& sheet) {
@@ -69,40 +78,40 @@ Verdict steady(const PassContext& context, const std::vector<Slot>& clusters, Sh
   return {};
 }
 
-void allocatable(const PassContext& context, const std::vector<Slot>& clusters, std::optional<double> Cluster::*figure,
-                 Sheet& sheet) {
+using Figure = const double* (World::*)(Slot) const;
+
+void allocatable(const PassContext& context, const std::vector<Slot>& clusters, Figure figure, Sheet& sheet) {
   double least = std::numeric_limits<double>::max();
   double most = std::numeric_limits<double>::lowest();
   for (const Slot slot : clusters) {
-    const std::optional<double>& value = context.world.cluster(slot)->*figure;
-    if (!value) continue;
+    const double* value = (context.world.*figure)(slot);
+    if (value == nullptr) continue;
     least = std::min(least, *value);
     most = std::max(most, *value);
   }
   for (std::size_t i = 0; i < clusters.size(); ++i) {
-    const std::optional<double>& value = context.world.cluster(clusters[i])->*figure;
-    if (!value) continue;  // no entry: it stays in the middle
+    const double* value = (context.world.*figure)(clusters[i]);
+    if (value == nullptr) continue;  // no entry: it stays in the middle
     sheet.set(i, most - least != 0 ? truncate(((*value - least) / (most - least) - 0.5) * 2.0 * 100.0) : kMaxScore);
   }
 }
 
 Verdict addon_scores(const PassContext& context, const WeightedPrioritizer& prioritizer, const std::vector<Slot>& clusters,
                      Sheet& sheet, std::optional<Instant>& expires_at) {
+  const ScoreColumn& column = context.world.scores(*prioritizer.addon);
   std::vector<std::string> expired;
+  Instant first = expires_at.value_or(Instant::max());
   for (std::size_t i = 0; i < clusters.size(); ++i) {
-    std::int64_t value = 0;
-    if (const Score* score = context.world.score(clusters[i], prioritizer.addon->resource); score != nullptr) {
-      if (score->valid_until && context.now > *score->valid_until) {
-        expired.push_back(score->ns + "/" + score->name);
-      } else {
-        for (const auto& [name, of] : score->items) {
-          if (name == prioritizer.addon->score) value = of;
-        }
-        if (score->valid_until && (!expires_at || *score->valid_until < *expires_at)) expires_at = score->valid_until;
-      }
+    const ScoreColumn::Cell& cell = column.at(clusters[i]);
+    if (context.now > cell.valid_until) {
+      expired.push_back(context.world.name_of(clusters[i]) + "/" + prioritizer.addon->resource);
+      sheet.set(i, 0);
+      continue;
     }
-    sheet.set(i, value);
+    first = std::min(first, cell.valid_until);
+    sheet.set(i, cell.value);
   }
+  if (first != Instant::max()) expires_at = first;
   if (expired.empty()) return {};
   std::sort(expired.begin(), expired.end());
   std::string message = "AddOnPlacementScores";
@@ -169,8 +178,8 @@ Verdict score_clusters(const PassContext& context, const WeightedPrioritizer& pr
   if (prioritizer.addon) return addon_scores(context, prioritizer, clusters, sheet, expires_at);
   if (prioritizer.name == kBalance) balance(context, clusters, sheet);
   if (prioritizer.name == kSteady) return steady(context, clusters, sheet);
-  if (prioritizer.name == kCpu) allocatable(context, clusters, &Cluster::cpu, sheet);
-  if (prioritizer.name == kMemory) allocatable(context, clusters, &Cluster::memory, sheet);
+  if (prioritizer.name == kCpu) allocatable(context, clusters, &World::cpu, sheet);
+  if (prioritizer.name == kMemory) allocatable(context, clusters, &World::memory, sheet);
   return {};
 }
 

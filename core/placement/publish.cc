@@ -40,7 +40,7 @@ class Publisher {
     std::string note = about(write.decision, "updated");
     if (warned) note += ": " + pass_.verdict.message + " in plugin " + pass_.verdict.plugin;
     tell(warned ? "Warning" : "Normal", "DecisionUpdate", "DecisionUpdated", note);
-    if (!pass_.sums.empty()) tell("Normal", "ScoreUpdate", "ScoreUpdated", score_note(pass_.sums));
+    if (!pass_.score_note.empty()) tell("Normal", "ScoreUpdate", "ScoreUpdated", pass_.score_note);
     return {};
   }
 

@@ -1,6 +1,7 @@
 #include "core/placement/schedule.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/placement/stages.h"
 
@@ -20,6 +21,8 @@ std::string join(const std::vector<std::string>& parts) {
   return out;
 }
 
+constexpr std::size_t kMostNote = 1000;
+
 bool aborted(const Verdict& verdict) { return verdict.code == Code::kError || verdict.code == Code::kMisconfigured; }
 
 struct Selection {
@@ -31,10 +34,7 @@ struct Selection {
 Verdict select(const PassContext& context, std::vector<Slot> clusters, Pass& pass, Selection& selection) {
   const bool record = context.options.record;
   const auto keep = [&](std::string name) {
-    if (!record) return;
-    FilterRecord filter{std::move(name), names_of(context.world, clusters)};
-    std::sort(filter.clusters.begin(), filter.clusters.end());
-    pass.filters.push_back(std::move(filter));
+    if (record) pass.filters.push_back({std::move(name), names_of(context.world, clusters)});
   };
   if (const auto& wanted = context.placement.number_of_clusters; wanted && *wanted < 0) {
     return {Code::kMisconfigured, {}, "numberOfClusters must not be negative: " + std::to_string(*wanted)};
@@ -53,28 +53,25 @@ Verdict select(const PassContext& context, std::vector<Slot> clusters, Pass& pas
     Verdict verdict = score_clusters(context, prioritizer, clusters, sums, record ? &scores : nullptr, pass.scores_expire_at);
     if (aborted(verdict)) return verdict;
     if (verdict.code == Code::kWarning && outcome.code == Code::kSuccess) outcome = std::move(verdict);
-    if (record) {
-      std::sort(scores.begin(), scores.end());
-      pass.prioritizers.push_back({prioritizer.name, prioritizer.weight, std::move(scores)});
-    }
+    if (record) pass.prioritizers.push_back({prioritizer.name, prioritizer.weight, std::move(scores)});
   }
 
-  std::vector<std::uint32_t> order(clusters.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (sums[a] != sums[b]) return sums[a] > sums[b];
-    return context.world.name_of(clusters[a]) < context.world.name_of(clusters[b]);
-  });
-  pass.sums.reserve(clusters.size());
-  for (std::size_t i = 0; i < clusters.size(); ++i) pass.sums.emplace_back(context.world.name_of(clusters[i]), sums[i]);
-  std::sort(pass.sums.begin(), pass.sums.end());
-
-  std::size_t take = order.size();
+  std::size_t take = clusters.size();
   if (const auto& wanted = context.placement.number_of_clusters) {
     take = std::min(take, static_cast<std::size_t>(*wanted));
     selection.unscheduled = *wanted - static_cast<std::int64_t>(take);
   }
-  for (std::size_t i = 0; i < take; ++i) selection.clusters.push_back(clusters[order[i]]);
+  selection.clusters.reserve(take);
+  for (const std::uint32_t i : best_of(sums, take)) selection.clusters.push_back(clusters[i]);
+  for (std::size_t i = 0; record && i < clusters.size(); ++i) pass.sums.emplace_back(context.world.name_of(clusters[i]), sums[i]);
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    const std::string item = context.world.name_of(clusters[i]) + ":" + std::to_string(sums[i]) + " ";
+    if (pass.score_note.size() + item.size() > kMostNote) {
+      pass.score_note += "......";
+      break;
+    }
+    pass.score_note += item;
+  }
   pass.requeue_at = toleration_requeue(context);
   return outcome;
 }
@@ -98,7 +95,7 @@ ConditionValue satisfied_condition(const Placement& placement, const Eligible& e
     return no("NoIntersection",
               "None of ManagedClusterSets [" + join(placement.cluster_sets) + "] is bound to placement namespace");
   }
-  if (eligible.clusters.empty()) {
+  if (eligible.clusters->empty()) {
     return no("AllManagedClusterSetsEmpty", "All ManagedClusterSets [" + join(eligible.sets) + "] have no member ManagedCluster");
   }
   if (verdict.code == Code::kError) return no("NotAllDecisionsScheduled", verdict.message);
@@ -109,6 +106,45 @@ ConditionValue satisfied_condition(const Placement& placement, const Eligible& e
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> best_of(const std::vector<std::int64_t>& sums, std::size_t take) {
+  std::vector<std::uint32_t> order;
+  take = std::min(take, sums.size());
+  if (take == 0) return order;
+  const auto [least, most] = std::minmax_element(sums.begin(), sums.end());
+  const std::uint64_t range = static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(*least);
+  if (range < 4 * sums.size() + 1024) {
+    // Sums repeat: count them, and place the first of them at once.
+    const auto below_best = [&](std::int64_t sum) {
+      return static_cast<std::size_t>(static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(sum));
+    };
+    std::vector<std::uint32_t> place(range + 1, 0);
+    for (const std::int64_t sum : sums) ++place[below_best(sum)];
+    std::uint32_t next = 0;
+    std::size_t worst = 0;  // the last sum of which any is taken
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      if (next < take) worst = i;
+      const std::uint32_t count = place[i];
+      place[i] = next;
+      next += count;
+    }
+    order.resize(take);
+    for (std::uint32_t i = 0; i < sums.size(); ++i) {
+      const std::size_t at = below_best(sums[i]);
+      if (at > worst) continue;
+      if (const std::uint32_t to = place[at]++; to < take) order[to] = i;
+    }
+    return order;
+  }
+  order.resize(sums.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto better = [&](std::uint32_t a, std::uint32_t b) { return sums[a] != sums[b] ? sums[a] > sums[b] : a < b; };
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(take);
+  std::nth_element(order.begin(), end - 1, order.end(), better);
+  std::sort(order.begin(), end, better);
+  order.resize(take);
+  return order;
+}
 
 Pass schedule(const World& world, const Placement& placement, Instant now, const PassOptions& options) {
   Pass pass;
@@ -128,15 +164,15 @@ Pass schedule(const World& world, const Placement& placement, Instant now, const
     return pass;
   }
   Selection selection;
-  pass.verdict = select(context, eligible.clusters, pass, selection);
+  pass.verdict = select(context, *eligible.clusters, pass, selection);
   pass.selected = names_of(world, selection.clusters);
   pass.selected_count = static_cast<std::int64_t>(pass.selected.size());
   if (Verdict verdict = group_decisions(context, selection.clusters, pass); aborted(verdict)) pass.verdict = std::move(verdict);
   pass.conditions = {misconfigured_condition(pass.verdict), satisfied_condition(placement, eligible, pass.verdict, selection)};
+  std::unordered_set<std::string_view> wanted;
+  for (const WantedDecision& one : pass.decisions) wanted.insert(one.name);
   for (const auto& [name, decision] : context.own) {
-    const bool wanted =
-        std::any_of(pass.decisions.begin(), pass.decisions.end(), [&](const WantedDecision& one) { return one.name == name; });
-    if (!wanted) pass.surplus.emplace_back(name);
+    if (!wanted.contains(name)) pass.surplus.emplace_back(name);
   }
   return pass;
 }

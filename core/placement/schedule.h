@@ -68,7 +68,8 @@ struct Pass {
   Verdict verdict;
   std::vector<FilterRecord> filters;            // with PassOptions::record
   std::vector<PrioritizerRecord> prioritizers;  // with PassOptions::record; by name, then weight
-  Scores sums;                                  // of every cluster left by the filters
+  Scores sums;                                  // with PassOptions::record; of every cluster left by the filters
+  std::string score_note;                       // the sums as an event tells them; empty where nothing was summed
   std::vector<std::string> selected;            // best first
   std::optional<Instant> requeue_at;
   /// The next instant at which a score that was used expires (upstream does not look again then; a caller may).

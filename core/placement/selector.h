@@ -35,7 +35,6 @@ class Selector {
 
   bool operator==(const Selector&) const = default;
 
- private:
   enum class Op { kIn, kNotIn, kExists, kDoesNotExist };
   struct Requirement {
     std::string key;
@@ -44,6 +43,10 @@ class Selector {
 
     bool operator==(const Requirement&) const = default;
   };
+  /// All must be met; without meaning where the selector has an error.
+  const std::vector<Requirement>& requirements() const { return requirements_; }
+
+ private:
   void add(std::string_view key, std::string_view op, std::vector<std::string> values);
 
   std::vector<Requirement> requirements_;

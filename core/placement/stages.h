@@ -1,6 +1,7 @@
 // The stages of a pass (internal to core/placement): each takes values of the stage before and answers its own.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,11 +29,13 @@ struct PassContext {
 
 struct Eligible {
   bool any_binding = false;
-  std::vector<std::string> sets;  // by name
-  std::vector<Slot> clusters;     // by slot
+  std::vector<std::string> sets;                      // by name
+  std::shared_ptr<const std::vector<Slot>> clusters;  // by name; never null
   std::string failure;
 };
 Eligible eligible_clusters(const PassContext& context);
+
+// From here on lists of clusters are in the order of names.
 
 /// Keeps the clusters that match a predicate, in order.
 Verdict filter_predicates(const PassContext& context, std::vector<Slot>& clusters);
@@ -49,9 +52,12 @@ struct WeightedPrioritizer {
 /// The prioritizers of a policy in order of name; a verdict other than success where the policy is wrong.
 Verdict prioritizers_of(const Placement& placement, std::vector<WeightedPrioritizer>& into);
 
-/// Adds the weighted scores to `sums` (one a cluster, in order of `clusters`). `record` may be null.
+/// Adds the weighted scores to `sums` (one a cluster, in order of `clusters`). `record` may be null; it comes out by name.
 Verdict score_clusters(const PassContext& context, const WeightedPrioritizer& prioritizer, const std::vector<Slot>& clusters,
                        std::vector<std::int64_t>& sums, Scores* record, std::optional<Instant>& expires_at);
+
+/// The first `take` positions of the sums by value, highest first, then by position.
+std::vector<std::uint32_t> best_of(const std::vector<std::int64_t>& sums, std::size_t take);
 
 /// The largest size of a group for `total` clusters; nullopt: the text is no percentage.
 std::optional<std::int64_t> group_length(const GroupSize& size, std::int64_t total);

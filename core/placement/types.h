@@ -14,6 +14,9 @@
 
 namespace fleetadm::placement {
 
+/// A cluster's name as a small number, stable while anything mentions the name.
+using Slot = std::uint32_t;
+
 enum class Effect { kNone, kNoSelect, kPreferNoSelect, kNoSelectIfNew, kOther };
 
 struct Taint {

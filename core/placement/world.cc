@@ -2,8 +2,14 @@
 
 #include "core/api/kinds.h"
 #include "core/placement/decode.h"
+#include "core/placement/derived.h"
 
 namespace fleetadm::placement {
+
+World::World() : derived_(std::make_unique<Derived>()) {}
+World::~World() = default;
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
 
 Slot World::slot_for(std::string_view name) {
   if (const auto at = by_name_.find(name); at != by_name_.end()) return at->second;
@@ -11,35 +17,46 @@ Slot World::slot_for(std::string_view name) {
   if (free_.empty()) {
     slot = static_cast<Slot>(slots_.size());
     slots_.emplace_back();
+    decisions_by_slot_.push_back(0);
+    cpu_.push_back(0);
+    memory_.push_back(0);
+    state_.push_back(0);
   } else {
     slot = free_.back();
     free_.pop_back();
   }
   slots_[slot].name = name;
   by_name_.emplace(std::string(name), slot);
+  derived_->order.add(slot);
   return slot;
 }
 
 void World::release(Slot slot) {
   Entry& entry = slots_[slot];
-  if (entry.cluster || entry.decisions != 0 || !entry.scores.empty()) return;
+  if (entry.cluster || decisions_by_slot_[slot] != 0 || !entry.scores.empty()) return;
   by_name_.erase(entry.name);
   entry.name.clear();
   free_.push_back(slot);
+  derived_->order.remove(slot);
 }
 
 void World::put(Cluster cluster) {
-  Entry& entry = slots_[slot_for(cluster.name)];
+  const Slot slot = slot_for(cluster.name);
+  Entry& entry = slots_[slot];
   if (!entry.cluster) ++cluster_count_;
-  entry.cluster = std::make_unique<const Cluster>(std::move(cluster));
+  auto fresh = std::make_unique<const Cluster>(std::move(cluster));
+  take_columns(slot, entry.cluster.get(), fresh.get());
+  entry.cluster = std::move(fresh);
 }
 
 void World::remove_cluster(std::string_view name) {
   const auto at = by_name_.find(name);
   if (at == by_name_.end() || !slots_[at->second].cluster) return;
-  slots_[at->second].cluster.reset();
+  const Slot slot = at->second;
+  take_columns(slot, slots_[slot].cluster.get(), nullptr);
+  slots_[slot].cluster.reset();
   --cluster_count_;
-  release(at->second);
+  release(slot);
 }
 
 const Cluster* World::cluster(std::string_view name) const {
@@ -48,11 +65,13 @@ const Cluster* World::cluster(std::string_view name) const {
 }
 
 void World::put(Set set) {
+  derived_->members.clear();
   std::string name = set.name;
   sets_.insert_or_assign(std::move(name), std::move(set));
 }
 
 void World::remove_set(std::string_view name) {
+  derived_->members.clear();
   if (const auto at = sets_.find(name); at != sets_.end()) sets_.erase(at);
 }
 
@@ -122,7 +141,7 @@ void World::put(Decision decision) {
   // The new mentions come first, so that names which stay keep their slots.
   for (const std::string& name : decision.clusters) {
     const Slot slot = slot_for(name);
-    ++slots_[slot].decisions;
+    ++decisions_by_slot_[slot];
     known.clusters.push_back(slot);
   }
   remove_decision(decision.ns, decision.name);
@@ -136,8 +155,7 @@ void World::remove_decision(std::string_view ns, std::string_view name) {
   const auto at = space->second.find(name);
   if (at == space->second.end()) return;
   for (const Slot slot : at->second.clusters) {
-    --slots_[slot].decisions;
-    if (slots_[slot].decisions == 0) release(slot);
+    if (--decisions_by_slot_[slot] == 0) release(slot);
   }
   if (const auto own = decisions_by_placement_.find({std::string(ns), at->second.placement});
       own != decisions_by_placement_.end()) {
@@ -161,17 +179,22 @@ std::map<std::string_view, const World::KnownDecision*> World::own_decisions(std
 }
 
 void World::put(Score score) {
-  Entry& entry = slots_[slot_for(score.ns)];
-  std::string name = score.name;
-  entry.scores.insert_or_assign(std::move(name), std::move(score));
+  const Slot slot = slot_for(score.ns);
+  const std::string name = score.name;
+  slots_[slot].scores.insert_or_assign(name, std::move(score));
+  take_score(slot, name);
 }
 
 void World::remove_score(std::string_view ns, std::string_view name) {
   const auto at = by_name_.find(ns);
   if (at == by_name_.end()) return;
-  auto& scores = slots_[at->second].scores;
-  if (const auto score = scores.find(name); score != scores.end()) scores.erase(score);
-  release(at->second);
+  const Slot slot = at->second;
+  auto& scores = slots_[slot].scores;
+  const auto score = scores.find(name);
+  if (score == scores.end()) return;
+  scores.erase(score);
+  take_score(slot, name);
+  release(slot);
 }
 
 const Score* World::score(Slot slot, std::string_view resource) const {

@@ -1,6 +1,6 @@
 // What is known of the fleet: every input of a scheduling pass but the placement and the time, kept up to date one object at a
-// time, with what passes ask for derived as objects arrive (members of sets, decisions by placement, decision counts). No locks:
-// readers may share a World as long as nobody writes.
+// time, with what passes ask for derived as objects arrive or when first asked for (members of sets, columns of labels and
+// scores, decision counts). Readers may share a World as long as nobody writes.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/placement/columns.h"
 #include "core/placement/types.h"
 
 namespace fleetadm::placement {
 
-/// A cluster's name as a small number, stable while anything mentions the name.
-using Slot = std::uint32_t;
-
 class World {
  public:
+  World();
+  ~World();
+  World(World&&) noexcept;
+  World& operator=(World&&) noexcept;
+
   void put(Cluster cluster);
   void remove_cluster(std::string_view name);
   void put(Set set);
@@ -37,8 +40,24 @@ class World {
   const Cluster* cluster(Slot slot) const { return slots_[slot].cluster.get(); }
   const Cluster* cluster(std::string_view name) const;
   /// How many decision entries of the whole fleet name the cluster.
-  std::int64_t decision_count(Slot slot) const { return slots_[slot].decisions; }
+  std::int64_t decision_count(Slot slot) const { return decisions_by_slot_[slot]; }
+  /// The same of all slots.
+  const std::vector<std::int64_t>& decision_counts() const { return decisions_by_slot_; }
   const Score* score(Slot slot, std::string_view resource) const;
+
+  /// The clusters, not being deleted, that any of the sets takes, by name. The sets have no error; they are named once each.
+  std::shared_ptr<const std::vector<Slot>> members(const std::vector<const Set*>& sets) const;
+  /// A slot's place in the order of names. Valid until the next write, as every reference from here on.
+  const std::vector<std::uint32_t>& ranks() const;
+  /// Clears the flag of each of the slots (by position) whose cluster the selectors do not match. The slots have clusters.
+  void match(const Selector& labels, const Selector& claims, const std::vector<Slot>& slots,
+             std::vector<std::uint8_t>& flags) const;
+  const ScoreColumn& scores(const AddonCoordinate& addon) const;
+
+  bool tainted(Slot slot) const { return (state_[slot] & kTainted) != 0; }
+  /// Allocatable figures; nullptr where the cluster has none.
+  const double* cpu(Slot slot) const { return (state_[slot] & kHasCpu) != 0 ? &cpu_[slot] : nullptr; }
+  const double* memory(Slot slot) const { return (state_[slot] & kHasMemory) != 0 ? &memory_[slot] : nullptr; }
 
   const Set* set(std::string_view name) const;
   /// Whether the set takes the cluster; false for sets with an error.
@@ -71,21 +90,28 @@ class World {
   struct Entry {
     std::string name;
     std::unique_ptr<const Cluster> cluster;
-    std::int64_t decisions = 0;
     std::map<std::string, Score, std::less<>> scores;
   };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
+  enum State : std::uint8_t { kPresent = 1, kDeleting = 2, kTainted = 4, kHasCpu = 8, kHasMemory = 16 };
   using Keyed = std::pair<std::string, std::string>;
+  struct Derived;  // what is made when asked for; guards itself
 
   Slot slot_for(std::string_view name);
   void release(Slot slot);
+  void take_columns(Slot slot, const Cluster* before, const Cluster* after);
+  void take_score(Slot slot, std::string_view resource);
+  const LabelColumn& column(bool of_claims, std::string_view key) const;
+  void match(bool of_claims, const Selector::Requirement& requirement, const std::vector<Slot>& slots,
+             std::vector<std::uint8_t>& flags) const;
 
   std::vector<Entry> slots_;
+  std::vector<std::int64_t> decisions_by_slot_;
+  std::vector<double> cpu_;
+  std::vector<double> memory_;
+  std::vector<std::uint8_t> state_;
   std::vector<Slot> free_;
-  std::unordered_map<std::string, Slot, Hash, std::equal_to<>> by_name_;
+  std::unordered_map<std::string, Slot, TextHash, std::equal_to<>> by_name_;
+  std::unique_ptr<Derived> derived_;
   std::size_t cluster_count_ = 0;
   std::map<std::string, Set, std::less<>> sets_;
   std::map<std::string, std::map<std::string, Binding, std::less<>>, std::less<>> bindings_;

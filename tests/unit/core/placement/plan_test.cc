@@ -172,15 +172,5 @@ TEST(PlacementPlan, StatusKeepsWhatItDoesNotKnowAndTheTimeOfAnUnchangedCondition
   EXPECT_EQ(str(list_at(status, {"conditions"})[1], {"lastTransitionTime"}), format_time(test_now()));
 }
 
-TEST(PlacementPlan, ScoreNoteIsCutBeforeAThousandBytes) {
-  EXPECT_EQ(score_note({{"a", 100}, {"b", -3}}), "a:100 b:-3 ");
-  Scores many;
-  for (int i = 100; i < 300; ++i) many.emplace_back("cluster" + std::to_string(i), 100);
-  const std::string note = score_note(many);
-  EXPECT_EQ(note.substr(note.size() - 7), " ......");
-  EXPECT_LE(note.size(), 1006U);
-  EXPECT_GT(note.size(), 980U);
-}
-
 }  // namespace
 }  // namespace fleetadm::placement
