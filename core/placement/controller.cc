@@ -1,6 +1,7 @@
 #include "core/placement/controller.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <vector>
 
@@ -18,6 +19,7 @@ constexpr const char* kByPlacement = "placement";
 constexpr const char* kChanges = "";
 constexpr const char* kEverything = "*";
 constexpr Duration kResync = std::chrono::minutes(10);
+constexpr Duration kCatchUp = std::chrono::milliseconds(5);
 
 struct Controller {
   Controller(const kube::Client& client, std::shared_ptr<Clock> time)
@@ -26,12 +28,13 @@ struct Controller {
   Result<controller::Outcome> reconcile(const std::string& key, const std::stop_token& stop);
   Result<controller::Outcome> place(const std::string& key, const std::stop_token& stop);
   std::map<std::string, Json> existing_decisions(const std::string& key, const Pass& pass) const;
+  bool saw_all(const Fleet::Run& run, const kube::CachedObject& placement, const std::map<std::string, Json>& existing) const;
 
   kube::Client hub;
   std::shared_ptr<Clock> clock;
   kube::Recorder recorder;
   Fleet fleet;
-  std::vector<std::shared_ptr<kube::Informer>> informers;
+  std::vector<std::unique_ptr<std::atomic<bool>>> listed;  // an informer each: its first list was noted to the last object
   std::shared_ptr<kube::Informer> placements;
   std::shared_ptr<kube::Informer> decisions;
   std::shared_ptr<controller::Queue> queue;
@@ -39,8 +42,8 @@ struct Controller {
 
 Result<controller::Outcome> Controller::reconcile(const std::string& key, const std::stop_token& stop) {
   // A world that is known in part would unselect clusters that are merely not listed yet.
-  const bool synced = std::all_of(informers.begin(), informers.end(), [](const auto& one) { return one->synced(); });
-  if (!synced) return controller::Outcome{std::chrono::milliseconds(100)};
+  const bool all = std::all_of(listed.begin(), listed.end(), [](const auto& one) { return one->load(); });
+  if (!all) return controller::Outcome{std::chrono::milliseconds(100)};
   for (const std::string& affected : fleet.catch_up()) {
     if (affected != key) queue->add(affected);
   }
@@ -68,26 +71,43 @@ std::map<std::string, Json> Controller::existing_decisions(const std::string& ke
   return existing;
 }
 
+// A pass may overwrite only what it was decided from: a decision that has arrived since (our own last write, say) makes its
+// clusters decided ones, and a pass that does not know so would move them.
+bool Controller::saw_all(const Fleet::Run& run, const kube::CachedObject& placement,
+                         const std::map<std::string, Json>& existing) const {
+  if (placement.resource_version() != run.placement_version) return false;
+  std::size_t own = 0;
+  for (const auto& [name, object] : existing) {
+    if (label_of(object, api::kPlacementLabel) != kube::split_key(placement.key()).name) continue;
+    const auto seen = run.decisions.find(name);
+    if (seen == run.decisions.end() || seen->second != resource_version_of(object)) return false;
+    ++own;
+  }
+  return own == run.decisions.size();
+}
+
 Result<controller::Outcome> Controller::place(const std::string& key, const std::stop_token& stop) {
   const Instant now = clock->now();
-  const std::optional<Pass> pass = fleet.run(key, now);
+  const std::optional<Fleet::Run> run = fleet.run_from(key, now);
   const kube::CachedPtr cached = placements->get(key);
-  if (!pass || !cached || pass->skipped) return controller::Outcome{};
-  if (!pass->failure.empty()) {
+  if (!run || !cached || run->pass.skipped) return controller::Outcome{};
+  const Pass& pass = run->pass;
+  if (!pass.failure.empty()) {
     // Only a changed set can mend it, and that change comes as an event.
-    log::warn(kName, key + ": " + pass->failure);
+    log::warn(kName, key + ": " + pass.failure);
     return controller::Outcome{};
   }
-  const Json placement = cached->decode();
-  FLEETADM_CHECK(publish(hub.with_stop(stop), recorder, placement, *pass, existing_decisions(key, *pass), now));
+  const std::map<std::string, Json> existing = existing_decisions(key, pass);
+  if (!saw_all(*run, *cached, existing)) return controller::Outcome{kCatchUp};
+  FLEETADM_CHECK(publish(hub.with_stop(stop), recorder, cached->decode(), pass, existing, now));
   controller::Outcome outcome;
   const auto at_latest = [&](const std::optional<Instant>& when) {
     if (!when) return;
     const Duration wait = std::max<Duration>(*when - now, Duration::zero()) + std::chrono::milliseconds(1);
     if (!outcome.requeue_after || wait < *outcome.requeue_after) outcome.requeue_after = wait;
   };
-  at_latest(pass->requeue_at);
-  at_latest(pass->scores_expire_at);
+  at_latest(pass.requeue_at);
+  at_latest(pass.scores_expire_at);
   return outcome;
 }
 
@@ -106,7 +126,10 @@ void add_placement_controller(controller::Manager& manager, const kube::Client& 
   self->placements = manager.informer(hub, api::placements());
   self->decisions = manager.informer(hub, api::placement_decisions(), std::move(by_placement));
   const auto watch = [&](Fleet::Kind kind, const std::shared_ptr<kube::Informer>& informer) {
-    self->informers.push_back(informer);
+    std::atomic<bool>* listed = self->listed.emplace_back(std::make_unique<std::atomic<bool>>(false)).get();
+    informer->on_synced([weak = std::weak_ptr<Controller>(self), listed] {
+      if (const auto owner = weak.lock(); owner && !listed->exchange(true)) owner->queue->add(kChanges);
+    });
     // The informer outlives its handlers' use of the controller: it is stopped before the manager lets go of either.
     informer->on_event([weak = std::weak_ptr<Controller>(self), kind](kube::EventType, const kube::CachedPtr& before,
                                                                       const kube::CachedPtr& after) {

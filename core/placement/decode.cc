@@ -80,7 +80,8 @@ Decision decode_decision(const Json& object) {
                     label_of(object, api::kPlacementLabel),
                     label_of(object, kGroupNameLabel),
                     label_of(object, kGroupIndexLabel),
-                    {}};
+                    {},
+                    resource_version_of(object)};
   for (const Json& entry : list_at(object, {"status", "decisions"})) decision.clusters.push_back(str(entry, {"clusterName"}));
   return decision;
 }

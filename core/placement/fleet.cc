@@ -28,8 +28,7 @@ void Fleet::note(Kind kind, kube::CachedPtr before, kube::CachedPtr after) {
 }
 
 std::set<std::string> Fleet::catch_up() {
-  Keys affected;
-  if (!pending_) return affected;
+  if (!pending_) return {};
   // The world is locked before the inbox is emptied: two callers cannot take their batches in the wrong order.
   const std::unique_lock lock(mutex_);
   std::vector<Change> batch;
@@ -38,18 +37,27 @@ std::set<std::string> Fleet::catch_up() {
     batch.swap(inbox_);
     pending_ = false;
   }
-  for (const Change& change : batch) take(change, affected);
-  return affected;
+  Touched touched;
+  for (const Change& change : batch) take(change, touched);
+  return affected_by(std::move(touched));
 }
 
-std::optional<Pass> Fleet::run(const std::string& key, Instant now, const PassOptions& options) const {
+std::optional<Fleet::Run> Fleet::run_from(const std::string& key, Instant now, const PassOptions& options) const {
   const auto [ns, name] = kube::split_key(key);
   const std::shared_lock lock(mutex_);
   const auto space = placements_.find(ns);
   if (space == placements_.end()) return std::nullopt;
   const auto at = space->second.find(name);
   if (at == space->second.end()) return std::nullopt;
-  return schedule(world_, at->second, now, options);
+  Run run{schedule(world_, at->second.placement, now, options), at->second.resource_version, {}};
+  for (const auto& [decision, known] : world_.own_decisions(ns, name)) run.decisions.emplace(decision, known->resource_version);
+  return run;
+}
+
+std::optional<Pass> Fleet::run(const std::string& key, Instant now, const PassOptions& options) const {
+  auto run = run_from(key, now, options);
+  if (!run) return std::nullopt;
+  return std::move(run->pass);
 }
 
 std::vector<std::string> Fleet::placements() const {
@@ -61,58 +69,80 @@ std::vector<std::string> Fleet::placements() const {
   return keys;
 }
 
-void Fleet::take(const Change& change, Keys& affected) {
+// Which placements the touched sets, bindings and scores are those of, as the world is after the batch: who came to a set, a
+// binding or a namespace within the batch is there by a change of its own.
+Fleet::Keys Fleet::affected_by(Touched touched) const {
+  struct Space {
+    std::set<std::string> bindings;
+    std::set<std::string> unseen_bindings;
+    std::set<std::string> scores;
+  };
+  std::map<std::string, Space> spaces;
+  for (const auto& [ns, binding] : touched.bindings) spaces[ns].bindings.insert(binding);
+  for (const std::string& set : touched.sets) {
+    for (const auto& [ns, binding] : world_.bindings_of_set(set)) spaces[ns].bindings.insert(binding);
+  }
+  for (const std::string& set : touched.unseen_sets) {
+    for (const auto& [ns, binding] : world_.bindings_of_set(set)) spaces[ns].unseen_bindings.insert(binding);
+  }
+  for (const auto& [set, score] : touched.scores) {
+    for (const auto& [ns, binding] : world_.bindings_of_set(set)) spaces[ns].scores.insert(score);
+  }
+  for (const auto& [ns, space] : spaces) {
+    const auto known = placements_.find(ns);
+    if (known == placements_.end()) continue;
+    for (const auto& [name, entry] : known->second) {
+      const Placement& placement = entry.placement;
+      const auto uses = [&](const std::set<std::string>& bindings) {
+        if (placement.cluster_sets.empty()) return !bindings.empty();
+        return std::any_of(placement.cluster_sets.begin(), placement.cluster_sets.end(),
+                           [&](const std::string& set) { return bindings.contains(set); });
+      };
+      const bool affected =
+          uses(space.bindings) || (asks_cel(placement) && (uses(space.unseen_bindings) || !space.scores.empty())) ||
+          std::any_of(space.scores.begin(), space.scores.end(), [&](const auto& score) { return reads_score(placement, score); });
+      if (affected) touched.keys.insert(key_of(ns, name));
+    }
+  }
+  return std::move(touched.keys);
+}
+
+void Fleet::take(const Change& change, Touched& touched) {
   switch (change.kind) {
-    case Kind::kPlacement: return take_placement(change, affected);
-    case Kind::kCluster: return take_cluster(change, affected);
-    case Kind::kSet: return take_set(change, affected);
-    case Kind::kBinding: return take_binding(change, affected);
-    case Kind::kDecision: return take_decision(change, affected);
-    case Kind::kScore: return take_score(change, affected);
+    case Kind::kPlacement: return take_placement(change, touched);
+    case Kind::kCluster: return take_cluster(change, touched);
+    case Kind::kSet: return take_set(change, touched);
+    case Kind::kBinding: return take_binding(change, touched);
+    case Kind::kDecision: return take_decision(change, touched);
+    case Kind::kScore: return take_score(change, touched);
   }
 }
 
-void Fleet::affected_by_binding(std::string_view ns, std::string_view name, Keys& affected, Filter filter) const {
-  const auto space = placements_.find(ns);
-  if (space == placements_.end()) return;
-  for (const auto& [placement_name, placement] : space->second) {
-    const auto& sets = placement.cluster_sets;
-    if (!sets.empty() && std::find(sets.begin(), sets.end(), name) == sets.end()) continue;
-    if (filter == nullptr || filter(placement)) affected.insert(key_of(ns, placement_name));
-  }
-}
-
-void Fleet::affected_by_set(std::string_view set, Keys& affected, Filter filter) const {
-  for (const auto& [ns, name] : world_.bindings_of_set(set)) affected_by_binding(ns, name, affected, filter);
-}
-
-void Fleet::take_placement(const Change& change, Keys& affected) {
+void Fleet::take_placement(const Change& change, Touched& touched) {
   const auto [ns, name] = kube::split_key((change.after ? change.after : change.before)->key());
   if (change.after) {
-    placements_[ns].insert_or_assign(name, decode_placement(change.after->decode()));
-    affected.insert(key_of(ns, name));
+    placements_[ns].insert_or_assign(name, Known{decode_placement(change.after->decode()), change.after->resource_version()});
+    touched.keys.insert(key_of(ns, name));
   } else if (const auto space = placements_.find(ns); space != placements_.end()) {
     space->second.erase(name);
     if (space->second.empty()) placements_.erase(space);
   }
 }
 
-void Fleet::take_cluster(const Change& change, Keys& affected) {
+void Fleet::take_cluster(const Change& change, Touched& touched) {
   const std::string name = (change.after ? change.after : change.before)->key();
   const Cluster* known = world_.cluster(name);
   std::optional<Cluster> now;
   if (change.after) now = decode_cluster(change.after->decode());
   // What no stage reads (heartbeats, most of the status) concerns only placements that ask CEL.
   const bool visible = known == nullptr || !now || !(*known == *now);
-  const Filter filter = visible ? nullptr : asks_cel;
-  std::set<std::string> sets;
+  std::set<std::string>& sets = visible ? touched.sets : touched.unseen_sets;
   if (known != nullptr) {
     for (std::string& set : world_.sets_of(*known)) sets.insert(std::move(set));
   }
-  if (now) {
+  if (now && visible) {
     for (std::string& set : world_.sets_of(*now)) sets.insert(std::move(set));
   }
-  for (const std::string& set : sets) affected_by_set(set, affected, filter);
   if (!now) {
     world_.remove_cluster(name);
   } else if (visible) {
@@ -120,7 +150,7 @@ void Fleet::take_cluster(const Change& change, Keys& affected) {
   }
 }
 
-void Fleet::take_set(const Change& change, Keys& affected) {
+void Fleet::take_set(const Change& change, Touched& touched) {
   const std::string name = (change.after ? change.after : change.before)->key();
   if (!change.after) {
     world_.remove_set(name);
@@ -129,14 +159,14 @@ void Fleet::take_set(const Change& change, Keys& affected) {
     if (const Set* known = world_.set(name); known != nullptr && *known == set) return;
     world_.put(std::move(set));
   }
-  affected_by_set(name, affected);
+  touched.sets.insert(name);
   // Eligibility goes by the binding's own name, triggers by the set it names: a binding at odds with itself counts for both.
   for (const auto& [ns, by_name] : placements_) {
-    if (world_.bindings(ns).contains(name)) affected_by_binding(ns, name, affected);
+    if (world_.bindings(ns).contains(name)) touched.bindings.emplace(ns, name);
   }
 }
 
-void Fleet::take_binding(const Change& change, Keys& affected) {
+void Fleet::take_binding(const Change& change, Touched& touched) {
   const auto [ns, name] = kube::split_key((change.after ? change.after : change.before)->key());
   if (!change.after) {
     world_.remove_binding(ns, name);
@@ -146,14 +176,14 @@ void Fleet::take_binding(const Change& change, Keys& affected) {
     if (const auto at = known.find(name); at != known.end() && at->second == binding) return;
     world_.put(std::move(binding));
   }
-  affected_by_binding(ns, name, affected);
+  touched.bindings.emplace(ns, name);
 }
 
-void Fleet::take_decision(const Change& change, Keys& affected) {
+void Fleet::take_decision(const Change& change, Touched& touched) {
   const auto [ns, name] = kube::split_key((change.after ? change.after : change.before)->key());
   if (change.before) {
     if (const std::string placement = decode_decision(change.before->decode()).placement; !placement.empty()) {
-      affected.insert(key_of(ns, placement));
+      touched.keys.insert(key_of(ns, placement));
     }
   }
   if (!change.after) {
@@ -161,11 +191,11 @@ void Fleet::take_decision(const Change& change, Keys& affected) {
     return;
   }
   Decision decision = decode_decision(change.after->decode());
-  if (!decision.placement.empty()) affected.insert(key_of(ns, decision.placement));
+  if (!decision.placement.empty()) touched.keys.insert(key_of(ns, decision.placement));
   world_.put(std::move(decision));
 }
 
-void Fleet::take_score(const Change& change, Keys& affected) {
+void Fleet::take_score(const Change& change, Touched& touched) {
   const auto [ns, name] = kube::split_key((change.after ? change.after : change.before)->key());
   if (change.after) {
     world_.put(decode_score(change.after->decode()));
@@ -174,15 +204,7 @@ void Fleet::take_score(const Change& change, Keys& affected) {
   }
   const Cluster* cluster = world_.cluster(ns);
   if (cluster == nullptr) return;
-  for (const std::string& set : world_.sets_of(*cluster)) {
-    for (const auto& [bound_ns, binding] : world_.bindings_of_set(set)) {
-      const auto space = placements_.find(bound_ns);
-      if (space == placements_.end()) continue;
-      for (const auto& [placement_name, placement] : space->second) {
-        if (reads_score(placement, name) || asks_cel(placement)) affected.insert(key_of(bound_ns, placement_name));
-      }
-    }
-  }
+  for (const std::string& set : world_.sets_of(*cluster)) touched.scores.emplace(set, name);
 }
 
 }  // namespace fleetadm::placement

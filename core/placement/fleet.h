@@ -29,6 +29,13 @@ class Fleet {
   std::set<std::string> catch_up();
   /// One pass over the world as it is; nullopt: no such placement is known.
   std::optional<Pass> run(const std::string& key, Instant now, const PassOptions& options = {}) const;
+  /// The same, with what it was decided from: who writes must not overwrite what the pass has not seen.
+  struct Run {
+    Pass pass;
+    std::string placement_version;                 // resourceVersion
+    std::map<std::string, std::string> decisions;  // the placement's own: name → resourceVersion
+  };
+  std::optional<Run> run_from(const std::string& key, Instant now, const PassOptions& options = {}) const;
   std::vector<std::string> placements() const;
 
  private:
@@ -38,17 +45,28 @@ class Fleet {
     kube::CachedPtr before;
     kube::CachedPtr after;
   };
-  void take(const Change& change, Keys& affected);
-  void take_placement(const Change& change, Keys& affected);
-  void take_cluster(const Change& change, Keys& affected);
-  void take_set(const Change& change, Keys& affected);
-  void take_binding(const Change& change, Keys& affected);
-  void take_decision(const Change& change, Keys& affected);
-  void take_score(const Change& change, Keys& affected);
+  /// What a batch of changes touches, by the widest name that tells it: thousands of changed clusters are one changed set.
+  struct Touched {
+    Keys keys;                                               // placements
+    std::set<std::string> sets;                              // by a change that every stage may see
+    std::set<std::string> unseen_sets;                       // by one that only CEL may see
+    std::set<std::pair<std::string, std::string>> bindings;  // (namespace, name)
+    std::set<std::pair<std::string, std::string>> scores;    // (set, name of the score)
+  };
+  void take(const Change& change, Touched& touched);
+  void take_placement(const Change& change, Touched& touched);
+  void take_cluster(const Change& change, Touched& touched);
+  void take_set(const Change& change, Touched& touched);
+  void take_binding(const Change& change, Touched& touched);
+  void take_decision(const Change& change, Touched& touched);
+  void take_score(const Change& change, Touched& touched);
+  Keys affected_by(Touched touched) const;
 
-  using Filter = bool (*)(const Placement&);
-  void affected_by_binding(std::string_view ns, std::string_view name, Keys& affected, Filter filter = nullptr) const;
-  void affected_by_set(std::string_view set, Keys& affected, Filter filter = nullptr) const;
+  struct Known {
+    Placement placement;
+    std::string resource_version;
+  };
+  using ByName = std::map<std::string, Known, std::less<>>;
 
   std::mutex inbox_mutex_;
   std::vector<Change> inbox_;
@@ -56,7 +74,7 @@ class Fleet {
 
   mutable std::shared_mutex mutex_;
   World world_;
-  std::map<std::string, std::map<std::string, Placement, std::less<>>, std::less<>> placements_;  // namespace → name
+  std::map<std::string, ByName, std::less<>> placements_;  // by namespace
 };
 
 }  // namespace fleetadm::placement

@@ -64,6 +64,7 @@ struct Decision {
   std::string group_name;
   std::string group_index;
   std::vector<std::string> clusters;
+  std::string resource_version;
 };
 
 /// An AddOnPlacementScore: `ns` is the cluster's name.

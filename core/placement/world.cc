@@ -136,7 +136,7 @@ std::vector<std::pair<std::string, std::string>> World::bindings_of_set(std::str
 }
 
 void World::put(Decision decision) {
-  KnownDecision known{decision.placement, decision.group_name, decision.group_index, {}};
+  KnownDecision known{decision.placement, decision.group_name, decision.group_index, {}, decision.resource_version};
   known.clusters.reserve(decision.clusters.size());
   // The new mentions come first, so that names which stay keep their slots.
   for (const std::string& name : decision.clusters) {

@@ -78,6 +78,7 @@ class World {
     std::string group_name;
     std::string group_index;
     std::vector<Slot> clusters;
+    std::string resource_version;
   };
   /// The decisions with the placement's label in its namespace, by name.
   std::map<std::string_view, const KnownDecision*> own_decisions(std::string_view ns, std::string_view placement) const;
