@@ -65,7 +65,7 @@ Status check_server(const kube::Client& hub) {
 }
 
 Json container_args(const Options& options) {
-  Json args = Json::array({"hub", "run", "--leader-elect=true"});
+  Json args = Json::array({"hub", "run", "--leader-elect=true", std::string(install::kHealthArgument)});
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   for (const std::string& arg : options.hub_args) args.push_back(arg);
   return args;

@@ -152,7 +152,7 @@ Status check_not_elsewhere(const kube::Client& spoke, const Options& options, co
 }
 
 Result<std::vector<Json>> manifests(const Options& options, const join::HubEndpoint& endpoint, const kube::RestConfig& hub) {
-  Json args = Json::array({"agent", "run", "--cluster-name=" + options.cluster_name});
+  Json args = Json::array({"agent", "run", "--cluster-name=" + options.cluster_name, std::string(install::kHealthArgument)});
   for (const std::string& arg : options.agent_args) args.push_back(arg);
   const std::map<std::string, Json> values{{"image", options.image}, {"args", args}};
   Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
