@@ -103,7 +103,8 @@ Verdict filter_predicates(const PassContext& context, std::vector<Slot>& cluster
     for (std::size_t i = 0; i < flags.size(); ++i) flags[i] = admitted[i] == 0 ? 1 : 0;
     context.world.match(predicates[p].labels, predicates[p].claims, clusters, flags);
     for (std::size_t i = 0; i < flags.size(); ++i) {
-      if (flags[i] != 0 && (!programs[p] || programs[p]->matches(*context.world.cluster(clusters[i])))) admitted[i] = 1;
+      if (flags[i] != 0 && (!programs[p] || programs[p]->matches(context.world, *context.world.cluster(clusters[i]))))
+        admitted[i] = 1;
     }
   }
   std::size_t kept = 0;

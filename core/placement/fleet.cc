@@ -133,7 +133,10 @@ void Fleet::take_cluster(const Change& change, Touched& touched) {
   const std::string name = (change.after ? change.after : change.before)->key();
   const Cluster* known = world_.cluster(name);
   std::optional<Cluster> now;
-  if (change.after) now = decode_cluster(change.after->decode());
+  if (change.after) {
+    now = decode_cluster(change.after->decode());
+    now->object.cached = change.after;
+  }
   // What no stage reads (heartbeats, most of the status) concerns only placements that ask CEL.
   const bool visible = known == nullptr || !now || !(*known == *now);
   std::set<std::string>& sets = visible ? touched.sets : touched.unseen_sets;
@@ -147,6 +150,8 @@ void Fleet::take_cluster(const Change& change, Touched& touched) {
     world_.remove_cluster(name);
   } else if (visible) {
     world_.put(std::move(*now));
+  } else {
+    world_.renew(name, std::move(now->object));
   }
 }
 

@@ -33,7 +33,9 @@ Json status_json(const Pass& pass) {
 bool put_object(World& world, const Json& object) {
   const std::string kind = str(object, {"kind"});
   if (kind == "ManagedCluster") {
-    world.put(decode_cluster(object));
+    Cluster cluster = decode_cluster(object);
+    cluster.object.cached = std::make_shared<const kube::CachedObject>(cluster.name, object);
+    world.put(std::move(cluster));
   } else if (kind == "ManagedClusterSet") {
     world.put(decode_set(object));
   } else if (kind == "ManagedClusterSetBinding") {

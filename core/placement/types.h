@@ -11,6 +11,7 @@
 
 #include "core/placement/selector.h"
 #include "kubeclient/base/clock.h"
+#include "kubeclient/watch/informer.h"
 
 namespace fleetadm::placement {
 
@@ -28,6 +29,13 @@ struct Taint {
   bool operator==(const Taint&) const = default;
 };
 
+/// The whole object, for CEL: decoded when it is asked. No part of what makes two values equal.
+struct WholeObject {
+  std::shared_ptr<const kube::CachedObject> cached;
+
+  bool operator==(const WholeObject&) const { return true; }
+};
+
 struct Cluster {
   std::string name;
   Labels labels;
@@ -37,6 +45,7 @@ struct Cluster {
   std::optional<double> cpu;
   std::optional<double> memory;
   bool deleting = false;
+  WholeObject object;
 
   bool operator==(const Cluster&) const = default;
 };

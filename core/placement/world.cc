@@ -44,9 +44,14 @@ void World::put(Cluster cluster) {
   const Slot slot = slot_for(cluster.name);
   Entry& entry = slots_[slot];
   if (!entry.cluster) ++cluster_count_;
-  auto fresh = std::make_unique<const Cluster>(std::move(cluster));
+  auto fresh = std::make_unique<Cluster>(std::move(cluster));
   take_columns(slot, entry.cluster.get(), fresh.get());
   entry.cluster = std::move(fresh);
+}
+
+void World::renew(std::string_view name, WholeObject object) {
+  const auto at = by_name_.find(name);
+  if (at != by_name_.end() && slots_[at->second].cluster) slots_[at->second].cluster->object = std::move(object);
 }
 
 void World::remove_cluster(std::string_view name) {
@@ -195,6 +200,11 @@ void World::remove_score(std::string_view ns, std::string_view name) {
   scores.erase(score);
   take_score(slot, name);
   release(slot);
+}
+
+const Score* World::score(std::string_view cluster, std::string_view resource) const {
+  const auto at = by_name_.find(cluster);
+  return at == by_name_.end() ? nullptr : score(at->second, resource);
 }
 
 const Score* World::score(Slot slot, std::string_view resource) const {

@@ -24,6 +24,8 @@ class World {
   World& operator=(World&&) noexcept;
 
   void put(Cluster cluster);
+  /// The cluster's object changed in nothing that a stage reads.
+  void renew(std::string_view name, WholeObject object);
   void remove_cluster(std::string_view name);
   void put(Set set);
   void remove_set(std::string_view name);
@@ -44,6 +46,7 @@ class World {
   /// The same of all slots.
   const std::vector<std::int64_t>& decision_counts() const { return decisions_by_slot_; }
   const Score* score(Slot slot, std::string_view resource) const;
+  const Score* score(std::string_view cluster, std::string_view resource) const;
 
   /// The clusters, not being deleted, that any of the sets takes, by name. The sets have no error; they are named once each.
   std::shared_ptr<const std::vector<Slot>> members(const std::vector<const Set*>& sets) const;
@@ -90,7 +93,7 @@ class World {
  private:
   struct Entry {
     std::string name;
-    std::unique_ptr<const Cluster> cluster;
+    std::unique_ptr<Cluster> cluster;
     std::map<std::string, Score, std::less<>> scores;
   };
   enum State : std::uint8_t { kPresent = 1, kDeleting = 2, kTainted = 4, kHasCpu = 8, kHasMemory = 16 };
