@@ -92,8 +92,9 @@ class Env {
 
   tl::expected<Program, CompileFailure> compile(std::string_view text) const;
 
+  struct Declarations;  // of the implementation
+
  private:
-  struct Declarations;
   explicit Env(std::shared_ptr<const Declarations> declarations) : declarations_(std::move(declarations)) {}
   std::shared_ptr<const Declarations> declarations_;
 };
