@@ -1,4 +1,5 @@
-// Parsed expressions. The parser makes them, macros rewrite them, the checker annotates them, the planner turns them into a program.
+// Parsed expressions. The parser makes them, macros rewrite them, the checker annotates them, the planner turns them into a
+// program.
 #pragma once
 
 #include <cstdint>

@@ -129,7 +129,7 @@ class Checker {
 
   void visit_select(Expr& expr) {
     // A qualified name of the environment goes before fields, unless a loop's variable hides its first word.
-    if (!expr.test_only && has_qualified_names_) {
+    if (!expr.test_only) {
       const std::string name = qualified_name(expr);
       const bool rooted = name.starts_with(".");
       if (!name.empty() && (rooted || local(name.substr(0, name.find('.'))) == nullptr)) {
@@ -311,7 +311,8 @@ class Checker {
       case TypeKind::kError:
       case TypeKind::kParam: unifier_.assignable(Type::dyn(), range); break;
       default:
-        report(*fold.range, "expression of type '" + shown(range) + "' cannot be range of a comprehension (must be list, map, or dynamic)");
+        report(*fold.range,
+               "expression of type '" + shown(range) + "' cannot be range of a comprehension (must be list, map, or dynamic)");
         element = Type::error();
     }
     // Upstream's checker forgets that mixed comparisons are off once it has entered a scope, and so do we.
@@ -339,12 +340,12 @@ class Checker {
     if (expr.target != nullptr) finish(*expr.target);
     for (auto& argument : expr.args) finish(*argument);
     if (expr.fold != nullptr) {
-      for (ExprPtr* part : {&expr.fold->range, &expr.fold->init, &expr.fold->condition, &expr.fold->step, &expr.fold->result}) finish(**part);
+      for (ExprPtr* part : {&expr.fold->range, &expr.fold->init, &expr.fold->condition, &expr.fold->step, &expr.fold->result})
+        finish(**part);
     }
   }
 
   const Env::Declarations& declarations_;
-  const bool has_qualified_names_ = true;
   Unifier unifier_;
   std::vector<Local> locals_;
   std::vector<Issue> issues_;

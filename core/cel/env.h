@@ -77,9 +77,10 @@ class Program {
   /// The checked type of the result: callers that need a bool refuse a program whose type is neither bool nor dyn.
   const Type& result_type() const;
 
+  struct Plan;  // of the implementation
+
  private:
   friend class Env;
-  struct Plan;
   explicit Program(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
   std::shared_ptr<const Plan> plan_;
 };

@@ -42,8 +42,8 @@ struct CallContext {
 /// outermost kind against `params` (type parameters and dyn accept all): no overload that fits is "no such overload".
 using Implementation = std::function<Value(CallContext&, std::span<const Value>)>;
 
-/// The runtime cost of a call, seen after it (cel-go's FunctionTracker); none: the default cost of the overload, which is 1 where
-/// the standard cost table (reference placement-and-rollout.md A.4.4) has no other.
+/// The runtime cost of a call, seen after it (cel-go's FunctionTracker); arguments and result may be errors. None: the default
+/// cost of the overload, which is 1 where the standard cost table (reference placement-and-rollout.md A.4.4) has no other.
 using CostFunction = std::function<std::optional<std::uint64_t>(std::span<const Value> args, const Value& result)>;
 
 /// Called once when a program is planned, with the arguments that are literals: may return an implementation made for them (a
@@ -59,6 +59,8 @@ struct Overload {
   CostFunction cost;
   bool non_strict = false;  // sees errors among its arguments
   Specialise specialise;
+  /// Does not visit the elements of its lists and maps: their sizes are not taken from the Work.
+  bool constant_time = false;
 };
 
 /// Short forms: `global("url", {Type::string()}, url_type, parse_url)`.
@@ -68,6 +70,9 @@ Overload member(std::string id, std::vector<Type> params, Type result, Implement
 struct Function {
   std::string name;  // may be qualified: "strings.quote", "ip.isCanonical"
   std::vector<Overload> overloads;
+  /// The overloads share one implementation that goes by the values alone (cel-go's singleton bindings): where a static type was
+  /// dyn, all of them are tried, not only the ones that fit the types.
+  bool singleton = false;
 };
 
 struct Variable {

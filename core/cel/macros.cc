@@ -93,7 +93,8 @@ ExprPtr expand_filter(MacroContext& context, ExprPtr target, Args args) {
 
 /// optional.optMap(x, f): `f` over the content. The content is bound as the accumulator of a fold that never loops.
 ExprPtr bind_content(MacroContext& context, ExprPtr& target, Args& args, const char* name, bool wrap) {
-  if (args[0]->kind != Expr::Kind::kIdent) return context.fail(*args[0], std::string(name) + "() variable name must be a simple identifier");
+  if (args[0]->kind != Expr::Kind::kIdent)
+    return context.fail(*args[0], std::string(name) + "() variable name must be a simple identifier");
   auto content = context.copy(*target);
   if (content == nullptr) return nullptr;
   auto mapped = context.fold({.element = kUnused,
@@ -127,7 +128,8 @@ std::vector<Macro> optional_macros() {
   return {
       {.name = "optMap",
        .arguments = 2,
-       .expand = [](MacroContext& context, ExprPtr target, Args args) { return bind_content(context, target, args, "optMap", true); }},
+       .expand = [](MacroContext& context, ExprPtr target,
+                    Args args) { return bind_content(context, target, args, "optMap", true); }},
       {.name = "optFlatMap",
        .arguments = 2,
        .expand = [](MacroContext& context, ExprPtr target,

@@ -13,19 +13,17 @@ namespace fleetadm::cel {
 
 namespace {
 
-constexpr std::array<std::string_view, 17> kReserved = {"as",      "break",     "const",  "continue", "else", "for",  "function", "if",   "import",
-                                                        "let",     "loop",      "package", "namespace", "return", "var", "void",     "while"};
+constexpr std::array<std::string_view, 17> kReserved = {"as",        "break",  "const",  "continue", "else", "for",
+                                                        "function",  "if",     "import", "let",      "loop", "package",
+                                                        "namespace", "return", "var",    "void",     "while"};
 
 struct Operator {
   std::string_view text;
   const char* function;
   int precedence;
 };
-constexpr std::array<Operator, 5> kArithmetic = {{{"*", op::kMultiply, 2},
-                                                  {"/", op::kDivide, 2},
-                                                  {"%", op::kModulo, 2},
-                                                  {"+", op::kAdd, 1},
-                                                  {"-", op::kSubtract, 1}}};
+constexpr std::array<Operator, 5> kArithmetic = {
+    {{"*", op::kMultiply, 2}, {"/", op::kDivide, 2}, {"%", op::kModulo, 2}, {"+", op::kAdd, 1}, {"-", op::kSubtract, 1}}};
 constexpr std::array<Operator, 6> kRelations = {{{"<", op::kLess, 1},
                                                  {"<=", op::kLessEquals, 1},
                                                  {">=", op::kGreaterEquals, 1},
@@ -33,22 +31,18 @@ constexpr std::array<Operator, 6> kRelations = {{{"<", op::kLess, 1},
                                                  {"==", op::kEquals, 1},
                                                  {"!=", op::kNotEquals, 1}}};
 
-/// Depth of a rule of the grammar: repetitions of a left-recursive rule count until it is left.
+/// How deep expressions are nested in expressions.
 class Depth {
  public:
-  explicit Depth(int& counter) : counter_(counter) {}
+  explicit Depth(int& counter) : counter_(counter) { ++counter_; }
   Depth(const Depth&) = delete;
   Depth& operator=(const Depth&) = delete;
-  ~Depth() { counter_ -= entered_; }
+  ~Depth() { --counter_; }
 
-  bool enter() {
-    ++entered_;
-    return ++counter_ <= kMaxExpressionDepth;
-  }
+  bool fine() const { return counter_ <= kMaxExpressionDepth; }
 
  private:
   int& counter_;
-  int entered_ = 0;
 };
 
 /// A node and how many operations are nested in it at most.
@@ -93,8 +87,9 @@ class Parser {
 
   Parsed unexpected(const std::string& wanted = {}) {
     const Token& found = token();
-    std::string message = found.kind == TokenKind::kEnd ? "Syntax error: unexpected end of the expression"
-                                                        : "Syntax error: unexpected '" + std::string(found.text.substr(0, 40)) + "'";
+    std::string message = found.kind == TokenKind::kEnd
+                              ? "Syntax error: unexpected end of the expression"
+                              : "Syntax error: unexpected '" + std::string(found.text.substr(0, 40)) + "'";
     if (!wanted.empty()) message += ", wanted " + wanted;
     return fail(found.at, std::move(message));
   }
@@ -160,8 +155,8 @@ class Parser {
 
   // expr: or ('?' or ':' expr)?
   Parsed expression() {
-    Depth depth(expression_depth_);
-    if (!depth.enter()) return too_deep();
+    const Depth depth(depth_);
+    if (!depth.fine()) return too_deep();
     Parsed condition = logical(false);
     if (!condition || !is("?")) return condition;
     const Position at = token().at;
@@ -217,14 +212,11 @@ class Parser {
   }
 
   Parsed relation(int precedence) {
-    Depth depth(relation_depth_);
-    if (!depth.enter()) return too_deep();
     Parsed left = calculation(1);
     while (left && precedence == 1) {
       const Operator* found = find_operator(kRelations, 1);
       const char* function = found != nullptr ? found->function : (token().kind == TokenKind::kIn ? op::kIn : nullptr);
       if (function == nullptr) break;
-      if (!depth.enter()) return too_deep();
       const Position at = token().at;
       ++at_;
       left = binary(function, at, std::move(left), relation(2));
@@ -233,13 +225,10 @@ class Parser {
   }
 
   Parsed calculation(int precedence) {
-    Depth depth(calculation_depth_);
-    if (!depth.enter()) return too_deep();
     Parsed left = unary();
     while (left) {
       const Operator* found = find_operator(kArithmetic, precedence);
       if (found == nullptr) break;
-      if (!depth.enter()) return too_deep();
       const Position at = token().at;
       ++at_;
       left = binary(found->function, at, std::move(left), calculation(found->precedence + 1));
@@ -267,11 +256,8 @@ class Parser {
   }
 
   Parsed member() {
-    Depth depth(member_depth_);
-    if (!depth.enter()) return too_deep();
     Parsed operand = primary();
     while (operand && (is(".") || is("["))) {
-      if (!depth.enter()) return too_deep();
       operand = is(".") ? select(std::move(operand)) : index(std::move(operand));
     }
     return operand;
@@ -488,10 +474,7 @@ class Parser {
   const ParserOptions& options_;
   std::size_t at_ = 0;
   std::size_t budget_ = kMaxNodes;
-  int expression_depth_ = 0;
-  int relation_depth_ = 0;
-  int calculation_depth_ = 0;
-  int member_depth_ = 0;
+  int depth_ = 0;
   std::vector<Issue> syntax_;
   std::vector<Issue> misuse_;
 };

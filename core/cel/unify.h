@@ -1,5 +1,5 @@
-// Assignability of static types with type variables: what the checker resolves overloads with. Variables are Type::param names; bindings of
-// a failed attempt are undone.
+// Assignability of static types with type variables: what the checker resolves overloads with. Variables are Type::param names;
+// bindings of a failed attempt are undone.
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,12 @@ int key_order(const Value& a, const Value& b) {
     case Kind::kInt: return a.as_int() < b.as_int() ? -1 : (a.as_int() > b.as_int() ? 1 : 0);
     case Kind::kUint: return a.as_uint() < b.as_uint() ? -1 : (a.as_uint() > b.as_uint() ? 1 : 0);
     case Kind::kDouble: return a.as_double() < b.as_double() ? -1 : (a.as_double() > b.as_double() ? 1 : 0);
-    case Kind::kString:
-    case Kind::kBytes: return a.text().compare(b.text());
+    case Kind::kString: return a.text().compare(b.text());
+    case Kind::kTimestamp:
+      if (a.seconds() != b.seconds()) return a.seconds() < b.seconds() ? -1 : 1;
+      return a.nanos() - b.nanos();
+    case Kind::kDuration: return a.duration_nanos() < b.duration_nanos() ? -1 : (a.duration_nanos() > b.duration_nanos() ? 1 : 0);
+    case Kind::kType: return a.as_type().name().compare(b.as_type().name());
     default: return 0;
   }
 }
@@ -30,7 +34,10 @@ bool is_key(const Value& value) {
     case Kind::kBool:
     case Kind::kInt:
     case Kind::kUint:
-    case Kind::kString: return true;
+    case Kind::kString:
+    case Kind::kTimestamp:
+    case Kind::kDuration:
+    case Kind::kType: return true;
     case Kind::kDouble: return value.as_double() == value.as_double();
     default: return false;
   }

@@ -75,7 +75,7 @@ class Opaque : public Counted {
 
 /// Limits of one value, so that calls of constant cost cannot eat the memory: operations beyond fail with an error value.
 inline constexpr std::size_t kMaxStringBytes = std::size_t{16} << 20;
-inline constexpr std::size_t kMaxListSize = std::size_t{1} << 24;
+inline constexpr std::size_t kMaxListSize = std::size_t{1} << 20;
 
 class Value {
  public:

@@ -58,7 +58,15 @@ class ValueAccess {
     return value.rep_ == Value::Rep::kShared ? static_cast<const Node*>(value.payload_.shared) : nullptr;
   }
   static const Json* json(const Value& value) { return value.rep_ == Value::Rep::kJson ? value.payload_.json : nullptr; }
-  static bool sole_owner(const Value& value) { return value.rep_ == Value::Rep::kShared && value.payload_.shared->is_sole(); }
+  /// Adds to a list that nobody else holds, in place; false where that cannot be.
+  static bool append(Value& list, std::vector<Value>& elements) {
+    if (!list.is(Kind::kList) || list.rep_ != Value::Rep::kShared || !list.payload_.shared->is_sole()) return false;
+    auto* node = const_cast<ListNode*>(static_cast<const ListNode*>(list.payload_.shared));
+    if (node->joined || node->size + elements.size() > kMaxListSize) return false;
+    for (Value& element : elements) node->elements.push_back(std::move(element));
+    node->size = node->elements.size();
+    return true;
+  }
 };
 
 }  // namespace fleetadm::cel
