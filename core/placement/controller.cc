@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/api/kinds.h"
+#include "core/placement/debug.h"
 #include "core/placement/fleet.h"
 #include "core/placement/publish.h"
 #include "kubeclient/base/log.h"
@@ -19,6 +20,8 @@ constexpr const char* kByPlacement = "placement";
 constexpr const char* kChanges = "";
 constexpr const char* kEverything = "*";
 constexpr Duration kResync = std::chrono::minutes(10);
+// A pass takes well under a millisecond; the rest of a run waits for the API server's answers.
+constexpr int kWorkers = 8;
 constexpr Duration kCatchUp = std::chrono::milliseconds(5);
 
 struct Controller {
@@ -115,7 +118,7 @@ Result<controller::Outcome> Controller::place(const std::string& key, const std:
 
 void add_placement_controller(controller::Manager& manager, const kube::Client& hub, std::shared_ptr<Clock> clock) {
   auto self = std::make_shared<Controller>(hub, std::move(clock));
-  self->queue = manager.add({.name = kName, .workers = 2, .resync = kResync, .resync_keys = {kEverything}},
+  self->queue = manager.add({.name = kName, .workers = kWorkers, .resync = kResync, .resync_keys = {kEverything}},
                             [self](const std::string& key, std::stop_token stop) { return self->reconcile(key, stop); });
   kube::InformerOptions by_placement;
   by_placement.indexes.emplace_back(kByPlacement, [](const Json& object) -> std::vector<std::string> {
@@ -145,6 +148,18 @@ void add_placement_controller(controller::Manager& manager, const kube::Client& 
   watch(Fleet::Kind::kSet, manager.informer(hub, api::managed_cluster_sets()));
   watch(Fleet::Kind::kBinding, manager.informer(hub, api::managed_cluster_set_bindings()));
   watch(Fleet::Kind::kScore, manager.informer(hub, api::addon_placement_scores()));
+  manager.add_page(std::string(kDebugPrefix), [weak = std::weak_ptr<Controller>(self)](std::string_view path) {
+    const auto owner = weak.lock();
+    if (!owner) return controller::Manager::Page{503, "application/json", R"({"error":"shutting down"})"};
+    return debug_page(
+        path, owner->fleet,
+        [&](const std::string& key) -> std::optional<Json> {
+          const kube::CachedPtr stored = owner->placements->get(key);
+          if (!stored) return std::nullopt;
+          return stored->decode();
+        },
+        owner->clock->now(), nullptr);
+  });
 }
 
 }  // namespace fleetadm::placement

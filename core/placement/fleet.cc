@@ -1,6 +1,7 @@
 #include "core/placement/fleet.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/placement/decode.h"
 
@@ -15,6 +16,22 @@ bool asks_cel(const Placement& placement) {
 bool reads_score(const Placement& placement, std::string_view resource) {
   return std::any_of(placement.prioritizers.begin(), placement.prioritizers.end(),
                      [&](const PrioritizerConfig& one) { return one.addon && one.addon->resource == resource; });
+}
+
+bool reads_built_in(const Placement& placement, std::string_view name) {
+  return std::any_of(placement.prioritizers.begin(), placement.prioritizers.end(),
+                     [&](const PrioritizerConfig& one) { return one.built_in == name && one.weight != 0; });
+}
+
+bool reads_key(const Selector& selector, const std::set<std::string>& keys) {
+  return std::any_of(selector.requirements().begin(), selector.requirements().end(),
+                     [&](const Selector::Requirement& one) { return keys.contains(one.key); });
+}
+
+void changed_keys(const Labels& before, const Labels& after, std::set<std::string>& keys) {
+  Labels differ;
+  std::set_symmetric_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(differ));
+  for (auto& [key, value] : differ) keys.insert(std::move(key));
 }
 
 std::string key_of(std::string_view ns, std::string_view name) { return std::string(ns) + "/" + std::string(name); }
@@ -69,21 +86,52 @@ std::vector<std::string> Fleet::placements() const {
   return keys;
 }
 
+std::optional<Pass> Fleet::explain(const std::string& key, Instant now, const CelEvaluator* cel) const {
+  const auto [ns, name] = kube::split_key(key);
+  const std::shared_lock lock(mutex_);
+  const auto space = placements_.find(ns);
+  if (space == placements_.end()) return std::nullopt;
+  const auto at = space->second.find(name);
+  if (at == space->second.end()) return std::nullopt;
+  Placement placement = at->second.placement;
+  placement.disabled = false;
+  placement.deleting = false;
+  return schedule(world_, placement, now, {.cel = cel, .record = true});
+}
+
+void Fleet::Aspects::add(const Aspects& other) {
+  every = every || other.every;
+  cpu = cpu || other.cpu;
+  memory = memory || other.memory;
+  labels.insert(other.labels.begin(), other.labels.end());
+  claims.insert(other.claims.begin(), other.claims.end());
+}
+
+bool Fleet::concern(const Aspects& aspects, const Placement& placement) {
+  if (aspects.every || asks_cel(placement)) return true;  // CEL reads what it likes
+  if (aspects.cpu && reads_built_in(placement, "ResourceAllocatableCPU")) return true;
+  if (aspects.memory && reads_built_in(placement, "ResourceAllocatableMemory")) return true;
+  if (aspects.labels.empty() && aspects.claims.empty()) return false;
+  const auto read = [&](const auto& one) {
+    return reads_key(one.labels, aspects.labels) || reads_key(one.claims, aspects.claims);
+  };
+  return std::any_of(placement.predicates.begin(), placement.predicates.end(), read) ||
+         std::any_of(placement.groups.begin(), placement.groups.end(), read);
+}
+
 // Which placements the touched sets, bindings and scores are those of, as the world is after the batch: who came to a set, a
 // binding or a namespace within the batch is there by a change of its own.
 Fleet::Keys Fleet::affected_by(Touched touched) const {
   struct Space {
-    std::set<std::string> bindings;
-    std::set<std::string> unseen_bindings;
+    std::map<std::string, Aspects> bindings;
     std::set<std::string> scores;
+    bool every = false;
   };
   std::map<std::string, Space> spaces;
-  for (const auto& [ns, binding] : touched.bindings) spaces[ns].bindings.insert(binding);
-  for (const std::string& set : touched.sets) {
-    for (const auto& [ns, binding] : world_.bindings_of_set(set)) spaces[ns].bindings.insert(binding);
-  }
-  for (const std::string& set : touched.unseen_sets) {
-    for (const auto& [ns, binding] : world_.bindings_of_set(set)) spaces[ns].unseen_bindings.insert(binding);
+  for (const std::string& ns : touched.spaces) spaces[ns].every = true;
+  for (const auto& [binding, aspects] : touched.bindings) spaces[binding.first].bindings[binding.second].add(aspects);
+  for (const auto& [set, aspects] : touched.sets) {
+    for (const auto& [ns, binding] : world_.bindings_of_set(set)) spaces[ns].bindings[binding].add(aspects);
   }
   for (const auto& [set, score] : touched.scores) {
     for (const auto& [ns, binding] : world_.bindings_of_set(set)) spaces[ns].scores.insert(score);
@@ -93,13 +141,15 @@ Fleet::Keys Fleet::affected_by(Touched touched) const {
     if (known == placements_.end()) continue;
     for (const auto& [name, entry] : known->second) {
       const Placement& placement = entry.placement;
-      const auto uses = [&](const std::set<std::string>& bindings) {
-        if (placement.cluster_sets.empty()) return !bindings.empty();
-        return std::any_of(placement.cluster_sets.begin(), placement.cluster_sets.end(),
-                           [&](const std::string& set) { return bindings.contains(set); });
-      };
+      const auto& asked = placement.cluster_sets;
       const bool affected =
-          uses(space.bindings) || (asks_cel(placement) && (uses(space.unseen_bindings) || !space.scores.empty())) ||
+          space.every ||
+          std::any_of(space.bindings.begin(), space.bindings.end(),
+                      [&](const auto& binding) {
+                        return (asked.empty() || std::find(asked.begin(), asked.end(), binding.first) != asked.end()) &&
+                               concern(binding.second, placement);
+                      }) ||
+          (!space.scores.empty() && asks_cel(placement)) ||
           std::any_of(space.scores.begin(), space.scores.end(), [&](const auto& score) { return reads_score(placement, score); });
       if (affected) touched.keys.insert(key_of(ns, name));
     }
@@ -137,14 +187,28 @@ void Fleet::take_cluster(const Change& change, Touched& touched) {
     now = decode_cluster(change.after->decode());
     now->object.cached = change.after;
   }
-  // What no stage reads (heartbeats, most of the status) concerns only placements that ask CEL.
   const bool visible = known == nullptr || !now || !(*known == *now);
-  std::set<std::string>& sets = visible ? touched.sets : touched.unseen_sets;
-  if (known != nullptr) {
-    for (std::string& set : world_.sets_of(*known)) sets.insert(std::move(set));
+  const auto sets_of = [&](const Cluster* cluster) {
+    return cluster == nullptr ? std::vector<std::string>() : world_.sets_of(*cluster);
+  };
+  const std::vector<std::string> before = sets_of(known);
+  const std::vector<std::string> after = visible ? sets_of(now ? &*now : nullptr) : before;
+  // What no stage reads (heartbeats, most of the status) changes no aspect: it concerns only placements that ask CEL.
+  Aspects stays;
+  if (visible && known != nullptr && now) {
+    stays.every = known->taints != now->taints || known->deleting != now->deleting;
+    stays.cpu = known->cpu != now->cpu;
+    stays.memory = known->memory != now->memory;
+    changed_keys(known->labels, now->labels, stays.labels);
+    changed_keys(known->claims, now->claims, stays.claims);
   }
-  if (now && visible) {
-    for (std::string& set : world_.sets_of(*now)) sets.insert(std::move(set));
+  Aspects moves;
+  moves.every = true;
+  for (const std::string& set : before) {
+    touched.sets[set].add(std::binary_search(after.begin(), after.end(), set) ? stays : moves);
+  }
+  for (const std::string& set : after) {
+    if (!std::binary_search(before.begin(), before.end(), set)) touched.sets[set].add(moves);
   }
   if (!now) {
     world_.remove_cluster(name);
@@ -157,6 +221,7 @@ void Fleet::take_cluster(const Change& change, Touched& touched) {
 
 void Fleet::take_set(const Change& change, Touched& touched) {
   const std::string name = (change.after ? change.after : change.before)->key();
+  const bool came_or_went = !change.after || world_.set(name) == nullptr;
   if (!change.after) {
     world_.remove_set(name);
   } else {
@@ -164,15 +229,18 @@ void Fleet::take_set(const Change& change, Touched& touched) {
     if (const Set* known = world_.set(name); known != nullptr && *known == set) return;
     world_.put(std::move(set));
   }
-  touched.sets.insert(name);
+  touched.sets[name].every = true;
   // Eligibility goes by the binding's own name, triggers by the set it names: a binding at odds with itself counts for both.
   for (const auto& [ns, by_name] : placements_) {
-    if (world_.bindings(ns).contains(name)) touched.bindings.emplace(ns, name);
+    if (!world_.bindings(ns).contains(name)) continue;
+    touched.bindings[{ns, name}].every = true;
+    if (came_or_went) touched.spaces.insert(ns);
   }
 }
 
 void Fleet::take_binding(const Change& change, Touched& touched) {
   const auto [ns, name] = kube::split_key((change.after ? change.after : change.before)->key());
+  if (!change.after || !world_.bindings(ns).contains(name)) touched.spaces.insert(ns);
   if (!change.after) {
     world_.remove_binding(ns, name);
   } else {
@@ -181,7 +249,7 @@ void Fleet::take_binding(const Change& change, Touched& touched) {
     if (const auto at = known.find(name); at != known.end() && at->second == binding) return;
     world_.put(std::move(binding));
   }
-  touched.bindings.emplace(ns, name);
+  touched.bindings[{ns, name}].every = true;
 }
 
 void Fleet::take_decision(const Change& change, Touched& touched) {

@@ -36,6 +36,8 @@ class Fleet {
     std::map<std::string, std::string> decisions;  // the placement's own: name → resourceVersion
   };
   std::optional<Run> run_from(const std::string& key, Instant now, const PassOptions& options = {}) const;
+  /// A pass with records, also for a placement that scheduling is off for: for people who ask why.
+  std::optional<Pass> explain(const std::string& key, Instant now, const CelEvaluator* cel) const;
   std::vector<std::string> placements() const;
 
  private:
@@ -45,13 +47,23 @@ class Fleet {
     kube::CachedPtr before;
     kube::CachedPtr after;
   };
+  /// What of a set's clusters changed: a placement that reads none of it keeps its result.
+  struct Aspects {
+    bool every = false;  // clusters came or went, or changed in what every pass reads
+    bool cpu = false;
+    bool memory = false;
+    std::set<std::string> labels;  // keys
+    std::set<std::string> claims;
+    void add(const Aspects& other);
+  };
+  static bool concern(const Aspects& aspects, const Placement& placement);
   /// What a batch of changes touches, by the widest name that tells it: thousands of changed clusters are one changed set.
   struct Touched {
-    Keys keys;                                               // placements
-    std::set<std::string> sets;                              // by a change that every stage may see
-    std::set<std::string> unseen_sets;                       // by one that only CEL may see
-    std::set<std::pair<std::string, std::string>> bindings;  // (namespace, name)
-    std::set<std::pair<std::string, std::string>> scores;    // (set, name of the score)
+    Keys keys;  // placements
+    std::map<std::string, Aspects> sets;
+    std::map<std::pair<std::string, std::string>, Aspects> bindings;  // (namespace, name)
+    std::set<std::pair<std::string, std::string>> scores;             // (set, name of the score)
+    std::set<std::string> spaces;  // namespaces whose number of valid bindings changed: it shows in conditions
   };
   void take(const Change& change, Touched& touched);
   void take_placement(const Change& change, Touched& touched);

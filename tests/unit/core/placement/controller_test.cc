@@ -2,6 +2,7 @@
 #include "core/placement/controller.h"
 
 #include <algorithm>
+#include <atomic>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -167,7 +168,7 @@ TEST_F(PlacementController, AWriteThatFailsIsTriedAgain) {
   api->lose_answer_of_next("create", "placementdecisions");
   put_placement(Json::object());
   Running running(api, clock);
-  ASSERT_TRUE(settled({{"p-decision-1", {"c1"}}}, "AllDecisionsScheduled"));
+  ASSERT_TRUE(settled({{"p-decision-1", {"c1"}}}, "AllDecisionsScheduled")) << "P70";
 }
 
 TEST_F(PlacementController, AFailedListUnselectsNothing) {
@@ -234,6 +235,88 @@ TEST_F(PlacementController, AClusterThatMovesBetweenDecisionsIsAlwaysInOne) {
   }));
   api->on_request(nullptr);
   EXPECT_EQ(holes, 0);
+}
+
+TEST_F(PlacementController, AScoreRunsOut) {
+  put_cluster("c1");
+  put_cluster("c2");
+  const auto real = Clock::system();  // the queue's timers run on real time
+  put({{"kind", "AddOnPlacementScore"},
+       {"metadata", {{"name", "demo"}, {"namespace", "c2"}}},
+       {"status",
+        {{"scores", {{{"name", "s"}, {"value", 90}}}}, {"validUntil", format_time(real->now() + std::chrono::seconds(2))}}}});
+  put_placement(fleetadm::test::parsed(R"({"numberOfClusters":1,"prioritizerPolicy":{"mode":"Exact","configurations":[
+      {"scoreCoordinate":{"type":"AddOn","addOn":{"resourceName":"demo","scoreName":"s"}},"weight":1}]}})"));
+  Running running(api, real);
+  ASSERT_TRUE(settled({{"p-decision-1", {"c2"}}}, "AllDecisionsScheduled"));
+  ASSERT_TRUE(settled({{"p-decision-1", {"c1"}}}, "AllDecisionsScheduled")) << "nothing but the time changed";
+  const int before = writes_of_results();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(writes_of_results(), before) << "an expired score is no failure that is tried for ever";
+}
+
+TEST_F(PlacementController, PlacementsAreWrittenSideBySide) {
+  put_cluster("c1");
+  for (int i = 0; i < 6; ++i) put(fleetadm::test::placement_object("apps", "p" + std::to_string(i), Json::object()));
+  std::atomic<int> open{0};
+  std::atomic<int> most{0};
+  api->on_request([&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb != "create" || call.plural != "placementdecisions") return std::nullopt;
+    const int now = ++open;
+    int seen = most;
+    while (seen < now && !most.compare_exchange_weak(seen, now)) {
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (most < 2 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --open;
+    return std::nullopt;
+  });
+  {
+    Running running(api, clock);
+    ASSERT_TRUE(eventually([&] { return decisions().size() == 6; }));
+  }
+  api->on_request(nullptr);
+  EXPECT_GE(most, 2);
+}
+
+TEST_F(PlacementController, ADecisionThatWasNotSeenIsNotOverwritten) {
+  put_cluster("c1");
+  put_placement(Json::object());
+  Running running(api, clock);
+  ASSERT_TRUE(settled({{"p-decision-1", {"c1"}}}, "AllDecisionsScheduled"));
+  // The cache of decisions falls behind: somebody else's change does not arrive, and a new cluster asks for a write.
+  std::atomic<bool> deaf{true};
+  api->on_request([&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    const bool reads = call.verb == "watch" || call.verb == "list";
+    if (deaf && reads && call.plural == "placementdecisions") return kube::Response{503, {}, ""};
+    return std::nullopt;
+  });
+  api->break_watches();
+  put(fleetadm::test::decision_object("apps", "p-decision-1", "p", {"c1", "other"}));
+  const auto held = decisions();
+  put_cluster("c2");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(decisions(), held) << "a write over a version that was not seen has to be refused";
+  deaf = false;
+  ASSERT_TRUE(settled({{"p-decision-1", {"c1", "c2"}}}, "AllDecisionsScheduled"));
+  api->on_request(nullptr);
+}
+
+TEST_F(PlacementController, ARestartOverAFullHouseWritesNothing) {
+  for (int i = 0; i < 450; ++i) put_cluster("c" + std::to_string(1000 + i));
+  put_placement(Json::object());
+  {
+    Running running(api, clock);
+    ASSERT_TRUE(eventually([&] { return decisions().size() == 5 && reason() == "AllDecisionsScheduled"; }));
+    ASSERT_TRUE(eventually([&] { return num(placement(), {"status", "numberOfSelectedClusters"}) == 450; }));
+  }
+  for (int round = 0; round < 3; ++round) {
+    api->forget_calls();
+    Running again(api, clock);
+    ASSERT_TRUE(eventually([&] { return api->open_watches() >= 6; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    EXPECT_EQ(api->write_count(), 0) << "a cache that is being filled is not the fleet";
+  }
 }
 
 TEST_F(PlacementController, KilledAfterAnyWriteItEndsTheSame) {

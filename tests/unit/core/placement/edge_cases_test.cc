@@ -1,6 +1,8 @@
 // The edge cases of the reference (D.1), one row a case: a namespace "team" bound to a set of everything, clusters, existing
 // decisions, a placement spec, and what must come out.
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "core/placement/stages.h"
 #include "tests/unit/core/placement/fixtures.h"
@@ -103,21 +105,22 @@ TEST(PlacementEdgeCases, SelectorTypesOfSets) {
     put_object(world, fleetadm::test::cluster_object("out"));
     return schedule(world, decode_placement(fleetadm::test::placement_object("team", "p", Json::object())), test_now());
   };
-  EXPECT_EQ(with_set("{}").selected, std::vector<std::string>{"in"});
+  EXPECT_EQ(with_set("{}").selected, std::vector<std::string>{"in"}) << "P7";
   EXPECT_EQ(with_set(R"({"selectorType":"ExclusiveClusterSetLabel"})").selected, std::vector<std::string>{"in"});
-  EXPECT_EQ(with_set(R"({"selectorType":"LabelSelector","labelSelector":{}})").selected, (std::vector<std::string>{"in", "out"}));
-  EXPECT_TRUE(with_set(R"({"selectorType":"LabelSelector"})").selected.empty());
+  EXPECT_EQ(with_set(R"({"selectorType":"LabelSelector","labelSelector":{}})").selected, (std::vector<std::string>{"in", "out"}))
+      << "P7";
+  EXPECT_TRUE(with_set(R"({"selectorType":"LabelSelector"})").selected.empty()) << "P7";
   const Pass failed = with_set(R"({"selectorType":"Weird"})");
-  EXPECT_EQ(failed.failure, R"(failed to get clusters from ClusterSet "s": selectorType is not right: Weird)");
-  EXPECT_TRUE(failed.conditions.empty());
+  EXPECT_EQ(failed.failure, R"(failed to get clusters from ClusterSet "s": selectorType is not right: Weird)") << "P8";
+  EXPECT_TRUE(failed.conditions.empty() && failed.decisions.empty()) << "P8";
 }
 
 TEST(PlacementEdgeCases, DisabledAndNumberOfClusters) {
   Json object = fleetadm::test::placement_object("team", "p", Json::object());
   object["metadata"]["annotations"] = {{std::string(kDisableAnnotation), "true"}};
-  EXPECT_TRUE(schedule(World(), decode_placement(object), test_now()).skipped);
+  EXPECT_TRUE(schedule(World(), decode_placement(object), test_now()).skipped) << "P9";
   object["metadata"]["annotations"] = {{std::string(kDisableAnnotation), "True"}};
-  EXPECT_FALSE(schedule(World(), decode_placement(object), test_now()).skipped);
+  EXPECT_FALSE(schedule(World(), decode_placement(object), test_now()).skipped) << "P9";
   expect("P10", run(kThree, R"({"numberOfClusters":0})"), {}, "NoManagedClusterMatched");
   const Pass pass = run(list({cluster("a")}), R"({"numberOfClusters":3})");
   expect("P11", pass, {"a"}, "NotAllDecisionsScheduled");
@@ -372,10 +375,12 @@ TEST(PlacementEdgeCases, Stickiness) {
     return decided(names, "other", "q", "q-decision-" + id);
   };
   const std::string first = list({cluster("alpha"), cluster("bravo"), decided("alpha"), foreign("alpha,alpha", "1")});
-  EXPECT_EQ(one(first), "bravo");
-  EXPECT_EQ(one(list({cluster("alpha"), cluster("zeta"), decided("zeta"), foreign("zeta,x,x", "1")})), "alpha");
-  EXPECT_EQ(one(list({cluster("alpha"), cluster("zeta"), decided("alpha"), foreign("alpha,x,x", "1")})), "alpha");
-  EXPECT_EQ(one(first, R"(,"prioritizerPolicy":{"mode":"Additive","configurations":[)" + built_in("Steady", 3) + "]}"), "alpha");
+  EXPECT_EQ(one(first), "bravo") << "P57";
+  EXPECT_EQ(one(list({cluster("alpha"), cluster("zeta"), decided("zeta"), foreign("zeta,x,x", "1")})), "alpha") << "P57, a tie";
+  EXPECT_EQ(one(list({cluster("alpha"), cluster("zeta"), decided("alpha"), foreign("alpha,x,x", "1")})), "alpha")
+      << "P57, a tie that stays";
+  EXPECT_EQ(one(first, R"(,"prioritizerPolicy":{"mode":"Additive","configurations":[)" + built_in("Steady", 3) + "]}"), "alpha")
+      << "P57, weight 3";
 }
 
 std::vector<std::vector<std::string>> groups_of(const Pass& pass) {
@@ -444,6 +449,38 @@ TEST(PlacementEdgeCases, PercentagesFollowFloatingPoint) {
   for (const char* bad : {"", "%", "3", "abc", " 50%", "50% ", "3%%", "0x10%", "1__0%", "_1%", "+nan%", "1e400%"}) {
     EXPECT_EQ(length(bad, 10), -1) << bad;
   }
+}
+
+TEST(PlacementEdgeCases, OnlyTheBestAreOrderedAndTiesGoByName) {
+  // The same by a full sort, over sums that repeat, that do not, and that are as far apart as numbers can be.
+  std::uint64_t state = 7;
+  const auto next = [&] { return state = state * 6364136223846793005U + 1442695040888963407U; };
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(1 + round * 3));
+    for (std::int64_t& sum : sums) {
+      sum = round % 3 == 0 ? static_cast<std::int64_t>(next())
+                           : static_cast<std::int64_t>(next() >> 33) % (round % 3 == 1 ? 5 : 9001);
+    }
+    if (round % 6 == 0) sums.front() = std::numeric_limits<std::int64_t>::min();
+    std::vector<std::uint32_t> order(sums.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return sums[a] > sums[b]; });
+    for (const std::size_t take : {std::size_t{0}, std::size_t{1}, sums.size() / 2, sums.size(), sums.size() + 5}) {
+      const std::vector<std::uint32_t> wanted(order.begin(),
+                                              order.begin() + static_cast<std::ptrdiff_t>(std::min(take, order.size())));
+      ASSERT_EQ(best_of(sums, take), wanted) << "round " << round << ", take " << take;
+    }
+  }
+}
+
+TEST(PlacementEdgeCases, ScoreNoteIsCutBeforeAThousandBytes) {
+  EXPECT_EQ(run(list({cluster("b"), cluster("a"), decided("b")}), "{}").score_note, "a:100 b:200 ");
+  std::string many = "[";
+  for (int i = 100; i < 300; ++i) many += (i > 100 ? "," : "") + cluster("cluster" + std::to_string(i));
+  const std::string note = run(many + "]", "{}").score_note;
+  EXPECT_EQ(note.substr(note.size() - 7), " ......");
+  EXPECT_LE(note.size(), 1006U);
+  EXPECT_GT(note.size(), 980U);
 }
 
 TEST(PlacementEdgeCases, ObjectsOfAHundred) {

@@ -93,6 +93,38 @@ TEST_F(FleetTest, WhatNoStageReadsRunsNothingButCel) {
   EXPECT_EQ(hub.put(beat), (Keys{"in-a/cel", "in-a/p"}));
 }
 
+TEST_F(FleetTest, AChangedLabelRunsThePlacementsThatReadIt) {
+  hub.put(fleetadm::test::placement_object(
+      "in-a", "by-env",
+      parsed(R"({"predicates":[{"requiredClusterSelector":{"labelSelector":{"matchLabels":{"env":"prod"}}}}]})")));
+  hub.put(fleetadm::test::placement_object(
+      "in-a", "by-claim",
+      parsed(
+          R"({"predicates":[{"requiredClusterSelector":{"claimSelector":{"matchExpressions":[{"key":"os","operator":"Exists"}]}}}]})")));
+  hub.put(fleetadm::test::placement_object("in-a", "grouped", parsed(R"({"decisionStrategy":{"groupStrategy":{"decisionGroups":[
+          {"groupName":"canary","groupClusterSelector":{"labelSelector":{"matchLabels":{"tier":"canary"}}}}]}}})")));
+  hub.put(fleetadm::test::placement_object("in-a", "by-cpu", parsed(R"({"prioritizerPolicy":{"configurations":[
+          {"scoreCoordinate":{"type":"BuiltIn","builtIn":"ResourceAllocatableCPU"},"weight":1}]}})")));
+  Json one = member("c1", "a");
+  EXPECT_EQ(hub.put(one), (Keys{"in-a/by-claim", "in-a/by-cpu", "in-a/by-env", "in-a/grouped", "in-a/p"}));
+  one["metadata"]["labels"]["env"] = "prod";
+  EXPECT_EQ(hub.put(one), Keys{"in-a/by-env"});
+  EXPECT_EQ(hub.selected("in-a/by-env"), std::vector<std::string>{"c1"});
+  one["metadata"]["labels"]["tier"] = "canary";
+  EXPECT_EQ(hub.put(one), Keys{"in-a/grouped"});
+  one["metadata"]["labels"]["unread"] = "x";
+  EXPECT_EQ(hub.put(one), Keys{});
+  one["status"]["clusterClaims"] = {{{"name", "os"}, {"value", "linux"}}};
+  EXPECT_EQ(hub.put(one), Keys{"in-a/by-claim"});
+  EXPECT_EQ(hub.selected("in-a/by-claim"), std::vector<std::string>{"c1"});
+  one["status"]["capacity"] = {{"cpu", "4"}};
+  one["status"]["allocatable"] = {{"cpu", "4"}};
+  EXPECT_EQ(hub.put(one), Keys{"in-a/by-cpu"});
+  one["metadata"]["labels"].erase("env");
+  EXPECT_EQ(hub.put(one), Keys{"in-a/by-env"});
+  EXPECT_EQ(hub.selected("in-a/by-env"), std::vector<std::string>{});
+}
+
 TEST_F(FleetTest, SetsAndBindingsRunTheirPlacements) {
   EXPECT_EQ(hub.remove(fleetadm::test::binding_object("in-a", "a")), Keys{"in-a/p"});
   EXPECT_EQ(hub.put(fleetadm::test::binding_object("in-a", "a")), Keys{"in-a/p"});

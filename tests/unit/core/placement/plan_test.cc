@@ -75,6 +75,15 @@ TEST(PlacementPlan, CorrectsLabelsAndDeletesTheSurplusLast) {
   EXPECT_EQ(writes[0].object, (Json{{std::string(kGroupIndexLabel), "0"}, {"team", nullptr}}));
 }
 
+TEST(PlacementPlan, LabelsAreCorrectedWithTheEntriesOrAlone) {
+  const auto writes = [](const Json& object) {
+    return names(plan_writes(owner(), wanting({{"p-decision-1", "", 0, {"a"}}}), {{"p-decision-1", object}}));
+  };
+  EXPECT_EQ(writes(known("p-decision-1", {"a"}, "3")), "L:p-decision-1") << "P68";
+  EXPECT_EQ(writes(known("p-decision-1", {"b"}, "3")), "L:p-decision-1 E:p-decision-1") << "P69, in one pass";
+  EXPECT_EQ(writes(known("p-decision-1", {"a"}, "0")), "") << "P71";
+}
+
 TEST(PlacementPlan, ShiftToTheRightFillsTheLaterObjectFirst) {
   const std::map<std::string, Json> existing{{"p-decision-1", known("p-decision-1", {"b", "c"})},
                                              {"p-decision-2", known("p-decision-2", {"d"})}};
