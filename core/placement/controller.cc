@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/api/kinds.h"
+#include "core/placement/cel_evaluator.h"
 #include "core/placement/debug.h"
 #include "core/placement/fleet.h"
 #include "core/placement/publish.h"
@@ -36,6 +37,7 @@ struct Controller {
   kube::Client hub;
   std::shared_ptr<Clock> clock;
   kube::Recorder recorder;
+  std::shared_ptr<const CelEvaluator> cel;  // null: predicates that ask CEL say that it is not supported
   Fleet fleet;
   std::vector<std::unique_ptr<std::atomic<bool>>> listed;  // an informer each: its first list was noted to the last object
   std::shared_ptr<kube::Informer> placements;
@@ -91,7 +93,7 @@ bool Controller::saw_all(const Fleet::Run& run, const kube::CachedObject& placem
 
 Result<controller::Outcome> Controller::place(const std::string& key, const std::stop_token& stop) {
   const Instant now = clock->now();
-  const std::optional<Fleet::Run> run = fleet.run_from(key, now);
+  const std::optional<Fleet::Run> run = fleet.run_from(key, now, {.cel = cel.get()});
   const kube::CachedPtr cached = placements->get(key);
   if (!run || !cached || run->pass.skipped) return controller::Outcome{};
   const Pass& pass = run->pass;
@@ -118,6 +120,11 @@ Result<controller::Outcome> Controller::place(const std::string& key, const std:
 
 void add_placement_controller(controller::Manager& manager, const kube::Client& hub, std::shared_ptr<Clock> clock) {
   auto self = std::make_shared<Controller>(hub, std::move(clock));
+  if (auto cel = make_cel_evaluator()) {
+    self->cel = std::move(*cel);
+  } else {
+    log::error(kName, "CEL is not available: " + cel.error().message);
+  }
   self->queue = manager.add({.name = kName, .workers = kWorkers, .resync = kResync, .resync_keys = {kEverything}},
                             [self](const std::string& key, std::stop_token stop) { return self->reconcile(key, stop); });
   kube::InformerOptions by_placement;
@@ -158,7 +165,7 @@ void add_placement_controller(controller::Manager& manager, const kube::Client& 
           if (!stored) return std::nullopt;
           return stored->decode();
         },
-        owner->clock->now(), nullptr);
+        owner->clock->now(), owner->cel.get());
   });
 }
 

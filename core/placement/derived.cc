@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/kinds.h"
+#include "core/placement/cel.h"
 #include "core/placement/decode.h"
 
 namespace fleetadm::placement {
@@ -11,6 +12,7 @@ namespace {
 // More than this many label keys, scores or combinations of sets are not asked for by one fleet's placements at a time: what is
 // there is then old, and is dropped.
 constexpr std::size_t kMostColumns = 512;
+constexpr std::size_t kMostPrograms = 512;
 constexpr std::size_t kMostMemberSlots = 4'000'000;
 
 using Columns = std::map<std::string, LabelColumn, std::less<>>;
@@ -66,6 +68,7 @@ void NameOrder::settle(const NameOf& name_of) {
 }
 
 void World::take_columns(Slot slot, const Cluster* before, const Cluster* after) {
+  forget_answers(slot);
   std::uint8_t state = 0;
   if (after != nullptr) {
     state = kPresent;
@@ -91,6 +94,40 @@ void World::take_score(Slot slot, std::string_view resource) {
   for (auto& [key, column] : derived_->scores) {
     if (key.first == resource) column.set(slot, score(slot, resource), key.second);
   }
+  // An expression may ask for the scores of any cluster.
+  for (auto& [program, answers] : derived_->answers) {
+    if (answers.reads_scores) answers.by_slot.clear();
+  }
+}
+
+void World::forget_answers(Slot slot) {
+  for (auto& [program, answers] : derived_->answers) {
+    if (slot < answers.by_slot.size()) answers.by_slot[slot] = kUnknown;
+  }
+}
+
+void World::match(const std::shared_ptr<const CelProgram>& program, bool reads_scores, const std::vector<Slot>& slots,
+                  std::vector<std::uint8_t>& flags) const {
+  std::vector<std::uint8_t> known;
+  {
+    const std::lock_guard lock(derived_->mutex);
+    if (const auto at = derived_->answers.find(program.get()); at != derived_->answers.end()) known = at->second.by_slot;
+  }
+  known.resize(slots_.size(), kUnknown);
+  bool asked = false;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (flags[i] == 0) continue;
+    std::uint8_t& answer = known[slots[i]];
+    if (answer == kUnknown) {
+      answer = program->matches(*this, *slots_[slots[i]].cluster) ? kYes : kNo;
+      asked = true;
+    }
+    flags[i] = answer == kYes ? 1 : 0;
+  }
+  if (!asked) return;
+  const std::lock_guard lock(derived_->mutex);
+  if (derived_->answers.size() >= kMostPrograms) derived_->answers.clear();
+  derived_->answers.insert_or_assign(program.get(), CelAnswers{program, reads_scores, std::move(known)});
 }
 
 const std::vector<std::uint32_t>& World::ranks() const {

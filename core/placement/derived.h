@@ -33,6 +33,16 @@ class NameOrder {
   bool changed_ = false;
 };
 
+/// What a CEL program said of each slot's cluster.
+struct CelAnswers {
+  std::shared_ptr<const CelProgram> program;  // kept, so that its address stays its own
+  bool reads_scores = false;
+  std::vector<std::uint8_t> by_slot;  // kUnknown, kNo, kYes
+};
+inline constexpr std::uint8_t kUnknown = 0;
+inline constexpr std::uint8_t kNo = 1;
+inline constexpr std::uint8_t kYes = 2;
+
 struct World::Derived {
   std::mutex mutex;  // readers make what is missing; writers are alone
   NameOrder order;
@@ -40,7 +50,8 @@ struct World::Derived {
   std::map<std::string, LabelColumn, std::less<>> claims;
   std::map<std::pair<std::string, std::string>, ScoreColumn> scores;                     // (resource, score)
   std::map<std::vector<std::string>, std::shared_ptr<const std::vector<Slot>>> members;  // by names of sets
-  std::size_t member_slots = 0;                                                          // in all of `members`
+  std::map<const CelProgram*, CelAnswers> answers;
+  std::size_t member_slots = 0;  // in all of `members`
 };
 
 }  // namespace fleetadm::placement

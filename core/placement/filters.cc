@@ -102,10 +102,12 @@ Verdict filter_predicates(const PassContext& context, std::vector<Slot>& cluster
     std::vector<std::uint8_t> flags(clusters.size());
     for (std::size_t i = 0; i < flags.size(); ++i) flags[i] = admitted[i] == 0 ? 1 : 0;
     context.world.match(predicates[p].labels, predicates[p].claims, clusters, flags);
-    for (std::size_t i = 0; i < flags.size(); ++i) {
-      if (flags[i] != 0 && (!programs[p] || programs[p]->matches(context.world, *context.world.cluster(clusters[i]))))
-        admitted[i] = 1;
+    if (programs[p]) {
+      const bool scores = std::any_of(predicates[p].cel.begin(), predicates[p].cel.end(),
+                                      [](const std::string& text) { return text.find("scores") != std::string::npos; });
+      context.world.match(programs[p], scores, clusters, flags);
     }
+    for (std::size_t i = 0; i < flags.size(); ++i) admitted[i] |= flags[i];
   }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < clusters.size(); ++i) {

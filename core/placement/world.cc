@@ -51,7 +51,9 @@ void World::put(Cluster cluster) {
 
 void World::renew(std::string_view name, WholeObject object) {
   const auto at = by_name_.find(name);
-  if (at != by_name_.end() && slots_[at->second].cluster) slots_[at->second].cluster->object = std::move(object);
+  if (at == by_name_.end() || !slots_[at->second].cluster) return;
+  slots_[at->second].cluster->object = std::move(object);
+  forget_answers(at->second);
 }
 
 void World::remove_cluster(std::string_view name) {

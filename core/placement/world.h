@@ -16,6 +16,8 @@
 
 namespace fleetadm::placement {
 
+class CelProgram;
+
 class World {
  public:
   World();
@@ -56,6 +58,10 @@ class World {
   void match(const Selector& labels, const Selector& claims, const std::vector<Slot>& slots,
              std::vector<std::uint8_t>& flags) const;
   const ScoreColumn& scores(const AddonCoordinate& addon) const;
+  /// Clears the flag of each of the slots whose cluster the program does not match. Answers are kept until the cluster changes,
+  /// or any score does where the program `reads_scores`.
+  void match(const std::shared_ptr<const CelProgram>& program, bool reads_scores, const std::vector<Slot>& slots,
+             std::vector<std::uint8_t>& flags) const;
 
   bool tainted(Slot slot) const { return (state_[slot] & kTainted) != 0; }
   /// Allocatable figures; nullptr where the cluster has none.
@@ -104,6 +110,7 @@ class World {
   void release(Slot slot);
   void take_columns(Slot slot, const Cluster* before, const Cluster* after);
   void take_score(Slot slot, std::string_view resource);
+  void forget_answers(Slot slot);
   const LabelColumn& column(bool of_claims, std::string_view key) const;
   void match(bool of_claims, const Selector::Requirement& requirement, const std::vector<Slot>& slots,
              std::vector<std::uint8_t>& flags) const;

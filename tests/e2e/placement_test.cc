@@ -186,8 +186,8 @@ TEST_P(PlacementOnAServer, Scenario) {
   const std::string ns = prefix + "team";
   const std::string set = prefix + "set";
   const auto put = [&](Json object) {
-    const Status put = lab()->put(std::move(object));
-    ASSERT_TRUE(put) << row.id << ": " << put.error().message;
+    const Status done = lab()->put(std::move(object));
+    ASSERT_TRUE(done) << row.id << ": " << done.error().message;
   };
   put({{"kind", "ManagedClusterSet"}, {"metadata", {{"name", set}}}, {"spec", Json::object()}});
   const Json clusters = parsed(row.clusters);
