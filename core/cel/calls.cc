@@ -39,7 +39,7 @@ class CallNode final : public Node {
       if (failed != nullptr || non_strict_ || !values[i].is_error()) continue;
       failed = &values[i];
       // What is not called for want of arguments costs nothing.
-      if (!plan_.eager) return *failed;
+      if (!plan_.eager && i + 1 < values.size()) return *failed;
     }
     const CostFunction* own_cost = plan_.decided != nullptr && plan_.decided->cost ? &plan_.decided->cost : nullptr;
     if (own_cost == nullptr && !frame.charge(call_cost(rule_, values))) return frame.stop_value();

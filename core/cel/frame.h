@@ -29,8 +29,9 @@ class Frame {
 
   /// Adds to the cost. False once the evaluation has to end: what a node then returns must be stop_value().
   bool charge(std::uint64_t cost) {
+    if (stopped_) return false;
     cost_ = cost_ + cost < cost_ ? UINT64_MAX : cost_ + cost;
-    if (cost_ > limit_ && !stopped_) stop(Value::abort("operation cancelled: actual cost limit exceeded"), true);
+    if (cost_ > limit_) stop(Value::abort("operation cancelled: actual cost limit exceeded"), true);
     return !stopped_;
   }
   bool spend(std::uint64_t steps) {

@@ -109,7 +109,7 @@ struct Library {
 };
 
 /// cel-go's standard library: operators, conversions, size, contains, matches, time getters, and the macros has, all, exists,
-/// exists_one, existsOne, map, filter.
+/// exists_one, map, filter.
 Library standard_library();
 /// cel-go's optional types, version 2: optional.of/none/ofNonZeroValue/unwrap, hasValue, value, or, orValue, first, last,
 /// unwrapOpt, optMap, optFlatMap and the optional syntax.

@@ -117,7 +117,6 @@ std::vector<Macro> standard_macros() {
       {.name = "all", .arguments = 2, .expand = expand_all},
       {.name = "exists", .arguments = 2, .expand = expand_exists},
       {.name = "exists_one", .arguments = 2, .expand = expand_exists_one},
-      {.name = "existsOne", .arguments = 2, .expand = expand_exists_one},
       {.name = "map", .arguments = 2, .expand = expand_map},
       {.name = "map", .arguments = 3, .expand = expand_map},
       {.name = "filter", .arguments = 2, .expand = expand_filter},
