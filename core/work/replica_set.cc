@@ -1,10 +1,15 @@
 #include "core/work/replica_set.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/api/kinds.h"
+#include "core/work/conditions.h"
 #include "core/work/names.h"
+#include "core/work/replica_set_revisions.h"
 #include "core/work/replica_set_rules.h"
+#include "core/work/replica_set_status.h"
+#include "core/work/replica_set_writer.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::work {
@@ -14,36 +19,9 @@ constexpr const char* kByPlacement = "placement";
 constexpr const char* kByOwner = "owner";
 constexpr Duration kMaxRequeue = std::chrono::minutes(30);
 constexpr Duration kConflictRetry = std::chrono::milliseconds(50);
+constexpr Duration kCacheRetry = std::chrono::milliseconds(200);
+constexpr Duration kAfterTheInstant = std::chrono::milliseconds(10);
 constexpr Duration kForegroundLook = std::chrono::seconds(5);
-
-/// What the cache keeps of a work: its spec as a hash.
-void project_work(Json& object) {
-  Json kept = Json::object();
-  Json metadata = Json::object();
-  for (const char* key :
-       {"name", "namespace", "uid", "resourceVersion", "labels", "generation", "creationTimestamp", "deletionTimestamp"}) {
-    if (const Json* value = find(object, {"metadata", key})) metadata[key] = *value;
-  }
-  kept["metadata"] = std::move(metadata);
-  kept["specHash"] = work_spec_hash(object_at(object, {"spec"}));
-  kept["conditions"] = list_at(object, {"status", "conditions"});
-  object = std::move(kept);
-}
-
-OwnedWork decode_work(const Json& kept) {
-  OwnedWork work;
-  work.ns = namespace_of(kept);
-  work.name = name_of(kept);
-  work.uid = uid_of(kept);
-  work.labels = strings_at(kept, {"metadata", "labels"});
-  work.placement = label_of(kept, kPlacementNameLabel);
-  work.spec_hash = str(kept, {"specHash"});
-  work.created = str(kept, {"metadata", "creationTimestamp"});
-  work.generation = num(kept, {"metadata", "generation"});
-  work.deleting = is_deleting(kept);
-  work.conditions = list_at(kept, {"conditions"});
-  return work;
-}
 
 /// Namespaces have no dots: the first one ends it.
 std::string key_of_owner(const std::string& owner) {
@@ -59,28 +37,33 @@ std::vector<std::string> placements_of(const Json& set) {
   return keys;
 }
 
+std::vector<std::string> set_of_revision(const Json& revision) {
+  return {kube::object_key(namespace_of(revision), label_of(revision, kRevisionOfLabel))};
+}
+
 class ReplicaSets {
  public:
-  ReplicaSets(kube::Client hub, std::shared_ptr<Clock> clock) : hub_(std::move(hub)), clock_(std::move(clock)) {}
+  ReplicaSets(kube::Client hub, std::shared_ptr<Clock> clock)
+      : hub_(std::move(hub)), clock_(std::move(clock)), writer_(hub_, clock_) {}
 
   void wire(controller::Manager& manager, const std::shared_ptr<ReplicaSets>& self);
   Result<controller::Outcome> reconcile(const std::string& key, const std::stop_token& stop);
 
  private:
   Result<controller::Outcome> finalize(const Json& set);
-  Result<Json> patch(const kube::Resource& resource, const Json& before, const Json& after, std::string_view subresource) const;
   std::map<std::string, PlacementView> placements(const Json& set) const;
-  Status carry_out(const Json& set, const ReplicaSetPlan& plan, const std::stop_token& stop);
-  Status create(const Json& set, const WantedWork& wanted);
-  Status update(const Json& set, const WorkChange& change);
-  Status remove(const std::string& ns, const std::string& name, const std::string& uid);
+  Result<controller::Outcome> roll(const Json& set, const std::stop_token& stop);
+  Result<std::optional<Revision>> revision_of(const Json& set, const std::map<std::string, PlacementView>& views) const;
+  Status record(const Revision& revision, std::string_view outcome) const;
 
   kube::Client hub_;
   std::shared_ptr<Clock> clock_;
+  ReplicaSetWriter writer_;
   std::shared_ptr<kube::Informer> sets_;
   std::shared_ptr<kube::Informer> works_;
   std::shared_ptr<kube::Informer> placements_;
   std::shared_ptr<kube::Informer> decisions_;
+  std::shared_ptr<kube::Informer> revisions_;
   std::shared_ptr<controller::Queue> queue_;
 };
 
@@ -100,6 +83,11 @@ void ReplicaSets::wire(controller::Manager& manager, const std::shared_ptr<Repli
     return std::vector<std::string>{kube::object_key(namespace_of(decision), label_of(decision, api::kPlacementLabel))};
   });
   decisions_ = manager.informer(hub_, api::placement_decisions(), std::move(decision_options));
+  kube::InformerOptions revision_options;
+  revision_options.label_selector = kRevisionOfLabel;
+  revision_options.project = project_revision;
+  revision_options.indexes.emplace_back(kByOwner, set_of_revision);
+  revisions_ = manager.informer(hub_, controller_revisions(), std::move(revision_options));
 
   controller::ControllerOptions options;
   options.name = "work-replica-set";
@@ -121,22 +109,13 @@ void ReplicaSets::wire(controller::Manager& manager, const std::shared_ptr<Repli
     std::string key = key_of_owner(label_of(work.decode(), kReplicaSetLabel));
     return key.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(key)};
   });
+  controller::Manager::enqueue_on(*revisions_, queue_,
+                                  [](const kube::CachedObject& revision) { return set_of_revision(revision.decode()); });
   controller::Manager::enqueue_on(*placements_, queue_,
                                   [referring](const kube::CachedObject& placement) { return referring(placement.key()); });
   controller::Manager::enqueue_on(*decisions_, queue_, [referring](const kube::CachedObject& decision) {
     return referring(kube::object_key(kube::split_key(decision.key()).ns, label_of(decision.decode(), api::kPlacementLabel)));
   });
-}
-
-Result<Json> ReplicaSets::patch(const kube::Resource& resource, const Json& before, const Json& after,
-                                std::string_view subresource) const {
-  Json body = kube::merge_diff(before, after);
-  if (body.empty()) return after;
-  at_or_make(body, {"metadata", "uid"}) = uid_of(before);
-  at_or_make(body, {"metadata", "resourceVersion"}) = resource_version_of(before);
-  kube::WriteOptions options;
-  options.subresource = std::string(subresource);
-  return hub_.patch(resource, namespace_of(before), name_of(before), kube::PatchType::kMerge, body, options);
 }
 
 std::map<std::string, PlacementView> ReplicaSets::placements(const Json& set) const {
@@ -146,68 +125,55 @@ std::map<std::string, PlacementView> ReplicaSets::placements(const Json& set) co
     const kube::CachedPtr placement = placements_->get(key);
     if (!placement) continue;
     const Json object = placement->decode();
-    view.exists = true;
-    view.clusters.clear();
-    view.selected = num(object, {"status", "numberOfSelectedClusters"});
-    view.groups = static_cast<std::int64_t>(list_at(object, {"status", "decisionGroups"}).size());
-    for (const kube::CachedPtr& cached : decisions_->by_index(kByPlacement, key)) {
-      const Json decision = cached->decode();
-      for (const Json& entry : list_at(decision, {"status", "decisions"})) {
-        if (std::string cluster = str(entry, {"clusterName"}); !cluster.empty()) view.clusters.push_back(std::move(cluster));
-      }
-    }
+    std::vector<Json> decisions;
+    for (const kube::CachedPtr& cached : decisions_->by_index(kByPlacement, key)) decisions.push_back(cached->decode());
+    view = view_placement(&object, decisions);
   }
   return views;
 }
 
-Status ReplicaSets::create(const Json& set, const WantedWork& wanted) {
-  Result<Json> created = hub_.create(api::manifest_works(), wanted.cluster, new_work(set, wanted));
-  if (created) return {};
-  if (created.error().category != Category::kConflict) return tl::unexpected(created.error().wrap("cluster " + wanted.cluster));
-  // It is there already, and the cache is behind; unless someone else's work has the name.
-  FLEETADM_TRY(const std::optional<Json> existing, hub_.find(api::manifest_works(), wanted.cluster, work_name_of(set)));
-  if (!existing || label_of(*existing, kReplicaSetLabel) == owner_label_of(set)) return {};
-  return fail(Category::kInvalid, "cluster " + wanted.cluster + " has a ManifestWork " + work_name_of(set) + " of someone else");
+/// The revision of the present template; made where there is none yet. nullopt: it cannot begin now.
+Result<std::optional<Revision>> ReplicaSets::revision_of(const Json& set,
+                                                         const std::map<std::string, PlacementView>& views) const {
+  std::vector<Json> objects;
+  for (const kube::CachedPtr& cached : revisions_->by_index(kByOwner, kube::object_key(set))) objects.push_back(cached->decode());
+  const std::vector<Revision> known = revisions_of(set, objects);
+  const std::string hash = work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"}));
+  if (!known.empty() && known.back().hash == hash) return std::optional<Revision>(known.back());
+  const std::optional<Members> members = members_now(set, views);
+  if (!members || control_of(set).paused) return std::optional<Revision>{};
+  FLEETADM_TRY(const Json live, hub_.get(api::manifest_work_replica_sets(), namespace_of(set), name_of(set)));
+  if (uid_of(live) != uid_of(set) || work_spec_hash(object_at(live, {"spec", "manifestWorkTemplate"})) != hash) {
+    return fail(Category::kConflict, "the template has changed again");
+  }
+  RevisionStart start;
+  start.number = known.empty() ? 1 : known.back().number + 1;
+  start.by = changed_by(live);
+  start.members = *members;
+  for (const Revision& earlier : known) {
+    if (earlier.hash == hash) start.copied_from = earlier.number;
+  }
+  FLEETADM_TRY(const Json created,
+               hub_.create(controller_revisions(), namespace_of(set), new_revision(set, start, clock_->now())));
+  if (!known.empty() && known.back().outcome.empty()) FLEETADM_CHECK(record(known.back(), kOutcomeSuperseded));
+  for (std::size_t i = 0; i + kRevisionLimit <= known.size(); ++i) {
+    kube::DeleteOptions options;
+    options.uid = known[i].uid;
+    const Result<Json> removed = hub_.remove(controller_revisions(), namespace_of(set), known[i].name, options);
+    if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(removed.error());
+  }
+  return std::optional<Revision>(decode_revision(created));
 }
 
-Status ReplicaSets::update(const Json& set, const WorkChange& change) {
-  FLEETADM_TRY(const std::optional<Json> before, hub_.find(api::manifest_works(), change.work.ns, change.work.name));
-  if (!before || uid_of(*before) != change.work.uid) return {};
-  Json after = *before;
-  for (const auto& [key, value] : work_labels(set, change.placement)) at_or_make(after, {"metadata", "labels", key}) = value;
-  const Json& wanted = object_at(set, {"spec", "manifestWorkTemplate"});
-  if (work_spec_hash(object_at(*before, {"spec"})) != work_spec_hash(wanted)) after["spec"] = new_work(set, {})["spec"];
-  FLEETADM_CHECK(patch(api::manifest_works(), *before, after, {}));
+Status ReplicaSets::record(const Revision& revision, std::string_view outcome) const {
+  if (revision.outcome == outcome) return {};
+  Json annotations = Json::object({{std::string(kOutcomeAnnotation), outcome.empty() ? Json() : Json(outcome)}});
+  if (!revision.finished || revision.outcome.empty())
+    annotations[std::string(kFinishedAnnotation)] = outcome.empty() ? Json() : Json(format_time(clock_->now()));
+  const Json body{{"metadata", {{"uid", revision.uid}, {"annotations", std::move(annotations)}}}};
+  const Result<Json> stored = hub_.patch(controller_revisions(), revision.ns, revision.name, kube::PatchType::kMerge, body);
+  if (!stored && stored.error().category != Category::kNotFound) return tl::unexpected(stored.error());
   return {};
-}
-
-Status ReplicaSets::remove(const std::string& ns, const std::string& name, const std::string& uid) {
-  kube::DeleteOptions options;
-  options.uid = uid;
-  Result<Json> removed = hub_.remove(api::manifest_works(), ns, name, options);
-  if (removed || removed.error().category == Category::kNotFound || removed.error().category == Category::kConflict) return {};
-  return tl::unexpected(removed.error().wrap("cluster " + ns));
-}
-
-/// Every cluster gets its turn; the first failure is answered at the end.
-Status ReplicaSets::carry_out(const Json& set, const ReplicaSetPlan& plan, const std::stop_token& stop) {
-  Status outcome;
-  const auto note = [&](Status status) {
-    if (!status && outcome) outcome = std::move(status);
-  };
-  for (const OwnedWork& work : plan.remove) {
-    if (stop.stop_requested()) return fail(Category::kCancelled, "stopped");
-    note(remove(work.ns, work.name, work.uid));
-  }
-  for (const WorkChange& change : plan.update) {
-    if (stop.stop_requested()) return fail(Category::kCancelled, "stopped");
-    note(update(set, change));
-  }
-  for (const WantedWork& wanted : plan.create) {
-    if (stop.stop_requested()) return fail(Category::kCancelled, "stopped");
-    note(create(set, wanted));
-  }
-  return outcome;
 }
 
 /// Asked live: works that the cache does not show yet must not be left behind.
@@ -220,7 +186,7 @@ Result<controller::Outcome> ReplicaSets::finalize(const Json& set) {
     FLEETADM_TRY(const Json works, hub_.list(api::manifest_works(), {}, which));
     for (const Json& work : list_at(works, {"items"})) {
       left = true;
-      if (!is_deleting(work)) FLEETADM_CHECK(remove(namespace_of(work), name_of(work), uid_of(work)));
+      if (!is_deleting(work)) FLEETADM_CHECK(writer_.remove(namespace_of(work), name_of(work), uid_of(work)));
     }
   }
   if (left && str(set, {"spec", "cascadeDeletionPolicy"}) == "Foreground") return controller::Outcome{kForegroundLook};
@@ -231,7 +197,17 @@ Result<controller::Outcome> ReplicaSets::finalize(const Json& set) {
   }
   erase_at(after, {"metadata", "finalizers"});
   if (!kept.empty()) at_or_make(after, {"metadata", "finalizers"}) = std::move(kept);
-  FLEETADM_CHECK(patch(api::manifest_work_replica_sets(), set, after, {}));
+  for (const kube::CachedPtr& revision : revisions_->by_index(kByOwner, kube::object_key(set))) {
+    const Json object = revision->decode();
+    const std::vector<Revision> own = revisions_of(set, {object});
+    if (own.empty()) continue;
+    kube::DeleteOptions options;
+    options.uid = own.front().uid;
+    const Result<Json> removed = hub_.remove(controller_revisions(), namespace_of(set), own.front().name, options);
+    if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(removed.error());
+  }
+  FLEETADM_CHECK(writer_.patch(api::manifest_work_replica_sets(), set, after, {}));
+  writer_.forget(set);
   return controller::Outcome{};
 }
 
@@ -253,31 +229,53 @@ Result<controller::Outcome> ReplicaSets::reconcile(const std::string& key, const
     Json& finalizers = at_or_make(after, {"metadata", "finalizers"});
     if (!finalizers.is_array()) finalizers = Json::array();
     finalizers.push_back(kReplicaSetFinalizer);
-    Result<Json> patched = patch(api::manifest_work_replica_sets(), set, after, {});
+    Result<Json> patched = writer_.patch(api::manifest_work_replica_sets(), set, after, {});
     if (!patched) return settle(patched.error());
     set = std::move(*patched);
   }
-  Json after = set;
-  Status outcome;
+  Result<controller::Outcome> done = roll(set, stop);
+  return done ? done : settle(done.error());
+}
+
+Result<controller::Outcome> ReplicaSets::roll(const Json& set, const std::stop_token& stop) {
+  const auto tell = [&](Json status) -> Status {
+    Json after = set;
+    after["status"] = std::move(status);
+    FLEETADM_CHECK(writer_.patch(api::manifest_work_replica_sets(), set, after, "status"));
+    return {};
+  };
   if (const std::string problem = owner_label_problem(set); !problem.empty()) {
-    after["status"] = invalid_name_status(set, problem, clock_->now());
-  } else {
-    std::vector<OwnedWork> works;
-    for (const kube::CachedPtr& work : works_->by_index(kByOwner, owner_label_of(set)))
-      works.push_back(decode_work(work->decode()));
-    const std::map<std::string, PlacementView> views = placements(set);
-    const ReplicaSetPlan plan = plan_replica_set(set, views, works);
-    if (plan.missing_placement.empty()) outcome = carry_out(set, plan, stop);
-    after["status"] = replica_set_status(set, plan, views, clock_->now());
+    FLEETADM_CHECK(tell(invalid_name_status(set, problem, clock_->now())));
+    return controller::Outcome{kMaxRequeue};
   }
-  Result<Json> patched = patch(api::manifest_work_replica_sets(), set, after, "status");
-  if (!patched) return settle(patched.error());
+  FLEETADM_TRY(const bool caught_up, writer_.caught_up(set, *works_));
+  if (!caught_up) return controller::Outcome{kCacheRetry};
+  const std::map<std::string, PlacementView> views = placements(set);
+  FLEETADM_TRY(const std::optional<Revision> revision, revision_of(set, views));
+  std::vector<OwnedWork> works;
+  for (const kube::CachedPtr& work : works_->by_index(kByOwner, owner_label_of(set)))
+    works.push_back(decode_work(work->decode()));
+  const ReplicaSetPlan plan = plan_replica_set(set, views, works, revision, clock_->now());
+  Status outcome;
+  if (plan.missing_placement.empty() && !plan.paused) outcome = writer_.carry_out(set, plan, stop);
+  // Paused means that nothing is written any more, once it is said that it is.
+  const Json* said = condition_in(list_at(set, {"status", "conditions"}), kRolloutCondition);
+  const bool quiet = plan.paused && said != nullptr && str(*said, {"reason"}) == "Paused";
+  if (!quiet) FLEETADM_CHECK(tell(replica_set_status(set, plan, views, revision, clock_->now())));
   if (!outcome) {
-    log::info(1, "work-replica-set", key + ": " + outcome.error().message);
-    if (outcome.error().category == Category::kConflict) return controller::Outcome{kConflictRetry};
+    log::info(1, "work-replica-set", kube::object_key(set) + ": " + outcome.error().message);
     return tl::unexpected(outcome.error());
   }
-  return controller::Outcome{kMaxRequeue};
+  if (plan.missing_placement.empty() && !plan.paused && revision) {
+    if (plan.aborted) {
+      FLEETADM_CHECK(record(*revision, kOutcomeAborted));
+    } else if (plan.over && revision->outcome != kOutcomeComplete) {
+      FLEETADM_CHECK(record(*revision, plan.failures ? kOutcomePartial : kOutcomeComplete));
+    } else if (revision->outcome == kOutcomeAborted) {
+      FLEETADM_CHECK(record(*revision, {}));
+    }
+  }
+  return controller::Outcome{plan.recheck ? std::min(*plan.recheck + kAfterTheInstant, kMaxRequeue) : kMaxRequeue};
 }
 
 }  // namespace

@@ -1,37 +1,35 @@
 #include "core/work/replica_set_rules.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
+#include <tuple>
 #include <utility>
 
-#include "core/controller/controller.h"
-#include "core/work/conditions.h"
+#include "core/placement/decode.h"
+#include "core/rollout/engine.h"
 #include "core/work/names.h"
 #include "kubeclient/pki/pki.h"
-#include "kubeclient/rest/resource.h"
 
 namespace fleetadm::work {
 namespace {
 
 constexpr std::size_t kMaxLabelValue = 63;
-constexpr std::string_view kVerified = "PlacementVerified";
-constexpr std::string_view kRolledOut = "PlacementRolledOut";
-constexpr std::string_view kManifestworkApplied = "ManifestworkApplied";
 
 struct Reference {
   std::string placement;
-  std::string strategy;
+  Json strategy;
 };
 
 std::vector<Reference> references_of(const Json& set) {
   std::vector<Reference> references;
   for (const Json& entry : list_at(set, {"spec", "placementRefs"})) {
-    references.push_back({str(entry, {"name"}), str(entry, {"rolloutStrategy", "type"}, "All")});
+    Json strategy = object_at(entry, {"rolloutStrategy"});
+    if (str(strategy, {"type"}).empty()) strategy["type"] = "All";  // the CRD's default
+    references.push_back({str(entry, {"name"}), std::move(strategy)});
   }
   return references;
 }
-
-bool supported(const Reference& reference) { return reference.strategy.empty() || reference.strategy == "All"; }
 
 /// Of several works of the set in one cluster, the one to keep: of the wanted placement, then the oldest.
 bool better(const OwnedWork& a, const OwnedWork& b, const std::string& placement) {
@@ -41,73 +39,351 @@ bool better(const OwnedWork& a, const OwnedWork& b, const std::string& placement
   return rank(a) < rank(b);
 }
 
-bool template_defines_progressing(const Json& set) {
-  for (const Json& config : list_at(set, {"spec", "manifestWorkTemplate", "manifestConfigs"})) {
-    for (const Json& rule : list_at(config, {"conditionRules"})) {
-      if (str(rule, {"condition"}) == kConditionProgressing) return true;
-    }
-  }
-  return false;
-}
+class Planner {
+ public:
+  Planner(const Json& set, const std::map<std::string, PlacementView>& placements, const std::vector<OwnedWork>& works,
+          const std::optional<Revision>& revision, Instant now)
+      : set_(set), placements_(placements), works_(works), revision_(revision), now_(now), control_(control_of(set)) {}
 
-bool current_and_true(const OwnedWork& work, std::string_view type) {
-  const Json* condition = condition_in(work.conditions, type);
-  return condition != nullptr && str(*condition, {"status"}) == "True" &&
-         num(*condition, {"observedGeneration"}) == work.generation;
-}
-
-bool rolled_out(const OwnedWork& work, bool needs_progressing) {
-  if (!current_and_true(work, kConditionApplied)) return false;
-  const Json* progressing = condition_in(work.conditions, kConditionProgressing);
-  if (progressing == nullptr) return !needs_progressing;
-  return str(*progressing, {"status"}) == "False" && num(*progressing, {"observedGeneration"}) == work.generation;
-}
-
-struct Totals {
-  std::int64_t total = 0, applied = 0, available = 0, progressing = 0, degraded = 0;
-
-  void count(const OwnedWork& work) {
-    if (work.deleting) return;
-    applied += is_true(work.conditions, kConditionApplied) ? 1 : 0;
-    available += is_true(work.conditions, kConditionAvailable) ? 1 : 0;
-    progressing += is_true(work.conditions, kConditionProgressing) ? 1 : 0;
-    degraded += is_true(work.conditions, kConditionDegraded) ? 1 : 0;
+  ReplicaSetPlan make() {
+    const Json& wanted = object_at(set_, {"spec", "manifestWorkTemplate"});
+    hash_ = work_spec_hash(wanted);
+    needs_progressing_ = defines_progressing(wanted);
+    plan_.paused = control_.paused;
+    plan_.aborted = revision_ && control_.aborted == revision_->number;
+    if (!read_references()) return std::move(plan_);
+    choose_works();
+    plan_.over = true;
+    for (PlacementProgress& progress : plan_.placements) roll(progress);
+    keep_or_remove();
+    conclude();
+    return std::move(plan_);
   }
-  Totals& operator+=(const Totals& other) {
-    total += other.total;
-    applied += other.applied;
-    available += other.available;
-    progressing += other.progressing;
-    degraded += other.degraded;
-    return *this;
+
+ private:
+  bool read_references();
+  void choose_works();
+  void keep_or_remove();
+  void roll(PlacementProgress& progress);
+  void note(const std::string& cluster, const PlacementProgress& progress, const rollout::GroupKey& group, const OwnedWork* work,
+            const Verdict* verdict);
+  void begin(const std::string& cluster, const PlacementProgress& progress);
+  void conclude();
+
+  bool fixed(const PlacementProgress& progress) const {
+    return progress.gradual && revision_ && !revision_->over() && revision_->members.contains(progress.placement);
   }
-  Json to_json() const {
-    return Json::object({{"total", total},
-                         {"desiredTotal", 0},  // upstream declares these two and never sets them
-                         {"updated", 0},
-                         {"applied", applied},
-                         {"available", available},
-                         {"progressing", progressing},
-                         {"degraded", degraded}});
+  bool current(const OwnedWork& work) const { return work.spec_hash == hash_; }
+  const OwnedWork* chosen(const std::string& cluster) const {
+    const auto found = chosen_.find(cluster);
+    return found == chosen_.end() ? nullptr : found->second;
   }
+
+  const Json& set_;
+  const std::map<std::string, PlacementView>& placements_;
+  const std::vector<OwnedWork>& works_;
+  const std::optional<Revision>& revision_;
+  const Instant now_;
+  const Control control_;
+  std::string hash_;
+  bool needs_progressing_ = false;
+  std::map<std::string, std::string> wanted_;       // cluster → placement
+  std::map<std::string, const OwnedWork*> chosen_;  // cluster → the work to keep there
+  std::set<std::string> frozen_;                    // placements whose works stay as they are
+  std::set<std::string> begun_;                     // clusters that get the template in this step
+  ReplicaSetPlan plan_;
 };
 
-Json without_timestamps(Json spec) {
-  const auto workload = spec.find("workload");
-  if (workload == spec.end() || !workload->is_object()) return spec;
-  const auto manifests = workload->find("manifests");
-  if (manifests == workload->end() || !manifests->is_array()) return spec;
-  for (Json& manifest : *manifests) {
-    erase_at(manifest, {"metadata", "creationTimestamp"});
-    erase_at(manifest, {"spec", "template", "metadata", "creationTimestamp"});
+bool Planner::read_references() {
+  for (const Reference& reference : references_of(set_)) {
+    const auto view = placements_.find(reference.placement);
+    if (view == placements_.end() || !view->second.exists) {
+      plan_.missing_placement = reference.placement;
+      return false;
+    }
+    PlacementProgress progress;
+    progress.placement = reference.placement;
+    progress.error = view->second.problem;
+    if (Result<rollout::Strategy> strategy = rollout::parse_strategy(reference.strategy)) {
+      progress.gradual = strategy->kind != rollout::Kind::kAll;
+      progress.strategy = std::move(*strategy);
+    } else if (progress.error.empty()) {
+      progress.error = "the rollout strategy of placement " + reference.placement + ": " + strategy.error().message;
+    }
+    progress.held = !view->second.settled() || (progress.gradual && !view->second.scheduled());
+    if (progress.held || !progress.error.empty()) frozen_.insert(reference.placement);
+    for (const rollout::Group& group : view->second.groups) {
+      for (const std::string& cluster : group.clusters) wanted_.emplace(cluster, reference.placement);
+    }
+    plan_.placements.push_back(std::move(progress));
   }
-  return spec;
+  return true;
+}
+
+void Planner::choose_works() {
+  for (const OwnedWork& work : works_) {
+    const auto want = wanted_.find(work.ns);
+    if (want == wanted_.end()) continue;
+    const OwnedWork*& best = chosen_[work.ns];
+    if (best == nullptr || better(work, *best, want->second)) best = &work;
+  }
+}
+
+void Planner::note(const std::string& cluster, const PlacementProgress& progress, const rollout::GroupKey& group,
+                   const OwnedWork* work, const Verdict* verdict) {
+  ClusterProgress one;
+  one.cluster = cluster;
+  one.placement = progress.placement;
+  one.group = group;
+  if (begun_.contains(cluster)) {
+    one.phase = Phase::kBeginning;
+    one.since = now_;
+  } else if (verdict != nullptr && progress.strategy) {
+    const rollout::Evaluated standing =
+        rollout::evaluate({cluster, group, verdict->state, verdict->since, std::nullopt}, progress.strategy->min_success_time,
+                          progress.strategy->progress_deadline, now_);
+    one.since = verdict->since;
+    one.why = verdict->why;
+    one.condition = verdict->condition;
+    one.until = standing.status.recheck;
+    switch (standing.status.state) {
+      case rollout::State::kSucceeded:
+        one.phase = standing.standing == rollout::Standing::kActive ? Phase::kSoaking : Phase::kDone;
+        break;
+      case rollout::State::kFailed: one.phase = Phase::kFailed; break;
+      case rollout::State::kTimeOut: one.phase = Phase::kTimedOut; break;
+      default: one.phase = Phase::kUnderWay;
+    }
+    if (one.phase == Phase::kDone) one.until.reset();
+  } else if (fixed(progress) && !revision_->members.at(progress.placement).contains(cluster)) {
+    one.phase = Phase::kQueued;
+  } else if (work != nullptr && work->deleting) {
+    one.why = "the former work is being deleted";
+  }
+  plan_.clusters.push_back(std::move(one));
+}
+
+void Planner::begin(const std::string& cluster, const PlacementProgress& progress) {
+  const OwnedWork* work = chosen(cluster);
+  if (work != nullptr && work->deleting) return;  // it has to go first
+  begun_.insert(cluster);
+  if (work == nullptr) {
+    plan_.create.push_back({cluster, progress.placement});
+  } else {
+    plan_.update.push_back({*work, progress.placement, true});
+  }
+}
+
+void Planner::roll(PlacementProgress& progress) {
+  const PlacementView& view = placements_.at(progress.placement);
+  std::vector<rollout::Group> groups;  // of its own clusters that take part
+  std::vector<rollout::ClusterState> known;
+  std::map<std::string, Verdict> verdicts;
+  for (const rollout::Group& group : view.groups) {
+    rollout::Group own{group.key, {}};
+    for (const std::string& cluster : group.clusters) {
+      if (wanted_.at(cluster) != progress.placement) continue;
+      const OwnedWork* work = chosen(cluster);
+      if (work != nullptr && current(*work)) {
+        const Verdict& verdict =
+            verdicts.emplace(cluster, judge_work(*work, needs_progressing_, control_.retry_at, now_)).first->second;
+        if (verdict.look_again && *verdict.look_again > now_) {
+          const Duration wait = *verdict.look_again - now_;
+          plan_.recheck = plan_.recheck ? std::min(*plan_.recheck, wait) : wait;
+        }
+      }
+      if (fixed(progress) && !revision_->members.at(progress.placement).contains(cluster)) continue;
+      own.clusters.push_back(cluster);
+      if (const auto verdict = verdicts.find(cluster); verdict != verdicts.end()) {
+        known.push_back({cluster, group.key, verdict->second.state, verdict->second.since, std::nullopt});
+      } else if (work != nullptr && unsettled(*work)) {
+        known.push_back({cluster, group.key, rollout::State::kToApply, std::nullopt, std::nullopt});
+      }
+    }
+    groups.push_back(std::move(own));
+  }
+  if (progress.error.empty() && !progress.held) {
+    Result<rollout::Step> step = rollout::next_step(*progress.strategy, groups, known, now_, rollout::Conduct::kSound);
+    if (!step) {
+      progress.error = "the rollout strategy of placement " + progress.placement + ": " + step.error().message;
+      frozen_.insert(progress.placement);
+    } else {
+      progress.breach = step->breach;
+      if (step->recheck_after)
+        plan_.recheck = plan_.recheck ? std::min(*plan_.recheck, *step->recheck_after) : *step->recheck_after;
+      const bool may = !plan_.paused && !plan_.aborted && (revision_ || !progress.gradual);
+      for (const rollout::ClusterState& one : step->rollout) {
+        if (one.state == rollout::State::kToApply && may) begin(one.cluster, progress);
+      }
+    }
+  }
+  for (const rollout::Group& group : view.groups) {
+    for (const std::string& cluster : group.clusters) {
+      if (wanted_.at(cluster) != progress.placement) continue;
+      const auto verdict = verdicts.find(cluster);
+      note(cluster, progress, group.key, chosen(cluster), verdict == verdicts.end() ? nullptr : &verdict->second);
+    }
+  }
+  if (fixed(progress)) {
+    for (const std::string& cluster : revision_->members.at(progress.placement)) {
+      if (wanted_.contains(cluster)) continue;
+      ClusterProgress gone;
+      gone.cluster = cluster;
+      gone.placement = progress.placement;
+      gone.phase = Phase::kSkipped;
+      plan_.clusters.push_back(std::move(gone));
+    }
+  }
+  if (!progress.error.empty() || progress.held || progress.breach) plan_.over = false;
+}
+
+void Planner::keep_or_remove() {
+  std::set<std::string> referenced;
+  for (const PlacementProgress& progress : plan_.placements) referenced.insert(progress.placement);
+  for (const OwnedWork& work : works_) {
+    if (chosen(work.ns) == &work) {
+      const std::string& placement = wanted_.at(work.ns);
+      plan_.kept[placement].push_back(work);
+      if (work.deleting || begun_.contains(work.ns) || frozen_.contains(placement)) continue;
+      const std::map<std::string, std::string> labels = work_labels(set_, placement);
+      const bool labelled = std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
+        const auto has = work.labels.find(label.first);
+        return has != work.labels.end() && has->second == label.second;
+      });
+      if (!labelled) plan_.update.push_back({work, placement, false});
+      continue;
+    }
+    if (work.deleting) continue;
+    if (chosen(work.ns) == nullptr) {
+      const bool unknown_origin = work.placement.empty() && !frozen_.empty();
+      if (frozen_.contains(work.placement) && referenced.contains(work.placement)) {
+        plan_.kept[work.placement].push_back(work);
+        continue;
+      }
+      if (unknown_origin) continue;
+    } else if (frozen_.contains(wanted_.at(work.ns))) {
+      continue;
+    }
+    plan_.remove.push_back(work);
+  }
+}
+
+void Planner::conclude() {
+  const auto by_cluster = [](const auto& a, const auto& b) { return a < b; };
+  std::sort(plan_.create.begin(), plan_.create.end(),
+            [&](const WantedWork& a, const WantedWork& b) { return by_cluster(a.cluster, b.cluster); });
+  std::sort(plan_.update.begin(), plan_.update.end(),
+            [&](const WorkChange& a, const WorkChange& b) { return by_cluster(a.work.ns, b.work.ns); });
+  plan_.rolled_out = plan_.error().empty() && frozen_.empty() && plan_.remove.empty() && plan_.create.empty();
+  for (const ClusterProgress& one : plan_.clusters) {
+    const bool done = one.phase == Phase::kDone || one.phase == Phase::kSoaking;
+    const bool failed = one.phase == Phase::kFailed || one.phase == Phase::kTimedOut;
+    plan_.failures = plan_.failures || failed;
+    if (one.phase == Phase::kSkipped) continue;
+    if (!done) plan_.rolled_out = false;
+    if (one.phase != Phase::kDone && !failed && one.phase != Phase::kQueued) plan_.over = false;
+  }
+  if (plan_.paused || plan_.aborted) plan_.over = false;
+  for (PlacementProgress& progress : plan_.placements) {
+    const auto kept = plan_.kept.find(progress.placement);
+    if (kept == plan_.kept.end()) continue;
+    progress.works = std::count_if(kept->second.begin(), kept->second.end(),
+                                   [&](const OwnedWork& work) { return current(work) || begun_.contains(work.ns); });
+  }
+  for (const WantedWork& wanted : plan_.create) {
+    for (PlacementProgress& progress : plan_.placements) progress.works += progress.placement == wanted.placement ? 1 : 0;
+  }
+  std::stable_sort(plan_.clusters.begin(), plan_.clusters.end(), [](const ClusterProgress& a, const ClusterProgress& b) {
+    return std::tie(a.placement, a.cluster) < std::tie(b.placement, b.cluster);
+  });
+  if (plan_.paused) plan_.remove.clear(), plan_.update.clear();
 }
 
 }  // namespace
 
-std::string work_spec_hash(const Json& spec) {
-  return pki::sha256_hex(dump_json(spec.is_object() ? without_timestamps(spec) : Json::object())).substr(0, 32);
+std::int64_t PlacementView::clusters() const {
+  std::int64_t count = 0;
+  for (const rollout::Group& group : groups) count += static_cast<std::int64_t>(group.clusters.size());
+  return count;
+}
+
+PlacementView view_placement(const Json* placement, const std::vector<Json>& decisions) {
+  PlacementView view;
+  if (placement == nullptr) return view;
+  view.exists = true;
+  view.selected = num(*placement, {"status", "numberOfSelectedClusters"});
+  view.status_groups = static_cast<std::int64_t>(list_at(*placement, {"status", "decisionGroups"}).size());
+  std::map<rollout::GroupKey, std::vector<std::string>> groups;
+  for (const Json& decision : decisions) {
+    const std::string text = label_of(decision, placement::kGroupIndexLabel);
+    rollout::GroupKey key{label_of(decision, placement::kGroupNameLabel), 0};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key.index);
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+      view.problem = "PlacementDecision " + name_of(decision) + " has no group index";
+    }
+    std::vector<std::string>& clusters = groups[key];
+    for (const Json& entry : list_at(decision, {"status", "decisions"})) {
+      if (std::string cluster = str(entry, {"clusterName"}); !cluster.empty()) clusters.push_back(std::move(cluster));
+    }
+  }
+  for (auto& [key, clusters] : groups) view.groups.push_back({key, std::move(clusters)});
+  return view;
+}
+
+std::string_view to_string(Phase phase) {
+  switch (phase) {
+    case Phase::kDone: return "Done";
+    case Phase::kSoaking: return "Soaking";
+    case Phase::kUnderWay: return "Progressing";
+    case Phase::kFailed: return "Failed";
+    case Phase::kTimedOut: return "TimedOut";
+    case Phase::kBeginning: return "Beginning";
+    case Phase::kWaiting: return "Waiting";
+    case Phase::kQueued: return "Queued";
+    case Phase::kSkipped: return "Skipped";
+  }
+  return "Waiting";
+}
+
+std::size_t ReplicaSetPlan::count(Phase phase) const {
+  return static_cast<std::size_t>(
+      std::count_if(clusters.begin(), clusters.end(), [&](const ClusterProgress& one) { return one.phase == phase; }));
+}
+
+bool ReplicaSetPlan::breach() const {
+  return std::any_of(placements.begin(), placements.end(), [](const PlacementProgress& one) { return one.breach; });
+}
+
+std::string ReplicaSetPlan::error() const {
+  for (const PlacementProgress& one : placements) {
+    if (!one.error.empty()) return one.error;
+  }
+  return {};
+}
+
+ReplicaSetPlan plan_replica_set(const Json& set, const std::map<std::string, PlacementView>& placements,
+                                const std::vector<OwnedWork>& works, const std::optional<Revision>& revision, Instant now) {
+  return Planner(set, placements, works, revision, now).make();
+}
+
+std::optional<Members> members_now(const Json& set, const std::map<std::string, PlacementView>& placements) {
+  Members members;
+  std::set<std::string> taken;
+  for (const Reference& reference : references_of(set)) {
+    const auto view = placements.find(reference.placement);
+    const Result<rollout::Strategy> strategy = rollout::parse_strategy(reference.strategy);
+    if (view == placements.end() || !view->second.exists || !strategy || !view->second.problem.empty()) return std::nullopt;
+    const bool gradual = strategy->kind != rollout::Kind::kAll;
+    if (gradual && (!view->second.settled() || !view->second.scheduled())) return std::nullopt;
+    std::set<std::string> own;
+    for (const rollout::Group& group : view->second.groups) {
+      for (const std::string& cluster : group.clusters) {
+        if (taken.insert(cluster).second) own.insert(cluster);
+      }
+    }
+    if (gradual) members.emplace(reference.placement, std::move(own));
+  }
+  return members;
 }
 
 std::string owner_label_of(const Json& set) { return namespace_of(set) + "." + name_of(set); }
@@ -133,155 +409,15 @@ std::string work_name_of(const Json& set) {
   return name_of(set).substr(0, kMaxWorkName - suffix.size()) + suffix;
 }
 
-Json new_work(const Json& set, const WantedWork& wanted) {
+Json new_work(const Json& set, const WantedWork& wanted, Instant now) {
   Json work = Json::object({{"apiVersion", kWorkApiVersion}, {"kind", "ManifestWork"}});
   work["metadata"] = Json::object({{"name", work_name_of(set)},
                                    {"generateName", name_of(set)},
                                    {"namespace", wanted.cluster},
-                                   {"labels", work_labels(set, wanted.placement)}});
+                                   {"labels", work_labels(set, wanted.placement)},
+                                   {"annotations", Json::object({{kBegunAnnotation, format_micro_time(now)}})}});
   work["spec"] = without_timestamps(object_at(set, {"spec", "manifestWorkTemplate"}));
   return work;
-}
-
-ReplicaSetPlan plan_replica_set(const Json& set, const std::map<std::string, PlacementView>& placements,
-                                const std::vector<OwnedWork>& works) {
-  ReplicaSetPlan plan;
-  const std::vector<Reference> references = references_of(set);
-  std::map<std::string, std::string> wanted;  // cluster → placement
-  std::set<std::string> frozen;               // placements whose works stay as they are
-  bool all_settled = true;
-  for (const Reference& reference : references) {
-    const auto view = placements.find(reference.placement);
-    if (view == placements.end() || !view->second.exists) {
-      plan.missing_placement = reference.placement;
-      return plan;
-    }
-    if (!supported(reference)) {
-      plan.refusal = "the rollout strategy " + reference.strategy + " of placement " + reference.placement +
-                     " is not supported: nothing is changed on its clusters";
-      frozen.insert(reference.placement);
-      all_settled = false;
-      continue;
-    }
-    if (!view->second.settled()) {
-      frozen.insert(reference.placement);
-      all_settled = false;
-    }
-    for (const std::string& cluster : view->second.clusters) wanted.emplace(cluster, reference.placement);
-  }
-  std::set<std::string> referenced;
-  for (const Reference& reference : references) referenced.insert(reference.placement);
-
-  std::map<std::string, const OwnedWork*> chosen;  // cluster → the work to keep there
-  for (const OwnedWork& work : works) {
-    const auto want = wanted.find(work.ns);
-    if (want == wanted.end()) continue;
-    const OwnedWork*& best = chosen[work.ns];
-    if (best == nullptr || better(work, *best, want->second)) best = &work;
-  }
-  const std::string wanted_hash = work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"}));
-  for (const OwnedWork& work : works) {
-    const auto found = chosen.find(work.ns);
-    if (found != chosen.end() && found->second == &work) {
-      const std::string& placement = wanted.at(work.ns);
-      plan.kept[placement].push_back(work);
-      if (work.deleting) continue;
-      const std::map<std::string, std::string> labels = work_labels(set, placement);
-      const bool labelled = std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
-        const auto has = work.labels.find(label.first);
-        return has != work.labels.end() && has->second == label.second;
-      });
-      if (!labelled || work.spec_hash != wanted_hash) plan.update.push_back({work, placement});
-      continue;
-    }
-    if (work.deleting) continue;
-    const bool of_frozen = frozen.contains(work.placement);
-    const bool unknown_origin = work.placement.empty() && !all_settled;
-    if (found == chosen.end() && (of_frozen || unknown_origin) && referenced.contains(work.placement)) {
-      plan.kept[work.placement].push_back(work);
-      continue;
-    }
-    if (found == chosen.end() && unknown_origin) continue;
-    plan.remove.push_back(work);
-  }
-  for (const auto& [cluster, placement] : wanted) {
-    if (chosen.contains(cluster)) continue;
-    plan.create.push_back({cluster, placement});
-    ++plan.created_for[placement];
-  }
-  return plan;
-}
-
-Json invalid_name_status(const Json& set, const std::string& problem, Instant now) {
-  Json status = object_at(set, {"status"});
-  controller::set_condition(at_or_make(status, {"conditions"}), kManifestworkApplied, "False", "InvalidManifestWorkName", problem,
-                            now);
-  return status;
-}
-
-Json replica_set_status(const Json& set, const ReplicaSetPlan& plan, const std::map<std::string, PlacementView>& placements,
-                        Instant now) {
-  Json status = object_at(set, {"status"});
-  Json& conditions = at_or_make(status, {"conditions"});
-  if (!plan.missing_placement.empty()) {
-    controller::set_condition(conditions, kVerified, "False", "PlacementDecisionNotFound", "", now);
-    return status;
-  }
-  const bool needs_progressing = template_defines_progressing(set);
-  const std::string wanted_hash = work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"}));
-  Totals sum;
-  std::int64_t selected = 0;
-  std::int64_t succeeded = 0;
-  Json summaries = Json::array();
-  for (const Reference& reference : references_of(set)) {
-    const PlacementView& view = placements.at(reference.placement);
-    Totals totals;
-    if (const auto kept = plan.kept.find(reference.placement); kept != plan.kept.end()) {
-      totals.total = static_cast<std::int64_t>(kept->second.size());
-      for (const OwnedWork& work : kept->second) {
-        if (work.spec_hash != wanted_hash) continue;
-        totals.count(work);
-        succeeded += rolled_out(work, needs_progressing) && !work.deleting ? 1 : 0;
-      }
-    }
-    if (const auto created = plan.created_for.find(reference.placement); created != plan.created_for.end())
-      totals.total += created->second;
-    selected += view.selected;
-    Json summary = Json::object();
-    summary["name"] = reference.placement;
-    summary["availableDecisionGroups"] = std::to_string(view.groups) + " (" + std::to_string(totals.total) + " / " +
-                                         std::to_string(view.selected) + " clusters applied)";
-    summary["summary"] = totals.to_json();
-    summaries.push_back(std::move(summary));
-    sum += totals;
-  }
-  status["placementSummary"] = std::move(summaries);
-  status["summary"] = sum.to_json();
-
-  const bool empty = sum.total == 0;
-  if (!plan.refusal.empty()) {
-    controller::set_condition(conditions, kVerified, "False", "NotAsExpected", plan.refusal, now);
-  } else if (empty) {
-    controller::set_condition(conditions, kVerified, "False", "PlacementDecisionEmpty", "", now);
-  } else {
-    controller::set_condition(conditions, kVerified, "True", "AsExpected", "", now);
-  }
-  // A cluster that two placements select has one work: what counts is the clusters, not the sum of the selections.
-  const bool complete = plan.refusal.empty() && plan.create.empty() && plan.remove.empty() && succeeded == sum.total &&
-                        (selected == 0 || sum.total > 0);
-  controller::set_condition(conditions, kRolledOut, complete ? "True" : "False", complete ? "Complete" : "Progressing",
-                            plan.refusal, now);
-  if (empty) {
-    controller::set_condition(conditions, kManifestworkApplied, "False",
-                              plan.refusal.empty() ? "PlacementDecisionEmpty" : "NotAsExpected", "", now);
-  } else if (sum.available == sum.total && sum.progressing == 0 && sum.degraded == 0) {
-    controller::set_condition(conditions, kManifestworkApplied, "True", "AsExpected", "", now);
-  } else if (sum.progressing > 0 && sum.degraded == 0) {
-    controller::set_condition(conditions, kManifestworkApplied, "False", "Processing", "", now);
-  } else {
-    controller::set_condition(conditions, kManifestworkApplied, "False", "NotAsExpected", "", now);
-  }
-  return status;
 }
 
 }  // namespace fleetadm::work

@@ -1,9 +1,10 @@
-// Which works a ManifestWorkReplicaSet wants, and what its status says. Pure.
+// Which works a ManifestWorkReplicaSet wants now: the next step of its rollout. Pure; the hub's controller carries it out, the
+// command line shows it.
 //
 // Done otherwise than upstream, on purpose: works with an older template leave deselected clusters too; a cluster that several
-// placements select gets one work (of the first placement in the list); label changes reach every work; a work counts as rolled
-// out when it is Applied, where no rule of the template defines Progressing; nothing is removed while a placement's decisions
-// are fewer than its status says (they are being rewritten).
+// placements select gets one work (of the first placement in the list); label changes reach every work; a strategy that cannot
+// be read touches nothing; nothing is removed while a placement's decisions are fewer than its status says (they are being
+// rewritten), and a gradual rollout waits for them; clusters that come after a gradual rollout has begun wait until it is over.
 #pragma once
 
 #include <map>
@@ -11,38 +12,28 @@
 #include <string>
 #include <vector>
 
-#include "kubeclient/base/clock.h"
-#include "kubeclient/base/json.h"
+#include "core/rollout/strategy.h"
+#include "core/work/replica_set_revisions.h"
+#include "core/work/replica_set_state.h"
 
 namespace fleetadm::work {
-
-/// A work of the set, as the cache keeps it.
-struct OwnedWork {
-  std::string ns;  // the cluster
-  std::string name;
-  std::string uid;
-  std::string placement;  // its placement label
-  std::map<std::string, std::string> labels;
-  std::string spec_hash;  // work_spec_hash() of its spec
-  std::string created;    // creationTimestamp
-  std::int64_t generation = 0;
-  bool deleting = false;
-  Json conditions = Json::array();
-};
-
-/// Hash of a work's spec or a template, creationTimestamps of the manifests left out.
-std::string work_spec_hash(const Json& spec);
 
 /// What is known of a placement that the set refers to.
 struct PlacementView {
   bool exists = false;
-  std::vector<std::string> clusters;  // of all its decisions
-  std::int64_t selected = 0;          // status.numberOfSelectedClusters
-  std::int64_t groups = 0;            // number of status.decisionGroups
+  std::vector<rollout::Group> groups;  // of all its decisions
+  std::int64_t selected = 0;           // status.numberOfSelectedClusters
+  std::int64_t status_groups = 0;      // number of status.decisionGroups
+  std::string problem;                 // a decision that cannot be read
 
+  std::int64_t clusters() const;
   /// The decisions are complete: as many as the status says, or more.
-  bool settled() const { return static_cast<std::int64_t>(clusters.size()) >= selected; }
+  bool settled() const { return clusters() >= selected; }
+  /// The scheduler has looked at it at all.
+  bool scheduled() const { return status_groups > 0; }
 };
+/// From a Placement (null: it does not exist) and its PlacementDecisions.
+PlacementView view_placement(const Json* placement, const std::vector<Json>& decisions);
 
 struct WantedWork {
   std::string cluster;
@@ -51,36 +42,80 @@ struct WantedWork {
 struct WorkChange {
   OwnedWork work;
   std::string placement;  // its placement label from now on
+  bool spec = false;      // the new template; else only labels
+};
+
+/// Where a cluster is in the rollout of the present template.
+enum class Phase {
+  kDone,       // succeeded
+  kSoaking,    // succeeded, and is watched a while (minSuccessTime)
+  kUnderWay,   // has the template; nothing final is reported
+  kFailed,     //
+  kTimedOut,   // past its progressDeadline
+  kBeginning,  // gets the template in this step
+  kWaiting,    // its turn has not come
+  kQueued,     // was selected after the rollout had begun: follows when that is over
+  kSkipped,    // was there at the beginning and is selected no more
+};
+std::string_view to_string(Phase phase);
+
+struct ClusterProgress {
+  std::string cluster;
+  std::string placement;
+  rollout::GroupKey group;
+  Phase phase = Phase::kWaiting;
+  std::optional<Instant> since;
+  std::optional<Instant> until;  // deadline, or end of the soak
+  std::string why;
+  std::string condition;
+};
+
+struct PlacementProgress {
+  std::string placement;
+  std::string error;  // its strategy or decisions cannot be read: its clusters are left as they are
+  bool held = false;  // its decisions are being written
+  bool gradual = false;
+  bool breach = false;  // more failures than are tolerated
+  std::optional<rollout::Strategy> strategy;
+  std::int64_t works = 0;  // with the present template, after this step
 };
 
 struct ReplicaSetPlan {
   std::string missing_placement;   // PlacementDecisionNotFound: nothing else is done
-  std::string refusal;             // a rollout strategy that is not supported: its placement is left as it is
   std::vector<WantedWork> create;  // sorted by cluster
-  std::vector<WorkChange> update;  // the spec or labels differ
+  std::vector<WorkChange> update;  // sorted by cluster
   std::vector<OwnedWork> remove;
   std::map<std::string, std::vector<OwnedWork>> kept;  // by placement: what stays or is updated
-  std::map<std::string, std::int64_t> created_for;     // by placement
+  std::vector<PlacementProgress> placements;           // as the set lists them
+  std::vector<ClusterProgress> clusters;               // by placement, then cluster
+  bool paused = false;
+  bool aborted = false;
+  bool rolled_out = false;  // every selected cluster has the present template and has succeeded
+  bool over = false;        // every cluster that the rollout began with has had its turn, within the limits
+  bool failures = false;    // some cluster failed or timed out
+  std::optional<Duration> recheck;
+
+  std::size_t count(Phase phase) const;
+  bool breach() const;
+  std::string error() const;  // the first placement's
 };
 
-/// `placements`: by name, one for each of spec.placementRefs.
+/// `placements`: by name, one for each of spec.placementRefs. `revision`: of the present template; nullopt where none is recorded
+/// yet (a gradual rollout then begins nothing).
 ReplicaSetPlan plan_replica_set(const Json& set, const std::map<std::string, PlacementView>& placements,
-                                const std::vector<OwnedWork>& works);
+                                const std::vector<OwnedWork>& works, const std::optional<Revision>& revision, Instant now);
+
+/// What a rollout that begins now begins with; nullopt while some gradual placement cannot be read or is not settled.
+std::optional<Members> members_now(const Json& set, const std::map<std::string, PlacementView>& placements);
 
 /// The labels of every work of the set for a placement.
 std::map<std::string, std::string> work_labels(const Json& set, const std::string& placement);
 /// A new work. Its name is the set's with a suffix of its identity: creating it twice is refused by the server.
-Json new_work(const Json& set, const WantedWork& wanted);
+Json new_work(const Json& set, const WantedWork& wanted, Instant now);
 std::string work_name_of(const Json& set);
 /// "<namespace>.<name>".
 std::string owner_label_of(const Json& set);
 /// Why the owner label is not valid; empty where it is.
 std::string owner_label_problem(const Json& set);
-
-/// status after the round: conditions, placementSummary, summary.
-Json replica_set_status(const Json& set, const ReplicaSetPlan& plan, const std::map<std::string, PlacementView>& placements,
-                        Instant now);
-/// status of a set whose owner label is not valid.
-Json invalid_name_status(const Json& set, const std::string& problem, Instant now);
 
 }  // namespace fleetadm::work

@@ -5,9 +5,11 @@
 #include <thread>
 
 #include "core/api/kinds.h"
+#include "core/placement/decode.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
 #include "core/work/replica_set_rules.h"
+#include "core/work/replica_set_status.h"
 #include "tests/unit/core/work/fleet.h"
 
 namespace fleetadm::work {
@@ -40,7 +42,23 @@ OwnedWork work_in(const std::string& cluster, const std::string& placement = "p"
 
 PlacementView view_of(std::vector<std::string> clusters) {
   const auto selected = static_cast<std::int64_t>(clusters.size());
-  return {true, std::move(clusters), selected, 1};
+  PlacementView view;
+  view.exists = true;
+  view.groups = {{{"", 0}, std::move(clusters)}};
+  view.selected = selected;
+  view.status_groups = 1;
+  return view;
+}
+
+/// As the controller asks for it, with the first revision recorded.
+ReplicaSetPlan plan_of(const Json& set, const std::map<std::string, PlacementView>& views, const std::vector<OwnedWork>& works) {
+  Revision revision;
+  revision.number = 1;
+  revision.members = members_now(set, views).value_or(Members{});
+  return plan_replica_set(set, views, works, revision, kNow);
+}
+Json status_of(const Json& set, const ReplicaSetPlan& plan, const std::map<std::string, PlacementView>& views) {
+  return replica_set_status(set, plan, views, std::nullopt, kNow);
 }
 
 void report(OwnedWork& work, const char* type, const char* status) {
@@ -60,16 +78,16 @@ std::vector<std::string> clusters_of(const std::vector<OwnedWork>& works) {
 
 TEST(ReplicaSetRules, FreshSetCreatesOneWorkACluster) {
   const std::map<std::string, PlacementView> views{{"p", view_of({"c2", "c1"})}};
-  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {});
+  const ReplicaSetPlan plan = plan_of(set_of(), views, {});
   ASSERT_EQ(plan.create.size(), 2U);
   EXPECT_EQ(plan.create[0].cluster, "c1");
-  const Json status = replica_set_status(set_of(), plan, views, kNow);
+  const Json status = status_of(set_of(), plan, views);
   EXPECT_EQ(condition(status, "PlacementVerified"), "True AsExpected");
   EXPECT_EQ(condition(status, "PlacementRolledOut"), "False Progressing");
   EXPECT_EQ(condition(status, "ManifestworkApplied"), "False NotAsExpected");
   EXPECT_EQ(num(status, {"summary", "total"}), 2);
   EXPECT_EQ(str(list_at(status, {"placementSummary"})[0], {"availableDecisionGroups"}), "1 (2 / 2 clusters applied)");
-  const Json work = new_work(set_of(), plan.create[0]);
+  const Json work = new_work(set_of(), plan.create[0], kNow);
   EXPECT_EQ(label_of(work, kReplicaSetLabel), "apps.rs");
   EXPECT_EQ(label_of(work, kPlacementNameLabel), "p");
   EXPECT_EQ(label_of(work, "team"), "x");
@@ -77,7 +95,7 @@ TEST(ReplicaSetRules, FreshSetCreatesOneWorkACluster) {
 
 TEST(ReplicaSetRules, WorksLeaveDeselectedClustersWhateverTheirTemplate) {
   const std::map<std::string, PlacementView> views{{"p", view_of({"c1"})}};
-  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work_in("c1"), work_in("c2"), work_in("c3", "p", false)});
+  const ReplicaSetPlan plan = plan_of(set_of(), views, {work_in("c1"), work_in("c2"), work_in("c3", "p", false)});
   EXPECT_EQ(clusters_of(plan.remove), (std::vector<std::string>{"c2", "c3"}));
   EXPECT_TRUE(plan.create.empty());
   EXPECT_TRUE(plan.update.empty());
@@ -87,24 +105,24 @@ TEST(ReplicaSetRules, NothingIsRemovedWhileDecisionsAreFewerThanTheStatusSays) {
   PlacementView view = view_of({"c1"});
   view.selected = 2;
   const std::map<std::string, PlacementView> views{{"p", view}};
-  EXPECT_TRUE(plan_replica_set(set_of(), views, {work_in("c1"), work_in("c2")}).remove.empty());
+  EXPECT_TRUE(plan_of(set_of(), views, {work_in("c1"), work_in("c2")}).remove.empty());
   view = view_of({});
   view.selected = 2;
-  EXPECT_TRUE(plan_replica_set(set_of(), {{"p", view}}, {work_in("c1"), work_in("c2")}).remove.empty());
+  EXPECT_TRUE(plan_of(set_of(), {{"p", view}}, {work_in("c1"), work_in("c2")}).remove.empty());
 }
 
 TEST(ReplicaSetRules, AMissingPlacementStopsEverything) {
   const Json set = set_of(R"([{"name": "p"}, {"name": "gone"}])");
   const std::map<std::string, PlacementView> views{{"p", view_of({})}, {"gone", {}}};
-  const ReplicaSetPlan plan = plan_replica_set(set, views, {work_in("c1")});
+  const ReplicaSetPlan plan = plan_of(set, views, {work_in("c1")});
   EXPECT_EQ(plan.missing_placement, "gone");
   EXPECT_TRUE(plan.remove.empty());
-  EXPECT_EQ(condition(replica_set_status(set, plan, views, kNow), "PlacementVerified"), "False PlacementDecisionNotFound");
+  EXPECT_EQ(condition(status_of(set, plan, views), "PlacementVerified"), "False PlacementDecisionNotFound");
 }
 
 TEST(ReplicaSetRules, AnEmptyPlacementIsSaidTwiceAndComplete) {
   const std::map<std::string, PlacementView> views{{"p", view_of({})}};
-  const Json status = replica_set_status(set_of(), plan_replica_set(set_of(), views, {}), views, kNow);
+  const Json status = status_of(set_of(), plan_of(set_of(), views, {}), views);
   EXPECT_EQ(condition(status, "PlacementVerified"), "False PlacementDecisionEmpty");
   EXPECT_EQ(condition(status, "ManifestworkApplied"), "False PlacementDecisionEmpty");
   EXPECT_EQ(condition(status, "PlacementRolledOut"), "True Complete");
@@ -113,21 +131,21 @@ TEST(ReplicaSetRules, AnEmptyPlacementIsSaidTwiceAndComplete) {
 TEST(ReplicaSetRules, OverlappingPlacementsShareOneWork) {
   const Json set = set_of(R"([{"name": "p"}, {"name": "q"}])");
   const std::map<std::string, PlacementView> views{{"p", view_of({"c1", "c2"})}, {"q", view_of({"c2", "c3"})}};
-  ReplicaSetPlan plan = plan_replica_set(set, views, {});
+  ReplicaSetPlan plan = plan_of(set, views, {});
   ASSERT_EQ(plan.create.size(), 3U);
   EXPECT_EQ(plan.create[1].cluster, "c2");
   EXPECT_EQ(plan.create[1].placement, "p");
   // Two works in c2, as upstream leaves them: the wanted placement's stays.
   OwnedWork twin = work_in("c2", "q");
   twin.name = "rs-2";
-  plan = plan_replica_set(set, views, {work_in("c1"), twin, work_in("c2"), work_in("c3", "q")});
+  plan = plan_of(set, views, {work_in("c1"), twin, work_in("c2"), work_in("c3", "q")});
   ASSERT_EQ(plan.remove.size(), 1U);
   EXPECT_EQ(plan.remove[0].name, "rs-2");
 }
 
 TEST(ReplicaSetRules, ARemovedPlacementTakesItsWorksAlong) {
   const std::map<std::string, PlacementView> views{{"p", view_of({"c1"})}};
-  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work_in("c1"), work_in("c9", "former")});
+  const ReplicaSetPlan plan = plan_of(set_of(), views, {work_in("c1"), work_in("c9", "former")});
   EXPECT_EQ(clusters_of(plan.remove), (std::vector<std::string>{"c9"}));
 }
 
@@ -135,7 +153,7 @@ TEST(ReplicaSetRules, TemplateAndLabelChangesReachEveryWork) {
   const std::map<std::string, PlacementView> views{{"p", view_of({"c1", "c2"})}};
   OwnedWork unlabelled = work_in("c2");
   unlabelled.labels.erase("team");
-  const ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work_in("c1", "p", false), unlabelled});
+  const ReplicaSetPlan plan = plan_of(set_of(), views, {work_in("c1", "p", false), unlabelled});
   EXPECT_EQ(plan.update.size(), 2U);
 }
 
@@ -144,35 +162,21 @@ TEST(ReplicaSetRules, RolledOutWithoutAProgressingRuleMeansApplied) {
   OwnedWork work = work_in("c1");
   report(work, "Applied", "True");
   report(work, "Available", "True");
-  ReplicaSetPlan plan = plan_replica_set(set_of(), views, {work});
-  Json status = replica_set_status(set_of(), plan, views, kNow);
+  ReplicaSetPlan plan = plan_of(set_of(), views, {work});
+  Json status = status_of(set_of(), plan, views);
   EXPECT_EQ(condition(status, "PlacementRolledOut"), "True Complete");
   EXPECT_EQ(condition(status, "ManifestworkApplied"), "True AsExpected");
   const std::string with_rule = R"({"manifestConfigs": [{"conditionRules": [{"type": "CEL", "condition": "Progressing"}]}]})";
   const Json set = set_of(R"([{"name": "p"}])", with_rule);
   work.spec_hash = work_spec_hash(parsed(with_rule));
-  status = replica_set_status(set, plan_replica_set(set, views, {work}), views, kNow);
+  status = status_of(set, plan_of(set, views, {work}), views);
   EXPECT_EQ(condition(status, "PlacementRolledOut"), "False Progressing");
   report(work, "Progressing", "True");
-  status = replica_set_status(set, plan_replica_set(set, views, {work}), views, kNow);
+  status = status_of(set, plan_of(set, views, {work}), views);
   EXPECT_EQ(condition(status, "ManifestworkApplied"), "False Processing");
   report(work, "Degraded", "True");
-  status = replica_set_status(set, plan_replica_set(set, views, {work}), views, kNow);
+  status = status_of(set, plan_of(set, views, {work}), views);
   EXPECT_EQ(condition(status, "ManifestworkApplied"), "False NotAsExpected");
-}
-
-TEST(ReplicaSetRules, ProgressiveStrategiesAreRefusedAndTouchNothing) {
-  const Json set = set_of(R"([{"name": "p", "rolloutStrategy": {"type": "Progressive"}}])");
-  const std::map<std::string, PlacementView> views{{"p", view_of({"c1", "c2"})}};
-  const ReplicaSetPlan plan = plan_replica_set(set, views, {work_in("c1", "p", false), work_in("c9")});
-  EXPECT_TRUE(plan.create.empty());
-  EXPECT_TRUE(plan.update.empty());
-  EXPECT_TRUE(plan.remove.empty());
-  const Json status = replica_set_status(set, plan, views, kNow);
-  EXPECT_EQ(condition(status, "PlacementVerified"), "False NotAsExpected");
-  EXPECT_NE(str(*condition_in(list_at(status, {"conditions"}), "PlacementVerified"), {"message"}).find("Progressive"),
-            std::string::npos);
-  EXPECT_EQ(condition(status, "PlacementRolledOut"), "False Progressing");
 }
 
 TEST(ReplicaSetRules, ALongNameIsSaid) {
@@ -213,12 +217,14 @@ class ReplicaSetController : public ::testing::Test {
   void decide(const std::vector<std::string>& clusters) {
     Json decisions = Json::array();
     for (const std::string& cluster : clusters) decisions.push_back({{"clusterName", cluster}, {"reason", ""}});
-    hub_->put(
-        api::placement_decisions(),
-        {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-         {"kind", "PlacementDecision"},
-         {"metadata", {{"name", "p-decision-1"}, {"namespace", "apps"}, {"labels", {{std::string(api::kPlacementLabel), "p"}}}}},
-         {"status", {{"decisions", decisions}}}});
+    hub_->put(api::placement_decisions(),
+              {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+               {"kind", "PlacementDecision"},
+               {"metadata",
+                {{"name", "p-decision-1"},
+                 {"namespace", "apps"},
+                 {"labels", {{std::string(api::kPlacementLabel), "p"}, {std::string(placement::kGroupIndexLabel), "0"}}}}},
+               {"status", {{"decisions", decisions}}}});
     hub_->put(api::placements(),
               {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
                {"kind", "Placement"},
