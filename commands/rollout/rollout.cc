@@ -2,6 +2,12 @@
 
 namespace fleetadm::commands {
 
-void register_rollout(Registry& registry) { register_rollout_simulate(registry); }
+void register_rollout(Registry& registry) {
+  register_rollout_plan(registry);
+  register_rollout_status(registry);
+  register_rollout_control(registry);
+  register_rollout_history(registry);
+  register_rollout_simulate(registry);
+}
 
 }  // namespace fleetadm::commands

@@ -1,6 +1,8 @@
 // rollout simulate: what a rollout would do, without a hub.
 #include "commands/framework/scenarios.h"
+#include "commands/placement/written.h"
 #include "commands/rollout/rollout.h"
+#include "commands/rollout/timeline.h"
 #include "core/rollout/scenario.h"
 
 namespace fleetadm::commands {
@@ -9,14 +11,22 @@ namespace {
 struct Options {
   std::string scenarios;
   std::string conduct = "upstream";
+  std::string file;
 };
 
 Status validate(const Options& options, const std::vector<std::string>&) {
-  if (options.scenarios.empty()) return fail(Category::kUsage, "--scenarios is missing");
+  if (options.scenarios.empty() && options.file.empty()) {
+    return fail(Category::kUsage, "there is nothing to simulate", "use -f FILE for a whole rollout, or --scenarios FILE");
+  }
+  if (!options.scenarios.empty() && !options.file.empty()) return fail(Category::kUsage, "-f and --scenarios exclude each other");
   return {};
 }
 
 Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+  if (!options.file.empty()) {
+    FLEETADM_TRY(const std::string text, read_file_or_stdin(context, options.file));
+    return simulate_rollout(context, options.file, text);
+  }
   const rollout::Conduct conduct = options.conduct == "upstream" ? rollout::Conduct::kUpstream : rollout::Conduct::kSound;
   return answer_scenarios(context, options.scenarios,
                           [conduct](const Json& line) { return rollout::answer_scenario(line, conduct); });
@@ -30,13 +40,20 @@ void register_rollout_simulate(Registry& registry) {
   command.group = "Work";
   command.summary = "Tell what a rollout would do";
   command.description =
-      "With --scenarios it answers recorded or made-up cases, one step of a rollout a line, in the formats of "
+      "With -f it plays a whole rollout with assumed outcomes by the rules of fleetadm's hub, and draws a timeline. The file "
+      "(YAML) has a strategy, groups (each a name and clusters), takes (how long a cluster needs), and clusters that differ: "
+      "{n3: {fails: true, takes: 10s}, n4: {silent: true}}.\n\nWith --scenarios it answers recorded or made-up cases, one step "
+      "of a rollout a line, in the formats of "
       "fleetadm-scenarios(7): as upstream's engine would (--conduct upstream), or as the hub of fleetadm does (--conduct sound).";
   command.args = {"", 0, 0};
-  command.examples = {{"Answer the cases of a file", "fleetadm rollout simulate --scenarios cases.jsonl"},
+  command.examples = {{"A timeline", "fleetadm rollout simulate -f rollout.yaml"},
+                      {"Answer the cases of a file", "fleetadm rollout simulate --scenarios cases.jsonl"},
                       {"Answer them as fleetadm's own hub would", "fleetadm rollout simulate --scenarios - --conduct sound"}};
   command.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
+        Flag& file = flags.text(&options.file, "filename", "file that describes a rollout, or - for stdin", 'f');
+        file.value_name = "FILE";
+        file.complete = Complete::kFiles;
         scenarios_flag(flags, &options.scenarios);
         flags.choice(&options.conduct, "conduct", {"upstream", "sound"}, "whose rules answer the cases").default_text =
             "upstream";

@@ -1,0 +1,166 @@
+// rollout history and undo: the revisions of a set, and the way back.
+#include <algorithm>
+
+#include "commands/framework/listing.h"
+#include "commands/rollout/rollout.h"
+#include "commands/rollout/view.h"
+#include "core/api/kinds.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  std::int64_t revision = 0;  // history: show this one; undo: go to this one
+};
+
+std::string outcome_of(const work::Revision& revision, bool newest) {
+  if (!revision.outcome.empty()) return revision.outcome;
+  return newest ? "InProgress" : std::string(work::kOutcomeSuperseded);
+}
+
+Result<Json> revision_object(const kube::Client& hub, const Json& set, const work::Revision& revision) {
+  FLEETADM_TRY(std::optional<Json> object, hub.find(work::controller_revisions(), namespace_of(set), revision.name));
+  if (object) return std::move(*object);
+  return fail(Category::kNotFound, "revision " + std::to_string(revision.number) + " is gone");
+}
+
+Result<const work::Revision*> numbered(const std::vector<work::Revision>& revisions, std::int64_t number,
+                                       const std::string& name) {
+  for (const work::Revision& one : revisions) {
+    if (one.number == number) return &one;
+  }
+  return fail(Category::kNotFound, "rollout " + name + " has no revision " + std::to_string(number),
+              "fleetadm rollout history " + name + " lists them");
+}
+
+Json data_of(const work::Revision& one, bool newest) {
+  Json entry{{"revision", one.number}, {"outcome", outcome_of(one, newest)}, {"templateHash", one.hash}};
+  if (!one.by.empty()) entry["by"] = one.by;
+  if (one.started) entry["started"] = format_time(*one.started);
+  if (one.finished) entry["finished"] = format_time(*one.finished);
+  if (one.copied_from > 0) entry["copiedFrom"] = one.copied_from;
+  return entry;
+}
+
+Result<Report> history(Context& context, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  FLEETADM_TRY(const Json set, read_set(hub, name));
+  FLEETADM_TRY(const std::vector<work::Revision> revisions, read_revisions(hub, set));
+  Report report;
+  if (options.revision > 0) {
+    FLEETADM_TRY(const work::Revision* chosen, numbered(revisions, options.revision, name.name));
+    FLEETADM_TRY(const Json object, revision_object(hub, set, *chosen));
+    report.data = data_of(*chosen, chosen == &revisions.back());
+    report.data["kind"] = "RolloutRevision";
+    report.data["manifestWorkTemplate"] = object_at(object, {"data", "manifestWorkTemplate"});
+    for (const Json& manifest : list_at(report.data, {"manifestWorkTemplate", "workload", "manifests"})) {
+      const std::string ns = namespace_of(manifest);
+      report.lines.push_back(str(manifest, {"kind"}) + " " + (ns.empty() ? "" : ns + "/") + name_of(manifest));
+    }
+    return report;
+  }
+  const Instant now = context.clock().now();
+  report.table = Table{{{"REVISION"}, {"OUTCOME"}, {"AGE"}, {"TOOK"}, {"BY"}, {"NOTE"}},
+                       {},
+                       "no revisions are recorded: fleetadm's hub records them"};
+  Json items = Json::array();
+  for (const work::Revision& one : revisions) {
+    const bool newest = &one == &revisions.back();
+    const std::string took = one.started && one.finished ? format_age(*one.started, *one.finished) : "<none>";
+    report.table->rows.push_back(
+        {std::to_string(one.number), outcome_of(one, newest), one.started ? format_age(*one.started, now) : "<unknown>", took,
+         or_none(one.by), one.copied_from > 0 ? "the template of revision " + std::to_string(one.copied_from) : "<none>"});
+    items.push_back(data_of(one, newest));
+  }
+  report.data = Json{{"kind", "RolloutHistory"}, {"namespace", name.ns}, {"name", name.name}, {"items", std::move(items)}};
+  return report;
+}
+
+/// The one asked for, or the newest before whose template is another.
+Result<const work::Revision*> former(const std::vector<work::Revision>& revisions, const std::string& hash, std::int64_t number,
+                                     const std::string& name) {
+  if (number > 0) return numbered(revisions, number, name);
+  const auto found =
+      std::find_if(revisions.rbegin(), revisions.rend(), [&](const work::Revision& one) { return one.hash != hash; });
+  if (found != revisions.rend()) return &*found;
+  return fail(Category::kNotFound, "rollout " + name + " has no revision before this one",
+              "fleetadm rollout history " + name + " lists them");
+}
+
+Result<Report> undo(Context& context, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  FLEETADM_TRY(const Json before, read_set(hub, name));
+  FLEETADM_TRY(const std::vector<work::Revision> revisions, read_revisions(hub, before));
+  const std::string hash = work::work_spec_hash(object_at(before, {"spec", "manifestWorkTemplate"}));
+  FLEETADM_TRY(const work::Revision* target, former(revisions, hash, options.revision, name.name));
+  const std::string number = std::to_string(target->number);
+  Report report;
+  report.names.push_back("manifestworkreplicaset.work.open-cluster-management.io/" + name.name);
+  if (target->hash == hash) {
+    report.lines.push_back("rollout " + name.name + " has the template of revision " + number + " already");
+    report.data = before;
+    return report;
+  }
+  FLEETADM_TRY(const Json object, revision_object(hub, before, *target));
+  const Json& wanted = object_at(object, {"data", "manifestWorkTemplate"});
+  const std::string who = caller(hub);
+  FLEETADM_TRY(report.data, hub.modify(api::manifest_work_replica_sets(), name.ns, name.name, [&](Json& set) -> Status {
+    if (work::work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"})) != hash) {
+      return fail(Category::kConflict, "the template was changed meanwhile", "look at fleetadm rollout history " + name.name);
+    }
+    at_or_make(set, {"spec", "manifestWorkTemplate"}) = wanted;
+    erase_at(set, {"metadata", "annotations", work::kAbortedAnnotation});
+    if (!who.empty()) {
+      at_or_make(set, {"metadata", "annotations", work::kChangedByAnnotation}) = work::work_spec_hash(wanted) + " " + who;
+    }
+    return {};
+  }));
+  report.lines.push_back("rollout " + name.name + " goes back to the template of revision " + number);
+  report.notes.push_back(work::control_of(before).paused
+                             ? "It is paused: fleetadm rollout resume " + name.name + " lets it begin"
+                             : "It follows the rollout strategy: fleetadm rollout status " + name.name + " -w");
+  return report;
+}
+
+Status validate(const Options& options, const std::vector<std::string>&) {
+  if (options.revision < 0) return fail(Category::kUsage, "revisions are numbered from 1");
+  return {};
+}
+
+}  // namespace
+
+void register_rollout_history(Registry& registry) {
+  Command command;
+  command.path = "rollout history";
+  command.group = "Work";
+  command.summary = "List the revisions of a rollout: who, when, and how they ended";
+  command.description = "The hub keeps the last ten. With --revision it shows what that one distributes.";
+  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.examples = {{"All revisions", "fleetadm rollout history web -n apps"},
+                      {"What the second one was", "fleetadm rollout history web -n apps --revision 2 -o yaml"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) { flags.integer(&options.revision, "revision", "show this revision's manifests"); },
+      validate, history);
+  registry.add(std::move(command));
+
+  command = Command();
+  command.path = "rollout undo";
+  command.group = "Work";
+  command.summary = "Go back to a former revision";
+  command.description =
+      "The former manifests become the template again, and are rolled out by the same strategy: only clusters that have "
+      "something else are changed, those that failed first.";
+  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.examples = {{"To the one before", "fleetadm rollout undo web -n apps"},
+                      {"To a certain one", "fleetadm rollout undo web -n apps --to-revision 2"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        flags.integer(&options.revision, "to-revision", "the revision to go back to").default_text = "the one before";
+      },
+      validate, undo);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

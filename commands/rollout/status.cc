@@ -1,0 +1,177 @@
+// rollout status: where each cluster is, who holds the rollout, and for how long that may last.
+#include <algorithm>
+#include <thread>
+
+#include "commands/framework/listing.h"
+#include "commands/rollout/rollout.h"
+#include "commands/rollout/view.h"
+#include "core/api/kinds.h"
+
+namespace fleetadm::commands {
+namespace {
+
+using work::Phase;
+
+constexpr Duration kLook = std::chrono::seconds(1);
+constexpr Duration kLookAtMany = std::chrono::seconds(5);
+constexpr std::size_t kMany = 200;
+constexpr Duration kFailureStays = std::chrono::seconds(3);  // agents try again: what they repair at once was no failure
+constexpr std::size_t kBar = 24;
+
+struct Options {
+  bool watch = false;
+  Duration timeout = Duration::zero();
+};
+
+std::string left_of(const work::ClusterProgress& one, Instant now) {
+  if (!one.until || one.phase == Phase::kTimedOut || one.phase == Phase::kDone) return "<none>";
+  return *one.until > now ? format_age(now, *one.until) : "0s";
+}
+
+std::string why_of(const RolloutView& view, const work::ClusterProgress& one) {
+  const auto live = view.live.find(one.cluster);
+  const std::string manifest = live == view.live.end() ? "" : blocking_manifest(live->second, one.condition);
+  if (manifest.empty()) return one.why;
+  return one.condition + ": " + manifest;
+}
+
+/// "c3 has failed for 12s: Applied: Deployment web/page: …, 48s left"; empty where nothing holds.
+std::string holder(const RolloutView& view, Instant now) {
+  const work::ClusterProgress* one = blocking_cluster(view.plan);
+  if (one == nullptr) return {};
+  std::string text = one->cluster + " is " + std::string(to_string(one->phase));
+  if (one->since) text += " for " + format_age(*one->since, now);
+  if (const std::string why = why_of(view, *one); !why.empty()) text += ": " + why;
+  if (const std::string left = left_of(*one, now); left != "<none>") text += " (" + left + " left)";
+  return text;
+}
+
+Json data_of(const RolloutView& view, Instant now) {
+  Json clusters = Json::array();
+  for (const work::ClusterProgress& one : view.plan.clusters) {
+    Json entry{{"cluster", one.cluster}, {"placement", one.placement}, {"phase", to_string(one.phase)}};
+    if (one.phase != Phase::kSkipped) entry["group"] = {{"name", one.group.name}, {"index", one.group.index}};
+    if (one.since) entry["since"] = format_time(*one.since);
+    if (one.until) entry["until"] = format_time(*one.until);
+    if (!one.condition.empty()) entry["condition"] = one.condition;
+    if (const std::string why = why_of(view, one); !why.empty()) entry["why"] = why;
+    clusters.push_back(std::move(entry));
+  }
+  Json data{{"kind", "RolloutStatus"},
+            {"namespace", namespace_of(view.set)},
+            {"name", name_of(view.set)},
+            {"state", to_string(state_of(view.plan))},
+            {"summary", work::rollout_sentence(view.plan, view.revision)},
+            {"clusters", std::move(clusters)}};
+  if (view.revision) data["revision"] = view.revision->number;
+  if (const std::string text = holder(view, now); !text.empty()) data["blocking"] = text;
+  return data;
+}
+
+std::string sentence(const RolloutView& view) {
+  if (!view.plan.missing_placement.empty()) return "placement " + view.plan.missing_placement + " does not exist";
+  return std::string(to_string(state_of(view.plan))) + ": " + work::rollout_sentence(view.plan, view.revision);
+}
+
+Report report_of(const RolloutView& view, Instant now) {
+  Report report;
+  report.data = data_of(view, now);
+  report.table = Table{{{"CLUSTER"}, {"PLACEMENT", true}, {"GROUP"}, {"PHASE"}, {"SINCE"}, {"LEFT"}, {"WHY"}},
+                       {},
+                       "the placements have selected no clusters"};
+  for (const work::ClusterProgress& one : view.plan.clusters) {
+    const std::string group = one.group.name.empty() ? std::to_string(one.group.index) : one.group.name;
+    report.table->rows.push_back({one.cluster, one.placement, one.phase == Phase::kSkipped ? "<none>" : group,
+                                  std::string(to_string(one.phase)), one.since ? format_age(*one.since, now) : "<none>",
+                                  left_of(one, now), or_none(why_of(view, one))});
+  }
+  report.notes.push_back(name_of(view.set) + ": " + sentence(view));
+  if (const std::string text = holder(view, now); !text.empty()) report.notes.push_back(text);
+  report.names.push_back("manifestworkreplicaset.work.open-cluster-management.io/" + name_of(view.set));
+  report.exit_code = exit_code_of(state_of(view.plan));
+  return report;
+}
+
+std::string bar(const work::ReplicaSetPlan& plan) {
+  const std::size_t all = std::max<std::size_t>(plan.clusters.size() - plan.count(Phase::kSkipped), 1);
+  const std::size_t full = plan.count(Phase::kDone) * kBar / all;
+  return "[" + std::string(full, '#') + std::string(kBar - full, '.') + "] ";
+}
+
+/// Over for whoever waits: nothing more will happen by itself.
+bool ended(RolloutState state) { return state != RolloutState::kRunning; }
+
+Result<Report> watch(Context& context, const kube::Client& hub, const RolloutName& name, Duration timeout) {
+  const Instant begun = context.clock().now();
+  const bool terminal = context.terminal().interactive();
+  if (terminal) context.progress().begin("Rollout of " + name.name);
+  std::string told;
+  std::optional<Instant> bad_since;
+  for (;;) {
+    const Instant now = context.clock().now();
+    FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, now));
+    const RolloutState state = state_of(view.plan);
+    // What the controller has not begun yet is not failed or done: a template that no revision records is new.
+    const bool recorded = view.revision.has_value() || state == RolloutState::kPaused || state == RolloutState::kFailed;
+    std::string line = sentence(view);
+    if (const std::string text = holder(view, now); !text.empty()) line += "; " + text;
+    if (terminal) {
+      context.progress().note(bar(view.plan) + line);
+    } else if (const std::string steady = sentence(view); steady != told && context.global().output.empty()) {
+      Report report;
+      report.lines.push_back(name.name + ": " + line);
+      context.emit(report);
+      told = steady;
+    }
+    const bool bad = state == RolloutState::kFailed || state == RolloutState::kPartial || state == RolloutState::kTimedOut;
+    if (!bad) bad_since.reset();
+    if (bad && !bad_since) bad_since = now;
+    if (recorded && ended(state) && (!bad || now - *bad_since >= kFailureStays)) {
+      if (terminal) context.progress().done(sentence(view));
+      return report_of(view, now);
+    }
+    if (timeout > Duration::zero() && now - begun >= timeout) {
+      if (terminal) context.progress().failed("time is up");
+      return fail(Category::kTimeout, name.name + " is not done after " + format_duration(timeout) + ": " + line);
+    }
+    if (context.stop().stop_requested()) return fail(Category::kCancelled, "cancelled; the rollout goes on");
+    const Duration pause = view.plan.clusters.size() > kMany ? kLookAtMany : kLook;
+    for (Duration slept{}; slept < pause && !context.stop().stop_requested(); slept += std::chrono::milliseconds(100)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  if (options.watch) return watch(context, hub, name, options.timeout);
+  const Instant now = context.clock().now();
+  FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, now));
+  return report_of(view, now);
+}
+
+}  // namespace
+
+void register_rollout_status(Registry& registry) {
+  Command command;
+  command.path = "rollout status";
+  command.group = "Work";
+  command.summary = "Show where a rollout is, and what holds it";
+  command.description =
+      "One row a cluster; what holds the rollout is named with its manifest, its condition, since when, and the time left until "
+      "its deadline. With -w it waits for the end: a progress bar on a terminal, a line for each change elsewhere.\n\nExit "
+      "codes: 0 done, 1 failed or aborted, 3 over with failures that are tolerated, 6 timed out, 7 paused, 8 under way.";
+  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.examples = {{"Where it is", "fleetadm rollout status web -n apps"},
+                      {"Wait for the end in a job", "fleetadm rollout status web -n apps -w --timeout 30m"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        flags.boolean(&options.watch, "watch", "wait until it is done, failed, timed out or paused", 'w');
+        flags.duration(&options.timeout, "timeout", "how long -w waits").default_text = "no limit";
+      },
+      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
