@@ -205,7 +205,7 @@ class Checker {
     std::optional<Type> result;
     for (const Overload& overload : function.overloads) {
       if (overload.member != (expr.target != nullptr) || overload.params.size() != arguments.size()) continue;
-      if (!mixed_ && compares_mixed_numbers(overload.id)) continue;
+      if (overload.undeclared || (!mixed_ && compares_mixed_numbers(overload.id))) continue;
       const Instance instance = instantiate(overload);
       if (!unifier_.assignable(arguments, instance.params)) continue;
       expr.overloads.push_back(&overload);

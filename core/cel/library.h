@@ -61,6 +61,8 @@ struct Overload {
   Specialise specialise;
   /// Does not visit the elements of its lists and maps: their sizes are not taken from the Work.
   bool constant_time = false;
+  /// Unknown to the checker: only values whose type was dyn come to it.
+  bool undeclared = false;
 };
 
 /// Short forms: `global("url", {Type::string()}, url_type, parse_url)`.

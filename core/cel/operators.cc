@@ -137,6 +137,10 @@ Value modulo(CallContext&, Args args) {
 
 Value negate(CallContext&, Args args) {
   if (args[0].is(Kind::kDouble)) return Value::real(-args[0].as_double());
+  if (args[0].is(Kind::kDuration)) {
+    if (args[0].duration_nanos() == std::numeric_limits<std::int64_t>::min()) return overflow("integer");
+    return Value::duration(-args[0].duration_nanos());
+  }
   if (args[0].as_int() == std::numeric_limits<std::int64_t>::min()) return overflow("integer");
   return Value::integer(-args[0].as_int());
 }
@@ -202,6 +206,8 @@ std::vector<Function> arithmetic() {
   const Type duration = Type::duration();
   const Type timestamp = Type::timestamp();
   const Type list = Type::list(Type::param("A"));
+  Overload negate_duration = fixed("negate_duration", {duration}, duration, negate);
+  negate_duration.undeclared = true;
   return {
       singleton(op::kAdd, {fixed("add_bytes", {Type::bytes(), Type::bytes()}, Type::bytes(), add),
                            fixed("add_double", {real, real}, real, add),
@@ -219,7 +225,8 @@ std::vector<Function> arithmetic() {
       singleton(op::kMultiply, {fixed("multiply_double", {real, real}, real, multiply),
                                 fixed("multiply_int64", {integer, integer}, integer, multiply),
                                 fixed("multiply_uint64", {natural, natural}, natural, multiply)}),
-      singleton(op::kNegate, {fixed("negate_double", {real}, real, negate), fixed("negate_int64", {integer}, integer, negate)}),
+      singleton(op::kNegate, {fixed("negate_double", {real}, real, negate), fixed("negate_int64", {integer}, integer, negate),
+                              std::move(negate_duration)}),
       singleton(op::kSubtract, {fixed("subtract_double", {real, real}, real, subtract),
                                 fixed("subtract_duration_duration", {duration, duration}, duration, subtract),
                                 fixed("subtract_int64", {integer, integer}, integer, subtract),
