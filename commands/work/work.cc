@@ -6,6 +6,7 @@ void register_work(Registry& registry) {
   register_work_create(registry);
   register_work_get(registry);
   register_work_delete(registry);
+  register_work_evaluate(registry);
 }
 
 }  // namespace fleetadm::commands

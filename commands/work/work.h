@@ -1,4 +1,4 @@
-// The commands that distribute manifests: work create, apply, get, delete.
+// The commands that distribute manifests and look after them.
 #pragma once
 
 #include "commands/framework/command.h"
@@ -11,5 +11,6 @@ void register_work(Registry& registry);
 void register_work_create(Registry& registry);  // create and apply
 void register_work_get(Registry& registry);
 void register_work_delete(Registry& registry);
+void register_work_evaluate(Registry& registry);
 
 }  // namespace fleetadm::commands
