@@ -1,13 +1,19 @@
 // work create and work apply: the same manifests to clusters by name or label, or to what a placement selects.
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "commands/work/guard.h"
 #include "commands/work/manifests.h"
-#include "commands/work/targets.h"
+#include "commands/work/selection.h"
+#include "commands/work/split.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"
+#include "commands/work/writing.h"
 #include "core/api/kinds.h"
+#include "core/work/diff.h"
 #include "core/work/names.h"
+#include "core/work/progress.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -15,102 +21,140 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   TargetOptions targets;
+  GuardOptions guard;
   bool overwrite = false;
+  bool prune = false;
   std::string wait;  // "", "applied", "available"
   Duration timeout = std::chrono::minutes(2);
 };
 
-/// What one object has become.
-struct Written {
-  Json object;
-  std::string outcome;  // "created", "configured", "unchanged"
+/// One call: what is asked for, and what came of the files.
+struct Call {
+  const Options& options;
+  std::string name;
+  bool overwrite = false;
+  const std::vector<LoadedManifest>& loaded;
+
+  std::set<std::string> identities() const {
+    std::set<std::string> all;
+    for (const LoadedManifest& one : loaded) all.insert(work::manifest_identity(one.object));
+    return all;
+  }
 };
 
-Error exists(const std::string& what) {
-  return fail(Category::kConflict, what + " exists already", "change it with fleetadm work apply, or with --overwrite").value();
-}
-
-/// Replaces the manifests, and leaves the rest of the spec to whoever set it.
-Result<Written> write(const kube::Client& hub, const kube::Resource& resource, const Json& wanted, std::string_view manifests_of,
-                      bool overwrite, const std::string& what, const std::function<Status(Json&)>& check) {
-  const std::string ns = namespace_of(wanted);
-  const std::string name = name_of(wanted);
-  FLEETADM_TRY(std::optional<Json> existing, hub.find(resource, ns, name));
-  if (!existing) {
-    Result<Json> created = hub.create(resource, ns, wanted);
-    if (created) return Written{std::move(*created), "created"};
-    if (created.error().reason != "AlreadyExists") return tl::unexpected(created.error());
-    FLEETADM_TRY(existing, hub.find(resource, ns, name));
+/// The parts of the call's manifests where `existing` has them now, and a note where there are several.
+Result<std::vector<WorkPart>> parts_of(const Call& call, const std::vector<Json>& existing, Report& report) {
+  std::vector<WorkPart> parts = split_manifests(call.name, call.loaded, placed_objects(existing), work::kManifestLimit);
+  for (const WorkPart& part : parts) FLEETADM_CHECK(validate_work_name(part.name));
+  if (parts.size() > 1) {
+    std::string names;
+    for (const WorkPart& part : parts) names += (names.empty() ? "" : ", ") + part.name;
+    report.notes.push_back("The manifests are more than one work may have (" + std::to_string(work::kManifestLimit / 1024) +
+                           " KiB): they are split into " + std::to_string(parts.size()) + " works, " + names + ".");
   }
-  if (!overwrite) return tl::unexpected(exists(what));
-  if (!existing) return fail(Category::kConflict, what + " came and went while it was written", "try again");
-  if (is_deleting(*existing)) return fail(Category::kConflict, what + " is being deleted", "wait until it is gone");
-  const std::string before = resource_version_of(*existing);
-  const auto change = [&](Json& object) -> Status {
-    FLEETADM_CHECK(check(object));
-    const std::string path(manifests_of);
-    Json& spec = path.empty() ? at_or_make(object, {"spec"}) : at_or_make(object, {"spec", path});
-    const Json& from = path.empty() ? object_at(wanted, {"spec"}) : object_at(wanted, {"spec", path});
-    at_or_make(spec, {"workload", "manifests"}) = list_at(from, {"workload", "manifests"});
-    return {};
-  };
-  FLEETADM_TRY(Json after, hub.modify(resource, ns, name, change));
-  const bool changed = resource_version_of(after) != before;
-  return Written{std::move(after), changed ? "configured" : "unchanged"};
+  // A part that loses an object to another is written last, so that the object never has no work at all.
+  std::stable_partition(parts.begin(), parts.end(), [](const WorkPart& part) { return !part.gives_away; });
+  return parts;
 }
 
-Json work_object(const std::string& name, const std::string& cluster, const Json& manifests) {
-  Json work = Json::object({{"apiVersion", work::kWorkApiVersion}, {"kind", "ManifestWork"}});
-  work["metadata"] = Json::object({{"name", name}, {"namespace", cluster}});
-  at_or_make(work, {"spec", "workload", "manifests"}) = manifests;
-  return work;
+bool has_part(const std::vector<WorkPart>& parts, const std::string& name) {
+  return std::any_of(parts.begin(), parts.end(), [&](const WorkPart& part) { return part.name == name; });
 }
 
-Json set_object(const std::string& name, const PlacementRef& placement, const Json& manifests) {
-  Json set = Json::object({{"apiVersion", "work.open-cluster-management.io/v1alpha1"}, {"kind", "ManifestWorkReplicaSet"}});
-  set["metadata"] = Json::object({{"name", name}, {"namespace", placement.ns}});
-  at_or_make(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}) = manifests;
-  at_or_make(set, {"spec", "placementRefs"}) = Json::array({Json::object({{"name", placement.name}})});
-  return set;
+/// Works that the call leaves behind: of parts that are no more, and with --prune of clusters that are not meant any more.
+struct Leftovers {
+  std::vector<Json> works;
+  Removals removals;
+};
+
+Leftovers leftovers_of(const Call& call, const std::vector<Json>& existing, const std::vector<WorkPart>& parts,
+                       const std::set<std::string>& targets, const std::map<std::string, Json>& clusters, Report& report) {
+  Leftovers left;
+  const std::set<std::string> kept = call.identities();
+  for (const Json& work : existing) {
+    const std::string cluster = namespace_of(work);
+    if (!not_of_a_set(work) || is_deleting(work)) continue;
+    if (targets.contains(cluster)) {
+      left.removals.objects += deleted_objects(object_at(work, {"spec"}), kept);
+      if (!has_part(parts, name_of(work))) left.works.push_back(work);
+      continue;
+    }
+    if (!call.options.prune) continue;
+    // A cluster that is not heard of may be meant all the same once it is back: its work stays.
+    const auto known = clusters.find(cluster);
+    if (known == clusters.end() || work::unreachable(known->second)) {
+      report.notes.push_back("Cluster " + cluster + " is unreachable: its work " + name_of(work) + " is kept.");
+      continue;
+    }
+    left.removals.clusters.insert(cluster);
+    left.removals.objects += deleted_objects(object_at(work, {"spec"}));
+    left.works.push_back(work);
+  }
+  return left;
 }
 
-/// A work that a set has made is changed through the set.
-Status not_of_a_set(const Json& work) {
-  const std::string owner = label_of(work, work::kReplicaSetLabel);
-  if (owner.empty()) return {};
-  const std::size_t dot = owner.find('.');
-  return fail(Category::kUsage,
-              "work " + name_of(work) + " of cluster " + namespace_of(work) + " belongs to ManifestWorkReplicaSet " +
-                  owner.substr(0, dot) + "/" + (dot == std::string::npos ? "" : owner.substr(dot + 1)),
-              "change the set: use --placement");
+void remove_leftovers(const kube::Client& hub, const Leftovers& left, const std::set<std::string>& written, Report& report) {
+  for (const Json& work : left.works) {
+    const std::string cluster = namespace_of(work);
+    // Where the new parts could not be written the old one still has to hold its objects.
+    if (!left.removals.clusters.contains(cluster) && !written.contains(cluster)) continue;
+    kube::DeleteOptions which;
+    which.uid = uid_of(work);
+    const Result<Json> gone = hub.remove(api::manifest_works(), cluster, name_of(work), which);
+    if (!gone && gone.error().category != Category::kNotFound) {
+      report.failures.push_back(gone.error().with_cluster(cluster));
+    } else {
+      report.lines.push_back("work " + name_of(work) + " pruned from cluster " + cluster);
+    }
+  }
 }
 
-Result<Report> to_clusters(Context& context, const kube::Client& hub, const Options& options, const std::string& name,
-                           const Json& manifests, bool overwrite) {
+Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call& call) {
+  const Options& options = call.options;
   FLEETADM_TRY(ClusterTargets targets, cluster_targets(hub, options.targets));
   Report report;
   report.failures = std::move(targets.missing);
+  const std::set<std::string> meant(targets.clusters.begin(), targets.clusters.end());
+  FLEETADM_TRY(const std::vector<Json> existing, works_called(hub, call.name, targets.clusters));
+  FLEETADM_TRY(const std::vector<WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
+  Leftovers left;
+  if (call.overwrite) {
+    const std::map<std::string, Json> clusters =
+        options.prune ? clusters_by_name(hub, report.notes) : std::map<std::string, Json>{};
+    left = leftovers_of(call, existing, parts, meant, clusters, report);
+    FLEETADM_CHECK(check_removals(hub, options.guard, "applying work " + call.name, left.removals));
+  }
+  const bool split = parts.size() > 1;
   std::vector<Json> written;
-  std::vector<std::string> clusters;
+  std::set<std::string> complete;
   for (const std::string& cluster : targets.clusters) {
-    if (context.stop().stop_requested())
-      return fail(Category::kCancelled, "stopped; " + std::to_string(written.size()) + " clusters were written");
-    const std::string what = "work " + name + " of cluster " + cluster;
-    Result<Written> one =
-        write(hub, api::manifest_works(), work_object(name, cluster, manifests), "", overwrite, what, not_of_a_set);
-    if (!one) {
-      report.failures.push_back(on_hub(one.error()).with_cluster(cluster));
-      continue;
+    bool all = true;
+    for (const WorkPart& part : parts) {
+      if (context.stop().stop_requested())
+        return fail(Category::kCancelled, "stopped; " + std::to_string(complete.size()) + " clusters were written");
+      const std::string what = "work " + part.name + " of cluster " + cluster;
+      Result<Written> one =
+          write_work(hub, api::manifest_works(), work_object(part.name, cluster, part.manifests, split ? call.name : ""), "",
+                     call.overwrite, what, not_of_a_set);
+      if (!one) {
+        report.failures.push_back(on_hub(one.error()).with_cluster(cluster));
+        all = false;
+        break;
+      }
+      report.lines.push_back("work " + part.name + " " + one->outcome + " for cluster " + cluster);
+      report.names.push_back(qualified_name(api::manifest_works(), part.name));
+      written.push_back(std::move(one->object));
     }
-    report.lines.push_back("work " + name + " " + one->outcome + " for cluster " + cluster);
-    report.names.push_back(qualified_name(api::manifest_works(), name));
-    written.push_back(std::move(one->object));
-    clusters.push_back(cluster);
+    if (all) complete.insert(cluster);
   }
   if (written.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
-  if (!options.wait.empty() && context.global().dry_run == kube::DryRun::kNone && !clusters.empty()) {
-    for (Error& late : wait_for_works(context, hub, name, clusters, options.wait, options.timeout))
-      report.failures.push_back(std::move(late));
+  remove_leftovers(hub, left, complete, report);
+  if (!options.wait.empty() && context.global().dry_run == kube::DryRun::kNone && !complete.empty()) {
+    const std::vector<std::string> waited(complete.begin(), complete.end());
+    for (const WorkPart& part : parts) {
+      for (Error& late : wait_for_works(context, hub, part.name, waited, options.wait, options.timeout))
+        report.failures.push_back(std::move(late));
+    }
   }
   report.data = list_of(std::move(written));
   return report;
@@ -124,13 +168,70 @@ Status placement_exists(const kube::Client& hub, const PlacementRef& ref) {
               "fleetadm placement create makes one; fleetadm get placements -A lists them");
 }
 
-Result<Report> to_placement(Context& context, const kube::Client& hub, const Options& options, const std::string& name,
-                            const Json& manifests, bool overwrite) {
+/// The sets NAME and its parts in a namespace.
+Result<std::vector<Json>> sets_called(const kube::Client& hub, const std::string& ns, const std::string& name) {
+  kube::ListOptions parts;
+  parts.label_selector = std::string(kSplitLabel) + "=" + name;
+  Result<Json> listed = hub.list(api::manifest_work_replica_sets(), ns, parts);
+  if (!listed) return tl::unexpected(on_hub(listed.error()));
+  std::vector<Json> sets;
+  for (const Json& set : list_at(*listed, {"items"})) sets.push_back(set);
+  if (sets.empty()) {
+    FLEETADM_TRY(std::optional<Json> set, hub.find(api::manifest_work_replica_sets(), ns, name));
+    if (set) sets.push_back(std::move(*set));
+  }
+  for (Json& set : sets) set["kind"] = "ManifestWorkReplicaSet";
+  return sets;
+}
+
+/// Objects that leave the sets, and clusters that lose them because the sets move to another placement.
+Result<Removals> set_removals(const kube::Client& hub, const Call& call, const PlacementRef& ref, const std::vector<Json>& sets) {
+  Removals removals;
+  const std::set<std::string> kept = call.identities();
+  std::set<std::string> stay;
+  bool asked = false;
+  for (const Json& set : sets) {
+    const Json& refs = list_at(set, {"spec", "placementRefs"});
+    std::set<std::string> now;
+    bool moves = true;
+    for (const Json& one : refs) {
+      FLEETADM_TRY(const std::vector<std::string> clusters, decided_clusters(hub, {ref.ns, str(one, {"name"})}));
+      now.insert(clusters.begin(), clusters.end());
+      moves = moves && str(one, {"name"}) != ref.name;
+    }
+    const Json& work = object_at(set, {"spec", "manifestWorkTemplate"});
+    removals.objects += deleted_objects(work, kept) * static_cast<std::int64_t>(now.size());
+    if (!moves) continue;
+    if (!asked) {
+      FLEETADM_TRY(const std::vector<std::string> clusters, decided_clusters(hub, ref));
+      stay.insert(clusters.begin(), clusters.end());
+      asked = true;
+    }
+    for (const std::string& cluster : now) {
+      if (stay.contains(cluster)) continue;
+      removals.clusters.insert(cluster);
+      removals.objects += deleted_objects(work) - deleted_objects(work, kept);
+    }
+  }
+  return removals;
+}
+
+Result<Report> to_placement(Context& context, const kube::Client& hub, const Call& call) {
+  const Options& options = call.options;
   FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
   FLEETADM_CHECK(placement_exists(hub, ref));
-  if (const std::string label = ref.ns + "." + name; label.size() > 63) {
-    return fail(Category::kUsage, "\"" + label + "\" is " + std::to_string(label.size()) + " characters long",
-                "namespace and name of a work for a placement may have 62 characters together");
+  FLEETADM_TRY(const std::vector<Json> existing, sets_called(hub, ref.ns, call.name));
+  Report report;
+  FLEETADM_TRY(const std::vector<WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
+  for (const WorkPart& part : parts) {
+    if (const std::string label = ref.ns + "." + part.name; label.size() > 63) {
+      return fail(Category::kUsage, "\"" + label + "\" is " + std::to_string(label.size()) + " characters long",
+                  "namespace and name of a work for a placement may have 62 characters together");
+    }
+  }
+  if (call.overwrite) {
+    FLEETADM_TRY(const Removals removals, set_removals(hub, call, ref, existing));
+    FLEETADM_CHECK(check_removals(hub, options.guard, "applying work " + call.name, removals));
   }
   const auto same_placement = [&](Json& set) -> Status {
     const Json& refs = list_at(set, {"spec", "placementRefs"});
@@ -138,19 +239,34 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Opt
     if (!known) at_or_make(set, {"spec", "placementRefs"}) = Json::array({Json::object({{"name", ref.name}})});
     return {};
   };
-  const std::string what = "ManifestWorkReplicaSet " + ref.ns + "/" + name;
-  Result<Written> written = write(hub, api::manifest_work_replica_sets(), set_object(name, ref, manifests),
-                                  "manifestWorkTemplate", overwrite, what, same_placement);
-  if (!written) return tl::unexpected(on_hub(written.error()));
-  Report report;
-  report.lines.push_back("work " + name + " " + written->outcome + " for placement " + ref.ns + "/" + ref.name);
-  report.names.push_back(qualified_name(api::manifest_work_replica_sets(), name));
-  report.data = std::move(written->object);
+  std::vector<Json> written;
+  for (const WorkPart& part : parts) {
+    const std::string what = "ManifestWorkReplicaSet " + ref.ns + "/" + part.name;
+    const Json wanted = set_object(part.name, ref, part.manifests, parts.size() > 1 ? call.name : "");
+    Result<Written> one =
+        write_work(hub, api::manifest_work_replica_sets(), wanted, "manifestWorkTemplate", call.overwrite, what, same_placement);
+    if (!one) return tl::unexpected(on_hub(one.error()));
+    report.lines.push_back("work " + part.name + " " + one->outcome + " for placement " + ref.ns + "/" + ref.name);
+    report.names.push_back(qualified_name(api::manifest_work_replica_sets(), part.name));
+    written.push_back(std::move(one->object));
+  }
+  for (const Json& set : existing) {
+    if (!call.overwrite || has_part(parts, name_of(set))) continue;
+    kube::DeleteOptions which;
+    which.uid = uid_of(set);
+    const Result<Json> gone = hub.remove(api::manifest_work_replica_sets(), ref.ns, name_of(set), which);
+    if (!gone && gone.error().category != Category::kNotFound) return tl::unexpected(gone.error());
+    report.lines.push_back("work " + name_of(set) + " pruned from placement " + ref.ns + "/" + ref.name);
+  }
+  report.data = written.size() == 1 ? std::move(written.front()) : list_of(std::move(written));
   if (context.global().dry_run != kube::DryRun::kNone) return report;
-  if (!options.wait.empty()) {
-    report.failures = wait_for_set(context, hub, ref, name, options.wait, options.timeout);
-  } else {
-    report.notes.push_back("The hub makes the works for the clusters that the placement selects: fleetadm work get " + name);
+  if (options.wait.empty()) {
+    report.notes.push_back("The hub makes the works for the clusters that the placement selects: fleetadm work get " + call.name);
+    return report;
+  }
+  for (const WorkPart& part : parts) {
+    for (Error& late : wait_for_set(context, hub, ref, part.name, options.wait, options.timeout))
+      report.failures.push_back(std::move(late));
   }
   return report;
 }
@@ -159,9 +275,9 @@ Result<Report> run(Context& context, const Options& options, const std::string& 
   FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
   FLEETADM_CHECK(check_manifests(loaded));
   FLEETADM_TRY(const kube::Client hub, context.client());
-  const Json manifests = manifest_list(loaded);
-  if (!options.targets.placement.empty()) return to_placement(context, hub, options, name, manifests, overwrite);
-  return to_clusters(context, hub, options, name, manifests, overwrite);
+  const Call call{options, name, overwrite, loaded};
+  if (!options.targets.placement.empty()) return to_placement(context, hub, call);
+  return to_clusters(context, hub, call);
 }
 
 void bind(FlagSet& flags, Options& options) {
@@ -174,11 +290,15 @@ void bind(FlagSet& flags, Options& options) {
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "available";
   flags.duration(&options.timeout, "timeout", "how long --wait waits");
+  bind_guard(flags, options.guard);
 }
 
 Status validate(const Options& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(validate_work_name(args.empty() ? std::string{} : args.front()));
   if (options.files.empty()) return fail(Category::kUsage, "no manifests are named", "use -f FILE, -f FOLDER or -f -");
+  FLEETADM_CHECK(validate_guard(options.guard));
+  if (options.prune && !options.targets.placement.empty())
+    return fail(Category::kUsage, "--prune goes with --clusters or -l; for a placement the hub does it");
   return validate_targets(options.targets);
 }
 
@@ -214,12 +334,22 @@ void register_work_create(Registry& registry) {
   apply.path = "work apply";
   apply.group = "Work";
   apply.summary = "Distribute manifests, or change what was distributed";
-  apply.description = "As work create, but a work that exists gets these manifests. Running it again changes nothing.";
+  apply.description =
+      "As work create, but a work that exists gets these manifests. Running it again changes nothing. With --prune the work is "
+      "taken from clusters that are not named any more (an unreachable cluster keeps it). What would take works from many "
+      "clusters, "
+      "or delete many objects, needs --allow-removals. Manifests that are more than one work may have are split into several "
+      "works, NAME-part2 and so on, and an object stays in its part.";
   apply.args = {"NAME", 1, 1};
   apply.args.complete = Complete::kWorks;
   apply.examples = {{"A new version", "fleetadm work apply web -f web.yaml --placement apps/eu --wait"}};
-  apply.make =
-      invocation<Options>(bind, validate, [](Context& context, const Options& options, const std::vector<std::string>& args) {
+  apply.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        bind(flags, options);
+        flags.boolean(&options.prune, "prune", "take the work from clusters that are not named any more");
+      },
+      validate,
+      [](Context& context, const Options& options, const std::vector<std::string>& args) {
         return run(context, options, args.front(), true);
       });
   registry.add(std::move(apply));

@@ -1,8 +1,11 @@
 // work delete: takes a work, and what it put on the clusters, away.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
-#include "commands/work/targets.h"
+#include "commands/work/guard.h"
+#include "commands/work/selection.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
@@ -13,6 +16,7 @@ namespace {
 
 struct Options {
   TargetOptions targets;
+  GuardOptions guard;
   bool all_clusters = false;
   bool wait = false;
   Duration timeout = std::chrono::minutes(2);
@@ -34,86 +38,120 @@ Error no_such_work(const std::string& name, const std::string& where) {
   return fail(Category::kNotFound, "there is no work \"" + name + "\" " + where, "fleetadm work get lists them").value();
 }
 
-Result<std::vector<std::string>> clusters_with(const kube::Client& hub, const std::string& name) {
-  kube::ListOptions which;
-  which.field_selector = "metadata.name=" + name;
-  Result<Json> works = hub.list(api::manifest_works(), {}, which);
-  if (!works) return tl::unexpected(on_hub(works.error()));
-  std::vector<std::string> clusters;
-  for (const Json& work : list_at(*works, {"items"})) clusters.push_back(namespace_of(work));
-  if (clusters.empty()) return tl::unexpected(no_such_work(name, "on any cluster"));
-  return clusters;
-}
+using WorksByCluster = std::map<std::string, std::vector<Json>>;
 
-Result<std::vector<std::string>> chosen_clusters(const kube::Client& hub, const Options& options, const std::string& name) {
-  if (options.all_clusters) return clusters_with(hub, name);
+/// The works to delete by cluster; a cluster that is named and has none is there with an empty list.
+Result<WorksByCluster> chosen_works(const kube::Client& hub, const Options& options, const std::string& name) {
+  std::vector<std::string> clusters = options.targets.clusters;
+  if (!options.targets.selector.empty()) {
+    FLEETADM_TRY(ClusterTargets targets, cluster_targets(hub, options.targets));
+    clusters = std::move(targets.clusters);
+  }
+  FLEETADM_TRY(std::vector<Json> works, works_called(hub, name, clusters));
+  WorksByCluster chosen;
   // A cluster that is gone may still have its works' namespace: named clusters are taken at their word.
-  if (options.targets.selector.empty()) return options.targets.clusters;
-  FLEETADM_TRY(ClusterTargets targets, cluster_targets(hub, options.targets));
-  return targets.clusters;
+  for (const std::string& cluster : clusters) chosen[cluster];
+  for (Json& work : works) {
+    const std::string cluster = namespace_of(work);
+    if (options.all_clusters || chosen.contains(cluster)) chosen[cluster].push_back(std::move(work));
+  }
+  if (chosen.empty()) return tl::unexpected(no_such_work(name, "on any cluster"));
+  return chosen;
 }
 
-Result<Report> from_clusters(Context& context, const kube::Client& hub, const Options& options, const std::string& name) {
-  FLEETADM_TRY(const std::vector<std::string> clusters, chosen_clusters(hub, options, name));
-  Report report;
-  std::vector<std::string> removed;
-  for (const std::string& cluster : clusters) {
-    Result<std::optional<Json>> work = hub.find(api::manifest_works(), cluster, name);
-    if (!work) {
-      report.failures.push_back(on_hub(work.error()).with_cluster(cluster));
-      continue;
+Status guard(const kube::Client& hub, const Options& options, const std::string& name, const WorksByCluster& chosen) {
+  Removals removals;
+  for (const auto& [cluster, works] : chosen) {
+    for (const Json& work : works) {
+      if (!label_of(work, work::kReplicaSetLabel).empty() || is_deleting(work)) continue;
+      removals.clusters.insert(cluster);
+      removals.objects += deleted_objects(object_at(work, {"spec"}));
     }
-    if (!*work) {
-      report.failures.push_back(no_such_work(name, "for cluster " + cluster).with_cluster(cluster));
-      continue;
-    }
-    if (!label_of(**work, work::kReplicaSetLabel).empty()) {
-      report.failures.push_back(of_a_set(**work));
+  }
+  return check_removals(hub, options.guard, "deleting work " + name, removals);
+}
+
+/// Deletes the works of one cluster; the answer is the names of those that are going.
+std::vector<std::string> delete_on(const kube::Client& hub, const std::string& cluster, const std::vector<Json>& works,
+                                   const std::string& name, Report& report) {
+  std::vector<std::string> going;
+  if (works.empty()) report.failures.push_back(no_such_work(name, "for cluster " + cluster).with_cluster(cluster));
+  for (const Json& work : works) {
+    if (!label_of(work, work::kReplicaSetLabel).empty()) {
+      report.failures.push_back(of_a_set(work));
       continue;
     }
     kube::DeleteOptions which;
-    which.uid = uid_of(**work);
-    Result<Json> gone = hub.remove(api::manifest_works(), cluster, name, which);
+    which.uid = uid_of(work);
+    const Result<Json> gone = hub.remove(api::manifest_works(), cluster, name_of(work), which);
     if (!gone && gone.error().category != Category::kNotFound) {
       report.failures.push_back(gone.error().with_cluster(cluster));
       continue;
     }
-    removed.push_back(cluster);
-    report.names.push_back(qualified_name(api::manifest_works(), name));
+    going.push_back(name_of(work));
+    report.names.push_back(qualified_name(api::manifest_works(), name_of(work)));
+  }
+  return going;
+}
+
+Result<Report> from_clusters(Context& context, const kube::Client& hub, const Options& options, const std::string& name) {
+  FLEETADM_TRY(const WorksByCluster chosen, chosen_works(hub, options, name));
+  FLEETADM_CHECK(guard(hub, options, name, chosen));
+  Report report;
+  std::vector<std::pair<std::string, std::string>> removed;     // cluster, work
+  std::map<std::string, std::vector<std::string>> clusters_of;  // work → clusters
+  for (const auto& [cluster, works] : chosen) {
+    if (context.stop().stop_requested())
+      return fail(Category::kCancelled, "stopped; " + std::to_string(removed.size()) + " works are being deleted");
+    for (const std::string& gone : delete_on(hub, cluster, works, name, report)) {
+      removed.emplace_back(cluster, gone);
+      clusters_of[gone].push_back(cluster);
+    }
   }
   if (removed.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
   const bool waits = options.wait && context.global().dry_run == kube::DryRun::kNone && !removed.empty();
   if (waits) {
-    for (Error& late : wait_until_gone(context, hub, name, removed, options.timeout)) report.failures.push_back(std::move(late));
+    for (const auto& [work, clusters] : clusters_of) {
+      for (Error& late : wait_until_gone(context, hub, work, clusters, options.timeout))
+        report.failures.push_back(std::move(late));
+    }
   }
   Json items = Json::array();
-  for (const std::string& cluster : removed) {
-    const bool late =
-        std::any_of(report.failures.begin(), report.failures.end(), [&](const Error& error) { return error.cluster == cluster; });
+  for (const auto& [cluster, work] : removed) {
+    const bool late = std::any_of(report.failures.begin(), report.failures.end(),
+                                  [&, &in = cluster](const Error& error) { return error.cluster == in; });
     const bool gone = waits && !late;
-    report.lines.push_back("work " + name + (gone ? " deleted from cluster " : " is being deleted from cluster ") + cluster);
-    items.push_back(Json::object({{"name", name}, {"cluster", cluster}, {"gone", gone}}));
+    report.lines.push_back("work " + work + (gone ? " deleted from cluster " : " is being deleted from cluster ") + cluster);
+    items.push_back(Json::object({{"name", work}, {"cluster", cluster}, {"gone", gone}}));
   }
   report.data = Json::object({{"kind", "DeleteReport"}, {"works", std::move(items)}});
   return report;
 }
 
-Result<Report> from_placement(Context& context, const kube::Client& hub, const Options& options, const std::string& name) {
-  FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
-  Result<std::optional<Json>> set = hub.find(api::manifest_work_replica_sets(), ref.ns, name);
-  if (!set) return tl::unexpected(on_hub(set.error()));
-  if (!*set) return tl::unexpected(no_such_work(name, "for placements of namespace " + ref.ns));
-  const Json& refs = list_at(**set, {"spec", "placementRefs"});
+/// Clusters that this placement alone gives the sets.
+Result<Removals> set_removals(const kube::Client& hub, const PlacementRef& ref, const std::vector<Json>& sets) {
+  Removals removals;
+  for (const Json& set : sets) {
+    FLEETADM_TRY(const std::vector<std::string> decided, decided_clusters(hub, ref));
+    std::set<std::string> lost(decided.begin(), decided.end());
+    for (const Json& one : list_at(set, {"spec", "placementRefs"})) {
+      if (str(one, {"name"}) == ref.name) continue;
+      FLEETADM_TRY(const std::vector<std::string> others, decided_clusters(hub, {ref.ns, str(one, {"name"})}));
+      for (const std::string& cluster : others) lost.erase(cluster);
+    }
+    removals.objects +=
+        deleted_objects(object_at(set, {"spec", "manifestWorkTemplate"})) * static_cast<std::int64_t>(lost.size());
+    removals.clusters.merge(lost);
+  }
+  return removals;
+}
+
+Result<bool> delete_set(const kube::Client& hub, const PlacementRef& ref, const Json& set, Report& report) {
+  const Json& refs = list_at(set, {"spec", "placementRefs"});
   const auto same = [&](const Json& one) { return str(one, {"name"}) == ref.name; };
-  if (std::none_of(refs.begin(), refs.end(), same))
-    return tl::unexpected(no_such_work(name, "for placement " + ref.ns + "/" + ref.name));
-  Report report;
-  report.names.push_back(qualified_name(api::manifest_work_replica_sets(), name));
-  const std::string where = " placement " + ref.ns + "/" + ref.name;
-  bool gone = false;
   if (refs.size() > 1) {
     // The set has other placements: it stays, without this one.
-    FLEETADM_TRY(report.data, hub.modify(api::manifest_work_replica_sets(), ref.ns, name, [&](Json& object) -> Status {
+    FLEETADM_TRY(report.data, hub.modify(api::manifest_work_replica_sets(), ref.ns, name_of(set), [&](Json& object) -> Status {
       Json kept = Json::array();
       for (const Json& one : list_at(object, {"spec", "placementRefs"})) {
         if (!same(one)) kept.push_back(one);
@@ -121,19 +159,44 @@ Result<Report> from_placement(Context& context, const kube::Client& hub, const O
       at_or_make(object, {"spec", "placementRefs"}) = std::move(kept);
       return {};
     }));
-    report.lines.push_back("work " + name + " is being taken from" + where);
-    return report;
+    return false;
   }
   kube::DeleteOptions which;
-  which.uid = uid_of(**set);
-  Result<Json> removed = hub.remove(api::manifest_work_replica_sets(), ref.ns, name, which);
+  which.uid = uid_of(set);
+  const Result<Json> removed = hub.remove(api::manifest_work_replica_sets(), ref.ns, name_of(set), which);
   if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(removed.error());
-  if (options.wait && context.global().dry_run == kube::DryRun::kNone) {
-    FLEETADM_CHECK(wait_until_set_is_gone(context, hub, ref.ns, name, options.timeout));
-    gone = true;
+  return true;
+}
+
+Result<Report> from_placement(Context& context, const kube::Client& hub, const Options& options, const std::string& name) {
+  FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
+  FLEETADM_TRY(const WorkSelection selection, select_works(hub, name, ref.ns, ref));
+  FLEETADM_TRY(const Removals removals, set_removals(hub, ref, selection.sets));
+  FLEETADM_CHECK(check_removals(hub, options.guard, "deleting work " + name, removals));
+  Report report;
+  const std::string where = " placement " + ref.ns + "/" + ref.name;
+  Json items = Json::array();
+  for (const Json& set : selection.sets) {
+    const std::string part = name_of(set);
+    FLEETADM_TRY(const bool removed, delete_set(hub, ref, set, report));
+    report.names.push_back(qualified_name(api::manifest_work_replica_sets(), part));
+    bool gone = false;
+    if (removed && options.wait && context.global().dry_run == kube::DryRun::kNone) {
+      FLEETADM_CHECK(wait_until_set_is_gone(context, hub, ref.ns, part, options.timeout));
+      gone = true;
+    }
+    report.lines.push_back("work " + part +
+                           (!removed ? " is being taken from"
+                            : gone   ? " deleted from"
+                                     : " is being deleted from") +
+                           where);
+    items.push_back(Json::object({{"set", ref.ns + "/" + part}, {"gone", gone}}));
   }
-  report.lines.push_back("work " + name + (gone ? " deleted from" : " is being deleted from") + where);
-  report.data = Json::object({{"kind", "DeleteReport"}, {"set", ref.ns + "/" + name}, {"gone", gone}});
+  if (items.size() == 1 && report.data.is_null()) {
+    report.data = Json::object({{"kind", "DeleteReport"}, {"set", items[0]["set"]}, {"gone", items[0]["gone"]}});
+  } else if (report.data.is_null() || items.size() > 1) {
+    report.data = Json::object({{"kind", "DeleteReport"}, {"sets", std::move(items)}});
+  }
   return report;
 }
 
@@ -146,21 +209,23 @@ void register_work_delete(Registry& registry) {
   command.summary = "Take a work and its objects away from clusters";
   command.description =
       "The agents delete what the work owns; --wait waits for that. A work that was made for a placement is deleted with "
-      "--placement.";
+      "--placement. Taking it from many clusters, or many objects away, needs --allow-removals.";
   command.args = {"NAME", 1, 1};
   command.args.complete = Complete::kWorks;
   command.aliases = {"delete work"};
   command.examples = {{"From two clusters", "fleetadm work delete web --clusters c1,c2 --wait"},
-                      {"A work that was made for a placement", "fleetadm work delete web --placement apps/eu"}};
+                      {"A work that was made for a placement", "fleetadm work delete web --placement apps/eu --allow-removals"}};
   command.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
         bind_targets(flags, options.targets);
         flags.boolean(&options.all_clusters, "all-clusters", "every cluster that has it");
         flags.boolean(&options.wait, "wait", "wait until it is gone from the clusters");
         flags.duration(&options.timeout, "timeout", "how long --wait waits");
+        bind_guard(flags, options.guard);
       },
       [](const Options& options, const std::vector<std::string>& args) -> Status {
         FLEETADM_CHECK(validate_work_name(args.empty() ? std::string{} : args.front()));
+        FLEETADM_CHECK(validate_guard(options.guard));
         const TargetOptions& targets = options.targets;
         if (!options.all_clusters) return validate_targets(targets, " or --all-clusters");
         if (targets.clusters.empty() && targets.selector.empty() && targets.placement.empty()) return {};

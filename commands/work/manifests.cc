@@ -109,7 +109,6 @@ Status check_manifests(const std::vector<LoadedManifest>& manifests) {
   if (manifests.empty())
     return fail(Category::kUsage, "there are no manifests in what -f names", "a work needs at least one object");
   std::map<std::string, std::string> seen;
-  std::size_t bytes = 0;
   for (const LoadedManifest& manifest : manifests) {
     const Json& object = manifest.object;
     const std::string where = manifest.where() + ": ";
@@ -125,13 +124,13 @@ Status check_manifests(const std::vector<LoadedManifest>& manifests) {
       return fail(Category::kInvalid, where + "the " + str(object, {"kind"}) + " has no metadata.name");
     const auto [first, added] = seen.emplace(identity_of(object), manifest.where());
     if (!added) return fail(Category::kInvalid, where + identity_of(object) + " is already in " + first->second);
-    bytes += dump_json(object).size();
-  }
-  if (bytes > work::kManifestLimit) {
-    return fail(Category::kInvalid,
-                "the manifests are " + std::to_string((bytes + 1023) / 1024) + " KiB together; one work may have " +
-                    std::to_string(work::kManifestLimit / 1024) + " KiB",
-                "split them into several works");
+    // A work of this one object alone would be refused by every hub.
+    if (const std::size_t bytes = dump_json(object).size(); bytes > work::kManifestLimit) {
+      return fail(Category::kInvalid,
+                  where + "the " + str(object, {"kind"}) + " is " + std::to_string((bytes + 1023) / 1024) +
+                      " KiB; a work may have " + std::to_string(work::kManifestLimit / 1024) + " KiB",
+                  "make the object smaller, or put its content where the cluster can fetch it");
+    }
   }
   return {};
 }

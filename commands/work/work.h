@@ -12,5 +12,8 @@ void register_work_create(Registry& registry);  // create and apply
 void register_work_get(Registry& registry);
 void register_work_delete(Registry& registry);
 void register_work_evaluate(Registry& registry);
+void register_work_status(Registry& registry);
+void register_work_describe(Registry& registry);
+void register_work_diff(Registry& registry);
 
 }  // namespace fleetadm::commands

@@ -173,15 +173,15 @@ ApplyOutcome Applier::server_side(const ApplyRequest& request) const {
   ApplyOutcome outcome = read(manifest);
   if (outcome.read_error) return failed(outcome, *outcome.read_error);
   Json intent = intent_of(manifest.object);
+  const bool known = request.seen ? request.seen->manifest == manifest_hash(manifest.object) : request.applied_before;
   if (!request.strategy.ignore_fields.empty()) {
-    if (Status dropped = drop_ignored_fields(request.strategy.ignore_fields, outcome.live.has_value(), intent); !dropped) {
+    if (Status dropped = settle_ignored_fields(request.strategy.ignore_fields, outcome.live, !known, intent); !dropped) {
       outcome.failure_reason = "AppliedManifestSSAIgnoreFieldError";
       return failed(std::move(outcome), dropped.error());
     }
   }
   bool needed = outcome.missing;
   if (outcome.live) {
-    const bool known = request.seen ? request.seen->manifest == manifest_hash(manifest.object) : request.applied_before;
     const bool untouched = request.seen && request.seen->live == fingerprint(*outcome.live);
     needed = !known || (!untouched && !covers(*outcome.live, intent));
     outcome.change = !needed ? Change::kNone : known ? Change::kDrift : Change::kManifest;

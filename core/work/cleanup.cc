@@ -53,7 +53,8 @@ Result<std::optional<AppliedResource>> at_served_version(const kube::Client& spo
   return std::optional<AppliedResource>();
 }
 
-Result<Left> remove_one(const kube::Client& spoke, AppliedResource resource, const Owner& owner) {
+Result<Left> remove_one(const kube::Client& spoke, AppliedResource resource, const Owner& owner,
+                        const WantedElsewhere& wanted_elsewhere) {
   Result<std::optional<Json>> live = spoke.find(resource.kube_resource(), resource.ns, resource.name);
   if (!live && live.error().code == 404) {
     FLEETADM_TRY(std::optional<AppliedResource> served, at_served_version(spoke, resource));
@@ -70,17 +71,20 @@ Result<Left> remove_one(const kube::Client& spoke, AppliedResource resource, con
     case Removal::kKeep: return Left::kNothing;
     case Removal::kWaiting: return Left::kObject;
     case Removal::kDropOwner: return drop_owner(spoke, resource, **live, owner);
-    case Removal::kDelete: return delete_object(spoke, resource, **live);
+    case Removal::kDelete:
+      if (wanted_elsewhere(resource)) return drop_owner(spoke, resource, **live, owner);
+      return delete_object(spoke, resource, **live);
   }
   return Left::kObject;
 }
 
 }  // namespace
 
-CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner) {
+CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner,
+                               const WantedElsewhere& wanted_elsewhere) {
   CleanupResult result;
   for (const AppliedResource& resource : resources) {
-    const Result<Left> left = remove_one(spoke, resource, owner);
+    const Result<Left> left = remove_one(spoke, resource, owner, wanted_elsewhere);
     if (!left && !result.error) result.error = left.error().wrap("cannot remove " + resource.resource + " " + resource.name);
     if (!left || *left == Left::kObject) result.remaining.push_back(resource);
   }

@@ -1,5 +1,6 @@
 #include "core/work/engine.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -30,7 +31,8 @@ Engine::Engine(kube::Client hub_client, kube::Client spoke_client, WorkAgentOpti
       hash(hub_hash(options.hub_server)),
       agent_id(options.agent_id.empty() ? hash : options.agent_id),
       mapper(spoke),
-      applier(spoke) {}
+      applier(spoke),
+      events(hub, "work-agent", "work-agent-" + options.cluster, options.clock) {}
 
 Result<Json> Engine::patch_work(const Json& before, const Json& after, std::string_view subresource) const {
   return patch_difference(hub, api::manifest_works(), before, after, subresource);
@@ -53,6 +55,12 @@ void Engine::forget(const std::string& work) {
     memories_.erase(work);
   }
   watch->track(work, {});
+}
+
+bool Engine::wanted_by_another(const AppliedResource& resource, const std::string& work) const {
+  // A work is tracked from its first round on, and no more once its deletion was seen.
+  const std::vector<std::string> names = watch->works_at({resource.kube_resource(), resource.ns, resource.name});
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name != work; });
 }
 
 Duration Engine::jittered(Duration base, double spread) const {

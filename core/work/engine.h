@@ -16,6 +16,7 @@
 #include "core/work/object_watch.h"
 #include "core/work/ownership.h"
 #include "kubeclient/discovery/mapper.h"
+#include "kubeclient/events/recorder.h"
 
 namespace fleetadm::work {
 
@@ -55,6 +56,9 @@ class Engine {
   std::shared_ptr<WorkMemory> memory_of(const std::string& work);
   void forget(const std::string& work);
 
+  /// Whether another work than this one has an object at the place, and is not being deleted.
+  bool wanted_by_another(const AppliedResource& resource, const std::string& work) const;
+
   std::string work_key(const std::string& name) const { return kube::object_key(options.cluster, name); }
   Instant now() const { return options.clock->now(); }
   /// `base` × [1, 1 + spread), evenly.
@@ -67,6 +71,7 @@ class Engine {
   const std::string agent_id;
   kube::Mapper mapper;
   const Applier applier;
+  kube::Recorder events;
 
   std::shared_ptr<kube::Informer> works;    // hub, the cluster's namespace
   std::shared_ptr<kube::Informer> applied;  // spoke

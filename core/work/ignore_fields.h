@@ -1,15 +1,20 @@
 // serverSideApply.ignoreFields: fields that the agent leaves to others (reference registration-work-addon.md 2.5). Pure.
 #pragma once
 
+#include <optional>
+
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/result.h"
 
 namespace fleetadm::work {
 
-/// Removes from `intent` what `ignore_fields` names. OnSpokePresent entries count only where the object exists (`present`);
-/// OnSpokeChange entries likewise, since on creation there is no change to respect. JSON pointers (RFC 6901) and plain paths
-/// (`.spec.replicas`, `.metadata.annotations["x/y"]`, `.spec.items[0]`, also as JSONPath `{.spec.replicas}` or jq path); a
+/// Settles what `ignore_fields` names in `intent`, where the object exists (`live`); nothing is ignored on creation.
+/// OnSpokePresent: the field is taken out. OnSpokeChange: where the manifest itself changed (`manifest_changed`) its value
+/// counts; otherwise the intent takes over what is live, so that the change stays and the field keeps its owners.
+///
+/// JSON pointers (RFC 6901), JSONPaths and jq paths: `.spec.replicas`, `.metadata.annotations["x/y"]`, `.spec.items[0]`,
+/// `.spec.containers[*].image` or `[].image`, `[?(@.name=="web")]`, `[] | select(.name == "web") | .image`, also in braces. A
 /// target that is absent is fine. Anything else: Category::kUnsupported, naming the expression.
-Status drop_ignored_fields(const Json& ignore_fields, bool present, Json& intent);
+Status settle_ignored_fields(const Json& ignore_fields, const std::optional<Json>& live, bool manifest_changed, Json& intent);
 
 }  // namespace fleetadm::work

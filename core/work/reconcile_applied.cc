@@ -63,7 +63,11 @@ Result<controller::Outcome> finalize_applied(Engine& engine, const Json& applied
   if (!has_finalizer(applied_work, kAppliedFinalizer)) return controller::Outcome{};
   const Owner owner{name_of(applied_work), uid_of(applied_work)};
   const std::vector<AppliedResource> before = inventory_of(applied_work);
-  CleanupResult cleaned = remove_resources(engine.spoke, before, owner);
+  // Of another hub's works the names mean nothing here: what any work of this hub wants, it takes over.
+  const bool own = str(applied_work, {"spec", "hubHash"}) == engine.hash;
+  const std::string work = own ? str(applied_work, {"spec", "manifestWorkName"}) : std::string();
+  CleanupResult cleaned = remove_resources(
+      engine.spoke, before, owner, [&](const AppliedResource& resource) { return engine.wanted_by_another(resource, work); });
   Json current = applied_work;
   if (cleaned.remaining != before) {
     Json after = current;

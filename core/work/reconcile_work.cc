@@ -46,9 +46,9 @@ class Round {
   ManifestResult apply_one(const Json& work, const Manifest& manifest);
   std::optional<ManifestResult> remembered(const Json& work, const Manifest& manifest, const ManifestOptions& options,
                                            bool owned) const;
-  void take(const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
+  void take(const Json& work, const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
             ManifestResult& result);
-  void note_repair(const Manifest& manifest, ObjectMemory& object);
+  void note_repair(const Json& work, const Manifest& manifest, ObjectMemory& object);
   Result<Json> settle_inventory(Json applied_work);
   Result<Json> write_status(const Json& work, bool with_applied);
   Result<controller::Outcome> outcome();
@@ -152,22 +152,46 @@ std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest
   return result;
 }
 
-void Round::note_repair(const Manifest& manifest, ObjectMemory& object) {
+/// Who wrote the object last, other than us: from managedFields.
+std::string last_writer(const Json& live, const std::string& ours) {
+  std::string writer;
+  std::string latest;
+  for (const Json& entry : list_at(live, {"metadata", "managedFields"})) {
+    const std::string manager = str(entry, {"manager"});
+    const std::string time = str(entry, {"time"});
+    if (manager == ours || manager == kDefaultFieldManager || !str(entry, {"subresource"}).empty() || time < latest) continue;
+    latest = time;
+    writer = manager;
+  }
+  return writer.empty() ? "someone else" : writer;
+}
+
+/// A kind that the work itself brings along may be served from any moment on.
+bool defines_kind(const Json& work, const std::string& api_version, const std::string& kind) {
+  const std::string group = kube::parse_api_version(api_version).group;
+  const Json& manifests = list_at(work, {"spec", "workload", "manifests"});
+  return std::any_of(manifests.begin(), manifests.end(), [&](const Json& manifest) {
+    return str(manifest, {"kind"}) == "CustomResourceDefinition" && str(manifest, {"spec", "group"}) == group &&
+           str(manifest, {"spec", "names", "kind"}) == kind;
+  });
+}
+
+void Round::note_repair(const Json& work, const Manifest& manifest, ObjectMemory& object) {
   const Instant now = engine_.now();
   object.repairs = now - object.last_repair < kRepairWindow + kLongestRepairWait ? object.repairs + 1 : 1;
   object.last_repair = now;
   log::info(1, "work", "repaired " + manifest.describe() + " of work " + name_);
   if (object.repairs <= kFreeRepairs) return;
   object.repair_after = now + back_off(std::chrono::seconds(1), kLongestRepairWait, object.repairs - kFreeRepairs);
-  if (object.repairs == kFreeRepairs + 1) {
-    log::warn("work",
-              manifest.describe() + " of work " + name_ + " keeps being changed by someone else: repairing it less often");
-  }
+  if (object.repairs != kFreeRepairs + 1) return;
+  const std::string what = manifest.describe() + " keeps being changed or deleted by someone else: it is repaired less often";
+  log::warn("work", what + " (work " + name_ + ")");
+  engine_.events.event(work, engine_.options.cluster, "Warning", "RepairBackOff", "Repair", what);
 }
 
 /// Keeps what is worth remembering of an object and fills in what it says of itself.
-void Round::take(const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
-                 ManifestResult& result) {
+void Round::take(const Json& work, const Manifest& manifest, const ManifestOptions& options, bool owned,
+                 const ApplyOutcome& outcome, ManifestResult& result) {
   const std::string key = place_of(manifest).key();
   if (outcome.missing) {
     result.availability = Availability::kMissing;
@@ -179,6 +203,12 @@ void Round::take(const Manifest& manifest, const ManifestOptions& options, bool 
     result.unknown_message = why ? why->message : "the object could not be read";
   }
   const bool left_alone = outcome.change == Change::kDrift && !outcome.wrote && !outcome.error;
+  if (left_alone) {
+    // In words that stay the same, so that a long fight is not a stream of status writes.
+    const std::string done = outcome.live ? "keeps being changed by " + last_writer(*outcome.live, options.strategy.field_manager)
+                                          : "keeps being deleted";
+    result.applied = fail(Category::kConflict, manifest.describe() + " " + done + "; it is repaired less and less often").value();
+  }
   if (!outcome.live) {
     if (!left_alone) {
       memory_->objects.erase(key);
@@ -209,7 +239,7 @@ void Round::take(const Manifest& manifest, const ManifestOptions& options, bool 
   object.feedback = result.feedback;
   object.feedback_error = result.feedback_error;
   object.rule_conditions = result.rule_conditions;
-  if (outcome.wrote && outcome.change == Change::kDrift) note_repair(manifest, object);
+  if (outcome.wrote && outcome.change == Change::kDrift) note_repair(work, manifest, object);
   if (object.repair_after > engine_.now()) look_again(object.repair_after - engine_.now());
 }
 
@@ -257,7 +287,7 @@ ManifestResult Round::apply_one(const Json& work, const Manifest& manifest) {
   const bool refused =
       applied.error && options.strategy.type == StrategyType::kServerSideApply && applied.error->category == Category::kConflict;
   if (applied.error && !refused && !denied_ && !failure_) failure_ = applied.error;
-  take(manifest, options, owned, applied, result);
+  take(work, manifest, options, owned, applied, result);
   if (applied.live) {
     found_[static_cast<std::size_t>(manifest.ordinal)].uid = uid_of(*applied.live);
   }
@@ -318,7 +348,8 @@ Result<Json> Round::settle_inventory(Json applied_work) {
     }
   }
   if (clean && !left.empty()) {
-    CleanupResult cleaned = remove_resources(engine_.spoke, left, owner_);
+    CleanupResult cleaned = remove_resources(
+        engine_.spoke, left, owner_, [&](const AppliedResource& resource) { return engine_.wanted_by_another(resource, name_); });
     left = std::move(cleaned.remaining);
     if (cleaned.error && !failure_) failure_ = cleaned.error;
     if (!left.empty() && !cleaned.error)
@@ -368,8 +399,13 @@ Result<controller::Outcome> Round::run(Json work) {
   owner_ = {name_of(*applied_work), uid_of(*applied_work)};
 
   manifests_ = decode_manifests(work, [&](const std::string& api_version, const std::string& kind) -> Result<kube::Resource> {
-    FLEETADM_TRY(kube::DiscoveredResource known, engine_.mapper.by_kind(api_version, kind));
-    return known.resource;
+    Result<kube::DiscoveredResource> known = engine_.mapper.by_kind(api_version, kind);
+    if (!known && known.error().category == Category::kNotFound && defines_kind(work, api_version, kind)) {
+      engine_.mapper.invalidate();
+      known = engine_.mapper.by_kind(api_version, kind);
+    }
+    if (!known) return tl::unexpected(known.error());
+    return known->resource;
   });
   watch_objects();
   apply_all(work);

@@ -1,78 +1,16 @@
 // The scenario formats as anyone outside meets them: every recorded case goes through the built binary's standard input, and what
 // comes back on standard output is compared with what upstream answered.
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <iostream>
 #include <set>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
 
+#include "tests/cli/run_binary.h"
 #include "tests/support/vectors.h"
 
 namespace fleetadm::cli_cases {
 namespace {
-
-using Words = std::vector<std::string>;
-
-struct Outcome {
-  std::string out;
-  int exit_code = -1;
-};
-
-/// Runs the built binary with `input` on its standard input.
-Outcome run_binary(Words words, const std::string& input) {
-  Outcome outcome;
-  const char* binary = std::getenv("FLEETADM_BINARY");
-  std::array<int, 2> in{};
-  std::array<int, 2> out{};
-  if (binary == nullptr || ::pipe2(in.data(), O_CLOEXEC) != 0 || ::pipe2(out.data(), O_CLOEXEC) != 0) return outcome;
-  words.insert(words.begin(), binary);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(in[0], 0);
-    ::dup2(out[1], 1);
-    ::execv(binary, argv.data());
-    ::_exit(127);
-  }
-  ::close(in[0]);
-  ::close(out[1]);
-  std::jthread writer([&] {
-    for (std::size_t at = 0; at < input.size();) {
-      const ssize_t count = ::write(in[1], input.data() + at, input.size() - at);
-      if (count <= 0) break;
-      at += static_cast<std::size_t>(count);
-    }
-    ::close(in[1]);
-  });
-  std::array<char, 65536> buffer{};
-  for (ssize_t count = 0; (count = ::read(out[0], buffer.data(), buffer.size())) > 0;) {
-    outcome.out.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  ::close(out[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
-
-std::vector<Json> lines_of(const std::string& text) {
-  std::vector<Json> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    auto line = parse_json(std::string_view(text).substr(at, end - at));
-    lines.push_back(line ? std::move(*line) : Json());
-    at = end + 1;
-  }
-  return lines;
-}
 
 bool misconfigured(const Json& answer) {
   const Json& conditions = list_at(answer, {"status", "conditions"});
@@ -118,12 +56,11 @@ bool knows_cel() {
       R"({"kind":"Placement","metadata":{"name":"p","namespace":"a"},"spec":{"predicates":[{"requiredClusterSelector":{"celSelector":{"celExpressions":["true"]}}}]}},)"
       R"({"kind":"ManagedCluster","metadata":{"name":"c"}},{"kind":"ManagedClusterSetBinding","metadata":{"name":"s","namespace":"a"},"spec":{"clusterSet":"s"}},)"
       R"({"kind":"ManagedClusterSet","metadata":{"name":"s"},"spec":{"clusterSelector":{"selectorType":"LabelSelector","labelSelector":{}}}}]})";
-  const Outcome outcome = run_binary({"placement", "simulate", "--scenarios", "-"}, std::string(probe) + "\n");
+  const BinaryOutcome outcome = run_binary({"placement", "simulate", "--scenarios", "-"}, std::string(probe) + "\n");
   return outcome.out.find(R"("selected":["c"])") != std::string::npos;
 }
 
 TEST(Scenarios, EveryRecordedPassIsAnsweredByTheBinary) {
-  std::signal(SIGPIPE, SIG_IGN);
   if (std::getenv("FLEETADM_BINARY") == nullptr) GTEST_FAIL() << "FLEETADM_BINARY must name the built fleetadm";
   const bool cel = knows_cel();
   std::vector<Json> expected;
@@ -141,7 +78,7 @@ TEST(Scenarios, EveryRecordedPassIsAnsweredByTheBinary) {
   });
   if (!read && !test::in_ci()) GTEST_SKIP() << read.error().message << " (" << read.error().hint << ")";
   ASSERT_TRUE(read.has_value()) << read.error().message;
-  const Outcome outcome = run_binary({"placement", "simulate", "--scenarios", "-"}, input);
+  const BinaryOutcome outcome = run_binary({"placement", "simulate", "--scenarios", "-"}, input);
   EXPECT_EQ(outcome.exit_code, 0);
   const std::vector<Json> answers = lines_of(outcome.out);
   ASSERT_EQ(answers.size(), expected.size());

@@ -192,7 +192,7 @@ TEST_F(MainJob, F_TheAgentReturns) {
 }
 
 TEST_F(MainJob, G_UnjoinAllAndCleanLeaveEverythingAsItWas) {
-  ASSERT_EQ(must({"work", "delete", "web", "--placement", "apps/web", "--context", "hub", "--wait"}).code, 0);
+  ASSERT_EQ(must({"work", "delete", "web", "--placement", "apps/web", "--context", "hub", "--wait", "--allow-removals"}).code, 0);
   EXPECT_TRUE(eventually([] { return serving().empty(); }));
   ASSERT_EQ(must({"placement", "delete", "web", "-n", "apps", "--context", "hub"}).code, 0);
   ASSERT_EQ(must({"clusterset", "unbind", "prod", "-n", "apps", "--context", "hub"}).code, 0);

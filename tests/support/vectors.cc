@@ -42,6 +42,10 @@ bool in_ci() {
 }
 
 Status for_each_vector(std::string_view name, const std::function<void(const Json&)>& line) {
+  return for_each_vector(name, [&](const Json& value, const std::string&) { line(value); });
+}
+
+Status for_each_vector(std::string_view name, const std::function<void(const Json&, const std::string& text)>& line) {
   const auto folder = shared_folder();
   if (!folder) return fail(Category::kNotFound, "there is no folder of shared test data", "set FLEETADM_SHARED");
   const std::string path = *folder + "/vectors/" + std::string(name);
@@ -50,7 +54,7 @@ Status for_each_vector(std::string_view name, const std::function<void(const Jso
   std::string text;
   while (read_line(file.get(), text)) {
     FLEETADM_TRY(const Json value, parse_json(text));
-    line(value);
+    line(value, text);
   }
   return {};
 }

@@ -19,5 +19,7 @@ bool in_ci();
 
 /// Calls `line` with each parsed line of <shared>/vectors/<name>. kNotFound where the folder or file is absent.
 Status for_each_vector(std::string_view name, const std::function<void(const Json&)>& line);
+/// The same, and the line's own text (numbers as they were written).
+Status for_each_vector(std::string_view name, const std::function<void(const Json&, const std::string& text)>& line);
 
 }  // namespace fleetadm::test

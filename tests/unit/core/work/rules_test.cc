@@ -194,13 +194,13 @@ TEST(IgnoreFields, DropPlainPaths) {
   const Json fields = parsed(R"([{"condition": "OnSpokePresent", "jsonPointers": ["/metadata/annotations/a~1b", "/not/there"],
       "jsonPaths": [".spec.list[0].x"], "jqPathExpressions": [".spec.replicas"]}])");
   Json intent = object;
-  ASSERT_TRUE(drop_ignored_fields(fields, true, intent));
+  ASSERT_TRUE(settle_ignored_fields(fields, Json::object(), false, intent));
   EXPECT_EQ(intent, parsed(R"({"metadata": {"annotations": {"c": "2"}}, "spec": {"list": [{"y": 2}]}})"));
   intent = object;
-  ASSERT_TRUE(drop_ignored_fields(fields, false, intent));
+  ASSERT_TRUE(settle_ignored_fields(fields, std::nullopt, false, intent));
   EXPECT_EQ(intent, object);
   const Json unknown = parsed(R"j([{"jqPathExpressions": [".a | select(.b)"]}])j");
-  const Status refused = drop_ignored_fields(unknown, true, intent);
+  const Status refused = settle_ignored_fields(unknown, Json::object(), false, intent);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find(".a | select(.b)"), std::string::npos);
 }

@@ -1,0 +1,133 @@
+#include "commands/work/selection.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/api/kinds.h"
+#include "core/work/names.h"
+#include "core/work/replica_set_rules.h"
+
+namespace fleetadm::commands {
+namespace {
+
+bool refers_to(const Json& set, const std::string& placement) {
+  const Json& refs = list_at(set, {"spec", "placementRefs"});
+  return std::any_of(refs.begin(), refs.end(), [&](const Json& one) { return str(one, {"name"}) == placement; });
+}
+
+Result<std::vector<Json>> sets_named(const kube::Client& hub, const std::string& name, const std::string& ns) {
+  std::vector<Json> sets;
+  Result<std::optional<Json>> set = hub.find(api::manifest_work_replica_sets(), ns, name);
+  if (!set) {
+    // A hub without the type has no sets.
+    if (set.error().category == Category::kNotFound) return sets;
+    return tl::unexpected(on_hub(set.error()));
+  }
+  if (*set) sets.push_back(std::move(**set));
+  if (sets.empty() || label_of(sets.front(), kSplitLabel) != name) return sets;
+  kube::ListOptions parts;
+  parts.label_selector = std::string(kSplitLabel) + "=" + name;
+  FLEETADM_TRY(const Json listed, hub.list(api::manifest_work_replica_sets(), ns, parts));
+  sets.clear();
+  for (const Json& part : list_at(listed, {"items"})) sets.push_back(part);
+  return sets;
+}
+
+}  // namespace
+
+Result<WorkSelection> select_works(const kube::Client& hub, const std::string& name, const std::string& ns,
+                                   const std::optional<PlacementRef>& placement) {
+  WorkSelection selection;
+  selection.name = name;
+  FLEETADM_TRY(selection.sets, sets_named(hub, name, placement ? placement->ns : ns));
+  if (placement) {
+    std::erase_if(selection.sets, [&](const Json& set) { return !refers_to(set, placement->name); });
+    if (selection.sets.empty()) {
+      return fail(Category::kNotFound, "there is no work \"" + name + "\" for placement " + placement->ns + "/" + placement->name,
+                  "fleetadm work get lists them");
+    }
+  }
+  if (!selection.sets.empty()) {
+    std::string owners;
+    std::set<std::string> wanted;
+    for (const Json& set : selection.sets) {
+      owners += (owners.empty() ? "" : ",") + work::owner_label_of(set);
+      for (const Json& ref : list_at(set, {"spec", "placementRefs"})) {
+        FLEETADM_TRY(const std::vector<std::string> clusters, decided_clusters(hub, {namespace_of(set), str(ref, {"name"})}));
+        wanted.insert(clusters.begin(), clusters.end());
+      }
+    }
+    selection.wanted.assign(wanted.begin(), wanted.end());
+    selection.which.label_selector = std::string(work::kReplicaSetLabel) + " in (" + owners + ")";
+    return selection;
+  }
+  selection.which.label_selector = std::string(kSplitLabel) + "=" + name;
+  Result<Json> parts = hub.list(api::manifest_works(), {}, selection.which);
+  if (!parts) return tl::unexpected(on_hub(parts.error()));
+  if (list_at(*parts, {"items"}).empty()) {
+    selection.which.label_selector.clear();
+    selection.which.field_selector = "metadata.name=" + name;
+  }
+  return selection;
+}
+
+Result<std::vector<Json>> list_works(const kube::Client& hub, const WorkSelection& selection,
+                                     const std::vector<std::string>& clusters) {
+  std::vector<Json> works;
+  const std::set<std::string> only(clusters.begin(), clusters.end());
+  const Status listed = hub.list_pages(api::manifest_works(), {}, selection.which, [&](const Json& page) -> Status {
+    for (const Json& work : page.is_array() ? page : list_at(page, {"items"})) {
+      if (only.empty() || only.contains(namespace_of(work))) works.push_back(work);
+    }
+    return {};
+  });
+  if (!listed) return tl::unexpected(on_hub(listed.error()));
+  for (Json& work : works) {
+    work["apiVersion"] = work::kWorkApiVersion;
+    work["kind"] = "ManifestWork";
+  }
+  std::sort(works.begin(), works.end(), [](const Json& a, const Json& b) {
+    return std::pair(namespace_of(a), name_of(a)) < std::pair(namespace_of(b), name_of(b));
+  });
+  return works;
+}
+
+Result<std::vector<Json>> works_called(const kube::Client& hub, const std::string& name,
+                                       const std::vector<std::string>& clusters) {
+  std::map<std::pair<std::string, std::string>, Json> works;
+  kube::ListOptions named;
+  named.field_selector = "metadata.name=" + name;
+  kube::ListOptions parts;
+  parts.label_selector = std::string(kSplitLabel) + "=" + name;
+  const auto add = [&](const std::string& ns) -> Status {
+    for (const kube::ListOptions& which : {named, parts}) {
+      Result<Json> listed = hub.list(api::manifest_works(), ns, which);
+      if (!listed) return tl::unexpected(on_hub(listed.error()));
+      for (const Json& work : list_at(*listed, {"items"})) works[{namespace_of(work), name_of(work)}] = work;
+    }
+    return {};
+  };
+  if (Status all = add({}); !all) {
+    if (all.error().code != 403) return tl::unexpected(all.error());
+    for (const std::string& cluster : clusters) FLEETADM_CHECK(add(cluster));
+  }
+  std::vector<Json> result;
+  for (auto& [key, work] : works) result.push_back(std::move(work));
+  return result;
+}
+
+std::map<std::string, Json> clusters_by_name(const kube::Client& hub, std::vector<std::string>& notes) {
+  std::map<std::string, Json> clusters;
+  const Status listed = hub.list_pages(api::managed_clusters(), {}, {}, [&](const Json& page) -> Status {
+    for (const Json& cluster : page.is_array() ? page : list_at(page, {"items"})) clusters[name_of(cluster)] = cluster;
+    return {};
+  });
+  if (!listed) {
+    notes.push_back("Whether the clusters are reachable could not be read: " + listed.error().message);
+    clusters.clear();
+  }
+  return clusters;
+}
+
+}  // namespace fleetadm::commands

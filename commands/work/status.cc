@@ -1,0 +1,208 @@
+// work status: where a work stands on each cluster, manifest by manifest, what is in the way and since when.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "commands/framework/listing.h"
+#include "commands/work/selection.h"
+#include "commands/work/work.h"
+#include "core/api/kinds.h"
+#include "core/work/progress.h"
+#include "kubeclient/watch/informer.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  std::vector<std::string> clusters;
+  std::string placement;
+  bool manifests = false;
+  bool watch = false;
+};
+
+/// Everything that the rows are made of.
+struct View {
+  WorkSelection selection;
+  std::map<std::string, Json> clusters;
+  std::vector<std::string> only;  // --cluster
+
+  bool covers(const std::string& cluster) const {
+    return only.empty() || std::find(only.begin(), only.end(), cluster) != only.end();
+  }
+};
+
+work::WorkProgress judged(const View& view, const Json& work) {
+  work::WorkProgress progress = work::progress_of(work);
+  if (const auto cluster = view.clusters.find(progress.cluster); cluster != view.clusters.end()) {
+    if (std::optional<work::Blocking> why = work::unreachable(cluster->second)) mark_unreachable(progress, std::move(*why));
+  }
+  return progress;
+}
+
+/// The works as they are, and the clusters that are still to get one.
+std::vector<work::WorkProgress> all_progress(const View& view, const std::vector<Json>& works) {
+  std::vector<work::WorkProgress> all;
+  std::set<std::string> have;
+  for (const Json& work : works) {
+    all.push_back(judged(view, work));
+    have.insert(namespace_of(work));
+  }
+  const bool set = !view.selection.sets.empty();
+  for (const std::string& cluster : set ? view.selection.wanted : view.only) {
+    if (have.contains(cluster) || !view.covers(cluster)) continue;
+    const std::string why = set ? "the hub has not made its work yet" : "there is no such work for this cluster";
+    all.push_back(work::missing_work(cluster, view.selection.name, why, std::nullopt));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.cluster, a.name) < std::tie(b.cluster, b.name); });
+  return all;
+}
+
+std::string age_of(const std::optional<Instant>& since, Instant now) { return since ? format_age(*since, now) : "<unknown>"; }
+
+std::string text_of(const work::Blocking& blocking) {
+  std::string text = blocking.condition;
+  if (!blocking.status.empty()) text += "=" + blocking.status;
+  if (!blocking.reason.empty()) text += (text.empty() ? "" : " ") + blocking.reason;
+  return text + (blocking.message.empty() ? "" : ": " + blocking.message);
+}
+
+void add_rows(const work::WorkProgress& one, bool every_manifest, Instant now, Table& table) {
+  const auto count = std::to_string(one.manifests.size());
+  const bool old_news = one.state == work::kStateUnreachable || one.state == work::kStateDeleting;
+  std::size_t shown = 0;
+  if (every_manifest || !old_news) {
+    for (const work::ManifestProgress& manifest : one.manifests) {
+      if (!every_manifest && !manifest.blocking) continue;
+      ++shown;
+      table.rows.push_back({one.cluster, one.name, manifest.describe(), manifest.state, age_of(manifest.since, now),
+                            manifest.blocking ? text_of(*manifest.blocking) : ""});
+    }
+  }
+  // The work's own row, where no manifest's tells more.
+  if (shown > 0 && !old_news) return;
+  const std::string all = "(all " + count + ")";
+  table.rows.push_back({one.cluster, one.name, one.manifests.empty() ? "<none>" : all, one.state, age_of(one.since, now),
+                        one.blocking ? text_of(*one.blocking) : ""});
+}
+
+Report report_of(const std::vector<work::WorkProgress>& all, const Options& options, const GlobalOptions& global, Instant now) {
+  Report report;
+  report.table.emplace();
+  report.table->columns = {{"CLUSTER"}, {"WORK"}, {"MANIFEST"}, {"STATE"}, {"FOR"}, {"BLOCKED BY"}};
+  Json items = Json::array();
+  std::map<std::string, std::int64_t> counts;
+  for (const work::WorkProgress& one : all) {
+    add_rows(one, options.manifests || global.output == "wide", now, *report.table);
+    items.push_back(work::to_json(one));
+    report.names.push_back(qualified_name(api::manifest_works(), one.name));
+    ++counts[one.state];
+  }
+  report.data = {{"kind", "WorkStatus"}, {"counts", counts}, {"works", std::move(items)}};
+  return report;
+}
+
+bool all_done(const std::map<std::pair<std::string, std::string>, work::WorkProgress>& known) {
+  return !known.empty() && std::all_of(known.begin(), known.end(), [](const auto& entry) { return entry.second.done(); });
+}
+
+/// Prints what is, then each change, until nothing is in the way any more.
+Result<Report> watched(Context& context, const kube::Client& hub, const View& view, const Options& options,
+                       const std::vector<work::WorkProgress>& first) {
+  std::map<std::pair<std::string, std::string>, work::WorkProgress> known;
+  for (const work::WorkProgress& one : first) known[{one.cluster, one.name}] = one;
+  context.emit(report_of(first, options, context.global(), context.clock().now()));
+  Report done;
+  if (all_done(known)) return done;
+  const Status watched_to = kube::watch_collection(
+      hub, api::manifest_works(), {}, view.selection.which,
+      [&](kube::EventType type, const Json& work) {
+        const std::string cluster = namespace_of(work);
+        if (!view.covers(cluster)) return true;
+        const auto key = std::pair(cluster, name_of(work));
+        std::erase_if(known, [&](const auto& entry) {
+          return entry.first.first == cluster && entry.second.state == work::kStateMissing && entry.first != key;
+        });
+        work::WorkProgress now = judged(view, work);
+        if (type == kube::EventType::kDeleted) {
+          known.erase(key);
+          now.state = "Deleted";
+          now.blocking.reset();
+          now.since.reset();
+        } else {
+          const auto before = known.find(key);
+          const bool same = before != known.end() && work::to_json(before->second) == work::to_json(now);
+          if (before == known.end()) {
+            known.emplace(key, now);
+          } else {
+            before->second = now;
+          }
+          if (same) return !all_done(known);
+        }
+        context.emit(report_of({now}, options, context.global(), context.clock().now()));
+        return !known.empty() && !all_done(known);
+      },
+      context.stop());
+  // An interrupt is how a watch may end: no error is said, only the exit code tells.
+  if (!watched_to && !context.stop().stop_requested()) return tl::unexpected(watched_to.error());
+  if (context.stop().stop_requested()) done.exit_code = 2;
+  return done;
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  FLEETADM_TRY(const std::string ns, context.ns());
+  std::optional<PlacementRef> placement;
+  if (!options.placement.empty()) {
+    FLEETADM_TRY(placement, placement_ref(context, options.placement));
+  }
+  View view;
+  view.only = options.clusters;
+  FLEETADM_TRY(view.selection, select_works(hub, args.front(), ns, placement));
+  FLEETADM_TRY(const std::vector<Json> works, list_works(hub, view.selection, options.clusters));
+  if (works.empty() && view.selection.sets.empty()) {
+    return fail(Category::kNotFound,
+                "there is no work \"" + args.front() + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
+                "fleetadm work get lists them; -n names the namespace of a work that was made for a placement");
+  }
+  std::vector<std::string> notes;
+  view.clusters = clusters_by_name(hub, notes);
+  const std::vector<work::WorkProgress> all = all_progress(view, works);
+  if (options.watch) return watched(context, hub, view, options, all);
+  Report report = report_of(all, options, context.global(), context.clock().now());
+  report.table->empty_text = "The placement has selected no cluster.";
+  report.notes = std::move(notes);
+  return report;
+}
+
+}  // namespace
+
+void register_work_status(Registry& registry) {
+  Command command;
+  command.path = "work status";
+  command.group = "Work";
+  command.summary = "Show where a work stands on each cluster, what is in the way, and since when";
+  command.description =
+      "NAME is a work's name, or that of the set that made it for a placement (of the namespace -n). A row is a manifest that is "
+      "not as it should be, with the condition that says so and how long it has; a cluster where all is well has one row. With "
+      "-w changes are printed as they happen until nothing is in the way any more.";
+  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.examples = {{"What is in the way?", "fleetadm work status web -n apps"},
+                      {"Every manifest on one cluster", "fleetadm work status web --cluster c1 --manifests"},
+                      {"Wait and see", "fleetadm work status web --placement apps/eu -w"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only these clusters; may be repeated");
+        cluster.value_name = "NAME";
+        cluster.complete = Complete::kClusters;
+        Flag& placement = flags.text(&options.placement, "placement", "the work that was made for this placement");
+        placement.value_name = "[NAMESPACE/]NAME";
+        placement.complete = Complete::kPlacements;
+        flags.boolean(&options.manifests, "manifests", "every manifest, also those that are well (as -o wide)");
+        flags.boolean(&options.watch, "watch", "print changes as they happen, until nothing is in the way", 'w');
+      },
+      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
