@@ -7,6 +7,7 @@
 #include "core/controller/controller.h"
 #include "core/placement/controller.h"
 #include "core/registration/hub/registration_hub.h"
+#include "core/work/finished_works.h"
 #include "core/work/replica_set.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/events/recorder.h"
@@ -66,6 +67,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   registration.recorder = recorder;
   registration::hub::add_registration_controllers(manager, client, registration);
   work::add_replica_set_controller(manager, client, options.clock);
+  work::add_finished_works_controller(manager, client, options.clock);
 
   placement::add_placement_controller(manager, client, options.clock);
 

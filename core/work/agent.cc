@@ -21,6 +21,7 @@ void add_work_controllers(controller::Manager& manager, const kube::Client& hub,
   kube::InformerOptions works;
   works.ns = options.cluster;
   works.project = drop_last_applied;
+  works.indexes.emplace_back(kWorksByPlace, place_index_keys);
   engine->works = manager.informer(hub, api::manifest_works(), std::move(works));
   engine->applied = manager.informer(spoke, api::applied_manifest_works());
 

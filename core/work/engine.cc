@@ -1,6 +1,5 @@
 #include "core/work/engine.h"
 
-#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -34,6 +33,19 @@ Engine::Engine(kube::Client hub_client, kube::Client spoke_client, WorkAgentOpti
       applier(spoke),
       events(hub, "work-agent", "work-agent-" + options.cluster, options.clock) {}
 
+std::string place_index_key(const std::string& group, const std::string& ns, const std::string& name) {
+  return group + "/" + ns + "/" + name;
+}
+
+std::vector<std::string> place_index_keys(const Json& work) {
+  std::vector<std::string> keys;
+  for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
+    keys.push_back(
+        place_index_key(kube::parse_api_version(str(manifest, {"apiVersion"})).group, namespace_of(manifest), name_of(manifest)));
+  }
+  return keys;
+}
+
 Result<Json> Engine::patch_work(const Json& before, const Json& after, std::string_view subresource) const {
   return patch_difference(hub, api::manifest_works(), before, after, subresource);
 }
@@ -57,10 +69,18 @@ void Engine::forget(const std::string& work) {
   watch->track(work, {});
 }
 
-bool Engine::wanted_by_another(const AppliedResource& resource, const std::string& work) const {
-  // A work is tracked from its first round on, and no more once its deletion was seen.
-  const std::vector<std::string> names = watch->works_at({resource.kube_resource(), resource.ns, resource.name});
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name != work; });
+bool Engine::wanted_by_another(const AppliedResource& resource, const std::string& name) {
+  for (const kube::CachedPtr& cached :
+       works->by_index(kWorksByPlace, place_index_key(resource.group, resource.ns, resource.name))) {
+    const Json work = cached->decode();
+    if (name_of(work) == name || is_deleting(work)) continue;
+    for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
+      if (name_of(manifest) != resource.name) continue;
+      const Result<kube::DiscoveredResource> type = mapper.by_kind(str(manifest, {"apiVersion"}), str(manifest, {"kind"}));
+      if (type && type->resource.group == resource.group && type->resource.plural == resource.resource) return true;
+    }
+  }
+  return false;
 }
 
 Duration Engine::jittered(Duration base, double spread) const {

@@ -43,6 +43,11 @@ struct WorkMemory {
   std::string superseded;  // resourceVersion of the work that our last patch replaced
 };
 
+/// The index of works by what they put where ("group/namespace/name"; the kind is looked at afterwards).
+inline constexpr const char* kWorksByPlace = "place";
+std::string place_index_key(const std::string& group, const std::string& ns, const std::string& name);
+std::vector<std::string> place_index_keys(const Json& work);
+
 /// One running engine. Thread-safe; a WorkMemory belongs to the worker that reconciles its work.
 class Engine {
  public:
@@ -57,7 +62,7 @@ class Engine {
   void forget(const std::string& work);
 
   /// Whether another work than this one has an object at the place, and is not being deleted.
-  bool wanted_by_another(const AppliedResource& resource, const std::string& work) const;
+  bool wanted_by_another(const AppliedResource& resource, const std::string& work);
 
   std::string work_key(const std::string& name) const { return kube::object_key(options.cluster, name); }
   Instant now() const { return options.clock->now(); }

@@ -202,13 +202,6 @@ ObjectWatch::Sighting ObjectWatch::look(const Place& place) const {
   return sighting;
 }
 
-std::vector<std::string> ObjectWatch::works_at(const Place& place) const {
-  const std::lock_guard lock(state_->mutex);
-  const auto found = state_->works_at.find(place.key());
-  if (found == state_->works_at.end()) return {};
-  return {found->second.begin(), found->second.end()};
-}
-
 void ObjectWatch::stop() {
   std::vector<std::shared_ptr<kube::Informer>> to_stop;
   {

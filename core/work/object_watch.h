@@ -48,8 +48,6 @@ class ObjectWatch {
     std::string signature;
   };
   Sighting look(const Place& place) const;
-  /// The works that track a place, sorted.
-  std::vector<std::string> works_at(const Place& place) const;
   void stop();
 
   /// How many informers run (for tests and metrics).

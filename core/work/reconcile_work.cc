@@ -186,7 +186,10 @@ void Round::note_repair(const Json& work, const Manifest& manifest, ObjectMemory
   if (object.repairs != kFreeRepairs + 1) return;
   const std::string what = manifest.describe() + " keeps being changed or deleted by someone else: it is repaired less often";
   log::warn("work", what + " (work " + name_ + ")");
-  engine_.events.event(work, engine_.options.cluster, "Warning", "RepairBackOff", "Repair", what);
+  Json regarding = work;  // as an item of a list it may lack its type
+  regarding["apiVersion"] = kWorkApiVersion;
+  regarding["kind"] = "ManifestWork";
+  engine_.events.event(regarding, engine_.options.cluster, "Warning", "RepairBackOff", "Repair", what);
 }
 
 /// Keeps what is worth remembering of an object and fills in what it says of itself.

@@ -1,5 +1,6 @@
 // The work engine between two real API servers: what only a real server does (defaults, CRDs, garbage collection, immutable
 // fields, terminating namespaces).
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -274,6 +275,119 @@ TEST_F(RealWork, TwoWorksShareAnObject) {
   EXPECT_TRUE(hub->eventually(kWorks + std::string("/one"), [](const Json& work) { return work.is_null(); }));
   quiet();  // the garbage collector had its turn
   EXPECT_EQ(list_at(spoke->get(kMaps + std::string("/shared")), {"metadata", "ownerReferences"}).size(), 1U);
+}
+
+TEST_F(RealWork, AnObjectIsHandedOverWithoutBeingDeleted) {
+  put("w1", "[" + config_map("a", "1") + "," + config_map("moving", "1") + "]");
+  ASSERT_TRUE(reported("w1", "Applied", "True"));
+  stop_agent();
+  const std::string uid = uid_of(spoke->get(kMaps + std::string("/moving")));
+  put("w2", "[" + config_map("moving", "1") + "]");
+  change("w1", "[" + config_map("a", "1") + "]");
+  start_agent();
+  ASSERT_TRUE(reported("w1", "Applied", "True"));
+  ASSERT_TRUE(reported("w2", "Applied", "True"));
+  EXPECT_TRUE(spoke_has(kMaps + std::string("/moving"), [&](const Json& map) {
+    return uid_of(map) == uid && list_at(map, {"metadata", "ownerReferences"}).size() == 1;
+  })) << dump_json(spoke->get(kMaps + std::string("/moving")));
+}
+
+TEST_F(RealWork, AWorkDeletedWhileItsClusterIsAwayIsCleanedUpLater) {
+  put("w1", "[" + config_map("a", "1") + "]");
+  ASSERT_TRUE(reported("w1", "Applied", "True"));
+  stop_agent();
+  remove("w1");
+  quiet();
+  EXPECT_TRUE(is_deleting(work_object("w1")));
+  EXPECT_FALSE(spoke->get(kMaps + std::string("/a")).is_null());
+  start_agent();
+  EXPECT_TRUE(hub->eventually(kWorks, [](const Json& left) { return list_at(left, {"items"}).empty(); }));
+  EXPECT_TRUE(spoke_has(kMaps, [](const Json& maps) {
+    const Json& items = list_at(maps, {"items"});
+    return std::none_of(items.begin(), items.end(), [](const Json& map) { return name_of(map) == "a"; });
+  }));
+}
+
+TEST_F(RealWork, ATerminatingNamespaceIsSaidAndWaitedFor) {
+  const std::string ns = R"({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ending"}})";
+  ASSERT_LT(spoke->create("/api/v1/namespaces", parsed(ns)).status, 300);
+  // A finalizer of someone's keeps an object, and with it the namespace.
+  ASSERT_LT(
+      spoke
+          ->create(
+              "/api/v1/namespaces/ending/configmaps",
+              parsed(
+                  R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "finalizers": ["example.com/hold"]}})"))
+          .status,
+      300);
+  spoke->request("DELETE", "/api/v1/namespaces/ending");
+  ASSERT_TRUE(spoke_has("/api/v1/namespaces/ending", [](const Json& object) { return is_deleting(object); }));
+  put("w1", R"([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ending"}}])");
+  ASSERT_TRUE(reported("w1", "Applied", "False"));
+  const Json work = work_object("w1");
+  const Json& entry = list_at(work, {"status", "resourceStatus", "manifests"})[0];
+  const std::string message = str(*work::condition_in(list_at(entry, {"conditions"}), "Applied"), {"message"});
+  EXPECT_NE(message.find("being terminated"), std::string::npos) << message;
+  spoke->request("PATCH", "/api/v1/namespaces/ending/configmaps/held", R"({"metadata": {"finalizers": null}})",
+                 "application/merge-patch+json");
+}
+
+TEST_F(RealWork, ServerSideApplyLeavesOthersFieldsAndSaysConflicts) {
+  put("w1", "[" + deployment("nginx:1") + "]", R"({"manifestConfigs": [{
+      "resourceIdentifier": {"group": "apps", "resource": "deployments", "namespace": "default", "name": "web"},
+      "updateStrategy": {"type": "ServerSideApply", "serverSideApply": {"ignoreFields": [
+        {"condition": "OnSpokeChange", "jqPathExpressions": [".spec.template.spec.containers[] | select(.name == \"c\") | .image"]}]}}}]})");
+  ASSERT_TRUE(reported("w1", "Applied", "True")) << dump_json(work_object("w1"));
+  spoke->request("PATCH", kDeployments + std::string("/web"),
+                 R"({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "theirs"}]}}}})",
+                 "application/strategic-merge-patch+json");
+  quiet();
+  EXPECT_EQ(
+      str(list_at(spoke->get(kDeployments + std::string("/web")), {"spec", "template", "spec", "containers"})[0], {"image"}),
+      "theirs")
+      << "ignored on change";
+  // A new manifest counts, and the field is another's now: without force that is a conflict, and it is said.
+  change("w1", "[" + deployment("nginx:2") + "]");
+  ASSERT_TRUE(reported("w1", "Applied", "False"));
+  const Json work = work_object("w1");
+  const Json& entry = list_at(work, {"status", "resourceStatus", "manifests"})[0];
+  EXPECT_NE(str(*work::condition_in(list_at(entry, {"conditions"}), "Applied"), {"message"}).find("conflict"), std::string::npos)
+      << dump_json(entry);
+}
+
+TEST_F(RealWork, AnExecutorMayGiveNoMoreThanItHas) {
+  const std::string executor =
+      R"({"executor": {"subject": {"type": "ServiceAccount", "serviceAccount": {"namespace": "default", "name": "deployer"}}}})";
+  const auto rule = [](const std::string& groups, const std::string& resources, const std::string& verbs) {
+    return R"({"apiGroups": [")" + groups + R"("], "resources": [")" + resources + R"("], "verbs": [)" + verbs + "]}";
+  };
+  const std::string all = R"("get", "create", "update", "patch", "delete")";
+  ASSERT_LT(
+      spoke
+          ->create(
+              "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+              parsed(
+                  R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "deployer"}, "rules": [)" +
+                  rule("", "configmaps", all) + "," + rule("rbac.authorization.k8s.io", "roles", all) + "]}"))
+          .status,
+      300);
+  ASSERT_LT(spoke
+                ->create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                         parsed(R"({"apiVersion": "rbac.authorization.k8s.io/v1",
+      "kind": "ClusterRoleBinding", "metadata": {"name": "deployer"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "deployer"},
+      "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "deployer"}]})"))
+                .status,
+            300);
+  const auto role = [&](const std::string& resource) {
+    return R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": ")" + resource +
+           R"(", "namespace": "default"}, "rules": [)" + rule("", resource, R"("get")") + "]}";
+  };
+  put("w1", "[" + config_map("a", "1") + "," + role("configmaps") + "]", executor);
+  EXPECT_TRUE(reported("w1", "Applied", "True")) << dump_json(work_object("w1"));
+  put("w2", "[" + role("secrets") + "]", executor);
+  EXPECT_TRUE(reported("w2", "Applied", "False"));
+  EXPECT_NE(spoke->request("GET", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/secrets").status, 200)
+      << "it would have given what it does not have";
 }
 
 }  // namespace

@@ -205,6 +205,42 @@ TEST(IgnoreFields, DropPlainPaths) {
   EXPECT_NE(refused.error().message.find(".a | select(.b)"), std::string::npos);
 }
 
+TEST(IgnoreFields, SelectElementsOfLists) {
+  const Json object =
+      parsed(R"({"spec": {"containers": [{"name": "web", "image": "w:1", "tty": true}, {"name": "log", "image": "l:1"}]}})");
+  struct Case {
+    const char* fields;
+    const char* left;
+  };
+  const Case cases[] = {
+      {R"j([{"condition": "OnSpokePresent", "jsonPaths": ["{.spec.containers[*].image}"]}])j",
+       R"({"spec": {"containers": [{"name": "web", "tty": true}, {"name": "log"}]}})"},
+      {R"j([{"condition": "OnSpokePresent", "jsonPaths": [".spec.containers[?(@.name==\"web\")].image"]}])j",
+       R"({"spec": {"containers": [{"name": "web", "tty": true}, {"name": "log", "image": "l:1"}]}})"},
+      {R"j([{"condition": "OnSpokePresent", "jqPathExpressions": [".spec.containers[] | select(.name == \"log\") | .image"]}])j",
+       R"({"spec": {"containers": [{"name": "web", "image": "w:1", "tty": true}, {"name": "log"}]}})"},
+      {R"j([{"condition": "OnSpokePresent", "jqPathExpressions": [".spec.containers[] | select(.name == \"log\")"]}])j",
+       R"({"spec": {"containers": [{"name": "web", "image": "w:1", "tty": true}]}})"}};
+  for (const Case& one : cases) {
+    Json intent = object;
+    const Status settled = settle_ignored_fields(parsed(one.fields), Json::object(), false, intent);
+    ASSERT_TRUE(settled) << one.fields << settled.error().message;
+    EXPECT_EQ(intent, parsed(one.left)) << one.fields;
+  }
+}
+
+TEST(IgnoreFields, AChangeOnTheSpokeStaysUntilTheManifestChanges) {
+  const Json fields = parsed(R"([{"condition": "OnSpokeChange", "jsonPaths": [".spec.replicas", ".spec.list[*].x"]}])");
+  const Json object = parsed(R"({"spec": {"replicas": 1, "list": [{"name": "a", "x": 1}]}})");
+  const Json live = parsed(R"({"spec": {"replicas": 5, "list": [{"name": "b", "x": 9}, {"name": "a", "x": 7}]}})");
+  Json intent = object;
+  ASSERT_TRUE(settle_ignored_fields(fields, live, false, intent));
+  EXPECT_EQ(intent, parsed(R"({"spec": {"replicas": 5, "list": [{"name": "a", "x": 7}]}})"));
+  intent = object;
+  ASSERT_TRUE(settle_ignored_fields(fields, live, true, intent));
+  EXPECT_EQ(intent, object) << "a new manifest counts";
+}
+
 ManifestResult result_of(int ordinal, Availability availability, bool applied = true) {
   ManifestResult result;
   result.meta = Json::object({{"ordinal", ordinal},
