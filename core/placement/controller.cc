@@ -104,7 +104,11 @@ Result<controller::Outcome> Controller::place(const std::string& key, const std:
   }
   const std::map<std::string, Json> existing = existing_decisions(key, pass);
   if (!saw_all(*run, *cached, existing)) return controller::Outcome{kCatchUp};
-  FLEETADM_CHECK(publish(hub.with_stop(stop), recorder, cached->decode(), pass, existing, now));
+  fleet.reserve(key, &pass);
+  if (Status done = publish(hub.with_stop(stop), recorder, cached->decode(), pass, existing, now); !done) {
+    fleet.reserve(key, nullptr);
+    return tl::unexpected(std::move(done).error());
+  }
   controller::Outcome outcome;
   const auto at_latest = [&](const std::optional<Instant>& when) {
     if (!when) return;

@@ -86,6 +86,16 @@ std::vector<std::string> Fleet::placements() const {
   return keys;
 }
 
+void Fleet::reserve(const std::string& key, const Pass* pass) {
+  const auto [ns, name] = kube::split_key(key);
+  std::vector<std::vector<std::string>> clusters;
+  if (pass != nullptr) {
+    for (const WantedDecision& one : pass->decisions) clusters.push_back(one.clusters);
+  }
+  const std::unique_lock lock(mutex_);
+  world_.reserve(ns, name, clusters);
+}
+
 std::optional<Pass> Fleet::explain(const std::string& key, Instant now, const CelEvaluator* cel) const {
   const auto [ns, name] = kube::split_key(key);
   const std::shared_lock lock(mutex_);
@@ -176,6 +186,7 @@ void Fleet::take_placement(const Change& change, Touched& touched) {
   } else if (const auto space = placements_.find(ns); space != placements_.end()) {
     space->second.erase(name);
     if (space->second.empty()) placements_.erase(space);
+    world_.reserve(ns, name, {});
   }
 }
 

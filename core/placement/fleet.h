@@ -36,6 +36,8 @@ class Fleet {
     std::map<std::string, std::string> decisions;  // the placement's own: name → resourceVersion
   };
   std::optional<Run> run_from(const std::string& key, Instant now, const PassOptions& options = {}) const;
+  /// What a pass wants is being written, or is not after all (`pass` is null): other placements' Balance counts it meanwhile.
+  void reserve(const std::string& key, const Pass* pass);
   /// A pass with records, also for a placement that scheduling is off for: for people who ask why.
   std::optional<Pass> explain(const std::string& key, Instant now, const CelEvaluator* cel) const;
   std::vector<std::string> placements() const;

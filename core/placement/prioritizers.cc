@@ -53,10 +53,7 @@ std::int64_t balance_score(std::int64_t count, std::int64_t most) {
 }
 
 void balance(const PassContext& context, const std::vector<Slot>& clusters, Sheet& sheet) {
-  std::vector<std::int64_t> counts = context.world.decision_counts();
-  for (const auto& [name, decision] : context.own) {
-    for (const Slot slot : decision->clusters) --counts[slot];
-  }
+  const std::vector<std::int64_t> counts = context.world.foreign_counts(context.placement.ns, context.placement.name);
   const std::int64_t most = counts.empty() ? 0 : std::max<std::int64_t>(0, *std::max_element(counts.begin(), counts.end()));
   if (static_cast<std::uint64_t>(most) > clusters.size()) {
     for (std::size_t i = 0; i < clusters.size(); ++i) sheet.set(i, balance_score(counts[clusters[i]], most));

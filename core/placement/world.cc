@@ -1,5 +1,7 @@
 #include "core/placement/world.h"
 
+#include <algorithm>
+
 #include "core/api/kinds.h"
 #include "core/placement/decode.h"
 #include "core/placement/derived.h"
@@ -18,6 +20,7 @@ Slot World::slot_for(std::string_view name) {
     slot = static_cast<Slot>(slots_.size());
     slots_.emplace_back();
     decisions_by_slot_.push_back(0);
+    reserved_by_slot_.push_back(0);
     cpu_.push_back(0);
     memory_.push_back(0);
     state_.push_back(0);
@@ -152,8 +155,10 @@ void World::put(Decision decision) {
     known.clusters.push_back(slot);
   }
   remove_decision(decision.ns, decision.name);
-  if (!known.placement.empty()) decisions_by_placement_[{decision.ns, known.placement}].insert(decision.name);
+  const Keyed key{decision.ns, known.placement};
+  if (!known.placement.empty()) decisions_by_placement_[key].insert(decision.name);
   decisions_[decision.ns].insert_or_assign(decision.name, std::move(known));
+  count_reserved(key);
 }
 
 void World::remove_decision(std::string_view ns, std::string_view name) {
@@ -169,8 +174,55 @@ void World::remove_decision(std::string_view ns, std::string_view name) {
     own->second.erase(std::string(name));
     if (own->second.empty()) decisions_by_placement_.erase(own);
   }
+  const Keyed key{std::string(ns), at->second.placement};
   space->second.erase(at);
   if (space->second.empty()) decisions_.erase(space);
+  count_reserved(key);
+}
+
+void World::reserve(std::string_view ns, std::string_view placement, const std::vector<std::vector<std::string>>& clusters) {
+  Keyed key{std::string(ns), std::string(placement)};
+  std::vector<Slot> wanted;
+  for (const auto& names : clusters) {
+    for (const std::string& name : names) {
+      if (const auto at = by_name_.find(name); at != by_name_.end()) wanted.push_back(at->second);
+    }
+  }
+  if (wanted.empty() && !reservations_.contains(key)) return;
+  std::sort(wanted.begin(), wanted.end());
+  reservations_[key].wanted = std::move(wanted);
+  count_reserved(key);
+}
+
+// Counts the difference between what is reserved and what is known; a reservation that has come true is over.
+void World::count_reserved(const Keyed& key) {
+  const auto at = reservations_.find(key);
+  if (at == reservations_.end()) return;
+  for (const auto& [slot, count] : at->second.counted) reserved_by_slot_[slot] -= count;
+  at->second.counted.clear();
+  std::vector<Slot> known;
+  for (const auto& [name, decision] : own_decisions(key.first, key.second))
+    known.insert(known.end(), decision->clusters.begin(), decision->clusters.end());
+  std::sort(known.begin(), known.end());
+  if (at->second.wanted.empty() || known == at->second.wanted) {
+    reservations_.erase(at);
+    return;
+  }
+  for (const Slot slot : at->second.wanted) at->second.counted.emplace_back(slot, 1);
+  for (const Slot slot : known) at->second.counted.emplace_back(slot, -1);
+  for (const auto& [slot, count] : at->second.counted) reserved_by_slot_[slot] += count;
+}
+
+std::vector<std::int64_t> World::foreign_counts(std::string_view ns, std::string_view placement) const {
+  std::vector<std::int64_t> counts = decisions_by_slot_;
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += reserved_by_slot_[i];
+  for (const auto& [name, decision] : own_decisions(ns, placement)) {
+    for (const Slot slot : decision->clusters) --counts[slot];
+  }
+  if (const auto own = reservations_.find({std::string(ns), std::string(placement)}); own != reservations_.end()) {
+    for (const auto& [slot, count] : own->second.counted) counts[slot] -= count;
+  }
+  return counts;
 }
 
 std::map<std::string_view, const World::KnownDecision*> World::own_decisions(std::string_view ns,

@@ -35,6 +35,9 @@ class World {
   void remove_binding(std::string_view ns, std::string_view name);
   void put(Decision decision);
   void remove_decision(std::string_view ns, std::string_view name);
+  /// These decisions of a placement are being written: until they are seen, Balance counts them in place of what is known of the
+  /// placement's (so that placements which run side by side do not all choose the same clusters). An empty list takes it back.
+  void reserve(std::string_view ns, std::string_view placement, const std::vector<std::vector<std::string>>& clusters);
   void put(Score score);
   void remove_score(std::string_view ns, std::string_view name);
 
@@ -45,8 +48,8 @@ class World {
   const Cluster* cluster(std::string_view name) const;
   /// How many decision entries of the whole fleet name the cluster.
   std::int64_t decision_count(Slot slot) const { return decisions_by_slot_[slot]; }
-  /// The same of all slots.
-  const std::vector<std::int64_t>& decision_counts() const { return decisions_by_slot_; }
+  /// How often each slot is named by the decisions of other placements than this one, reserved ones included.
+  std::vector<std::int64_t> foreign_counts(std::string_view ns, std::string_view placement) const;
   const Score* score(Slot slot, std::string_view resource) const;
   const Score* score(std::string_view cluster, std::string_view resource) const;
 
@@ -111,12 +114,20 @@ class World {
   void take_columns(Slot slot, const Cluster* before, const Cluster* after);
   void take_score(Slot slot, std::string_view resource);
   void forget_answers(Slot slot);
+  void count_reserved(const std::pair<std::string, std::string>& key);
   const LabelColumn& column(bool of_claims, std::string_view key) const;
   void match(bool of_claims, const Selector::Requirement& requirement, const std::vector<Slot>& slots,
              std::vector<std::uint8_t>& flags) const;
 
   std::vector<Entry> slots_;
   std::vector<std::int64_t> decisions_by_slot_;
+  /// What a reservation adds to the counts of the known decisions, until those are the reserved ones.
+  struct Reservation {
+    std::vector<Slot> wanted;  // sorted
+    std::vector<std::pair<Slot, std::int64_t>> counted;
+  };
+  std::map<Keyed, Reservation> reservations_;
+  std::vector<std::int64_t> reserved_by_slot_;
   std::vector<double> cpu_;
   std::vector<double> memory_;
   std::vector<std::uint8_t> state_;

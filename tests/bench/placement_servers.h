@@ -116,26 +116,26 @@ inline Json bench_cluster(int number) {
           {"spec", {{"hubAcceptsClient", true}}}};
 }
 
-/// Upstream's benchmark's placement: ten clusters by an add-on's score, CPU and Balance.
+/// The placement of upstream's benchmark, but for its add-on score, which is the same for all there: ten clusters by CPU and
+/// Balance.
 inline Json bench_placement(int number) {
   const auto built_in = [](const char* name) {
     return Json{{"scoreCoordinate", {{"type", "BuiltIn"}, {"builtIn", name}}}, {"weight", 1}};
   };
-  Json addon{{"scoreCoordinate", {{"type", "AddOn"}, {"addOn", {{"resourceName", "demo"}, {"scoreName", "demo"}}}}},
-             {"weight", 1}};
   return {{"kind", "Placement"},
           {"metadata", {{"name", "placement" + std::to_string(number)}, {"namespace", kNamespace}}},
           {"spec",
            {{"numberOfClusters", 10},
             {"prioritizerPolicy",
-             {{"mode", "Exact"},
-              {"configurations", Json::array({std::move(addon), built_in("ResourceAllocatableCPU"), built_in("Balance")})}}}}}};
+             {{"mode", "Exact"}, {"configurations", Json::array({built_in("ResourceAllocatableCPU"), built_in("Balance")})}}}}}};
 }
 
 struct ServerFigures {
   double seconds = 0;  // from the scheduler's start until every placement has decisions and conditions
   std::size_t done = 0;
   std::vector<double> latencies;  // ms
+  std::size_t least = 0;          // decisions that a cluster has
+  std::size_t most = 0;
 };
 
 /// One fresh server, its fleet, and one scheduler on it.
@@ -163,6 +163,16 @@ inline Result<ServerFigures> run_server(PlacementLab::Scheduler scheduler, int c
   figures.done = observer.done();
   figures.seconds = std::chrono::duration<double>((end ? *end : Timer::now()) - begin).count();
   if (!end) return figures;
+  std::map<std::string, std::size_t> by_cluster;
+  FLEETADM_TRY(const Json decisions, client.list(api::placement_decisions(), kNamespace));
+  for (const Json& object : list_at(decisions, {"items"})) {
+    for (const Json& entry : list_at(object, {"status", "decisions"})) ++by_cluster[str(entry, {"clusterName"})];
+  }
+  figures.least = by_cluster.size() < static_cast<std::size_t>(clusters) ? 0 : static_cast<std::size_t>(placements);
+  for (const auto& [cluster, count] : by_cluster) {
+    figures.least = std::min(figures.least, count);
+    figures.most = std::max(figures.most, count);
+  }
 
   // A placement by label in the same set, and one cluster of that set whose label comes and goes.
   Json watcher{{"kind", "Placement"}, {"metadata", {{"name", "by-label"}, {"namespace", kNamespace}}}};
@@ -186,6 +196,7 @@ inline Result<ServerFigures> run_server(PlacementLab::Scheduler scheduler, int c
 inline void print_server(const char* label, const ServerFigures& figures, int placements, const ServerFigures* ours) {
   std::printf("  %-10s %8.1f s  %8.0f placements/s", label, figures.seconds, static_cast<double>(figures.done) / figures.seconds);
   if (figures.done < static_cast<std::size_t>(placements)) std::printf("  only %zu were done in time", figures.done);
+  if (figures.most > 0) std::printf("  %zu-%zu decisions a cluster", figures.least, figures.most);
   if (!figures.latencies.empty()) {
     std::printf("  label to decision: p50 %.1f ms, p99 %.1f ms", percentile(figures.latencies, 0.5),
                 percentile(figures.latencies, 0.99));

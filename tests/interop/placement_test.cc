@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kSample = 110;
 constexpr std::size_t kMostObjects = 45;
 constexpr auto kQuiet = std::chrono::milliseconds(400);
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kPatience = std::chrono::seconds(15);
 
 struct Input {
   std::string id;
@@ -41,6 +41,10 @@ std::optional<Input> usable(const Json& line) {
   }
   if (dump_json(input.placement).find("celExpressions") != std::string::npos) return std::nullopt;
   if (num(input.placement, {"spec", "numberOfClusters"}) < 0) return std::nullopt;
+  for (const Json& one : list_at(input.placement, {"spec", "prioritizerPolicy", "configurations"})) {
+    // Who is chosen is chosen no more, and so for ever: there is no outcome, neither theirs nor ours.
+    if (str(one, {"scoreCoordinate", "builtIn"}) == "Steady" && num(one, {"weight"}) < 0) return std::nullopt;
+  }
   input.placement.erase("status");
   return input;
 }

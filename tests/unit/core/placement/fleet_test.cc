@@ -156,6 +156,30 @@ TEST_F(FleetTest, AScoreRunsThePlacementsThatReadIt) {
   EXPECT_EQ(hub.remove(score), Keys{"in-a/scored"});
 }
 
+TEST_F(FleetTest, WhatIsBeingWrittenCountsForTheBalanceOfOthers) {
+  for (const char* name : {"c1", "c2", "c3"}) hub.put(member(name, "a"));
+  const Json spec = parsed(R"({"numberOfClusters":1,"prioritizerPolicy":{"mode":"Exact","configurations":[
+      {"scoreCoordinate":{"type":"BuiltIn","builtIn":"Balance"},"weight":1}]}})");
+  for (const char* name : {"x", "y", "z"}) hub.put(fleetadm::test::placement_object("in-a", name, spec));
+  using Names = std::vector<std::string>;
+  const auto reserve = [&](const std::string& key) {
+    const auto pass = hub.fleet.run(key, test_now());
+    hub.fleet.reserve(key, &*pass);
+    return pass->selected;
+  };
+  EXPECT_EQ(reserve("in-a/x"), Names{"c1"});
+  EXPECT_EQ(reserve("in-a/x"), Names{"c1"}) << "a placement's own reservation does not push it away";
+  EXPECT_EQ(reserve("in-a/y"), Names{"c2"});
+  hub.put(fleetadm::test::decision_object("in-a", "x-decision-1", "x", {}));
+  EXPECT_EQ(hub.selected("in-a/z"), Names{"c3"}) << "created, but its entries are still on their way";
+  hub.put(fleetadm::test::decision_object("in-a", "x-decision-1", "x", {"c1"}));
+  EXPECT_EQ(hub.selected("in-a/z"), Names{"c3"}) << "seen: counted once, not twice";
+  hub.put(fleetadm::test::decision_object("in-a", "x-decision-1", "x", {"c3"}));
+  EXPECT_EQ(hub.selected("in-a/z"), Names{"c1"});
+  hub.fleet.reserve("in-a/y", nullptr);
+  EXPECT_EQ(hub.selected("in-a/y"), Names{"c1"}) << "the write failed: c1 and c2 are free";
+}
+
 TEST_F(FleetTest, AGonePlacementRunsNoMore) {
   const Json placement = fleetadm::test::placement_object("in-a", "p", Json::object());
   EXPECT_EQ(hub.fleet.placements(), (std::vector<std::string>{"in-a/p", "in-b/p"}));
