@@ -60,11 +60,12 @@ struct EpollLoop::Core {
   std::atomic<bool> stopping{false};
   std::atomic<std::thread::id> thread_id{};
 
-  std::mutex mutex;  // guards posted, timers, timer_times, next_timer
+  std::mutex mutex;  // guards posted, timers, timer_times, next_timer, ended
   std::deque<std::function<void()>> posted;
   std::map<std::pair<SteadyTime, std::uint64_t>, std::function<void()>> timers;
   std::unordered_map<std::uint64_t, SteadyTime> timer_times;
   std::uint64_t next_timer = 1;
+  bool ended = false;  // nothing is taken on any more
 
   std::unordered_map<int, Watched> watched;  // I/O thread only
   std::uint32_t next_generation = 1;
@@ -175,12 +176,14 @@ EpollLoop::EpollLoop() : core_(std::make_shared<Core>()) {
   core_->thread = std::thread([core = core_] { core->run(); });
 }
 
-EpollLoop::~EpollLoop() {
+EpollLoop::~EpollLoop() { shutdown(); }
+
+void EpollLoop::shutdown() {
   core_->stopping = true;
   core_->notify();
   if (std::this_thread::get_id() == core_->thread.get_id()) {
     core_->thread.detach();
-  } else {
+  } else if (core_->thread.joinable()) {
     core_->thread.join();
   }
   std::jthread lane;
@@ -196,13 +199,16 @@ EpollLoop::~EpollLoop() {
   std::deque<std::function<void()>> posted;
   std::map<std::pair<SteadyTime, std::uint64_t>, std::function<void()>> timers;
   const std::scoped_lock lock(core_->mutex);
+  core_->ended = true;
   posted.swap(core_->posted);
   timers.swap(core_->timers);
+  core_->timer_times.clear();
 }
 
 void EpollLoop::post(std::function<void()> work) {
   {
     const std::scoped_lock lock(core_->mutex);
+    if (core_->ended) return;
     core_->posted.push_back(std::move(work));
     if (core_->posted.size() > 1) return;  // the first one woke the loop already
   }
@@ -216,6 +222,7 @@ std::uint64_t EpollLoop::after(Duration delay, std::function<void()> work) {
   {
     const std::scoped_lock lock(core_->mutex);
     id = core_->next_timer++;
+    if (core_->ended) return id;
     const auto [it, inserted] = core_->timers.emplace(std::pair(at, id), std::move(work));
     core_->timer_times.emplace(id, at);
     first = it == core_->timers.begin();
@@ -271,9 +278,14 @@ void EpollLoop::offload(std::function<void()> work) {
 std::shared_ptr<IoLoop> IoLoop::shared() {
   // libcurl (and OpenSSL in it) is set up before the loop exists, so that at exit the loop's thread ends first.
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  static const std::shared_ptr<IoLoop> loop = std::make_shared<EpollLoop>();
+  // Whoever else still holds the loop: its thread must not outlive the libraries that it runs in.
+  struct Owner {
+    std::shared_ptr<EpollLoop> loop = std::make_shared<EpollLoop>();
+    ~Owner() { loop->shutdown(); }
+  };
+  static const Owner owner;
   static_cast<void>(ready);
-  return loop;
+  return owner.loop;
 }
 
 }  // namespace fleetadm::kube

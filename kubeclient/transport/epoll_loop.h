@@ -13,10 +13,12 @@ namespace fleetadm::kube {
 class EpollLoop final : public IoLoop {
  public:
   EpollLoop();
-  /// Stops and joins the thread (detaches it when the last owner is the loop's own thread). Pending work is dropped.
-  ~EpollLoop() override;
+  ~EpollLoop() override;  // shutdown()
   EpollLoop(const EpollLoop&) = delete;
   EpollLoop& operator=(const EpollLoop&) = delete;
+
+  /// Stops and joins the thread (detaches it when this is the loop's own thread). Pending and later work is dropped.
+  void shutdown();
 
   void post(std::function<void()> work) override;
   std::uint64_t after(Duration delay, std::function<void()> work) override;

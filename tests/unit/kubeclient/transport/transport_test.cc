@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -122,6 +123,25 @@ class TransportTest : public testing::Test {
 };
 std::unique_ptr<Authority> TransportTest::ours;
 
+TEST_F(TransportTest, AsksForCompressionBeyondTheMachineUnlessToldNotTo) {
+  std::mutex mutex;
+  std::vector<std::string> seen;
+  const TlsServer server(ours->server, [&](const TlsRequest& request, const TlsWrite& write) {
+    const std::scoped_lock lock(mutex);
+    const auto found = request.headers.find("accept-encoding");
+    seen.push_back(found == request.headers.end() ? "" : found->second);
+    return echo(request, write);
+  });
+  auto where = config(server);
+  where.server = "https://0.0.0.0:" + std::to_string(server.port());  // reaches this machine without being named as it
+  where.tls_server_name = "127.0.0.1";
+  ASSERT_TRUE(make_transport(where)->call(get("/")));
+  where.disable_compression = true;
+  ASSERT_TRUE(make_transport(where)->call(get("/")));
+  const std::scoped_lock lock(mutex);
+  EXPECT_EQ(seen, (std::vector<std::string>{"gzip", ""}));
+}
+
 TEST_F(TransportTest, SendsVerbsBodiesQueriesAndHeaders) {
   std::mutex mutex;
   std::vector<TlsRequest> seen;
@@ -158,7 +178,7 @@ TEST_F(TransportTest, SendsVerbsBodiesQueriesAndHeaders) {
   EXPECT_EQ(headers.at("impersonate-group"), "g1");
   EXPECT_EQ(headers.at("impersonate-extra-scopes%2fx"), "v");
   EXPECT_EQ(headers.at("content-type"), "application/json");
-  EXPECT_EQ(headers.at("accept-encoding"), "gzip");
+  EXPECT_FALSE(headers.contains("accept-encoding"));  // nothing to save on loopback
   EXPECT_TRUE(headers.at("user-agent").starts_with("fleetadm/"));
   EXPECT_FALSE(headers.contains("expect"));
   EXPECT_EQ(server.connections(), 1);
@@ -526,6 +546,36 @@ TEST(EpollLoopTest, RunsWorkAndTimersInOrderAndForgetsCancelledOnes) {
   EXPECT_TRUE(changed.wait_for(lock, seconds(10), [&] { return order.size() == 4; }));
   EXPECT_EQ(order, "abcd");
   EXPECT_FALSE(loop.on_thread());
+}
+
+TEST(EpollLoopTest, ShutdownWaitsForTheThreadWhoeverStillHoldsTheLoop) {
+  // At the end of a process the loop's thread may hold the last reference; it must be gone all the same.
+  struct AtThreadEnd {
+    std::atomic<bool>* ended = nullptr;
+    ~AtThreadEnd() {
+      if (ended == nullptr) return;
+      std::this_thread::sleep_for(milliseconds(50));
+      *ended = true;
+    }
+  };
+  std::atomic<bool> ended{false};
+  std::promise<void> begun;
+  auto loop = std::make_shared<EpollLoop>();
+  loop->post([&ended, &begun, held = loop] {
+    thread_local AtThreadEnd at_end;
+    at_end.ended = &ended;
+    begun.set_value();
+  });
+  begun.get_future().wait();
+  loop->shutdown();
+  EXPECT_TRUE(ended);
+  const auto token = std::make_shared<int>(1);
+  loop->post([token] {});
+  loop->after(milliseconds(1), [token] {});
+  EXPECT_EQ(token.use_count(), 1);  // dropped, not kept
+  const std::weak_ptr<EpollLoop> gone = loop;
+  loop.reset();
+  EXPECT_TRUE(gone.expired());
 }
 
 TEST(EpollLoopTest, OffloadedWorkRunsElsewhereAndThrownExceptionsEndNothing) {
