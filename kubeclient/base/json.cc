@@ -6,91 +6,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
+#include "kubeclient/base/json_builder.h"
 #include "kubeclient/base/utf8.h"
 
 template class nlohmann::basic_json<>;
 
 namespace fleetadm {
 namespace {
-
-// Builds the DOM from parser events: the library's own builder has no depth limit, and copying, writing or destroying a
-// deep tree recurses.
-class Builder final : public nlohmann::json_sax<Json> {
- public:
-  explicit Builder(Json& root) : root_(root) {}
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(number_integer_t value) override { return put(value); }
-  bool number_unsigned(number_unsigned_t value) override { return put(value); }
-  bool number_float(number_float_t value, const string_t&) override { return put(value); }
-  bool string(string_t& value) override { return put(std::move(value)); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool key(string_t& name) override {
-    member_ = &(*stack_.back())[name];
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_array() override { return close(); }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    position_ = position;
-    message_ = error.what();
-    return false;
-  }
-
-  bool too_deep() const { return too_deep_; }
-  std::size_t position() const { return position_; }
-  const std::string& message() const { return message_; }
-
- private:
-  template <class T>
-  Json& place(T&& value) {
-    if (stack_.empty()) return root_ = std::forward<T>(value);
-    if (stack_.back()->is_array()) return stack_.back()->emplace_back(std::forward<T>(value));
-    return *member_ = std::forward<T>(value);
-  }
-  template <class T>
-  bool put(T&& value) {
-    place(std::forward<T>(value));
-    return true;
-  }
-  bool open(Json&& container) {
-    if (stack_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) {
-      too_deep_ = true;
-      return false;
-    }
-    stack_.push_back(&place(std::move(container)));
-    return true;
-  }
-  bool close() {
-    stack_.pop_back();
-    return true;
-  }
-
-  Json& root_;
-  std::vector<Json*> stack_;
-  Json* member_ = nullptr;
-  bool too_deep_ = false;
-  std::size_t position_ = 0;
-  std::string message_;
-};
-
-// The library's sentence without its exception number and without the text it last read, which may be a secret.
-std::string plain_reason(const std::string& message) {
-  std::size_t from = message.find(" - ");
-  from = from == std::string::npos ? message.find("] ") : from + 1;
-  std::string reason = from == std::string::npos ? message : message.substr(from + 2);
-  if (const std::size_t read = reason.find("; last read: "); read != std::string::npos) {
-    const std::size_t expected = reason.rfind("; expected ");
-    const std::string tail = expected != std::string::npos && expected > read ? reason.substr(expected) : std::string();
-    reason = reason.substr(0, read) + tail;
-  }
-  if (reason.starts_with("number overflow")) reason = "number out of range";
-  return reason;
-}
 
 std::string position_text(std::string_view text, std::size_t position) {
   const std::string_view before = text.substr(0, std::min(position == 0 ? 0 : position - 1, text.size()));
@@ -219,7 +143,7 @@ const Json& empty_object() {
 
 Result<Json> parse_json(std::string_view text) {
   Json root;
-  Builder builder(root);
+  JsonBuilder builder(root);
   bool good = false;
   try {
     good = Json::sax_parse(text.begin(), text.end(), &builder);
@@ -227,11 +151,8 @@ Result<Json> parse_json(std::string_view text) {
     return fail(Category::kInternal, std::string("JSON: ") + error.what());
   }
   if (good) return root;
-  if (builder.too_deep()) {
-    return fail(Category::kInvalid, "the JSON is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
-  }
-  return fail(Category::kInvalid,
-              "malformed JSON at " + position_text(text, builder.position()) + ": " + plain_reason(builder.message()));
+  if (builder.too_deep()) return fail(builder.depth_error());
+  return fail(Category::kInvalid, "malformed JSON at " + position_text(text, builder.position()) + ": " + builder.reason());
 }
 
 std::string dump_json(const Json& value) {
@@ -322,6 +243,10 @@ const Json& object_at(const Json& value, Path path) {
   const Json* at = find(value, path);
   return at != nullptr && at->is_object() ? *at : empty_object();
 }
+
+Json list_at(Json&& value, Path path) { return list_at(std::as_const(value), path); }
+
+Json object_at(Json&& value, Path path) { return object_at(std::as_const(value), path); }
 
 std::map<std::string, std::string> strings_at(const Json& value, Path path) {
   std::map<std::string, std::string> strings;

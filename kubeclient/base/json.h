@@ -37,6 +37,7 @@ std::string plain_decimal(const std::string& scientific);
 
 /// The member at a path of object keys, or nullptr where any step is absent or not an object.
 const Json* find(const Json& value, Path path);
+const Json* find(const Json&& value, Path path) = delete;  // it would point into an object that is gone: name the object first
 /// Typed reads with a default for absent or differently typed members.
 std::string str(const Json& value, Path path, std::string_view otherwise = {});
 std::int64_t num(const Json& value, Path path, std::int64_t otherwise = 0);
@@ -44,6 +45,9 @@ bool flag(const Json& value, Path path, bool otherwise = false);
 /// The list (object) at a path, or an empty one.
 const Json& list_at(const Json& value, Path path);
 const Json& object_at(const Json& value, Path path);
+// Of a temporary they are values, which `for (… : list_at(make(), …))` and `const Json& x = …` keep alive.
+Json list_at(Json&& value, Path path);
+Json object_at(Json&& value, Path path);
 /// The object of strings at a path; members of other types are left out.
 std::map<std::string, std::string> strings_at(const Json& value, Path path);
 std::vector<std::string> string_list_at(const Json& value, Path path);

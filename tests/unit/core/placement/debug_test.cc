@@ -75,7 +75,8 @@ TEST_F(PlacementDebug, ACoordinateWithoutATypeIsAnAddons) {
   const auto answer = page("team/p");
   EXPECT_EQ(answer.status, 200) << "P74";
   EXPECT_EQ(list_at(fleetadm::test::parsed(answer.body), {"filteredPipelineResults"}).size(), 2U) << "P74";
-  EXPECT_EQ(find(fleetadm::test::parsed(answer.body), {"prioritizeResults"}), nullptr) << "P74";
+  const Json parsed = fleetadm::test::parsed(answer.body);
+  EXPECT_EQ(find(parsed, {"prioritizeResults"}), nullptr) << "P74";
 }
 
 TEST_F(PlacementDebug, APlacementThatIsSwitchedOffIsStillExplained) {

@@ -104,7 +104,7 @@ TEST_F(AcceptanceTest, DenyWaitsForTheWorksAndThenFlipsTheCondition) {
   put_work("c1", "w1");
   accept("c1", false);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(*find(*api->get(res::cluster_roles(), {}, kRole), {"rules"}), cluster_role("c1", false)["rules"]);
+  EXPECT_EQ(list_at(*api->get(res::cluster_roles(), {}, kRole), {"rules"}), cluster_role("c1", false)["rules"]);
   EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":registration"));
   EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work")) << "the agent still cleans up";
   EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
@@ -277,7 +277,7 @@ TEST_F(AcceptanceTest, ReservedNamesAreRefused) {
   ASSERT_TRUE(hub.settle());
   EXPECT_EQ(condition(cluster("work"), "HubAcceptedManagedCluster", "reason"), "Error");
   EXPECT_FALSE(exists(res::namespaces(), {}, "work"));
-  EXPECT_EQ(*find(*api->get(res::cluster_roles(), {}, kSharedWorkRole), {"rules"}), shared_roles()[1]["rules"]);
+  EXPECT_EQ(list_at(*api->get(res::cluster_roles(), {}, kSharedWorkRole), {"rules"}), shared_roles()[1]["rules"]);
   start_deletion(api::managed_clusters(), {}, "work");
   ASSERT_TRUE(hub.settle());
   EXPECT_FALSE(exists(api::managed_clusters(), {}, "work"));

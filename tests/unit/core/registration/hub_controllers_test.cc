@@ -270,11 +270,11 @@ TEST_F(HubControllersTest, StandardSetsAreRestoredUnlessToldOtherwise) {
   at_or_make(set, {"spec", "clusterSelector", "labelSelector", "matchLabels", "a"}) = "b";
   api->put(api::managed_cluster_sets(), set);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(*find(*api->get(api::managed_cluster_sets(), {}, "global"), {"spec", "clusterSelector"}), selector);
+  EXPECT_EQ(object_at(*api->get(api::managed_cluster_sets(), {}, "global"), {"spec", "clusterSelector"}), selector);
   at_or_make(set, {"metadata", "annotations", "cluster.open-cluster-management.io/autoupdate"}) = "false";
   api->put(api::managed_cluster_sets(), set);
   ASSERT_TRUE(hub.settle());
-  EXPECT_NE(*find(*api->get(api::managed_cluster_sets(), {}, "global"), {"spec", "clusterSelector"}), selector);
+  EXPECT_NE(object_at(*api->get(api::managed_cluster_sets(), {}, "global"), {"spec", "clusterSelector"}), selector);
   api->erase(api::managed_cluster_sets(), {}, "default");
   ASSERT_TRUE(hub.settle());
   EXPECT_TRUE(exists(api::managed_cluster_sets(), {}, "default"));

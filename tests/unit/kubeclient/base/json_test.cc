@@ -110,7 +110,8 @@ TEST(Accessors, ReadWithDefaults) {
   EXPECT_EQ(string_list_at(value, {"l"}), std::vector<std::string>{"a"});
   EXPECT_EQ(strings_at(value, {"m"}), (std::map<std::string, std::string>{{"k", "v"}}));
   EXPECT_EQ(find(value, {}), &value);
-  EXPECT_EQ(find(Json(3), {"a"}), nullptr);
+  const Json number = 3;
+  EXPECT_EQ(find(number, {"a"}), nullptr);
 }
 
 TEST(Accessors, WriteAndErase) {
@@ -142,6 +143,22 @@ TEST(Metadata, ShortWords) {
   EXPECT_FALSE(has_finalizer(object, "g"));
   EXPECT_EQ(name_of(Json()), "");
   EXPECT_FALSE(is_deleting(Json::array()));
+}
+
+template <class T>
+concept FindsIn = requires(T&& value) {
+  find(std::forward<T>(value), {"a"});
+};
+
+TEST(Json, WhatIsReadFromATemporaryOutlivesIt) {
+  static_assert(FindsIn<const Json&> && FindsIn<Json&> && !FindsIn<Json> && !FindsIn<const Json>);
+  const auto make = [] { return Json{{"items", {"a name that is too long for a short string", "b"}}, {"o", {{"k", "v"}}}}; };
+  std::string all;
+  for (const Json& item : list_at(make(), {"items"})) all += item.get<std::string>() + ";";
+  EXPECT_EQ(all, "a name that is too long for a short string;b;");
+  const Json& object = object_at(make(), {"o"});
+  EXPECT_EQ(str(object, {"k"}), "v");
+  EXPECT_TRUE(list_at(make(), {"absent"}).empty());
 }
 
 }  // namespace

@@ -192,7 +192,8 @@ TEST_P(InformerTest, SelectorsAndProjectionsNarrowWhatIsKept) {
   const auto informer = start(options);
   ASSERT_TRUE(informer->wait_synced(seconds(10)));
   ASSERT_EQ(informer->list().size(), 1U);
-  EXPECT_EQ(find(informer->list().front()->decode(), {"data"}), nullptr);
+  const Json projected = informer->list().front()->decode();
+  EXPECT_EQ(find(projected, {"data"}), nullptr);
   // An object that leaves the selection is deleted from the cache's view.
   api->put(resources::config_maps(), config_map("a", "x", "secret"));
   ASSERT_TRUE(eventually([&] { return informer->list().empty(); }));
