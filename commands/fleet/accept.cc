@@ -234,13 +234,10 @@ Shown show(const Candidate& candidate, Instant now) {
 
 Result<std::vector<std::string>> all_waiting(const kube::Client& hub) {
   std::vector<std::string> names;
-  auto page = [&](const Json& list) -> Status {
-    for (const Json& cluster : list_at(list, {"items"})) {
-      if (!flag(cluster, {"spec", "hubAcceptsClient"}) && !is_deleting(cluster)) names.push_back(name_of(cluster));
-    }
+  FLEETADM_CHECK(hub.list_each(api::managed_clusters(), "", {}, [&](const Json& cluster) -> Status {
+    if (!flag(cluster, {"spec", "hubAcceptsClient"}) && !is_deleting(cluster)) names.push_back(name_of(cluster));
     return {};
-  };
-  FLEETADM_CHECK(hub.list_pages(api::managed_clusters(), "", {}, page));
+  }));
   return names;
 }
 

@@ -78,11 +78,9 @@ Result<Report> watched(Context& context, const kube::Client& client, const ListV
   std::map<std::string, std::string> printed;  // key → resourceVersion
   {
     Collector first(view, context.global(), context.clock().now());
-    FLEETADM_CHECK(client.list_pages(view.resource, request.ns, options, [&](const Json& page) -> Status {
-      for (const Json& item : list_at(page, {"items"})) {
-        first.add(item);
-        printed[kube::object_key(item)] = resource_version_of(item);
-      }
+    FLEETADM_CHECK(client.list_each(view.resource, request.ns, options, [&](const Json& item) -> Status {
+      first.add(item);
+      printed[kube::object_key(item)] = resource_version_of(item);
       return {};
     }));
     context.emit(first.take(false));
@@ -131,8 +129,8 @@ Result<Report> list_objects(Context& context, const ListView& view, const ListRe
   if (!request.names.empty()) options.field_selector = "metadata.name=" + request.names.front();
   if (request.watch) return watched(context, client, view, request, options);
   Collector all(view, context.global(), context.clock().now());
-  FLEETADM_CHECK(client.list_pages(view.resource, request.ns, options, [&](const Json& page) -> Status {
-    for (const Json& item : list_at(page, {"items"})) all.add(item);
+  FLEETADM_CHECK(client.list_each(view.resource, request.ns, options, [&](const Json& item) -> Status {
+    all.add(item);
     return {};
   }));
   return all.take(false);

@@ -50,9 +50,8 @@ Result<Report> cluster_sets(Context& context, const Options& options, const std:
   std::map<std::string, std::vector<std::string>> bound;
   bool known = true;
   FLEETADM_TRY(const kube::Client client, context.client());
-  const Status listed = client.list_pages(api::managed_cluster_set_bindings(), "", {}, [&](const Json& page) -> Status {
-    for (const Json& binding : list_at(page, {"items"}))
-      bound[str(binding, {"spec", "clusterSet"})].push_back(namespace_of(binding));
+  const Status listed = client.list_each(api::managed_cluster_set_bindings(), "", {}, [&](const Json& binding) -> Status {
+    bound[str(binding, {"spec", "clusterSet"})].push_back(namespace_of(binding));
     return {};
   });
   if (!listed && listed.error().category != Category::kAuth) return fail(listed.error());
@@ -79,12 +78,10 @@ Result<Report> placements(Context& context, const Options& options, const std::v
   if (context.global().output == "wide") {
     FLEETADM_TRY(const kube::Client client, context.client());
     // Decisions come in several objects a placement; their names sort in the order of the decision groups.
-    FLEETADM_CHECK(client.list_pages(api::placement_decisions(), ns, {}, [&](const Json& page) -> Status {
-      for (const Json& item : list_at(page, {"items"})) {
-        std::string& text = chosen[kube::object_key(namespace_of(item), label_of(item, api::kPlacementLabel))];
-        for (const Json& decision : list_at(item, {"status", "decisions"}))
-          text += (text.empty() ? "" : ",") + str(decision, {"clusterName"});
-      }
+    FLEETADM_CHECK(client.list_each(api::placement_decisions(), ns, {}, [&](const Json& item) -> Status {
+      std::string& text = chosen[kube::object_key(namespace_of(item), label_of(item, api::kPlacementLabel))];
+      for (const Json& decision : list_at(item, {"status", "decisions"}))
+        text += (text.empty() ? "" : ",") + str(decision, {"clusterName"});
       return {};
     }));
   }

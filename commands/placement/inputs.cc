@@ -12,15 +12,8 @@ namespace {
 using placement::ObjectKind;
 
 Status add_from_hub(const kube::Client& hub, const kube::Resource& resource, const std::string& ns, placement::Objects& into) {
-  return on_hub(hub.list_pages(resource, ns, {}, [&](const Json& page) -> Status {
-    for (const Json& item : list_at(page, {"items"})) {
-      Json object = item;
-      erase_at(object, {"metadata", "managedFields"});
-      // Items of a list need not name their type.
-      at_or_make(object, {"apiVersion"}) = resource.api_version();
-      at_or_make(object, {"kind"}) = resource.kind;
-      into.put(std::move(object));
-    }
+  return on_hub(hub.list_each(resource, ns, {}, [&](Json&& object) -> Status {
+    into.put(std::move(object));
     return {};
   }));
 }

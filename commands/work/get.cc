@@ -64,10 +64,8 @@ Status add_works(const kube::Client& hub, const std::string& ns, const Options& 
                  std::vector<Json>& works) {
   kube::ListOptions which;
   which.label_selector = options.selector;
-  const Status listed = hub.list_pages(api::manifest_works(), ns, which, [&](const Json& page) -> Status {
-    for (const Json& work : page.is_array() ? page : list_at(page, {"items"})) {
-      if (named(work, names)) works.push_back(work);
-    }
+  const Status listed = hub.list_each(api::manifest_works(), ns, which, [&](Json&& work) -> Status {
+    if (named(work, names)) works.push_back(std::move(work));
     return {};
   });
   if (!listed) return tl::unexpected(on_hub(listed.error()));
@@ -80,11 +78,6 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   std::vector<std::string> namespaces = options.clusters;
   if (namespaces.empty()) namespaces.emplace_back();
   for (const std::string& ns : namespaces) FLEETADM_CHECK(add_works(hub, ns, options, names, works));
-  for (Json& work : works) {
-    // Items of a list have no type of their own; printed one by one they need it.
-    work["apiVersion"] = work::kWorkApiVersion;
-    work["kind"] = "ManifestWork";
-  }
   std::sort(works.begin(), works.end(), [](const Json& a, const Json& b) {
     return std::pair(namespace_of(a), name_of(a)) < std::pair(namespace_of(b), name_of(b));
   });

@@ -33,8 +33,7 @@ Status check_types(const kube::Client& client) {
        {&api::managed_clusters(), &api::managed_cluster_sets(), &api::managed_cluster_set_bindings()}) {
     kube::ListOptions one;
     one.limit = 1;
-    const auto page =
-        client.list_pages(*type, {}, one, [](const Json&) -> Status { return fail(Category::kCancelled, "enough"); });
+    const auto page = client.list_each(*type, {}, one, [](Json&&) -> Status { return fail(Category::kCancelled, "enough"); });
     if (page || page.error().category != Category::kNotFound) continue;
     return fail(Category::kNotFound, "the hub does not serve " + type->qualified() + " " + type->version,
                 "run `fleetadm init` against this cluster first");

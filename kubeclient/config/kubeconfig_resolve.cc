@@ -114,6 +114,7 @@ void read_cluster(const Selection& selection, RestConfig& config, Problems& prob
   const Json& cluster = *selection.cluster;
   const std::string whose = "cluster \"" + selection.cluster_name + "\"";
   config.insecure = flag(cluster, {"insecure-skip-tls-verify"});
+  config.disable_compression = flag(cluster, {"disable-compression"});
   config.ca_data = pem_of(cluster, "certificate-authority", whose, problems);
   const bool ca_given = !str(cluster, {"certificate-authority"}).empty() || !str(cluster, {"certificate-authority-data"}).empty();
   if (ca_given && config.insecure) problems.add("insecure-skip-tls-verify is combined with a certificate-authority in " + whose);
@@ -237,7 +238,7 @@ void read_user(const Selection& selection, const ConfigOverrides& overrides, Res
   // No credential travels in clear text.
   if (!config.server.starts_with("https://")) return;
   if (exec && !certificate && !token && !basic) {
-    config.credentials = exec_credentials(std::move(plugin));
+    config.credentials = shared_exec_credentials(std::move(plugin));
     return;
   }
   // Only a pair that stands in files altogether is watched: data beside a file would never fit the file's next content.

@@ -42,9 +42,10 @@ struct RestConfig {
   std::string impersonate_uid;
   std::vector<std::string> impersonate_groups;
   std::vector<std::pair<std::string, std::vector<std::string>>> impersonate_extra;
-  std::string user_agent;         // empty: fleetadm/<version> (<os>/<arch>)
-  std::string name;               // the context's or cluster's name, for error messages
-  std::string default_namespace;  // the context's namespace, or empty
+  std::string user_agent;            // empty: fleetadm/<version> (<os>/<arch>)
+  std::string name;                  // the context's or cluster's name, for error messages
+  bool disable_compression = false;  // of a kubeconfig's cluster: do not ask for gzip
+  std::string default_namespace;     // the context's namespace, or empty
 };
 
 /// Static credentials (PEM and token in memory).

@@ -53,7 +53,7 @@ Error Client::located(Error error) const {
   return error;
 }
 
-Result<Response> Client::send(const Request& original) const {
+Result<Response> Client::send(const Request& original, const Call& call) const {
   Request request = original;
   const auto deadline = timeout_ > Duration::zero() ? Steady::now() + timeout_ : Steady::time_point::max();
   for (int attempt = 0;; ++attempt) {
@@ -62,7 +62,7 @@ Result<Response> Client::send(const Request& original) const {
       left = std::max<Duration>(deadline - Steady::now(), std::chrono::milliseconds(1));
     }
     request.timeout = left;
-    auto response = transport_->call(request);
+    auto response = call ? call(request) : transport_->call(request);
     if (response && response->status >= 200 && response->status < 300) return response;
 
     Error error = response ? error_of(*response, request) : std::move(response).error();

@@ -23,7 +23,9 @@ enum class Propagation { kDefault, kBackground, kForeground, kOrphan };
 struct ListOptions {
   std::string label_selector;
   std::string field_selector;
-  std::int64_t limit = 500;  // page size; list() follows continue tokens; 0: one page of everything
+  /// The size of a page; 0: one page of everything. list(), which parses a page as a whole, asks for 500 where nothing is said;
+  /// list_each() for everything, because a server answers that from its cache as a stream, and each further page from storage.
+  std::optional<std::int64_t> limit;
   std::string resource_version;
   std::string resource_version_match;
 };
@@ -66,7 +68,11 @@ class Client {
   /// All pages, as one list object (`items` complete; metadata.resourceVersion of the first page). 410 in between starts again
   /// once.
   Result<Json> list(const Resource& resource, std::string_view ns, const ListOptions& options = {}) const;
-  /// list(), page by page; `page` gets each page's items and may stop with an error. Memory is one page.
+  /// A list's objects one after the other, while the answer arrives: memory is one object. They come without managedFields.
+  /// `on_item` runs on this thread and may end it with an error. Not from the I/O thread.
+  Status list_each(const Resource& resource, std::string_view ns, const ListOptions& options,
+                   const std::function<Status(Json&& object)>& on_item) const;
+  /// list(), page by page (500 where nothing is said); `page` gets a page's items together. list_each() costs the server less.
   Status list_pages(const Resource& resource, std::string_view ns, const ListOptions& options,
                     const std::function<Status(const Json& page)>& page) const;
   /// Any GET: path with an Accept header; the body as text.
@@ -106,8 +112,11 @@ class Client {
 
  private:
   Result<Response> read(Request request) const;
-  Result<Response> write(Request request) const;        // the gate
-  Result<Response> send(const Request& request) const;  // with retries; non-2xx is an Error
+  Result<Response> write(Request request) const;  // the gate
+  using Call = std::function<Result<Response>(const Request&)>;
+  Result<Response> send(const Request& request, const Call& call = {}) const;  // with retries; non-2xx is an Error
+  /// One try of list_each(): `list` is the parsed list without its items. Not tried again once an item was handed over.
+  Result<Response> stream_list(const Request& request, const std::function<Status(Json&&)>& on_item, Result<Json>& list) const;
   Result<Json> dry_patch(const Resource& resource, std::string_view ns, std::string_view name, PatchType type,
                          const Json& body) const;
   Error located(Error error) const;

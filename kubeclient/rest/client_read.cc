@@ -1,6 +1,8 @@
 // Reads: get, find, list with its pages.
+#include "kubeclient/base/json_list.h"
 #include "kubeclient/rest/client.h"
 #include "kubeclient/rest/path_check.h"
+#include "kubeclient/transport/body_pipe.h"
 
 namespace fleetadm::kube {
 
@@ -14,7 +16,7 @@ Request list_request(const Resource& resource, std::string_view ns, const ListOp
   };
   add("labelSelector", options.label_selector);
   add("fieldSelector", options.field_selector);
-  if (options.limit > 0) add("limit", std::to_string(options.limit));
+  if (options.limit.value_or(0) > 0) add("limit", std::to_string(*options.limit));
   if (token.empty()) {
     add("resourceVersion", options.resource_version);
     add("resourceVersionMatch", options.resource_version_match);
@@ -39,13 +41,14 @@ Result<Json> parse_list(const Response& response) {
 }
 
 /// Items of lists come without apiVersion and kind.
-void name_items(Json& list, const Resource& resource) {
-  for (auto& item : list["items"]) {
-    if (!item.is_object()) continue;
-    if (!item.contains("apiVersion")) item["apiVersion"] = resource.api_version();
-    if (!item.contains("kind")) item["kind"] = resource.kind;
-  }
+void name_item(Json& item, const Resource& resource) {
+  if (!item.is_object()) return;
+  if (!item.contains("apiVersion")) item["apiVersion"] = resource.api_version();
+  if (!item.contains("kind")) item["kind"] = resource.kind;
 }
+
+constexpr std::int64_t kPage = 500;
+constexpr std::size_t kMaxErrorBody = 1024U * 1024U;
 
 }  // namespace
 
@@ -69,6 +72,7 @@ Result<std::optional<Json>> Client::find(const Resource& resource, std::string_v
 
 Result<Json> Client::list(const Resource& resource, std::string_view ns, const ListOptions& options) const {
   ListOptions wanted = options;
+  if (!wanted.limit) wanted.limit = kPage;
   for (bool restarted = false;;) {
     Json all;
     std::string token;
@@ -80,7 +84,7 @@ Result<Json> Client::list(const Resource& resource, std::string_view ns, const L
       }
       auto page = parse_list(*response);
       if (!page) return fail(located(page.error()));
-      name_items(*page, resource);
+      for (auto& item : (*page)["items"]) name_item(item, resource);
       token = str(*page, {"metadata", "continue"});
       if (all.is_null()) {
         all = std::move(*page);
@@ -101,14 +105,66 @@ Result<Json> Client::list(const Resource& resource, std::string_view ns, const L
   }
 }
 
-Status Client::list_pages(const Resource& resource, std::string_view ns, const ListOptions& options,
-                          const std::function<Status(const Json& page)>& page) const {
+Result<Response> Client::stream_list(const Request& request, const std::function<Status(Json&&)>& on_item,
+                                     Result<Json>& list) const {
+  const auto deadline = request.timeout > Duration::zero()
+                            ? std::chrono::steady_clock::now() + request.timeout + std::chrono::seconds(1)
+                            : std::chrono::steady_clock::time_point::max();
+  const auto body = std::make_shared<BodyPipe>(deadline);
+  const auto stream = transport_->stream(request, body);
+  auto response = body->head();
+  if (!response) return response;
+  if (response->status < 200 || response->status >= 300) {
+    for (auto piece = body->next(); !piece.empty() && response->body.size() < kMaxErrorBody; piece = body->next())
+      response->body += piece;
+    return response;
+  }
+  bool began = false;
+  list = parse_json_list([&body] { return body->next(); },
+                         [&](Json&& item) {
+                           began = true;
+                           return on_item(std::move(item));
+                         });
+  if (auto error = body->error()) {
+    // Half a list was handed over: once more from its beginning would hand that over twice.
+    if (began && error->reason == "ConnectionCut") error->reason = "ListCut";
+    return fail(std::move(*error));
+  }
+  return response;
+}
+
+Status Client::list_each(const Resource& resource, std::string_view ns, const ListOptions& options,
+                         const std::function<Status(Json&& object)>& on_item) const {
   std::string token;
   do {
-    FLEETADM_TRY(const auto response, read(list_request(resource, ns, options, token)));
+    Request request = list_request(resource, ns, options, token);
+    request.stop = stop_;
+    Result<Json> list = Json();
+    Status stopped;  // by the caller's function, whose errors are its own
+    const auto take = [&](Json&& item) -> Status {
+      name_item(item, resource);
+      stopped = on_item(std::move(item));
+      return stopped;
+    };
+    const auto answered = send(request, [&](const Request& one) { return stream_list(one, take, list); });
+    if (!stopped) return stopped;
+    if (!answered) return fail(answered.error());
+    if (!list) return fail(located(list.error().wrap("the server's list cannot be read")));
+    token = str(*list, {"metadata", "continue"});
+  } while (!token.empty());
+  return {};
+}
+
+Status Client::list_pages(const Resource& resource, std::string_view ns, const ListOptions& options,
+                          const std::function<Status(const Json& page)>& page) const {
+  ListOptions wanted = options;
+  if (!wanted.limit) wanted.limit = kPage;
+  std::string token;
+  do {
+    FLEETADM_TRY(const auto response, read(list_request(resource, ns, wanted, token)));
     auto list = parse_list(response);
     if (!list) return fail(located(list.error()));
-    name_items(*list, resource);
+    for (auto& item : (*list)["items"]) name_item(item, resource);
     FLEETADM_CHECK(page(*list));
     token = str(*list, {"metadata", "continue"});
   } while (!token.empty());

@@ -148,6 +148,8 @@ std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_
   context->config = config;
   context->endpoint = std::move(*endpoint);
   context->user_agent = config.user_agent.empty() ? default_user_agent() : config.user_agent;
+  // Between processes of one machine there is no bandwidth to save, and the server's half of the time would go into it.
+  context->compress = !config.disable_compression && !context->endpoint.loopback;
   context->loop = epoll;
   context->multi = CurlMulti::make(epoll);
   return std::make_shared<CurlTransport>(std::move(context));

@@ -251,7 +251,7 @@ void Exchange::set_options(CURL* easy, const Credentials& credentials) {
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a hanging resolver must not hold the I/O thread
   curl_easy_setopt(easy, CURLOPT_USERAGENT, context_->user_agent.c_str());
-  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
+  if (context_->compress) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);

@@ -24,6 +24,7 @@ struct ExchangeContext {
   RestConfig config;
   Endpoint endpoint;
   std::string user_agent;
+  bool compress = true;  // ask for gzip
   std::shared_ptr<EpollLoop> loop;
   std::shared_ptr<CurlMulti> multi;
 };

@@ -84,6 +84,8 @@ TEST_F(Resolve, SchemesAndCredentials) {
   EXPECT_EQ(resolve(config("server: 'h:1'" + ca_field, "token: t"))->server, "https://h:1");
   EXPECT_EQ(resolve(config("server: h, insecure-skip-tls-verify: true", ""))->server, "https://h");
   EXPECT_TRUE(resolve(config("server: h, insecure-skip-tls-verify: true", ""))->insecure);
+  EXPECT_FALSE(resolve(config("server: h", ""))->disable_compression);
+  EXPECT_TRUE(resolve(config("server: h, disable-compression: true", ""))->disable_compression);
   // Nothing secret goes over plain http.
   EXPECT_EQ(resolve(config("server: 'http://127.0.0.1:1'", "token: t, as: x"))->credentials, nullptr);
   EXPECT_EQ(resolve(config("server: 'http://127.0.0.1:1'", "token: t, as: x"))->impersonate_user, "x");

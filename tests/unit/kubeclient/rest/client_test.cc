@@ -88,6 +88,55 @@ TEST_F(ClientTest, ListFollowsPagesAndRestartsOnceWhenTheyExpire) {
   EXPECT_EQ(api->count("list"), 3);  // page, expired page, everything
 }
 
+TEST_F(ClientTest, ListEachHandsObjectsOverInOneRequestAndFollowsPagesWhereAsked) {
+  for (int i = 0; i < 7; ++i) api->put(resources::config_maps(), config_map("a", "x" + std::to_string(i)));
+  std::vector<std::string> names;
+  const auto take = [&](const Json& object) -> Status {
+    EXPECT_EQ(str(object, {"kind"}), "ConfigMap");
+    names.push_back(name_of(object));
+    return {};
+  };
+  ASSERT_TRUE(client.list_each(resources::config_maps(), "a", {}, take));
+  EXPECT_EQ(names, (std::vector<std::string>{"x0", "x1", "x2", "x3", "x4", "x5", "x6"}));
+  EXPECT_EQ(api->count("list"), 1);
+  names.clear();
+  ListOptions options;
+  options.limit = 3;
+  ASSERT_TRUE(client.list_each(resources::config_maps(), "a", options, take));
+  EXPECT_EQ(names.size(), 7U);
+  EXPECT_EQ(api->count("list"), 4);
+}
+
+TEST_F(ClientTest, ListEachEndsWithTheReceiversErrorAndRetriesOnlyWhatWasNotBegun) {
+  for (int i = 0; i < 3; ++i) api->put(resources::config_maps(), config_map("a", "x" + std::to_string(i)));
+  int seen = 0;
+  // An error that looks like a lost connection is still the receiver's own.
+  const auto stopped = client.list_each(resources::config_maps(), "a", {}, [&](const Json&) -> Status {
+    ++seen;
+    Error error = fail(Category::kUnavailable, "mine").value();
+    error.reason = "ConnectionCut";
+    return tl::unexpected(error);
+  });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().message, "mine");
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(api->count("list"), 1);
+
+  api->fail_next("list", "", 429, "TooManyRequests", 1, {{"retry-after", "1"}});
+  seen = 0;
+  ASSERT_TRUE(client.list_each(resources::config_maps(), "a", {}, [&](const Json&) -> Status {
+    ++seen;
+    return {};
+  }));
+  EXPECT_EQ(seen, 3);
+
+  api->fail_next("list", "", 403, "Forbidden");
+  const auto refused = client.list_each(resources::config_maps(), "a", {}, [](const Json&) -> Status { return {}; });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().category, Category::kAuth);
+  EXPECT_EQ(refused.error().cluster, "fake");
+}
+
 TEST_F(ClientTest, ARetryAfterIsWaitedForAndCutReadsAreSentAgainButWritesAreNot) {
   api->put(resources::config_maps(), config_map("a", "x"));
   api->fail_next("get", "", 429, "TooManyRequests", 1, {{"retry-after", "1"}});
