@@ -1,6 +1,7 @@
 #include <array>
 #include <utility>
 
+#include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
@@ -29,13 +30,10 @@ struct Count {
 // How many objects of a type there are; a type that is not served has none.
 Result<Count> count(const kube::Client& hub, const kube::Resource& resource) {
   Count result{resource, 0, {}};
-  auto page = [&](const Json& list) -> Status {
-    const Json& items = list_at(list, {"items"});
-    if (result.first.empty() && !items.empty()) result.first = kube::object_key(items.front());
-    result.objects += items.size();
+  const Status listed = hub.list_each(resource, "", {}, [&](const Json& object) -> Status {
+    if (result.objects++ == 0) result.first = kube::object_key(object);
     return {};
-  };
-  Status listed = hub.list_pages(resource, "", {}, page);
+  });
   if (!listed && listed.error().category != Category::kNotFound)
     return fail(listed.error().wrap("cannot list " + resource.qualified()));
   return result;
@@ -78,26 +76,13 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_empty(hub));
   FLEETADM_CHECK(confirm(context, hub, options));
-  install::Options how;
-  how.part = install::kHubPart;
-  how.timeout = options.timeout;
-  how.stop = context.stop();
-  how.told = [&](const install::Change& change) { context.progress().note(change.kind + " " + change.name); };
-  context.progress().begin("Removing the hub");
-  auto changes = install::remove_part(hub, how);
-  if (!changes) {
-    context.progress().failed(changes.error().message);
-    return tl::unexpected(changes.error());
-  }
-  context.progress().done();
+  const install::Options how = told_options(context, install::kHubPart, options.timeout);
+  FLEETADM_TRY(const auto changes, told_step(context, "Removing the hub", [&] { return install::remove_part(hub, how); }));
   const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
   Report report;
-  report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(*changes)}};
-  for (const auto& change : *changes) {
-    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
-                           std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
-  }
-  if (changes->empty()) report.lines.emplace_back("Nothing to do: no part of a hub is installed here.");
+  report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(changes)}};
+  report.lines = change_lines(changes, dry_run);
+  if (changes.empty()) report.lines.emplace_back("Nothing to do: no part of a hub is installed here.");
   return report;
 }
 

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "commands/fleet/bootstrap_token.h"
+#include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
@@ -141,18 +142,9 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   FLEETADM_CHECK(check_server(hub));
   FLEETADM_TRY(auto objects, manifests(options, config));
 
-  install::Options how;
-  how.part = install::kHubPart;
-  how.timeout = options.timeout;
-  how.stop = context.stop();
-  how.told = [&](const install::Change& change) { context.progress().note(change.kind + " " + change.name); };
-  context.progress().begin("Installing the hub");
-  auto changes = install::apply_all(hub, std::move(objects), how);
-  if (!changes) {
-    context.progress().failed(changes.error().message);
-    return tl::unexpected(changes.error());
-  }
-  context.progress().done();
+  const install::Options how = told_options(context, install::kHubPart, options.timeout);
+  FLEETADM_TRY(const auto changes,
+               told_step(context, "Installing the hub", [&] { return install::apply_all(hub, std::move(objects), how); }));
 
   const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
   if (options.wait && !dry_run) FLEETADM_CHECK(wait_ready(context, hub, options));
@@ -165,13 +157,8 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
     report.data = Json::object();
   }
   report.data["kind"] = "InitReport";
-  report.data["changes"] = install::to_json(*changes);
-  std::vector<std::string> lines;
-  for (const auto& change : *changes) {
-    if (change.action == install::Action::kUnchanged && !dry_run) continue;
-    lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
-                    std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
-  }
+  report.data["changes"] = install::to_json(changes);
+  std::vector<std::string> lines = change_lines(changes, dry_run);
   if (lines.empty()) lines.emplace_back("The hub is installed already; nothing changed.");
   lines.insert(lines.end(), report.lines.begin(), report.lines.end());
   report.lines = std::move(lines);

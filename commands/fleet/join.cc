@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
@@ -255,27 +256,14 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   FLEETADM_CHECK(check_not_elsewhere(spoke, options, endpoint.server));
   FLEETADM_TRY(auto objects, manifests(options, endpoint, preflight.hub));
 
-  install::Options how;
-  how.part = install::kAgentPart;
-  how.timeout = options.timeout;
-  how.stop = context.stop();
-  how.told = [&](const install::Change& change) { context.progress().note(change.kind + " " + change.name); };
-  context.progress().begin("Installing the agent");
-  auto changes = install::apply_all(spoke, std::move(objects), how);
-  if (!changes) {
-    context.progress().failed(changes.error().message);
-    return tl::unexpected(changes.error());
-  }
-  context.progress().done();
+  const install::Options how = told_options(context, install::kAgentPart, options.timeout);
+  FLEETADM_TRY(const auto changes,
+               told_step(context, "Installing the agent", [&] { return install::apply_all(spoke, std::move(objects), how); }));
   const bool dry_run = spoke.gate().dry_run != kube::DryRun::kNone;
   if (options.wait != "none" && !dry_run) FLEETADM_CHECK(wait_for_cluster(context, spoke, preflight.hub, options));
 
-  report.data["changes"] = install::to_json(*changes);
-  for (const auto& change : *changes) {
-    if (change.action == install::Action::kUnchanged && !dry_run) continue;
-    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
-                           std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
-  }
+  report.data["changes"] = install::to_json(changes);
+  report.lines = change_lines(changes, dry_run);
   if (report.lines.empty()) report.lines.emplace_back("The agent is installed already; nothing changed.");
   report.notes.push_back("Now accept the cluster on the hub: fleetadm accept " + options.cluster_name);
   return report;

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "core/registration/join/departure.h"
 
@@ -81,14 +82,8 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
 
   std::vector<install::Change> changes;
   const auto step = [&](const char* title, auto leave, const kube::Client& client) -> Status {
-    context.progress().begin(title);
-    auto done = leave(client, how);
-    if (!done) {
-      context.progress().failed(done.error().message);
-      return tl::unexpected(done.error());
-    }
-    context.progress().done();
-    changes.insert(changes.end(), done->begin(), done->end());
+    FLEETADM_TRY(const auto done, told_step(context, title, [&] { return leave(client, how); }));
+    changes.insert(changes.end(), done.begin(), done.end());
     return {};
   };
   if (options.hub_only) {
@@ -107,10 +102,7 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   Report report;
   report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
   const bool dry_run = here.gate().dry_run != kube::DryRun::kNone;
-  for (const auto& change : changes) {
-    report.lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
-                           std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
-  }
+  report.lines = change_lines(changes, dry_run);
   if (changes.empty()) report.lines.emplace_back("Nothing to do: no part of the fleet is left here.");
   if (!with_hub && !changes.empty()) {
     report.notes.push_back(

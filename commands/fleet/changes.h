@@ -1,0 +1,24 @@
+// What init, join, unjoin and clean share: a step that changes objects, told as it happens, and its outcome as lines.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/framework/context.h"
+#include "core/install/install.h"
+
+namespace fleetadm::commands {
+
+/// Options of install:: whose changes are told as notes of the progress, and which end with the command.
+install::Options told_options(Context& context, std::string_view part, Duration timeout);
+
+/// Runs `step` as one step of the progress: done, or failed with the error's message.
+Result<std::vector<install::Change>> told_step(Context& context, std::string_view title,
+                                               const std::function<Result<std::vector<install::Change>>()>& step);
+
+/// "Deployment ns/name created", one a change. What stayed as it was is told in a dry run only.
+std::vector<std::string> change_lines(const std::vector<install::Change>& changes, bool dry_run);
+
+}  // namespace fleetadm::commands
