@@ -36,5 +36,8 @@ struct ExecPlugin {
 };
 /// Runs the plugin when first needed, after its credential expired, and after a 401.
 std::shared_ptr<CredentialSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock = Clock::system());
+/// exec_credentials() of this process: one source for all that would run the same plugin in the same way, so that a kubeconfig
+/// that is resolved twice asks a person once.
+std::shared_ptr<CredentialSource> shared_exec_credentials(ExecPlugin plugin);
 
 }  // namespace fleetadm::kube

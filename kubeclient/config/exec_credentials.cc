@@ -1,4 +1,5 @@
 // Exec credential plugins: the protocol and its cache. How a process is run is process.h's part.
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -123,6 +124,17 @@ class ExecSource final : public CredentialSource {
 
 std::shared_ptr<CredentialSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock) {
   return std::make_shared<ExecSource>(std::move(plugin), std::move(clock));
+}
+
+std::shared_ptr<CredentialSource> shared_exec_credentials(ExecPlugin plugin) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<CredentialSource>> sources;
+  const std::string how = dump_json(Json{plugin.command, plugin.args, plugin.env, plugin.api_version, plugin.interactive_mode,
+                                         plugin.cluster, plugin.terminal});
+  const std::scoped_lock lock(mutex);
+  auto& source = sources[how];
+  if (!source) source = exec_credentials(std::move(plugin));
+  return source;
 }
 
 }  // namespace fleetadm::kube

@@ -98,6 +98,17 @@ TEST_F(Exec, CachesUntilExpiry) {
   EXPECT_EQ(runs(), 2U);
 }
 
+TEST_F(Exec, OnePluginOfAProcessRunsOnceHoweverOftenItIsResolved) {
+  const ExecPlugin same = plugin(answer(R"("token":"t")"));
+  EXPECT_EQ(shared_exec_credentials(same)->current()->token, "t");
+  EXPECT_EQ(shared_exec_credentials(same)->current()->token, "t");
+  EXPECT_EQ(runs(), 1U);
+  ExecPlugin other = same;
+  other.env.emplace_back("ROLE", "x");
+  EXPECT_EQ(shared_exec_credentials(other)->current()->token, "t");
+  EXPECT_EQ(runs(), 2U);
+}
+
 TEST_F(Exec, RunsAgainAfter401ButNotForEachRequestOfOneMoment) {
   const auto source = exec_credentials(plugin(answer(R"("token":"t1")")), clock_);
   EXPECT_EQ(source->current()->token, "t1");
