@@ -51,12 +51,16 @@ Result<std::string> read_file(const fs::path& path) {
 
 Status add_documents(const std::string& text, const std::string& file, std::vector<LoadedManifest>& into) {
   Result<std::vector<YamlDocument>> documents = parse_yaml_documents(text);
-  if (!documents) return tl::unexpected(documents.error().wrap(file));
+  if (!documents) {
+    Error error = documents.error().wrap(file == "-" ? "stdin" : file);
+    error.category = Category::kUsage;  // what was given is wrong; no server has refused anything
+    return tl::unexpected(std::move(error));
+  }
   for (YamlDocument& document : *documents) {
     if (document.value.is_null()) continue;
     LoadedManifest manifest{std::move(document.value), file, document.line};
     if (!manifest.object.is_object()) {
-      return fail(Category::kInvalid, manifest.where() + ": the document is not a Kubernetes object");
+      return fail(Category::kUsage, manifest.where() + ": the document is not a Kubernetes object");
     }
     const bool list = str(manifest.object, {"kind"}) == "List" && str(manifest.object, {"apiVersion"}) == "v1";
     if (!list) {
@@ -113,17 +117,16 @@ Status check_manifests(const std::vector<LoadedManifest>& manifests) {
     const Json& object = manifest.object;
     const std::string where = manifest.where() + ": ";
     if (!object.is_object() || str(object, {"apiVersion"}).empty() || str(object, {"kind"}).empty()) {
-      return fail(Category::kInvalid, where + "the manifest has no apiVersion or kind");
+      return fail(Category::kUsage, where + "the manifest has no apiVersion or kind");
     }
     if (!str(object, {"metadata", "generateName"}).empty()) {
-      return fail(Category::kInvalid,
+      return fail(Category::kUsage,
                   where + "the " + str(object, {"kind"}) + " has generateName, which a work cannot keep track of",
                   "give it metadata.name");
     }
-    if (name_of(object).empty())
-      return fail(Category::kInvalid, where + "the " + str(object, {"kind"}) + " has no metadata.name");
+    if (name_of(object).empty()) return fail(Category::kUsage, where + "the " + str(object, {"kind"}) + " has no metadata.name");
     const auto [first, added] = seen.emplace(identity_of(object), manifest.where());
-    if (!added) return fail(Category::kInvalid, where + identity_of(object) + " is already in " + first->second);
+    if (!added) return fail(Category::kUsage, where + identity_of(object) + " is already in " + first->second);
     // A work of this one object alone would be refused by every hub.
     if (const std::size_t bytes = dump_json(object).size(); bytes > work::kManifestLimit) {
       return fail(Category::kInvalid,

@@ -19,11 +19,11 @@ struct LoadedManifest {
 };
 
 /// `files`: paths of files and folders (their *.yaml, *.yml and *.json, deeper folders too, by name), or "-". Lists are taken
-/// apart. kUsage: no such file; kInvalid: bad YAML, with file, line and column.
+/// apart. kUsage: no such file, or bad YAML, with file, line and column.
 Result<std::vector<LoadedManifest>> load_manifests(Context& context, const std::vector<std::string>& files);
 
-/// No manifests; a manifest without apiVersion, kind or name, or with generateName; two of the same identity; one
-/// of more than 500 KiB (more of them together are split, see split.h).
+/// kUsage: no manifests; a manifest without apiVersion, kind or name, or with generateName; two of the same identity. kInvalid:
+/// one of more than 500 KiB (more of them together are split, see split.h).
 Status check_manifests(const std::vector<LoadedManifest>& manifests);
 
 /// spec.workload.manifests.

@@ -104,10 +104,10 @@ TEST_F(BadInput, ManifestsThatAreNone) {
   const auto create = [](const std::string& file) {
     return fleet()->run({"work", "create", "w", "-f", file, "--clusters", "c1", "--context", "hub"});
   };
-  expect(create(fleet()->folder().write("broken.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"x\n")), 1,
+  expect(create(fleet()->folder().write("broken.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"x\n")), 64,
          "broken.yaml");
-  expect(create(fleet()->folder().write("nameless.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: x}\n")), 1,
-         "name");
+  expect(create(fleet()->folder().write("nameless.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: x}\n")), 64,
+         "nameless.yaml:1");
   expect(create(fleet()->folder().write("empty.yaml", "\n")), 64, "manifest");
   expect(create("/nonexistent.yaml"), 64, "/nonexistent.yaml");
   std::string large = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large, namespace: default}\ndata:\n  a: " +

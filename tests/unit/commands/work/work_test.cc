@@ -200,6 +200,25 @@ TEST_F(WorkCommands, ManifestsComeFromFoldersStdinAndLists) {
   EXPECT_EQ((*loaded)[2].where(), "stdin:1");
 }
 
+TEST_F(WorkCommands, AMalformedManifestIsAUsageErrorThatNamesFileAndLine) {
+  for (const auto& [text, line] :
+       {std::pair{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"x\n", "line 4"}, std::pair{"a: 1\nb: [\n", "line 3"}}) {
+    const std::string path = file(text, "broken.yaml");
+    const auto loaded = load_manifests(context_, {path});
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().category, Category::kUsage);
+    EXPECT_NE(loaded.error().message.find(path + ": "), std::string::npos) << loaded.error().message;
+    EXPECT_NE(loaded.error().message.find(line), std::string::npos) << loaded.error().message;
+  }
+  const std::string path = file("apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\napiVersion: v1\n", "half.yaml");
+  const auto loaded = load_manifests(context_, {path});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto checked = check_manifests(*loaded);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().category, Category::kUsage);
+  EXPECT_TRUE(checked.error().message.starts_with(path + ":5: ")) << checked.error().message;
+}
+
 TEST_F(WorkCommands, ADryRunWritesNothing) {
   auto gate = std::make_shared<kube::WriteGate>();
   gate->dry_run = kube::DryRun::kClient;
