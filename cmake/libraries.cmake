@@ -12,7 +12,12 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 
-# libyaml links statically: one shared library less to load at start-up.
+# libyaml and RE2 link statically where the archives are there: each shared library costs start-up time and resident memory.
+find_library(FLEETADM_YAML_ARCHIVE libyaml.a)
+find_library(FLEETADM_RE2_ARCHIVE libre2.a)
 add_library(fleetadm_libraries INTERFACE)
-target_link_libraries(fleetadm_libraries INTERFACE Threads::Threads CURL::libcurl OpenSSL::SSL OpenSSL::Crypto PkgConfig::YAML
-                                                   PkgConfig::RE2 ZLIB::ZLIB nlohmann_json::nlohmann_json)
+target_link_libraries(
+  fleetadm_libraries INTERFACE Threads::Threads CURL::libcurl OpenSSL::SSL OpenSSL::Crypto
+                               $<IF:$<BOOL:${FLEETADM_YAML_ARCHIVE}>,${FLEETADM_YAML_ARCHIVE},PkgConfig::YAML>
+                               $<IF:$<BOOL:${FLEETADM_RE2_ARCHIVE}>,${FLEETADM_RE2_ARCHIVE},PkgConfig::RE2> ZLIB::ZLIB
+                               nlohmann_json::nlohmann_json)
