@@ -155,6 +155,9 @@ struct NoOptions {};
 Result<Report> help(commands::Context&, const NoOptions&, const std::vector<std::string>& args) {
   const Registry registry = full_registry();
   if (args.empty()) return text_report(root_help(registry));
+  for (const commands::Topic& topic : registry.topics()) {
+    if (args.size() == 1 && args.front() == topic.name) return text_report(topic_help(topic));
+  }
   FLEETADM_TRY(const Found found, find_command(registry, args, {}));
   if (!found.rest.empty() && found.command == nullptr)
     return fail(Category::kUsage, "unknown command \"" + found.rest.front() + "\"");

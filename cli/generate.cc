@@ -42,6 +42,7 @@ std::map<std::string, std::string> generated_files(const Registry& registry) {
   files["man/fleetadm.1"] = man_root(registry);
   for (const Command& command : registry.commands())
     if (!command.hidden) files["man/" + man_name(command) + ".1"] = man_page(command);
+  for (const commands::Topic& topic : registry.topics()) files["man/fleetadm-" + topic.name + ".7"] = man_topic(topic);
   return files;
 }
 
@@ -65,7 +66,8 @@ Status write_generated(const Registry& registry, const std::string& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(root / "man", error)) {
     const std::string name = entry.path().filename().string();
-    if (entry.path().extension() == ".1" && files.count("man/" + name) == 0) std::filesystem::remove(entry.path(), error);
+    const std::string ending = entry.path().extension().string();
+    if ((ending == ".1" || ending == ".7") && files.count("man/" + name) == 0) std::filesystem::remove(entry.path(), error);
   }
   for (const auto& [path, text] : files) FLEETADM_CHECK(write_file(root / path, text));
   const std::string readme = read_file(root / "README.md");

@@ -183,4 +183,60 @@ std::string global_help() {
   return "Every command takes these flags:\n\n" + flags_text(flags) + "  -h, --help\n" + wrap("help for the command", 10);
 }
 
+std::vector<TextBlock> text_blocks(const std::string& text) {
+  std::vector<TextBlock> blocks;
+  bool open = false;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.empty()) {
+      open = false;
+      continue;
+    }
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("* ") && colon != std::string::npos) {
+      blocks.push_back({TextBlock::Kind::kEntry, line.substr(2, colon - 2), line.substr(colon + 2)});
+      open = false;
+      continue;
+    }
+    const bool as_it_is = line.starts_with("    ");
+    const TextBlock::Kind kind = as_it_is ? TextBlock::Kind::kAsItIs : TextBlock::Kind::kParagraph;
+    const std::string content = as_it_is ? line.substr(4) : line;
+    if (open && blocks.back().kind == kind) {
+      blocks.back().text += (as_it_is ? "\n" : " ") + content;
+    } else {
+      blocks.push_back({kind, {}, content});
+    }
+    open = true;
+  }
+  return blocks;
+}
+
+std::string topic_help(const commands::Topic& topic) {
+  std::string out = "fleetadm " + topic.name + ": " + topic.summary + "\n\n";
+  for (const commands::Topic::Section& section : topic.sections) {
+    out += section.title + "\n";
+    for (const TextBlock& block : text_blocks(section.text)) {
+      if (block.kind == TextBlock::Kind::kEntry) {
+        out += "  " + block.term + "\n" + wrap(block.text, 6);
+        continue;
+      }
+      if (block.kind == TextBlock::Kind::kParagraph) {
+        out += wrap(block.text, 2) + "\n";
+        continue;
+      }
+      for (std::size_t at = 0; at <= block.text.size();) {
+        const std::size_t end = std::min(block.text.find('\n', at), block.text.size());
+        out += "      " + block.text.substr(at, end - at) + "\n";
+        at = end + 1;
+      }
+      out += "\n";
+    }
+    out += out.ends_with("\n\n") ? "" : "\n";
+  }
+  return out;
+}
+
 }  // namespace fleetadm::cli

@@ -24,4 +24,15 @@ std::string flag_label(const commands::Flag& flag);
 /// Words wrapped to `width` columns, each line after `indent` spaces; paragraphs (blank lines) are kept.
 std::string wrap(std::string_view text, std::size_t indent, std::size_t width = 100);
 
+/// A piece of a topic's text (commands/framework/command.h tells its marks).
+struct TextBlock {
+  enum class Kind { kParagraph, kAsItIs, kEntry };
+  Kind kind = Kind::kParagraph;
+  std::string term;  // kEntry
+  std::string text;
+};
+std::vector<TextBlock> text_blocks(const std::string& text);
+/// A topic for the terminal.
+std::string topic_help(const commands::Topic& topic);
+
 }  // namespace fleetadm::cli

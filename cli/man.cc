@@ -42,9 +42,21 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string header(const std::string& name, const std::string& summary) {
-  return ".TH \"" + upper(name) + "\" 1 \"\" \"fleetadm\" \"fleetadm manual\"\n.SH NAME\n" + roff(name) + " \\- " +
-         roff(summary) + "\n";
+std::string header(const std::string& name, const std::string& summary, int section = 1) {
+  return ".TH \"" + upper(name) + "\" " + std::to_string(section) + " \"\" \"fleetadm\" \"fleetadm manual\"\n.SH NAME\n" +
+         roff(name) + " \\- " + roff(summary) + "\n";
+}
+
+std::string section_text(const std::string& text) {
+  std::string out;
+  for (const TextBlock& block : text_blocks(text)) {
+    switch (block.kind) {
+      case TextBlock::Kind::kParagraph: out += ".PP\n" + roff(block.text) + "\n"; break;
+      case TextBlock::Kind::kAsItIs: out += ".PP\n.RS 4\n.nf\n" + roff(block.text) + "\n.fi\n.RE\n"; break;
+      case TextBlock::Kind::kEntry: out += ".TP\n\\fB" + roff(block.term) + "\\fR\n" + roff(block.text) + "\n"; break;
+    }
+  }
+  return out;
 }
 
 std::string flag_entries(const std::vector<Flag>& flags) {
@@ -91,6 +103,16 @@ std::string man_page(const Command& command) {
   return out;
 }
 
+std::string man_topic(const commands::Topic& topic) {
+  std::string out = header("fleetadm-" + topic.name, topic.summary, 7);
+  out += ".SH SYNOPSIS\n.nf\n" + roff(topic.synopsis) + "\n.fi\n";
+  for (const commands::Topic::Section& section : topic.sections) {
+    out += ".SH " + section.title + "\n" + section_text(section.text);
+  }
+  out += ".SH SEE ALSO\n\\fBfleetadm\\fR(1)\n";
+  return out;
+}
+
 std::string man_root(const commands::Registry& registry) {
   std::string out = header("fleetadm", "one fleet out of many Kubernetes clusters");
   out += ".SH SYNOPSIS\n\\fBfleetadm\\fR \\fICOMMAND\\fR [flags]\n";
@@ -120,6 +142,10 @@ std::string man_root(const commands::Registry& registry) {
   out +=
       ".SH ENVIRONMENT\n.TP\n\\fBKUBECONFIG\\fR\nkubeconfig files, separated by colons\n.TP\n\\fBNO_COLOR\\fR\nno colours, where "
       "it is not empty\n";
+  if (!registry.topics().empty()) out += ".SH SEE ALSO\n";
+  for (const commands::Topic& topic : registry.topics()) {
+    out += ".TP\n\\fBfleetadm\\-" + roff(topic.name) + "\\fR(7)\n" + roff(topic.summary) + "\n";
+  }
   out += ".SH FILES\n.TP\n\\fB~/.kube/config\\fR\nthe kubeconfig where neither \\-\\-kubeconfig nor $KUBECONFIG names another\n";
   return out;
 }

@@ -8,6 +8,8 @@
 #include "commands/placement/placement.h"
 #include "commands/rollout/rollout.h"
 #include "commands/sandbox/sandbox.h"
+#include "commands/score/score.h"
+#include "commands/topics/topics.h"
 #include "commands/version/version.h"
 #include "commands/work/work.h"
 
@@ -18,6 +20,7 @@ void register_all(Registry& registry) {
   register_fleet(registry);
   register_clusterset(registry);
   register_placement(registry);
+  register_score(registry);
   register_work(registry);
   register_rollout(registry);
   register_hub(registry);
@@ -25,6 +28,7 @@ void register_all(Registry& registry) {
   register_sandbox(registry);
   register_version(registry);
   register_completion(registry);
+  register_topics(registry);
 }
 
 }  // namespace fleetadm::commands

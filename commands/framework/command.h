@@ -112,13 +112,30 @@ std::function<Invocation()> invocation(Bind bind, Validate validate, Run run) {
   };
 }
 
+/// A page about something that several commands share: fleetadm-NAME(7), and "fleetadm help NAME".
+struct Topic {
+  /// Paragraphs are separated by blank lines. A paragraph whose lines begin with four blanks is shown as it is; lines that begin
+  /// with "* TERM: " are the entries of a list, each one line.
+  struct Section {
+    std::string title;  // "PLACEMENT"
+    std::string text;
+  };
+  std::string name;
+  std::string summary;   // as of a command
+  std::string synopsis;  // lines
+  std::vector<Section> sections;
+};
+
 class Registry {
  public:
   void add(Command command) { commands_.push_back(std::move(command)); }
   const std::vector<Command>& commands() const { return commands_; }
+  void add_topic(Topic topic) { topics_.push_back(std::move(topic)); }
+  const std::vector<Topic>& topics() const { return topics_; }
 
  private:
   std::vector<Command> commands_;
+  std::vector<Topic> topics_;
 };
 
 /// Every command of the program; one line a group (commands/all.cc).

@@ -26,29 +26,59 @@ void bind_wait(FlagSet& flags, Options& options) {
 }
 
 Status validate(const Options& options, const std::vector<std::string>& args) {
-  FLEETADM_CHECK(check_name("placement", args.front()));
-  if (args.front().size() > 63) {
-    return fail(Category::kUsage, "placement \"" + args.front() + "\" has a name of more than 63 characters",
-                "the name becomes a label of its decisions: choose a shorter one");
-  }
   if (!options.spec.file.empty() && options.spec.any()) {
     return fail(Category::kUsage, "--spec and the flags of a spec exclude each other");
+  }
+  if (args.empty() && options.spec.file.empty()) {
+    return fail(Category::kUsage, "missing argument: NAME", "give a name, or a file with a Placement that has one (-f)");
   }
   return {};
 }
 
-Result<Json> wanted_placement(Context& context, const Options& options, const std::string& ns, const std::string& name) {
-  Json spec;
+Status check_placement_name(const std::string& name) {
+  FLEETADM_CHECK(check_name("placement", name));
+  if (name.size() > 63) {
+    return fail(Category::kUsage, "placement \"" + name + "\" has a name of more than 63 characters",
+                "the name becomes a label of its decisions: choose a shorter one");
+  }
+  return {};
+}
+
+// The argument or the file names the placement; where both do, they must not differ.
+Result<Json> wanted_placement(Context& context, const Options& options, const std::vector<std::string>& args) {
+  Json wanted = Json::object();
   if (options.spec.file.empty()) {
-    FLEETADM_TRY(spec, spec_of(options.spec));
+    FLEETADM_TRY(Json spec, spec_of(options.spec));
+    wanted["spec"] = std::move(spec);
   } else {
     FLEETADM_TRY(const std::string text, read_file_or_stdin(context, options.spec.file));
-    FLEETADM_TRY(spec, spec_of_text(text));
+    FLEETADM_TRY(wanted, placement_of_text(text));
   }
-  return Json{{"apiVersion", api::placements().api_version()},
-              {"kind", api::placements().kind},
-              {"metadata", {{"name", name}, {"namespace", ns}}},
-              {"spec", std::move(spec)}};
+  const std::string in_file = name_of(wanted);
+  if (args.empty() && in_file.empty()) {
+    return fail(Category::kUsage, "neither an argument nor the file names the placement",
+                "give NAME, or metadata.name in the file");
+  }
+  if (!args.empty() && !in_file.empty() && args.front() != in_file) {
+    return fail(Category::kUsage, "the file names the placement \"" + in_file + "\", the argument \"" + args.front() + "\"",
+                "leave one of the two out");
+  }
+  const std::string name = args.empty() ? in_file : args.front();
+  FLEETADM_CHECK(check_placement_name(name));
+  const std::string given = context.global().config.ns;
+  std::string ns = namespace_of(wanted);
+  if (!ns.empty() && !given.empty() && ns != given) {
+    return fail(Category::kUsage, "the file is for namespace \"" + ns + "\", --namespace for \"" + given + "\"",
+                "leave one of the two out");
+  }
+  if (ns.empty()) {
+    FLEETADM_TRY(ns, context.ns());
+  }
+  wanted["apiVersion"] = api::placements().api_version();
+  wanted["kind"] = api::placements().kind;
+  at_or_make(wanted, {"metadata", "name"}) = name;
+  at_or_make(wanted, {"metadata", "namespace"}) = ns;
+  return wanted;
 }
 
 // What would keep the placement from choosing anything, told to people.
@@ -99,16 +129,29 @@ Result<Json> wait_satisfied(Context& context, const kube::Client& hub, const Jso
   return std::move(**waited);
 }
 
-Result<Report> write(Context& context, const Options& options, const std::string& name, bool replace) {
+// What people write of a placement.
+std::vector<Json> parts_of(const Json& placement) {
+  return {object_at(placement, {"spec"}), object_at(placement, {"metadata", "labels"}),
+          object_at(placement, {"metadata", "annotations"})};
+}
+
+bool holds_all(const Json& stored, const Json& asked) {
+  const std::vector<Json> there = parts_of(stored);
+  const std::vector<Json> wanted = parts_of(asked);
+  return std::equal(there.begin(), there.end(), wanted.begin(), [](const Json& a, const Json& b) { return holds(a, b); });
+}
+
+Result<Report> write(Context& context, const Options& options, const std::vector<std::string>& args, bool replace) {
+  FLEETADM_TRY(const Json wanted, wanted_placement(context, options, args));
   FLEETADM_TRY(const auto hub, context.client());
-  FLEETADM_TRY(const auto ns, context.ns());
-  FLEETADM_TRY(const Json wanted, wanted_placement(context, options, ns, name));
+  const std::string name = name_of(wanted);
+  const std::string ns = namespace_of(wanted);
   FLEETADM_TRY(const auto existing, on_hub(hub.find(api::placements(), ns, name)));
   std::string what = existing ? "configured" : "created";
   Json stored;
   // The defaults of the server are in what exists; whatever else was asked before must not stay in what create answers for.
   if (existing && !replace) {
-    if (!holds(object_at(*existing, {"spec"}), object_at(wanted, {"spec"}))) {
+    if (!holds_all(*existing, wanted)) {
       return fail(Category::kConflict, "placement \"" + name + "\" already exists in namespace \"" + ns + "\" with another spec",
                   "change it with: fleetadm placement apply " + name + " -n " + ns + " ...");
     }
@@ -135,9 +178,8 @@ Result<Report> write(Context& context, const Options& options, const std::string
     FLEETADM_TRY(Json written, std::move(applied));
     // A client's dry run knows no defaults of the server: it can only say whether what is asked is there already.
     const auto same = [&] {
-      if (context.global().dry_run == kube::DryRun::kClient)
-        return holds(object_at(*existing, {"spec"}), object_at(wanted, {"spec"}));
-      return object_at(written, {"spec"}) == object_at(*existing, {"spec"});
+      if (context.global().dry_run == kube::DryRun::kClient) return holds_all(*existing, wanted);
+      return parts_of(written) == parts_of(*existing);
     };
     if (existing && same()) what = "unchanged";
     FLEETADM_TRY(stored, read_back(context, hub, api::placements(), ns, name, wanted, std::move(written)));
@@ -156,7 +198,7 @@ Result<Report> write(Context& context, const Options& options, const std::string
 Command command_of(bool replace) {
   Command command;
   command.group = "Placement";
-  command.args = {"NAME", 1, 1, false, replace ? Complete::kPlacements : Complete::kNone};
+  command.args = {"[NAME]", 0, 1, false, replace ? Complete::kPlacements : Complete::kNone};
   command.make = invocation<Options>(
       [replace](FlagSet& flags, Options& options) {
         bind_spec(flags, options.spec);
@@ -165,7 +207,7 @@ Command command_of(bool replace) {
       },
       validate,
       [replace](Context& context, const Options& options, const std::vector<std::string>& args) {
-        return write(context, options, args.front(), replace);
+        return write(context, options, args, replace);
       });
   return command;
 }
@@ -198,9 +240,12 @@ void register_placement_apply(Registry& registry) {
   command.summary = "Create a placement or give it another spec";
   command.description =
       "Server-side apply of the whole spec: what an earlier apply set and this one does not name is removed, what others set is "
-      "left alone. A field that somebody else set to another value is a conflict.";
+      "left alone. A field that somebody else set to another value is a conflict. A file with a whole Placement names it itself, "
+      "and "
+      "its labels and annotations are applied, too.";
   command.examples = {
       {"Three clusters instead of two", "fleetadm placement apply web -n apps -k 3 -l env=prod"},
+      {"What a file says", "fleetadm placement apply -f web.yaml"},
       {"See what the server would store", "fleetadm placement apply web -n apps -f web.yaml --dry-run=server -o yaml"}};
   registry.add(std::move(command));
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "commands/framework/listing.h"
+#include "commands/framework/suggest.h"
 #include "commands/placement/decisions.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/written.h"
@@ -38,6 +39,16 @@ void describe_spec(const Json& placement, std::vector<std::string>& lines) {
     if (toleration.seconds) text += " for " + std::to_string(*toleration.seconds) + "s";
     lines.push_back(row("Toleration", text));
   }
+  const auto& size = decoded.group_size;
+  if (size.text || size.number != 0) {
+    lines.push_back(row("Group Size", size.text ? *size.text : std::to_string(size.number)));
+  }
+  for (const auto& group : decoded.groups) {
+    std::vector<std::string> parts;
+    if (!group.labels.everything()) parts.push_back("labels " + group.labels.text());
+    if (!group.claims.everything()) parts.push_back("claims " + group.claims.text());
+    lines.push_back(row("Group", group.name + ": " + (parts.empty() ? "every cluster" : joined(parts, " and "))));
+  }
   if (!decoded.mode.empty() && decoded.mode != "Additive") lines.push_back(row("Scoring", decoded.mode));
   for (const auto& one : decoded.prioritizers) {
     const std::string name = one.addon ? "AddOn/" + one.addon->resource + "/" + one.addon->score : one.built_in;
@@ -71,14 +82,67 @@ void describe_groups(const std::vector<ChosenGroup>& groups, std::vector<std::st
   if (!any) lines.emplace_back("  <none>");
 }
 
+std::optional<Instant> time_of(const Json& event) {
+  for (const char* member : {"lastTimestamp", "eventTime", "firstTimestamp"}) {
+    std::optional<Instant> at = parse_time(str(event, {"series", "lastObservedTime"}, str(event, {member})));
+    if (at) return at;
+  }
+  return std::nullopt;
+}
+
+// The placement's latest events, oldest first. Events are not worth failing for: nullopt where they cannot be read.
+std::optional<std::vector<Json>> events_of(const kube::Client& hub, const Json& placement) {
+  constexpr std::size_t kMost = 20;
+  kube::ListOptions options;
+  options.field_selector = "involvedObject.kind=Placement,involvedObject.name=" + name_of(placement);
+  if (const std::string uid = uid_of(placement); !uid.empty()) options.field_selector += ",involvedObject.uid=" + uid;
+  const auto list = hub.list(kube::resources::core_events(), namespace_of(placement), options);
+  if (!list) return std::nullopt;
+  std::vector<Json> events;
+  for (const Json& event : list_at(*list, {"items"})) events.push_back(event);
+  std::stable_sort(events.begin(), events.end(), [](const Json& a, const Json& b) { return time_of(a) < time_of(b); });
+  if (events.size() > kMost) events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(kMost));
+  return events;
+}
+
+void describe_events(const std::optional<std::vector<Json>>& events, Instant now, std::vector<std::string>& lines) {
+  lines.emplace_back("Events:");
+  if (!events) lines.emplace_back("  <unknown>: they cannot be read");
+  if (events && events->empty()) lines.emplace_back("  <none>");
+  if (!events) return;
+  for (const Json& event : *events) {
+    const auto at = time_of(event);
+    const std::int64_t count = std::max(num(event, {"series", "count"}), num(event, {"count"}));
+    lines.push_back("  " + (at ? format_age(*at, now) : std::string("<unknown>")) + " ago: " + str(event, {"type"}) + " " +
+                    str(event, {"reason"}) + (count > 1 ? " (" + std::to_string(count) + " times)" : "") + ", " +
+                    str(event, {"message"}));
+  }
+}
+
+Json events_json(const std::vector<Json>& events) {
+  Json list = Json::array();
+  for (const Json& event : events) {
+    const auto at = time_of(event);
+    list.push_back({{"time", at ? Json(format_time(*at)) : Json()},
+                    {"type", str(event, {"type"})},
+                    {"reason", str(event, {"reason"})},
+                    {"message", str(event, {"message"})}});
+  }
+  return list;
+}
+
 Result<Report> run(Context& context, const Options&, const std::vector<std::string>& args) {
   const std::string& name = args.front();
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ns, context.ns());
   FLEETADM_TRY(const auto found, on_hub(hub.find(api::placements(), ns, name)));
   if (!found) {
+    std::vector<std::string> known;
+    if (const auto others = hub.list(api::placements(), ns)) {
+      for (const Json& one : list_at(*others, {"items"})) known.push_back(name_of(one));
+    }
     return fail(Category::kNotFound, "placement \"" + name + "\" is not in namespace \"" + ns + "\"",
-                "list them with: fleetadm placement get -n " + ns + " (or -A)");
+                did_you_mean(name, known, "list them with: fleetadm placement get -n " + ns + " (or -A)"));
   }
   FLEETADM_TRY(auto decisions, decisions_of(hub, ns, name));
   const std::vector<ChosenGroup> groups = groups_of(std::move(decisions));
@@ -87,7 +151,9 @@ Result<Report> run(Context& context, const Options&, const std::vector<std::stri
   Json list = Json::array();
   for (const ChosenGroup& group : groups)
     list.push_back({{"index", group.index}, {"name", group.name}, {"clusters", group.clusters}});
+  const auto events = events_of(hub, *found);
   report.data = {{"kind", "PlacementDescription"}, {"placement", *found}, {"decisionGroups", std::move(list)}};
+  if (events) report.data["events"] = events_json(*events);
   report.names.push_back(full_name(api::placements(), name));
   report.lines = {row("Name", name), row("Namespace", ns), row("Age", age_cell(*found, context.clock().now()))};
   describe_spec(*found, report.lines);
@@ -96,6 +162,7 @@ Result<Report> run(Context& context, const Options&, const std::vector<std::stri
   }
   describe_conditions(*found, context.clock().now(), report.lines);
   describe_groups(groups, report.lines);
+  describe_events(events, context.clock().now(), report.lines);
   return report;
 }
 
@@ -106,7 +173,11 @@ void register_placement_describe(Registry& registry) {
   command.path = "placement describe";
   command.group = "Placement";
   command.aliases = {"describe placement"};
-  command.summary = "Show a placement's rules, conditions and decisions";
+  command.summary = "Show a placement's rules, conditions, decisions and events";
+  command.description =
+      "Tells the rules of the placement in words, its conditions, the chosen clusters by decision group, and what was told of it "
+      "in "
+      "events. Why a cluster is chosen or not: see \"fleetadm placement explain\".";
   command.args = {"NAME", 1, 1, false, Complete::kPlacements};
   command.examples = {{"Why is nothing chosen?", "fleetadm placement describe web -n apps"}};
   command.make = invocation<Options>([](FlagSet&, Options&) {},

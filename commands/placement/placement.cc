@@ -7,6 +7,7 @@ void register_placement(Registry& registry) {
   register_placement_apply(registry);
   register_placement_describe(registry);
   register_placement_delete(registry);
+  register_placement_explain(registry);
   register_placement_simulate(registry);
 }
 

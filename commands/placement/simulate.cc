@@ -6,12 +6,12 @@
 
 #include "commands/framework/scenarios.h"
 #include "commands/framework/suggest.h"
-#include "commands/placement/evaluator.h"
 #include "commands/placement/inputs.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/what_if.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
+#include "core/placement/cel_evaluator.h"
 #include "core/placement/scenario.h"
 
 namespace fleetadm::commands {
@@ -164,13 +164,14 @@ Report report_of(const Context& context, const Options& options, const Inputs& i
 }
 
 Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& names) {
+  FLEETADM_TRY(const auto cel, placement::make_cel_evaluator());
   if (!options.scenarios.empty()) {
     return answer_scenarios(context, options.scenarios,
-                            [](const Json& line) { return placement::answer_scenario(line, cel_evaluator()); });
+                            [&cel](const Json& line) { return placement::answer_scenario(line, cel.get()); });
   }
   FLEETADM_TRY(const std::string ns, input_namespace(context, options.inputs));
   FLEETADM_TRY(Inputs inputs, read_inputs(context, options.inputs, ns));
-  const placement::PassOptions pass{.cel = cel_evaluator(), .record = false};
+  const placement::PassOptions pass{.cel = cel.get(), .record = true};
   if (options.what_if.empty()) {
     FLEETADM_TRY(const auto keys, wanted(context, options, names, ns, inputs.objects));
     return report_of(context, options, inputs, simulate(inputs.objects, inputs.objects, keys, inputs.now, pass));

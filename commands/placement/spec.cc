@@ -303,16 +303,32 @@ Result<Json> spec_of(const SpecFlags& flags) {
   return spec;
 }
 
-Result<Json> spec_of_text(std::string_view text) {
+Result<Json> placement_of_text(std::string_view text) {
   auto document = parse_yaml(text);
   if (!document) return fail(Category::kUsage, "the spec cannot be read: " + document.error().message, document.error().hint);
   if (!document->is_object())
     return fail(Category::kUsage, "the spec is no object", "give a Placement, or what stands under its spec");
-  if (!document->contains("kind") && !document->contains("apiVersion")) return std::move(*document);
+  if (!document->contains("kind") && !document->contains("apiVersion")) return Json{{"spec", std::move(*document)}};
   if (str(*document, {"kind"}) != "Placement") {
     return fail(Category::kUsage, "the file holds a " + str(*document, {"kind"}, "nameless kind") + ", not a Placement");
   }
-  return object_at(*document, {"spec"});
+  Json placement{{"spec", object_at(*document, {"spec"})}};
+  for (const char* member : {"name", "namespace"}) {
+    if (const std::string value = str(*document, {"metadata", member}); !value.empty()) placement["metadata"][member] = value;
+  }
+  for (const char* member : {"labels", "annotations"}) {
+    const auto values = strings_at(*document, {"metadata", member});
+    // What kubectl apply keeps for itself is not ours to repeat.
+    for (const auto& [key, value] : values) {
+      if (key != "kubectl.kubernetes.io/last-applied-configuration") placement["metadata"][member][key] = value;
+    }
+  }
+  return placement;
+}
+
+Result<Json> spec_of_text(std::string_view text) {
+  FLEETADM_TRY(const Json placement, placement_of_text(text));
+  return object_at(placement, {"spec"});
 }
 
 }  // namespace fleetadm::commands

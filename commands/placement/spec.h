@@ -30,6 +30,10 @@ void bind_spec(FlagSet& flags, SpecFlags& into);
 /// The spec that the flags say (the file is not read). kUsage names the flag and the word that is wrong.
 Result<Json> spec_of(const SpecFlags& flags);
 
+/// A Placement from a YAML or JSON text: its spec, and its name, namespace, labels and annotations where it has them; of a bare
+/// spec only the spec. kUsage where it is neither.
+Result<Json> placement_of_text(std::string_view text);
+
 /// The spec in a YAML or JSON text: a Placement object, or a bare spec. kUsage where it is neither.
 Result<Json> spec_of_text(std::string_view text);
 

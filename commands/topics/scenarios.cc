@@ -1,0 +1,114 @@
+// fleetadm-scenarios(7): what --scenarios reads and answers. Outside testers rely on it.
+#include "commands/topics/topics.h"
+
+namespace fleetadm::commands {
+
+void register_topics(Registry& registry) {
+  Topic topic;
+  topic.name = "scenarios";
+  topic.summary = "The batch form of the engines: cases in, answers out";
+  topic.synopsis =
+      "fleetadm placement simulate --scenarios FILE|-\n"
+      "fleetadm rollout simulate --scenarios FILE|-\n"
+      "fleetadm work evaluate --scenarios FILE|-\n"
+      "fleetadm cel eval --scenarios FILE|-";
+  topic.sections = {
+      {"DESCRIPTION",
+       "The engines that decide (the scheduler, rollouts, CEL) are pure: the same input gives the same answer, whatever the time "
+       "and "
+       "the machine. --scenarios lets anyone ask them in bulk: to sweep over what may happen, and to test them from outside.\n\n"
+       "The input is a file, or standard input for \"-\": one JSON object a line, a case. For each case one JSON object is "
+       "written to "
+       "standard output, one a line, in the order of the cases. Answers come as soon as their cases were read, so that a program "
+       "may "
+       "write one case and wait for its answer. Blank lines are left out. Kubernetes objects are plain JSON, as the API server "
+       "gives "
+       "them. Members that a format does not name are left alone; an absent member is its zero value. Times are RFC 3339, in UTC "
+       "in "
+       "answers, to the second.\n\n"
+       "* id: of the case, any JSON value; copied into its answer. An answer has no id where its case had none.\n"
+       "* error: in place of an answer: why there is none (the case lacks a member, or names what is not there). The others are "
+       "answered all the same, and the exit code is 3.\n\n"
+       "A line that is no JSON object ends the run: the lines before it are answered, the error tells the line's number, and the "
+       "exit "
+       "code is 1. The order of an object's members means nothing. Objects are not completed with the defaults of the API "
+       "server: "
+       "who wants those writes them.\n\n"
+       "Messages of conditions are part of an answer. Only the words of a CEL compiler (after \"compilation failed\") are free "
+       "to "
+       "change."},
+      placement_scenarios(),
+      rollout_scenarios(),
+      work_scenarios(),
+      cel_scenarios(),
+  };
+  registry.add_topic(std::move(topic));
+}
+
+Topic::Section placement_scenarios() {
+  return {
+      "PLACEMENT",
+      "One pass of the scheduler for one placement.\n\n"
+      "* now: the time of the pass\n"
+      "* placement: which one is scheduled, NAMESPACE/NAME; it is one of the objects\n"
+      "* objects: ManagedClusters, ManagedClusterSets, ManagedClusterSetBindings, Placements, PlacementDecisions and "
+      "AddOnPlacementScores, in any order; of two with one name the last counts, other kinds are left out\n\n"
+      "The answer is one of three. {\"skipped\": true}: scheduling is disabled for the placement, or it is being deleted; "
+      "nothing "
+      "is written. {\"failed\": true}: the pass ends before anything is written (a bound set whose selectorType is unknown). In "
+      "both, selected is an empty list. Otherwise:\n\n"
+      "* filters: a list of name and filteredClusters (sorted) after each stage, \"Predicate\" and then "
+      "\"Predicate,TaintToleration\"; it ends where the pass ended\n"
+      "* prioritizers: a list of name, weight and scores (cluster to score, for those that got one), by name, then weight; an "
+      "add-on's name is AddOn/RESOURCE/SCORE\n"
+      "* scores: cluster to weighted sum, for each cluster that the filters left; absent where there is none\n"
+      "* selected: names of clusters, best first\n"
+      "* requeueAfter: when the placement has to be looked at again; absent where there is no such time\n"
+      "* placementDecisions: the PlacementDecisions that should be, in order: name, groupName, groupIndex (a text, as in the "
+      "label) and clusters, in order; absent where there is none\n"
+      "* deletedDecisions: names of those that are too many, sorted; absent where there is none\n"
+      "* status: numberOfSelectedClusters, decisionGroups (decisionGroupIndex, decisionGroupName, decisions, clusterCount) and "
+      "conditions (type, status, reason, message), by type\n\n"
+      "What filters, prioritizers and scores hold where the placement turned out to be misconfigured is not promised.\n\n"
+      "    {\"id\":1,\"now\":\"2026-03-01T10:00:00Z\",\"placement\":\"apps/web\",\"objects\":[{\"kind\":\"Placement\",…},…]}"};
+}
+
+Topic::Section rollout_scenarios() {
+  return {
+      "ROLLOUT",
+      "One step of a rollout.\n\n"
+      "* now: the time of the step\n"
+      "* strategy: a RolloutStrategy\n"
+      "* groups: the decision groups in order: name, index, clusters\n"
+      "* existing: what is known of clusters: clusterName, status, lastTransitionTime\n\n"
+      "The answer:\n\n"
+      "* error: the strategy is refused; its words are free, and beside it nothing is told\n"
+      "* toRollout, timeOut: lists of clusterName, status, lastTransitionTime and recheckTime, with groupName and groupIndex for "
+      "those to apply; removed: names; all by cluster\n"
+      "* maxFailureBreach: more clusters failed than may\n"
+      "* recheckAfter: when to look again, as a duration (5m0s); absent where nothing is waited for"};
+}
+
+Topic::Section work_scenarios() {
+  return {"FEEDBACK AND CONDITIONS",
+          "What an agent reports of one object. A case with rule asks for feedback, one with rules for conditions.\n\n"
+          "* object: the object as it is on the cluster\n"
+          "* rule: a feedback rule: type and jsonPaths; rawJson (true or false) lets a path yield whole objects\n"
+          "* rules: condition rules: condition, type, celExpressions, message, messageExpression\n\n"
+          "The answer to the first holds values, and error where some path failed (its words are free); to the second "
+          "conditions: type, "
+          "status, reason, message."};
+}
+
+Topic::Section cel_scenarios() {
+  return {"CEL",
+          "One expression on one object, in the environment of condition rules.\n\n"
+          "* object: any JSON value, the variable object\n"
+          "* expression: the expression; its type is string\n\n"
+          "The answer:\n\n"
+          "* value: the text that the expression yields\n"
+          "* phase: where it yields none: compile or evaluate\n"
+          "* error: why, beside phase; its words are free"};
+}
+
+}  // namespace fleetadm::commands
