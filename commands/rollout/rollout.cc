@@ -3,7 +3,9 @@
 namespace fleetadm::commands {
 
 void register_rollout(Registry& registry) {
+  register_rollout_start(registry);
   register_rollout_plan(registry);
+  register_rollout_run(registry);
   register_rollout_status(registry);
   register_rollout_control(registry);
   register_rollout_history(registry);

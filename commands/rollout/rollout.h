@@ -8,7 +8,9 @@ namespace fleetadm::commands {
 void register_rollout(Registry& registry);
 
 // One function a file, each adds its row (or rows).
+void register_rollout_start(Registry& registry);
 void register_rollout_plan(Registry& registry);
+void register_rollout_run(Registry& registry);
 void register_rollout_status(Registry& registry);
 void register_rollout_control(Registry& registry);  // pause, resume, abort, restart
 void register_rollout_history(Registry& registry);  // history, undo

@@ -101,7 +101,18 @@ std::string bar(const work::ReplicaSetPlan& plan) {
 /// Over for whoever waits: nothing more will happen by itself.
 bool ended(RolloutState state) { return state != RolloutState::kRunning; }
 
-Result<Report> watch(Context& context, const kube::Client& hub, const RolloutName& name, Duration timeout) {
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  if (options.watch) return watch_rollout(context, hub, name, options.timeout);
+  const Instant now = context.clock().now();
+  FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, now));
+  return report_of(view, now);
+}
+
+}  // namespace
+
+Result<Report> watch_rollout(Context& context, const kube::Client& hub, const RolloutName& name, Duration timeout) {
   const Instant begun = context.clock().now();
   const bool terminal = context.terminal().interactive();
   if (terminal) context.progress().begin("Rollout of " + name.name);
@@ -111,8 +122,10 @@ Result<Report> watch(Context& context, const kube::Client& hub, const RolloutNam
     const Instant now = context.clock().now();
     FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, now));
     const RolloutState state = state_of(view.plan);
-    // What the controller has not begun yet is not failed or done: a template that no revision records is new.
-    const bool recorded = view.revision.has_value() || state == RolloutState::kPaused || state == RolloutState::kFailed;
+    // A template that no revision records has not begun. Hubs of others record none: what has happened there counts.
+    const bool others_hub = view.revisions.empty() && !view.plan.clusters.empty();
+    const bool recorded =
+        view.revision.has_value() || others_hub || state == RolloutState::kPaused || state == RolloutState::kFailed;
     std::string line = sentence(view);
     if (const std::string text = holder(view, now); !text.empty()) line += "; " + text;
     if (terminal) {
@@ -141,17 +154,6 @@ Result<Report> watch(Context& context, const kube::Client& hub, const RolloutNam
     }
   }
 }
-
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
-  FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
-  FLEETADM_TRY(const kube::Client hub, context.client());
-  if (options.watch) return watch(context, hub, name, options.timeout);
-  const Instant now = context.clock().now();
-  FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, now));
-  return report_of(view, now);
-}
-
-}  // namespace
 
 void register_rollout_status(Registry& registry) {
   Command command;

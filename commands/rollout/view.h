@@ -55,4 +55,7 @@ std::string caller(const kube::Client& hub);
 Status wait_for_reason(Context& context, const kube::Client& hub, const RolloutName& name, std::string_view reason, bool negated,
                        Duration timeout);
 
+/// Tells the rollout's course until it ends (or `timeout` is over; zero: no limit); the report of its end, with its exit code.
+Result<Report> watch_rollout(Context& context, const kube::Client& hub, const RolloutName& name, Duration timeout);
+
 }  // namespace fleetadm::commands

@@ -57,15 +57,17 @@ class Walk {
       return known == judged_.end() || (known->second.standing == Standing::kActive && !known->second.failed());
     });
   }
-  /// Begins what is pending, at most `slots`: first what was already said to be applied, then by name.
-  void begin(const GroupMap& groups, std::int64_t slots) {
+  /// Begins what is pending, at most `slots`: first what was already said to be applied (as it was given, or `anew`), then by
+  /// name.
+  void begin(const GroupMap& groups, std::int64_t slots, bool anew = false) {
     const std::map<std::string, GroupKey> keys = cluster_groups(groups);
     for (const bool said : {true, false}) {
       for (const auto& [cluster, key] : keys) {
         if (slots <= 0) return;
         const auto status = waiting_.find(cluster);
         if (judged_.contains(cluster) || (status != waiting_.end()) != said) continue;
-        ClusterState one = said ? status->second : ClusterState{cluster, key, State::kToApply, std::nullopt, std::nullopt};
+        ClusterState one =
+            said && !anew ? status->second : ClusterState{cluster, key, State::kToApply, std::nullopt, std::nullopt};
         one.group = key;
         step_.rollout.push_back(std::move(one));
         --slots;
@@ -81,7 +83,7 @@ class Walk {
         return true;
       }
       if (!open(clusters)) continue;
-      begin({{key, clusters}}, static_cast<std::int64_t>(clusters.size()));
+      begin({{key, clusters}}, static_cast<std::int64_t>(clusters.size()), true);
       return true;
     }
     return false;

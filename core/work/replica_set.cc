@@ -43,8 +43,8 @@ std::vector<std::string> set_of_revision(const Json& revision) {
 
 class ReplicaSets {
  public:
-  ReplicaSets(kube::Client hub, std::shared_ptr<Clock> clock)
-      : hub_(std::move(hub)), clock_(std::move(clock)), writer_(hub_, clock_) {}
+  ReplicaSets(kube::Client hub, std::shared_ptr<Clock> clock, std::string only)
+      : hub_(std::move(hub)), clock_(std::move(clock)), only_(std::move(only)), writer_(hub_, clock_) {}
 
   void wire(controller::Manager& manager, const std::shared_ptr<ReplicaSets>& self);
   Result<controller::Outcome> reconcile(const std::string& key, const std::stop_token& stop);
@@ -58,6 +58,7 @@ class ReplicaSets {
 
   kube::Client hub_;
   std::shared_ptr<Clock> clock_;
+  std::string only_;  // the key of the one set to look after; empty: all
   ReplicaSetWriter writer_;
   std::shared_ptr<kube::Informer> sets_;
   std::shared_ptr<kube::Informer> works_;
@@ -212,6 +213,7 @@ Result<controller::Outcome> ReplicaSets::finalize(const Json& set) {
 }
 
 Result<controller::Outcome> ReplicaSets::reconcile(const std::string& key, const std::stop_token& stop) {
+  if (!only_.empty() && key != only_) return controller::Outcome{};
   const kube::CachedPtr cached = sets_->get(key);
   if (!cached) return controller::Outcome{};
   Json set = cached->decode();
@@ -280,8 +282,9 @@ Result<controller::Outcome> ReplicaSets::roll(const Json& set, const std::stop_t
 
 }  // namespace
 
-void add_replica_set_controller(controller::Manager& manager, const kube::Client& hub, std::shared_ptr<Clock> clock) {
-  auto sets = std::make_shared<ReplicaSets>(hub, std::move(clock));
+void add_replica_set_controller(controller::Manager& manager, const kube::Client& hub, std::shared_ptr<Clock> clock,
+                                std::string only) {
+  auto sets = std::make_shared<ReplicaSets>(hub, std::move(clock), std::move(only));
   sets->wire(manager, sets);
 }
 

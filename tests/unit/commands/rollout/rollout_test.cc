@@ -203,6 +203,65 @@ TEST_F(RolloutCommands, PlanShowsOrderAndBatchesAndWritesNothing) {
   EXPECT_TRUE(nothing->table->rows.empty());
 }
 
+TEST_F(RolloutCommands, StartMakesChangesAndGuards) {
+  ASSERT_EQ(wait_for_end(), 0);
+  const std::string file =
+      folder_.write("two.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: web}\ndata: {v: '2'}\n");
+  const auto started =
+      run("rollout start",
+          {{"filename", file}, {"max-concurrency", "2"}, {"max-failures", "10%"}, {"wait", "true"}, {"timeout", "20s"}});
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_EQ(started->exit_code, 0);
+  EXPECT_EQ(value_of("c3"), "2");
+  const Json set = *hub_->get(api::manifest_work_replica_sets(), "default", "web");
+  const Json& ref = list_at(set, {"spec", "placementRefs"})[0];
+  EXPECT_EQ(num(ref, {"rolloutStrategy", "progressive", "maxConcurrency"}), 2);
+  EXPECT_EQ(str(ref, {"rolloutStrategy", "progressive", "maxFailures"}), "10%");
+  const auto again = run("rollout start", {{"filename", file}});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->lines[0], "rollout web unchanged");
+  EXPECT_EQ(num(*hub_->get(api::manifest_work_replica_sets(), "default", "web"), {"metadata", "generation"}),
+            num(set, {"metadata", "generation"}));
+  // Another placement that has decided on nothing would take it away everywhere.
+  hub_->put(api::placements(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+                                {"kind", "Placement"},
+                                {"metadata", {{"name", "empty"}, {"namespace", "default"}}}});
+  const auto guarded = run("rollout start", {{"filename", file}, {"placement", "empty"}});
+  ASSERT_FALSE(guarded);
+  EXPECT_NE(guarded.error().hint.find("--allow-removals"), std::string::npos);
+  EXPECT_EQ(value_of("c1"), "2");
+  EXPECT_TRUE(run("rollout start", {{"filename", file}, {"placement", "empty"}, {"allow-removals", "true"}}));
+  const auto fresh =
+      testkit::run_command(registry_, "rollout start", context_, {{"filename", file}, {"placement", "p"}}, {"other"});
+  ASSERT_TRUE(fresh) << fresh.error().message;
+  EXPECT_TRUE(hub_->get(api::manifest_work_replica_sets(), "default", "other"));
+  for (const Flags& wrong :
+       {Flags{{"filename", file}, {"max-failures", "many"}}, Flags{{"filename", file}, {"progress-deadline", "2d"}},
+        Flags{{"filename", file}, {"strategy", "all"}, {"max-concurrency", "2"}}}) {
+    const auto answer = run("rollout start", wrong);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().category, Category::kUsage);
+  }
+}
+
+TEST_F(RolloutCommands, RunDrivesOneSetWhereNobodyElseDoes) {
+  controller_ = {};  // the hub has no controller any more
+  change("5");
+  const Json lease{
+      {"apiVersion", "coordination.k8s.io/v1"},
+      {"kind", "Lease"},
+      {"metadata", {{"name", "fleetadm-hub-lock"}, {"namespace", std::string(api::kHubNamespace)}}},
+      {"spec",
+       {{"holderIdentity", "hub-1"}, {"leaseDurationSeconds", 15}, {"renewTime", format_micro_time(Clock::system()->now())}}}};
+  hub_->put(kube::resources::leases(), lease);
+  EXPECT_FALSE(run("rollout run", {{"timeout", "20s"}}));
+  hub_->erase(kube::resources::leases(), std::string(api::kHubNamespace), "fleetadm-hub-lock");
+  const auto done = run("rollout run", {{"timeout", "20s"}});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->exit_code, 0);
+  EXPECT_EQ(value_of("c3"), "5");
+}
+
 TEST_F(RolloutCommands, WhatIsNotThereIsSaid) {
   for (const char* path : {"rollout status", "rollout pause", "rollout undo", "rollout history", "rollout plan"}) {
     const auto answer = testkit::run_command(registry_, path, context_, {}, {"other"});

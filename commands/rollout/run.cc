@@ -1,0 +1,77 @@
+// rollout run: the hub's own controller in this process, for one set, until the rollout ends.
+#include <thread>
+
+#include "commands/rollout/rollout.h"
+#include "commands/rollout/view.h"
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+#include "core/hub/hub.h"
+#include "core/work/replica_set.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  Duration timeout = Duration::zero();
+};
+
+/// Two controllers would begin clusters without knowing of each other.
+Status nobody_else(const kube::Client& hub, Instant now) {
+  FLEETADM_TRY(const std::optional<Json> lease,
+               hub.find(kube::resources::leases(), std::string(api::kHubNamespace), std::string(hub::kLeaderLease)));
+  if (!lease || str(*lease, {"spec", "holderIdentity"}).empty()) return {};
+  const std::optional<Instant> renewed = parse_time(str(*lease, {"spec", "renewTime"}));
+  const Duration lasts = std::chrono::seconds(num(*lease, {"spec", "leaseDurationSeconds"}, 15));
+  if (!renewed || *renewed + lasts < now) return {};
+  return fail(Category::kConflict, "the hub's controllers run (" + str(*lease, {"spec", "holderIdentity"}) + "): they drive it",
+              "use fleetadm rollout status -w");
+}
+
+Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
+  if (context.global().dry_run != kube::DryRun::kNone) {
+    return fail(Category::kUsage, "a rollout that is run cannot be a dry run", "fleetadm rollout plan shows what would happen");
+  }
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  FLEETADM_TRY(const Json set, read_set(hub, name));
+  FLEETADM_CHECK(nobody_else(hub, context.clock().now()));
+  controller::Manager::Options manager_options;
+  manager_options.threads = 1;
+  controller::Manager manager(manager_options);
+  work::add_replica_set_controller(manager, hub, Clock::system(), kube::object_key(set));
+  std::stop_source stop;
+  Status ran;
+  std::jthread driver([&] { ran = manager.run(stop.get_token()); });
+  Result<Report> report = watch_rollout(context, hub, name, options.timeout);
+  stop.request_stop();
+  driver.join();
+  if (!ran) return tl::unexpected(ran.error());
+  if (!report && report.error().category == Category::kCancelled) {
+    return fail(Category::kCancelled, "cancelled; the hub knows how far it is, and the same command goes on from there");
+  }
+  return report;
+}
+
+}  // namespace
+
+void register_rollout_run(Registry& registry) {
+  Command command;
+  command.path = "rollout run";
+  command.group = "Work";
+  command.summary = "Drive a rollout from this process until it ends";
+  command.description =
+      "For hubs on which nobody else drives ManifestWorkReplicaSets, in a job. It is the hub's own controller, for this set "
+      "alone; all it knows is kept on the hub, so that a run that was killed goes on where it was. It refuses where fleetadm's "
+      "hub "
+      "controllers hold their lease. Exit codes are those of rollout status.";
+  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.examples = {{"In a job", "fleetadm rollout run web -n apps --timeout 1h"}};
+  command.make = invocation<Options>(
+      [](FlagSet& flags, Options& options) {
+        flags.duration(&options.timeout, "timeout", "how long it may take").default_text = "no limit";
+      },
+      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
