@@ -59,6 +59,9 @@ struct Overload {
   CostFunction cost;
   bool non_strict = false;  // sees errors among its arguments
   Specialise specialise;
+  /// A specialised call evaluates its arguments only up to the first that fails, and then costs nothing (as upstream's calls with
+  /// a compiled pattern do).
+  bool in_order_when_specialised = false;
   /// Does not visit the elements of its lists and maps: their sizes are not taken from the Work.
   bool constant_time = false;
   /// Unknown to the checker: only values whose type was dyn come to it.

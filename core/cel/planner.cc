@@ -149,7 +149,6 @@ class Planner {
         plan.candidates.erase(plan.candidates.begin(),
                               plan.candidates.begin() + static_cast<std::ptrdiff_t>(expr.overloads.size()));
     }
-    plan.eager = args.size() <= 2 && (one || expr.function->singleton || expr.function->overloads.size() == 1);
     if (one && plan.decided->specialise) {
       std::vector<std::optional<Value>> literals;
       for (const auto& argument : args)
@@ -158,6 +157,8 @@ class Planner {
       if (!specialised) return refuse(expr, specialised.error().message);
       plan.specialised = std::move(*specialised);
     }
+    plan.eager = args.size() <= 2 && (one || expr.function->singleton || expr.function->overloads.size() == 1);
+    if (plan.specialised && plan.decided->in_order_when_specialised) plan.eager = false;
     return call_node(std::move(plan), std::move(args));
   }
 

@@ -83,6 +83,7 @@ Result<Implementation> find_all_literal(std::span<const std::optional<Value>> li
 
 Overload specialised(Overload overload, Specialise specialise) {
   overload.specialise = std::move(specialise);
+  overload.in_order_when_specialised = true;
   return overload;
 }
 
