@@ -118,7 +118,7 @@ std::string complete(const Registry& registry, const std::vector<std::string>& w
     Candidates out(current);
     for (const Flag* flag : flags.list)
       if (!flag->hidden) out.add("--" + flag->name, flag->help);
-    out.add("--help", "help for the command");
+    out.add("--help", "Help for the command");
     return out.end();
   }
   if (found->command == nullptr) {

@@ -180,7 +180,7 @@ std::string global_help() {
   const commands::FlagSet set = global_flags(options);
   FlagList flags;
   for (const Flag& flag : set.flags()) flags.push_back(&flag);
-  return "Every command takes these flags:\n\n" + flags_text(flags) + "  -h, --help\n" + wrap("help for the command", 10);
+  return "Every command takes these flags:\n\n" + flags_text(flags) + "  -h, --help\n" + wrap("Help for the command", 10);
 }
 
 std::vector<TextBlock> text_blocks(const std::string& text) {

@@ -37,6 +37,12 @@ Result<Duration> parse_flag_duration(std::string_view text) {
   return std::chrono::seconds(seconds);
 }
 
+// Every flag's help begins alike, whoever wrote it.
+std::string sentence(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
+}
+
 }  // namespace
 
 Flag& FlagSet::text(std::string* into, std::string name, std::string help, char letter) {
@@ -44,7 +50,7 @@ Flag& FlagSet::text(std::string* into, std::string name, std::string help, char 
   flag.name = std::move(name);
   flag.letter = letter;
   flag.value_name = "TEXT";
-  flag.help = std::move(help);
+  flag.help = sentence(std::move(help));
   if (into != nullptr) flag.default_text = *into;
   flag.set = [into](std::string_view value) -> Status {
     if (into != nullptr) *into = value;
@@ -58,7 +64,7 @@ Flag& FlagSet::texts(std::vector<std::string>* into, std::string name, std::stri
   flag.name = std::move(name);
   flag.letter = letter;
   flag.value_name = "TEXT";
-  flag.help = std::move(help);
+  flag.help = sentence(std::move(help));
   flag.repeated = true;
   flag.set = [into](std::string_view value) -> Status {
     into->emplace_back(value);
@@ -85,7 +91,7 @@ Flag& FlagSet::boolean(bool* into, std::string name, std::string help, char lett
   flag.name = std::move(name);
   flag.letter = letter;
   flag.arity = Arity::kOptionalValue;
-  flag.help = std::move(help);
+  flag.help = sentence(std::move(help));
   flag.default_text = *into ? "true" : "";
   flag.no_value = "true";
   flag.set = [into](std::string_view value) -> Status {
@@ -100,7 +106,7 @@ Flag& FlagSet::integer(std::int64_t* into, std::string name, std::string help, c
   flag.name = std::move(name);
   flag.letter = letter;
   flag.value_name = "N";
-  flag.help = std::move(help);
+  flag.help = sentence(std::move(help));
   flag.default_text = *into != 0 ? std::to_string(*into) : "";
   flag.set = [into](std::string_view value) -> Status {
     FLEETADM_TRY(*into, parse_integer(value));
@@ -114,7 +120,7 @@ Flag& FlagSet::duration(Duration* into, std::string name, std::string help, char
   flag.name = std::move(name);
   flag.letter = letter;
   flag.value_name = "DURATION";
-  flag.help = std::move(help);
+  flag.help = sentence(std::move(help));
   flag.default_text = *into != Duration::zero() ? format_duration(*into) : "";
   flag.set = [into](std::string_view value) -> Status {
     FLEETADM_TRY(*into, parse_flag_duration(value));

@@ -24,6 +24,15 @@ TEST(FlagSetTest, DefaultsAreShown) {
   EXPECT_EQ(flag.complete, Complete::kValues);
 }
 
+TEST(FlagSetTest, HelpBeginsAlikeWhoeverWroteIt) {
+  FlagSet flags;
+  std::string text;
+  bool on = false;
+  EXPECT_EQ(flags.text(&text, "t", "only these").help, "Only these");
+  EXPECT_EQ(flags.boolean(&on, "b", "Only these").help, "Only these");
+  EXPECT_EQ(flags.choice(&text, "c", {"a"}, "$HOME is one").help, "$HOME is one");
+}
+
 TEST(FlagSetTest, CommaTextsSkipEmptyParts) {
   FlagSet flags;
   std::vector<std::string> into;
