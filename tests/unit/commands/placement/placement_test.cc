@@ -137,6 +137,60 @@ TEST_F(PlacementCommands, WaitEndsWithTheReason) {
   EXPECT_EQ(run("placement create", {"web"}, {{"wait", "satisfied"}, {"timeout", "10s"}}).error().category, Category::kInvalid);
 }
 
+TEST_F(PlacementCommands, AFileNamesItsPlacement) {
+  context.screen.input =
+      "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: api, namespace: apps, labels: "
+      "{a: b}}\n"
+      "spec: {numberOfClusters: 4}\n";
+  auto report = run("placement apply", {}, {{"spec", "-"}});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->lines, std::vector<std::string>{"placement api created"});
+  EXPECT_EQ(label_of(stored("api"), "a"), "b");
+  report = run("placement apply", {"api"}, {{"spec", "-"}});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->lines, std::vector<std::string>{"placement api unchanged"});
+  EXPECT_EQ(run("placement apply", {"other"}, {{"spec", "-"}}).error().category, Category::kUsage);
+  context.globals.config.ns = "elsewhere";
+  EXPECT_EQ(run("placement apply", {}, {{"spec", "-"}}).error().category, Category::kUsage);
+  context.globals.config.ns = "apps";
+  context.screen.input = "numberOfClusters: 1\n";
+  EXPECT_EQ(run("placement apply", {}, {{"spec", "-"}}).error().category, Category::kUsage);
+  EXPECT_EQ(run("placement apply", {}).error().category, Category::kUsage);
+}
+
+TEST_F(PlacementCommands, DescribeShowsEvents) {
+  ASSERT_TRUE(
+      run("placement create", {"web"}, {{"clusters-per-group", "25%"}, {"decision-group", "canary:tier=canary"}}).has_value());
+  const auto put_event = [&](const char* name, const char* involved, const char* time, int count) {
+    api->put(kube::resources::core_events(),
+             {{"apiVersion", "v1"},
+              {"kind", "Event"},
+              {"metadata", {{"name", name}, {"namespace", "apps"}}},
+              {"type", "Normal"},
+              {"reason", "DecisionUpdate"},
+              {"message", std::string("told by ") + name},
+              {"eventTime", time},
+              {"series", {{"count", count}}},
+              {"involvedObject", {{"kind", "Placement"}, {"name", involved}, {"uid", uid_of(stored("web"))}}}});
+  };
+  put_event("late", "web", "2026-03-01T10:00:02.000000Z", 3);
+  put_event("early", "web", "2026-03-01T10:00:01.000000Z", 0);
+  put_event("foreign", "other", "2026-03-01T10:00:01.000000Z", 0);
+  const auto report = run("placement describe", {"web"});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  std::string text;
+  for (const auto& line : report->lines) text += line + "\n";
+  EXPECT_LT(text.find("told by early"), text.find("told by late")) << text;
+  EXPECT_NE(text.find("DecisionUpdate (3 times), told by late"), std::string::npos) << text;
+  EXPECT_EQ(text.find("foreign"), std::string::npos) << text;
+  EXPECT_NE(text.find("25%"), std::string::npos) << text;
+  EXPECT_NE(text.find("canary: labels tier=canary"), std::string::npos) << text;
+  EXPECT_EQ(list_at(report->data, {"events"}).size(), 2U);
+  api->fail_next("list", "events", 403, "Forbidden");
+  EXPECT_TRUE(run("placement describe", {"web"}).has_value()) << "events are not worth failing for";
+  EXPECT_EQ(run("placement describe", {"wbe"}).error().hint, "did you mean \"web\"?");
+}
+
 TEST_F(PlacementCommands, DescribeShowsRulesConditionsAndDecisions) {
   ASSERT_TRUE(
       run("placement create", {"web"}, {{"cluster-count", "3"}, {"label-selector", "env=prod"}, {"toleration", "gpu::30s"}})
