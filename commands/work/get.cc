@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "commands/work/targets.h"
+#include "commands/work/selection.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
@@ -32,7 +32,7 @@ bool named(const Json& work, const std::vector<std::string>& names) {
   if (names.empty()) return true;
   const std::string set = set_of(work);
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return name_of(work) == name || set == name || kube::split_key(set).name == name;
+    return name_of(work) == name || set == name || kube::split_key(set).name == name || label_of(work, kSplitLabel) == name;
   });
 }
 

@@ -116,6 +116,7 @@ TEST_F(WorkGuard, ALargeFileBecomesSeveralWorks) {
 
   // All parts are one work to the other commands.
   EXPECT_EQ(run("work status", {}, {"web"})->data["works"].size(), 4U);
+  EXPECT_EQ(run("work get", {}, {"web"})->table->rows.size(), 4U);
   ASSERT_TRUE(run("work delete", {{"all-clusters", "true"}, {"allow-removals", "true"}}));
   EXPECT_FALSE(work("c1", "web-part3"));
   EXPECT_FALSE(work("c1"));
