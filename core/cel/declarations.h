@@ -16,6 +16,7 @@ struct Env::Declarations {
   std::map<std::string, Constant, std::less<>> constants;
   std::vector<Variable> variables;
   std::vector<Macro> macros;
+  std::vector<Validator> validators;
   bool optional_syntax = false;
 
   const Function* function(std::string_view name) const;

@@ -55,6 +55,7 @@ Status add_function(Env::Declarations& declarations, Function function, std::set
 Status add_library(Env::Declarations& declarations, Library library, std::set<std::string, std::less<>>& ids) {
   declarations.optional_syntax = declarations.optional_syntax || library.optional_syntax;
   for (Macro& macro : library.macros) declarations.macros.push_back(std::move(macro));
+  for (Validator& validator : library.validators) declarations.validators.push_back(std::move(validator));
   for (Variable& variable : library.variables) {
     const int known = declarations.variable(variable.name);
     if (known < 0) {
@@ -66,6 +67,27 @@ Status add_library(Env::Declarations& declarations, Library library, std::set<st
   for (Constant& constant : library.constants) declarations.constants.insert_or_assign(constant.name, std::move(constant));
   for (Function& function : library.functions) FLEETADM_CHECK(add_function(declarations, std::move(function), ids));
   return {};
+}
+
+/// What the validators have to say of any node. No recursion: operators in a row make deep trees.
+std::vector<Issue> validate(const Expr& root, const std::vector<Validator>& validators) {
+  std::vector<Issue> issues;
+  std::vector<const Expr*> left{&root};
+  while (!validators.empty() && !left.empty()) {
+    const Expr& node = *left.back();
+    left.pop_back();
+    for (const Validator& validator : validators) validator(node, issues);
+    const auto visit = [&](const ExprPtr& child) {
+      if (child) left.push_back(child.get());
+    };
+    visit(node.target);
+    for (const ExprPtr& child : node.args) visit(child);
+    if (!node.fold) continue;
+    for (const ExprPtr* child :
+         {&node.fold->range, &node.fold->init, &node.fold->condition, &node.fold->step, &node.fold->result})
+      visit(*child);
+  }
+  return issues;
 }
 
 CompileFailure failure(CompileFailure::Phase phase, std::vector<Issue> issues, std::string_view text) {
@@ -111,6 +133,8 @@ tl::expected<Program, CompileFailure> Env::compile(std::string_view text) const 
     auto tree = parse(text, {.macros = &declarations_->macros, .optional_syntax = declarations_->optional_syntax});
     if (!tree) return tl::unexpected(failure(Phase::kSyntax, std::move(tree).error(), text));
     if (auto issues = check(**tree, *declarations_); !issues.empty())
+      return tl::unexpected(failure(Phase::kCheck, std::move(issues), text));
+    if (auto issues = validate(**tree, declarations_->validators); !issues.empty())
       return tl::unexpected(failure(Phase::kCheck, std::move(issues), text));
     auto made = plan(**tree, declarations_);
     if (!made) return tl::unexpected(failure(Phase::kPlan, {made.error()}, text));

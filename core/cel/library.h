@@ -93,6 +93,7 @@ struct Constant {
 };
 
 class Expr;
+struct Issue;
 class MacroContext;
 using ExprPtr = std::unique_ptr<Expr>;
 
@@ -104,12 +105,16 @@ struct Macro {
   std::function<ExprPtr(MacroContext&, ExprPtr target, std::vector<ExprPtr> args)> expand;  // nullptr after MacroContext::fail
 };
 
+/// Looks at each node of a checked tree and adds what is wrong with it beyond its types; see core/cel/ast.h.
+using Validator = std::function<void(const Expr& node, std::vector<Issue>& issues)>;
+
 struct Library {
   std::string name;
   std::vector<Function> functions;
   std::vector<Variable> variables;
   std::vector<Constant> constants;
   std::vector<Macro> macros;
+  std::vector<Validator> validators;
   bool optional_syntax = false;  // a.?b, a[?b], [?x], {?k: v}
 };
 

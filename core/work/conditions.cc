@@ -174,31 +174,6 @@ void set_work_rule_conditions(Json& conditions, const Json& manifests, std::int6
   }
 }
 
-Json rule_condition(std::string_view type, std::string_view status, std::string_view reason, std::string message) {
-  return Json::object({{"type", type}, {"status", status}, {"reason", reason}, {"message", std::move(message)}});
-}
-
-/// Job and Pod: finished, whether well or not. nullopt: the kind has no rule of its own.
-std::optional<Json> well_known_complete(const Json& object) {
-  const std::string api_version = str(object, {"apiVersion"});
-  const std::string kind = str(object, {"kind"});
-  if (api_version == "batch/v1" && kind == "Job") {
-    const Json& conditions = list_at(object, {"status", "conditions"});
-    const bool complete = is_true(conditions, "Complete") || is_true(conditions, "Failed");
-    return rule_condition(kConditionComplete, complete ? "True" : "False", "ConditionRuleEvaluated",
-                          complete ? "Job is finished" : "Job is not finished");
-  }
-  if (api_version == "v1" && kind == "Pod") {
-    if (find(object, {"status", "phase"}) == nullptr) {
-      return rule_condition(kConditionComplete, "False", "ConditionRuleExpressionError", "no such key: phase");
-    }
-    const std::string phase = str(object, {"status", "phase"});
-    return rule_condition(kConditionComplete, phase == "Succeeded" || phase == "Failed" ? "True" : "False",
-                          "ConditionRuleEvaluated", "Pod is in phase " + phase);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 const Json* condition_in(const Json& conditions, std::string_view type) {
@@ -260,23 +235,6 @@ void set_deleting(Json& status, std::int64_t generation, Instant now) {
   if (!conditions.is_array()) conditions = Json::array();
   controller::set_condition(conditions, kConditionDeleting, "True", "WorkDeleting", "ManifestWork is being deleted", now,
                             generation);
-}
-
-Json evaluate_condition_rules(const Json& rules, const Json& object) {
-  Json conditions = Json::array();
-  if (!rules.is_array()) return conditions;
-  for (const Json& rule : rules) {
-    const std::string type = str(rule, {"condition"});
-    const bool well_known = str(rule, {"type"}) == "WellKnownConditions";
-    if (well_known && str(rule, {"messageExpression"}).empty()) {
-      if (type != kConditionComplete) continue;
-      if (std::optional<Json> complete = well_known_complete(object)) conditions.push_back(std::move(*complete));
-      continue;
-    }
-    if (well_known && (type != kConditionComplete || !well_known_complete(object))) continue;
-    conditions.push_back(rule_condition(type, "Unknown", "ConditionRuleInvalid", "this agent does not evaluate CEL expressions"));
-  }
-  return conditions;
 }
 
 }  // namespace fleetadm::work

@@ -43,9 +43,4 @@ bool is_true(const Json& conditions, std::string_view type);
 /// The manifest's status entry that belongs to a resourceMeta (by identity; the ordinal may have moved), or nullptr.
 const Json* status_entry(const Json& manifests, const Json& meta);
 
-/// Conditions of spec.manifestConfigs[].conditionRules for a live object, in the order of the rules; {type, status, reason,
-/// message} each. Of a type that several rules give, the last one counts. Rules with CEL expressions: Unknown,
-/// ConditionRuleInvalid.
-Json evaluate_condition_rules(const Json& rules, const Json& object);
-
 }  // namespace fleetadm::work

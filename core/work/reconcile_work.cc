@@ -5,6 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/work/cleanup.h"
+#include "core/work/condition_rules.h"
 #include "core/work/engine.h"
 #include "core/work/executor.h"
 #include "core/work/feedback.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/cel/library/format_check.h"
 #include "core/cel/library/libraries.h"
 #include "core/cel/library/string_format.h"
 #include "core/cel/library/text.h"
@@ -180,6 +181,7 @@ Library strings_library() {
       {"format", {member("string_format", {text, Type::list(Type::dyn())}, text, format, traversal_cost)}},
       {"strings.quote", {global("strings_quote", {text}, text, quote, traversal_cost)}},
   };
+  library.validators = {check_format};
   return library;
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/work/condition_rules.h"
 #include "core/work/conditions.h"
 #include "core/work/ignore_fields.h"
 #include "core/work/manifest.h"

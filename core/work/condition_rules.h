@@ -1,0 +1,13 @@
+// Condition rules of a work's manifests (reference registration-work-addon.md 2.8, ocm-api.md 5.1). Pure.
+#pragma once
+
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::work {
+
+/// Conditions of spec.manifestConfigs[].conditionRules for a live object, in the order of the rules; {type, status, reason,
+/// message} each. Of a type that several rules give, the last one counts. All rules share one cost budget. Other than upstream's,
+/// a message expression ends by that budget's size, too.
+Json evaluate_condition_rules(const Json& rules, const Json& object);
+
+}  // namespace fleetadm::work
