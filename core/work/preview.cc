@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "core/work/condition_rules.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/work/condition_rules.h"
 #include "core/work/conditions.h"
 #include "core/work/feedback.h"
 
