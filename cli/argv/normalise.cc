@@ -19,7 +19,7 @@ void put(std::vector<std::string>& into, const Flag& flag, std::string_view valu
   }
 }
 
-tl::unexpected<Error> unknown_flag(std::string shown, std::string_view name, const FlagList& flags) {
+tl::unexpected<Error> unknown_flag(const std::string& shown, std::string_view name, const FlagList& flags) {
   std::vector<std::string> known;
   for (const Flag* flag : flags)
     if (!flag->hidden) known.push_back(flag->name);

@@ -136,7 +136,10 @@ Result<Report> list_objects(Context& context, const ListView& view, const ListRe
   return all.take(false);
 }
 
-std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
+std::string or_none(std::string text) {
+  if (text.empty()) text = "<none>";
+  return text;
+}
 
 std::string age_cell(const Json& object, Instant now) {
   const std::optional<Instant> made = parse_time(str(object, {"metadata", "creationTimestamp"}));
