@@ -1,4 +1,5 @@
 #include "commands/agent/agent.h"
+#include "commands/cel/cel.h"
 #include "commands/clusterset/clusterset.h"
 #include "commands/completion/completion.h"
 #include "commands/fleet/fleet.h"
@@ -21,6 +22,7 @@ void register_all(Registry& registry) {
   register_clusterset(registry);
   register_placement(registry);
   register_score(registry);
+  register_cel(registry);
   register_work(registry);
   register_rollout(registry);
   register_hub(registry);

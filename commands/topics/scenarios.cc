@@ -106,7 +106,7 @@ Topic::Section cel_scenarios() {
           "* object: any JSON value, the variable object\n"
           "* expression: the expression; its type is string\n\n"
           "The answer:\n\n"
-          "* value: the text that the expression yields\n"
+          "* value: the text that the expression yields; (empty) for an empty one\n"
           "* phase: where it yields none: compile or evaluate\n"
           "* error: why, beside phase; its words are free"};
 }

@@ -1,0 +1,53 @@
+// cel check: whether an expression compiles, and to what type.
+#include "commands/cel/cel.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct Options {
+  std::string environment = "selector";
+};
+
+Status validate(const Options&, const std::vector<std::string>&) { return {}; }
+
+std::string wanted_type(const std::string& environment) { return environment == "message" ? "string" : "bool"; }
+
+Result<Report> run(Context&, const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const cel::Env env, environment_of(options.environment));
+  const auto program = env.compile(args.front());
+  if (!program) return report_of_failure(program.error(), options.environment);
+  const std::string type = to_string(program->result_type());
+  Report report;
+  report.data = {
+      {"kind", "CelCheck"}, {"environment", options.environment}, {"valid", true}, {"expression", args.front()}, {"type", type}};
+  report.lines.push_back("the expression is valid; its type is " + type);
+  if (const std::string wanted = wanted_type(options.environment); type != wanted && !program->result_type().is_dyn()) {
+    report.notes.push_back(options.environment == "selector"
+                               ? "a cluster selector needs a bool: with this expression no cluster matches"
+                               : "a " + options.environment + " expression needs a " + wanted + ": this one is always an error");
+  }
+  return report;
+}
+
+}  // namespace
+
+void register_cel_check(Registry& registry) {
+  Command command;
+  command.path = "cel check";
+  command.group = "Placement";
+  command.summary = "Check a CEL expression";
+  command.description =
+      "Compiles an expression as the hub would (for a placement's celSelector) or the agent (for a work's condition rules) and "
+      "tells its type, or each mistake with its line and column. The exit code is 1 where the expression does not compile.\n\n"
+      "-o json prints kind CelCheck, environment, expression, valid, and type, or phase (syntax, check, plan) and issues (line, "
+      "column, message).";
+  command.args = {"EXPRESSION", 1, 1};
+  command.examples = {
+      {"Before it goes into a placement", "fleetadm cel check 'managedCluster.metadata.labels[\"env\"] == \"prod\"'"},
+      {"Before it goes into a condition rule", "fleetadm cel check --env condition 'object.status.readyReplicas > 0'"}};
+  command.make =
+      invocation<Options>([](FlagSet& flags, Options& options) { environment_flag(flags, &options.environment); }, validate, run);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
