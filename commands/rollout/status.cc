@@ -117,7 +117,7 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
   const bool terminal = context.terminal().interactive();
   if (terminal) context.progress().begin("Rollout of " + name.name);
   std::string told;
-  std::optional<Instant> bad_since;
+  Instant last_well = begun;
   for (;;) {
     const Instant now = context.clock().now();
     FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, now));
@@ -137,9 +137,8 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
       told = steady;
     }
     const bool bad = state == RolloutState::kFailed || state == RolloutState::kPartial || state == RolloutState::kTimedOut;
-    if (!bad) bad_since.reset();
-    if (bad && !bad_since) bad_since = now;
-    if (recorded && ended(state) && (!bad || now - *bad_since >= kFailureStays)) {
+    if (!bad) last_well = now;
+    if (recorded && ended(state) && (!bad || now - last_well >= kFailureStays)) {
       if (terminal) context.progress().done(sentence(view));
       return report_of(view, now);
     }
