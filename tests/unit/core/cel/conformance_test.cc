@@ -85,7 +85,9 @@ void run(const Json& line, std::size_t& left_out) {
     EXPECT_TRUE(wants_error) << program.error().render();
     return;
   }
-  if (const Json* type = find(line, {"type"})) EXPECT_EQ(to_string(program->result_type()), type->get<std::string>());
+  if (const Json* type = find(line, {"type"})) {
+    EXPECT_EQ(to_string(program->result_type()), type->get<std::string>());
+  }
   const Json* expected = find(line, {"value"});
   if (!wants_error && expected == nullptr) return;
   std::vector<std::string> names;
