@@ -67,7 +67,7 @@ TEST_F(CompleteTest, Commands) {
 }
 
 TEST_F(CompleteTest, FlagsOfTheCommandAndGlobalOnes) {
-  EXPECT_EQ(run({"work", "send", "--m"}), "--mode\thow to send\n:none\n");
+  EXPECT_EQ(run({"work", "send", "--m"}), "--mode\tHow to send\n:none\n");
   EXPECT_EQ(run({"work", "send", "--kubec"}).find("--kubeconfig\t"), 0U);
   EXPECT_EQ(run({"--cont"}).find("--context\t"), 0U);
   EXPECT_EQ(run({"work", "send", "--sec"}), ":none\n");
