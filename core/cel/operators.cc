@@ -181,12 +181,11 @@ Function singleton(const char* name, std::vector<Overload> overloads) {
 Function order_function(const char* name, const std::string& id, const Implementation& call) {
   const std::pair<const char*, Type> numbers[] = {
       {"int64", Type::integer()}, {"uint64", Type::unsigned_integer()}, {"double", Type::real()}};
-  const std::pair<const char*, Type> others[] = {{"bool", Type::boolean()},
-                                                 {"string", Type::string()},
-                                                 {"bytes", Type::bytes()},
-                                                 {"timestamp", Type::timestamp()},
-                                                 {"duration", Type::duration()}};
+  const std::pair<const char*, Type> others[] = {
+      {"string", Type::string()}, {"bytes", Type::bytes()}, {"timestamp", Type::timestamp()}, {"duration", Type::duration()}};
   Function function = singleton(name, {});
+  // Booleans first, as upstream has them: an element whose type is still open takes the first type that fits.
+  function.overloads.push_back(fixed(id + "_bool", {Type::boolean(), Type::boolean()}, Type::boolean(), call));
   for (const auto& [left, type] : numbers) {
     function.overloads.push_back(fixed(id + "_" + left, {type, type}, Type::boolean(), call));
     for (const auto& [right, other] : numbers) {

@@ -1,4 +1,5 @@
 // Our evaluator beside the reference: random expressions, value (with its type) or phase of the failure, and cost.
+#include <algorithm>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <iostream>
@@ -50,6 +51,9 @@ struct Answer {
   std::string error;
 
   bool same(const Answer& other) const { return value == other.value && phase == other.phase && cost == other.cost; }
+  /// The reference's functions of OCM meet an argument that is an error with a failed type assertion, and charge nothing for the
+  /// call that cel-go then reports as an internal error. The evaluation ends as ours does.
+  bool fell_over() const { return phase == "evaluate" && error.find("interface conversion: *types.Err") != std::string::npos; }
   std::string text() const {
     return (phase.empty() ? value : phase + " (" + error.substr(0, 160) + ")") + " at cost " + std::to_string(cost);
   }
@@ -93,6 +97,14 @@ class Ours {
   std::optional<cel::Env> condition_;
 };
 
+/// Whether the reference answers a question differently when it is asked again: loops over a map go in Go's random order.
+bool is_random(const Json& question) {
+  const auto answers = ask_oracle(std::vector<Json>(16, question));
+  if (!answers) return false;
+  const Answer first = answer_of(answers->front());
+  return std::any_of(answers->begin(), answers->end(), [&](const Json& answer) { return !first.same(answer_of(answer)); });
+}
+
 std::uint64_t seed() {
   const char* text = std::getenv("FLEETADM_CEL_SEED");
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
@@ -122,12 +134,17 @@ TEST(CelDifferential, AnswersAsTheReferenceDoes) {
   const Ours ours;
   std::map<std::string, int> phases;
   int different = 0;
+  int random = 0;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const std::string expression = str(questions[i], {"expression"});
     const Answer wanted = answer_of((*answers)[i]);
     const Answer got = ours.answer(str(questions[i], {"env"}) == "selector", expression);
     ++phases[wanted.phase.empty() ? "value" : wanted.phase];
-    if (wanted.same(got)) continue;
+    if (wanted.same(got) || (wanted.fell_over() && got.phase == wanted.phase)) continue;
+    if (is_random(questions[i])) {
+      ++random;
+      continue;
+    }
     if (++different <= 40) {
       ADD_FAILURE() << str(questions[i], {"env"}) << ": " << expression << "\n  reference: " << wanted.text()
                     << "\n  ours:      " << got.text();
@@ -135,8 +152,9 @@ TEST(CelDifferential, AnswersAsTheReferenceDoes) {
   }
   std::cout << questions.size() << " expressions (seed " << seed() << "):";
   for (const auto& [phase, count] : phases) std::cout << " " << count << " " << phase;
-  std::cout << ", " << different << " different\n";
+  std::cout << ", " << different << " different, " << random << " random in the reference\n";
   EXPECT_EQ(different, 0);
+  EXPECT_LT(random, 20);
   EXPECT_GT(phases["value"], static_cast<int>(kExpressions) / 3);
 }
 

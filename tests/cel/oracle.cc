@@ -38,7 +38,8 @@ Result<std::vector<Json>> ask_oracle(const std::vector<Json>& questions) {
   const std::string out = (folder.path() / "answers").string();
   {
     std::ofstream file(in);
-    for (const Json& question : questions) file << dump_json(question) << '\n';
+    // Not dump_json: as Kubernetes' encoder it writes 2.0 as 2, which is an int to the reader.
+    for (const Json& question : questions) file << question.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   }
   // As upstream's toolchain has it: a host has one colon.
   const std::string command = "GODEBUG=urlstrictcolons=1 '" + *program + "' <'" + in + "' >'" + out + "'";
