@@ -100,7 +100,6 @@ class Node {
     heartbeat->add("lease");
     const Status ran = manager_.run(stop);
     stop_pods();
-    if (stop.stop_requested()) return {};  // also where it was asked to stop before it had begun
     return ran;
   }
 
@@ -312,7 +311,9 @@ Status run_node(const kube::RestConfig& config, const kube::Client& client, cons
   if (error) return fail(Category::kUsage, "cannot make the log folder " + host.log_folder.string() + ": " + error.message());
   host.log_folder = fs::absolute(host.log_folder, error);
   Node node(client, options, std::move(host));
-  return node.run(stop);
+  const Status ran = node.run(stop);
+  if (stop.stop_requested()) return {};  // also where that came while it was still registering
+  return ran;
 }
 
 }  // namespace fleetadm::sandbox
