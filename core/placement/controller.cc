@@ -9,6 +9,7 @@
 #include "core/placement/cel_evaluator.h"
 #include "core/placement/debug.h"
 #include "core/placement/fleet.h"
+#include "core/placement/own_writes.h"
 #include "core/placement/publish.h"
 #include "kubeclient/base/log.h"
 
@@ -32,6 +33,7 @@ struct Controller {
   Result<controller::Outcome> reconcile(const std::string& key, const std::stop_token& stop);
   Result<controller::Outcome> place(const std::string& key, const std::stop_token& stop);
   std::map<std::string, Json> existing_decisions(const std::string& key, const Pass& pass) const;
+  bool saw_own_writes(const std::string& key);
   bool saw_all(const Fleet::Run& run, const kube::CachedObject& placement, const std::map<std::string, Json>& existing) const;
 
   kube::Client hub;
@@ -39,6 +41,8 @@ struct Controller {
   kube::Recorder recorder;
   std::shared_ptr<const CelEvaluator> cel;  // null: predicates that ask CEL say that it is not supported
   Fleet fleet;
+  OwnWrites placement_writes;
+  OwnWrites decision_writes;
   std::vector<std::unique_ptr<std::atomic<bool>>> listed;  // an informer each: its first list was noted to the last object
   std::shared_ptr<kube::Informer> placements;
   std::shared_ptr<kube::Informer> decisions;
@@ -91,11 +95,30 @@ bool Controller::saw_all(const Fleet::Run& run, const kube::CachedObject& placem
   return own == run.decisions.size();
 }
 
+bool Controller::saw_own_writes(const std::string& key) {
+  const std::string ns = kube::split_key(key).ns;
+  const auto version_in = [&ns](const kube::Informer& cache) {
+    return [&](const std::string& name) {
+      const kube::CachedPtr object = cache.get(kube::object_key(ns, name));
+      return object ? std::string(object->resource_version()) : std::string();
+    };
+  };
+  const auto now = std::chrono::steady_clock::now();
+  const bool decided = decision_writes.seen(key, version_in(*decisions), now);
+  return placement_writes.seen(key, version_in(*placements), now) && decided;
+}
+
 Result<controller::Outcome> Controller::place(const std::string& key, const std::stop_token& stop) {
+  if (!saw_own_writes(key)) return controller::Outcome{kCatchUp};
   const Instant now = clock->now();
   const std::optional<Fleet::Run> run = fleet.run_from(key, now, {.cel = cel.get()});
   const kube::CachedPtr cached = placements->get(key);
-  if (!run || !cached || run->pass.skipped) return controller::Outcome{};
+  if (!run || !cached) {
+    placement_writes.forget(key);
+    decision_writes.forget(key);
+    return controller::Outcome{};
+  }
+  if (run->pass.skipped) return controller::Outcome{};
   const Pass& pass = run->pass;
   if (!pass.failure.empty()) {
     // Only a changed set can mend it, and that change comes as an event.
@@ -105,9 +128,14 @@ Result<controller::Outcome> Controller::place(const std::string& key, const std:
   const std::map<std::string, Json> existing = existing_decisions(key, pass);
   if (!saw_all(*run, *cached, existing)) return controller::Outcome{kCatchUp};
   fleet.reserve(key, &pass);
-  if (Status done = publish(hub.with_stop(stop), recorder, cached->decode(), pass, existing, now); !done) {
+  Published published;
+  const Status done = publish(hub.with_stop(stop), recorder, cached->decode(), pass, existing, now, published);
+  const auto written = std::chrono::steady_clock::now();
+  placement_writes.note(key, published.placements, written);
+  decision_writes.note(key, published.decisions, written);
+  if (!done) {
     fleet.reserve(key, nullptr);
-    return tl::unexpected(std::move(done).error());
+    return tl::unexpected(done.error());
   }
   controller::Outcome outcome;
   const auto at_latest = [&](const std::optional<Instant>& when) {

@@ -8,13 +8,14 @@ namespace {
 class Publisher {
  public:
   Publisher(const kube::Client& hub, kube::Recorder& recorder, const Json& placement, const Pass& pass,
-            std::map<std::string, Json> known)
+            std::map<std::string, Json> known, Superseded& replaced)
       : hub_(hub),
         recorder_(recorder),
         placement_(placement),
         pass_(pass),
         ns_(namespace_of(placement)),
-        known_(std::move(known)) {}
+        known_(std::move(known)),
+        replaced_(replaced) {}
 
   Status make(const Write& write) {
     switch (write.kind) {
@@ -29,6 +30,7 @@ class Publisher {
  private:
   Status create(const Write& write) {
     FLEETADM_TRY(Json stored, hub_.create(api::placement_decisions(), ns_, write.object));
+    replaced_[write.decision].insert("");
     known_[write.decision] = std::move(stored);
     tell("Normal", "DecisionCreate", "DecisionCreated", about(write.decision, "created"));
     return {};
@@ -51,6 +53,7 @@ class Publisher {
     options.resource_version = resource_version_of(object);
     auto removed = hub_.remove(api::placement_decisions(), ns_, write.decision, options);
     if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(std::move(removed).error());
+    replaced_[write.decision].insert(resource_version_of(object));
     if (removed) tell("Normal", "DecisionDelete", "DecisionDeleted", about(write.decision, "deleted"));
     return {};
   }
@@ -65,6 +68,8 @@ class Publisher {
     kube::WriteOptions options;
     options.subresource = subresource;
     FLEETADM_TRY(Json stored, hub_.patch(api::placement_decisions(), ns_, name, kube::PatchType::kMerge, body, options));
+    // A patch that changes nothing leaves the version as it is, and there is nothing to wait for.
+    if (resource_version_of(stored) != resource_version_of(object)) replaced_[name].insert(resource_version_of(object));
     known_[name] = std::move(stored);
     return {};
   }
@@ -83,13 +88,14 @@ class Publisher {
   const Pass& pass_;
   std::string ns_;
   std::map<std::string, Json> known_;
+  Superseded& replaced_;
 };
 
 }  // namespace
 
 Status publish(const kube::Client& hub, kube::Recorder& recorder, const Json& placement, const Pass& pass,
-               const std::map<std::string, Json>& existing, Instant now) {
-  Publisher publisher(hub, recorder, placement, pass, existing);
+               const std::map<std::string, Json>& existing, Instant now, Published& published) {
+  Publisher publisher(hub, recorder, placement, pass, existing, published.decisions);
   for (const Write& write : plan_writes(placement, pass, existing)) FLEETADM_CHECK(publisher.make(write));
   Json change = kube::merge_diff(object_at(placement, {"status"}), wanted_status(placement, pass, now));
   if (change.empty()) return {};
@@ -99,7 +105,8 @@ Status publish(const kube::Client& hub, kube::Recorder& recorder, const Json& pl
                   {"status", std::move(change)}};
   FLEETADM_TRY(const Json stored,
                hub.patch(api::placements(), namespace_of(placement), name_of(placement), kube::PatchType::kMerge, body, options));
-  static_cast<void>(stored);
+  if (resource_version_of(stored) != resource_version_of(placement))
+    published.placements[name_of(placement)].insert(resource_version_of(placement));
   return {};
 }
 
