@@ -37,6 +37,7 @@ std::vector<ChosenGroup> groups_of(std::vector<Json> decisions) {
     group.clusters.insert(group.clusters.end(), decision.clusters.begin(), decision.clusters.end());
   }
   std::vector<ChosenGroup> out;
+  out.reserve(groups.size());
   for (auto& [index, group] : groups) out.push_back(std::move(group));
   return out;
 }

@@ -44,9 +44,9 @@ std::vector<std::string_view> terms_of(std::string_view text) {
   return terms;
 }
 
-Json expression(std::string_view key, std::string_view op, std::vector<std::string> values = {}) {
+Json expression(std::string_view key, std::string_view op, const std::vector<std::string>& values = {}) {
   Json out{{"key", std::string(trim(key))}, {"operator", std::string(op)}};
-  if (!values.empty()) out["values"] = std::move(values);
+  if (!values.empty()) out["values"] = values;
   return out;
 }
 
@@ -62,7 +62,7 @@ std::optional<Json> set_term(std::string_view term) {
   if (op != "in" && op != "notin") return std::nullopt;
   std::vector<std::string> values;
   for (const std::string_view value : terms_of(term.substr(open + 1, term.size() - open - 2))) values.emplace_back(value);
-  return expression(head.substr(0, space), op == "in" ? "In" : "NotIn", std::move(values));
+  return expression(head.substr(0, space), op == "in" ? "In" : "NotIn", values);
 }
 
 // Every term as an expression, for selectors without matchLabels (claims).

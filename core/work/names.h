@@ -25,7 +25,7 @@ inline constexpr std::string_view kConditionDegraded = "Degraded";
 inline constexpr std::string_view kConditionFeedback = "StatusFeedbackSynced";
 
 /// The manifests of one work may be this large together (JSON bytes).
-inline constexpr std::size_t kManifestLimit = 500 * 1024;
+inline constexpr std::size_t kManifestLimit = 500UL * 1024;
 /// Longest work name: "<64 hex>-<name>" must stay an object name.
 inline constexpr std::size_t kMaxWorkName = 188;
 
