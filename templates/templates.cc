@@ -10,6 +10,7 @@ namespace fleetadm::templates {
 // The generated source (cmake/embed_files.cmake): sorted by path.
 extern const std::size_t kEmbeddedCount;
 extern const std::pair<std::string_view, std::string_view>* const kEmbeddedBegin;
+extern const std::string_view kApiTypes;
 
 namespace {
 
@@ -57,6 +58,8 @@ std::string_view text(std::string_view path) {
   }
   return {};
 }
+
+std::string_view api_types() { return kApiTypes; }
 
 Result<std::vector<Json>> render(std::string_view path, const std::map<std::string, Json>& values) {
   const std::string_view source = text(path);

@@ -1,0 +1,114 @@
+#include "core/sandbox/types/patch.h"
+
+#include <gtest/gtest.h>
+
+namespace fleetadm::sandbox::types {
+namespace {
+
+Json json(std::string_view text) { return parse_json(text).value(); }
+
+struct PatchCase {
+  std::string_view object, patch, result;  // result: JSON, or "422" and friends
+};
+
+void expect(const Result<Json>& got, const PatchCase& c) {
+  if (c.result.starts_with('{')) {
+    ASSERT_TRUE(got) << c.patch << ": " << got.error().message;
+    EXPECT_EQ(dump_json(*got), dump_json(json(c.result))) << c.patch;
+  } else {
+    ASSERT_FALSE(got) << c.patch << ": " << dump_json(*got);
+    EXPECT_EQ(std::to_string(got.error().code), c.result) << c.patch << ": " << got.error().message;
+  }
+}
+
+TEST(JsonPatch, AppliesOperations) {
+  for (const PatchCase& c : std::initializer_list<PatchCase>{
+           {R"({"a":1})",
+            R"([{"op":"add","path":"/b","value":[1]},{"op":"add","path":"/b/-","value":2},{"op":"add","path":"/b/0","value":0}])",
+            R"({"a":1,"b":[0,1,2]})"},
+           {R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", "422"},
+           {R"({"a":1})", R"([{"op":"test","path":"/x","value":null},{"op":"remove","path":"/a"}])", "{}"},
+           {R"({"a":1})", R"([{"op":"remove","path":"/x"}])", "422"},
+           {R"({"a":1})", R"([{"op":"replace","path":"/x","value":1}])", "422"},
+           {R"({"a":[1,2]})", R"([{"op":"remove","path":"/a/-1"}])", R"({"a":[1]})"},
+           {R"({"a":[1,2]})", R"([{"op":"add","path":"/a/3","value":1}])", "422"},
+           {R"({"a":{"b~/c":1}})", R"([{"op":"move","from":"/a/b~0~1c","path":"/d"}])", R"({"a":{},"d":1})"},
+           {R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/a/c"}])", R"({"a":{"b":1,"c":{"b":1}}})"},
+           {R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":"/a/c"}])", "422"},
+           {R"({"a":1})", R"([{"op":"nope","path":"/a"}])", "422"},
+           {R"({"a":1})", R"({"op":"add"})", "400"},
+           {R"({"a":1})", R"([1])", "400"},
+       }) {
+    expect(json_patch(json(c.object), json(c.patch)), c);
+  }
+}
+
+TEST(JsonPatch, IsBounded) {
+  Json operations = Json::array();
+  for (std::size_t i = 0; i <= kMaxJsonPatchOperations; ++i)
+    operations.push_back({{"op", "test"}, {"path", ""}, {"value", nullptr}});
+  EXPECT_EQ(json_patch(Json::object(), operations).error().code, 413);
+  Json doubling = Json::array();
+  for (int i = 0; i < 60; ++i) doubling.push_back({{"op", "copy"}, {"from", "/a"}, {"path", "/a/" + std::to_string(i)}});
+  EXPECT_EQ(json_patch(json(R"({"a":{}})"), doubling).error().code, 422);
+}
+
+TEST(MergePatch, MergesAndDeletes) {
+  for (const PatchCase& c : std::initializer_list<PatchCase>{
+           {R"({"a":{"b":1,"c":2},"d":[1]})", R"({"a":{"b":null,"e":{"f":null,"g":1}},"d":[2]})",
+            R"({"a":{"c":2,"e":{"g":1}},"d":[2]})"},
+           {R"({"a":1})", R"([1])", "400"},
+       }) {
+    expect(merge_patch(json(c.object), json(c.patch)), c);
+  }
+}
+
+TEST(StrategicMerge, FollowsTheKindsMarkers) {
+  const TypeNode& pod = *find_kind("v1", "Pod");
+  const std::string ab = R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"b","image":"y"}]}})";
+  for (
+      const PatchCase& c : std::vector<PatchCase>{
+          {ab, R"({"spec":{"containers":[{"name":"b","image":"z"}]}})",
+           R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"b","image":"z"}]}})"},
+          // New items without an order directive go first, as a real server does.
+          {ab, R"({"spec":{"containers":[{"name":"c","image":"z"}]}})",
+           R"({"spec":{"containers":[{"name":"c","image":"z"},{"name":"a","image":"x"},{"name":"b","image":"y"}]}})"},
+          {ab,
+           R"({"spec":{"$setElementOrder/containers":[{"name":"a"},{"name":"c"},{"name":"b"}],"containers":[{"name":"c","image":"z"}]}})",
+           R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"c","image":"z"},{"name":"b","image":"y"}]}})"},
+          {ab, R"({"spec":{"$setElementOrder/containers":[{"name":"b"},{"name":"a"}]}})",
+           R"({"spec":{"containers":[{"name":"b","image":"y"},{"name":"a","image":"x"}]}})"},
+          {ab, R"({"spec":{"containers":[{"$patch":"delete","name":"a"}]}})",
+           R"({"spec":{"containers":[{"name":"b","image":"y"}]}})"},
+          {ab, R"({"spec":{"containers":[{"$patch":"replace"},{"name":"q"}]}})", R"({"spec":{"containers":[{"name":"q"}]}})"},
+          {ab, R"({"spec":{"$patch":"replace","nodeName":"n"}})", R"({"spec":{"nodeName":"n"}})"},
+          {ab, R"({"spec":{"containers":[{"image":"x"}]}})", "500"},
+          {ab, R"({"spec":{"$patch":"foo"}})", "500"},
+          {ab, R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"c"}]}})", "500"},
+          {R"({"metadata":{"finalizers":["a","b"]}})", R"({"metadata":{"finalizers":["c"]}})",
+           R"({"metadata":{"finalizers":["c","a","b"]}})"},
+          {R"({"metadata":{"finalizers":["a","b"]}})", R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["a"]}})",
+           R"({"metadata":{"finalizers":["b"]}})"},
+          {R"({"metadata":{"labels":{"a":"1","b":"2"}}})",
+           R"({"metadata":{"labels":{"a":null,"c":"3"},"annotations":{"x":null}}})",
+           R"({"metadata":{"labels":{"b":"2","c":"3"}}})"},
+          {R"({"spec":{"volumes":[{"name":"v","emptyDir":{}}]}})",
+           R"({"spec":{"volumes":[{"$retainKeys":["name","hostPath"],"name":"v","hostPath":{"path":"/x"}}]}})",
+           R"({"spec":{"volumes":[{"name":"v","hostPath":{"path":"/x"}}]}})"},
+          {R"({"spec":{"tolerations":[{"key":"a"}]}})", R"({"spec":{"tolerations":[{"key":"b"}]}})",
+           R"({"spec":{"tolerations":[{"key":"b"}]}})"},
+          {R"({"a":1})", R"([])", "400"},
+      }) {
+    if (c.result == R"({"metadata":{"labels":{"b":"2","c":"3"}}})") {
+      // An absent map is added, without its nulls.
+      const auto got = strategic_merge_patch(json(c.object), json(c.patch), pod);
+      ASSERT_TRUE(got);
+      EXPECT_EQ(dump_json(*got), R"({"metadata":{"annotations":{},"labels":{"b":"2","c":"3"}}})");
+      continue;
+    }
+    expect(strategic_merge_patch(json(c.object), json(c.patch), pod), c);
+  }
+}
+
+}  // namespace
+}  // namespace fleetadm::sandbox::types
