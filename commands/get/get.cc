@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "commands/get/cluster_table.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::commands {
@@ -41,6 +42,18 @@ Result<Report> clusters(Context& context, const Options& options, const std::vec
         if (op == "In") request.selector += key + " in (" + values + ")";
         if (op == "NotIn") request.selector += key + " notin (" + values + ")";
       }
+    }
+  }
+  const std::string& output = context.global().output;
+  const bool narrow = !wants_objects(context.global()) && output != "wide" && output != "name";
+  if (narrow && args.empty() && !options.watch) {
+    FLEETADM_TRY(const kube::Client client, context.client());
+    FLEETADM_TRY(auto rows, narrow_clusters(client, request.selector, context.clock().now()));
+    if (rows) {
+      const ListView view = cluster_view();
+      Report report;
+      report.table = Table{view.columns, std::move(*rows), view.nothing};
+      return report;
     }
   }
   return list_objects(context, cluster_view(), request);
@@ -112,9 +125,8 @@ Command row(std::string path, std::string group, std::string summary) {
 void register_clusters(Registry& registry) {
   Command command = row("get clusters", "Clusters", "List the clusters of the fleet");
   command.description =
-      "Lists managed clusters: whether the hub accepted them, whether they joined and are available, their set, version and "
-      "size. "
-      "The wide output adds their API server's address and their taints.";
+      "Lists managed clusters: whether the hub accepted them, whether they joined and are available, and their set. The wide "
+      "output adds their Kubernetes version, their size, their API server's address and their taints.";
   command.args.complete = Complete::kClusters;
   command.aliases = {"get cluster", "get managedclusters", "get managedcluster", "get mcl", "get mcls"};
   command.examples = {

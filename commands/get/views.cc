@@ -64,18 +64,18 @@ ListView cluster_view() {
   ListView view;
   view.resource = api::managed_clusters();
   view.nothing = "no managed clusters found";
-  view.columns = {{"NAME"}, {"ACCEPTED"}, {"JOINED"}, {"AVAILABLE"}, {"CLUSTERSET"},  {"VERSION"},
-                  {"CPU"},  {"MEMORY"},   {"AGE"},    {"URL", true}, {"TAINTS", true}};
+  view.columns = {{"NAME"},          {"ACCEPTED"},  {"JOINED"},       {"AVAILABLE"}, {"CLUSTERSET"},  {"AGE"},
+                  {"VERSION", true}, {"CPU", true}, {"MEMORY", true}, {"URL", true}, {"TAINTS", true}};
   view.row = [](const Json& cluster, Instant now) -> std::vector<std::string> {
     return {name_of(cluster),
             flag(cluster, {"spec", "hubAcceptsClient"}) ? "true" : "false",
             condition_cell(cluster, api::kConditionJoined),
             condition_cell(cluster, api::kConditionAvailable),
             or_none(label_of(cluster, api::kClusterSetLabel)),
+            age_cell(cluster, now),
             or_none(str(cluster, {"status", "version", "kubernetes"})),
             or_none(str(cluster, {"status", "capacity", "cpu"})),
             memory_cell(str(cluster, {"status", "capacity", "memory"})),
-            age_cell(cluster, now),
             url_cell(cluster),
             taints_cell(cluster)};
   };

@@ -20,13 +20,13 @@ TEST(ClusterViewTest, AFullCluster) {
         "taints":[{"key":"k","value":"v","effect":"NoSelect"},{"key":"x","effect":"PreferNoSelect"}]},
       "status":{"capacity":{"cpu":"8","memory":"16374392Ki"},"version":{"kubernetes":"v1.35.4"},
         "conditions":[{"type":"ManagedClusterJoined","status":"True"},{"type":"ManagedClusterConditionAvailable","status":"Unknown"}]}})"),
-            (Cells{"c1", "true", "True", "Unknown", "eu", "v1.35.4", "8", "15.6Gi", "24h", "https://a,https://b",
+            (Cells{"c1", "true", "True", "Unknown", "eu", "24h", "v1.35.4", "8", "15.6Gi", "https://a,https://b",
                    "k=v:NoSelect,x:PreferNoSelect"}));
 }
 
 TEST(ClusterViewTest, EmptyAndWronglyTypedObjects) {
-  const Cells nothing = {"",       "false",  "<none>",    "<none>", "<none>", "<none>",
-                         "<none>", "<none>", "<unknown>", "<none>", "<none>"};
+  const Cells nothing = {"",       "false",  "<none>",    "<none>", "<none>", "<unknown>",
+                         "<none>", "<none>", "<none>", "<none>", "<none>"};
   EXPECT_EQ(row_of(cluster_view(), "{}"), nothing);
   EXPECT_EQ(row_of(cluster_view(), "null"), nothing);
   EXPECT_EQ(row_of(cluster_view(), R"({"metadata":[],"spec":"x","status":{"conditions":{},"capacity":7}})"), nothing);
