@@ -46,8 +46,11 @@ class Reader {
     if (!table) return false;
     const auto places = places_of(*table);
     if (!places) return false;
-    version_ = str(*table, {"metadata", "resourceVersion"});
-    if (version_.empty() || !str(*table, {"metadata", "continue"}).empty()) return false;
+    const std::string version = str(*table, {"metadata", "resourceVersion"});
+    if (version.empty() || !str(*table, {"metadata", "continue"}).empty()) return false;
+    // A cluster that changed its set between two answers could be in both or in none.
+    if (!version_.empty() && version != version_) return false;
+    version_ = version;
     for (const Json& row : list_at(*table, {"rows"})) {
       const Json& cells = list_at(row, {"cells"});
       const auto at = [&](std::size_t column) { return cell(cells, (*places)[column]); };
@@ -67,7 +70,8 @@ class Reader {
     request.query = {{"includeObject", "None"}, {"labelSelector", selector_.empty() ? rule : selector_ + "," + rule}};
     if (!version_.empty()) {
       request.query.emplace_back("resourceVersion", version_);
-      request.query.emplace_back("resourceVersionMatch", "Exact");
+      // Exact would be the plain way to say it, but a server reads it from storage once anything else was written.
+      request.query.emplace_back("resourceVersionMatch", "NotOlderThan");
     }
     const auto answer = hub_.raw(request);
     if (!answer) return std::nullopt;

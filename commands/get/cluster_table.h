@@ -17,7 +17,7 @@ inline constexpr std::int64_t kFewClusters = 100;
 
 /// The cells of cluster_view() for all clusters that match, by name; the wide ones may be empty. nullopt: only a list of the
 /// objects can tell (a server or definition without these columns, sets that may not be read, more sets than are worth a
-/// request each, labels of sets that do not exist, history that is gone).
+/// request each, labels of sets that do not exist, changes meanwhile).
 Result<std::optional<std::vector<std::vector<std::string>>>> narrow_clusters(const kube::Client& hub, const std::string& selector,
                                                                              Instant now, std::int64_t few = kFewClusters);
 

@@ -148,6 +148,17 @@ Status add_cluster(const KubeServer& server, int number) {
   return {};
 }
 
+// The set that every hub has.
+Status add_default_set(const KubeServer& server) {
+  const Json object{{"apiVersion", "cluster.open-cluster-management.io/v1beta2"},
+                    {"kind", "ManagedClusterSet"},
+                    {"metadata", {{"name", "default"}}},
+                    {"spec", {{"clusterSelector", {{"selectorType", "ExclusiveClusterSetLabel"}}}}}};
+  const auto made = server.create("/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets", object);
+  if (made.status != 201) return fail(Category::kInternal, "cannot create the set: " + made.body);
+  return {};
+}
+
 Status run() {
   const char* binary = std::getenv("FLEETADM_BINARY");
   if (binary == nullptr) return fail(Category::kUsage, "FLEETADM_BINARY is not set: use ./dev bench cli");
@@ -166,6 +177,7 @@ Status run() {
   if (!compare("version", version, environment, 21)) return fail(Category::kInternal, "a program failed");
 
   FLEETADM_CHECK(install_types(*server));
+  FLEETADM_CHECK(add_default_set(*server));
   int made = 0;
   for (const int wanted : {1, 1000, 3000}) {
     for (; made < wanted; ++made) FLEETADM_CHECK(add_cluster(*server, made));
