@@ -68,6 +68,25 @@ class RealClientTest : public testing::Test {
 };
 std::unique_ptr<KubeServer> RealClientTest::server;
 
+TEST_F(RealClientTest, EmbeddedObjectsAreSentAsTheServerRewritesThem) {
+  // data is immutable, and compared as text after the server has rewritten it for the patch.
+  const kube::Resource revisions{"apps", "v1", "controllerrevisions", "ControllerRevision", true};
+  const std::string text = "a && b < c > d \u2028 \u2029 \u00e9 \" \\ /";
+  const Json revision{{"apiVersion", "apps/v1"},
+                      {"kind", "ControllerRevision"},
+                      {"metadata", {{"name", "escapes"}, {"namespace", "default"}}},
+                      {"revision", 1},
+                      {"data", {{"text", text}, {"number", 1.5}, {"z", Json::object()}, {"a", {1, 2}}}}};
+  const auto created = client->create(revisions, "default", revision);
+  ASSERT_TRUE(created) << created.error().message;
+  EXPECT_EQ(str(*created, {"data", "text"}), text);
+  const auto noted = client->patch(revisions, "default", "escapes", kube::PatchType::kMerge,
+                                   Json{{"metadata", {{"annotations", {{"note", "<&>"}}}}}});
+  ASSERT_TRUE(noted) << noted.error().message;
+  EXPECT_EQ(annotation_of(*noted, "note"), "<&>");
+  EXPECT_EQ(str(*noted, {"data", "text"}), text);
+}
+
 TEST_F(RealClientTest, EveryVerbWorks) {
   const auto created = client->create(config_maps(), "default", config_map("verbs", "1"));
   ASSERT_TRUE(created) << created.error().message;
