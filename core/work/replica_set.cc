@@ -154,9 +154,10 @@ Result<std::optional<Revision>> ReplicaSets::revision_of(const Json& set,
   for (const Revision& earlier : known) {
     if (earlier.hash == hash) start.copied_from = earlier.number;
   }
+  // The end of the one before is told first: once the new one is there, nobody looks back.
+  if (!known.empty() && known.back().outcome.empty()) FLEETADM_CHECK(record(known.back(), kOutcomeSuperseded));
   FLEETADM_TRY(const Json created,
                hub_.create(controller_revisions(), namespace_of(set), new_revision(set, start, clock_->now())));
-  if (!known.empty() && known.back().outcome.empty()) FLEETADM_CHECK(record(known.back(), kOutcomeSuperseded));
   for (std::size_t i = 0; i + kRevisionLimit <= known.size(); ++i) {
     kube::DeleteOptions options;
     options.uid = known[i].uid;

@@ -198,6 +198,28 @@ TEST_F(RolloutController, CanaryThenTheRestAndASecondRevision) {
   EXPECT_EQ(revisions[1].members.at("p"), kAll);
 }
 
+TEST_F(RolloutController, AnAbandonedRevisionIsSupersededWhereverTheHubDied) {
+  for (int writes = 0; writes < 4; ++writes) {
+    reset(kCanaryThenTwo);
+    start();
+    ASSERT_TRUE(complete("1")) << dump_json(set());
+    broken_ = {"n1"};
+    change("2");
+    ASSERT_TRUE(until([&] { return rollout() == "Failed"; })) << dump_json(set());
+    stop();
+    broken_.clear();
+    change("3");
+    start(writes);
+    until([&] { return *writes_ >= writes; });
+    start();
+    ASSERT_TRUE(complete("3")) << dump_json(set());
+    const auto revisions = history();
+    ASSERT_EQ(revisions.size(), 3U);
+    EXPECT_EQ(revisions[1].outcome, kOutcomeSuperseded) << "killed after " << writes << " writes";
+    EXPECT_EQ(revisions[2].outcome, kOutcomeComplete);
+  }
+}
+
 TEST_F(RolloutController, KilledAfterEveryWriteTheLimitsHoldAndTheEndIsTheSame) {
   int k = 0;
   for (bool more = true; more; ++k) {
