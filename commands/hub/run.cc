@@ -5,6 +5,7 @@
 #include "commands/hub/hub.h"
 #include "core/hub/hub.h"
 #include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/rest/kill_hook.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -41,6 +42,8 @@ Result<Report> run(Context& context, const HubRunOptions& options, const std::ve
   hub_options.identity = context.env("POD_NAME");
   hub_options.health_address = options.health_address;
   hub_options.auto_approve_users = options.auto_approve_users;
+  hub_options.gate = std::make_shared<kube::WriteGate>();
+  kube::install_kill_hook(*hub_options.gate);
   FLEETADM_CHECK(hub::run_hub(config, hub_options, context.stop()));
   return Report{};
 }

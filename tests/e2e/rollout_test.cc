@@ -1,263 +1,300 @@
-// Rollouts on a real hub with five clusters whose agents are played by the test: canary then the rest, a failing cluster stops
-// it, a pause holds, and undo returns. The audit log tells whether limits were kept.
+// Rollouts on real servers: a hub and four spokes with our agents. Canary then the rest, failing clusters stop it at its limit,
+// undo returns every cluster, a hub killed at every write ends the same, and a pause holds meanwhile. The hub's audit log tells
+// whether the limits held at every instant; what counts is read from the spokes.
 #include <algorithm>
-#include <atomic>
 #include <gtest/gtest.h>
-#include <mutex>
 #include <thread>
+#include <utility>
 
-#include "core/api/kinds.h"
-#include "core/work/conditions.h"
-#include "kubeclient/config/kubeconfig.h"
-#include "kubeclient/rest/client.h"
-#include "tests/support/fleet.h"
+#include "tests/e2e/rollout_end.h"
+#include "tests/e2e/rollout_fleet.h"
 
 namespace fleetadm::testkit {
 namespace {
 
-constexpr const char* kWorks =
-    "/apis/work.open-cluster-management.io/v1/manifestworks?labelSelector="
-    "work.open-cluster-management.io%2Fmanifestworkreplicaset%3Dapps.web";
-constexpr const char* kSets = "/apis/work.open-cluster-management.io/v1alpha1/namespaces/apps/manifestworkreplicasets";
-const std::vector<std::string> kClusters{"c1", "n1", "n2", "n3", "n4"};
-using Names = std::set<std::string>;
+using Names = RolloutFleet::Names;
+using std::chrono::seconds;
 
-Json template_of(const std::string& value) {
-  return {{"workload",
-           {{"manifests", Json::array({{{"apiVersion", "v1"},
-                                        {"kind", "ConfigMap"},
-                                        {"metadata", {{"name", "page"}, {"namespace", "default"}}},
-                                        {"data", {{"v", value}}}}})}}}};
-}
+const Names kAll{"c1", "c2", "c3", "c4"};
+const Json kCanaryFirst = Json::array({{{"groupName", "canary"}}});
+constexpr seconds kHeld{60};
+
+Json of_template(const Json& manifest_work_template) { return {{"spec", {{"manifestWorkTemplate", manifest_work_template}}}}; }
 
 class Rollouts : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
-    auto started = Fleet::start(0, false);
+    auto started = RolloutFleet::start();
     ASSERT_TRUE(started) << started.error().message;
     fleet() = std::move(*started);
-    ASSERT_EQ(run({"init", "--context", "hub"}).code, 0);
-    start_hub();
-    for (const std::string& name : kClusters) {
-      const Json cluster{{"apiVersion", "cluster.open-cluster-management.io/v1"},
-                         {"kind", "ManagedCluster"},
-                         {"metadata", {{"name", name}, {"labels", {{"canary", name == "c1" ? "yes" : "no"}}}}},
-                         {"spec", {{"hubAcceptsClient", true}}}};
-      ASSERT_TRUE(eventually([&] { return hub().create(kManagedClusters, cluster).status == 201; }));
-    }
-    for (const std::string& name : kClusters)
-      ASSERT_TRUE(hub().eventually("/api/v1/namespaces/" + name, [](const Json& ns) { return name_of(ns) != ""; }));
-    const Json apps{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "apps"}}}};
-    ASSERT_EQ(hub().create("/api/v1/namespaces", apps).status, 201);
-    ASSERT_TRUE(hub().eventually("/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets/global",
-                                 [](const Json& set) { return name_of(set) == "global"; }));
-    ASSERT_EQ(run({"clusterset", "bind", "global", "-n", "apps", "--context", "hub"}).code, 0);
-    const Json canary{{"groupName", "canary"},
-                      {"groupClusterSelector", {{"labelSelector", {{"matchLabels", {{"canary", "yes"}}}}}}}};
-    const Json placement{{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-                         {"kind", "Placement"},
-                         {"metadata", {{"name", "p"}, {"namespace", "apps"}}},
-                         {"spec",
-                          {{"clusterSets", {"global"}},
-                           {"tolerations", Json::array({{{"operator", "Exists"}}})},
-                           {"decisionStrategy", {{"groupStrategy", {{"decisionGroups", Json::array({canary})}}}}}}}};
-    ASSERT_EQ(hub().create("/apis/cluster.open-cluster-management.io/v1beta1/namespaces/apps/placements", placement).status, 201);
-    const Json strategy{
-        {"type", "Progressive"},
-        {"progressive", {{"maxConcurrency", 2}, {"mandatoryDecisionGroups", Json::array({{{"groupName", "canary"}}})}}}};
-    const Json set{{"apiVersion", "work.open-cluster-management.io/v1alpha1"},
-                   {"kind", "ManifestWorkReplicaSet"},
-                   {"metadata", {{"name", "web"}, {"namespace", "apps"}}},
-                   {"spec",
-                    {{"placementRefs", Json::array({{{"name", "p"}, {"rolloutStrategy", strategy}}})},
-                     {"manifestWorkTemplate", template_of("1")}}}};
-    ASSERT_EQ(hub().create(kSets, set).status, 201);
-    agents() = std::jthread([](const std::stop_token& stop) {
-      const auto config = kube::Kubeconfig::from_text(hub().kubeconfig());
-      ASSERT_TRUE(config) << config.error().message;
-      const auto rest = config->resolve({});
-      ASSERT_TRUE(rest) << rest.error().message;
-      const kube::Client client = kube::Client::connect(*rest);
-      while (!stop.stop_requested()) {
-        play_agents(client);
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
-    });
+    const Status made =
+        fleet()->create_set("web", rollout_template("web", "1", true),
+                            {{"maxConcurrency", 2}, {"minSuccessTime", "2s"}, {"mandatoryDecisionGroups", kCanaryFirst}});
+    ASSERT_TRUE(made) << made.error().message;
   }
-  static void TearDownTestSuite() {
-    agents() = {};
-    controllers().reset();
-    fleet().reset();
-  }
+  static void TearDownTestSuite() { fleet().reset(); }
   void SetUp() override {
     FLEETADM_NEEDS_KUBE_SERVERS();
-    if (HasFatalFailure() || !fleet()) GTEST_FAIL() << "the fleet did not start";
+    if (!fleet()) GTEST_FAIL() << "the fleet did not start";
+    if (!fleet()->hub_runs()) {
+      const Status started = fleet()->start_hub();
+      ASSERT_TRUE(started) << started.error().message;
+    }
   }
 
-  static std::unique_ptr<Fleet>& fleet() {
-    static std::unique_ptr<Fleet> the_fleet;
+  static std::unique_ptr<RolloutFleet>& fleet() {
+    static std::unique_ptr<RolloutFleet> the_fleet;
     return the_fleet;
   }
   static KubeServer& hub() { return fleet()->hub(); }
-  static std::optional<sandbox::Child>& controllers() {
-    static std::optional<sandbox::Child> child;
-    return child;
-  }
-  static std::jthread& agents() {
-    static std::jthread thread;
-    return thread;
-  }
-  static std::atomic<bool>& broken() {  // n1's agent fails
-    static std::atomic<bool> value = false;
-    return value;
-  }
-  static void start_hub(int die_after = 0) {
-    controllers().reset();
-    sandbox::ChildSpec spec;
-    spec.program = Fleet::binary();
-    spec.args = {"hub", "run", "--kubeconfig", hub().kubeconfig_file(), "--leader-elect=false"};
-    spec.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin"};
-    if (die_after > 0) spec.environment.push_back("FLEETADM_EXIT_AFTER_WRITES=" + std::to_string(die_after));
-    spec.output_file = (fleet()->folder().path() / "hub.log").string();
-    auto child = sandbox::Child::start(spec);
-    ASSERT_TRUE(child) << child.error().message;
-    controllers().emplace(std::move(*child));
-  }
-  static Ran run(const std::vector<std::string>& args) { return fleet()->run(args); }
-  static Ran rollout(std::vector<std::string> args) {
-    args.insert(args.begin(), "rollout");
-    args.insert(args.end(), {"-n", "apps", "--context", "hub"});
-    return run(args);
-  }
-  static std::vector<Json> works() {
-    const Json list = hub().get(kWorks);
-    const Json& items = list_at(list, {"items"});
-    return {items.begin(), items.end()};
-  }
-  static void play_agents(const kube::Client& client) {
-    const std::vector<Json> all = works();
-    // The failure is told before any success of its batch: the other way round, the next cluster may rightly begin in between.
-    const bool told = std::any_of(all.begin(), all.end(), [](const Json& work) {
-      const Json* applied = work::condition_in(list_at(work, {"status", "conditions"}), "Applied");
-      return namespace_of(work) == "n1" && applied != nullptr && str(*applied, {"status"}) == "False" &&
-             num(*applied, {"observedGeneration"}) == num(work, {"metadata", "generation"});
-    });
-    for (const Json& work : all) {
-      if (broken() && !told && namespace_of(work) != "n1" && namespace_of(work) != "c1") continue;
-      const Json* applied = work::condition_in(list_at(work, {"status", "conditions"}), "Applied");
-      const std::int64_t generation = num(work, {"metadata", "generation"});
-      const std::string wanted = namespace_of(work) == "n1" && broken() ? "False" : "True";
-      if (applied != nullptr && num(*applied, {"observedGeneration"}) == generation && str(*applied, {"status"}) == wanted)
-        continue;
-      Json conditions = Json::array();
-      for (const char* type : {"Applied", "Available"}) {
-        conditions.push_back({{"type", type},
-                              {"status", wanted},
-                              {"reason", "Played"},
-                              {"message", ""},
-                              {"lastTransitionTime", format_time(Clock::system()->now())},
-                              {"observedGeneration", generation}});
-      }
-      kube::WriteOptions options;
-      options.subresource = "status";
-      (void)client.patch(api::manifest_works(), namespace_of(work), name_of(work), kube::PatchType::kMerge,
-                         Json{{"status", {{"conditions", conditions}}}}, options);
-    }
-  }
-  static Names with(const std::string& value) {
-    Names names;
-    for (const Json& work : works()) {
-      if (str(list_at(work, {"spec", "workload", "manifests"})[0], {"data", "v"}) == value) names.insert(namespace_of(work));
-    }
-    return names;
-  }
-  static void change(const std::string& value) {
-    const Json body{{"spec", {{"manifestWorkTemplate", template_of(value)}}}};
-    ASSERT_EQ(hub().request("PATCH", std::string(kSets) + "/web", dump_json(body), "application/merge-patch+json").status, 200);
-  }
-  static Ran wait_for_end() { return rollout({"status", "web", "-w", "--timeout", "30s"}); }
 
-  /// The most clusters that were begun and not answered for at one time, by the audit log; and the clusters in the order in which
-  /// they were begun.
-  struct Course {
-    std::size_t most = 0;
-    std::vector<std::string> order;
-  };
-  static Course course_since(std::uintmax_t position) {
-    Course course;
-    Names under_way;
-    for (const AuditEntry& entry : hub().audit_since(position)) {
-      if (entry.resource != "manifestworks" || !entry.is_write() || entry.code >= 300) continue;
-      if (entry.subresource == "status") {
-        under_way.erase(entry.ns);
-      } else if (entry.verb == "create" || find(entry.request, {"spec"}) != nullptr) {
-        under_way.insert(entry.ns);
-        course.order.push_back(entry.ns);
-        course.most = std::max(course.most, under_way.size());
-      }
+  static void change(const std::string& set, const Json& patch) {
+    const Status changed = fleet()->change(set, patch);
+    ASSERT_TRUE(changed) << changed.error().message;
+  }
+  static void expect_within(std::uintmax_t position, const RolloutLimits& limits, const std::vector<std::string>& order,
+                            const std::string& what = {}) {
+    RolloutCourse course = rollout_course(hub().audit_since(position), limits);
+    EXPECT_EQ(course.breaches, std::vector<std::string>{}) << what;
+    // Clusters that begin together may do so in either order.
+    std::sort(course.order.begin(), course.order.end());
+    EXPECT_EQ(course.order, order) << what;
+  }
+  /// What the spokes have of a set: by cluster, data.v of its ConfigMap, and V of its Deployment's pods where all of them run.
+  static std::map<std::string, std::string> maps(const std::string& set) {
+    std::map<std::string, std::string> values;
+    for (int i = 1; i <= RolloutFleet::kSpokes; ++i) {
+      const Json map = fleet()->spoke(i).get("/api/v1/namespaces/default/configmaps/" + set);
+      values["c" + std::to_string(i)] = str(map, {"data", "v"});
     }
-    return course;
+    return values;
+  }
+  static std::map<std::string, std::string> deployments(const std::string& set) {
+    std::map<std::string, std::string> values;
+    for (int i = 1; i <= RolloutFleet::kSpokes; ++i) {
+      const Json live = fleet()->spoke(i).get("/apis/apps/v1/namespaces/default/deployments/" + set);
+      const bool all = num(live, {"status", "observedGeneration"}) == num(live, {"metadata", "generation"}) &&
+                       num(live, {"status", "updatedReplicas"}) == 1 && num(live, {"status", "availableReplicas"}) == 1 &&
+                       num(live, {"status", "replicas"}) == 1;
+      const Json& containers = list_at(live, {"spec", "template", "spec", "containers"});
+      const std::string value = containers.empty() ? std::string() : str(list_at(containers[0], {"env"})[0], {"value"});
+      values["c" + std::to_string(i)] = all ? value : "not all of " + value;
+    }
+    return values;
+  }
+  static std::map<std::string, std::string> everywhere(const std::string& value) {
+    std::map<std::string, std::string> values;
+    for (const std::string& name : kAll) values[name] = value;
+    return values;
   }
 };
 
 TEST_F(Rollouts, A_CanaryThenTheRest) {
-  Ran done = wait_for_end();
+  Ran done = fleet()->wait_for_end("web");
   ASSERT_EQ(done.code, 0) << done.both();
   const auto position = hub().audit_position();
-  change("2");
-  done = wait_for_end();
+  change("web", of_template(rollout_template("web", "2", true)));
+  done = fleet()->wait_for_end("web");
   ASSERT_EQ(done.code, 0) << done.both();
-  EXPECT_EQ(with("2").size(), 5U);
-  const Course course = course_since(position);
-  ASSERT_EQ(course.order.size(), 5U);
-  EXPECT_EQ(course.order.front(), "c1");
-  EXPECT_LE(course.most, 2U);
+  EXPECT_EQ(fleet()->with("web", "2"), kAll);
+  EXPECT_EQ(maps("web"), everywhere("2"));
+  EXPECT_EQ(deployments("web"), everywhere("2"));
+  expect_within(position, {"apps.web", "2", 2, 0, "c1", RolloutFleet::kHubUser}, {"c1", "c2", "c3", "c4"});
 }
 
-TEST_F(Rollouts, B_AFailingClusterStopsItAndUndoReturns) {
-  broken() = true;
-  change("3");
-  Ran ended = wait_for_end();
+TEST_F(Rollouts, B_AFailingClusterStopsItAndUndoReturnsEveryCluster) {
+  // c3 succeeds beside c2, and is watched for two seconds: until then the failure of c2 is known, and nothing follows.
+  auto position = hub().audit_position();
+  change("web", of_template(rollout_template("web", "3 but not c2", true)));
+  Ran ended = fleet()->wait_for_end("web");
   EXPECT_EQ(ended.code, 1) << ended.both();
-  const Ran status = rollout({"status", "web", "-o", "json"});
+  std::this_thread::sleep_for(seconds(3));
+  EXPECT_EQ(fleet()->with("web", "3 but not c2"), (Names{"c1", "c2", "c3"}));
+  expect_within(position, {"apps.web", "3 but not c2", 2, 0, "c1", RolloutFleet::kHubUser}, {"c1", "c2", "c3"});
+  const Ran status = fleet()->rollout({"status", "web", "-o", "json"});
   EXPECT_EQ(str(status.json(), {"state"}), "Failed") << status.both();
-  EXPECT_NE(str(status.json(), {"blocking"}).find("n1"), std::string::npos);
-  EXPECT_FALSE(with("3").contains("n3"));
-  EXPECT_FALSE(with("3").contains("n4"));
-  broken() = false;
-  const Ran undone = rollout({"undo", "web"});
+  EXPECT_NE(str(status.json(), {"blocking"}).find("c2"), std::string::npos) << status.both();
+  EXPECT_NE(str(status.json(), {"blocking"}).find("not on this cluster"), std::string::npos) << status.both();
+  EXPECT_EQ(deployments("web"), (std::map<std::string, std::string>{
+                                    {"c1", "3 but not c2"}, {"c2", "3 but not c2"}, {"c3", "3 but not c2"}, {"c4", "2"}}));
+
+  position = hub().audit_position();
+  const Ran undone = fleet()->rollout({"undo", "web"});
   ASSERT_EQ(undone.code, 0) << undone.both();
-  ended = wait_for_end();
+  ended = fleet()->wait_for_end("web");
   EXPECT_EQ(ended.code, 0) << ended.both();
-  EXPECT_EQ(with("2").size(), 5U);
-  const Ran history = rollout({"history", "web", "-o", "json"});
-  ASSERT_EQ(history.code, 0) << history.both();
-  const Json told = history.json();
-  const Json& items = list_at(told, {"items"});
-  ASSERT_GE(items.size(), 2U);
-  EXPECT_EQ(num(items.back(), {"copiedFrom"}), 2);
-  EXPECT_EQ(str(items.back(), {"outcome"}), "Complete");
-  EXPECT_FALSE(str(items.back(), {"by"}).empty());
+  EXPECT_EQ(maps("web"), everywhere("2"));
+  EXPECT_EQ(deployments("web"), everywhere("2"));
+  Json items;
+  const auto told = [&] {  // the outcome is the hub's last write
+    items = list_at(fleet()->rollout({"history", "web", "-o", "json"}).json(), {"items"});
+    return items.size() == 4 && str(items[3], {"outcome"}) == "Complete";
+  };
+  ASSERT_TRUE(eventually(told)) << items.dump(1) << fleet()->hub_log();
+  EXPECT_EQ(str(items[2], {"outcome"}), "Superseded");
+  EXPECT_EQ(num(items[3], {"copiedFrom"}), 2);
+  EXPECT_FALSE(str(items[3], {"by"}).empty());
 }
 
-TEST_F(Rollouts, C_PauseHoldsAndResumeGoesOn) {
-  const Ran paused = rollout({"pause", "web"});
+/// One kind of rollout of the set "quick", done over and over: with a hub that nobody disturbs, then with hubs that are killed.
+struct Kind {
+  std::string name;
+  std::string but;  // what its values name beside a number: the clusters that refuse them
+  Json progressive;
+  std::size_t concurrency = 1;
+  std::size_t failures = 0;
+  std::vector<std::string> order;  // the clusters that are begun
+  std::string sentence;            // of the set's condition at the end
+  std::string undisturbed = {};    // how it ends
+  int kills = 0;
+  bool exhausted = false;  // a hub came to the end before its k-th write
+};
+
+/// The rollouts of "quick", one after the other: each value is new.
+class Quick {
+ public:
+  explicit Quick(RolloutFleet& fleet) : fleet_(fleet) {}
+
+  /// Changes the template while no hub runs.
+  void change(const Kind& kind) {
+    fleet_.kill_hub();
+    position_ = fleet_.hub().audit_position();
+    former_ = std::exchange(value_, std::to_string(++number_) + kind.but);
+    Json patch = of_template(rollout_template("quick", value_, false));
+    patch["spec"]["placementRefs"] =
+        Json::array({{{"name", "all"}, {"rolloutStrategy", {{"type", "Progressive"}, {"progressive", kind.progressive}}}}});
+    const Status changed = fleet_.change("quick", patch);
+    ASSERT_TRUE(changed) << changed.error().message;
+  }
+  void start(int die_after) {
+    const Status started = fleet_.start_hub(die_after);
+    ASSERT_TRUE(started) << started.error().message;
+  }
+  std::string end() { return end_of_rollout(fleet_, "quick", value_, former_); }
+  /// Waits until it has ended as `kind` does, or (where asked for) the hub has died.
+  bool ends(const Kind& kind, bool or_dies) {
+    return eventually([&] { return (or_dies && !fleet_.hub_runs()) || end() == kind.undisturbed; }, seconds(60),
+                      std::chrono::milliseconds(150));
+  }
+  void expect_the_same(const Kind& kind, const std::string& what) {
+    if (!ends(kind, false)) {
+      EXPECT_EQ(end(), kind.undisturbed) << what;
+    }
+    const RolloutCourse course =
+        rollout_course(fleet_.hub().audit_since(position_),
+                       {"apps.quick", value_, kind.concurrency, kind.failures, "c1", RolloutFleet::kHubUser});
+    EXPECT_EQ(course.breaches, std::vector<std::string>{}) << what;
+    EXPECT_EQ(sorted(course.order), kind.order) << what;
+  }
+  void undisturbed(Kind& kind) {
+    change(kind);
+    start(0);
+    std::string before;  // it is at its end when that was said, and nothing has changed for a second
+    const auto settled = [&] {
+      kind.undisturbed = end();
+      return kind.undisturbed.find(kind.sentence) != std::string::npos &&
+             kind.undisturbed == std::exchange(before, kind.undisturbed);
+    };
+    ASSERT_TRUE(eventually(settled, seconds(60), seconds(1))) << kind.name << ": " << kind.undisturbed;
+    expect_the_same(kind, kind.name + ", undisturbed");
+  }
+  void killed_after(Kind& kind, int k) {
+    const std::string what = kind.name + ", killed after write " + std::to_string(k);
+    change(kind);
+    start(k);
+    ASSERT_TRUE(ends(kind, true)) << what << ": " << end();
+    kind.exhausted = fleet_.hub_runs();
+    kind.kills += kind.exhausted ? 0 : 1;
+    if (!kind.exhausted) start(0);
+    expect_the_same(kind, what);
+  }
+  void killed_after_each(const Kind& kind) {
+    change(kind);
+    int lives = 0;
+    for (bool died = true; died && lives < 60; ++lives) {
+      start(1);
+      ASSERT_TRUE(ends(kind, true)) << kind.name << ", life " << lives << ": " << end();
+      died = !fleet_.hub_runs();
+    }
+    EXPECT_GT(lives, 6) << "each life has one write, and there are more";
+    expect_the_same(kind, kind.name + ", killed after each write");
+  }
+
+ private:
+  static std::vector<std::string> sorted(std::vector<std::string> names) {
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  RolloutFleet& fleet_;
+  int number_ = 1000;
+  std::string value_ = "1000";
+  std::string former_;
+  std::uintmax_t position_ = 0;
+};
+
+TEST_F(Rollouts, C_AKilledHubEndsTheSameWithinTheLimitsAndAPauseHoldsMeanwhile) {
+  Kind failing{.name = "two of four fail where one may",
+               .but = " but not c2, nor c3",
+               // What has failed keeps its place among those under way until its deadline.
+               .progressive = {{"maxConcurrency", 1},
+                               {"maxFailures", 1},
+                               {"progressDeadline", "1s"},
+                               {"mandatoryDecisionGroups", kCanaryFirst}},
+               .concurrency = 1,
+               .failures = 1,
+               .order = {"c1", "c2", "c3"},
+               .sentence = "revision N: 1 of 4 clusters done, 2 timed out (c2, c3), 1 to come"};
+  Kind repairing{.name = "all succeed",
+                 .but = "",
+                 .progressive = {{"maxConcurrency", 2}, {"mandatoryDecisionGroups", kCanaryFirst}},
+                 .concurrency = 2,
+                 .failures = 0,
+                 .order = {"c1", "c2", "c3", "c4"},
+                 .sentence = "revision N: 4 of 4 clusters done"};
+  for (const char* set : {"held", "quick"}) {
+    const Status made = fleet()->create_set(set, rollout_template(set, "1000", false), repairing.progressive);
+    ASSERT_TRUE(made) << made.error().message;
+    const Ran done = fleet()->wait_for_end(set);
+    ASSERT_EQ(done.code, 0) << done.both();
+  }
+  const Ran paused = fleet()->rollout({"pause", "held"});
   ASSERT_EQ(paused.code, 0) << paused.both();
   const auto position = hub().audit_position();
-  change("4");
-  EXPECT_EQ(wait_for_end().code, 7);
-  std::this_thread::sleep_for(std::chrono::seconds(5));
-  for (const AuditEntry& entry : hub().audit_since(position)) {
-    const bool ours = entry.user_agent.find("fleetadm") != std::string::npos && entry.is_write();
-    const bool about = entry.resource == "manifestworks" || entry.resource == "manifestworkreplicasets" ||
-                       entry.resource == "controllerrevisions";
-    EXPECT_FALSE(ours && about) << entry.verb << " " << entry.uri;
+  const auto held_since = std::chrono::steady_clock::now();
+  change("held", of_template(rollout_template("held", "1001", false)));
+  EXPECT_EQ(fleet()->wait_for_end("held").code, 7);
+
+  Quick quick(*fleet());
+  for (Kind* kind : {&failing, &repairing}) {
+    quick.undisturbed(*kind);
+    if (HasFatalFailure()) return;
   }
-  ASSERT_EQ(rollout({"resume", "web"}).code, 0);
-  const Ran done = wait_for_end();
+  for (const Kind* kind : {&failing, &repairing}) quick.killed_after_each(*kind);
+  for (int k = 1; k <= 60 && !(failing.exhausted && repairing.exhausted) && !HasFatalFailure(); ++k) {
+    for (Kind* kind : {&failing, &repairing}) quick.killed_after(*kind, k);
+  }
+  EXPECT_GE(failing.kills, 6) << "the kill switch did not work";
+  EXPECT_GE(repairing.kills, 8) << "the kill switch did not work";
+  RecordProperty("kills", failing.kills + repairing.kills);
+
+  std::this_thread::sleep_until(held_since + kHeld);
+  std::size_t others = 0;
+  for (const AuditEntry& entry : hub().audit_since(position)) {
+    if (!entry.is_write()) continue;
+    const bool its = set_of_work(entry.response) == "apps.held" || set_of_work(entry.request) == "apps.held" ||
+                     entry.name.starts_with("held") || label_of(entry.response, "fleetadm.io/revision-of") == "held";
+    EXPECT_FALSE(its) << entry.user << " " << entry.verb << " " << entry.uri;
+    others += set_of_work(entry.response) == "apps.quick" ? 1 : 0;
+  }
+  EXPECT_GT(others, 20U) << "the hub was at work meanwhile";
+  EXPECT_EQ(maps("held"), everywhere("1000"));
+  quick.start(0);
+  ASSERT_EQ(fleet()->rollout({"resume", "held"}).code, 0);
+  const Ran done = fleet()->wait_for_end("held");
   EXPECT_EQ(done.code, 0) << done.both();
-  EXPECT_EQ(with("4").size(), 5U);
+  EXPECT_EQ(maps("held"), everywhere("1001"));
 }
 
 }  // namespace
