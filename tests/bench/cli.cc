@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,40 +29,70 @@ struct Program {
   std::vector<std::string> argv;
 };
 
-struct Sample {
-  double milliseconds = 0;
-  double mebibytes = 0;
-  std::string failure;  // "exit code 1", "signal 6"; empty where it ended well
-};
+// The strings of an argv or environment as the system takes them.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (const auto& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
 
-Sample run_once(const Program& program, const std::vector<std::string>& environment) {
-  std::vector<char*> argv;
-  for (const auto& word : program.argv) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  std::vector<char*> envp;
-  for (const auto& word : environment) envp.push_back(const_cast<char*>(word.c_str()));
-  envp.push_back(nullptr);
+std::string failure_of(int status) {  // "exit code 1", "signal 6"; empty where it ended well
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) return "exit code " + std::to_string(WEXITSTATUS(status));
+  return {};
+}
+
+// Starts `argv` with nothing on its input; what it says of a failure is shown. -1: it cannot be started.
+pid_t start(const std::vector<std::string>& argv, const std::vector<std::string>& environment, int output) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  // What it says of a failure is shown; what it prints is not.
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-  Sample sample;
-  pid_t pid = 0;
-  const auto begin = Timer::now();
-  const int failed = posix_spawn(&pid, argv.front(), &files, nullptr, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&files);
-  if (failed != 0) {
-    sample.failure = std::strerror(failed);
-    return sample;
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (output < 0) {
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  } else {
+    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
   }
+  pid_t pid = -1;
+  const int failed =
+      posix_spawn(&pid, argv.front().c_str(), &files, nullptr, pointers(argv).data(), pointers(environment).data());
+  posix_spawn_file_actions_destroy(&files);
+  return failed == 0 ? pid : -1;
+}
+
+struct Sample {
+  double value = 0;  // milliseconds or MiB
+  std::string failure;
+};
+
+Sample time_of(const Program& program, const std::vector<std::string>& environment) {
+  const auto begin = Timer::now();
+  const pid_t pid = start(program.argv, environment, -1);
+  if (pid < 0) return {0, "no start"};
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return {std::chrono::duration<double, std::milli>(Timer::now() - begin).count(), failure_of(status)};
+}
+
+// A process that is spawned here inherits our own peak: what was mapped before exec counts. A shell, which is small, starts it
+// instead and ends; the program becomes our child then (main() made this process the reaper of orphans).
+Sample memory_of(const Program& program, const std::vector<std::string>& environment) {
+  std::array<int, 2> pipe{};
+  if (pipe2(pipe.data(), O_CLOEXEC) != 0) return {0, std::strerror(errno)};
+  std::vector<std::string> argv{"/bin/sh", "-c", "\"$@\" >/dev/null & echo $!", "sh"};
+  argv.insert(argv.end(), program.argv.begin(), program.argv.end());
+  const pid_t shell = start(argv, environment, pipe[1]);
+  close(pipe[1]);
+  std::array<char, 32> text{};
+  const ssize_t got = shell < 0 ? 0 : read(pipe[0], text.data(), text.size() - 1);
+  close(pipe[0]);
+  if (shell > 0) waitpid(shell, nullptr, 0);
+  const pid_t pid = got > 0 ? std::atoi(text.data()) : 0;
   int status = 0;
   rusage usage{};
-  wait4(pid, &status, 0, &usage);
-  sample.milliseconds = std::chrono::duration<double, std::milli>(Timer::now() - begin).count();
-  sample.mebibytes = static_cast<double>(usage.ru_maxrss) / 1024.0;
-  if (WIFSIGNALED(status)) sample.failure = "signal " + std::to_string(WTERMSIG(status));
-  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) sample.failure = "exit code " + std::to_string(WEXITSTATUS(status));
-  return sample;
+  if (pid <= 0 || wait4(pid, &status, 0, &usage) != pid) return {0, "no start"};
+  return {static_cast<double>(usage.ru_maxrss) / 1024.0, failure_of(status)};
 }
 
 double median(std::vector<double> values) {
@@ -76,14 +107,16 @@ bool compare(const std::string& title, const std::vector<Program>& programs, con
   std::vector<std::vector<double>> memory(programs.size());
   for (int i = -1; i < runs; ++i) {  // the first round warms the page cache
     for (std::size_t p = 0; p < programs.size(); ++p) {
-      const Sample sample = run_once(programs[p], environment);
-      if (!sample.failure.empty()) {
+      const bool weigh = i % 4 == 0;
+      const Sample time = time_of(programs[p], environment);
+      const Sample peak = weigh ? memory_of(programs[p], environment) : Sample{};
+      for (const Sample& sample : {time, peak}) {
+        if (sample.failure.empty()) continue;
         std::printf("%s: %s ended with %s\n", title.c_str(), programs[p].label.c_str(), sample.failure.c_str());
         return false;
       }
-      if (i < 0) continue;
-      times[p].push_back(sample.milliseconds);
-      memory[p].push_back(sample.mebibytes);
+      if (i >= 0) times[p].push_back(time.value);
+      if (weigh) memory[p].push_back(peak.value);
     }
   }
   std::printf("\n%s (%d runs each, medians)\n", title.c_str(), runs);
@@ -192,6 +225,7 @@ Status run() {
 }  // namespace
 
 int main() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (const Status done = run(); !done) {
     std::fprintf(stderr, "bench_cli: %s\n", done.error().message.c_str());
     return 1;
