@@ -95,6 +95,9 @@ Json in_order(Json merged, const Json& patch_order, const Json& server_order, co
   return result;
 }
 
+/// Lists are matched element by element: what would take too long is refused.
+constexpr std::size_t kMaxComparisons = 20'000'000;
+
 class Strategic {
  public:
   Result<Json> merge_map(Json original, Json patch, const TypeNode* type) {
@@ -179,6 +182,9 @@ class Strategic {
       if (given != patch.end() && !in_patch) continue;  // null: the list goes
       if (given != patch.end()) patch.erase(given);
       if (!items.is_array()) return bad_format("invalid patch format of setElementOrder list");
+      const Json* current = find(original, {key});
+      const std::size_t size = items.size() + (current == nullptr ? 0 : current->size());
+      if (size * order.size() > kMaxComparisons) return bad_format("the lists of the patch are too long");
       FLEETADM_CHECK(check_order(items, order, merge_key));
       // Taken out before the list is written: an absent one stays absent where the patch has no items for it.
       const bool in_original = original.contains(key) && original[key].is_array();
@@ -222,6 +228,8 @@ class Strategic {
       return patch;
     }
     if (original.empty() && patch.empty()) return original;
+    if ((original.size() + patch.size()) * patch.size() > kMaxComparisons)
+      return bad_format("the lists of the patch are too long");
     const std::string& key = type->merge_key;
     const auto holds = [](const Json& list, bool objects) {
       return std::all_of(list.begin(), list.end(),

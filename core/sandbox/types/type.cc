@@ -225,7 +225,14 @@ class Facts {
       std::string_view word = take(rest, ' ');
       if (take(word, ':') != field) continue;
       const auto at = word.rfind("D=");
-      if (at == std::string_view::npos) return std::nullopt;
+      if (at == std::string_view::npos) {
+        // A member that is always there has its zero value where it is not said.
+        take(word, ':');
+        const std::string_view form = take(word, ':');
+        const std::string_view flags = take(word, ':');
+        if (flags != "q") return std::nullopt;
+        return form == "string" ? std::optional<Json>("") : form == "int32" ? std::optional<Json>(0) : std::nullopt;
+      }
       auto value = parse_json(word.substr(at + 2));
       return value ? std::optional(std::move(*value)) : std::nullopt;
     }
