@@ -1,6 +1,7 @@
 #include "core/agent/agent.h"
 
 #include "core/agent/join.h"
+#include "core/agent/memory.h"
 #include "core/agent/runtime.h"
 #include "core/agent/session.h"
 #include "kubeclient/base/log.h"
@@ -184,6 +185,7 @@ Status validate(const AgentOptions& options) {
 
 Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts, std::stop_token stop) {
   FLEETADM_CHECK(validate(options));
+  keep_memory_small();
   const kube::Client client = parts.connect(spoke);
   Runtime runtime{options,
                   parts,

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/agent/join.h"
+#include "core/agent/memory.h"
 #include "core/registration/agent/certificate_keeper.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
@@ -20,6 +21,7 @@ constexpr auto kSoon = std::chrono::seconds(5);
 constexpr auto kSpokeTimeout = std::chrono::seconds(10);
 constexpr auto kRegisterAgain = std::chrono::minutes(5);
 constexpr auto kWorkAgain = std::chrono::seconds(30);
+constexpr int kChecksPerTidying = 12;  // of memory: a minute
 
 std::function<double()> random_share() {
   return [engine = std::mt19937(std::random_device{}())]() mutable {
@@ -216,7 +218,7 @@ SessionEnd Session::work(const kube::Client& hub, std::stop_token stop) {
   runtime_.phase.set("joined", "cluster " + identity_.cluster + " at " + endpoint_.server);
 
   std::optional<SessionEnd> end;
-  while (!end) {
+  for (int checks = 1; !end; ++checks) {
     // The manager ends by itself only where its cache could not be filled: the hub took the rights away again.
     if (ended.wait(runtime_.options.timing.check, stop) && !stop.stop_requested()) {
       end = SessionEnd{SessionEnd::Why::kLookAgain, outcome ? "the controllers ended" : outcome.error().message};
@@ -224,6 +226,7 @@ SessionEnd Session::work(const kube::Client& hub, std::stop_token stop) {
     }
     rejections_.note("watch", clusters_->last_error(), runtime_.now());
     end = over(stop);
+    if (checks % kChecksPerTidying == 1) give_memory_back();  // first of what only the start needed
   }
   inner.request_stop();
   registration.join();

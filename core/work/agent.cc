@@ -34,6 +34,7 @@ void add_work_controllers(controller::Manager& manager, const kube::Client& hub,
   });
   controller::ControllerOptions applied_options;
   applied_options.name = "applied-work";
+  applied_options.workers = options.workers;
   engine->applied_queue = manager.add(std::move(applied_options), [engine](const std::string& key, std::stop_token stop) {
     return reconcile_applied(*engine, key, std::move(stop));
   });

@@ -25,6 +25,9 @@ ApplyOutcome failed(ApplyOutcome outcome, Error error) {
   return outcome;
 }
 
+/// Someone was faster, or the watch has not told yet: the object is there, and to be read.
+bool exists_already(const ApplyOutcome& outcome) { return outcome.error && outcome.error->reason == "AlreadyExists"; }
+
 bool is_secret(const Manifest& manifest) { return manifest.group.empty() && manifest.kind == "Secret"; }
 
 /// The intent of a server-side apply: what the manifest says, without what only the server writes.
@@ -98,6 +101,9 @@ ApplyOutcome Applier::create(const ApplyRequest& request) const {
 }
 
 ApplyOutcome Applier::update(const ApplyRequest& request) const {
+  if (request.absent) {
+    if (ApplyOutcome outcome = create(request); !exists_already(outcome)) return outcome;
+  }
   ApplyOutcome outcome = update_once(request);
   for (const auto wait : kConflictWaits) {
     if (!outcome.error || outcome.error->category != Category::kConflict) break;
@@ -161,6 +167,9 @@ void Applier::fix_owner(const ApplyRequest& request, ApplyOutcome& outcome) cons
 }
 
 ApplyOutcome Applier::create_only(const ApplyRequest& request) const {
+  if (request.absent) {
+    if (ApplyOutcome outcome = create(request); !exists_already(outcome)) return outcome;
+  }
   ApplyOutcome outcome = read(request.manifest);
   if (outcome.read_error) return failed(outcome, *outcome.read_error);
   if (outcome.missing) return create(request);

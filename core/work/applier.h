@@ -39,6 +39,7 @@ struct ApplyRequest {
   std::optional<Seen> seen;
   bool applied_before = false;
   bool may_repair = true;  // false: drift is left for now (someone fights back)
+  bool absent = false;     // a watch that is in sync does not see the object: creating it comes before reading it
 };
 
 struct ApplyOutcome {

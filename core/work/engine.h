@@ -23,13 +23,13 @@ namespace fleetadm::work {
 /// What is remembered of one object of a work after it was brought in line. Lost on restart, never needed for correctness.
 struct ObjectMemory {
   Seen seen;
-  AppliedResource resource;
+  std::string uid;
   std::string resource_version;
   std::string signature;
-  bool reports = false;  // it has feedback or condition rules, so its status matters
-  Json feedback = Json::array();
+  // What its rules said; null where they said nothing (there are thousands of these).
+  Json feedback;
   std::string feedback_error;
-  Json rule_conditions = Json::array();
+  Json rule_conditions;
   // Someone fights back: repairs in a row, and when the next one is due.
   int repairs = 0;
   Instant last_repair{};

@@ -1,8 +1,10 @@
 #include "core/work/object_watch.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "kubeclient/pki/pki.h"
@@ -72,12 +74,25 @@ kube::Client metadata_client(const kube::Client& client) {
 struct ObjectWatch::State : std::enable_shared_from_this<State> {
   explicit State(const kube::Client& client) : metadata(metadata_client(client)) {}
 
+  /// One type of objects: in which namespaces works have how many of them, and which works an object belongs to.
+  struct Type {
+    kube::Resource resource;
+    std::map<std::string, std::size_t> uses;                             // namespace ("" of types without) → objects
+    std::unordered_map<std::string, std::vector<std::string>> works_at;  // object key → works
+  };
+  struct Tracked {
+    std::map<std::string, Type>::iterator type;
+    std::string object;  // key
+
+    bool operator==(const Tracked&) const = default;
+  };
+
   kube::Client metadata;
   std::function<void(const std::string&)> wake;
   mutable std::mutex mutex;
   bool stopped = false;
-  std::map<std::string, std::vector<Place>> places_of;                                     // work → places
-  std::map<std::string, std::set<std::string>> works_at;                                   // place key → works
+  std::map<std::string, Type> types;  // by type_key()
+  std::unordered_map<std::string, std::vector<Tracked>> objects_of;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::Informer>> watches;  // (type, namespace or "")
 
   /// The namespace of the informer that covers a place; called under the mutex.
@@ -91,44 +106,63 @@ struct ObjectWatch::State : std::enable_shared_from_this<State> {
     {
       const std::lock_guard lock(mutex);
       if (stopped) return;
-      const auto found = works_at.find(type + " " + object->key());
-      if (found == works_at.end()) return;
-      works.assign(found->second.begin(), found->second.end());
+      const auto known = types.find(type);
+      if (known == types.end()) return;
+      const auto found = known->second.works_at.find(object->key());
+      if (found == known->second.works_at.end()) return;
+      works = found->second;
     }
     for (const std::string& work : works) wake(work);
   }
 
-  /// What must be watched → watches; the informers to start and to stop are handed out, for both may call back.
-  void reconcile(std::vector<std::shared_ptr<kube::Informer>>& to_start, std::vector<std::shared_ptr<kube::Informer>>& to_stop) {
-    std::map<std::string, std::set<std::string>> wanted;
-    std::map<std::string, kube::Resource> types;
-    for (const auto& [work, places] : places_of) {
-      for (const Place& place : places) {
-        wanted[type_key(place.resource)].insert(place.resource.namespaced ? place.ns : std::string{});
-        types.emplace(type_key(place.resource), place.resource);
-      }
+  /// Each object of the places once. Types are made where they are new.
+  std::vector<Tracked> tracked(const std::vector<Place>& places) {
+    std::vector<Tracked> objects;
+    objects.reserve(places.size());
+    for (const Place& place : places) {
+      const auto type = types.try_emplace(type_key(place.resource), Type{place.resource, {}, {}}).first;
+      Tracked object{type, kube::object_key(place.resource.namespaced ? place.ns : std::string{}, place.name)};
+      if (std::find(objects.begin(), objects.end(), object) == objects.end()) objects.push_back(std::move(object));
     }
-    std::set<std::pair<std::string, std::string>> keys;
-    for (const auto& [type, namespaces] : wanted) {
-      const bool is_wide = watches.contains({type, std::string{}});
-      if (namespaces.size() > kMaxNamespaces || (is_wide && namespaces.size() > kMaxNamespaces / 2)) {
-        keys.emplace(type, std::string{});
-      } else {
-        for (const std::string& ns : namespaces) keys.emplace(type, ns);
-      }
-    }
-    for (auto it = watches.begin(); it != watches.end();) {
-      if (keys.contains(it->first)) {
+    return objects;
+  }
+
+  void add(const std::string& work, const Tracked& object) {
+    Type& type = object.type->second;
+    ++type.uses[kube::split_key(object.object).ns];
+    type.works_at[object.object].push_back(work);
+  }
+
+  void remove(const std::string& work, const Tracked& object) {
+    Type& type = object.type->second;
+    const auto use = type.uses.find(kube::split_key(object.object).ns);
+    if (use != type.uses.end() && --use->second == 0) type.uses.erase(use);
+    const auto works = type.works_at.find(object.object);
+    if (works == type.works_at.end()) return;
+    std::erase(works->second, work);
+    if (works->second.empty()) type.works_at.erase(works);
+  }
+
+  using Informers = std::vector<std::shared_ptr<kube::Informer>>;
+  /// What must be watched of a type → watches; the informers to start and to stop are handed out, for both may call back.
+  void settle(const std::string& name, const Type& type, Informers& to_start, Informers& to_stop) {
+    const bool is_wide = watches.contains({name, std::string{}});
+    const bool wide = type.uses.size() > kMaxNamespaces || (is_wide && type.uses.size() > kMaxNamespaces / 2);
+    const auto wanted = [&](const std::string& scope) { return wide ? scope.empty() : type.uses.contains(scope); };
+    for (auto it = watches.lower_bound({name, std::string{}}); it != watches.end() && it->first.first == name;) {
+      if (wanted(it->first.second)) {
         ++it;
       } else {
         to_stop.push_back(it->second);
         it = watches.erase(it);
       }
     }
-    for (const auto& key : keys) {
-      if (watches.contains(key)) continue;
-      to_start.push_back(watches[key] = make_informer(types.at(key.first), key.second));
-    }
+    const auto watch = [&](const std::string& scope) {
+      if (watches.contains({name, scope})) return;
+      to_start.push_back(watches[{name, scope}] = make_informer(type.resource, scope));
+    };
+    if (wide) return watch({});
+    for (const auto& [scope, objects] : type.uses) watch(scope);
   }
 
   std::shared_ptr<kube::Informer> make_informer(const kube::Resource& resource, const std::string& ns) {
@@ -152,31 +186,32 @@ ObjectWatch::ObjectWatch(const kube::Client& spoke, std::function<void(const std
 ObjectWatch::~ObjectWatch() { stop(); }
 
 void ObjectWatch::track(const std::string& work, const std::vector<Place>& places) {
-  std::vector<std::shared_ptr<kube::Informer>> to_start;
-  std::vector<std::shared_ptr<kube::Informer>> to_stop;
+  State::Informers to_start;
+  State::Informers to_stop;
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->stopped) return;
-    std::set<std::string> keys;
-    for (const Place& place : places) keys.insert(place.key());
-    std::set<std::string> before;
-    if (const auto known = state_->places_of.find(work); known != state_->places_of.end()) {
-      for (const Place& place : known->second) before.insert(place.key());
+    std::vector<State::Tracked> after = state_->tracked(places);
+    std::vector<State::Tracked> before;
+    const auto known = state_->objects_of.find(work);
+    if (known != state_->objects_of.end()) {
+      if (known->second == after) return;
+      before = std::move(known->second);
+      state_->objects_of.erase(known);
     }
-    if (keys == before) return;
-    for (const std::string& key : before) {
-      if (keys.contains(key)) continue;
-      auto& works = state_->works_at[key];
-      works.erase(work);
-      if (works.empty()) state_->works_at.erase(key);
+    // Added before others are removed: a namespace that both have keeps its informer.
+    for (const State::Tracked& object : after) state_->add(work, object);
+    for (const State::Tracked& object : before) state_->remove(work, object);
+    std::set<std::string> changed;
+    for (const auto* list : {&before, &after}) {
+      for (const State::Tracked& object : *list) changed.insert(object.type->first);
     }
-    for (const std::string& key : keys) state_->works_at[key].insert(work);
-    if (places.empty()) {
-      state_->places_of.erase(work);
-    } else {
-      state_->places_of[work] = places;
+    if (!after.empty()) state_->objects_of.emplace(work, std::move(after));
+    for (const std::string& name : changed) {
+      const auto type = state_->types.find(name);
+      state_->settle(name, type->second, to_start, to_stop);
+      if (type->second.uses.empty()) state_->types.erase(type);
     }
-    state_->reconcile(to_start, to_stop);
   }
   for (const auto& informer : to_start) informer->start();
   for (const auto& informer : to_stop) informer->stop();

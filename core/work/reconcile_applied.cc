@@ -69,13 +69,10 @@ Result<controller::Outcome> finalize_applied(Engine& engine, const Json& applied
   CleanupResult cleaned = remove_resources(
       engine.spoke, before, owner, [&](const AppliedResource& resource) { return engine.wanted_by_another(resource, work); });
   Json current = applied_work;
-  if (cleaned.remaining != before) {
+  // Where nothing remains, the inventory ends with the object that holds it.
+  if (!cleaned.remaining.empty() && cleaned.remaining != before) {
     Json after = current;
-    if (cleaned.remaining.empty()) {
-      erase_at(after, {"status", "appliedResources"});
-    } else {
-      at_or_make(after, {"status", "appliedResources"}) = inventory_json(cleaned.remaining);
-    }
+    at_or_make(after, {"status", "appliedResources"}) = inventory_json(cleaned.remaining);
     FLEETADM_TRY(current, engine.patch_applied(current, after, "status"));
   }
   if (cleaned.error) return tl::unexpected(*cleaned.error);

@@ -147,9 +147,9 @@ std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest
   result.applied_now = !finished_;
   result.availability = Availability::kAvailable;
   result.was_read = true;
-  result.feedback = object.feedback;
+  if (!object.feedback.is_null()) result.feedback = object.feedback;
   result.feedback_error = object.feedback_error;
-  result.rule_conditions = object.rule_conditions;
+  if (!object.rule_conditions.is_null()) result.rule_conditions = object.rule_conditions;
   return result;
 }
 
@@ -240,9 +240,9 @@ void Round::take(const Json& work, const Manifest& manifest, const ManifestOptio
   // What is left alone for now must not look settled to the next round.
   object.resource_version = left_alone ? std::string{} : resource_version_of(live);
   object.signature = left_alone ? std::string{} : signature_of(live);
-  object.feedback = result.feedback;
+  object.feedback = result.feedback.empty() ? Json() : result.feedback;
   object.feedback_error = result.feedback_error;
-  object.rule_conditions = result.rule_conditions;
+  object.rule_conditions = result.rule_conditions.empty() ? Json() : result.rule_conditions;
   if (outcome.wrote && outcome.change == Change::kDrift) note_repair(work, manifest, object);
   if (object.repair_after > engine_.now()) look_again(object.repair_after - engine_.now());
 }
@@ -278,6 +278,8 @@ ManifestResult Round::apply_one(const Json& work, const Manifest& manifest) {
     ApplyRequest request{manifest, options.strategy, owner_, owned, std::nullopt, false, true};
     request.applied_before = condition != nullptr && str(*condition, {"status"}) == "True" &&
                              num(*condition, {"observedGeneration"}) == num(work, {"metadata", "generation"});
+    const ObjectWatch::Sighting sighting = engine_.watch->look(place_of(manifest));
+    request.absent = sighting.known && !sighting.exists;
     if (memory != memory_->objects.end()) {
       request.seen = memory->second.seen;
       request.may_repair = memory->second.repair_after <= engine_.now();
@@ -309,13 +311,13 @@ void Round::apply_all(const Json& work) {
     if (manifest.resource) {
       found_[i] = {manifest.group, manifest.resource->version, manifest.resource->plural, manifest.ns, manifest.name, {}};
       if (const auto known = memory_->objects.find(place_of(manifest).key()); known != memory_->objects.end()) {
-        found_[i].uid = known->second.resource.uid;
+        found_[i].uid = known->second.uid;
       }
     }
     results_[i] = apply_one(work, manifest);
     if (manifest.resource) {
       if (const auto known = memory_->objects.find(place_of(manifest).key()); known != memory_->objects.end()) {
-        known->second.resource = found_[i];
+        known->second.uid = found_[i].uid;
       }
       all_watched_ = all_watched_ && engine_.watch->look(place_of(manifest)).known;
     }

@@ -119,7 +119,8 @@ class SpokeRun {
   /// All works away, and with them what they put on the cluster: seconds.
   Result<double> clean() {
     const auto begin = Timer::now();
-    FLEETADM_TRY([[maybe_unused]] const Json gone, hub_.remove_collection(api::manifest_works(), kCluster, {}));
+    FLEETADM_TRY([[maybe_unused]] const Json gone,
+                 hub_.with_timeout(kLongestBurst).remove_collection(api::manifest_works(), kCluster, {}));
     kube::ListOptions one;
     one.limit = 1;
     const auto is_empty = [&] {

@@ -1,0 +1,51 @@
+#include "core/agent/memory.h"
+
+#include <cstdint>
+#include <features.h>
+
+#if defined(__GLIBC__) && defined(__linux__)
+#include <link.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace fleetadm::agent {
+
+#if defined(__GLIBC__) && defined(__linux__)
+namespace {
+
+constexpr int kArenas = 2;
+constexpr int kLargeBlock = 128 * 1024;  // bytes; a fixed threshold: glibc would raise it with each large block that is freed
+
+/// Segments that nobody writes hold what the file holds, so dropping their pages loses nothing.
+int drop_unwritten(dl_phdr_info* object, std::size_t, void*) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr + page - 1) / page * page;
+    const std::uintptr_t end = (object->dlpi_addr + segment.p_vaddr + segment.p_filesz) / page * page;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are what the loader tells of its segments
+    if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void keep_memory_small() {
+  ::mallopt(M_ARENA_MAX, kArenas);
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+}
+
+void give_memory_back() {
+  ::malloc_trim(0);
+  ::dl_iterate_phdr(drop_unwritten, nullptr);
+}
+#else
+void keep_memory_small() {}
+void give_memory_back() {}
+#endif
+
+}  // namespace fleetadm::agent
