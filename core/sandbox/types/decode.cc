@@ -1,6 +1,6 @@
 #include "core/sandbox/types/decode.h"
 
-#include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -35,7 +35,7 @@ class Decoder {
       case Form::kStruct: return node.type() == nullptr ? Status() : structure(json, *node.type(), path, place);
       case Form::kMap:
         if (json.is_null()) return {};
-        if (!json.is_object()) return mismatch(json, place, "map");
+        if (!json.is_object()) return mismatch(json, place, "map[string]" + go_type(*node.element));
         for (auto& [key, member] : json.items()) {
           if (member.is_null() && node.element->form != Form::kList) {
             if (node.element->form == Form::kString || node.element->form == Form::kBytes) {
@@ -48,7 +48,7 @@ class Decoder {
         return {};
       case Form::kList: {
         if (json.is_null()) return {};
-        if (!json.is_array()) return mismatch(json, place, "[]");
+        if (!json.is_array()) return mismatch(json, place, "[]" + go_type(*node.element));
         for (std::size_t i = 0; i < json.size(); ++i) {
           FLEETADM_CHECK(value(json[i], *node.element, path + "[" + std::to_string(i) + "]", place));
         }
@@ -72,7 +72,8 @@ class Decoder {
       }
       const bool absent = at->is_null() && (field->pointer || field->node.form != Form::kStruct);
       if (!absent) {
-        FLEETADM_CHECK(value(*at, field->node, member, {name, place.fields.empty() ? at.key() : place.fields + "." + at.key()}));
+        const std::string inside = place.fields.empty() ? "" : place.fields + ".";
+        FLEETADM_CHECK(value(*at, field->node, member, {name, inside + inlined_in(type, *field) + at.key()}));
       }
       // A time is a struct for Go: it is written as null where it is zero.
       if ((at->is_null() && !is_written_null(*field)) || (field->omit_empty && !field->pointer && is_empty(*at, *field))) {
@@ -97,18 +98,48 @@ class Decoder {
     error.reason = "BadRequest";
     return fail(std::move(error));
   }
+  /// A fraction keeps its point: of "1.0" nothing more than its type is left.
+  static std::string number_text(const Json& json) {
+    std::string text = dump_json(json);
+    if (json.is_number_float() && text.find_first_of(".e") == std::string::npos) text += ".0";
+    return text;
+  }
   static tl::unexpected<Error> mismatch(const Json& json, const Place& place, std::string_view wanted) {
     std::string got = word_of(json);
-    if (json.is_number() && (wanted == "int32" || wanted == "int64")) got += " " + dump_json(json);
+    if (json.is_number() && (wanted == "int32" || wanted == "int64")) got += " " + number_text(json);
     std::string where =
         place.fields.empty() ? "value of" : "struct field " + std::string(place.structure) + "." + place.fields + " of";
     return bad("json: cannot unmarshal " + got + " into Go " + where + " type " + go_name(wanted));
   }
   static std::string go_name(std::string_view type) {
     const auto slash = type.find('/');
-    if (slash == std::string_view::npos) return std::string(type);
     // "core/v1.PodSpec": Go prints the package's last word.
-    return std::string(type.substr(slash + 1));
+    return std::string(slash == std::string_view::npos || type.find('[') != std::string_view::npos ? type
+                                                                                                   : type.substr(slash + 1));
+  }
+  static std::string go_type(const TypeNode& node) {
+    switch (node.form) {
+      case Form::kStruct: return go_name(node.message);
+      case Form::kInt32: return "int32";
+      case Form::kInt64: return "int64";
+      case Form::kBool: return "bool";
+      case Form::kBytes: return "[]uint8";
+      case Form::kQuantity: return "resource.Quantity";
+      case Form::kList: return "[]" + go_type(*node.element);
+      default: return "string";
+    }
+  }
+  /// "VolumeSource." where the field is a member of what the type inlines.
+  static std::string inlined_in(const StructType& type, const FieldType& field) {
+    for (const FieldType& direct : type.wire) {
+      if (&direct == &field) return {};
+    }
+    for (const FieldType& direct : type.wire) {
+      const StructType* inner = direct.inlined ? direct.node.type() : nullptr;
+      if (inner == nullptr || inner->find(field.name) != &field) continue;
+      return inner->name.substr(inner->name.rfind('.') + 1) + "." + inlined_in(*inner, field);
+    }
+    return {};
   }
 
   Status scalar(Json& json, Form form, const Place& place) {
@@ -244,7 +275,10 @@ class DuplicateScanner : public nlohmann::json_sax<Json> {
     path_.resize(level.path);
     if (!path_.empty()) path_ += '.';
     path_ += name;
-    if (!level.keys.insert(name).second && found.size() < kMaxFieldComplaints && level.reported.insert(name).second) {
+    const bool again = !level.keys.insert(name).second;
+    if (!again && on_key) on_key(path_, false);
+    if (again && on_key) on_key(path_, true);
+    if (again && found.size() < kMaxFieldComplaints && level.reported.insert(name).second) {
       found.push_back(path_);
     }
     return true;
@@ -252,6 +286,8 @@ class DuplicateScanner : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
 
   std::vector<std::string> found;
+  /// Told of every key in the order of the text, and whether it is there already.
+  std::function<void(const std::string& path, bool again)> on_key;
 
  private:
   struct Level {
@@ -319,6 +355,26 @@ std::vector<std::string> field_complaints(const std::vector<std::string>& unknow
   for (const std::string& path : duplicates) complaints.push_back("duplicate field " + dump_json(path));
   for (const std::string& path : unknown) complaints.push_back("unknown field " + dump_json(path));
   if (complaints.size() > kMaxFieldComplaints) complaints.resize(kMaxFieldComplaints);
+  return complaints;
+}
+
+std::vector<std::string> complaints_in_order(std::string_view json_text, const std::vector<std::string>& unknown) {
+  const std::set<std::string, std::less<>> undeclared(unknown.begin(), unknown.end());
+  std::vector<std::string> complaints;
+  std::set<std::string> said;
+  DuplicateScanner scanner;
+  scanner.on_key = [&](const std::string& path, bool again) {
+    if (complaints.size() >= kMaxFieldComplaints) return;
+    const auto say = [&](std::string complaint) {
+      if (said.insert(complaint).second) complaints.push_back(std::move(complaint));
+    };
+    if (again) say("duplicate field " + dump_json(path));
+    if (undeclared.contains(path)) say("unknown field " + dump_json(path));
+  };
+  try {
+    Json::sax_parse(json_text, &scanner);
+  } catch (const std::exception&) {  // what it found so far stands
+  }
   return complaints;
 }
 

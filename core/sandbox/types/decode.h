@@ -31,6 +31,8 @@ std::vector<std::string> duplicate_fields(std::string_view json_text);
 
 /// `unknown field "spec.foo"` and `duplicate field "spec.foo"`, duplicates first.
 std::vector<std::string> field_complaints(const std::vector<std::string>& unknown, const std::vector<std::string>& duplicates);
+/// The same in the order of the text, as a real server lists them.
+std::vector<std::string> complaints_in_order(std::string_view json_text, const std::vector<std::string>& unknown);
 /// What fieldValidation=Strict answers (400): `Deployment in version "v1" cannot be handled as a Deployment: strict decoding
 /// error: …`.
 std::string strict_message(std::string_view kind, std::string_view version, const std::vector<std::string>& complaints);

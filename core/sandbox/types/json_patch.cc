@@ -13,8 +13,18 @@ tl::unexpected<Error> bad_document(std::string message) {
   error.reason = "BadRequest";
   return fail(std::move(error));
 }
-tl::unexpected<Error> failed(std::string message) {
-  Error error{.code = 422, .category = Category::kInvalid, .message = std::move(message)};
+std::string kind_of(const Json& value) {
+  return value.is_object()    ? "object"
+         : value.is_array()   ? "array"
+         : value.is_string()  ? "string"
+         : value.is_boolean() ? "bool"
+                              : "number";
+}
+
+/// An operation that does not apply: the server says no more than this, whatever it was.
+tl::unexpected<Error> failed() {
+  Error error{
+      .code = 422, .category = Category::kInvalid, .message = "the server rejected our request due to an error in our request"};
   error.reason = "Invalid";
   return fail(std::move(error));
 }
@@ -71,10 +81,9 @@ class Patcher {
   Status apply(const Json& operation) {
     const std::string op = str(operation, {"op"});
     const Json* path = find(operation, {"path"});
-    if (path == nullptr || !path->is_string()) return failed("an operation has no path");
-    path_ = path->get<std::string>();
-    const auto tokens = parse_pointer(path_);
-    if (!tokens) return failed(op + " operation does not apply: doc is missing path: \"" + path_ + "\": missing value");
+    if (path == nullptr || !path->is_string()) return failed();
+    const auto tokens = parse_pointer(path->get_ref<const std::string&>());
+    if (!tokens) return failed();
     const Json* value = find(operation, {"value"});
     if (op == "add" || op == "replace" || op == "test") {
       static const Json kNull;
@@ -84,29 +93,29 @@ class Patcher {
       return test(*tokens, value == nullptr ? kNull : *value);
     }
     if (op == "remove") return remove(*tokens);
-    if (op != "move" && op != "copy") return failed("Unexpected kind: " + op);
+    if (op != "move" && op != "copy") return failed();
     const Json* from = find(operation, {"from"});
     const auto source = from != nullptr && from->is_string() ? parse_pointer(from->get<std::string>()) : std::nullopt;
-    Json* moved = source ? at(*source) : nullptr;
-    if (moved == nullptr) return failed(op + " operation does not apply: doc is missing from path: missing value");
-    Json content = *moved;
+    if (!source) return failed();
+    const Json* moved = at(*source);
+    Json* holder = source->empty() ? nullptr : parent_of(*source);
+    // A copy of a member that is not there is null.
+    const bool absent_member = moved == nullptr && op == "copy" && holder != nullptr && holder->is_object();
+    if (moved == nullptr && !absent_member) return failed();
+    Json content = absent_member ? Json() : *moved;
     if (op == "move") {
       if (tokens->size() > source->size() && std::equal(source->begin(), source->end(), tokens->begin())) {
-        return failed("move operation does not apply: a value cannot move into itself");
+        return failed();
       }
       FLEETADM_CHECK(remove(*source));
     } else {
       copied_ += count_values(content);
-      if (copied_ > kMaxCopiedValues) return failed("the copy operations of the patch make the document too large");
+      if (copied_ > kMaxCopiedValues) return failed();
     }
     return add(*tokens, std::move(content));
   }
 
  private:
-  tl::unexpected<Error> missing(std::string_view op) const {
-    return failed(std::string(op) + " operation does not apply: doc is missing path: " + path_ + ": missing value");
-  }
-
   Json* at(const std::vector<std::string>& tokens) {
     Json* here = &object_;
     for (const std::string& token : tokens) {
@@ -124,7 +133,7 @@ class Patcher {
       return {};
     }
     Json* parent = parent_of(tokens);
-    if (parent == nullptr || !parent->is_structured()) return missing("add");
+    if (parent == nullptr || !parent->is_structured()) return failed();
     if (parent->is_object()) {
       (*parent)[tokens.back()] = std::move(value);
       return {};
@@ -135,22 +144,27 @@ class Patcher {
     }
     const auto index = index_of(tokens.back(), parent->size() + 1);
     if (!index || *index > parent->size()) {
-      return failed("add operation does not apply: doc is missing path: " + path_ + ": invalid index referenced");
+      return failed();
     }
     parent->insert(parent->begin() + static_cast<std::ptrdiff_t>(*index), std::move(value));
     return {};
   }
 
   Status replace(const std::vector<std::string>& tokens, Json value) {
-    Json* target = at(tokens);
-    if (target == nullptr) return missing("replace");
-    *target = std::move(value);
+    if (Json* target = at(tokens)) {
+      *target = std::move(value);
+      return {};
+    }
+    // A member that is not there is added, as the server's library does; an element is not.
+    Json* parent = tokens.empty() ? nullptr : parent_of(tokens);
+    if (parent == nullptr || !parent->is_object()) return failed();
+    (*parent)[tokens.back()] = std::move(value);
     return {};
   }
 
   Status remove(const std::vector<std::string>& tokens) {
     Json* parent = tokens.empty() ? nullptr : parent_of(tokens);
-    if (parent == nullptr || child_of(*parent, tokens.back()) == nullptr) return missing("remove");
+    if (parent == nullptr || child_of(*parent, tokens.back()) == nullptr) return failed();
     if (parent->is_object()) {
       parent->erase(tokens.back());
     } else {
@@ -160,13 +174,12 @@ class Patcher {
   }
 
   Status test(const std::vector<std::string>& tokens, const Json& value) {
-    const Json* target = at(tokens);
-    if (target == nullptr ? value.is_null() : *target == value) return {};
-    return failed("testing value " + path_ + " failed: test failed");
+    if (const Json* target = at(tokens)) return *target == value ? Status() : failed();
+    // A member that is not there is null; what it would be a member of has to be there.
+    return value.is_null() && !tokens.empty() && parent_of(tokens) != nullptr ? Status() : failed();
   }
 
   Json object_;
-  std::string path_;
   std::size_t copied_ = 0;
 };
 
@@ -197,7 +210,9 @@ std::size_t count_values(const Json& value) {
 }
 
 Result<Json> json_patch(Json object, const Json& operations) {
-  if (!operations.is_array()) return bad_document("error decoding patch: the document is no list of operations");
+  if (!operations.is_array())
+    return bad_document("error decoding patch: json: cannot unmarshal " + kind_of(operations) +
+                        " into Go value of type []handlers.jsonPatchOp");
   if (operations.size() > kMaxJsonPatchOperations) {
     Error error{.code = 413,
                 .category = Category::kInvalid,
@@ -208,14 +223,18 @@ Result<Json> json_patch(Json object, const Json& operations) {
   }
   Patcher patcher(std::move(object));
   for (const Json& operation : operations) {
-    if (!operation.is_object()) return bad_document("error decoding patch: an operation is no object");
+    if (!operation.is_object())
+      return bad_document("error decoding patch: json: cannot unmarshal " + kind_of(operation) +
+                          " into Go value of type handlers.jsonPatchOp");
     FLEETADM_CHECK(patcher.apply(operation));
   }
   return patcher.take();
 }
 
 Result<Json> merge_patch(Json object, const Json& patch) {
-  if (!patch.is_object()) return bad_document("error decoding patch: the document is no object");
+  if (!patch.is_object())
+    return bad_document("error decoding patch: json: cannot unmarshal " + kind_of(patch) +
+                        " into Go value of type map[string]interface {}");
   merge(object, patch);
   return object;
 }

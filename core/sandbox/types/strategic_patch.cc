@@ -236,7 +236,8 @@ class Strategic {
                          [&](const Json& item) { return item.is_object() == objects && !item.is_array(); });
     };
     const bool objects = !original.empty() ? original.front().is_object() : patch.front().is_object();
-    if (!holds(original, objects) || !holds(patch, objects)) return unfit("list element types are not identical");
+    if (!holds(original, objects) || !holds(patch, objects))
+      return unfit("list element types are not identical: [" + go_text(original) + " " + go_text(patch) + "]");
     if (!objects) return merge_scalars(std::move(original), patch, is_deletion);
     if (key.empty()) return unfit("cannot merge lists without merge key");
     return merge_objects(std::move(original), std::move(patch), *type);
@@ -337,7 +338,7 @@ std::string go_text(const Json& value) {
 }
 
 Result<Json> strategic_merge_patch(Json object, const Json& patch, const TypeNode& type) {
-  if (!patch.is_object()) return bad_format("error decoding patch: the document is no object");
+  if (!patch.is_object()) return bad_format("json: cannot unmarshal array into Go value of type map[string]interface {}");
   return Strategic().merge_map(std::move(object), patch, &type);
 }
 

@@ -1,6 +1,12 @@
 #include "core/sandbox/types/patch.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
+
+#include "core/sandbox/types/decode.h"
+#include "core/sandbox/types/defaults.h"
+#include "tests/support/source_folder.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
@@ -29,7 +35,8 @@ TEST(JsonPatch, AppliesOperations) {
            {R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", "422"},
            {R"({"a":1})", R"([{"op":"test","path":"/x","value":null},{"op":"remove","path":"/a"}])", "{}"},
            {R"({"a":1})", R"([{"op":"remove","path":"/x"}])", "422"},
-           {R"({"a":1})", R"([{"op":"replace","path":"/x","value":1}])", "422"},
+           {R"({"a":1})", R"([{"op":"replace","path":"/x","value":1}])", R"({"a":1,"x":1})"},
+           {R"({"a":[1]})", R"([{"op":"replace","path":"/a/1","value":1}])", "422"},
            {R"({"a":[1,2]})", R"([{"op":"remove","path":"/a/-1"}])", R"({"a":[1]})"},
            {R"({"a":[1,2]})", R"([{"op":"add","path":"/a/3","value":1}])", "422"},
            {R"({"a":{"b~/c":1}})", R"([{"op":"move","from":"/a/b~0~1c","path":"/d"}])", R"({"a":{},"d":1})"},
@@ -40,6 +47,52 @@ TEST(JsonPatch, AppliesOperations) {
            {R"({"a":1})", R"([1])", "400"},
        }) {
     expect(json_patch(json(c.object), json(c.patch)), c);
+  }
+}
+
+/// What is compared: the status is the controllers', and the times are the server's.
+Json comparable(Json object) {
+  for (const char* name : {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "annotations"})
+    object["metadata"].erase(name);
+  object["status"] = Json::object();
+  return object;
+}
+
+// Patches of one Deployment as kube-apiserver 1.35.4 answered them.
+TEST(Patches, AnswerAsARealServer) {
+  std::ifstream file(testkit::source_folder() + "/tests/unit/core/sandbox/types/data/patches.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  const Json record = json(text.str());
+  const Json& live = object_at(record, {"live"});
+  const TypeNode& type = *find_kind("apps/v1", "Deployment");
+  ASSERT_GE(list_at(record, {"cases"}).size(), 50U);
+  for (const Json& c : list_at(record, {"cases"})) {
+    const std::string kind = str(c, {"type"});
+    const Json patch = c.value("patch", Json());
+    const std::string what = kind + " " + dump_json(patch);
+    const auto code = num(c, {"code"});
+    auto patched = kind.starts_with("json")    ? json_patch(live, patch)
+                   : kind.starts_with("merge") ? merge_patch(live, patch)
+                                               : strategic_merge_patch(live, patch, type);
+    if (!patched) {
+      EXPECT_EQ(patched.error().code, code) << what << ": " << patched.error().message;
+      EXPECT_EQ(patched.error().reason, str(c, {"reason"})) << what;
+      EXPECT_EQ(patched.error().message.substr(0, 500), str(c, {"message"}).substr(0, 500)) << what;
+      continue;
+    }
+    std::vector<std::string> unknown;
+    if (const Status decoded = decode_builtin(*patched, type, unknown); !decoded) {
+      EXPECT_EQ(code, 422) << what << ": " << decoded.error().message;
+      continue;
+    }
+    if (name_of(*patched).empty()) {  // not the patch's business any more
+      EXPECT_EQ(code, 400) << what;
+      continue;
+    }
+    ASSERT_EQ(code, 200) << what;
+    apply_defaults(*patched);
+    EXPECT_EQ(Json::diff(comparable(*patched), object_at(c, {"result"})), Json::array()) << what;
   }
 }
 

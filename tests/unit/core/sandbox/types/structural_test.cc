@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/sandbox/types/decode.h"
+#include "core/sandbox/types/defaults.h"
 #include "tests/support/source_folder.h"
 
 namespace fleetadm::sandbox::types {
@@ -107,6 +108,29 @@ TEST(Structural, RefusesTheSchemasThatARealServerRefuses) {
     EXPECT_TRUE(fields.contains(str(*at, {"field"}) + " " + str(*at, {"reason"})))
         << text << dump_json(to_json(causes)) << " wanted " << str(wanted.front(), {"field"}) << " "
         << str(wanted.front(), {"message"});
+  }
+}
+
+// Bodies with fieldValidation=Strict, and what kube-apiserver 1.35.4 made of them.
+TEST(Decode, AnswersAsARealServer) {
+  for (const Json& c : recorded("decode.json")) {
+    const std::string body = str(c, {"body"});
+    auto object = parse_json(body);
+    ASSERT_TRUE(object) << body;
+    const std::string kind = str(*object, {"kind"});
+    std::vector<std::string> unknown;
+    const Status decoded = decode_builtin(*object, *find_kind(str(*object, {"apiVersion"}), kind), unknown);
+    const auto complaints = complaints_in_order(body, unknown);
+    std::string message;
+    if (!decoded) {
+      message = kind + " in version \"v1\" cannot be handled as a " + kind + ": " + decoded.error().message;
+    } else if (!complaints.empty()) {
+      message = strict_message(kind, "v1", complaints);
+    }
+    EXPECT_EQ(message, str(c, {"message"})) << body;
+    if (num(c, {"code"}) != 201 || !message.empty()) continue;
+    apply_defaults(*object);
+    EXPECT_EQ(Json::diff(*object, object_at(c, {"result"})), Json::array()) << body;
   }
 }
 
