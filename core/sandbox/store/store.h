@@ -1,0 +1,135 @@
+// The objects of one cluster: a revision counter, the objects by (resource, namespace, name), and a log of changes that watches
+// read. Kept in memory, and in a journal (SQLite) where one is given: a write is visible, and acknowledged, only once the
+// journal has committed it. Any thread may call anything.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/sandbox/store/journal.h"
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::sandbox {
+
+/// One state of one object. The text has no apiVersion and no kind: the endpoint that serves it adds its own.
+struct Stored {
+  std::string body;  // compact JSON, metadata.resourceVersion included
+  std::int64_t revision = 0;
+  std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
+
+  Json json() const;
+};
+using StoredPtr = std::shared_ptr<const Stored>;
+
+enum class Change { kAdded, kModified, kDeleted };
+
+struct Event {
+  Change type = Change::kAdded;
+  std::int64_t revision = 0;
+  std::string ns;
+  std::string name;
+  StoredPtr now;     // of kDeleted: the last state, with the deletion's revision
+  StoredPtr before;  // null of kAdded
+  std::chrono::steady_clock::time_point at;
+};
+using EventPtr = std::shared_ptr<const Event>;
+
+struct Item {
+  std::string ns;
+  std::string name;
+  StoredPtr object;
+};
+struct Snapshot {
+  std::int64_t revision = 0;
+  std::vector<Item> items;  // in byte order of "namespace/name"
+};
+
+/// One change that is asked for. Resources are named "group/plural", of the core group "/plural".
+struct Write {
+  std::string resource;
+  std::string ns;
+  std::string name;
+  std::int64_t expected = 0;  // the revision that the object must have now; 0: it must not exist
+  Json object;                // the new state; for a removal the last one
+  bool remove = false;
+};
+
+class Store;
+
+/// A reader of the log of one resource: it has a place in the log and no queue of its own, so a slow reader costs nothing.
+class Watch {
+ public:
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// The next events, at most `most`; empty where there are none yet. kGone: the log no longer reaches back to this reader.
+  Result<std::vector<EventPtr>> take(std::size_t most);
+  /// Every event up to this revision has been taken.
+  std::int64_t revision() const;
+
+ private:
+  friend class Store;
+  struct State;
+  Watch(Store& store, std::shared_ptr<State> state) : store_(store), state_(std::move(state)) {}
+  Store& store_;
+  std::shared_ptr<State> state_;
+};
+
+class Store {
+ public:
+  struct Limits {
+    std::size_t kept_events = 1000;                                          // of a resource, however old
+    std::chrono::steady_clock::duration kept_for = std::chrono::minutes(5);  // beyond that number
+    std::size_t most_events = 20000;                                         // of a resource, however young
+  };
+
+  /// Reads what the journal holds; without a journal the store is empty.
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal, Limits limits);
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Journal> journal) { return open(std::move(journal), Limits{}); }
+  ~Store();
+
+  std::int64_t revision() const;
+  StoredPtr get(const std::string& resource, const std::string& ns, const std::string& name) const;
+  /// The objects of a resource, of one namespace or of all (""), now (`at` 0) or as they were at a revision that is not in the
+  /// future. kGone: the log no longer reaches back that far.
+  Result<Snapshot> list(const std::string& resource, const std::string& ns, std::int64_t at = 0) const;
+  std::size_t count(const std::string& resource, const std::string& ns) const;
+
+  /// Waits until the change is committed. kConflict with reason "Exists", "Missing" or "Changed"; kInternal where the journal
+  /// fails. Writers at the same time share one commit.
+  Result<StoredPtr> write(Write change);
+
+  /// Events after `from`. `wake` is called, on any thread, when there is something to take after there was nothing.
+  /// The store must outlive the watch. kGone as for list().
+  Result<std::unique_ptr<Watch>> watch(const std::string& resource, const std::string& ns, std::int64_t from,
+                                       std::function<void()> wake);
+
+  /// Waits until the revision is reached; false where it is not in time.
+  bool wait_for(std::int64_t revision, std::chrono::milliseconds patience) const;
+
+ private:
+  friend class Watch;
+  struct Lane;
+  struct Pending;
+  Store(std::unique_ptr<Journal> journal, Limits limits);
+  void commit(std::vector<Pending*>& batch);
+  void publish(const std::string& resource, EventPtr event, std::vector<std::shared_ptr<Watch::State>>& woken);
+  void trim(Lane& lane) const;
+  Lane& lane(const std::string& resource);
+  const Lane* find_lane(const std::string& resource) const;
+
+  struct Inner;
+  std::unique_ptr<Inner> inner_;
+};
+
+}  // namespace fleetadm::sandbox

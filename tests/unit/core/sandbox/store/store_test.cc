@@ -1,0 +1,170 @@
+#include "core/sandbox/store/store.h"
+
+#include <atomic>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "tests/support/temporary_folder.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+const std::string kMaps = "/configmaps";
+
+Json map_of(const std::string& value, const Json& labels = Json::object()) {
+  return {{"metadata", {{"labels", labels}}}, {"data", {{"a", value}}}};
+}
+
+std::int64_t put(Store& store, const std::string& name, std::int64_t expected, const std::string& value,
+                 const std::string& ns = "n") {
+  const auto done = store.write({kMaps, ns, name, expected, map_of(value), false});
+  EXPECT_TRUE(done.has_value()) << (done ? "" : done.error().reason);
+  return done ? (*done)->revision : 0;
+}
+
+std::int64_t drop(Store& store, const std::string& name, std::int64_t expected) {
+  const auto done = store.write({kMaps, "n", name, expected, map_of("gone"), true});
+  EXPECT_TRUE(done.has_value());
+  return done ? (*done)->revision : 0;
+}
+
+std::unique_ptr<Store> in_memory(Store::Limits limits = {}) { return std::move(*Store::open(nullptr, limits)); }
+
+TEST(Store, CountsOneRevisionForAllResources) {
+  const auto store = in_memory();
+  const auto first = put(*store, "a", 0, "1");
+  const auto second = put(*store, "b", 0, "1");
+  EXPECT_EQ(second, first + 1);
+  EXPECT_EQ(store->revision(), second);
+  EXPECT_EQ(str(store->get(kMaps, "n", "a")->json(), {"metadata", "resourceVersion"}), std::to_string(first));
+}
+
+TEST(Store, RefusesWhatIsNotInTheExpectedState) {
+  const auto store = in_memory();
+  const auto at = put(*store, "a", 0, "1");
+  EXPECT_EQ(store->write({kMaps, "n", "a", 0, map_of("2"), false}).error().reason, "Exists");
+  EXPECT_EQ(store->write({kMaps, "n", "a", at + 1, map_of("2"), false}).error().reason, "Changed");
+  EXPECT_EQ(store->write({kMaps, "n", "x", 5, map_of("2"), false}).error().reason, "Missing");
+  EXPECT_EQ(store->revision(), at);
+}
+
+TEST(Store, ListsThePast) {
+  const auto store = in_memory();
+  const auto a = put(*store, "a", 0, "1");
+  const auto b = put(*store, "b", 0, "1");
+  put(*store, "a", a, "2");
+  drop(*store, "b", b);
+  put(*store, "c", 0, "1");
+  const auto past = store->list(kMaps, "n", b);
+  ASSERT_TRUE(past.has_value());
+  ASSERT_EQ(past->items.size(), 2U);
+  EXPECT_EQ(str(past->items[0].object->json(), {"data", "a"}), "1");
+  EXPECT_EQ(past->items[1].name, "b");
+  const auto now = store->list(kMaps, "", 0);
+  ASSERT_EQ(now->items.size(), 2U);
+  EXPECT_EQ(now->items[1].name, "c");
+}
+
+TEST(Store, ForgetsOldEvents) {
+  Store::Limits limits;
+  limits.kept_events = 2;
+  limits.most_events = 2;
+  const auto store = in_memory(limits);
+  auto at = put(*store, "a", 0, "1");
+  const auto first = at;
+  for (int i = 0; i < 5; ++i) at = put(*store, "a", at, "2");
+  EXPECT_EQ(store->list(kMaps, "", first).error().category, Category::kGone);
+  EXPECT_FALSE(store->watch(kMaps, "", first, [] {}).has_value());
+  EXPECT_TRUE(store->watch(kMaps, "", at, [] {}).has_value());
+}
+
+TEST(Store, WakesAReaderOnceAndKeepsItsPlace) {
+  const auto store = in_memory();
+  const auto from = put(*store, "a", 0, "1");
+  int woken = 0;
+  const auto watch = std::move(*store->watch(kMaps, "n", from, [&] { ++woken; }));
+  put(*store, "other", 0, "1", "elsewhere");
+  EXPECT_EQ(woken, 0);
+  const auto second = put(*store, "a", from, "2");
+  drop(*store, "a", second);
+  EXPECT_EQ(woken, 1);
+  const auto events = watch->take(10);
+  ASSERT_TRUE(events.has_value());
+  ASSERT_EQ(events->size(), 2U);
+  EXPECT_EQ((*events)[0]->type, Change::kModified);
+  EXPECT_EQ((*events)[1]->type, Change::kDeleted);
+  EXPECT_EQ(watch->revision(), store->revision());
+  EXPECT_TRUE(watch->take(10)->empty());
+}
+
+TEST(Store, WatchOfAFutureRevisionSkipsUntilThere) {
+  const auto store = in_memory();
+  const auto at = put(*store, "a", 0, "1");
+  const auto watch = std::move(*store->watch(kMaps, "", at + 1, [] {}));
+  const auto second = put(*store, "a", at, "2");
+  EXPECT_TRUE(watch->take(10)->empty());
+  put(*store, "a", second, "3");
+  const auto events = watch->take(10);
+  ASSERT_EQ(events->size(), 1U);
+  EXPECT_EQ(str((*events)[0]->now->json(), {"data", "a"}), "3");
+}
+
+TEST(Store, TellsASlowReader) {
+  Store::Limits limits;
+  limits.kept_events = 2;
+  limits.most_events = 2;
+  const auto store = in_memory(limits);
+  auto at = put(*store, "a", 0, "1");
+  const auto watch = std::move(*store->watch(kMaps, "", at, [] {}));
+  for (int i = 0; i < 5; ++i) at = put(*store, "a", at, "2");
+  EXPECT_EQ(watch->take(10).error().category, Category::kGone);
+}
+
+TEST(Store, KeepsObjectsAndTheRevisionInAFile) {
+  const testkit::TemporaryFolder folder("store");
+  const auto file = (folder.path() / "objects.db").string();
+  std::int64_t last = 0;
+  {
+    const auto store = std::move(*Store::open(std::move(*open_sqlite_journal(file))));
+    const auto a = put(*store, "a", 0, "1");
+    put(*store, "b", 0, "2");
+    last = drop(*store, "a", a);
+  }
+  const auto store = std::move(*Store::open(std::move(*open_sqlite_journal(file))));
+  EXPECT_EQ(store->revision(), last);
+  EXPECT_EQ(store->get(kMaps, "n", "a"), nullptr);
+  ASSERT_NE(store->get(kMaps, "n", "b"), nullptr);
+  EXPECT_EQ(str(store->get(kMaps, "n", "b")->json(), {"data", "a"}), "2");
+  EXPECT_TRUE(store->watch(kMaps, "", last, [] {}).has_value());
+  EXPECT_FALSE(store->watch(kMaps, "", last - 1, [] {}).has_value());
+}
+
+TEST(Store, SharesItsFileWithNobody) {
+  const testkit::TemporaryFolder folder("store");
+  const auto file = (folder.path() / "objects.db").string();
+  const auto store = std::move(*Store::open(std::move(*open_sqlite_journal(file))));
+  put(*store, "a", 0, "1");
+  EXPECT_FALSE(open_sqlite_journal(file).has_value());
+}
+
+TEST(Store, ManyWritersLoseNothing) {
+  const testkit::TemporaryFolder folder("store");
+  const auto store = std::move(*Store::open(std::move(*open_sqlite_journal((folder.path() / "objects.db").string()))));
+  std::atomic<int> created{0};
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        if (store->write({kMaps, "n", std::to_string(t) + "-" + std::to_string(i), 0, map_of("x"), false})) ++created;
+        static_cast<void>(store->write({kMaps, "n", "contended", 0, map_of("x"), false}));
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  EXPECT_EQ(created, 200);
+  EXPECT_EQ(store->count(kMaps, "n"), 201U);
+  EXPECT_EQ(store->revision(), 201);
+}
+
+}  // namespace
+}  // namespace fleetadm::sandbox
