@@ -1,0 +1,192 @@
+// HTTP/1.1: Beast's parser on the way in; what goes out is simple enough to write by hand.
+#include <algorithm>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cctype>
+#include <optional>
+
+#include "core/sandbox/http/protocol.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+namespace http = boost::beast::http;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+bool contains_word(std::string_view list, std::string_view word) {
+  const auto text = lower(list);
+  return text.find(word) != std::string::npos;
+}
+
+class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> {
+ public:
+  explicit Http1(ProtocolHost host) : host_(std::move(host)) { restart(); }
+
+  bool feed(std::string_view bytes) override {
+    if (finished_) return false;
+    if (draining_) return true;
+    input_.append(bytes);
+    // A client that sends on while it is being answered is pipelining; a little of that is kept.
+    if (busy_) return input_.size() <= host_.limits.header;
+    return parse();
+  }
+
+  void output(std::string& into, std::size_t most) override {
+    into.append(std::exchange(output_, {}));
+    if (!stream_) return;
+    while (into.size() < most) {
+      std::string piece;
+      const auto more = stream_->read(piece, most - into.size());
+      if (!piece.empty()) chunk(into, piece);
+      if (more == BodyStream::More::kYes && !piece.empty()) continue;
+      if (more == BodyStream::More::kEnd) {
+        into += "0\r\n\r\n";
+        end_of_answer();
+      } else if (more == BodyStream::More::kCut) {
+        stream_.reset();
+        finished_ = true;
+      }
+      return;
+    }
+  }
+
+  bool finished() const override { return finished_ && !stream_ && output_.empty() && !busy_; }
+  bool busy() const override { return busy_; }
+  bool receiving() const override { return !busy_ && (begun_ || !input_.empty()); }
+
+  void answer(HttpResponse response) {
+    if (!busy_) return;
+    std::string head = "HTTP/1.1 " + std::to_string(response.status) + " " + std::string(status_text(response.status)) + "\r\n";
+    for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
+    if (!keep_alive_) head += "connection: close\r\n";
+    if (response.stream) {
+      output_ += head + "transfer-encoding: chunked\r\n\r\n";
+      stream_ = std::move(response.stream);
+      stream_->on_ready(host_.flush);
+    } else {
+      if (response.status != 304) head += "content-length: " + std::to_string(response.body.size()) + "\r\n";
+      output_ += head + "\r\n";
+      if (!head_only_ && response.status != 304) output_ += response.body;
+      end_of_answer();
+    }
+    host_.flush();
+  }
+
+ private:
+  void restart() {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(host_.limits.header));
+    parser_->body_limit(host_.limits.body);
+    parser_->eager(true);
+    begun_ = false;
+    continued_ = false;
+  }
+
+  bool parse() {
+    while (!input_.empty() && !busy_) {
+      boost::beast::error_code error;
+      const auto used = parser_->put(boost::asio::const_buffer(input_.data(), input_.size()), error);
+      input_.erase(0, used);
+      begun_ = true;
+      if (error == http::error::body_limit) return refuse_body();
+      if (error && error != http::error::need_more) {
+        output_ += "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        finished_ = true;
+        return false;
+      }
+      if (parser_->is_header_done() && !continued_ && !parser_->is_done() && parser_->get().count(http::field::expect) > 0) {
+        continued_ = true;
+        output_ += "HTTP/1.1 100 Continue\r\n\r\n";
+      }
+      if (parser_->is_done()) {
+        begin(false);
+      } else if (error == http::error::need_more || used == 0) {
+        break;
+      }
+    }
+    return true;
+  }
+
+  bool refuse_body() {
+    // What follows on this connection is the rest of the body: it is dropped, and the connection ends after the answer.
+    input_.clear();
+    draining_ = true;
+    begin(true);
+    keep_alive_ = false;
+    return true;
+  }
+
+  void begin(bool too_large) {
+    auto& message = parser_->get();
+    HttpRequest request;
+    request.method = std::string(message.method_string());
+    const std::string target(message.target());
+    const auto mark = target.find('?');
+    request.path = target.substr(0, mark);
+    if (mark != std::string::npos) request.query = target.substr(mark + 1);
+    for (const auto& field : message)
+      request.headers.emplace_back(lower(std::string_view(field.name_string())), std::string(field.value()));
+    request.body_too_large = too_large;
+    if (!too_large) request.body = std::move(message.body());
+    request.peer = host_.peer;
+    keep_alive_ = message.version() >= 11 && !contains_word(request.header("connection"), "close");
+    head_only_ = request.method == "HEAD";
+    busy_ = true;
+    restart();
+    const std::weak_ptr<Http1> self = weak_from_this();
+    host_.handle(std::move(request), [self, post = host_.post](HttpResponse response) {
+      auto kept = std::make_shared<HttpResponse>(std::move(response));
+      post([self, kept] {
+        if (const auto here = self.lock()) here->answer(std::move(*kept));
+      });
+    });
+  }
+
+  void end_of_answer() {
+    stream_.reset();
+    busy_ = false;
+    if (!keep_alive_) {
+      finished_ = true;
+      return;
+    }
+    if (input_.empty()) return;
+    const std::weak_ptr<Http1> self = weak_from_this();
+    host_.post([self] {
+      const auto here = self.lock();
+      if (!here || here->busy_) return;
+      here->parse();
+      here->host_.flush();
+    });
+  }
+
+  static void chunk(std::string& into, const std::string& piece) {
+    static constexpr char kHex[] = "0123456789abcdef";
+    std::string size;
+    for (auto left = piece.size(); left > 0; left /= 16) size.insert(size.begin(), kHex[left % 16]);
+    into += size + "\r\n" + piece + "\r\n";
+  }
+
+  ProtocolHost host_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  std::string input_;
+  std::string output_;
+  std::shared_ptr<BodyStream> stream_;
+  bool begun_ = false;
+  bool continued_ = false;
+  bool busy_ = false;
+  bool keep_alive_ = true;
+  bool head_only_ = false;
+  bool finished_ = false;
+  bool draining_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Protocol> make_http1(ProtocolHost host) { return std::make_shared<Http1>(std::move(host)); }
+
+}  // namespace fleetadm::sandbox

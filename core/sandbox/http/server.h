@@ -1,0 +1,58 @@
+// The sandbox's listeners: one I/O thread drives all sockets of all clusters, a small pool answers requests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/sandbox/http/message.h"
+#include "kubeclient/base/result.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+
+/// One I/O thread and a pool of workers. The destructor cuts all connections and joins; listeners end first.
+class HttpRuntime {
+ public:
+  explicit HttpRuntime(std::size_t workers);
+  ~HttpRuntime();
+  HttpRuntime(const HttpRuntime&) = delete;
+  HttpRuntime& operator=(const HttpRuntime&) = delete;
+
+  /// Runs a function on a worker. False where more wait than the pool will ever catch up with: the caller answers 429.
+  bool work(std::function<void()> task);
+  /// Runs what is queued, refuses the rest, cuts the connections and joins the threads. Idempotent.
+  void stop();
+
+ private:
+  friend class HttpListener;
+  struct Inner;
+  std::shared_ptr<Inner> inner_;
+};
+
+struct ListenOptions {
+  std::string address = "127.0.0.1";
+  int port = 0;              // 0: any free one
+  pki::KeyPair certificate;  // the server's
+  std::string client_ca;     // PEM; client certificates are asked for, not demanded
+  HttpLimits limits;
+};
+
+class HttpListener {
+ public:
+  /// `handler` runs on the runtime's workers and may block.
+  static Result<std::unique_ptr<HttpListener>> start(HttpRuntime& runtime, const ListenOptions& options,
+                                                     std::function<HttpResponse(const HttpRequest&)> handler);
+  /// Waits for the handlers that run, then cuts this listener's connections. Requests that come meanwhile get no answer.
+  ~HttpListener();
+  HttpListener(const HttpListener&) = delete;
+  HttpListener& operator=(const HttpListener&) = delete;
+  int port() const;
+
+ private:
+  struct Inner;
+  explicit HttpListener(std::shared_ptr<Inner> inner) : inner_(std::move(inner)) {}
+  std::shared_ptr<Inner> inner_;
+};
+
+}  // namespace fleetadm::sandbox
