@@ -1,0 +1,231 @@
+#include "core/sandbox/api/api_server.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+#include "core/sandbox/api/apply.h"
+#include "core/sandbox/api/bootstrap.h"
+#include "core/sandbox/api/custom.h"
+#include "core/sandbox/api/discovery.h"
+#include "core/sandbox/api/kind_rules.h"
+#include "core/sandbox/api/write.h"
+#include "core/sandbox/auth/authenticate.h"
+#include "core/sandbox/auth/impersonate.h"
+#include "core/sandbox/auth/rbac.h"
+#include "core/sandbox/auth/reviews.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+
+struct ApiServer::Inner {
+  explicit Inner(ApiOptions& options) : signer(options.token_key) {}
+  std::shared_ptr<ApiState> state = std::make_shared<ApiState>();
+  TokenSigner signer;
+  std::unique_ptr<Authenticator> authenticator;
+  std::unique_ptr<Rbac> rbac;
+  std::mutex definitions_mutex;
+  std::map<std::string, std::string> served;  // definition → what its rows were made of
+  std::shared_mutex listener_mutex;
+  Observer listener;
+
+  void observe(const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
+    if (kind.storage == "apiextensions.k8s.io/customresourcedefinitions") {
+      serve_definition(name);
+    } else if (kind.group == "rbac.authorization.k8s.io") {
+      rbac->changed();
+    }
+    const std::shared_lock lock(listener_mutex);
+    if (listener) listener(kind, ns, name, object);
+  }
+
+  /// Serves what the store's definition says now. Rows stay the same objects where nothing of them changed: watches end with
+  /// their row.
+  void serve_definition(const std::string& name) {
+    const std::lock_guard lock(definitions_mutex);
+    const auto stored = state->store->get("apiextensions.k8s.io/customresourcedefinitions", "", name);
+    if (!stored) {
+      served.erase(name);
+      state->kinds.set_custom(name, {});
+      return;
+    }
+    const Json definition = stored->json();
+    auto print = dump_json(object_at(definition, {"spec"})) + (is_deleting(definition) ? "-" : "+");
+    for (const Json& condition : list_at(definition, {"status", "conditions"}))
+      print += str(condition, {"type"}) + str(condition, {"status"});
+    auto& known = served[name];
+    if (known == print) return;
+    known = std::move(print);
+    state->kinds.set_custom(name, rows_of(definition, state->kinds.custom(name)));
+  }
+
+  ApiResult<HttpResponse> answer(const HttpRequest& http) const;
+  ApiResult<HttpResponse> route(ApiRequest request) const;
+  ApiResult<HttpResponse> route_subresource(const ApiRequest& request, const KindPtr& kind) const;
+  ApiResult<HttpResponse> missing(const ApiRequest& request) const;
+  ApiStatus check_csr_rights(const ApiRequest& request) const;
+};
+
+namespace {
+
+tl::unexpected<ApiError> method_not_allowed() {
+  return api_fail(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+}
+
+}  // namespace
+
+/// What no row serves: a Status inside built-in groups, plain text elsewhere.
+ApiResult<HttpResponse> ApiServer::Inner::missing(const ApiRequest& request) const {
+  const auto& what = request.what;
+  if (!state->kinds.has_version(what.group, what.version) || state->kinds.is_custom_group(what.group))
+    return answer_text(404, "404 page not found\n");
+  return api_fail(404, "NotFound", "the server could not find the requested resource");
+}
+
+/// Approving and signing need a right on the signer, too.
+ApiStatus ApiServer::Inner::check_csr_rights(const ApiRequest& request) const {
+  const auto& what = request.what;
+  if (what.group != "certificates.k8s.io" || (what.subresource != "approval" && what.subresource != "status")) return {};
+  if (what.verb != "update" && what.verb != "patch") return {};
+  const auto stored = state->store->get("certificates.k8s.io/certificatesigningrequests", "", what.name);
+  if (!stored) return {};
+  const auto signer_name = str(stored->json(), {"spec", "signerName"});
+  Attributes right;
+  right.resource_request = true;
+  right.verb = what.subresource == "approval" ? "approve" : "sign";
+  right.group = "certificates.k8s.io";
+  right.version = "v1";
+  right.resource = "signers";
+  for (const auto& name : {signer_name, signer_name.substr(0, signer_name.find('/')) + "/*"}) {
+    right.name = name;
+    if (rbac->authorize(request.user, right).allowed) return {};
+  }
+  const auto kind = state->kinds.find("certificates.k8s.io", "v1", "certificatesigningrequests");
+  return forbidden(*kind, what.name, "user not permitted to " + right.verb + " requests with signerName \"" + signer_name + "\"");
+}
+
+ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& request, const KindPtr& kind) const {
+  const auto& what = request.what;
+  const auto* sub = kind->subresource(what.subresource);
+  if (sub == nullptr) {
+    if (kind->custom != nullptr) return answer_text(404, "404 page not found\n");
+    return api_fail(404, "NotFound", "the server could not find the requested resource");
+  }
+  if (std::find(sub->verbs.begin(), sub->verbs.end(), what.verb) == sub->verbs.end()) return method_not_allowed();
+  if (sub->name == "scale") return answer_scale(state, request, kind);
+  if (sub->name == "token") {
+    FLEETADM_TRY(Json body, read_body(*request.http, *kind, "token"));
+    FLEETADM_TRY(const Json token,
+                 answer_token_request({*state->engine, *authenticator, *rbac, signer}, *kind, request, std::move(body)));
+    return answer_json(201, token);
+  }
+  if (sub->name == "binding" || sub->name == "eviction") return answer_pod_action(state, request, kind);
+  FLEETADM_CHECK(check_csr_rights(request));
+  if (what.verb == "get") return answer_get(state, request, kind);
+  if (what.verb == "update") return answer_update(state, request, kind);
+  return answer_patch(state, request, kind);
+}
+
+ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
+  auto& what = request.what;
+  const auto kind = state->kinds.find(what.group, what.version, what.resource);
+  if (!kind) return missing(request);
+  if (kind->namespaced && what.ns.empty() && what.verb != "list" && what.verb != "watch") {
+    if (what.verb == "create" && is_review(*kind)) return bad_request("no namespace on request");
+    return method_not_allowed();
+  }
+  if (!kind->namespaced && !what.ns.empty() && what.resource != "namespaces") return missing(request);
+  if (!kind->namespaced) what.ns.clear();  // requests on a namespace are authorized in it, and it lives in none
+  if (!what.subresource.empty()) return route_subresource(request, kind);
+  if (request.http->method == "HEAD") return method_not_allowed();
+  if (what.verb == "create") {
+    const auto in_url = request.path.ends_with("/" + what.resource) || request.path.ends_with("/" + what.resource + "/");
+    if (!in_url && kind->custom == nullptr) return method_not_allowed();
+    if (!is_review(*kind)) return answer_create(state, request, kind);
+    FLEETADM_TRY(Json body, read_body(*request.http, *kind, ""));
+    FLEETADM_TRY(const Json review,
+                 answer_review({*state->engine, *authenticator, *rbac, signer}, *kind, request, std::move(body)));
+    return answer_json(201, review);
+  }
+  if (!kind->has_verb(what.verb)) return method_not_allowed();
+  const bool by_name = what.verb == "get" || what.verb == "update" || what.verb == "patch" || what.verb == "delete";
+  if (by_name && what.name.empty()) return method_not_allowed();
+  if (what.verb == "get") return answer_get(state, request, kind);
+  if (what.verb == "list") return answer_list(state, request, kind);
+  if (what.verb == "watch") return answer_watch(state, request, kind);
+  if (what.verb == "update") return answer_update(state, request, kind);
+  if (what.verb == "patch") return answer_patch(state, request, kind);
+  if (what.verb == "delete") return answer_delete(state, request, kind);
+  return answer_delete_collection(state, request, kind);
+}
+
+ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http) const {
+  ApiRequest request = read_request(http);
+  FLEETADM_TRY(const User caller, authenticator->authenticate(http));
+  FLEETADM_TRY(request.user, impersonate(*rbac, caller, http));
+  const auto decision = rbac->authorize(request.user, request.what);
+  if (!decision.allowed) {
+    if (!request.what.resource_request)
+      return api_fail(403, "Forbidden", "forbidden: " + denial(request.user, request.what, decision.reason));
+    Kind named;
+    named.group = request.what.group;
+    named.plural = request.what.resource;
+    return forbidden(named, request.what.name, denial(request.user, request.what, decision.reason));
+  }
+  return request.what.resource_request ? route(request) : answer_path(state, request);
+}
+
+ApiServer::ApiServer(std::unique_ptr<Inner> inner) : inner_(std::move(inner)) {}
+ApiServer::~ApiServer() = default;
+
+Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
+  auto inner = std::make_unique<Inner>(options);
+  FLEETADM_TRY(inner->state->store, Store::open(std::move(options.journal), options.store));
+  auto& state = *inner->state;
+  state.engine = std::make_unique<Engine>(*state.store, state.kinds, options.clock ? options.clock : Clock::system());
+  auto& engine = *state.engine;
+  inner->rbac = std::make_unique<Rbac>(engine);
+  inner->authenticator = std::make_unique<Authenticator>(engine, inner->signer);
+  engine.set_observer([raw = inner.get()](const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
+    raw->observe(kind, ns, name, object);
+  });
+  engine.set_tracker(field_tracker());
+  set_kind_rules(engine);
+  engine.set_rules("certificates.k8s.io/certificatesigningrequests", csr_rules());
+  engine.set_rules("apiextensions.k8s.io/customresourcedefinitions", definition_rules());
+  for (const char* plural : {"roles", "clusterroles"})
+    engine.set_rules(std::string("rbac.authorization.k8s.io/") + plural, role_rules(*inner->rbac));
+  for (const char* plural : {"rolebindings", "clusterrolebindings"})
+    engine.set_rules(std::string("rbac.authorization.k8s.io/") + plural, binding_rules(*inner->rbac));
+  const auto definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  for (const Json& definition : engine.list(*definitions)) inner->serve_definition(name_of(definition));
+  if (auto ready = bootstrap_cluster(engine, options.ca_pem); !ready)
+    return fail(Category::kInternal, "preparing the cluster: " + ready.error().message);
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(inner)));
+}
+
+HttpResponse ApiServer::handle(const HttpRequest& request) const {
+  auto answer = [&]() -> HttpResponse {
+    try {
+      auto done = inner_->answer(request);
+      return done ? std::move(*done) : answer_error(done.error());
+    } catch (const std::exception& error) {
+      ApiError failure;
+      failure.reason = "InternalError";
+      failure.message = std::string("Internal error occurred: ") + error.what();
+      return answer_error(failure);
+    }
+  }();
+  answer.headers.emplace_back("audit-id", pki::random_uuid());
+  return answer;
+}
+
+Engine& ApiServer::engine() { return *inner_->state->engine; }
+
+void ApiServer::on_write(Observer listener) {
+  const std::unique_lock lock(inner_->listener_mutex);
+  inner_->listener = std::move(listener);
+}
+
+}  // namespace fleetadm::sandbox

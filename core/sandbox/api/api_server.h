@@ -1,0 +1,41 @@
+// One cluster's API: every request goes authentication → impersonation → authorization → route (reference kubernetes-wire.md
+// B.28).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/sandbox/api/engine.h"
+#include "core/sandbox/http/message.h"
+#include "core/sandbox/store/journal.h"
+
+namespace fleetadm::sandbox {
+
+struct ApiOptions {
+  std::unique_ptr<Journal> journal;  // null: in memory
+  Store::Limits store;
+  std::string ca_pem;     // what clients trust (kube-root-ca.crt)
+  std::string token_key;  // signs service-account tokens, PEM
+  std::shared_ptr<Clock> clock;
+};
+
+class ApiServer {
+ public:
+  static Result<std::unique_ptr<ApiServer>> open(ApiOptions options);
+  ~ApiServer();
+  ApiServer(const ApiServer&) = delete;
+  ApiServer& operator=(const ApiServer&) = delete;
+
+  /// Any thread; may block (storage, waiting for a revision).
+  HttpResponse handle(const HttpRequest& request) const;
+  Engine& engine();
+  /// Called after every committed write, on the writer's thread.
+  void on_write(Observer listener);
+
+ private:
+  struct Inner;
+  explicit ApiServer(std::unique_ptr<Inner> inner);
+  std::unique_ptr<Inner> inner_;
+};
+
+}  // namespace fleetadm::sandbox

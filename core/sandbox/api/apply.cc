@@ -1,0 +1,172 @@
+#include "core/sandbox/api/apply.h"
+
+#include "core/sandbox/api/write.h"
+#include "core/sandbox/types/decode.h"
+#include "core/sandbox/types/managed_fields.h"
+#include "core/sandbox/types/patch.h"
+#include "core/sandbox/types/protobuf.h"
+#include "kubeclient/base/yaml.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+/// The shape of a row's objects; null of kinds that have none.
+const types::TypeNode* type_of(const Kind& kind) {
+  if (kind.custom != nullptr) return kind.custom->shape ? &kind.custom->shape->type() : nullptr;
+  return types::find_kind(kind.group, kind.version, kind.kind);
+}
+
+/// What an object of the kind without content looks like.
+Json empty_of(const Kind& kind, const types::TypeNode& type) {
+  Json out = Json::object();
+  if (kind.custom != nullptr) return out;
+  std::vector<std::string> unknown;
+  static_cast<void>(types::decode_builtin(out, type, unknown));
+  return out;
+}
+
+types::Writer writer_of(const Kind& kind, const WriteOptions& options, Instant now) {
+  types::Writer out;
+  out.manager = options.manager.empty() ? "unknown" : options.manager;
+  out.api_version = kind.api_version();
+  out.subresource = options.subresource;
+  out.now = now;
+  if (options.subresource == "status" || options.subresource == "approval") {
+    out.reset = {"spec"};
+  } else if (options.subresource.empty() && kind.subresource("status") != nullptr) {
+    out.reset = {"status"};
+  }
+  return out;
+}
+
+ApiError of_refusal(types::Refusal refusal) {
+  ApiError out;
+  out.code = refusal.code;
+  out.reason = std::move(refusal.reason);
+  out.message = std::move(refusal.message);
+  if (!refusal.causes.empty()) out.details["causes"] = types::to_json(refusal.causes);
+  return out;
+}
+
+ApiResult<Json> read_intent(const ApiRequest& request, const Kind& kind) {
+  const auto parsed = parse_yaml(request.http->body);  // JSON is YAML
+  if (!parsed) return bad_request("error decoding YAML: " + parsed.error().message);
+  if (!parsed->is_object()) return bad_request("the body is no object");
+  if (const auto version = str(*parsed, {"apiVersion"}); version != kind.api_version()) {
+    return bad_request("the API version in the data (" + version + ") does not match the expected API version (" +
+                       kind.api_version() + ")");
+  }
+  if (str(*parsed, {"kind"}) != kind.kind)
+    return bad_request("the kind in the data (" + str(*parsed, {"kind"}) + ") does not match the expected kind (" + kind.kind +
+                       ")");
+  if (name_of(*parsed) != request.what.name) {
+    return bad_request("the name of the object (" + name_of(*parsed) + ") does not match the name on the URL (" +
+                       request.what.name + ")");
+  }
+  if (const auto ns = namespace_of(*parsed); kind.namespaced && !ns.empty() && ns != request.what.ns) {
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  return *parsed;
+}
+
+}  // namespace
+
+ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind,
+                                     WriteOptions options) {
+  if (request.query.get("fieldManager").empty()) {
+    return invalid_options("PatchOptions", "fieldManager", "Required value: is required for apply patch", "FieldValueRequired");
+  }
+  const auto* type = type_of(*kind);
+  if (type == nullptr) return api_fail(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+  FLEETADM_TRY(Json intent, read_intent(request, *kind));
+  const auto wanted_version = resource_version_of(intent);
+  erase_at(intent, {"metadata", "resourceVersion"});
+  options.tracks_fields = false;
+  const Json empty = empty_of(*kind, *type);
+  const bool may_create = request.what.subresource.empty();
+  FLEETADM_TRY(auto written,
+               state->engine->modify(
+                   *kind, request.what.ns, request.what.name, options, may_create, [&](const Json* old) -> ApiResult<Json> {
+                     if (old == nullptr && !uid_of(intent).empty()) {
+                       return modified_meanwhile(*kind, request.what.name,
+                                                 "uid mismatch: the provided object specified uid " + uid_of(intent) +
+                                                     ", and no existing object was found");
+                     }
+                     if (old != nullptr && !wanted_version.empty() && wanted_version != resource_version_of(*old))
+                       return modified_meanwhile(*kind, request.what.name);
+                     auto merged =
+                         types::apply_intent(old, empty, intent, *type, writer_of(*kind, options, state->engine->clock().now()),
+                                             request.query.flag("force"));
+                     if (!merged) return tl::unexpected(of_refusal(std::move(merged).error()));
+                     std::vector<std::string> unknown;
+                     const auto decoded = kind->custom != nullptr ? kind->custom->shape->prune(*merged, unknown)
+                                                                  : types::decode_builtin(*merged, *type, unknown);
+                     if (!decoded) return tl::unexpected(from_error(decoded.error()));
+                     return std::move(*merged);
+                   }));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
+  FLEETADM_TRY(const Json shown, present(*kind, std::move(written.object), wanted, request.query.get("includeObject"),
+                                         state->engine->clock().now()));
+  return answer_body(written.created ? 201 : 200, dump_json(shown), wanted);
+}
+
+ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request, std::vector<std::string>& warnings) {
+  const auto* type = type_of(kind);
+  if (type == nullptr) return {};
+  std::vector<std::string> unknown;
+  const auto decoded =
+      kind.custom != nullptr ? kind.custom->shape->prune(object, unknown) : types::decode_builtin(object, *type, unknown);
+  if (!decoded) {
+    auto error = from_error(decoded.error());
+    error.code = 400;
+    error.reason = "BadRequest";
+    error.message = kind.kind + " in version \"" + kind.version + "\" cannot be handled as a " + kind.kind + ": " + error.message;
+    return tl::unexpected(std::move(error));
+  }
+  const auto mode = request.query.get("fieldValidation");
+  if (mode == "Ignore") return {};
+  const auto body_type = media_type(request.http->header("content-type"));
+  std::vector<std::string> twice;
+  if (body_type.empty() || body_type == "application/json") twice = types::duplicate_fields(request.http->body);
+  const auto complaints = types::field_complaints(unknown, twice);
+  if (complaints.empty()) return {};
+  if (mode != "Strict") {
+    warnings = complaints;
+    return {};
+  }
+  if (request.what.verb == "patch") {
+    return invalid(
+        kind, "",
+        {{"FieldValueInvalid", "Invalid value: " + types::strict_message(kind.kind, kind.version, complaints), "patch"}});
+  }
+  return bad_request(types::strict_message(kind.kind, kind.version, complaints));
+}
+
+ApiResult<Json> strategic_patch(const Kind& kind, const Json& old, const Json& patch) {
+  const auto* type = types::find_kind(kind.group, kind.version, kind.kind);
+  if (type == nullptr) return api_fail(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+  auto patched = types::strategic_merge_patch(old, patch, *type);
+  if (!patched) return tl::unexpected(from_error(patched.error()));
+  return std::move(*patched);
+}
+
+ApiResult<Json> read_delete_body(const HttpRequest& http) {
+  if (media_type(http.header("content-type")) == "application/vnd.kubernetes.protobuf") {
+    auto decoded = types::decode_protobuf(http.body, "meta.k8s.io/v1", "DeleteOptions");
+    if (!decoded) return tl::unexpected(from_error(decoded.error()));
+    return std::move(*decoded);
+  }
+  auto body = media_type(http.header("content-type")) == "application/yaml" ? parse_yaml(http.body) : parse_json(http.body);
+  if (!body || !body->is_object()) return bad_request("the body is no DeleteOptions");
+  return std::move(*body);
+}
+
+TrackFields field_tracker() {
+  return [](const Kind& kind, const Json* old, Json& object, const WriteOptions& options, Instant now) {
+    const auto* type = type_of(kind);
+    if (type == nullptr) return;
+    object = types::track_update(old, empty_of(kind, *type), std::move(object), *type, writer_of(kind, options, now));
+  };
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,117 @@
+// Request bodies and the options of writes.
+#include <algorithm>
+
+#include "core/sandbox/api/write.h"
+#include "core/sandbox/types/protobuf.h"
+#include "kubeclient/base/utf8.h"
+#include "kubeclient/base/yaml.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr std::size_t kMostManager = 128;
+
+tl::unexpected<ApiError> unknown_format() {
+  return api_fail(
+      415, "UnsupportedMediaType",
+      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, "
+      "application/vnd.kubernetes.protobuf");
+}
+
+ApiResult<Json> parse_text(const HttpRequest& http, const std::string& api_version, const std::string& kind, bool custom) {
+  const auto type = media_type(http.header("content-type"));
+  if (type == "application/vnd.kubernetes.protobuf" && !custom) {
+    auto decoded = types::decode_protobuf(http.body, api_version, kind);
+    if (!decoded) return tl::unexpected(from_error(decoded.error()));
+    return std::move(*decoded);
+  }
+  if (type.empty() || type == "application/json") {
+    auto parsed = parse_json(http.body);
+    if (!parsed) return bad_request("Object 'Kind' is missing or the JSON is malformed: " + parsed.error().message);
+    return std::move(*parsed);
+  }
+  if (type == "application/yaml") {
+    auto parsed = parse_yaml(http.body);
+    if (!parsed) return bad_request("error parsing YAML: " + parsed.error().message);
+    return std::move(*parsed);
+  }
+  return unknown_format();
+}
+
+std::string agent_name(std::string_view agent) {
+  std::string out;
+  for (const char c : agent.substr(0, agent.find('/'))) {
+    if (c >= 0x20 && c != 0x7f) out += c;
+  }
+  out = valid_utf8(out);
+  return out.substr(0, kMostManager);
+}
+
+}  // namespace
+
+ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string_view subresource) {
+  auto api_version = kind.api_version();
+  auto name = kind.kind;
+  if (const auto* sub = kind.subresource(subresource); sub != nullptr && !sub->kind.empty()) {
+    name = sub->kind;
+    api_version = sub->group.empty() ? sub->version : sub->group + "/" + sub->version;
+  }
+  FLEETADM_TRY(Json object, parse_text(http, api_version, name, kind.custom != nullptr));
+  if (!object.is_object()) return bad_request("the body is no object");
+  const auto given_version = str(object, {"apiVersion"});
+  const auto given_kind = str(object, {"kind"});
+  if (kind.custom != nullptr && given_kind.empty()) return bad_request("Object 'Kind' is missing in the body");
+  if (kind.custom != nullptr && given_version.empty()) return bad_request("Object 'apiVersion' is missing in the body");
+  if (!given_version.empty() && given_version != api_version) {
+    if (kind.custom != nullptr) {
+      return bad_request("the API version in the data (" + given_version + ") does not match the expected API version (" +
+                         api_version + ")");
+    }
+    return bad_request(name + " in version \"" + kind.version + "\" cannot be handled as a " + name + ": no kind \"" +
+                       (given_kind.empty() ? name : given_kind) + "\" is registered for version \"" + given_version + "\"");
+  }
+  if (!given_kind.empty() && given_kind != name) {
+    if (kind.custom != nullptr) return invalid(kind, name_of(object), {bad_value("kind", given_kind, "must be " + name)});
+    return bad_request(given_kind + " in version \"" + kind.version + "\" cannot be handled as a " + name + ": no kind \"" +
+                       given_kind + "\" is registered for this endpoint");
+  }
+  object["apiVersion"] = api_version;
+  object["kind"] = name;
+  if (const auto metadata = object.find("metadata"); metadata != object.end() && !metadata->is_object()) {
+    if (metadata->is_null()) {
+      object.erase(metadata);
+    } else {
+      return bad_request(name + " in version \"" + kind.version + "\" cannot be handled as a " + name +
+                         ": metadata is no object");
+    }
+  }
+  return object;
+}
+
+ApiResult<WriteOptions> read_write_options(const ApiRequest& request, const std::string& options_kind) {
+  WriteOptions out;
+  out.user = request.user;
+  out.subresource = request.what.subresource;
+  for (const auto& value : request.query.all("dryRun")) {
+    if (value != "All")
+      return invalid_options(options_kind, "dryRun", unsupported("", value, {"All"}).message, "FieldValueNotSupported");
+    out.dry_run = true;
+  }
+  out.manager = request.query.get("fieldManager");
+  if (out.manager.size() > kMostManager) {
+    return invalid_options(options_kind, "fieldManager", "Too long: may not be more than 128 bytes", "FieldValueTooLong");
+  }
+  if (std::any_of(out.manager.begin(), out.manager.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+    return invalid_options(options_kind, "fieldManager",
+                           bad_value("", out.manager, "should only contain printable characters").message, "FieldValueInvalid");
+  }
+  if (out.manager.empty()) out.manager = agent_name(request.http->header("user-agent"));
+  if (const auto validation = request.query.get("fieldValidation");
+      !validation.empty() && validation != "Ignore" && validation != "Warn" && validation != "Strict") {
+    return invalid_options(options_kind, "fieldValidation", unsupported("", validation, {"", "Ignore", "Strict", "Warn"}).message,
+                           "FieldValueNotSupported");
+  }
+  return out;
+}
+
+}  // namespace fleetadm::sandbox

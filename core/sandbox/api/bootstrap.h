@@ -1,0 +1,14 @@
+// What a new cluster holds: namespaces, and the roles and bindings that clients expect (reference kubernetes-wire.md B.17.3,
+// B.26).
+#pragma once
+
+#include <string>
+
+#include "core/sandbox/api/engine.h"
+
+namespace fleetadm::sandbox {
+
+/// Creates what is missing; idempotent.
+ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem);
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,265 @@
+#include "core/sandbox/api/custom.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/sandbox/api/selector.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+const char* const kFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+void default_definition(Json& crd) {
+  Json& names = at_or_make(crd, {"spec", "names"});
+  if (str(names, {"singular"}).empty()) names["singular"] = lower(str(names, {"kind"}));
+  if (str(names, {"listKind"}).empty()) names["listKind"] = str(names, {"kind"}) + "List";
+  if (find(crd, {"spec", "conversion"}) == nullptr) at_or_make(crd, {"spec", "conversion"}) = {{"strategy", "None"}};
+}
+
+std::vector<Cause> definition_problems(const Json& crd) {
+  std::vector<Cause> out;
+  const auto plural = str(crd, {"spec", "names", "plural"});
+  const auto group = str(crd, {"spec", "group"});
+  if (group.empty()) out.push_back(required("spec.group"));
+  if (!group.empty() && (!is_dns_subdomain(group) || group.find('.') == std::string::npos)) {
+    out.push_back(bad_value("spec.group", group, "should be a domain with at least one dot"));
+  }
+  if (plural.empty()) out.push_back(required("spec.names.plural"));
+  if (str(crd, {"spec", "names", "kind"}).empty()) out.push_back(required("spec.names.kind"));
+  if (name_of(crd) != plural + "." + group)
+    out.push_back(bad_value("metadata.name", name_of(crd), "must be spec.names.plural+\".\"+spec.group"));
+  const auto scope = str(crd, {"spec", "scope"});
+  if (scope != "Namespaced" && scope != "Cluster") out.push_back(unsupported("spec.scope", scope, {"Cluster", "Namespaced"}));
+  if (flag(crd, {"spec", "preserveUnknownFields"})) {
+    out.push_back(bad_value("spec.preserveUnknownFields", true,
+                            "must be false, or specify x-kubernetes-preserve-unknown-fields: true in the schema"));
+  }
+  const auto protected_group =
+      group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" || group.ends_with(".kubernetes.io");
+  if (protected_group && annotation_of(crd, "api-approved.kubernetes.io").empty()) {
+    out.push_back(required("metadata.annotations[api-approved.kubernetes.io]",
+                           "protected groups must have approval annotation \"api-approved.kubernetes.io\""));
+  }
+  int storage = 0;
+  int index = 0;
+  std::set<std::string> seen;
+  for (const Json& version : list_at(crd, {"spec", "versions"})) {
+    const auto at = "spec.versions[" + std::to_string(index++) + "]";
+    const auto name = str(version, {"name"});
+    if (!is_dns_label(name)) out.push_back(bad_value(at + ".name", name, "must be a DNS label"));
+    if (!seen.insert(name).second) out.push_back(duplicate(at + ".name", name));
+    if (flag(version, {"storage"})) ++storage;
+    const Json* schema = find(version, {"schema", "openAPIV3Schema"});
+    if (schema == nullptr) {
+      out.push_back(required(at + ".schema.openAPIV3Schema", "schemas are required"));
+    } else if (const auto compiled = types::Structural::compile(*schema, at + ".schema.openAPIV3Schema"); !compiled) {
+      for (const auto& cause : compiled.error()) out.push_back({cause.reason, cause.message, cause.field});
+    }
+  }
+  if (index == 0) out.push_back(required("spec.versions"));
+  if (storage != 1)
+    out.push_back(bad_value("spec.versions", list_at(crd, {"spec", "versions"}),
+                            "must have exactly one version marked as storage version"));
+  return out;
+}
+
+Json* condition_of(Json& crd, const std::string& type) {
+  Json& list = at_or_make(crd, {"status", "conditions"});
+  if (!list.is_array()) list = Json::array();
+  for (Json& one : list) {
+    if (str(one, {"type"}) == type) return &one;
+  }
+  return nullptr;
+}
+
+bool set_condition(Json& crd, const std::string& type, bool holds, const std::string& reason, const std::string& message,
+                   Instant now) {
+  const std::string status = holds ? "True" : "False";
+  Json* at = condition_of(crd, type);
+  if (at != nullptr && str(*at, {"status"}) == status && str(*at, {"reason"}) == reason) return false;
+  Json next = {
+      {"type", type}, {"status", status}, {"reason", reason}, {"message", message}, {"lastTransitionTime", format_time(now)}};
+  if (at != nullptr) {
+    *at = std::move(next);
+  } else {
+    at_or_make(crd, {"status", "conditions"}).push_back(std::move(next));
+  }
+  return true;
+}
+
+bool holds(const Json& crd, std::string_view type) {
+  for (const Json& one : list_at(crd, {"status", "conditions"})) {
+    if (str(one, {"type"}) == type) return str(one, {"status"}) == "True";
+  }
+  return false;
+}
+
+std::vector<std::string> names_of(const Json& crd) {
+  auto out = string_list_at(crd, {"spec", "names", "shortNames"});
+  out.push_back(str(crd, {"spec", "names", "plural"}));
+  out.push_back(str(crd, {"spec", "names", "singular"}));
+  return out;
+}
+
+}  // namespace
+
+std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before) {
+  std::vector<KindPtr> out;
+  if (!holds(definition, "Established")) return out;
+  const Json& names = object_at(definition, {"spec", "names"});
+  for (const Json& version : list_at(definition, {"spec", "versions"})) {
+    if (!flag(version, {"served"})) continue;
+    auto custom = std::make_shared<CustomKind>();
+    custom->definition = name_of(definition);
+    custom->schema = object_at(version, {"schema", "openAPIV3Schema"});
+    for (const auto& row : before) {
+      if (row->version == str(version, {"name"}) && row->custom->schema == custom->schema) custom->shape = row->custom->shape;
+    }
+    if (!custom->shape) {
+      auto compiled = types::Structural::compile(custom->schema, "");
+      if (!compiled) continue;  // refused when it was written; a file from elsewhere may hold one
+      custom->shape = std::move(*compiled);
+    }
+    custom->columns = list_at(version, {"additionalPrinterColumns"});
+    custom->terminating = is_deleting(definition);
+    if (flag(version, {"deprecated"}))
+      custom->deprecation =
+          str(version, {"deprecationWarning"},
+              str(definition, {"spec", "group"}) + "/" + str(version, {"name"}) + " " + str(names, {"kind"}) + " is deprecated");
+    Kind row;
+    row.group = str(definition, {"spec", "group"});
+    row.version = str(version, {"name"});
+    row.plural = str(names, {"plural"});
+    row.singular = str(names, {"singular"});
+    row.kind = str(names, {"kind"});
+    row.list_kind = str(names, {"listKind"});
+    row.namespaced = str(definition, {"spec", "scope"}) == "Namespaced";
+    row.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
+    row.short_names = string_list_at(names, {"shortNames"});
+    row.categories = string_list_at(names, {"categories"});
+    row.storage = row.group + "/" + row.plural;
+    for (const Json& field : list_at(version, {"selectableFields"})) {
+      auto path = str(field, {"jsonPath"});
+      if (!path.empty() && path.front() == '.') path.erase(0, 1);
+      row.selectable.push_back(std::move(path));
+    }
+    if (find(version, {"subresources", "status"}) != nullptr) {
+      custom->has_status = true;
+      row.subresources.push_back({"status", "", "", "", {"get", "patch", "update"}});
+    }
+    if (const Json* scale = find(version, {"subresources", "scale"}); scale != nullptr && scale->is_object()) {
+      custom->scale = *scale;
+      row.subresources.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
+    }
+    row.custom = std::move(custom);
+    out.push_back(std::make_shared<const Kind>(std::move(row)));
+  }
+  return out;
+}
+
+bool establish(Json& definition, const std::vector<Json>& others, Instant now) {
+  std::string taken;
+  for (const Json& other : others) {
+    if (name_of(other) == name_of(definition) || str(other, {"spec", "group"}) != str(definition, {"spec", "group"}) ||
+        !holds(other, "NamesAccepted"))
+      continue;
+    const auto theirs = names_of(other);
+    for (const auto& name : names_of(definition)) {
+      if (std::find(theirs.begin(), theirs.end(), name) != theirs.end()) taken = name;
+    }
+    if (str(other, {"spec", "names", "kind"}) == str(definition, {"spec", "names", "kind"}))
+      taken = str(definition, {"spec", "names", "kind"});
+  }
+  bool changed = false;
+  if (taken.empty()) {
+    changed = set_condition(definition, "NamesAccepted", true, "NoConflicts", "no conflicts found", now);
+    changed =
+        set_condition(definition, "Established", true, "InitialNamesAccepted", "the initial names have been accepted", now) ||
+        changed;
+    Json names = object_at(definition, {"spec", "names"});
+    if (object_at(definition, {"status", "acceptedNames"}) != names) {
+      at_or_make(definition, {"status", "acceptedNames"}) = std::move(names);
+      changed = true;
+    }
+  } else {
+    changed = set_condition(definition, "NamesAccepted", false, "Conflict", "\"" + taken + "\" is already in use", now);
+    if (!holds(definition, "Established"))
+      changed = set_condition(definition, "Established", false, "NotAccepted", "not all names are accepted", now) || changed;
+  }
+  auto stored = string_list_at(definition, {"status", "storedVersions"});
+  for (const Json& version : list_at(definition, {"spec", "versions"})) {
+    const auto name = str(version, {"name"});
+    if (!flag(version, {"storage"}) || std::find(stored.begin(), stored.end(), name) != stored.end()) continue;
+    stored.push_back(name);
+    at_or_make(definition, {"status", "storedVersions"}) = stored;
+    changed = true;
+  }
+  return changed;
+}
+
+Rules definition_rules() {
+  Rules out;
+  out.defaults = default_definition;
+  out.create = [](const RuleContext& context, Json& crd) -> ApiStatus {
+    if (const auto problems = definition_problems(crd); !problems.empty()) return invalid(context.kind, name_of(crd), problems);
+    auto finalizers = string_list_at(crd, {"metadata", "finalizers"});
+    if (std::find(finalizers.begin(), finalizers.end(), kFinalizer) == finalizers.end()) finalizers.emplace_back(kFinalizer);
+    at_or_make(crd, {"metadata", "finalizers"}) = finalizers;
+    // Served from the answer on: nothing has to be waited for in one process.
+    establish(crd, context.engine.list(context.kind), context.now);
+    return {};
+  };
+  out.update = [](const RuleContext& context, Json& crd, const Json& old) -> ApiStatus {
+    auto problems = definition_problems(crd);
+    if (str(crd, {"spec", "scope"}) != str(old, {"spec", "scope"}))
+      problems.push_back(bad_value("spec.scope", str(crd, {"spec", "scope"}), "field is immutable"));
+    if (str(crd, {"spec", "group"}) != str(old, {"spec", "group"}))
+      problems.push_back(bad_value("spec.group", str(crd, {"spec", "group"}), "field is immutable"));
+    std::set<std::string> versions;
+    for (const Json& version : list_at(crd, {"spec", "versions"})) versions.insert(str(version, {"name"}));
+    if (context.options.subresource.empty()) {
+      int index = 0;
+      for (const auto& name : string_list_at(crd, {"status", "storedVersions"})) {
+        if (!versions.contains(name))
+          problems.push_back(
+              bad_value("status.storedVersions[" + std::to_string(index) + "]", name, "missing from spec.versions"));
+        ++index;
+      }
+    }
+    if (!problems.empty()) return invalid(context.kind, name_of(crd), problems);
+    if (context.options.subresource.empty() && !is_deleting(crd)) establish(crd, context.engine.list(context.kind), context.now);
+    return {};
+  };
+  return out;
+}
+
+namespace {
+
+ApiStatus check_shape(const Kind& kind, const Json& object, const Json* old, bool only_status) {
+  std::vector<Cause> causes;
+  for (auto& cause : kind.custom->shape->validate(object, old, only_status))
+    causes.push_back({cause.reason, cause.message, cause.field});
+  if (causes.empty()) return {};
+  return invalid(kind, name_of(object), causes);
+}
+
+}  // namespace
+
+ApiStatus check_custom_create(const Kind& kind, Json& object) {
+  kind.custom->shape->default_values(object);
+  return check_shape(kind, object, nullptr, false);
+}
+
+ApiStatus check_custom_update(const Kind& kind, Json& object, const Json& old, const std::string& subresource) {
+  kind.custom->shape->default_values(object);
+  return check_shape(kind, object, &old, subresource == "status");
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,34 @@
+// Custom resource definitions and what they define (reference kubernetes-wire.md B.19).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/sandbox/api/engine.h"
+#include "core/sandbox/types/structural.h"
+
+namespace fleetadm::sandbox {
+
+/// One version of a custom resource.
+struct CustomKind {
+  std::string definition;                          // the CRD's name
+  Json schema;                                     // openAPIV3Schema
+  std::shared_ptr<const types::Structural> shape;  // the same, compiled
+  Json columns;                                    // additionalPrinterColumns
+  Json scale;                                      // the scale subresource's paths; null where there is none
+  bool has_status = false;
+  bool terminating = false;
+  std::string deprecation;  // warning text; empty where the version is not deprecated
+};
+
+/// The rows that a definition serves now (none before it is established). Schemas of `before` are not compiled again.
+std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before);
+
+/// Defaults, validation and status of definitions. Their observer keeps the kind table in step.
+Rules definition_rules();
+/// Conditions NamesAccepted and Established for a definition that has just been written; true where something changed.
+bool establish(Json& definition, const std::vector<Json>& others, Instant now);
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,382 @@
+#include "core/sandbox/api/engine.h"
+
+#include <algorithm>
+
+#include "core/sandbox/api/selector.h"
+#include "core/sandbox/types/defaults.h"
+#include "core/sandbox/types/managed_fields.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr int kMostRaces = 32;
+constexpr int kMostNames = 8;
+constexpr std::size_t kGeneratedBase = 58;
+
+void drop(Json& object, std::initializer_list<const char*> fields) {
+  const auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return;
+  for (const char* field : fields) metadata->erase(field);
+}
+
+void copy(const Json& from, Json& to, std::initializer_list<const char*> fields) {
+  for (const char* field : fields) {
+    if (const Json* value = find(from, {"metadata", field})) {
+      at_or_make(to, {"metadata", field}) = *value;
+    } else {
+      erase_at(to, {"metadata", field});
+    }
+  }
+}
+
+bool counts_generation(const Kind& kind) { return kind.generation || kind.custom != nullptr; }
+
+/// The same owner twice counts once.
+void merge_owners(Json& object) {
+  const Json* owners = find(object, {"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array() || owners->size() < 2) return;
+  Json kept = Json::array();
+  for (const Json& owner : *owners) {
+    if (std::find(kept.begin(), kept.end(), owner) == kept.end()) kept.push_back(owner);
+  }
+  at_or_make(object, {"metadata", "ownerReferences"}) = std::move(kept);
+}
+
+bool may_go(const Kind& kind, const Json& object) {
+  if (!is_deleting(object)) return false;
+  if (!list_at(object, {"metadata", "finalizers"}).empty()) return false;
+  if (kind.storage == "/namespaces" && !list_at(object, {"spec", "finalizers"}).empty()) return false;
+  return num(object, {"metadata", "deletionGracePeriodSeconds"}) == 0;
+}
+
+/// What a write to a subresource may change; everything else comes from the stored object.
+Json through_subresource(const Kind& kind, Json object, const Json& old, const std::string& subresource) {
+  Json out = old;
+  if (subresource == "status") {
+    if (const Json* status = find(object, {"status"})) {
+      out["status"] = *status;
+    } else {
+      out.erase("status");
+    }
+    if (kind.custom == nullptr) {
+      for (const char* field : {"labels", "annotations", "finalizers", "ownerReferences"}) {
+        if (kind.storage == "/namespaces" || std::string_view(field) == "labels" || std::string_view(field) == "annotations")
+          copy(object, out, {field});
+      }
+    }
+    copy(object, out, {"managedFields"});
+    return out;
+  }
+  if (subresource == "approval") {
+    at_or_make(out, {"status", "conditions"}) = list_at(object, {"status", "conditions"});
+    copy(object, out, {"managedFields"});
+    return out;
+  }
+  if (subresource == "finalize") {
+    at_or_make(out, {"spec", "finalizers"}) = list_at(object, {"spec", "finalizers"});
+    copy(object, out, {"managedFields"});
+    return out;
+  }
+  return object;
+}
+
+ApiStatus check_immutable(const Kind& kind, const Json& object, const Json& old) {
+  std::vector<Cause> causes;
+  if (is_deleting(old)) {
+    const auto before = string_list_at(old, {"metadata", "finalizers"});
+    for (const auto& name : string_list_at(object, {"metadata", "finalizers"})) {
+      if (std::find(before.begin(), before.end(), name) == before.end()) {
+        causes.push_back(forbidden_field(
+            "metadata.finalizers",
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{\"" + name + "\"}"));
+      }
+    }
+  }
+  if (!causes.empty()) return invalid(kind, name_of(object), causes);
+  return {};
+}
+
+}  // namespace
+
+Engine::Engine(Store& store, KindTable& kinds, std::shared_ptr<Clock> clock)
+    : store_(store), kinds_(kinds), clock_(std::move(clock)) {}
+
+const Rules* Engine::rules(const Kind& kind) const {
+  const auto at = rules_.find(kind.storage);
+  return at == rules_.end() ? nullptr : &at->second;
+}
+
+Json Engine::full(const Kind& kind, const Stored& stored) const {
+  Json object = stored.json();
+  if (kind.on_read) object = kind.on_read(std::move(object));
+  object["apiVersion"] = kind.api_version();
+  object["kind"] = kind.kind;
+  return object;
+}
+
+std::string Engine::text(const Kind& kind, const Stored& stored) const {
+  if (kind.on_read) return dump_json(full(kind, stored));
+  return "{\"apiVersion\":\"" + kind.api_version() + "\",\"kind\":\"" + kind.kind + "\"," + stored.body.substr(1);
+}
+
+ApiResult<Json> Engine::get(const Kind& kind, const std::string& ns, const std::string& name) const {
+  const auto stored = store_.get(kind.storage, ns, name);
+  if (!stored) return not_found(kind, name);
+  return full(kind, *stored);
+}
+
+std::vector<Json> Engine::list(const Kind& kind, const std::string& ns) const {
+  std::vector<Json> out;
+  if (const auto snapshot = store_.list(kind.storage, ns)) {
+    for (const auto& item : snapshot->items) out.push_back(full(kind, *item.object));
+  }
+  return out;
+}
+
+ApiStatus Engine::check_namespace(const Kind& kind, const std::string& ns, const std::string& name) const {
+  if (!kind.namespaced) return {};
+  const auto stored = store_.get("/namespaces", "", ns);
+  if (!stored) {
+    const auto namespaces = kinds_.find("", "v1", "namespaces");
+    return not_found(*namespaces, ns);
+  }
+  if (is_deleting(stored->json())) {
+    auto error = forbidden(kind, name, "unable to create new content in namespace " + ns + " because it is being terminated");
+    error.value().details["causes"] = Json::array({{{"reason", "NamespaceTerminating"},
+                                                    {"message", "namespace " + ns + " is being terminated"},
+                                                    {"field", "metadata.namespace"}}});
+    return error;
+  }
+  return {};
+}
+
+ApiResult<Json> Engine::put(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected, Json object,
+                            bool remove, bool dry_run, bool& raced) {
+  raced = false;
+  if (dry_run) return object;
+  Json stored = object;
+  if (kind.on_write) stored = kind.on_write(std::move(stored));
+  Write write{kind.storage, ns, name, expected, std::move(stored), remove};
+  auto done = store_.write(std::move(write));
+  if (!done) {
+    raced = done.error().category == Category::kConflict;
+    return api_fail(500, "InternalError", "Internal error occurred: " + done.error().message);
+  }
+  at_or_make(object, {"metadata", "resourceVersion"}) = std::to_string((*done)->revision);
+  if (observer_) observer_(kind, ns, name, remove ? nullptr : &object);
+  return object;
+}
+
+ApiResult<Written> Engine::create(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options) {
+  const auto prefix = str(object, {"metadata", "generateName"});
+  if (!name_of(object).empty() || prefix.empty()) return create_named(kind, ns, std::move(object), options);
+  for (int i = 0; i < kMostNames; ++i) {
+    Json named = object;
+    at_or_make(named, {"metadata", "name"}) = prefix.substr(0, kGeneratedBase) + pki::random_suffix(5);
+    auto made = create_named(kind, ns, std::move(named), options);
+    if (made || made.error().reason != "AlreadyExists") return made;
+    if (i + 1 == kMostNames) {
+      made.error().retry_after = 1;
+      return made;
+    }
+  }
+  return bad_request("no name");
+}
+
+ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options) {
+  const auto name = name_of(object);
+  if (const auto version = resource_version_of(object); !version.empty() && version != "0") {
+    return api_fail(500, "", "resourceVersion should not be set on objects to be created");
+  }
+  drop(object, {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"});
+  if (kind.namespaced) {
+    at_or_make(object, {"metadata", "namespace"}) = ns;
+  } else {
+    drop(object, {"namespace"});
+  }
+  FLEETADM_CHECK(check_namespace(kind, ns, name));
+  const auto now = clock_->now();
+  at_or_make(object, {"metadata", "creationTimestamp"}) = format_time(now);
+  at_or_make(object, {"metadata", "uid"}) = pki::random_uuid();
+  merge_owners(object);
+  if (kind.subresource("status") != nullptr && kind.storage != "/namespaces") object.erase("status");
+  if (counts_generation(kind)) at_or_make(object, {"metadata", "generation"}) = 1;
+  const Rules* own = rules(kind);
+  const RuleContext context{*this, kind, options, now};
+  if (kind.custom == nullptr) types::apply_defaults(object);
+  if (own != nullptr && own->defaults) own->defaults(object);
+  if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_create(kind, object));
+  if (const auto problems = metadata_problems(kind, object); !problems.empty()) return invalid(kind, name, problems);
+  if (own != nullptr && own->create) FLEETADM_CHECK(own->create(context, object));
+  if (tracker_ && options.tracks_fields) tracker_(kind, nullptr, object, options, now);
+  if (const auto existing = store_.get(kind.storage, ns, name)) return already_exists(kind, name, is_deleting(existing->json()));
+  bool raced = false;
+  auto stored = put(kind, ns, name, 0, std::move(object), false, options.dry_run, raced);
+  if (raced) return already_exists(kind, name);
+  if (!stored) return tl::unexpected(std::move(stored).error());
+  return Written{std::move(*stored), true, false};
+}
+
+ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json& old, const WriteOptions& options) {
+  const auto name = name_of(old);
+  if (name_of(object) != name) {
+    return bad_request("the name of the object (" + name_of(object) + ") does not match the name on the URL (" + name + ")");
+  }
+  if (const auto uid = uid_of(object); !uid.empty() && uid != uid_of(old)) {
+    return modified_meanwhile(kind, name,
+                              "StorageError: invalid object, Code: 4, Key: " + kind.storage + "/" + name +
+                                  ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " + uid +
+                                  ", UID in object meta: " + uid_of(old));
+  }
+  const auto version = resource_version_of(object);
+  if (version.empty() || version == "0") {
+    if (!kind.unconditional_update) {
+      Kind plural = kind;
+      plural.kind = kind.plural;
+      return invalid(plural, name, {bad_value("metadata.resourceVersion", Json(0), "must be specified for an update")});
+    }
+  } else if (version != resource_version_of(old)) {
+    return modified_meanwhile(kind, name);
+  }
+  object = through_subresource(kind, std::move(object), old, options.subresource);
+  copy(old, object,
+       {"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion",
+        "selfLink"});
+  if (kind.namespaced) copy(old, object, {"namespace"});
+  merge_owners(object);
+  if (options.subresource.empty() && kind.subresource("status") != nullptr) {
+    if (const Json* status = find(old, {"status"})) {
+      object["status"] = *status;
+    } else {
+      object.erase("status");
+    }
+  }
+  const Rules* own = rules(kind);
+  const RuleContext context{*this, kind, options, clock_->now()};
+  if (kind.custom == nullptr) types::apply_defaults(object);
+  if (own != nullptr && own->defaults) own->defaults(object);
+  if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_update(kind, object, old, options.subresource));
+  FLEETADM_CHECK(check_immutable(kind, object, old));
+  if (const auto problems = metadata_problems(kind, object); !problems.empty()) return invalid(kind, name, problems);
+  if (own != nullptr && own->update) FLEETADM_CHECK(own->update(context, object, old));
+  if (counts_generation(kind) && options.subresource.empty()) {
+    const bool has_status = kind.subresource("status") != nullptr;
+    const bool same = has_status ? same_but(object, old, {"metadata", "status", "apiVersion", "kind"})
+                                 : same_but(object, old, {"metadata", "apiVersion", "kind"});
+    if (!same) at_or_make(object, {"metadata", "generation"}) = num(old, {"metadata", "generation"}) + 1;
+  }
+  if (tracker_ && options.tracks_fields) tracker_(kind, &old, object, options, context.now);
+  return object;
+}
+
+ApiResult<Written> Engine::modify(const Kind& kind, const std::string& ns, const std::string& name, const WriteOptions& options,
+                                  bool may_create, const Change& change) {
+  for (int i = 0; i < kMostRaces; ++i) {
+    const auto stored = store_.get(kind.storage, ns, name);
+    if (!stored) {
+      if (!may_create) return not_found(kind, name);
+      FLEETADM_TRY(Json made, change(nullptr));
+      return create(kind, ns, std::move(made), options);
+    }
+    const Json old = full(kind, *stored);
+    FLEETADM_TRY(Json object, change(&old));
+    FLEETADM_TRY(object, prepare_update(kind, std::move(object), old, options));
+    if (may_go(kind, object)) {
+      bool raced = false;
+      auto gone = put(kind, ns, name, stored->revision, std::move(object), true, options.dry_run, raced);
+      if (raced) continue;
+      if (!gone) return tl::unexpected(std::move(gone).error());
+      return Written{std::move(*gone), false, true};
+    }
+    if (types::same_but_times(object, old)) return Written{old, false, false};  // nothing to write: no event, the same version
+    bool raced = false;
+    auto written = put(kind, ns, name, stored->revision, std::move(object), false, options.dry_run, raced);
+    if (raced) continue;
+    if (!written) return tl::unexpected(std::move(written).error());
+    return Written{std::move(*written), false, false};
+  }
+  return modified_meanwhile(kind, name);
+}
+
+ApiResult<Written> Engine::remove(const Kind& kind, const std::string& ns, const std::string& name, const DeleteOptions& options,
+                                  const WriteOptions& by) {
+  for (int i = 0; i < kMostRaces; ++i) {
+    const auto stored = store_.get(kind.storage, ns, name);
+    if (!stored) return not_found(kind, name);
+    const Json old = full(kind, *stored);
+    if (!options.uid.empty() && options.uid != uid_of(old)) {
+      Kind named = kind;
+      named.plural = kind.kind;
+      return modified_meanwhile(named, name,
+                                "the UID in the precondition (" + options.uid + ") does not match the UID in record (" +
+                                    uid_of(old) + "). The object might have been deleted and then recreated");
+    }
+    if (!options.resource_version.empty() && options.resource_version != resource_version_of(old)) {
+      Kind named = kind;
+      named.plural = kind.kind;
+      return modified_meanwhile(named, name,
+                                "the ResourceVersion in the precondition (" + options.resource_version +
+                                    ") does not match the ResourceVersion in record (" + resource_version_of(old) +
+                                    "). The object might have been modified");
+    }
+    const auto now = clock_->now();
+    const Rules* own = rules(kind);
+    if (own != nullptr && own->remove) FLEETADM_CHECK(own->remove(RuleContext{*this, kind, by, now}, old));
+    Json object = old;
+    auto finalizers = string_list_at(old, {"metadata", "finalizers"});
+    const auto without = [&](const char* finalizer) {
+      finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), finalizer), finalizers.end());
+    };
+    auto policy = options.propagation;
+    if (policy.empty() && kind.orphans_by_default && !is_deleting(old)) policy = "Orphan";
+    if (!policy.empty()) {
+      without("orphan");
+      without("foregroundDeletion");
+      if (policy == "Orphan") finalizers.emplace_back("orphan");
+      if (policy == "Foreground") finalizers.emplace_back("foregroundDeletion");
+      if (finalizers.empty()) {
+        erase_at(object, {"metadata", "finalizers"});
+      } else {
+        at_or_make(object, {"metadata", "finalizers"}) = finalizers;
+      }
+    }
+    std::int64_t grace = 0;
+    if (kind.storage == "/pods") {
+      grace = options.grace_seconds.value_or(num(old, {"spec", "terminationGracePeriodSeconds"}, 30));
+      if (grace < 0) grace = 1;
+      const auto phase = str(old, {"status", "phase"});
+      if (str(old, {"spec", "nodeName"}).empty() || phase == "Failed" || phase == "Succeeded") grace = 0;
+      if (is_deleting(old)) grace = std::min(grace, num(old, {"metadata", "deletionGracePeriodSeconds"}));
+    }
+    const bool held =
+        !finalizers.empty() || grace > 0 || (kind.storage == "/namespaces" && !list_at(object, {"spec", "finalizers"}).empty());
+    bool raced = false;
+    if (!held) {
+      auto gone = put(kind, ns, name, stored->revision, std::move(object), true, options.dry_run, raced);
+      if (raced) continue;
+      if (!gone) return tl::unexpected(std::move(gone).error());
+      return Written{std::move(*gone), false, true};
+    }
+    if (!is_deleting(old) || grace < num(old, {"metadata", "deletionGracePeriodSeconds"})) {
+      at_or_make(object, {"metadata", "deletionTimestamp"}) = format_time(now + std::chrono::seconds(grace));
+      at_or_make(object, {"metadata", "deletionGracePeriodSeconds"}) = grace;
+      if (const auto generation = num(object, {"metadata", "generation"}); generation > 0 && !is_deleting(old)) {
+        at_or_make(object, {"metadata", "generation"}) = generation + 1;
+      }
+      if (kind.storage == "/namespaces") {
+        // Unlike other objects a namespace has no grace period.
+        erase_at(object, {"metadata", "deletionGracePeriodSeconds"});
+        at_or_make(object, {"status", "phase"}) = "Terminating";
+      }
+    }
+    if (object == old) return Written{std::move(object), false, false};
+    auto written = put(kind, ns, name, stored->revision, std::move(object), false, options.dry_run, raced);
+    if (raced) continue;
+    if (!written) return tl::unexpected(std::move(written).error());
+    return Written{std::move(*written), false, false};
+  }
+  return modified_meanwhile(kind, name);
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,57 @@
+// Failures as the wire shows them: a metav1.Status (reference kubernetes-wire.md B.4, corrected by H).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::sandbox {
+
+struct Kind;
+
+struct ApiError {
+  int code = 500;
+  std::string reason;
+  std::string message;
+  Json details = Json::object();
+  int retry_after = 0;
+  std::string continue_token;  // in the Status' metadata, of an expired list
+};
+template <class T>
+using ApiResult = tl::expected<T, ApiError>;
+using ApiStatus = ApiResult<void>;
+
+struct Cause {
+  std::string reason;   // "FieldValueRequired"
+  std::string message;  // "Required value: …"
+  std::string field;    // "spec.size"
+};
+
+tl::unexpected<ApiError> api_fail(int code, std::string reason, std::string message);
+tl::unexpected<ApiError> bad_request(std::string message);
+tl::unexpected<ApiError> not_found(const Kind& kind, const std::string& name);
+tl::unexpected<ApiError> already_exists(const Kind& kind, const std::string& name, bool deleting = false);
+tl::unexpected<ApiError> modified_meanwhile(const Kind& kind, const std::string& name, std::string why = {});
+/// 422 with one cause an entry; `name` may be empty.
+tl::unexpected<ApiError> invalid(const Kind& kind, const std::string& name, const std::vector<Cause>& causes);
+/// 422 of options: kind "ListOptions" and so on, group meta.k8s.io.
+tl::unexpected<ApiError> invalid_options(const std::string& options_kind, const std::string& field, const std::string& message,
+                                         const std::string& reason = "FieldValueForbidden");
+/// 403 of an object: `configmaps "x" is forbidden: why`.
+tl::unexpected<ApiError> forbidden(const Kind& kind, const std::string& name, const std::string& why);
+/// An error of the rest of the program as the wire shows it: kConflict 409, kInvalid 422 or its code, else 500.
+ApiError from_error(const Error& error);
+
+// Causes with the words of Kubernetes' field errors.
+Cause required(std::string field, std::string_view detail = {});
+Cause bad_value(std::string field, const Json& value, std::string_view detail);
+Cause forbidden_field(std::string field, std::string_view detail);
+Cause unsupported(std::string field, const Json& value, const std::vector<std::string>& allowed);
+Cause duplicate(std::string field, const Json& value);
+
+Json status_of(const ApiError& error);
+
+}  // namespace fleetadm::sandbox

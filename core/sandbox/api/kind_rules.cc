@@ -1,0 +1,289 @@
+#include "core/sandbox/api/kind_rules.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+void set_default(Json& object, Path path, const Json& value) {
+  if (find(object, path) == nullptr) at_or_make(object, path) = value;
+}
+
+// --- namespaces ---
+
+void default_namespace(Json& ns) {
+  at_or_make(ns, {"metadata", "labels", "kubernetes.io/metadata.name"}) = name_of(ns);
+  if (str(ns, {"status", "phase"}).empty()) at_or_make(ns, {"status", "phase"}) = is_deleting(ns) ? "Terminating" : "Active";
+}
+
+Rules namespace_rules() {
+  Rules out;
+  out.defaults = default_namespace;
+  out.create = [](const RuleContext&, Json& ns) -> ApiStatus {
+    at_or_make(ns, {"spec", "finalizers"}) = {"kubernetes"};
+    ns["status"] = {{"phase", "Active"}};
+    return {};
+  };
+  out.update = [](const RuleContext& context, Json& ns, const Json& old) -> ApiStatus {
+    // spec.finalizers only change through /finalize.
+    if (context.options.subresource != "finalize") {
+      if (const Json* spec = find(old, {"spec"})) ns["spec"] = *spec;
+    }
+    if (context.options.subresource != "status") {
+      if (const Json* status = find(old, {"status"})) ns["status"] = *status;
+    }
+    return {};
+  };
+  out.remove = [](const RuleContext& context, const Json& ns) -> ApiStatus {
+    static const std::set<std::string> kKept = {"default", "kube-system", "kube-public"};
+    if (kKept.contains(name_of(ns))) return forbidden(context.kind, name_of(ns), "this namespace may not be deleted");
+    return {};
+  };
+  return out;
+}
+
+// --- ConfigMaps and Secrets ---
+
+ApiStatus check_immutable_data(const RuleContext& context, const Json& object, const Json& old,
+                               std::initializer_list<const char*> fields) {
+  if (!flag(old, {"immutable"})) return {};
+  std::vector<Cause> causes;
+  if (!flag(object, {"immutable"})) causes.push_back(forbidden_field("immutable", "field is immutable when `immutable` is set"));
+  for (const char* field : fields) {
+    if (object_at(object, {field}) != object_at(old, {field}))
+      causes.push_back(forbidden_field(field, "field is immutable when `immutable` is set"));
+  }
+  if (causes.empty()) return {};
+  return invalid(context.kind, name_of(object), causes);
+}
+
+ApiStatus check_keys(const RuleContext& context, const Json& object, const char* field) {
+  for (const auto& [key, value] : object_at(object, {field}).items()) {
+    const bool good =
+        !key.empty() && key.size() <= 253 && key != "." && key != ".." && std::all_of(key.begin(), key.end(), [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+        });
+    if (!good) {
+      return invalid(context.kind, name_of(object),
+                     {bad_value(std::string(field) + "[" + key + "]", key,
+                                "a valid config key must consist of alphanumeric characters, '-', '_' or '.'")});
+    }
+  }
+  return {};
+}
+
+Rules config_map_rules() {
+  Rules out;
+  out.create = [](const RuleContext& context, Json& object) { return check_keys(context, object, "data"); };
+  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
+    FLEETADM_CHECK(check_keys(context, object, "data"));
+    return check_immutable_data(context, object, old, {"data", "binaryData"});
+  };
+  return out;
+}
+
+void default_secret(Json& secret) {
+  set_default(secret, {"type"}, "Opaque");
+  const auto plain = strings_at(secret, {"stringData"});
+  for (const auto& [key, value] : plain) at_or_make(secret, {"data", key}) = pki::base64_encode(value);
+  secret.erase("stringData");
+}
+
+ApiStatus check_secret(const RuleContext& context, const Json& secret) {
+  FLEETADM_CHECK(check_keys(context, secret, "data"));
+  for (const auto& [key, value] : object_at(secret, {"data"}).items()) {
+    if (value.is_null()) continue;
+    if (!value.is_string() || !pki::base64_decode(value.get<std::string>())) {
+      return bad_request("Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data." + key);
+    }
+  }
+  return {};
+}
+
+Rules secret_rules() {
+  Rules out;
+  out.defaults = default_secret;
+  out.create = [](const RuleContext& context, Json& secret) { return check_secret(context, secret); };
+  out.update = [](const RuleContext& context, Json& secret, const Json& old) -> ApiStatus {
+    FLEETADM_CHECK(check_secret(context, secret));
+    FLEETADM_CHECK(check_immutable_data(context, secret, old, {"data"}));
+    if (str(secret, {"type"}) != str(old, {"type"}))
+      return invalid(context.kind, name_of(secret), {bad_value("type", str(secret, {"type"}), "field is immutable")});
+    return {};
+  };
+  return out;
+}
+
+// --- leases ---
+
+ApiStatus check_lease(const RuleContext& context, Json& lease) {
+  for (const char* field : {"acquireTime", "renewTime"}) {
+    const auto text = str(lease, {"spec", field});
+    if (text.empty()) continue;
+    const auto at = parse_time(text);
+    if (!at) return bad_request("Lease in version \"v1\" cannot be handled as a Lease: parsing time " + dump_json(Json(text)));
+    at_or_make(lease, {"spec", field}) = format_micro_time(*at);
+  }
+  std::vector<Cause> causes;
+  if (const Json* seconds = find(lease, {"spec", "leaseDurationSeconds"});
+      seconds != nullptr && seconds->is_number() && num(lease, {"spec", "leaseDurationSeconds"}) <= 0) {
+    causes.push_back(bad_value("spec.leaseDurationSeconds", *seconds, "must be greater than 0"));
+  }
+  if (num(lease, {"spec", "leaseTransitions"}) < 0)
+    causes.push_back(
+        bad_value("spec.leaseTransitions", num(lease, {"spec", "leaseTransitions"}), "must be greater than or equal to 0"));
+  if (!causes.empty()) return invalid(context.kind, name_of(lease), causes);
+  return {};
+}
+
+Rules lease_rules() {
+  Rules out;
+  out.create = check_lease;
+  out.update = [](const RuleContext& context, Json& lease, const Json&) { return check_lease(context, lease); };
+  return out;
+}
+
+// --- workloads ---
+
+ApiStatus check_template(const RuleContext& context, const Json& object) {
+  std::vector<Cause> causes;
+  if (list_at(object, {"spec", "template", "spec", "containers"}).empty())
+    causes.push_back(required("spec.template.spec.containers"));
+  int index = 0;
+  std::set<std::string> names;
+  for (const Json& container : list_at(object, {"spec", "template", "spec", "containers"})) {
+    const auto at = "spec.template.spec.containers[" + std::to_string(index++) + "]";
+    if (str(container, {"name"}).empty()) causes.push_back(required(at + ".name"));
+    if (str(container, {"image"}).empty()) causes.push_back(required(at + ".image"));
+    if (!names.insert(str(container, {"name"})).second) causes.push_back(duplicate(at + ".name", str(container, {"name"})));
+  }
+  if (context.kind.plural != "jobs") {
+    const auto labels = strings_at(object, {"spec", "template", "metadata", "labels"});
+    const auto wanted = strings_at(object, {"spec", "selector", "matchLabels"});
+    if (find(object, {"spec", "selector"}) == nullptr) causes.push_back(required("spec.selector"));
+    const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
+      const auto found = labels.find(entry.first);
+      return found != labels.end() && found->second == entry.second;
+    });
+    if (!fits)
+      causes.push_back(bad_value("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"));
+  }
+  if (causes.empty()) return {};
+  return invalid(context.kind, name_of(object), causes);
+}
+
+Rules workload_rules() {
+  Rules out;
+  out.create = [](const RuleContext& context, Json& object) -> ApiStatus {
+    if (context.kind.plural == "jobs" && !flag(object, {"spec", "manualSelector"})) {
+      // A job finds its pods by its own uid.
+      const auto uid = uid_of(object);
+      for (const char* prefix : {"", "batch.kubernetes.io/"}) {
+        at_or_make(object, {"spec", "template", "metadata", "labels", std::string(prefix) + "controller-uid"}) = uid;
+        at_or_make(object, {"spec", "template", "metadata", "labels", std::string(prefix) + "job-name"}) = name_of(object);
+      }
+      at_or_make(object, {"spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid"}) = uid;
+    }
+    return check_template(context, object);
+  };
+  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
+    if (object_at(object, {"spec", "selector"}) != object_at(old, {"spec", "selector"})) {
+      return invalid(context.kind, name_of(object),
+                     {bad_value("spec.selector", object_at(object, {"spec", "selector"}), "field is immutable")});
+    }
+    return check_template(context, object);
+  };
+  return out;
+}
+
+const char* const kTokenMount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The service account's token, the CA and the namespace, mounted where clients in pods look for them.
+ApiStatus mount_account(const RuleContext& context, Json& pod) {
+  const auto ns = namespace_of(pod);
+  const auto account = str(pod, {"spec", "serviceAccountName"});
+  const auto stored = context.engine.store().get("/serviceaccounts", ns, account);
+  if (!stored)
+    return forbidden(context.kind, name_of(pod),
+                     "error looking up service account " + ns + "/" + account + ": serviceaccount \"" + account + "\" not found");
+  if (!flag(pod, {"spec", "automountServiceAccountToken"}, flag(stored->json(), {"automountServiceAccountToken"}, true)))
+    return {};
+  const auto volume = "kube-api-access-" + pki::random_suffix(5);
+  bool used = false;
+  for (const char* list : {"initContainers", "containers"}) {
+    const auto at = pod["spec"].find(list);
+    if (at == pod["spec"].end() || !at->is_array()) continue;
+    for (Json& container : *at) {
+      Json& mounts = at_or_make(container, {"volumeMounts"});
+      if (!mounts.is_array()) mounts = Json::array();
+      if (std::any_of(mounts.begin(), mounts.end(), [](const Json& one) { return str(one, {"mountPath"}) == kTokenMount; }))
+        continue;
+      mounts.push_back({{"name", volume}, {"mountPath", kTokenMount}, {"readOnly", true}});
+      used = true;
+    }
+  }
+  if (!used) return {};
+  const Json token = {{"serviceAccountToken", {{"expirationSeconds", 3607}, {"path", "token"}}}};
+  const Json ca = {
+      {"configMap", {{"name", "kube-root-ca.crt"}, {"items", Json::array({{{"key", "ca.crt"}, {"path", "ca.crt"}}})}}}};
+  const Json where = {{"path", "namespace"}, {"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.namespace"}}}};
+  const Json downward = {{"downwardAPI", {{"items", Json::array({where})}}}};
+  Json& volumes = at_or_make(pod, {"spec", "volumes"});
+  if (!volumes.is_array()) volumes = Json::array();
+  volumes.push_back({{"name", volume}, {"projected", {{"defaultMode", 420}, {"sources", Json::array({token, ca, downward})}}}});
+  return {};
+}
+
+Rules pod_rules() {
+  Rules out;
+  out.defaults = [](Json& pod) {
+    set_default(pod, {"spec", "serviceAccountName"}, "default");
+    set_default(pod, {"spec", "serviceAccount"}, str(pod, {"spec", "serviceAccountName"}));
+    set_default(pod, {"spec", "priority"}, 0);
+    set_default(pod, {"spec", "preemptionPolicy"}, "PreemptLowerPriority");
+    set_default(pod, {"status", "phase"}, "Pending");
+  };
+  out.create = [](const RuleContext& context, Json& pod) -> ApiStatus {
+    if (list_at(pod, {"spec", "containers"}).empty()) return invalid(context.kind, name_of(pod), {required("spec.containers")});
+    pod["status"] = {{"phase", "Pending"}, {"qosClass", "BestEffort"}};
+    return mount_account(context, pod);
+  };
+  return out;
+}
+
+Rules service_rules() {
+  Rules out;
+  out.defaults = [](Json& service) { set_default(service, {"status", "loadBalancer"}, Json::object()); };
+  out.create = [](const RuleContext&, Json& service) -> ApiStatus {
+    if (str(service, {"spec", "type"}) == "ExternalName" || !str(service, {"spec", "clusterIP"}).empty()) return {};
+    // Nothing routes to it: it only has to look like an address and stay the same.
+    const auto digest = pki::sha256_hex(uid_of(service));
+    const auto byte = [&](std::size_t at) { return std::to_string(1 + std::stoul(digest.substr(at, 2), nullptr, 16) % 254); };
+    const auto address = "10.96." + byte(0) + "." + byte(2);
+    at_or_make(service, {"spec", "clusterIP"}) = address;
+    at_or_make(service, {"spec", "clusterIPs"}) = {address};
+    set_default(service, {"spec", "ipFamilies"}, {"IPv4"});
+    set_default(service, {"spec", "ipFamilyPolicy"}, "SingleStack");
+    return {};
+  };
+  return out;
+}
+
+}  // namespace
+
+void set_kind_rules(Engine& engine) {
+  engine.set_rules("/namespaces", namespace_rules());
+  engine.set_rules("/configmaps", config_map_rules());
+  engine.set_rules("/secrets", secret_rules());
+  engine.set_rules("coordination.k8s.io/leases", lease_rules());
+  engine.set_rules("/pods", pod_rules());
+  engine.set_rules("/services", service_rules());
+  for (const char* storage : {"apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs"}) {
+    engine.set_rules(storage, workload_rules());
+  }
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,134 @@
+#include "core/sandbox/api/negotiate.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "kubeclient/base/yaml.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> out;
+  while (true) {
+    const auto end = text.find(at);
+    out.push_back(trim(text.substr(0, end)));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+struct Clause {
+  std::string type;
+  std::map<std::string, std::string> parameters;
+  double quality = 1;
+};
+
+std::vector<Clause> clauses_of(std::string_view accept) {
+  std::vector<Clause> out;
+  for (const auto one : split(accept, ',')) {
+    if (one.empty()) continue;
+    const auto parts = split(one, ';');
+    Clause clause;
+    clause.type = lower(parts.front());
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const auto equal = parts[i].find('=');
+      if (equal == std::string_view::npos) continue;
+      clause.parameters[lower(trim(parts[i].substr(0, equal)))] = std::string(trim(parts[i].substr(equal + 1)));
+    }
+    if (const auto q = clause.parameters.find("q"); q != clause.parameters.end())
+      clause.quality = std::strtod(q->second.c_str(), nullptr);
+    out.push_back(std::move(clause));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Clause& a, const Clause& b) { return a.quality > b.quality; });
+  return out;
+}
+
+}  // namespace
+
+std::string media_type(std::string_view header) { return lower(trim(header.substr(0, header.find(';')))); }
+
+ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed) {
+  std::string accept;
+  for (const auto& value : request.all("accept")) accept += (accept.empty() ? "" : ",") + value;
+  const auto agent = request.header("user-agent");
+  Wanted wanted;
+  wanted.pretty = agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
+  if (trim(accept).empty()) return wanted;
+  bool type_matched = false;
+  for (const auto& clause : clauses_of(accept)) {
+    const bool json = clause.type == "application/json" || clause.type == "*/*";
+    const bool yaml = clause.type == "application/yaml";
+    if (!json && !yaml) continue;
+    type_matched = true;
+    const auto parameter = [&](const char* name) {
+      const auto at = clause.parameters.find(name);
+      return at == clause.parameters.end() ? std::string() : at->second;
+    };
+    if (const auto as = parameter("as"); !as.empty()) {
+      const auto word = as + ";" + parameter("g") + ";" + parameter("v");
+      if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) continue;
+      wanted.as = as;
+      wanted.version = parameter("v");
+    }
+    wanted.yaml = yaml;
+    if (parameter("pretty") == "1") wanted.pretty = true;
+    return wanted;
+  }
+  if (type_matched) {
+    return api_fail(406, "NotAcceptable", "only the following media types are accepted: application/json, application/yaml");
+  }
+  return api_fail(406, "NotAcceptable", "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml");
+}
+
+HttpResponse answer_json(int status, const Json& value) {
+  HttpResponse out;
+  out.status = status;
+  out.headers = {{"content-type", "application/json"}, {"cache-control", "no-cache, private"}};
+  out.body = dump_json(value) + "\n";
+  return out;
+}
+
+HttpResponse answer_text(int status, std::string text, std::string type) {
+  HttpResponse out;
+  out.status = status;
+  out.headers = {
+      {"content-type", std::move(type)}, {"cache-control", "no-cache, private"}, {"x-content-type-options", "nosniff"}};
+  out.body = std::move(text);
+  return out;
+}
+
+HttpResponse answer_body(int status, std::string json, const Wanted& wanted) {
+  HttpResponse out;
+  out.status = status;
+  out.headers = {{"content-type", wanted.yaml ? "application/yaml" : "application/json"}, {"cache-control", "no-cache, private"}};
+  if (wanted.yaml || wanted.pretty) {
+    if (const auto parsed = parse_json(json)) json = wanted.yaml ? dump_yaml(*parsed) : dump_json_pretty(*parsed);
+  }
+  out.body = std::move(json);
+  if (!wanted.yaml) out.body += "\n";
+  return out;
+}
+
+HttpResponse answer_error(const ApiError& error) {
+  auto out = answer_json(error.code, status_of(error));
+  if (error.retry_after > 0) out.headers.emplace_back("retry-after", std::to_string(error.retry_after));
+  if (error.code == 403) out.headers.emplace_back("x-content-type-options", "nosniff");
+  return out;
+}
+
+}  // namespace fleetadm::sandbox

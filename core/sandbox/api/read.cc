@@ -1,0 +1,215 @@
+#include "core/sandbox/api/read.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/sandbox/api/tables.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(3);
+
+/// A resourceVersion of a query; `code` is what the server answers where it is no number.
+ApiResult<std::int64_t> revision_of(const Query& query, int code) {
+  const auto text = query.get("resourceVersion");
+  if (text.empty()) return 0;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= 0) return value;
+  return api_fail(code, code == 400 ? "BadRequest" : "",
+                  "strconv.ParseUint: parsing " + dump_json(Json(text)) + ": invalid syntax");
+}
+
+ApiStatus reach(const Store& store, std::int64_t revision) {
+  if (revision <= store.revision() || store.wait_for(revision, kPatience)) return {};
+  auto error = api_fail(
+      504, "Timeout",
+      "Timeout: Too large resource version: " + std::to_string(revision) + ", current: " + std::to_string(store.revision()));
+  error.value().retry_after = 1;
+  error.value().details["causes"] =
+      Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}});
+  return error;
+}
+
+struct Continue {
+  std::int64_t revision = 0;
+  std::string start;
+};
+
+std::string encode(const Continue& place) {
+  return pki::base64url_encode(
+      dump_json({{"v", "meta.k8s.io/v1"}, {"rv", place.revision}, {"start", place.start + std::string(1, '\0')}}));
+}
+
+ApiResult<Continue> decode(std::string token) {
+  std::replace(token.begin(), token.end(), '-', '+');
+  std::replace(token.begin(), token.end(), '_', '/');
+  while (token.size() % 4 != 0) token += '=';
+  const auto bytes = pki::base64_decode(token);
+  const auto parsed = bytes ? parse_json(*bytes) : Result<Json>(fail(Category::kInvalid, ""));
+  Continue out;
+  if (parsed) {
+    out.revision = num(*parsed, {"rv"});
+    out.start = str(*parsed, {"start"});
+  }
+  if (!parsed || out.revision == 0 || out.start.empty()) return bad_request("continue key is not valid: invalid continue token");
+  out.start.pop_back();
+  return out;
+}
+
+ApiStatus check_list_options(const ApiRequest& request, std::int64_t revision) {
+  const auto& query = request.query;
+  const auto match = query.get("resourceVersionMatch");
+  const auto refuse = [](const std::string& field, const std::string& message) {
+    return invalid_options("ListOptions", field, "Forbidden: " + message);
+  };
+  if (query.has("sendInitialEvents")) return refuse("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  if (match.empty()) return {};
+  if (query.get("resourceVersion").empty())
+    return refuse("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
+  if (!query.get("continue").empty())
+    return refuse("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
+  if (match != "Exact" && match != "NotOlderThan") {
+    return invalid_options("ListOptions", "resourceVersionMatch", unsupported("", match, {"Exact", "NotOlderThan", ""}).message,
+                           "FieldValueNotSupported");
+  }
+  if (match == "Exact" && revision == 0)
+    return refuse("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+  return {};
+}
+
+tl::unexpected<ApiError> expired(std::string message) { return api_fail(410, "Expired", std::move(message)); }
+
+}  // namespace
+
+const std::vector<std::string>& object_conversions() {
+  static const std::vector<std::string> all = {"Table;meta.k8s.io;v1", "Table;meta.k8s.io;v1beta1",
+                                               "PartialObjectMetadata;meta.k8s.io;v1",
+                                               "PartialObjectMetadata;meta.k8s.io;v1beta1"};
+  return all;
+}
+const std::vector<std::string>& list_conversions() {
+  static const std::vector<std::string> all = {"Table;meta.k8s.io;v1", "Table;meta.k8s.io;v1beta1",
+                                               "PartialObjectMetadataList;meta.k8s.io;v1",
+                                               "PartialObjectMetadataList;meta.k8s.io;v1beta1"};
+  return all;
+}
+
+bool Selection::matches(const Engine& engine, const Kind& kind, const std::string& in, const std::string& name,
+                        const Stored& object) const {
+  if (!labels.matches(object.labels)) return false;
+  std::optional<Json> parsed;
+  return fields.matches(in, name, [&]() -> const Json& {
+    if (!parsed) parsed = engine.full(kind, object);
+    return *parsed;
+  });
+}
+
+ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind) {
+  Selection out;
+  out.ns = request.what.ns;
+  FLEETADM_TRY(out.labels, LabelSelector::parse(request.query.get("labelSelector")));
+  FLEETADM_TRY(out.fields, FieldSelector::parse(request.query.get("fieldSelector")));
+  for (const auto& path : out.fields.paths()) {
+    if (path == "metadata.name" || (path == "metadata.namespace" && kind.namespaced)) continue;
+    if (std::find(kind.selectable.begin(), kind.selectable.end(), path) != kind.selectable.end()) continue;
+    if (kind.selectable.empty()) {
+      return bad_request("\"" + path + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+    }
+    return bad_request("field label not supported: " + path);
+  }
+  return out;
+}
+
+ApiResult<Json> present(const Kind& kind, Json object, const Wanted& wanted, const std::string& include_object, Instant now) {
+  if (wanted.as.empty()) return object;
+  if (wanted.as == "Table") return make_table(kind, {std::move(object)}, Json::object(), include_object, wanted.version, now);
+  return partial_metadata(object, wanted.version);
+}
+
+ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
+  FLEETADM_TRY(const auto revision, revision_of(request.query, 500));
+  FLEETADM_CHECK(reach(*state->store, revision));
+  const auto stored = state->store->get(kind->storage, request.what.ns, request.what.name);
+  if (!stored) return not_found(*kind, request.what.name);
+  if (wanted.as.empty()) return answer_body(200, state->engine->text(*kind, *stored), wanted);
+  FLEETADM_TRY(const Json shown, present(*kind, state->engine->full(*kind, *stored), wanted, request.query.get("includeObject"),
+                                         state->engine->clock().now()));
+  return answer_body(200, dump_json(shown), wanted);
+}
+
+ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  const Engine& engine = *state->engine;
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, list_conversions()));
+  FLEETADM_TRY(const auto revision, revision_of(request.query, 400));
+  FLEETADM_CHECK(check_list_options(request, revision));
+  FLEETADM_TRY(const auto selection, read_selection(request, *kind));
+  FLEETADM_TRY(const auto limit, request.query.integer("limit"));
+  const auto token = request.query.get("continue");
+  Continue from;
+  std::int64_t at = 0;
+  if (!token.empty()) {
+    if (revision != 0) return bad_request("specifying resource version is not allowed when using continue");
+    FLEETADM_TRY(from, decode(token));
+    at = std::max<std::int64_t>(from.revision, 0);
+  } else {
+    FLEETADM_CHECK(reach(*state->store, revision));
+    const auto match = request.query.get("resourceVersionMatch");
+    if (revision != 0 && (match == "Exact" || (match.empty() && limit > 0))) at = revision;
+  }
+  auto snapshot = state->store->list(kind->storage, selection.ns, at);
+  if (!snapshot) {
+    if (token.empty()) return expired("The resourceVersion for the provided list is too old.");
+    auto error = expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+        "the continue parameter, or use the continue token in this response to retrieve the remainder of the results.");
+    error.value().continue_token = encode({-1, from.start});
+    return error;
+  }
+  auto& items = snapshot->items;
+  const auto key = [](const Item& item) { return item.ns + "/" + item.name; };
+  auto begin = items.begin();
+  if (!from.start.empty()) {
+    begin = std::upper_bound(items.begin(), items.end(), from.start,
+                             [&](const std::string& place, const Item& item) { return place < key(item); });
+  }
+  const bool selects = !selection.labels.empty() || !selection.fields.empty();
+  const bool all = limit <= 0 || (request.query.get("resourceVersion") == "0" && token.empty());
+  std::vector<const Item*> page;
+  for (; begin != items.end() && (all || page.size() < static_cast<std::size_t>(limit)); ++begin) {
+    if (!selects || selection.matches(engine, *kind, begin->ns, begin->name, *begin->object)) page.push_back(&*begin);
+  }
+  Json metadata = {{"resourceVersion", std::to_string(snapshot->revision)}};
+  if (begin != items.end() && !page.empty()) {
+    metadata["continue"] = encode({from.revision < 0 ? -1 : snapshot->revision, key(*page.back())});
+    if (!selects) metadata["remainingItemCount"] = std::distance(begin, items.end());
+  }
+  if (wanted.as.empty()) {
+    std::string body = "{\"kind\":\"" + kind->list_kind + "\",\"apiVersion\":\"" + kind->api_version() +
+                       "\",\"metadata\":" + dump_json(metadata) + ",\"items\":[";
+    for (std::size_t i = 0; i < page.size(); ++i) {
+      if (i > 0) body += ',';
+      const bool plain = !kind->on_read && kind->custom == nullptr;
+      body += plain ? page[i]->object->body : engine.text(*kind, *page[i]->object);
+    }
+    return answer_body(200, body + "]}", wanted);
+  }
+  std::vector<Json> objects;
+  for (const Item* item : page) objects.push_back(engine.full(*kind, *item->object));
+  if (wanted.as == "Table") {
+    FLEETADM_TRY(const Json table, make_table(*kind, std::move(objects), metadata, request.query.get("includeObject"),
+                                              wanted.version, engine.clock().now()));
+    return answer_body(200, dump_json(table), wanted);
+  }
+  Json list = {{"kind", "PartialObjectMetadataList"},
+               {"apiVersion", "meta.k8s.io/" + wanted.version},
+               {"metadata", metadata},
+               {"items", Json::array()}};
+  for (const Json& object : objects) list["items"].push_back(partial_metadata(object, wanted.version));
+  return answer_body(200, dump_json(list), wanted);
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,41 @@
+// GET: objects, lists, watches (reference kubernetes-wire.md B.10, B.12).
+#pragma once
+
+#include <memory>
+
+#include "core/sandbox/api/engine.h"
+#include "core/sandbox/api/negotiate.h"
+#include "core/sandbox/api/request.h"
+#include "core/sandbox/api/selector.h"
+#include "core/sandbox/http/message.h"
+
+namespace fleetadm::sandbox {
+
+/// Everything that answers of one cluster share; streams keep it alive.
+struct ApiState {
+  std::unique_ptr<Store> store;
+  KindTable kinds;
+  std::unique_ptr<Engine> engine;
+};
+
+ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+
+/// Objects of a request that deletecollection deletes, and the options of list and watch, checked.
+struct Selection {
+  std::string ns;
+  LabelSelector labels;
+  FieldSelector fields;
+  bool matches(const Engine& engine, const Kind& kind, const std::string& ns, const std::string& name,
+               const Stored& object) const;
+};
+ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind);
+
+/// One object in the representation that is wanted.
+ApiResult<Json> present(const Kind& kind, Json object, const Wanted& wanted, const std::string& include_object, Instant now);
+/// The conversions that objects, lists and watches offer.
+const std::vector<std::string>& object_conversions();
+const std::vector<std::string>& list_conversions();
+
+}  // namespace fleetadm::sandbox

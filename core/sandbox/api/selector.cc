@@ -1,0 +1,241 @@
+#include "core/sandbox/api/selector.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace fleetadm::sandbox {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+std::optional<std::int64_t> integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+const std::string* label(const Labels& labels, const std::string& key) {
+  const auto at = std::lower_bound(labels.begin(), labels.end(), key,
+                                   [](const auto& entry, const std::string& k) { return entry.first < k; });
+  return at == labels.end() || at->first != key ? nullptr : &at->second;
+}
+
+/// Words and signs of a label selector.
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+  void skip() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  }
+  bool end() {
+    skip();
+    return at_ >= text_.size();
+  }
+  bool eat(std::string_view sign) {
+    skip();
+    if (!text_.substr(at_).starts_with(sign)) return false;
+    at_ += sign.size();
+    return true;
+  }
+  std::string word() {
+    skip();
+    const auto begin = at_;
+    while (at_ < text_.size() && !is_space(text_[at_]) && std::string_view("=!,()<>").find(text_[at_]) == std::string_view::npos)
+      ++at_;
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+tl::unexpected<ApiError> unparsable(std::string_view text, std::string_view why) {
+  return bad_request("unable to parse requirement: " + std::string(why) + " in " + dump_json(Json(std::string(text))));
+}
+
+}  // namespace
+
+bool is_label_value(std::string_view text) {
+  if (text.empty()) return true;
+  if (text.size() > 63 || !is_alnum(text.front()) || !is_alnum(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+bool is_dns_label(std::string_view text) {
+  if (text.empty() || text.size() > 63 || !is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_lower_alnum(c) || c == '-'; });
+}
+
+bool is_dns_subdomain(std::string_view text) {
+  if (text.empty() || text.size() > 253) return false;
+  while (true) {
+    const auto dot = text.find('.');
+    const auto piece = text.substr(0, dot);
+    if (piece.empty() || !is_lower_alnum(piece.front()) || !is_lower_alnum(piece.back())) return false;
+    if (!std::all_of(piece.begin(), piece.end(), [](char c) { return is_lower_alnum(c) || c == '-'; })) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+bool is_qualified_name(std::string_view text) {
+  if (const auto slash = text.find('/'); slash != std::string_view::npos) {
+    if (!is_dns_subdomain(text.substr(0, slash))) return false;
+    text.remove_prefix(slash + 1);
+  }
+  return !text.empty() && is_label_value(text);
+}
+
+ApiResult<LabelSelector> LabelSelector::parse(std::string_view text) {
+  LabelSelector out;
+  Lexer lexer(text);
+  if (lexer.end()) return out;
+  while (true) {
+    Term term;
+    const bool negated = lexer.eat("!");
+    term.key = lexer.word();
+    if (!is_qualified_name(term.key)) return unparsable(text, "invalid label key " + dump_json(Json(term.key)));
+    if (negated) {
+      term.op = Op::kAbsent;
+    } else if (lexer.eat("!=")) {
+      term.op = Op::kNotIn;
+      term.values = {lexer.word()};
+    } else if (lexer.eat("==") || lexer.eat("=")) {
+      term.values = {lexer.word()};
+    } else if (const bool greater = lexer.eat(">"); greater || lexer.eat("<")) {
+      term.op = greater ? Op::kGreater : Op::kLess;
+      term.values = {lexer.word()};
+      if (!integer(term.values.front())) return unparsable(text, "for 'Gt', 'Lt' operators, the value must be an integer");
+    } else {
+      const auto word = lexer.word();
+      if (word.empty()) {
+        term.op = Op::kExists;
+      } else if (word == "in" || word == "notin") {
+        term.op = word == "in" ? Op::kIn : Op::kNotIn;
+        if (!lexer.eat("(")) return unparsable(text, "found no '('");
+        do {
+          term.values.push_back(lexer.word());
+        } while (lexer.eat(","));
+        if (!lexer.eat(")")) return unparsable(text, "found no ')'");
+      } else {
+        return unparsable(text, "found '" + word + "', expected: in, notin, =, ==, !=, gt, lt");
+      }
+    }
+    for (const auto& value : term.values) {
+      if (!is_label_value(value)) return unparsable(text, "invalid label value " + dump_json(Json(value)));
+    }
+    out.terms_.push_back(std::move(term));
+    if (lexer.end()) return out;
+    if (!lexer.eat(",")) return unparsable(text, "expected ','");
+  }
+}
+
+ApiResult<LabelSelector> LabelSelector::from_object(const Json* selector) {
+  LabelSelector out;
+  if (selector == nullptr || selector->is_null()) {
+    out.nothing_ = true;
+    return out;
+  }
+  for (const auto& [key, value] : strings_at(*selector, {"matchLabels"})) out.terms_.push_back({key, Op::kIn, {value}});
+  for (const Json& one : list_at(*selector, {"matchExpressions"})) {
+    Term term{str(one, {"key"}), Op::kIn, string_list_at(one, {"values"})};
+    const auto op = str(one, {"operator"});
+    if (op == "NotIn") {
+      term.op = Op::kNotIn;
+    } else if (op == "Exists") {
+      term.op = Op::kExists;
+    } else if (op == "DoesNotExist") {
+      term.op = Op::kAbsent;
+    } else if (op != "In") {
+      return bad_request("\"" + op + "\" is not a valid label selector operator");
+    }
+    out.terms_.push_back(std::move(term));
+  }
+  return out;
+}
+
+bool LabelSelector::matches(const Labels& labels) const {
+  if (nothing_) return false;
+  return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
+    const std::string* value = label(labels, term.key);
+    const auto contained = [&] { return std::find(term.values.begin(), term.values.end(), *value) != term.values.end(); };
+    switch (term.op) {
+      case Op::kIn: return value != nullptr && contained();
+      case Op::kNotIn: return value == nullptr || !contained();
+      case Op::kExists: return value != nullptr;
+      case Op::kAbsent: return value == nullptr;
+      case Op::kGreater:
+      case Op::kLess: {
+        const auto left = value == nullptr ? std::nullopt : integer(*value);
+        const auto right = integer(term.values.front());
+        return left && right && (term.op == Op::kGreater ? *left > *right : *left < *right);
+      }
+    }
+    return false;
+  });
+}
+
+ApiResult<FieldSelector> FieldSelector::parse(std::string_view text) {
+  FieldSelector out;
+  std::vector<std::string> pieces(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) {
+      pieces.back() += text[i];
+      pieces.back() += text[++i];
+    } else if (text[i] == ',') {
+      pieces.emplace_back();
+    } else {
+      pieces.back() += text[i];
+    }
+  }
+  for (const auto& piece : pieces) {
+    if (piece.empty()) continue;
+    auto at = piece.find('=');
+    if (at == std::string::npos) return bad_request("invalid selector: '" + piece + "'; can't understand '" + piece + "'");
+    Term term;
+    term.negated = at > 0 && piece[at - 1] == '!';
+    term.path = piece.substr(0, term.negated ? at - 1 : at);
+    ++at;
+    if (!term.negated && at < piece.size() && piece[at] == '=') ++at;
+    for (; at < piece.size(); ++at) {
+      if (piece[at] == '\\' && at + 1 < piece.size()) ++at;
+      term.value += piece[at];
+    }
+    out.terms_.push_back(std::move(term));
+  }
+  return out;
+}
+
+std::string FieldSelector::exact(std::string_view path) const {
+  for (const auto& term : terms_) {
+    if (term.path == path && !term.negated) return term.value;
+  }
+  return {};
+}
+
+std::vector<std::string> FieldSelector::paths() const {
+  std::vector<std::string> out;
+  for (const auto& term : terms_) out.push_back(term.path);
+  return out;
+}
+
+std::string FieldSelector::field_of(const Json& object, std::string_view path) {
+  if (path == "spec.host") path = "spec.nodeName";
+  const Json* at = &object;
+  while (!path.empty() && at != nullptr) {
+    const auto dot = path.find('.');
+    at = find(*at, {path.substr(0, dot)});
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+  }
+  if (at == nullptr || at->is_null()) return {};
+  if (at->is_string()) return at->get<std::string>();
+  if (at->is_object()) return str(*at, {"component"});  // an event's source
+  return dump_json(*at);
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,75 @@
+// Label and field selectors (reference kubernetes-wire.md B.15).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/sandbox/api/error.h"
+
+namespace fleetadm::sandbox {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+
+class LabelSelector {
+ public:
+  /// 400 where it does not parse. Empty text: everything.
+  static ApiResult<LabelSelector> parse(std::string_view text);
+  /// From a LabelSelector object; null selects nothing.
+  static ApiResult<LabelSelector> from_object(const Json* selector);
+  bool matches(const Labels& labels) const;
+  bool empty() const { return terms_.empty() && !nothing_; }
+
+ private:
+  enum class Op { kIn, kNotIn, kExists, kAbsent, kGreater, kLess };
+  struct Term {
+    std::string key;
+    Op op = Op::kIn;
+    std::vector<std::string> values;
+  };
+  std::vector<Term> terms_;
+  bool nothing_ = false;
+};
+
+class FieldSelector {
+ public:
+  static ApiResult<FieldSelector> parse(std::string_view text);
+  /// The value that "path=value" demands; empty where it does not.
+  std::string exact(std::string_view path) const;
+  std::vector<std::string> paths() const;
+  /// metadata.name and metadata.namespace come from the arguments; other fields from the object, which is read only then.
+  template <class ReadObject>
+  bool matches(const std::string& ns, const std::string& name, ReadObject&& object) const {
+    for (const auto& term : terms_) {
+      std::string value;
+      if (term.path == "metadata.name") {
+        value = name;
+      } else if (term.path == "metadata.namespace") {
+        value = ns;
+      } else {
+        value = field_of(object(), term.path);
+      }
+      if ((value == term.value) == term.negated) return false;
+    }
+    return true;
+  }
+  bool empty() const { return terms_.empty(); }
+
+ private:
+  struct Term {
+    std::string path;
+    std::string value;
+    bool negated = false;
+  };
+  static std::string field_of(const Json& object, std::string_view path);
+  std::vector<Term> terms_;
+};
+
+bool is_label_value(std::string_view text);
+bool is_qualified_name(std::string_view text);  // of labels and annotations: [subdomain/]name
+bool is_dns_label(std::string_view text);
+bool is_dns_subdomain(std::string_view text);
+
+}  // namespace fleetadm::sandbox

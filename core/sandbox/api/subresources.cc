@@ -1,0 +1,144 @@
+// scale, and the pod's binding and eviction.
+#include "core/sandbox/api/apply.h"
+#include "core/sandbox/api/write.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+/// ".spec.replicas" as the keys of a path.
+std::vector<std::string> keys_of(std::string path) {
+  std::vector<std::string> out;
+  while (!path.empty()) {
+    if (path.front() == '.') path.erase(0, 1);
+    const auto dot = path.find('.');
+    out.push_back(path.substr(0, dot));
+    path = dot == std::string::npos ? std::string() : path.substr(dot);
+  }
+  return out;
+}
+
+const Json* value_at(const Json& object, const std::string& path) {
+  const Json* at = &object;
+  for (const auto& key : keys_of(path)) {
+    at = find(*at, {key});
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+struct ScalePaths {
+  std::string spec = ".spec.replicas";
+  std::string status = ".status.replicas";
+  std::string selector;  // of a custom resource
+};
+
+ScalePaths paths_of(const Kind& kind) {
+  if (kind.custom == nullptr) return {};
+  return {str(kind.custom->scale, {"specReplicasPath"}), str(kind.custom->scale, {"statusReplicasPath"}),
+          str(kind.custom->scale, {"labelSelectorPath"})};
+}
+
+ApiResult<Json> scale_of(const Kind& kind, const Json& object) {
+  const auto paths = paths_of(kind);
+  const Json* wanted = value_at(object, paths.spec);
+  if (wanted == nullptr || !wanted->is_number()) {
+    return api_fail(500, "InternalError",
+                    "Internal error occurred: the spec replicas field \"" + paths.spec + "\" does not exist");
+  }
+  Json metadata = Json::object();
+  for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
+    if (const Json* value = find(object, {"metadata", field})) metadata[field] = *value;
+  }
+  Json spec = Json::object();
+  if (*wanted != 0) spec["replicas"] = *wanted;
+  const Json* now = value_at(object, paths.status);
+  Json status = {{"replicas", now != nullptr && now->is_number() ? *now : Json(0)}};
+  std::string selector;
+  if (kind.custom != nullptr) {
+    const Json* text = paths.selector.empty() ? nullptr : value_at(object, paths.selector);
+    if (text != nullptr && text->is_string()) selector = text->get<std::string>();
+  } else {
+    for (const auto& [key, value] : strings_at(object, {"spec", "selector", "matchLabels"})) {
+      selector.append(selector.empty() ? "" : ",").append(key).append("=").append(value);
+    }
+  }
+  if (!selector.empty()) status["selector"] = selector;
+  return Json{{"kind", "Scale"},
+              {"apiVersion", "autoscaling/v1"},
+              {"metadata", std::move(metadata)},
+              {"spec", std::move(spec)},
+              {"status", std::move(status)}};
+}
+
+}  // namespace
+
+ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  const auto& what = request.what;
+  if (what.verb == "get") {
+    FLEETADM_TRY(const Json object, state->engine->get(*kind, what.ns, what.name));
+    FLEETADM_TRY(const Json scale, scale_of(*kind, object));
+    return answer_json(200, scale);
+  }
+  FLEETADM_TRY(auto options, read_write_options(request, what.verb == "update" ? "UpdateOptions" : "PatchOptions"));
+  options.subresource.clear();  // it writes through to the spec
+  const auto paths = paths_of(*kind);
+  FLEETADM_TRY(const auto written,
+               state->engine->modify(*kind, what.ns, what.name, options, false, [&](const Json* old) -> ApiResult<Json> {
+                 FLEETADM_TRY(Json scale, scale_of(*kind, *old));
+                 if (what.verb == "update") {
+                   FLEETADM_TRY(scale, read_body(*request.http, *kind, "scale"));
+                 } else {
+                   const auto patch = parse_json(request.http->body);
+                   if (!patch) return bad_request("error decoding patch: " + patch.error().message);
+                   auto type = media_type(request.http->header("content-type"));
+                   if (type == "application/strategic-merge-patch+json")
+                     type = "application/merge-patch+json";  // a Scale has no lists
+                   FLEETADM_TRY(scale, apply_patch(*kind, scale, type, *patch));
+                 }
+                 const auto replicas = num(scale, {"spec", "replicas"});
+                 if (replicas < 0) {
+                   Kind named;
+                   named.group = "autoscaling";
+                   named.kind = "Scale";
+                   return invalid(named, what.name, {bad_value("spec.replicas", replicas, "must be greater than or equal to 0")});
+                 }
+                 if (const auto version = resource_version_of(scale); !version.empty() && version != resource_version_of(*old))
+                   return modified_meanwhile(*kind, what.name);
+                 Json object = *old;
+                 Json* at = &object;
+                 for (const auto& key : keys_of(paths.spec)) at = &at_or_make(*at, {key});
+                 *at = replicas;
+                 return object;
+               }));
+  FLEETADM_TRY(const Json scale, scale_of(*kind, written.object));
+  return answer_json(200, scale);
+}
+
+ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
+                                          const KindPtr& kind) {
+  const auto& what = request.what;
+  FLEETADM_TRY(const Json body, read_body(*request.http, *kind, what.subresource));
+  FLEETADM_TRY(auto options, read_write_options(request, "CreateOptions"));
+  options.subresource.clear();
+  const Json success = {
+      {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Success"}, {"code", 201}};
+  if (what.subresource == "eviction") {
+    DeleteOptions gone;
+    if (const Json* grace = find(body, {"deleteOptions", "gracePeriodSeconds"}); grace != nullptr && grace->is_number())
+      gone.grace_seconds = num(body, {"deleteOptions", "gracePeriodSeconds"});
+    FLEETADM_CHECK(state->engine->remove(*kind, what.ns, what.name, gone, options));
+    return answer_json(201, success);
+  }
+  FLEETADM_CHECK(state->engine->modify(*kind, what.ns, what.name, options, false, [&](const Json* old) -> ApiResult<Json> {
+    if (!str(*old, {"spec", "nodeName"}).empty()) {
+      return modified_meanwhile(*kind, what.name,
+                                "pod " + what.name + " is already assigned to node \"" + str(*old, {"spec", "nodeName"}) + "\"");
+    }
+    Json pod = *old;
+    at_or_make(pod, {"spec", "nodeName"}) = str(body, {"target", "name"});
+    return pod;
+  }));
+  return answer_json(201, success);
+}
+
+}  // namespace fleetadm::sandbox

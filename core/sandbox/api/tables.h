@@ -1,0 +1,18 @@
+// Tables and partial metadata (reference kubernetes-wire.md B.12, G.3).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/sandbox/api/error.h"
+#include "core/sandbox/api/kind.h"
+#include "kubeclient/base/clock.h"
+
+namespace fleetadm::sandbox {
+
+/// `include_object`: Metadata (also ""), Object, None.
+ApiResult<Json> make_table(const Kind& kind, std::vector<Json> objects, const Json& list_metadata,
+                           const std::string& include_object, const std::string& version, Instant now);
+Json partial_metadata(const Json& object, const std::string& version);
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,243 @@
+// Watches: a body that reads the store's log as fast as its client takes it.
+#include <charconv>
+#include <deque>
+#include <mutex>
+#include <random>
+
+#include "core/sandbox/api/read.h"
+#include "core/sandbox/api/tables.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+constexpr std::size_t kBatch = 256;
+constexpr auto kBookmarkEvery = std::chrono::seconds(60);
+constexpr auto kBookmarkBeforeEnd = std::chrono::milliseconds(2500);
+
+/// What the store wakes: the body's connection, once there is one.
+struct WakeSlot {
+  std::mutex mutex;
+  std::function<void()> wake;
+  void call() {
+    std::function<void()> now;
+    {
+      const std::lock_guard lock(mutex);
+      now = wake;
+    }
+    if (now) now();
+  }
+};
+
+struct WatchOptions {
+  Selection selection;
+  Wanted wanted;
+  std::string include_object;
+  bool bookmarks = false;
+  bool end_of_initial = false;  // mark the end of the initial events
+  Steady::time_point deadline;
+};
+
+class ApiWatch final : public BodyStream {
+ public:
+  ApiWatch(std::shared_ptr<ApiState> state, KindPtr kind, WatchOptions options)
+      : state_(std::move(state)),
+        kind_(std::move(kind)),
+        options_(std::move(options)),
+        slot_(std::make_shared<WakeSlot>()),
+        kinds_(state_->kinds.generation()),
+        next_bookmark_(Steady::now() + kBookmarkEvery) {}
+  ~ApiWatch() override { watch_.reset(); }  // before the store may go
+
+  /// Initial objects, in order, and the revision that the log is read from.
+  Status begin(std::deque<Item> initial, std::int64_t from) {
+    initial_ = std::move(initial);
+    start_ = from;
+    sent_ = from;
+    FLEETADM_TRY(watch_, state_->store->watch(kind_->storage, options_.selection.ns, from, [slot = slot_] { slot->call(); }));
+    return {};
+  }
+  void fail_with(const ApiError& error) { failure_ = status_of(error); }
+
+  void on_ready(std::function<void()> wake) override {
+    const std::lock_guard lock(slot_->mutex);
+    slot_->wake = std::move(wake);
+  }
+
+  More read(std::string& into, std::size_t most) override {
+    if (failure_) {
+      write(into, "ERROR", dump_json(*failure_));
+      return More::kEnd;
+    }
+    if (gone()) return More::kEnd;
+    while (!initial_.empty() && into.size() < most) {
+      send(into, "ADDED", *initial_.front().object);
+      initial_.pop_front();
+    }
+    if (!initial_.empty()) return More::kYes;
+    if (options_.end_of_initial) {
+      options_.end_of_initial = false;
+      bookmark(into, start_, true);
+    }
+    while (into.size() < most) {
+      auto events = watch_->take(kBatch);
+      if (!events) return into.empty() ? More::kCut : More::kYes;  // too slow: cut, as the real server does
+      if (events->empty()) break;
+      for (const auto& event : *events) send(into, *event);
+    }
+    if (into.size() >= most) return More::kYes;
+    return timed(into);
+  }
+
+ private:
+  bool gone() {
+    if (kind_->custom == nullptr) return false;
+    const auto now = state_->kinds.generation();
+    if (now == kinds_) return false;
+    kinds_ = now;
+    return state_->kinds.find(kind_->group, kind_->version, kind_->plural) != kind_;
+  }
+
+  More timed(std::string& into) {
+    const auto now = Steady::now();
+    if (options_.bookmarks) {
+      const bool ending = !ended_with_bookmark_ && now + kBookmarkBeforeEnd >= options_.deadline;
+      if (ending || now >= next_bookmark_) {
+        ended_with_bookmark_ = ended_with_bookmark_ || ending;
+        next_bookmark_ = now + kBookmarkEvery;
+        if (const auto revision = watch_->revision(); revision > sent_) bookmark(into, revision, false);
+      }
+    }
+    return now >= options_.deadline ? More::kEnd : More::kLater;
+  }
+
+  void send(std::string& into, const Event& event) {
+    const auto& selection = options_.selection;
+    const Engine& engine = *state_->engine;
+    const bool after = event.type != Change::kDeleted && selection.matches(engine, *kind_, event.ns, event.name, *event.now);
+    const bool before = event.before && selection.matches(engine, *kind_, event.ns, event.name, *event.before);
+    sent_ = event.revision;
+    if (after) return send(into, before ? "MODIFIED" : "ADDED", *event.now);
+    if (!before) return;
+    if (event.type == Change::kDeleted) return send(into, "DELETED", *event.now);
+    // It left the selection: the state that was in it, with the revision of the change.
+    Json object = engine.full(*kind_, *event.before);
+    at_or_make(object, {"metadata", "resourceVersion"}) = std::to_string(event.revision);
+    show(into, "DELETED", std::move(object));
+  }
+
+  void send(std::string& into, std::string_view type, const Stored& object) {
+    if (options_.wanted.as.empty()) return write(into, type, state_->engine->text(*kind_, object));
+    show(into, type, state_->engine->full(*kind_, object));
+  }
+
+  void show(std::string& into, std::string_view type, Json object) {
+    const auto& wanted = options_.wanted;
+    if (auto shown = present(*kind_, std::move(object), wanted, options_.include_object, state_->engine->clock().now())) {
+      if (wanted.as == "Table" && std::exchange(columns_sent_, true)) shown->erase("columnDefinitions");
+      write(into, type, dump_json(*shown));
+    }
+  }
+
+  void bookmark(std::string& into, std::int64_t revision, bool end_of_initial) {
+    sent_ = std::max(sent_, revision);
+    Json object = {{"kind", kind_->kind},
+                   {"apiVersion", kind_->api_version()},
+                   {"metadata", {{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}}}};
+    if (end_of_initial) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
+    show(into, "BOOKMARK", std::move(object));
+  }
+
+  static void write(std::string& into, std::string_view type, const std::string& object) {
+    into.append("{\"type\":\"").append(type).append("\",\"object\":").append(object).append("}\n");
+  }
+
+  std::shared_ptr<ApiState> state_;
+  KindPtr kind_;
+  WatchOptions options_;
+  std::shared_ptr<WakeSlot> slot_;
+  std::uint64_t kinds_;
+  Steady::time_point next_bookmark_;
+  std::deque<Item> initial_;
+  std::int64_t start_ = 0;
+  std::int64_t sent_ = 0;  // the client knows this revision
+  std::unique_ptr<Watch> watch_;
+  std::optional<Json> failure_;
+  bool ended_with_bookmark_ = false;
+  bool columns_sent_ = false;
+};
+
+ApiStatus check_watch_options(const Query& query) {
+  const auto match = query.get("resourceVersionMatch");
+  const auto refuse = [](const std::string& message) {
+    return invalid_options("ListOptions", "resourceVersionMatch", "Forbidden: " + message);
+  };
+  if (query.has("sendInitialEvents") && match.empty())
+    return refuse("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  if (!match.empty() && !query.has("sendInitialEvents"))
+    return refuse("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  if (!match.empty() && match != "NotOlderThan")
+    return refuse("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  return {};
+}
+
+}  // namespace
+
+ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  const Query& query = request.query;
+  WatchOptions options;
+  FLEETADM_TRY(options.wanted, negotiate(*request.http, object_conversions()));
+  const bool initial = query.flag("sendInitialEvents");
+  FLEETADM_CHECK(check_watch_options(query));
+  FLEETADM_TRY(options.selection, read_selection(request, *kind));
+  FLEETADM_TRY(auto seconds, query.integer("timeoutSeconds"));
+  static thread_local std::minstd_rand random{std::random_device{}()};
+  if (seconds <= 0) seconds = 1800 + static_cast<std::int64_t>(random() % 1800);
+  options.deadline = Steady::now() + std::chrono::seconds(seconds);
+  options.bookmarks = query.flag("allowWatchBookmarks");
+  options.include_object = query.get("includeObject");
+  const auto text = query.get("resourceVersion");
+  std::int64_t revision = 0;
+  if (!text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      return api_fail(500, "", "strconv.ParseUint: parsing " + dump_json(Json(text)) + ": invalid syntax");
+    }
+  }
+  const bool from_now = revision == 0 || initial;
+  options.end_of_initial = from_now && options.bookmarks;
+  HttpResponse response;
+  response.headers = {{"content-type", options.wanted.yaml ? "application/yaml" : "application/json"},
+                      {"cache-control", "no-cache, private"}};
+  if (initial && revision > state->store->revision() && !state->store->wait_for(revision, std::chrono::seconds(3))) {
+    auto error =
+        api_fail(504, "Timeout",
+                 "Timeout: Too large resource version: " + text + ", current: " + std::to_string(state->store->revision()));
+    error.value().retry_after = 1;
+    error.value().details["causes"] =
+        Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}});
+    return error;
+  }
+  std::deque<Item> items;
+  if (from_now) {
+    auto snapshot = state->store->list(kind->storage, options.selection.ns);
+    if (!snapshot) return tl::unexpected(from_error(snapshot.error()));
+    for (auto& item : snapshot->items) {
+      if (options.selection.matches(*state->engine, *kind, item.ns, item.name, *item.object)) items.push_back(std::move(item));
+    }
+    revision = snapshot->revision;
+  }
+  auto stream = std::make_shared<ApiWatch>(state, kind, std::move(options));
+  if (auto begun = stream->begin(std::move(items), revision); !begun) {
+    ApiError error;
+    error.code = 410;
+    error.reason = "Expired";
+    error.message =
+        "too old resource version: " + std::to_string(revision) + " (" + std::to_string(state->store->revision()) + ")";
+    stream->fail_with(error);
+  }
+  response.stream = std::move(stream);
+  return response;
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,200 @@
+#include "core/sandbox/api/write.h"
+
+#include <algorithm>
+
+#include "core/sandbox/api/apply.h"
+#include "kubeclient/base/yaml.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+const char* const kApply = "application/apply-patch+yaml";
+
+ApiStatus check_body_size(const HttpRequest& http) {
+  if (http.body_too_large) return api_fail(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
+  return {};
+}
+
+/// The namespace of a body is the URL's, or empty.
+ApiStatus check_namespace_of(const Kind& kind, Json& object, const std::string& ns) {
+  const auto given = namespace_of(object);
+  if (!kind.namespaced) {
+    erase_at(object, {"metadata", "namespace"});
+    return {};
+  }
+  if (!given.empty() && given != ns)
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request");
+  at_or_make(object, {"metadata", "namespace"}) = ns;
+  return {};
+}
+
+ApiResult<HttpResponse> answer_object(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const Kind& kind,
+                                      int status, Json object, const std::vector<std::string>& warnings = {}) {
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
+  FLEETADM_TRY(const Json shown,
+               present(kind, std::move(object), wanted, request.query.get("includeObject"), state->engine->clock().now()));
+  auto response = answer_body(status, dump_json(shown), wanted);
+  for (const auto& text : warnings) response.headers.emplace_back("warning", "299 - " + dump_json(Json(text)));
+  return response;
+}
+
+ApiResult<DeleteOptions> read_delete_options(const ApiRequest& request, const Kind& kind) {
+  DeleteOptions out;
+  std::optional<bool> orphan;
+  std::vector<std::string> dry_run;
+  if (!request.http->body.empty()) {
+    Kind options;
+    options.kind = "DeleteOptions";
+    options.version = "v1";
+    FLEETADM_TRY(const Json body, read_delete_body(*request.http));
+    if (const Json* grace = find(body, {"gracePeriodSeconds"}); grace != nullptr && grace->is_number_integer())
+      out.grace_seconds = num(body, {"gracePeriodSeconds"});
+    out.uid = str(body, {"preconditions", "uid"});
+    out.resource_version = str(body, {"preconditions", "resourceVersion"});
+    out.propagation = str(body, {"propagationPolicy"});
+    if (const Json* flag_value = find(body, {"orphanDependents"}); flag_value != nullptr && flag_value->is_boolean())
+      orphan = flag(body, {"orphanDependents"});
+    dry_run = string_list_at(body, {"dryRun"});
+  } else {
+    if (request.query.has("gracePeriodSeconds")) {
+      FLEETADM_TRY(out.grace_seconds, request.query.integer("gracePeriodSeconds"));
+    }
+    out.propagation = request.query.get("propagationPolicy");
+    if (request.query.has("orphanDependents")) orphan = request.query.flag("orphanDependents");
+    dry_run = request.query.all("dryRun");
+  }
+  for (const auto& value : dry_run) {
+    if (value != "All")
+      return invalid_options("DeleteOptions", "dryRun", unsupported("", value, {"All"}).message, "FieldValueNotSupported");
+    out.dry_run = true;
+  }
+  if (orphan && !out.propagation.empty()) {
+    return invalid_options("DeleteOptions", "propagationPolicy",
+                           bad_value("", out.propagation, "orphanDependents and deletionPropagation cannot be both set").message,
+                           "FieldValueInvalid");
+  }
+  if (!out.propagation.empty() && out.propagation != "Background" && out.propagation != "Foreground" &&
+      out.propagation != "Orphan") {
+    return invalid_options("DeleteOptions", "propagationPolicy",
+                           unsupported("", out.propagation, {"Foreground", "Background", "Orphan", "nil"}).message,
+                           "FieldValueNotSupported");
+  }
+  if (orphan) out.propagation = *orphan ? "Orphan" : "Background";
+  static_cast<void>(kind);
+  return out;
+}
+
+}  // namespace
+
+ApiResult<HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  FLEETADM_CHECK(check_body_size(*request.http));
+  FLEETADM_TRY(auto options, read_write_options(request, "CreateOptions"));
+  FLEETADM_TRY(Json object, read_body(*request.http, *kind, ""));
+  std::vector<std::string> warnings;
+  FLEETADM_CHECK(check_fields(*kind, object, request, warnings));
+  FLEETADM_CHECK(check_namespace_of(*kind, object, request.what.ns));
+  if (kind->custom != nullptr && kind->custom->terminating) {
+    return forbidden(*kind, name_of(object), "create not allowed while custom resource definition is terminating");
+  }
+  FLEETADM_TRY(auto written, state->engine->create(*kind, request.what.ns, std::move(object), options));
+  return answer_object(state, request, *kind, 201, std::move(written.object), warnings);
+}
+
+ApiResult<HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  FLEETADM_CHECK(check_body_size(*request.http));
+  FLEETADM_TRY(auto options, read_write_options(request, "UpdateOptions"));
+  FLEETADM_TRY(Json object, read_body(*request.http, *kind, ""));
+  std::vector<std::string> warnings;
+  FLEETADM_CHECK(check_fields(*kind, object, request, warnings));
+  FLEETADM_CHECK(check_namespace_of(*kind, object, request.what.ns));
+  const auto& name = request.what.name;
+  if (name_of(object) != name) {
+    return bad_request("the name of the object (" + name_of(object) + ") does not match the name on the URL (" + name + ")");
+  }
+  options.client_update = true;
+  const bool may_create = kind->create_on_update && request.what.subresource.empty();
+  FLEETADM_TRY(auto written,
+               state->engine->modify(*kind, request.what.ns, name, options, may_create, [&](const Json* old) -> ApiResult<Json> {
+                 if (old == nullptr) {
+                   Json made = object;
+                   erase_at(made, {"metadata", "resourceVersion"});
+                   return made;
+                 }
+                 return object;
+               }));
+  return answer_object(state, request, *kind, written.created ? 201 : 200, std::move(written.object), warnings);
+}
+
+ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  FLEETADM_CHECK(check_body_size(*request.http));
+  const auto type = media_type(request.http->header("content-type"));
+  const bool known = type == "application/json-patch+json" || type == "application/merge-patch+json" || type == kApply ||
+                     (type == "application/strategic-merge-patch+json" && kind->custom == nullptr);
+  if (!known) {
+    if (kind->custom == nullptr) return api_fail(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+    return api_fail(
+        415, "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
+        "application/merge-patch+json, application/apply-patch+yaml");
+  }
+  FLEETADM_TRY(auto options, read_write_options(request, "PatchOptions"));
+  if (type == kApply) return answer_apply(state, request, kind, options);
+  if (request.query.has("force"))
+    return invalid_options("PatchOptions", "force", "Forbidden: may not be specified for non-apply patch");
+  const auto patch = parse_json(request.http->body);
+  if (!patch) return bad_request("error decoding patch: " + patch.error().message);
+  std::vector<std::string> warnings;
+  FLEETADM_TRY(
+      auto written,
+      state->engine->modify(*kind, request.what.ns, request.what.name, options, false, [&](const Json* old) -> ApiResult<Json> {
+        FLEETADM_TRY(Json object, apply_patch(*kind, *old, type, *patch));
+        warnings.clear();
+        FLEETADM_CHECK(check_fields(*kind, object, request, warnings));
+        if (namespace_of(object) != namespace_of(*old))
+          return bad_request("the namespace of the object does not match the namespace on the URL");
+        return object;
+      }));
+  return answer_object(state, request, *kind, 200, std::move(written.object), warnings);
+}
+
+ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+  FLEETADM_CHECK(check_body_size(*request.http));
+  FLEETADM_TRY(const auto options, read_delete_options(request, *kind));
+  WriteOptions by;
+  by.user = request.user;
+  FLEETADM_TRY(auto gone, state->engine->remove(*kind, request.what.ns, request.what.name, options, by));
+  if (!gone.removed || kind->delete_returns_object) return answer_object(state, request, *kind, 200, std::move(gone.object));
+  Json details = {{"name", request.what.name}, {"kind", kind->plural}, {"uid", uid_of(gone.object)}};
+  if (!kind->group.empty()) details["group"] = kind->group;
+  return answer_json(200, {{"kind", "Status"},
+                           {"apiVersion", "v1"},
+                           {"metadata", Json::object()},
+                           {"status", "Success"},
+                           {"details", std::move(details)}});
+}
+
+ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
+                                                 const KindPtr& kind) {
+  FLEETADM_CHECK(check_body_size(*request.http));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, {}));
+  FLEETADM_TRY(const auto options, read_delete_options(request, *kind));
+  FLEETADM_TRY(const auto selection, read_selection(request, *kind));
+  const auto snapshot = state->store->list(kind->storage, request.what.ns);
+  if (!snapshot) return tl::unexpected(from_error(snapshot.error()));
+  WriteOptions by;
+  by.user = request.user;
+  Json items = Json::array();
+  for (const auto& item : snapshot->items) {
+    if (!selection.matches(*state->engine, *kind, item.ns, item.name, *item.object)) continue;
+    auto gone = state->engine->remove(*kind, item.ns, item.name, options, by);
+    if (!gone && gone.error().code != 404) return tl::unexpected(std::move(gone).error());
+    items.push_back(state->engine->full(*kind, *item.object));
+  }
+  const Json list = {{"kind", kind->list_kind},
+                     {"apiVersion", kind->api_version()},
+                     {"metadata", {{"resourceVersion", std::to_string(snapshot->revision)}}},
+                     {"items", std::move(items)}};
+  return answer_body(200, dump_json(list), wanted);
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,30 @@
+// POST, PUT, PATCH and DELETE of objects (reference kubernetes-wire.md B.6–B.9, B.17).
+#pragma once
+
+#include <memory>
+
+#include "core/sandbox/api/read.h"
+
+namespace fleetadm::sandbox {
+
+ApiResult<HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+ApiResult<HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
+                                                 const KindPtr& kind);
+/// GET, PUT and PATCH of the scale subresource.
+ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+
+/// POST of a pod's binding or eviction.
+ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+
+/// The object of a request's body: JSON, YAML or protobuf; apiVersion and kind are checked against (or taken from) the row.
+ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string_view subresource);
+/// dryRun, fieldManager, fieldValidation, checked. `options_kind`: "CreateOptions" and so on.
+ApiResult<WriteOptions> read_write_options(const ApiRequest& request, const std::string& options_kind);
+
+/// The new state of an object by a patch document of one of the four types.
+ApiResult<Json> apply_patch(const Kind& kind, const Json& old, const std::string& type, const Json& patch);
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,29 @@
+// Who a request is from (reference kubernetes-wire.md B.21, B.23).
+#pragma once
+
+#include <optional>
+
+#include "core/sandbox/api/engine.h"
+#include "core/sandbox/auth/tokens.h"
+
+namespace fleetadm::sandbox {
+
+class Authenticator {
+ public:
+  Authenticator(const Engine& engine, const TokenSigner& signer) : engine_(engine), signer_(signer) {}
+
+  /// Client certificate, then bearer token, then anonymous; 401 for credentials that are no good.
+  ApiResult<User> authenticate(const HttpRequest& request) const;
+  /// A service account's or a bootstrap token's user; nullopt: no such token.
+  std::optional<User> user_of_token(std::string_view token, std::vector<std::string>* audiences = nullptr) const;
+
+ private:
+  std::optional<User> service_account(std::string_view token, std::vector<std::string>* audiences) const;
+  std::optional<User> bootstrap(std::string_view token) const;
+  const Engine& engine_;
+  const TokenSigner& signer_;
+};
+
+std::vector<std::string> service_account_groups(const std::string& ns);
+
+}  // namespace fleetadm::sandbox

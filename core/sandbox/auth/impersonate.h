@@ -1,0 +1,11 @@
+// Impersonation headers (reference kubernetes-wire.md B.23).
+#pragma once
+
+#include "core/sandbox/auth/rbac.h"
+
+namespace fleetadm::sandbox {
+
+/// The user that the request wants to be, where its own may; without such headers the user itself.
+ApiResult<User> impersonate(const Rbac& rbac, const User& user, const HttpRequest& request);
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,208 @@
+#include "core/sandbox/auth/reviews.h"
+
+#include <algorithm>
+
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr std::int64_t kShortestToken = 600;
+constexpr std::int64_t kDefaultToken = 3600;
+constexpr std::int64_t kBoundPodToken = 3607;  // what kubelets ask for: extended to a year, with a warning time
+constexpr std::int64_t kYear = 365 * 24 * 3600;
+
+Json user_json(const User& user) {
+  Json out = {{"username", user.name}};
+  if (!user.uid.empty()) out["uid"] = user.uid;
+  if (!user.groups.empty()) out["groups"] = user.groups;
+  if (!user.extra.empty()) out["extra"] = user.extra;
+  return out;
+}
+
+Attributes attributes_of(const Json& spec) {
+  Attributes out;
+  if (const Json* resource = find(spec, {"resourceAttributes"}); resource != nullptr && resource->is_object()) {
+    out.resource_request = true;
+    out.verb = str(*resource, {"verb"});
+    out.group = str(*resource, {"group"});
+    out.version = str(*resource, {"version"});
+    out.resource = str(*resource, {"resource"});
+    out.subresource = str(*resource, {"subresource"});
+    out.ns = str(*resource, {"namespace"});
+    out.name = str(*resource, {"name"});
+  } else {
+    out.verb = str(spec, {"nonResourceAttributes", "verb"});
+    out.path = str(spec, {"nonResourceAttributes", "path"});
+  }
+  return out;
+}
+
+ApiStatus check_attributes(const Kind& kind, const Json& spec) {
+  const bool resource = object_at(spec, {"resourceAttributes"}).size() > 0 || find(spec, {"resourceAttributes"}) != nullptr;
+  const bool other = find(spec, {"nonResourceAttributes"}) != nullptr;
+  Kind named = kind;
+  named.kind.clear();
+  if (resource && other)
+    return invalid(named, "",
+                   {bad_value("spec.nonResourceAttributes", object_at(spec, {"nonResourceAttributes"}),
+                              "cannot be specified in combination with resourceAttributes")});
+  if (!resource && !other)
+    return invalid(named, "",
+                   {bad_value("spec.resourceAttributes", nullptr,
+                              "exactly one of nonResourceAttributes or resourceAttributes must be specified")});
+  return {};
+}
+
+Json decision_json(const Decision& decision) {
+  Json out = {{"allowed", decision.allowed}};
+  if (!decision.reason.empty()) out["reason"] = decision.reason;
+  return out;
+}
+
+User reviewed_user(const Json& spec) {
+  User out;
+  out.name = str(spec, {"user"});
+  out.uid = str(spec, {"uid"});
+  out.groups = string_list_at(spec, {"groups"});
+  return out;
+}
+
+ApiResult<Json> access_review(const Reviewers& who, const Kind& kind, const ApiRequest& request, Json review) {
+  const Json& spec = object_at(review, {"spec"});
+  FLEETADM_CHECK(check_attributes(kind, spec));
+  auto what = attributes_of(spec);
+  User user = request.user;
+  if (kind.kind != "SelfSubjectAccessReview") {
+    user = reviewed_user(spec);
+    if (user.name.empty() && user.groups.empty()) {
+      Kind named = kind;
+      named.kind.clear();
+      return invalid(named, "", {bad_value("spec.user", "", "at least one of user or group must be specified")});
+    }
+  }
+  if (kind.kind == "LocalSubjectAccessReview") {
+    if (what.resource_request && what.ns != request.what.ns) {
+      Kind named = kind;
+      named.kind.clear();
+      return invalid(named, "", {bad_value("spec.resourceAttributes.namespace", what.ns, "must match metadata.namespace")});
+    }
+  }
+  review["status"] = decision_json(who.rbac.authorize(user, what));
+  return review;
+}
+
+Json rules_review(const Reviewers& who, const ApiRequest& request, Json review) {
+  Json resources = Json::array();
+  Json urls = Json::array();
+  for (const auto& rule : who.rbac.rules_of(request.user, str(review, {"spec", "namespace"}))) {
+    (rule.urls.empty() ? resources : urls).push_back(rule.json());
+  }
+  review["status"] = {{"resourceRules", std::move(resources)}, {"nonResourceRules", std::move(urls)}, {"incomplete", false}};
+  return review;
+}
+
+ApiResult<Json> token_review(const Reviewers& who, const Kind& kind, Json review) {
+  const auto token = str(review, {"spec", "token"});
+  if (token.empty()) return bad_request("token is required for TokenReview in authentication");
+  auto wanted = string_list_at(review, {"spec", "audiences"});
+  if (wanted.empty()) wanted = {std::string(kIssuer)};
+  std::vector<std::string> audiences;
+  const auto user = who.authenticator.user_of_token(token, &audiences);
+  std::vector<std::string> both;
+  for (const auto& one : wanted) {
+    const bool held = std::find(audiences.begin(), audiences.end(), one) != audiences.end();
+    if (held || (audiences.empty() && one == kIssuer)) both.push_back(one);
+  }
+  if (!user || both.empty()) {
+    review["status"] = {{"user", Json::object()}, {"error", "invalid bearer token"}};
+  } else {
+    User shown = *user;
+    shown.groups.emplace_back("system:authenticated");
+    review["status"] = {{"authenticated", true}, {"user", user_json(shown)}, {"audiences", both}};
+  }
+  static_cast<void>(kind);
+  return review;
+}
+
+}  // namespace
+
+bool is_review(const Kind& kind) { return kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io"; }
+
+ApiResult<Json> answer_review(const Reviewers& who, const Kind& kind, const ApiRequest& request, Json review) {
+  if (!object_at(review, {"spec"}).is_object()) return bad_request("spec is missing");
+  if (kind.kind == "TokenReview") return token_review(who, kind, std::move(review));
+  if (kind.kind == "SelfSubjectReview") {
+    at_or_make(review, {"metadata", "creationTimestamp"}) = format_time(who.engine.clock().now());
+    review["status"] = {{"userInfo", user_json(request.user)}};
+    return review;
+  }
+  if (kind.kind == "SelfSubjectRulesReview") {
+    if (str(review, {"spec", "namespace"}).empty()) return bad_request("no namespace on request");
+    return rules_review(who, request, std::move(review));
+  }
+  return access_review(who, kind, request, std::move(review));
+}
+
+ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts, const ApiRequest& request, Json token_request) {
+  const auto& ns = request.what.ns;
+  const auto& name = request.what.name;
+  FLEETADM_TRY(const Json account, who.engine.get(accounts, ns, name));
+  Kind named;
+  named.group = "authentication.k8s.io";
+  named.kind = "TokenRequest";
+  auto seconds = num(token_request, {"spec", "expirationSeconds"}, kDefaultToken);
+  if (seconds < kShortestToken) {
+    return invalid(named, "", {bad_value("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")});
+  }
+  if (seconds > (std::int64_t{1} << 32))
+    return invalid(named, "",
+                   {bad_value("spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")});
+  auto audiences = string_list_at(token_request, {"spec", "audiences"});
+  const bool ours = audiences.empty() || (audiences.size() == 1 && audiences.front() == kIssuer);
+  if (audiences.empty()) audiences = {std::string(kIssuer)};
+  const auto now = who.engine.clock().now();
+  Json own = {{"namespace", ns}, {"serviceaccount", {{"name", name}, {"uid", uid_of(account)}}}};
+  const Json& bound = object_at(token_request, {"spec", "boundObjectRef"});
+  const auto bound_kind = str(bound, {"kind"});
+  if (!bound_kind.empty()) {
+    const auto kind = who.engine.kinds().find_kind("", bound_kind);
+    if (!kind || (bound_kind != "Pod" && bound_kind != "Secret" && bound_kind != "Node")) {
+      return bad_request("cannot bind token for serviceaccount \"" + name + "\" to a " + bound_kind);
+    }
+    FLEETADM_TRY(const Json object, who.engine.get(*kind, kind->namespaced ? ns : "", str(bound, {"name"})));
+    if (const auto uid = str(bound, {"uid"}); !uid.empty() && uid != uid_of(object)) {
+      return modified_meanwhile(*kind, str(bound, {"name"}),
+                                "the UID in the bound object reference (" + uid +
+                                    ") does not match the UID in record. The object might have been deleted and then recreated");
+    }
+    const std::string key = bound_kind == "Pod" ? "pod" : bound_kind == "Secret" ? "secret" : "node";
+    own[key] = {{"name", name_of(object)}, {"uid", uid_of(object)}};
+  }
+  auto lifetime = seconds;
+  if (seconds == kBoundPodToken && bound_kind == "Pod" && ours) {
+    lifetime = kYear;
+    own["warnafter"] = unix_seconds(now) + seconds;
+  }
+  const auto issued = unix_seconds(now);
+  const Json claims = {{"iss", kIssuer},
+                       {"sub", "system:serviceaccount:" + ns + ":" + name},
+                       {"aud", audiences},
+                       {"iat", issued},
+                       {"nbf", issued},
+                       {"exp", issued + lifetime},
+                       {"jti", pki::random_uuid()},
+                       {"kubernetes.io", std::move(own)}};
+  auto token = who.signer.sign(claims);
+  if (!token) return tl::unexpected(from_error(token.error()));
+  at_or_make(token_request, {"metadata", "name"}) = name;
+  at_or_make(token_request, {"metadata", "namespace"}) = ns;
+  at_or_make(token_request, {"metadata", "creationTimestamp"}) = format_time(now);
+  at_or_make(token_request, {"spec", "audiences"}) = audiences;
+  at_or_make(token_request, {"spec", "expirationSeconds"}) = seconds;
+  token_request["status"] = {{"token", std::move(*token)},
+                             {"expirationTimestamp", format_time(now + std::chrono::seconds(lifetime))}};
+  return token_request;
+}
+
+}  // namespace fleetadm::sandbox

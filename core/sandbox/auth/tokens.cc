@@ -1,0 +1,104 @@
+#include "core/sandbox/auth/tokens.h"
+
+#include <algorithm>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/evp.h>
+#include <vector>
+
+#include "kubeclient/pki/openssl.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr int kHalf = 32;  // bytes of r and of s on P-256
+constexpr std::size_t kMostToken = 16 * 1024;
+
+using ContextPtr = std::unique_ptr<EVP_MD_CTX, pki::Deleter<EVP_MD_CTX_free>>;
+using SignaturePtr = std::unique_ptr<ECDSA_SIG, pki::Deleter<ECDSA_SIG_free>>;
+
+tl::unexpected<Error> bad_token() { return fail(Category::kAuth, "invalid bearer token"); }
+
+/// JWS wants r and s side by side, OpenSSL speaks DER.
+Result<std::string> raw_of_der(const std::vector<unsigned char>& der) {
+  const unsigned char* at = der.data();
+  const SignaturePtr signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
+  if (!signature) return fail(Category::kInternal, "cannot read a signature");
+  std::string raw(2 * kHalf, '\0');
+  auto* bytes = reinterpret_cast<unsigned char*>(raw.data());
+  if (BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), bytes, kHalf) != kHalf ||
+      BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), bytes + kHalf, kHalf) != kHalf) {
+    return fail(Category::kInternal, "cannot write a signature");
+  }
+  return raw;
+}
+
+Result<std::vector<unsigned char>> der_of_raw(const std::string& raw) {
+  if (raw.size() != 2 * kHalf) return bad_token();
+  const auto* bytes = reinterpret_cast<const unsigned char*>(raw.data());
+  const SignaturePtr signature(ECDSA_SIG_new());
+  ECDSA_SIG_set0(signature.get(), BN_bin2bn(bytes, kHalf, nullptr), BN_bin2bn(bytes + kHalf, kHalf, nullptr));
+  unsigned char* der = nullptr;
+  const int size = i2d_ECDSA_SIG(signature.get(), &der);
+  if (size <= 0) return bad_token();
+  std::vector<unsigned char> out(der, der + size);
+  OPENSSL_free(der);
+  return out;
+}
+
+}  // namespace
+
+std::int64_t unix_seconds(Instant at) { return std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count(); }
+
+Result<std::string> base64url_decode(std::string_view text) {
+  std::string standard(text);
+  std::replace(standard.begin(), standard.end(), '-', '+');
+  std::replace(standard.begin(), standard.end(), '_', '/');
+  while (standard.size() % 4 != 0) standard += '=';
+  return pki::base64_decode(standard);
+}
+
+Result<std::string> TokenSigner::sign(const Json& claims) const {
+  FLEETADM_TRY(const auto key, pki::read_private_key(key_));
+  const auto text = pki::base64url_encode(R"({"alg":"ES256","typ":"JWT"})") + "." + pki::base64url_encode(dump_json(claims));
+  const ContextPtr context(EVP_MD_CTX_new());
+  std::size_t size = 0;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
+      EVP_DigestSign(context.get(), nullptr, &size, bytes, text.size()) != 1) {
+    return pki::openssl_failure("signing a token");
+  }
+  std::vector<unsigned char> der(size);
+  if (EVP_DigestSign(context.get(), der.data(), &size, bytes, text.size()) != 1) return pki::openssl_failure("signing a token");
+  der.resize(size);
+  FLEETADM_TRY(const auto raw, raw_of_der(der));
+  return text + "." + pki::base64url_encode(raw);
+}
+
+Result<Json> TokenSigner::verify(std::string_view token, Instant now) const {
+  const auto last = token.rfind('.');
+  const auto first = token.find('.');
+  if (token.size() > kMostToken || first == std::string_view::npos || first == last) return bad_token();
+  const auto raw = base64url_decode(token.substr(last + 1));
+  const auto header = base64url_decode(token.substr(0, first));
+  const auto payload = base64url_decode(token.substr(first + 1, last - first - 1));
+  if (!raw || !header || !payload) return bad_token();
+  const auto head = parse_json(*header);
+  if (!head || str(*head, {"alg"}) != "ES256") return bad_token();
+  FLEETADM_TRY(const auto der, der_of_raw(*raw));
+  FLEETADM_TRY(const auto key, pki::read_private_key(key_));
+  const ContextPtr context(EVP_MD_CTX_new());
+  const auto signed_part = token.substr(0, last);
+  if (EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
+      EVP_DigestVerify(context.get(), der.data(), der.size(), reinterpret_cast<const unsigned char*>(signed_part.data()),
+                       signed_part.size()) != 1) {
+    return bad_token();
+  }
+  FLEETADM_TRY(Json claims, parse_json(*payload));
+  const auto seconds = unix_seconds(now);
+  if (num(claims, {"exp"}) <= seconds || num(claims, {"nbf"}) > seconds) return bad_token();
+  return claims;
+}
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,29 @@
+// Service-account tokens: JWTs signed by the cluster's own key (reference kubernetes-wire.md B.21).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::sandbox {
+
+inline constexpr std::string_view kIssuer = "https://kubernetes.default.svc.cluster.local";
+
+class TokenSigner {
+ public:
+  /// `key`: an ECDSA P-256 private key, PEM.
+  explicit TokenSigner(std::string key) : key_(std::move(key)) {}
+  Result<std::string> sign(const Json& claims) const;
+  /// The claims of a token with a good signature that is valid now; kAuth otherwise.
+  Result<Json> verify(std::string_view token, Instant now) const;
+
+ private:
+  std::string key_;
+};
+
+std::int64_t unix_seconds(Instant at);
+Result<std::string> base64url_decode(std::string_view text);
+
+}  // namespace fleetadm::sandbox

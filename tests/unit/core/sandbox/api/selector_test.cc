@@ -1,0 +1,76 @@
+#include "core/sandbox/api/selector.h"
+
+#include <gtest/gtest.h>
+
+namespace fleetadm::sandbox {
+namespace {
+
+bool matches(std::string_view selector, const Labels& labels) {
+  const auto parsed = LabelSelector::parse(selector);
+  EXPECT_TRUE(parsed.has_value()) << selector;
+  return parsed && parsed->matches(labels);
+}
+
+TEST(LabelSelector, KnowsEveryOperator) {
+  const Labels labels = {{"a", "1"}, {"b", "x"}};
+  for (const char* yes : {"", "a", "a=1", "a==1", "a!=2", "c!=1", "!c", "a in (1,2)", "c notin (1)", "a>0", "a<2", "a=1,b=x",
+                          " a = 1 , b in ( x ) "})
+    EXPECT_TRUE(matches(yes, labels)) << yes;
+  for (const char* no : {"c", "a=2", "a!=1", "!a", "a in (2)", "a notin (1,2)", "a>1", "b>0", "a=1,b=y"})
+    EXPECT_FALSE(matches(no, labels)) << no;
+}
+
+TEST(LabelSelector, RefusesNonsense) {
+  for (const char* bad : {"a b", "a in 1", "a in (1", "=x", "a=b c", "a=-", ",", "a>x", "/x"}) {
+    const auto parsed = LabelSelector::parse(bad);
+    ASSERT_FALSE(parsed.has_value()) << bad;
+    EXPECT_EQ(parsed.error().code, 400);
+  }
+}
+
+TEST(LabelSelector, OfNothingSelectsNothing) {
+  EXPECT_FALSE(LabelSelector::from_object(nullptr)->matches({}));
+  const Json empty = Json::object();
+  EXPECT_TRUE(LabelSelector::from_object(&empty)->matches({}));
+  const Json expressions = {{"matchExpressions", Json::array({{{"key", "a"}, {"operator", "NotIn"}, {"values", {"1"}}}})}};
+  EXPECT_FALSE(LabelSelector::from_object(&expressions)->matches({{"a", "1"}}));
+  EXPECT_TRUE(LabelSelector::from_object(&expressions)->matches({}));
+}
+
+TEST(FieldSelector, ReadsTheObjectOnlyWhereItMust) {
+  const auto by_name = FieldSelector::parse("metadata.name=x,metadata.namespace!=n");
+  ASSERT_TRUE(by_name.has_value());
+  int reads = 0;
+  const Json object = {{"spec", {{"nodeName", "n1"}}}};
+  const auto read = [&]() -> const Json& {
+    ++reads;
+    return object;
+  };
+  EXPECT_TRUE(by_name->matches("m", "x", read));
+  EXPECT_FALSE(by_name->matches("n", "x", read));
+  EXPECT_EQ(reads, 0);
+  EXPECT_TRUE(FieldSelector::parse("spec.nodeName==n1")->matches("", "", read));
+  EXPECT_TRUE(FieldSelector::parse("spec.host=n1")->matches("", "", read));
+  EXPECT_TRUE(FieldSelector::parse("spec.other=")->matches("", "", read));
+  EXPECT_EQ(by_name->exact("metadata.name"), "x");
+  EXPECT_EQ(by_name->exact("metadata.namespace"), "");
+}
+
+TEST(FieldSelector, UnescapesValues) {
+  const auto parsed = FieldSelector::parse(R"(metadata.name=a\,b\=c)");
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->exact("metadata.name"), "a,b=c");
+  EXPECT_FALSE(FieldSelector::parse("metadata.name").has_value());
+}
+
+TEST(Names, FollowTheirRules) {
+  EXPECT_TRUE(is_dns_subdomain("a.b-c.1"));
+  for (const char* bad : {"", "A", "a..b", "-a", "a-", "a_b", ".a"}) EXPECT_FALSE(is_dns_subdomain(bad)) << bad;
+  EXPECT_TRUE(is_dns_label("a-1"));
+  EXPECT_FALSE(is_dns_label("a.b"));
+  EXPECT_TRUE(is_qualified_name("example.com/Name_1"));
+  for (const char* bad : {"", "/a", "a/", "a/b/c", "A.com/x", "-a"}) EXPECT_FALSE(is_qualified_name(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace fleetadm::sandbox
