@@ -1,0 +1,40 @@
+// What the single controllers share. Each is a function that makes one object's wanted state so; it is called again whenever
+// something that it depends on was written, and gives up silently where another write came in between (that write calls it
+// again).
+#pragma once
+
+#include <string>
+
+#include "core/sandbox/api/engine.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+
+struct ControllerContext {
+  Engine& engine;
+  const pki::KeyPair& ca;
+  std::string ca_pem;
+};
+
+/// The options of the controllers' own writes.
+WriteOptions as_controller(std::string_view name, std::string subresource = {});
+KindPtr kind_of(const ControllerContext& context, std::string_view group, std::string_view plural);
+/// The object with a change; nothing is written where it stays the same. False where it is gone or refused.
+bool change(const ControllerContext& context, const Kind& kind, const Json& object, const WriteOptions& by,
+            const std::function<void(Json&)>& edit);
+bool remove(const ControllerContext& context, const Kind& kind, const Json& object, std::string_view propagation = "Background");
+Json owner_reference(const Json& owner, bool blocks = true);
+/// The controlling owner's uid; empty where there is none.
+std::string controller_uid(const Json& object);
+void set_condition(Json& object, const std::string& type, bool holds, const std::string& reason, const std::string& message,
+                   Instant now);
+
+void sync_namespace(const ControllerContext& context, const std::string& name);
+void sync_definition(const ControllerContext& context, const std::string& name);
+void sync_signing(const ControllerContext& context, const std::string& name);
+void sync_aggregated_roles(const ControllerContext& context);
+void sync_deployment(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_replica_set(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_job(const ControllerContext& context, const std::string& ns, const std::string& name);
+
+}  // namespace fleetadm::sandbox

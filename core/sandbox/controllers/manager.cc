@@ -1,0 +1,212 @@
+#include "core/sandbox/controllers/manager.h"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "core/sandbox/controllers/owners.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr int kPerTask = 64;  // then other clusters get the worker
+
+const char* const kNamespaces = "/namespaces";
+const char* const kDefinitions = "apiextensions.k8s.io/customresourcedefinitions";
+const char* const kRequests = "certificates.k8s.io/certificatesigningrequests";
+const char* const kClusterRoles = "rbac.authorization.k8s.io/clusterroles";
+const char* const kDeployments = "apps/deployments";
+const char* const kReplicaSets = "apps/replicasets";
+const char* const kJobs = "batch/jobs";
+const char* const kPods = "/pods";
+
+}  // namespace
+
+struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager::Inner> {
+  Inner(ApiServer& to, pki::KeyPair authority, std::function<bool(std::function<void()>)> how)
+      : server(to), ca(std::move(authority)), run(std::move(how)) {}
+
+  ApiServer& server;
+  const pki::KeyPair ca;
+  std::function<bool(std::function<void()>)> run;
+  mutable std::mutex mutex;  // everything below
+  mutable std::condition_variable rested;
+  OwnerGraph graph;
+  std::set<ObjectKey> queue;                        // objects whose own controller is due
+  std::set<ObjectKey> garbage;                      // objects that the collector is due for
+  std::set<std::string> ending;                     // namespaces that are being deleted
+  std::map<std::string, std::string> ending_kinds;  // storage of custom resources whose definition is being deleted → its name
+  bool scheduled = false;
+  bool stopped = false;
+
+  void observe(const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
+    {
+      const std::lock_guard lock(mutex);
+      if (stopped) return;
+      // Two writers of one object may tell of it in the other order: what counts is what the store has by now.
+      const auto stored = server.engine().store().get(kind.storage, ns, name);
+      if (!stored) {
+        note(kind.storage, ns, name, nullptr);
+      } else if (object != nullptr && resource_version_of(*object) == std::to_string(stored->revision)) {
+        note(kind.storage, ns, name, object);
+      } else {
+        const Json now = server.engine().full(kind, *stored);
+        note(kind.storage, ns, name, &now);
+      }
+      if (scheduled || (queue.empty() && garbage.empty())) return;
+      scheduled = true;
+    }
+    schedule();
+  }
+
+  void schedule() {
+    const auto self = shared_from_this();
+    if (run([self] { self->work(); })) return;
+    const std::lock_guard lock(mutex);  // the pool is full or stopped: the next write asks again
+    scheduled = false;
+    rested.notify_all();
+  }
+
+  /// Which controllers a write concerns. The lock is held.
+  void note(const std::string& storage, const std::string& ns, const std::string& name, const Json* object) {
+    const ObjectKey key{storage, ns, name};
+    auto again = object != nullptr ? graph.written(key, *object) : graph.removed(key);
+    garbage.merge(again);
+    if (object == nullptr) {
+      if (ending.contains(ns)) queue.insert({kNamespaces, "", ns});
+      if (const auto at = ending_kinds.find(storage); at != ending_kinds.end()) queue.insert({kDefinitions, "", at->second});
+    }
+    if (storage == kNamespaces) {
+      if (object != nullptr && is_deleting(*object)) {
+        ending.insert(name);
+      } else {
+        ending.erase(name);
+      }
+      queue.insert(key);
+    } else if (storage == kDefinitions) {
+      if (object != nullptr && is_deleting(*object))
+        ending_kinds[str(*object, {"spec", "group"}) + "/" + str(*object, {"spec", "names", "plural"})] = name;
+      queue.insert(key);
+    } else if ((storage == "/serviceaccounts" && name == "default") || (storage == "/configmaps" && name == "kube-root-ca.crt")) {
+      queue.insert({kNamespaces, "", ns});
+    } else if (storage == kClusterRoles) {
+      queue.insert({kClusterRoles, "", ""});
+    } else if (storage == kRequests || storage == kDeployments || storage == kJobs) {
+      queue.insert(key);
+    } else if (storage == kReplicaSets) {
+      queue.insert(key);
+      note_owner(ns, object, "Deployment", kDeployments);
+    } else if (storage == kPods) {
+      note_owner(ns, object, "ReplicaSet", kReplicaSets);
+      note_owner(ns, object, "Job", kJobs);
+      if (object == nullptr) {
+        // Whose it was is no longer known here: the sets and jobs of the namespace look for themselves.
+        for (const char* owners : {kReplicaSets, kJobs}) {
+          if (const auto list = server.engine().store().list(owners, ns)) {
+            for (const auto& item : list->items) queue.insert({owners, item.ns, item.name});
+          }
+        }
+      }
+    }
+  }
+
+  void note_owner(const std::string& ns, const Json* object, std::string_view kind, const char* storage) {
+    if (object == nullptr) return;
+    for (const Json& owner : list_at(*object, {"metadata", "ownerReferences"})) {
+      if (str(owner, {"kind"}) == kind) queue.insert({storage, ns, str(owner, {"name"})});
+    }
+  }
+
+  void work() {
+    for (int i = 0; i < kPerTask; ++i) {
+      std::unique_lock lock(mutex);
+      if (stopped || (queue.empty() && garbage.empty())) {
+        scheduled = false;
+        rested.notify_all();
+        return;
+      }
+      if (!queue.empty()) {
+        const auto key = *queue.begin();
+        queue.erase(queue.begin());
+        lock.unlock();
+        sync(key);
+        continue;
+      }
+      const auto key = *garbage.begin();
+      garbage.erase(garbage.begin());
+      lock.unlock();
+      collect(key);
+    }
+    schedule();
+  }
+
+  ControllerContext context() { return {server.engine(), ca, ca.certificate}; }
+
+  void sync(const ObjectKey& key) {
+    const auto with = context();
+    if (key.storage == kNamespaces) return sync_namespace(with, key.name);
+    if (key.storage == kDefinitions) return sync_definition(with, key.name);
+    if (key.storage == kRequests) return sync_signing(with, key.name);
+    if (key.storage == kClusterRoles) return sync_aggregated_roles(with);
+    if (key.storage == kDeployments) return sync_deployment(with, key.ns, key.name);
+    if (key.storage == kReplicaSets) return sync_replica_set(with, key.ns, key.name);
+    if (key.storage == kJobs) return sync_job(with, key.ns, key.name);
+  }
+
+  void collect(const ObjectKey& key) {
+    const auto slash = key.storage.rfind('/');
+    const auto kind = server.engine().kinds().find_plural(key.storage.substr(0, slash), key.storage.substr(slash + 1));
+    if (!kind) return;
+    const auto object = server.engine().get(*kind, key.ns, key.name);
+    if (!object) return;
+    GarbageView view;
+    {
+      const std::lock_guard lock(mutex);
+      view = view_of(graph, key, *object);
+    }
+    collect_garbage(context(), *kind, *object, view);
+  }
+};
+
+ControllerManager::ControllerManager(ApiServer& server, pki::KeyPair ca, std::function<bool(std::function<void()>)> run)
+    : inner_(std::make_shared<Inner>(server, std::move(ca), std::move(run))) {}
+
+ControllerManager::~ControllerManager() {
+  inner_->server.on_write({});
+  std::unique_lock lock(inner_->mutex);
+  inner_->stopped = true;
+  inner_->rested.wait(lock, [this] { return !inner_->scheduled; });
+}
+
+void ControllerManager::start() {
+  const std::weak_ptr<Inner> weak = inner_;
+  inner_->server.on_write([weak](const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
+    if (const auto here = weak.lock()) here->observe(kind, ns, name, object);
+  });
+  auto& engine = inner_->server.engine();
+  std::set<std::string> seen;
+  for (const auto& kind : engine.kinds().all()) {
+    if (!kind->has_verb("list") || !seen.insert(kind->storage).second) continue;
+    const auto list = engine.store().list(kind->storage, "");
+    if (!list) continue;
+    for (const auto& item : list->items) {
+      const Json object = engine.full(*kind, *item.object);
+      const std::lock_guard lock(inner_->mutex);
+      inner_->note(kind->storage, item.ns, item.name, &object);
+    }
+  }
+  {
+    const std::lock_guard lock(inner_->mutex);
+    if (inner_->scheduled || (inner_->queue.empty() && inner_->garbage.empty())) return;
+    inner_->scheduled = true;
+  }
+  inner_->schedule();
+}
+
+bool ControllerManager::idle() const {
+  const std::lock_guard lock(inner_->mutex);
+  return !inner_->scheduled && inner_->queue.empty() && inner_->garbage.empty();
+}
+
+}  // namespace fleetadm::sandbox
