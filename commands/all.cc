@@ -27,6 +27,7 @@ void register_all(Registry& registry) {
   register_rollout(registry);
   register_hub(registry);
   register_agent(registry);
+  register_sandbox_fleet(registry);
   register_sandbox(registry);
   register_version(registry);
   register_completion(registry);

@@ -5,6 +5,7 @@
 
 namespace fleetadm::commands {
 
-void register_sandbox(Registry& registry);
+void register_sandbox_fleet(Registry& registry);  // up, down, list, kubeconfig
+void register_sandbox(Registry& registry);        // node
 
 }  // namespace fleetadm::commands

@@ -1,0 +1,328 @@
+// fleetadm sandbox up, down, list, kubeconfig.
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <fstream>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "commands/sandbox/sandbox.h"
+#include "core/sandbox/fleet/home.h"
+#include "core/sandbox/fleet/serve.h"
+#include "kubeclient/base/yaml.h"
+#include "kubeclient/config/kubeconfig.h"
+
+namespace fleetadm::commands {
+namespace {
+
+constexpr auto kReady = std::chrono::seconds(120);
+constexpr auto kStep = std::chrono::milliseconds(20);
+constexpr int kMostClusters = 1000;
+
+Result<sandbox::SandboxHome> home_of(const Context& context) {
+  return sandbox::SandboxHome::of(context.env("FLEETADM_SANDBOX_DIR"), context.env("XDG_STATE_HOME"), context.env("HOME"));
+}
+
+Status check_name(const std::string& name) {
+  if (sandbox::is_sandbox_name(name)) return {};
+  return fail(Category::kUsage, "\"" + name + "\" is no name for a sandbox", "use up to 40 lower-case letters, digits and '-'");
+}
+
+Flag& name_flag(FlagSet& flags, std::string& name) {
+  Flag& flag = flags.text(&name, "name", "name of the sandbox");
+  flag.value_name = "NAME";
+  return flag;
+}
+
+// --- up ---
+
+struct UpOptions {
+  std::string name = "sandbox";
+  std::int64_t clusters = 1;
+  bool ephemeral = false;
+  bool foreground = false;
+};
+
+/// The same command in the foreground, as a process of its own session that outlives this one.
+Result<pid_t> spawn(const Context& context, const sandbox::SandboxHome& home, const UpOptions& options) {
+  const auto log = home.log(options.name).string();
+  std::vector<std::string> words = {context.executable(),
+                                    "sandbox",
+                                    "up",
+                                    "--foreground",
+                                    "--name",
+                                    options.name,
+                                    "--clusters",
+                                    std::to_string(options.clusters)};
+  if (options.ephemeral) words.emplace_back("--ephemeral");
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t pid = 0;
+  const int failed = posix_spawn(&pid, words.front().c_str(), &files, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (failed != 0) return fail(Category::kInternal, "cannot start the sandbox's process");
+  return pid;
+}
+
+std::string last_line(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  for (std::string next; std::getline(in, next);) {
+    if (!next.empty()) line = next;
+  }
+  return line;
+}
+
+Report report_of(const sandbox::SandboxHome& home, const std::string& name) {
+  const Json description = home.description(name);
+  Report report;
+  report.data = {{"kind", "SandboxReport"},
+                 {"name", name},
+                 {"kubeconfig", home.kubeconfig(name).string()},
+                 {"clusters", list_at(description, {"clusters"})}};
+  Table table;
+  table.columns = {{"CONTEXT", false}, {"SERVER", false}};
+  for (const Json& cluster : list_at(description, {"clusters"}))
+    table.rows.push_back({name + "-" + str(cluster, {"name"}), str(cluster, {"server"})});
+  report.table = std::move(table);
+  report.notes = {"export KUBECONFIG=" + home.kubeconfig(name).string()};
+  return report;
+}
+
+Result<Report> up(Context& context, const UpOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const auto home, home_of(context));
+  sandbox::ServeOptions serve;
+  serve.name = options.name;
+  serve.clusters = static_cast<int>(options.clusters);
+  serve.ephemeral = options.ephemeral;
+  if (options.foreground) {
+    FLEETADM_CHECK(sandbox::serve_sandbox(
+        home, serve, [] {}, context.stop()));
+    return Report{};
+  }
+  if (home.running(options.name)) {
+    return fail(Category::kConflict, "sandbox \"" + options.name + "\" is running already",
+                "stop it with: fleetadm sandbox down --name " + options.name);
+  }
+  FLEETADM_CHECK(home.write_description(options.name, [&] {
+    Json known = home.description(options.name);
+    if (!known.is_object()) known = {{"name", options.name}, {"ephemeral", options.ephemeral}, {"clusters", Json::array()}};
+    known["ready"] = false;
+    return known;
+  }()));
+  context.progress().begin("Starting " + std::to_string(options.clusters + 1) + " API servers");
+  FLEETADM_TRY(const pid_t pid, spawn(context, home, options));
+  const auto until = std::chrono::steady_clock::now() + kReady;
+  while (true) {
+    // The process writes its description anew, without "ready": false, once every cluster answers.
+    const Json now = home.description(options.name);
+    if (home.running(options.name) && find(now, {"ready"}) == nullptr && !list_at(now, {"clusters"}).empty()) break;
+    int status = 0;
+    if (::waitpid(pid, &status, WNOHANG) == pid) {
+      context.progress().failed("the process ended");
+      return fail(Category::kInternal, "the sandbox did not start: " + last_line(home.log(options.name)));
+    }
+    if (context.stop().stop_requested() || std::chrono::steady_clock::now() > until) {
+      ::kill(pid, SIGTERM);
+      const bool cancelled = context.stop().stop_requested();
+      return fail(cancelled ? Category::kCancelled : Category::kTimeout,
+                  cancelled ? "interrupted" : "the sandbox did not start in time");
+    }
+    std::this_thread::sleep_for(kStep);
+  }
+  context.progress().done();
+  return report_of(home, options.name);
+}
+
+Status check_up(const UpOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_CHECK(check_name(options.name));
+  if (options.clusters < 0 || options.clusters > kMostClusters)
+    return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMostClusters));
+  return {};
+}
+
+Command up_command() {
+  Command command;
+  command.path = "sandbox up";
+  command.group = "Sandbox";
+  command.summary = "Start a hub and spokes on this machine, without Kubernetes";
+  command.description =
+      "Starts one background process with an embedded Kubernetes API server for a hub and for each spoke, on free loopback "
+      "ports. "
+      "Their objects are kept in a file each, and are there again after a restart. The contexts (sandbox-hub, sandbox-c1, ...) "
+      "are "
+      "in a kubeconfig of the sandbox's own; \"fleetadm sandbox kubeconfig\" prints it.";
+  command.examples = {{"A hub and three spokes", "fleetadm sandbox up --clusters 3"},
+                      {"In memory only, beside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
+  command.make = invocation<UpOptions>(
+      [](FlagSet& flags, UpOptions& options) {
+        name_flag(flags, options.name).default_text = options.name;
+        Flag& clusters = flags.integer(&options.clusters, "clusters", "number of spokes beside the hub");
+        clusters.value_name = "N";
+        clusters.default_text = "1";
+        flags.boolean(&options.ephemeral, "ephemeral", "keep objects in memory only");
+        flags.boolean(&options.foreground, "foreground", "serve in this process until it is stopped");
+      },
+      check_up, up);
+  return command;
+}
+
+// --- down ---
+
+struct DownOptions {
+  std::string name = "sandbox";
+  bool keep = false;
+};
+
+Result<Report> down(Context& context, const DownOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const auto home, home_of(context));
+  const Json description = home.description(options.name);
+  if (!description.is_object())
+    return fail(Category::kNotFound, "there is no sandbox \"" + options.name + "\"", "fleetadm sandbox list");
+  FLEETADM_CHECK(home.stop(options.name, std::chrono::seconds(20)));
+  if (!options.keep) FLEETADM_CHECK(home.remove(options.name));
+  Report report;
+  report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"stopped", true}, {"removed", !options.keep}};
+  report.notes = {"sandbox \"" + options.name + "\" " + (options.keep ? "stopped" : "removed")};
+  return report;
+}
+
+Command down_command() {
+  Command command;
+  command.path = "sandbox down";
+  command.group = "Sandbox";
+  command.summary = "Stop a sandbox and remove it";
+  command.description =
+      "Stops the sandbox's process and removes its objects, keys and kubeconfig. With --keep they stay, and \"fleetadm sandbox "
+      "up\" goes on where it stopped.";
+  command.examples = {{"Remove the default sandbox", "fleetadm sandbox down"},
+                      {"Stop one and keep its objects", "fleetadm sandbox down --name test --keep"}};
+  command.make = invocation<DownOptions>(
+      [](FlagSet& flags, DownOptions& options) {
+        name_flag(flags, options.name).default_text = options.name;
+        flags.boolean(&options.keep, "keep", "keep objects and keys");
+      },
+      [](const DownOptions& options, const std::vector<std::string>&) { return check_name(options.name); }, down);
+  return command;
+}
+
+// --- list, kubeconfig ---
+
+struct NoOptions {};
+
+Result<Report> list(Context& context, const NoOptions& /*options*/, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const auto home, home_of(context));
+  Report report;
+  report.data = {{"kind", "SandboxList"}, {"items", Json::array()}};
+  Table table;
+  table.columns = {{"NAME", false}, {"STATUS", false}, {"CLUSTERS", false}, {"PID", true}, {"KUBECONFIG", true}};
+  table.empty_text = "no sandboxes found";
+  for (const auto& name : home.names()) {
+    const Json description = home.description(name);
+    const auto process = home.running(name);
+    const auto count = list_at(description, {"clusters"}).size();
+    report.data["items"].push_back({{"name", name},
+                                    {"running", process.has_value()},
+                                    {"clusters", list_at(description, {"clusters"})},
+                                    {"kubeconfig", home.kubeconfig(name).string()}});
+    table.rows.push_back({name, process ? "Running" : "Stopped", std::to_string(count),
+                          process ? std::to_string(process->pid) : "", home.kubeconfig(name).string()});
+  }
+  report.table = std::move(table);
+  return report;
+}
+
+Command list_command() {
+  Command command;
+  command.path = "sandbox list";
+  command.group = "Sandbox";
+  command.summary = "List the sandboxes of this machine";
+  command.examples = {{"All of them", "fleetadm sandbox list"}};
+  command.make = invocation<NoOptions>([](FlagSet&, NoOptions&) {},
+                                       [](const NoOptions&, const std::vector<std::string>&) { return Status{}; }, list);
+  return command;
+}
+
+struct KubeconfigOptions {
+  std::string name = "sandbox";
+  std::string merge;
+};
+
+Status merge_into(const std::string& file, const Json& from) {
+  return kube::modify_kubeconfig(file, [&](Json& document) -> Status {
+    if (document.empty()) document = {{"apiVersion", "v1"}, {"kind", "Config"}, {"preferences", Json::object()}};
+    for (const char* section : {"clusters", "users", "contexts"}) {
+      Json& list = document[section];
+      if (!list.is_array()) list = Json::array();
+      for (const Json& entry : list_at(from, {section})) {
+        const auto at =
+            std::find_if(list.begin(), list.end(), [&](const Json& one) { return str(one, {"name"}) == str(entry, {"name"}); });
+        if (at == list.end()) {
+          list.push_back(entry);
+        } else {
+          *at = entry;
+        }
+      }
+    }
+    return {};
+  });
+}
+
+Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const auto home, home_of(context));
+  std::ifstream in(home.kubeconfig(options.name), std::ios::binary);
+  if (!in) return fail(Category::kNotFound, "there is no sandbox \"" + options.name + "\"", "fleetadm sandbox list");
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (options.merge.empty()) {
+    context.terminal().write_stdout(text);
+    return Report{};
+  }
+  FLEETADM_TRY(const Json document, parse_yaml(text));
+  FLEETADM_CHECK(merge_into(options.merge, document));
+  Report report;
+  report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"merged", options.merge}};
+  report.notes = {"contexts of sandbox \"" + options.name + "\" merged into " + options.merge};
+  return report;
+}
+
+Command kubeconfig_command() {
+  Command command;
+  command.path = "sandbox kubeconfig";
+  command.group = "Sandbox";
+  command.summary = "Print a sandbox's kubeconfig, or merge it into another";
+  command.examples = {{"Use it in this shell", "fleetadm sandbox kubeconfig > sandbox.kubeconfig"},
+                      {"Add its contexts to another file", "fleetadm sandbox kubeconfig --merge ~/.kube/config"}};
+  command.make = invocation<KubeconfigOptions>(
+      [](FlagSet& flags, KubeconfigOptions& options) {
+        name_flag(flags, options.name).default_text = options.name;
+        Flag& merge = flags.text(&options.merge, "merge", "kubeconfig file to add the contexts to, instead of printing them");
+        merge.value_name = "FILE";
+        merge.complete = Complete::kFiles;
+      },
+      [](const KubeconfigOptions& options, const std::vector<std::string>&) { return check_name(options.name); }, kubeconfig);
+  return command;
+}
+
+}  // namespace
+
+void register_sandbox_fleet(Registry& registry) {
+  registry.add(up_command());
+  registry.add(down_command());
+  registry.add(list_command());
+  registry.add(kubeconfig_command());
+}
+
+}  // namespace fleetadm::commands

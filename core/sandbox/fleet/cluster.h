@@ -1,0 +1,46 @@
+// One cluster of a sandbox: its PKI, its API server behind a listener, its controllers.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/sandbox/api/api_server.h"
+#include "core/sandbox/http/server.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::sandbox {
+
+struct ClusterOptions {
+  std::string name;              // "hub", "c1"
+  std::filesystem::path folder;  // keys, certificates and the store; empty: nothing is kept
+  int port = 0;                  // 0: any free one
+  std::shared_ptr<Clock> clock;
+  Store::Limits store;
+};
+
+class Cluster {
+ public:
+  /// Keys and objects are read from the folder, or made. The runtime must outlive the cluster.
+  static Result<std::unique_ptr<Cluster>> start(HttpRuntime& runtime, const ClusterOptions& options);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  const std::string& name() const;
+  int port() const;
+  std::string url() const;  // https://127.0.0.1:<port>
+  const pki::KeyPair& ca() const;
+  /// The users[].user of a cluster administrator (system:masters), by client certificate.
+  Result<Json> admin_user() const;
+  ApiServer& api();
+  /// No controller has anything to do.
+  bool settled() const;
+
+ private:
+  struct Inner;
+  explicit Cluster(std::unique_ptr<Inner> inner);
+  std::unique_ptr<Inner> inner_;
+};
+
+}  // namespace fleetadm::sandbox
