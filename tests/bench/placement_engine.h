@@ -5,8 +5,12 @@
 #include <chrono>
 #include <cstdio>
 #include <malloc.h>
+#include <optional>
 #include <string>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <type_traits>
+#include <unistd.h>
 #include <vector>
 
 #include "core/placement/decode.h"
@@ -128,10 +132,12 @@ inline Json fleet_placement(int number) {
 }
 
 struct EngineFigures {
+  int placements = 0;
   double load_ms = 0;
-  double first_ms = 0;  // every placement once, nothing decided yet
-  double again_ms = 0;  // every placement once more over the decisions of the first round
-  double bytes_a_cluster = 0;
+  double first_ms = 0;         // every placement once, nothing decided yet
+  double again_ms = 0;         // every placement once more over the decisions of the first round
+  double bytes_a_cluster = 0;  // of the fleet alone: clusters, scores, sets
+  double peak_mib = 0;         // of the whole process
   std::size_t decided = 0;
 };
 
@@ -149,6 +155,8 @@ inline EngineFigures run_engine(int clusters, int placements, Instant now) {
   for (int i = 0; i < clusters; ++i) world.put(placement::decode_cluster(fleet_cluster(i)));
   for (int i = 0; i < clusters; ++i) world.put(placement::decode_score(fleet_score(i)));
   figures.load_ms = milliseconds_since(begin);
+  figures.bytes_a_cluster = static_cast<double>(heap_bytes() - before) / clusters;
+  figures.placements = placements;
   std::vector<placement::Placement> all;
   for (int i = 0; i < placements; ++i) all.push_back(placement::decode_placement(fleet_placement(i)));
 
@@ -165,24 +173,58 @@ inline EngineFigures run_engine(int clusters, int placements, Instant now) {
   };
   round();
   figures.first_ms = milliseconds_since(begin);
-  figures.bytes_a_cluster = static_cast<double>(heap_bytes() - before) / clusters;
   begin = Timer::now();
   round();
   figures.again_ms = milliseconds_since(begin);
+  figures.peak_mib = peak_mebibytes();
   return figures;
 }
 
-inline void engine_report(Instant now) {
-  std::printf("\npure engine, one core: every placement is run once, then once more over its own decisions\n");
-  std::printf("  %9s %11s %10s %10s %10s %12s %13s\n", "clusters", "placements", "load ms", "first ms", "again ms", "us a pass",
-              "bytes/cluster");
-  for (const int clusters : {100, 1000, 10000, 100000}) {
-    const int placements = clusters >= 100000 ? 100 : 1000;
+/// The same in a process of its own, so that each size has a peak of its own; nullopt where it did not come back.
+inline std::optional<EngineFigures> run_engine_apart(int clusters, int placements, Instant now) {
+  static_assert(std::is_trivially_copyable_v<EngineFigures>);
+  int ends[2];
+  if (pipe(ends) != 0) return std::nullopt;
+  const pid_t child = fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0) {
     const EngineFigures figures = run_engine(clusters, placements, now);
-    std::printf("  %9d %11d %10.0f %10.0f %10.0f %12.1f %13.0f\n", clusters, placements, figures.load_ms, figures.first_ms,
-                figures.again_ms, 1000 * (figures.first_ms + figures.again_ms) / (2.0 * placements), figures.bytes_a_cluster);
+    _exit(write(ends[1], &figures, sizeof figures) == static_cast<ssize_t>(sizeof figures) ? 0 : 1);
+  }
+  close(ends[1]);
+  EngineFigures figures;
+  const bool whole = read(ends[0], &figures, sizeof figures) == static_cast<ssize_t>(sizeof figures);
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  if (!whole) return std::nullopt;
+  return figures;
+}
+
+inline void engine_report(Instant now, bool quick) {
+  std::printf("\npure engine, one core: every placement is run once, then once more over its own decisions\n");
+  std::printf("  %9s %11s %9s %10s %10s %10s %14s %9s\n", "clusters", "placements", "load ms", "first ms", "again ms",
+              "us a pass", "bytes/cluster", "peak MiB");
+  std::fflush(stdout);
+  for (const int clusters : {100, 1000, 10000, 100000}) {
+    if (quick && clusters > 10000) break;
+    const auto figures = run_engine_apart(clusters, clusters > 10000 ? 100 : 1000, now);
+    if (!figures) {
+      std::printf("  %9d did not come back\n", clusters);
+      continue;
+    }
+    std::printf("  %9d %11d %9.0f %10.0f %10.0f %10.1f %14.0f %9.0f\n", clusters, figures->placements, figures->load_ms,
+                figures->first_ms, figures->again_ms, 1000 * figures->again_ms / figures->placements, figures->bytes_a_cluster,
+                figures->peak_mib);
+    std::printf("json %s\n", dump_json({{"bench", "placement-engine"},
+                                        {"clusters", clusters},
+                                        {"placements", figures->placements},
+                                        {"loadMs", figures->load_ms},
+                                        {"firstMs", figures->first_ms},
+                                        {"againMs", figures->again_ms},
+                                        {"bytesPerCluster", figures->bytes_a_cluster},
+                                        {"peakMiB", figures->peak_mib}})
+                                 .c_str());
     std::fflush(stdout);
-    if (clusters == 10000) std::printf("  peak memory so far: %.0f MiB\n", peak_mebibytes());
   }
 }
 

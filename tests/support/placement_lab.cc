@@ -74,29 +74,28 @@ Status PlacementLab::run(Scheduler scheduler) {
     thread_ = std::jthread([this](std::stop_token stop) { static_cast<void>(manager_->run(stop)); });
     return {};
   }
+  if (scheduler == Scheduler::kOurHub) {
+    return run_program(Fleet::binary(), {"hub", "run", "--kubeconfig", server_->kubeconfig_file()});
+  }
+  const auto program = upstream_placement();
+  if (!program) return fail(Category::kNotFound, "FLEETADM_PEERS has no placement program");
+  const std::string config = folder_.write(
+      "placement.config.yaml",
+      "apiVersion: operator.openshift.io/v1alpha1\nkind: GenericOperatorConfig\nservingInfo: {bindAddress: \"127.0.0.1:" +
+          std::to_string(free_port()) + "\"}\n");
+  return run_program(*program,
+                     {"controller", "--kubeconfig=" + server_->kubeconfig_file_for("upstream-placement", {"system:masters"}),
+                      "--config=" + config, "--namespace=open-cluster-management-hub", "--disable-leader-election",
+                      "--kube-api-qps=1000", "--kube-api-burst=2000"});
+}
+
+Status PlacementLab::run_program(const std::string& program, std::vector<std::string> args) {
   sandbox::ChildSpec spec;
+  spec.program = program;
+  spec.args = std::move(args);
   spec.environment = {"HOME=" + folder_.path().string(), "PATH=/usr/bin:/bin", "POD_NAME=scheduler",
                       "POD_NAMESPACE=open-cluster-management-hub"};
   spec.output_file = (folder_.path() / "scheduler.log").string();
-  if (scheduler == Scheduler::kOurHub) {
-    spec.program = Fleet::binary();
-    spec.args = {"hub", "run", "--kubeconfig", server_->kubeconfig_file()};
-  } else {
-    const auto program = upstream_placement();
-    if (!program) return fail(Category::kNotFound, "FLEETADM_PEERS has no placement program");
-    spec.program = *program;
-    const std::string config = folder_.write(
-        "placement.config.yaml",
-        "apiVersion: operator.openshift.io/v1alpha1\nkind: GenericOperatorConfig\nservingInfo: {bindAddress: \"127.0.0.1:" +
-            std::to_string(free_port()) + "\"}\n");
-    spec.args = {"controller",
-                 "--kubeconfig=" + server_->kubeconfig_file_for("upstream-placement", {"system:masters"}),
-                 "--config=" + config,
-                 "--namespace=open-cluster-management-hub",
-                 "--disable-leader-election",
-                 "--kube-api-qps=1000",
-                 "--kube-api-burst=2000"};
-  }
   FLEETADM_TRY(auto child, sandbox::Child::start(spec));
   process_ = std::move(child);
   return {};

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "core/controller/controller.h"
 #include "core/sandbox/node/child.h"
@@ -34,7 +35,11 @@ class PlacementLab {
   /// kOurs runs in this process; kOurHub is $FLEETADM_BINARY's `hub run`; kUpstream gets the client limits of its own benchmark
   /// (1,000 requests a second, bursts of 2,000). One at a time.
   Status run(Scheduler scheduler);
+  /// Another program as the scheduler.
+  Status run_program(const std::string& program, std::vector<std::string> args);
   void stop();
+  /// The scheduler's process; 0 where it is none of its own.
+  pid_t pid() const { return process_ ? process_->pid() : 0; }
   /// The end of the scheduler's log, where it is a process.
   std::string log() const;
 
