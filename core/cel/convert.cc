@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "kubeclient/base/json.h"
+
 namespace fleetadm::cel {
 
 namespace {
@@ -78,9 +80,10 @@ std::string format_double(double value) {
 std::string format_fixed(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  std::array<char, 400> buffer{};
-  const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed);
-  return {buffer.data(), written.ptr};
+  // The shortest digits, then zeros, as Go writes them; the library's own fixed form has all digits of large numbers.
+  std::array<char, 64> buffer{};
+  const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
+  return plain_decimal({buffer.data(), written.ptr});
 }
 
 std::optional<double> parse_double(std::string_view text) {

@@ -1,8 +1,10 @@
 #include "core/cel/nodes.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "core/cel/equality.h"
 #include "core/cel/value_nodes.h"
 
 namespace fleetadm::cel {
@@ -58,10 +60,11 @@ class EqualityNode final : public Node {
     for (const Value& value : args) {
       if (value.is_error()) return value;
     }
-    const bool same = equal(args[0], args[1], frame.work());
+    const std::optional<bool> same = equality(args[0], args[1], frame.work());
     frame.check_work();
     if (frame.stopped()) return frame.stop_value();
-    return Value::boolean(same != negated_);
+    if (!same && !negated_) return Value::no_such_overload();
+    return Value::boolean(same.value_or(false) != negated_);
   }
 
  private:

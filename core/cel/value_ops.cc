@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/cel/equality.h"
 #include "core/cel/value.h"
 #include "core/cel/value_nodes.h"
 
@@ -50,56 +51,76 @@ int compare_numbers(const Value& a, const Value& b) {
 
 bool is_nan(const Value& value) { return value.is(Kind::kDouble) && std::isnan(value.as_double()); }
 
-bool equal_at(const Value& a, const Value& b, Work& work, int depth);
+/// The reference's answers: an opaque value compares with its own type only.
+enum class Same { kNo, kYes, kNoOverload };
 
-bool equal_lists(const Value& a, const Value& b, Work& work, int depth) {
+Same same_if(bool same) { return same ? Same::kYes : Same::kNo; }
+
+Same same_at(const Value& a, const Value& b, Work& work, int depth);
+
+Same same_lists(const Value& a, const Value& b, Work& work, int depth) {
   const std::size_t size = a.size();
-  if (size != b.size()) return false;
+  if (size != b.size()) return Same::kNo;
   for (std::size_t i = 0; i < size; ++i) {
-    if (!equal_at(a.at(i), b.at(i), work, depth)) return false;
+    if (same_at(a.at(i), b.at(i), work, depth) == Same::kNo) return Same::kNo;
   }
-  return true;
+  return Same::kYes;
 }
 
-bool equal_maps(const Value& a, const Value& b, Work& work, int depth) {
-  if (a.size() != b.size()) return false;
+Same same_maps(const Value& a, const Value& b, Work& work, int depth) {
+  if (a.size() != b.size()) return Same::kNo;
   bool same = true;
   a.each_entry([&](const Value& key, const Value& value) {
     const auto other = b.find(key);
-    same = other.has_value() && equal_at(value, *other, work, depth);
+    same = other.has_value() && same_at(value, *other, work, depth) != Same::kNo;
     return same;
   });
-  return same;
+  return same_if(same);
 }
 
-bool equal_at(const Value& a, const Value& b, Work& work, int depth) {
-  if (!work.spend(1) || depth > kMaxValueDepth) return false;
-  if (is_number(a.kind()) && is_number(b.kind())) return !is_nan(a) && !is_nan(b) && compare_numbers(a, b) == 0;
-  if (a.kind() != b.kind()) return false;
+Same same_optionals(const Value& a, const Value& b, Work& work, int depth) {
+  const auto left = a.content();
+  const auto right = b.content();
+  if (!left || !right) return same_if(left.has_value() == right.has_value());
+  if (left->is(Kind::kOpaque) && right->is(Kind::kNull)) return Same::kNoOverload;  // null is nothing special in here
+  return same_at(*left, *right, work, depth);
+}
+
+Same same_opaques(const Value& a, const Value& b) {
+  if (b.is(Kind::kNull)) return Same::kNo;
+  if (!b.is(Kind::kOpaque) || a.as_opaque()->type().name() != b.as_opaque()->type().name()) return Same::kNoOverload;
+  return same_if(a.as_opaque()->equals(*b.as_opaque()));
+}
+
+Same same_at(const Value& a, const Value& b, Work& work, int depth) {
+  if (!work.spend(1) || depth > kMaxValueDepth) return Same::kNo;
+  if (is_number(a.kind()) && is_number(b.kind())) return same_if(!is_nan(a) && !is_nan(b) && compare_numbers(a, b) == 0);
+  if (a.is(Kind::kOpaque)) return same_opaques(a, b);
+  if (a.kind() != b.kind()) return Same::kNo;
   switch (a.kind()) {
-    case Kind::kNull: return true;
-    case Kind::kBool: return a.as_bool() == b.as_bool();
+    case Kind::kNull: return Same::kYes;
+    case Kind::kBool: return same_if(a.as_bool() == b.as_bool());
     case Kind::kString:
-    case Kind::kBytes: return work.spend(a.text().size() / 64) && a.text() == b.text();
-    case Kind::kTimestamp: return a.seconds() == b.seconds() && a.nanos() == b.nanos();
-    case Kind::kDuration: return a.duration_nanos() == b.duration_nanos();
-    case Kind::kList: return equal_lists(a, b, work, depth + 1);
-    case Kind::kMap: return equal_maps(a, b, work, depth + 1);
-    case Kind::kType: return a.as_type().name() == b.as_type().name();
-    case Kind::kOptional: {
-      const auto left = a.content();
-      const auto right = b.content();
-      if (!left || !right) return left.has_value() == right.has_value();
-      return equal_at(*left, *right, work, depth + 1);
-    }
-    case Kind::kOpaque: return a.as_opaque()->equals(*b.as_opaque());
-    default: return false;
+    case Kind::kBytes: return same_if(work.spend(a.text().size() / 64) && a.text() == b.text());
+    case Kind::kTimestamp: return same_if(a.seconds() == b.seconds() && a.nanos() == b.nanos());
+    case Kind::kDuration: return same_if(a.duration_nanos() == b.duration_nanos());
+    case Kind::kList: return same_lists(a, b, work, depth + 1);
+    case Kind::kMap: return same_maps(a, b, work, depth + 1);
+    case Kind::kType: return same_if(a.as_type().name() == b.as_type().name());
+    case Kind::kOptional: return same_optionals(a, b, work, depth + 1);
+    default: return Same::kNo;
   }
 }
 
 }  // namespace
 
-bool equal(const Value& a, const Value& b, Work& work) { return equal_at(a, b, work, 0); }
+bool equal(const Value& a, const Value& b, Work& work) { return same_at(a, b, work, 0) == Same::kYes; }
+
+std::optional<bool> equality(const Value& a, const Value& b, Work& work) {
+  const Same same = same_at(a, b, work, 0);
+  if (same == Same::kNoOverload) return std::nullopt;
+  return same == Same::kYes;
+}
 
 std::optional<int> compare(const Value& a, const Value& b) {
   if (is_number(a.kind()) && is_number(b.kind())) {

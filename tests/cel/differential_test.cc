@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <regex>
 #include <stdexcept>
 
 #include "core/cel/library/environments.h"
@@ -58,6 +59,15 @@ struct Answer {
     return (phase.empty() ? value : phase + " (" + error.substr(0, 160) + ")") + " at cost " + std::to_string(cost);
   }
 };
+
+/// The reference knows what add() and sub() of quantities yield by the left side of == and != only: on the right it is "no such
+/// overload" (and so unequal to everything, and equal within lists and maps). Ours compares by the amount: a listed difference.
+bool compares_a_sum(const std::string& expression, const Answer& reference, const Answer& ours) {
+  static const std::regex on_the_right(R"([=!]=.*\.(add|sub)\()");
+  if (expression.find("quantity(") == std::string::npos || !std::regex_search(expression, on_the_right)) return false;
+  const auto is_bool = [](const Answer& answer) { return answer.value == "true" || answer.value == "false"; };
+  return (reference.error == "no such overload" && ours.phase.empty()) || (is_bool(reference) && is_bool(ours));
+}
 
 Answer answer_of(const Json& reference) {
   return {str(reference, {"value"}), str(reference, {"phase"}), static_cast<std::uint64_t>(num(reference, {"cost"})),
@@ -135,12 +145,17 @@ TEST(CelDifferential, AnswersAsTheReferenceDoes) {
   std::map<std::string, int> phases;
   int different = 0;
   int random = 0;
+  int sums = 0;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const std::string expression = str(questions[i], {"expression"});
     const Answer wanted = answer_of((*answers)[i]);
     const Answer got = ours.answer(str(questions[i], {"env"}) == "selector", expression);
     ++phases[wanted.phase.empty() ? "value" : wanted.phase];
     if (wanted.same(got) || (wanted.fell_over() && got.phase == wanted.phase)) continue;
+    if (compares_a_sum(expression, wanted, got)) {
+      ++sums;
+      continue;
+    }
     if (is_random(questions[i])) {
       ++random;
       continue;
@@ -152,9 +167,11 @@ TEST(CelDifferential, AnswersAsTheReferenceDoes) {
   }
   std::cout << questions.size() << " expressions (seed " << seed() << "):";
   for (const auto& [phase, count] : phases) std::cout << " " << count << " " << phase;
-  std::cout << ", " << different << " different, " << random << " random in the reference\n";
+  std::cout << ", " << different << " different, " << random << " random in the reference, " << sums
+            << " with a sum on the right of ==\n";
   EXPECT_EQ(different, 0);
   EXPECT_LT(random, 20);
+  EXPECT_LT(sums, 10);
   EXPECT_GT(phases["value"], static_cast<int>(kExpressions) / 3);
 }
 
