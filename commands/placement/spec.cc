@@ -60,8 +60,16 @@ std::optional<Json> set_term(std::string_view term) {
   if (space == std::string_view::npos) return std::nullopt;
   const std::string_view op = head.substr(space + 1);
   if (op != "in" && op != "notin") return std::nullopt;
+  // As kubectl reads it, nothing between two commas is the empty value; nothing at all between the parentheses is a slip.
   std::vector<std::string> values;
-  for (const std::string_view value : terms_of(term.substr(open + 1, term.size() - open - 2))) values.emplace_back(value);
+  std::string_view rest = term.substr(open + 1, term.size() - open - 2);
+  if (trim(rest).empty()) return expression(head.substr(0, space), op == "in" ? "In" : "NotIn");
+  for (;;) {
+    const std::size_t comma = rest.find(',');
+    values.emplace_back(trim(rest.substr(0, comma)));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
   return expression(head.substr(0, space), op == "in" ? "In" : "NotIn", values);
 }
 

@@ -220,7 +220,11 @@ std::string Selector::text() const {
         parts.push_back(requirement.values.size() == 1 ? requirement.key + "=" + requirement.values.front()
                                                        : requirement.key + " in (" + join(requirement.values, ",") + ")");
         break;
-      case Op::kNotIn: parts.push_back(requirement.key + " notin (" + join(requirement.values, ",") + ")"); break;
+      case Op::kNotIn:
+        parts.push_back(requirement.values.size() == 1 && requirement.values.front().empty()
+                            ? requirement.key + "!="
+                            : requirement.key + " notin (" + join(requirement.values, ",") + ")");
+        break;
       case Op::kExists: parts.push_back(requirement.key); break;
       case Op::kDoesNotExist: parts.push_back("!" + requirement.key); break;
     }

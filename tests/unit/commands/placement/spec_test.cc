@@ -22,6 +22,8 @@ TEST(PlacementSpec, Selectors) {
   EXPECT_TRUE(
       text(parse_selector("bad key=x")).starts_with(R"(error: --label-selector "bad key=x": key: Invalid value: "bad key")"));
   EXPECT_TRUE(text(parse_selector("a in ()")).starts_with("error: "));
+  EXPECT_EQ(text(parse_selector("a in (,b)")), R"({"matchExpressions":[{"key":"a","operator":"In","values":["","b"]}]})");
+  EXPECT_EQ(text(parse_selector("a!=")), R"({"matchExpressions":[{"key":"a","operator":"NotIn","values":[""]}]})");
 }
 
 TEST(PlacementSpec, Tolerations) {

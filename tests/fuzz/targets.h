@@ -1,0 +1,28 @@
+// What is fed with random input: the parsers and engines that read what people and other programs write. A target takes any bytes
+// and answers what kind of outcome they had; an Error is a broken promise, and a crash is the driver's to notice.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::fuzz {
+
+struct Target {
+  std::string name;                     // also of its folder under tests/corpora
+  std::size_t longest = 0;              // bytes of an input
+  bool json = false;                    // inputs are JSON: worth changing node by node, too
+  std::vector<std::string_view> words;  // that its language knows
+  /// The outcome without what varies freely (numbers, quoted texts): inputs of the same outcome teach the driver nothing new.
+  std::function<Result<std::string>(std::string_view input)> run;
+};
+
+const std::vector<Target>& targets();
+
+/// The first words of a message, without what it quotes.
+std::string shape_of(std::string_view message);
+
+}  // namespace fleetadm::fuzz
