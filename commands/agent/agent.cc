@@ -10,9 +10,13 @@
 namespace fleetadm::commands {
 namespace {
 
+constexpr std::int64_t kLongestRaw = 65536;  // of many values, all have to fit into one status
+
 struct Options {
   agent::AgentOptions agent;
   std::vector<std::string> annotations;  // key=value
+  work::WorkAgentOptions work;
+  std::int64_t max_raw_length = 1024;
 };
 
 void bind(FlagSet& flags, Options& options) {
@@ -42,12 +46,22 @@ void bind(FlagSet& flags, Options& options) {
       .integer(&agent.client_cert_expiration_seconds, "client-cert-expiration-seconds",
                "Lifetime to request for the client certificate, at least 3600; 0 leaves it to the hub")
       .default_text = "0";
+  flags
+      .duration(&options.work.eviction_grace, "work-eviction-grace",
+                "How long objects stay whose work the hub does not have any more; 876000h: for ever")
+      .default_text = "1h";
+  flags.boolean(&options.work.raw_feedback, "raw-feedback",
+                "Report feedback values that are lists or objects as JSON (gate RawFeedbackJsonString)");
+  flags.integer(&options.max_raw_length, "max-raw-feedback", "Bytes that such a value may have").default_text = "1024";
   flags.text(&agent.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
       .value_name = "HOST:PORT";
   flags.boolean(&agent.leader_elect, "leader-elect", "Run only while holding the agent's lease (for more than one replica)");
 }
 
 Status validate(const Options& options, const std::vector<std::string>&) {
+  if (options.max_raw_length < 0 || options.max_raw_length > kLongestRaw)
+    return fail(Category::kUsage, "--max-raw-feedback is not in 0…" + std::to_string(kLongestRaw));
+  if (options.work.eviction_grace < Duration::zero()) return fail(Category::kUsage, "--work-eviction-grace cannot be negative");
   for (const std::string& annotation : options.annotations) {
     const auto equals = annotation.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -80,8 +94,9 @@ Result<Report> run(Context& context, const Options& given, const std::vector<std
   FLEETADM_TRY(const kube::RestConfig spoke, context.rest_config());
   agent::AgentParts parts;
   parts.connect = [&context](const kube::RestConfig& config) { return context.client(config); };
-  parts.add_work = [](controller::Manager& manager, const agent::Joined& joined) {
-    work::WorkAgentOptions work;
+  parts.add_work = [&options](controller::Manager& manager, const agent::Joined& joined) {
+    work::WorkAgentOptions work = options.work;
+    work.max_raw_length = static_cast<std::size_t>(options.max_raw_length);
     work.cluster = joined.identity.cluster;
     work.hub_server = joined.hub_server;
     work::add_work_controllers(manager, joined.hub, joined.spoke, work);

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/framework/files.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/registration/join/preflight.h"
@@ -88,16 +87,6 @@ Status validate(const Options& options, const std::vector<std::string>&) {
   return {};
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(Category::kUsage, "cannot read " + path);
-  std::string text(kMaxFile + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMaxFile) return fail(Category::kUsage, path + " is larger than 1 MiB");
-  return text;
-}
-
 std::string trimmed(std::string text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
   text.erase(std::find_if_not(text.rbegin(), text.rend(), blank).base(), text.end());
@@ -114,14 +103,12 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const Options& options) 
   endpoint.proxy_url = options.proxy_url;
   endpoint.cluster_name = options.cluster_name;
   if (!options.ca_file.empty()) {
-    FLEETADM_TRY(endpoint.ca_pem, read_file(options.ca_file));
+    FLEETADM_TRY(endpoint.ca_pem, read_whole_file(options.ca_file, kMaxFile));
     FLEETADM_TRY([[maybe_unused]] const auto certificates, pki::parse_certificates(endpoint.ca_pem));
   }
   endpoint.token = options.hub_token;
-  if (options.hub_token_file == "-") {
-    FLEETADM_TRY(endpoint.token, context.terminal().read_stdin());
-  } else if (!options.hub_token_file.empty()) {
-    FLEETADM_TRY(endpoint.token, read_file(options.hub_token_file));
+  if (!options.hub_token_file.empty()) {
+    FLEETADM_TRY(endpoint.token, read_file_or_stdin(context, options.hub_token_file, kMaxFile));
   }
   endpoint.token = trimmed(std::move(endpoint.token));
   if (endpoint.token.empty()) return fail(Category::kUsage, "the bootstrap token is empty");

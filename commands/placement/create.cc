@@ -1,6 +1,7 @@
 // placement create and placement apply: the same flags; create leaves an existing placement with another spec alone.
 #include <algorithm>
 
+#include "commands/framework/files.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/spec.h"
 #include "commands/placement/written.h"

@@ -1,15 +1,10 @@
 #include "commands/placement/written.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 
 namespace fleetadm::commands {
 namespace {
-
-constexpr std::size_t kMostBytes = 8 << 20;
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -89,18 +84,6 @@ Status check_name(std::string_view what, std::string_view name) {
   if (kube::is_dns_subdomain(name)) return {};
   return fail(Category::kUsage, std::string(what) + " \"" + std::string(name) + "\" is not a valid name",
               "use lower case letters, digits, '-' and '.', starting and ending with a letter or digit");
-}
-
-Result<std::string> read_file_or_stdin(Context& context, const std::string& path) {
-  if (path == "-") return context.terminal().read_stdin();
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Category::kUsage, "cannot read \"" + path + "\": " + std::strerror(errno));
-  std::string text(kMostBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return fail(Category::kUsage, "cannot read \"" + path + "\"");
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMostBytes) return fail(Category::kUsage, "\"" + path + "\" is larger than 8 MiB");
-  return text;
 }
 
 }  // namespace fleetadm::commands

@@ -34,9 +34,6 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 /// kUsage where a name is no RFC 1123 subdomain.
 Status check_name(std::string_view what, std::string_view name);
 
-/// A file's text, or standard input for "-" (at most 8 MiB).
-Result<std::string> read_file_or_stdin(Context& context, const std::string& path);
-
 /// The hint to a hub that is none: the type is unknown to the server.
 template <class T>
 Result<T> on_hub(Result<T> result) {

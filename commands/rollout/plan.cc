@@ -2,19 +2,16 @@
 #include <algorithm>
 
 #include "commands/framework/listing.h"
+#include "commands/rollout/change.h"
 #include "commands/rollout/rollout.h"
-#include "commands/rollout/view.h"
-#include "commands/work/manifests.h"
+#include "commands/work/targets.h"
+#include "core/api/kinds.h"
 #include "core/work/replica_set_forecast.h"
 
 namespace fleetadm::commands {
 namespace {
 
 using What = work::ForecastEvent::What;
-
-struct Options {
-  std::vector<std::string> files;
-};
 
 bool is_write(What what) { return what == What::kCreated || what == What::kChanged || what == What::kRemoved; }
 
@@ -54,23 +51,32 @@ Report report_of(const std::string& name, const work::Forecast& ahead) {
   return report;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
-  FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
+Result<Report> run(Context& context, const ChangeOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const RolloutChange change, read_change(context, options, args.front()));
+  const RolloutName& name = change.name;
   FLEETADM_TRY(const kube::Client hub, context.client());
+  FLEETADM_CHECK(check_placement(hub, change));
   const Instant now = context.clock().now();
-  FLEETADM_TRY(RolloutView view, read_rollout(hub, name, now));
-  const bool paused = view.plan.paused;
-  erase_at(view.set, {"metadata", "annotations", work::kPausedAnnotation});
-  if (!options.files.empty()) {
-    FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
-    FLEETADM_CHECK(check_manifests(loaded));
-    const std::string before = work::work_spec_hash(object_at(view.set, {"spec", "manifestWorkTemplate"}));
-    at_or_make(view.set, {"spec", "manifestWorkTemplate", "workload", "manifests"}) = manifest_list(loaded);
-    if (work::work_spec_hash(object_at(view.set, {"spec", "manifestWorkTemplate"})) != before) view.revision.reset();
+  // With a placement it may be a rollout that is yet to be started.
+  Json set = empty_set(name);
+  if (change.placement.empty()) {
+    FLEETADM_TRY(set, read_set(hub, name));
+  } else {
+    Result<std::optional<Json>> before = hub.find(api::manifest_work_replica_sets(), name.ns, name.name);
+    if (!before) return tl::unexpected(on_hub(before.error()));
+    if (*before) set = std::move(**before);
   }
+  FLEETADM_TRY(const RolloutView before, view_rollout(hub, set, now));
+  FLEETADM_CHECK(change.apply_to(set));
+  const bool paused = before.plan.paused;
+  erase_at(set, {"metadata", "annotations", work::kPausedAnnotation});
+  FLEETADM_TRY(const RolloutView view, view_rollout(hub, std::move(set), now));
   const work::Assume success = [](const std::string&) { return work::Assumption{}; };
   Report report = report_of(name.name, work::forecast(view.set, view.placements, view.works, view.revision, now, success));
   if (paused) report.notes.push_back("it is paused: nothing begins before fleetadm rollout resume " + name.name);
+  FLEETADM_TRY(const Removals removals, removals_of(hub, before, view.set));
+  if (const Status allowed = check_removals(hub, GuardOptions{}, "it", removals); !allowed)
+    report.notes.push_back(allowed.error().message + ": rollout start will want --allow-removals");
   return report;
 }
 
@@ -82,18 +88,16 @@ void register_rollout_plan(Registry& registry) {
   command.group = "Work";
   command.summary = "Show which clusters a rollout would change, in which order and batch";
   command.description =
-      "The hub's own rules are followed to the end, assuming that every cluster succeeds. With -f it shows what other manifests "
-      "would do; without, what is left of the present rollout. Nothing is written.";
+      "The hub's own rules are followed to the end, assuming that every cluster succeeds. Without flags it shows what is left of "
+      "the present rollout; with -f, --placement or the flags of a strategy, what rollout start would do with the same. Nothing "
+      "is written.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
-  command.examples = {{"What is still to come", "fleetadm rollout plan web -n apps"},
-                      {"What new manifests would do", "fleetadm rollout plan web -n apps -f web.yaml"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
-        Flag& files = flags.texts(&options.files, "filename", "file or folder with the new manifests, or - for stdin", 'f');
-        files.value_name = "FILE";
-        files.complete = Complete::kFiles;
-      },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  command.examples = {
+      {"What is still to come", "fleetadm rollout plan web -n apps"},
+      {"What new manifests would do", "fleetadm rollout plan web -n apps -f web.yaml"},
+      {"A rollout that is yet to be started", "fleetadm rollout plan web -f web.yaml --placement apps/eu --max-concurrency 25%"}};
+  command.make = invocation<ChangeOptions>(
+      bind_change, [](const ChangeOptions& options, const std::vector<std::string>&) { return validate_change(options); }, run);
   registry.add(std::move(command));
 }
 

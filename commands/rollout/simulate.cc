@@ -1,6 +1,6 @@
 // rollout simulate: what a rollout would do, without a hub.
+#include "commands/framework/files.h"
 #include "commands/framework/scenarios.h"
-#include "commands/placement/written.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/timeline.h"
 #include "core/rollout/scenario.h"
@@ -51,9 +51,7 @@ void register_rollout_simulate(Registry& registry) {
                       {"Answer them as fleetadm's own hub would", "fleetadm rollout simulate --scenarios - --conduct sound"}};
   command.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
-        Flag& file = flags.text(&options.file, "filename", "file that describes a rollout, or - for stdin", 'f');
-        file.value_name = "FILE";
-        file.complete = Complete::kFiles;
+        file_flag(flags, &options.file, "filename", "file that describes a rollout, or - for stdin", 'f');
         scenarios_flag(flags, &options.scenarios);
         flags.choice(&options.conduct, "conduct", {"upstream", "sound"}, "whose rules answer the cases").default_text =
             "upstream";

@@ -1,10 +1,9 @@
 // rollout status: where each cluster is, who holds the rollout, and for how long that may last.
 #include <algorithm>
-#include <thread>
 
 #include "commands/framework/listing.h"
+#include "commands/rollout/feed.h"
 #include "commands/rollout/rollout.h"
-#include "commands/rollout/view.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::commands {
@@ -12,8 +11,8 @@ namespace {
 
 using work::Phase;
 
-constexpr Duration kLook = std::chrono::seconds(1);
-constexpr Duration kLookAtMany = std::chrono::seconds(5);
+constexpr Duration kTick = std::chrono::seconds(1);  // times to deadlines are told, without asking the hub
+constexpr Duration kTickOfMany = std::chrono::seconds(5);
 constexpr std::size_t kMany = 200;
 constexpr Duration kFailureStays = std::chrono::seconds(3);  // agents try again: what they repair at once was no failure
 constexpr std::size_t kBar = 24;
@@ -98,6 +97,12 @@ std::string bar(const work::ReplicaSetPlan& plan) {
   return "[" + std::string(full, '#') + std::string(kBar - full, '.') + "] ";
 }
 
+/// Of one template and one revision: not the end of the rollout before.
+bool same_course(const RolloutView& a, const RolloutView& b) {
+  return num(a.set, {"metadata", "generation"}) == num(b.set, {"metadata", "generation"}) &&
+         a.revision.has_value() == b.revision.has_value() && (!a.revision || a.revision->number == b.revision->number);
+}
+
 /// Over for whoever waits: nothing more will happen by itself.
 bool ended(RolloutState state) { return state != RolloutState::kRunning; }
 
@@ -116,21 +121,25 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
   const Instant begun = context.clock().now();
   const bool terminal = context.terminal().interactive();
   if (terminal) context.progress().begin("Rollout of " + name.name);
+  FLEETADM_TRY(const std::unique_ptr<RolloutFeed> feed, RolloutFeed::open(hub, name, context.stop()));
   std::string told;
   Instant last_well = begun;
   for (;;) {
     const Instant now = context.clock().now();
-    FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, now));
+    FLEETADM_TRY(const RolloutView view, feed->view(now));
     const RolloutState state = state_of(view.plan);
     // A template that no revision records has not begun. Hubs of others record none: what has happened there counts.
     const bool others_hub = view.revisions.empty() && !view.plan.clusters.empty();
     const bool recorded =
         view.revision.has_value() || others_hub || state == RolloutState::kPaused || state == RolloutState::kFailed;
+    const std::optional<Error> trouble = feed->trouble();
     std::string line = sentence(view);
     if (const std::string text = holder(view, now); !text.empty()) line += "; " + text;
+    if (trouble) line += "; the hub does not answer: " + trouble->message;
     if (terminal) {
       context.progress().note(bar(view.plan) + line);
-    } else if (const std::string steady = sentence(view); steady != told && context.global().output.empty()) {
+    } else if (const std::string steady = sentence(view) + (trouble ? " (away)" : "");
+               steady != told && context.global().output.empty()) {
       Report report;
       report.lines.push_back(name.name + ": " + line);
       context.emit(report);
@@ -139,18 +148,22 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
     const bool bad = state == RolloutState::kFailed || state == RolloutState::kPartial || state == RolloutState::kTimedOut;
     if (!bad) last_well = now;
     if (recorded && ended(state) && (!bad || now - last_well >= kFailureStays)) {
-      if (terminal) context.progress().done(sentence(view));
-      return report_of(view, now);
+      // A watch may be behind what this command itself has written: what is told was read.
+      FLEETADM_TRY(const RolloutView read, read_rollout(hub, name, now));
+      if (state_of(read.plan) == state && same_course(read, view)) {
+        if (terminal) context.progress().done(sentence(read));
+        return report_of(read, now);
+      }
     }
     if (timeout > Duration::zero() && now - begun >= timeout) {
       if (terminal) context.progress().failed("time is up");
       return fail(Category::kTimeout, name.name + " is not done after " + format_duration(timeout) + ": " + line);
     }
     if (context.stop().stop_requested()) return fail(Category::kCancelled, "cancelled; the rollout goes on");
-    const Duration pause = view.plan.clusters.size() > kMany ? kLookAtMany : kLook;
-    for (Duration slept{}; slept < pause && !context.stop().stop_requested(); slept += std::chrono::milliseconds(100)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
+    // Deadlines pass without any event.
+    const Duration tick = view.plan.clusters.size() > kMany ? kTickOfMany : kTick;
+    const Duration left = timeout > Duration::zero() ? std::max<Duration>(begun + timeout - now, Duration::zero()) : tick;
+    feed->wait(std::min(tick, left), context.stop());
   }
 }
 

@@ -1,8 +1,10 @@
 #include "commands/rollout/view.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "commands/work/targets.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/work/conditions.h"
@@ -21,6 +23,10 @@ Result<std::vector<Json>> items_of(const kube::Client& hub, const kube::Resource
   FLEETADM_TRY(const Json list, hub.list(resource, ns, which));
   const Json& items = list_at(list, {"items"});
   return std::vector<Json>(items.begin(), items.end());
+}
+
+Result<std::vector<Json>> revision_objects(const kube::Client& hub, const Json& set) {
+  return items_of(hub, work::controller_revisions(), namespace_of(set), std::string(work::kRevisionOfLabel) + "=" + name_of(set));
 }
 
 /// Progressing and Degraded are good when they are False.
@@ -45,37 +51,70 @@ Result<RolloutName> rollout_name(Context& context, const std::string& text) {
 }
 
 Result<Json> read_set(const kube::Client& hub, const RolloutName& name) {
-  FLEETADM_TRY(std::optional<Json> set, hub.find(api::manifest_work_replica_sets(), name.ns, name.name));
-  if (set) return std::move(*set);
+  Result<std::optional<Json>> set = hub.find(api::manifest_work_replica_sets(), name.ns, name.name);
+  if (!set) return tl::unexpected(on_hub(set.error()));
+  if (*set) return std::move(**set);
   return fail(Category::kNotFound, "there is no ManifestWorkReplicaSet " + name.ns + "/" + name.name,
               "fleetadm work create NAME -f FILE --placement PLACEMENT makes one; -n chooses the namespace");
 }
 
 Result<std::vector<work::Revision>> read_revisions(const kube::Client& hub, const Json& set) {
-  FLEETADM_TRY(const std::vector<Json> objects, items_of(hub, work::controller_revisions(), namespace_of(set),
-                                                         std::string(work::kRevisionOfLabel) + "=" + name_of(set)));
+  FLEETADM_TRY(const std::vector<Json> objects, revision_objects(hub, set));
   return work::revisions_of(set, objects);
 }
 
 Result<RolloutView> read_rollout(const kube::Client& hub, const RolloutName& name, Instant now) {
+  FLEETADM_TRY(Json set, read_set(hub, name));
+  return view_rollout(hub, std::move(set), now);
+}
+
+Result<RolloutView> view_rollout(const kube::Client& hub, Json set, Instant now) {
+  RolloutObjects objects;
+  const std::string ns = namespace_of(set);
+  for (const Json& entry : list_at(set, {"spec", "placementRefs"})) {
+    const std::string placement = str(entry, {"name"});
+    FLEETADM_TRY(std::optional<Json> object, hub.find(api::placements(), ns, placement));
+    if (object) objects.placements.push_back(std::move(*object));
+    const std::string selector = std::string(api::kPlacementLabel) + "=" + placement;
+    FLEETADM_TRY(std::vector<Json> decisions, items_of(hub, api::placement_decisions(), ns, selector));
+    std::move(decisions.begin(), decisions.end(), std::back_inserter(objects.decisions));
+  }
+  FLEETADM_TRY(objects.revisions, revision_objects(hub, set));
+  kube::ListOptions which;
+  which.label_selector = std::string(work::kReplicaSetLabel) + "=" + work::owner_label_of(set);
+  FLEETADM_CHECK(hub.list_each(api::manifest_works(), {}, which, [&](Json&& work) -> Status {
+    project_rollout_work(work);
+    objects.works.push_back(std::move(work));
+    return {};
+  }));
+  objects.set = std::move(set);
+  return view_of(std::move(objects), now);
+}
+
+void project_rollout_work(Json& work) {
+  Json status = object_at(work, {"status"});
+  work::project_work(work);
+  work["status"] = std::move(status);
+}
+
+RolloutView view_of(RolloutObjects objects, Instant now) {
   RolloutView view;
-  FLEETADM_TRY(view.set, read_set(hub, name));
+  view.set = std::move(objects.set);
   for (const Json& entry : list_at(view.set, {"spec", "placementRefs"})) {
     const std::string placement = str(entry, {"name"});
-    FLEETADM_TRY(const std::optional<Json> object, hub.find(api::placements(), name.ns, placement));
-    FLEETADM_TRY(const std::vector<Json> decisions,
-                 items_of(hub, api::placement_decisions(), name.ns, std::string(api::kPlacementLabel) + "=" + placement));
-    view.placements[placement] = work::view_placement(object ? &*object : nullptr, decisions);
+    const auto object = std::find_if(objects.placements.begin(), objects.placements.end(),
+                                     [&](const Json& one) { return name_of(one) == placement; });
+    std::vector<Json> decisions;
+    for (const Json& one : objects.decisions) {
+      if (label_of(one, api::kPlacementLabel) == placement) decisions.push_back(one);
+    }
+    view.placements[placement] = work::view_placement(object == objects.placements.end() ? nullptr : &*object, decisions);
   }
-  FLEETADM_TRY(view.revisions, read_revisions(hub, view.set));
+  view.revisions = work::revisions_of(view.set, objects.revisions);
   const std::string hash = work::work_spec_hash(object_at(view.set, {"spec", "manifestWorkTemplate"}));
   if (!view.revisions.empty() && view.revisions.back().hash == hash) view.revision = view.revisions.back();
-  FLEETADM_TRY(std::vector<Json> works, items_of(hub, api::manifest_works(), {},
-                                                 std::string(work::kReplicaSetLabel) + "=" + work::owner_label_of(view.set)));
-  for (Json& object : works) {
-    Json projected = object;
-    work::project_work(projected);
-    work::OwnedWork one = work::decode_work(projected);
+  for (Json& object : objects.works) {
+    work::OwnedWork one = work::decode_work(object);
     if (one.spec_hash == hash) view.live[one.ns] = std::move(object);
     view.works.push_back(std::move(one));
   }

@@ -23,14 +23,28 @@ struct RolloutView {
   Json set;
   std::map<std::string, work::PlacementView> placements;
   std::vector<work::OwnedWork> works;
-  std::map<std::string, Json> live;        // cluster → its work with the present template, complete
+  std::map<std::string, Json> live;        // cluster → its work with the present template, with its status
   std::vector<work::Revision> revisions;   // ascending
   std::optional<work::Revision> revision;  // of the present template
   work::ReplicaSetPlan plan;
 };
 
+/// What the hub has of a set.
+struct RolloutObjects {
+  Json set;
+  std::vector<Json> placements;  // of the set's namespace; more than it names do no harm, nor in the next
+  std::vector<Json> decisions;
+  std::vector<Json> revisions;
+  std::vector<Json> works;  // as project_rollout_work() leaves them
+};
+/// Drops from a work what no rollout asks for.
+void project_rollout_work(Json& work);
+RolloutView view_of(RolloutObjects objects, Instant now);
+
 /// kNotFound with a hint where there is no such set.
 Result<Json> read_set(const kube::Client& hub, const RolloutName& name);
+/// The same of a set that is at hand, and need not be on the hub.
+Result<RolloutView> view_rollout(const kube::Client& hub, Json set, Instant now);
 Result<RolloutView> read_rollout(const kube::Client& hub, const RolloutName& name, Instant now);
 Result<std::vector<work::Revision>> read_revisions(const kube::Client& hub, const Json& set);
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "commands/rollout/strategy.h"
 #include "commands/work/guard.h"
 #include "commands/work/manifests.h"
 #include "commands/work/selection.h"
@@ -21,6 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   TargetOptions targets;
+  StrategyOptions strategy;
   GuardOptions guard;
   bool overwrite = false;
   bool prune = false;
@@ -160,14 +162,6 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
   return report;
 }
 
-Status placement_exists(const kube::Client& hub, const PlacementRef& ref) {
-  Result<std::optional<Json>> placement = hub.find(api::placements(), ref.ns, ref.name);
-  if (!placement) return tl::unexpected(on_hub(placement.error()));
-  if (*placement) return {};
-  return fail(Category::kNotFound, "placement \"" + ref.name + "\" is not in namespace \"" + ref.ns + "\"",
-              "fleetadm placement create makes one; fleetadm get placements -A lists them");
-}
-
 /// The sets NAME and its parts in a namespace.
 Result<std::vector<Json>> sets_called(const kube::Client& hub, const std::string& ns, const std::string& name) {
   kube::ListOptions parts;
@@ -233,16 +227,16 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     FLEETADM_TRY(const Removals removals, set_removals(hub, call, ref, existing));
     FLEETADM_CHECK(check_removals(hub, options.guard, "applying work " + call.name, removals));
   }
+  FLEETADM_TRY(const std::optional<Json> strategy, strategy_of(options.strategy));
   const auto same_placement = [&](Json& set) -> Status {
-    const Json& refs = list_at(set, {"spec", "placementRefs"});
-    const bool known = std::any_of(refs.begin(), refs.end(), [&](const Json& one) { return str(one, {"name"}) == ref.name; });
-    if (!known) at_or_make(set, {"spec", "placementRefs"}) = Json::array({Json::object({{"name", ref.name}})});
+    edit_placement_refs(set, ref.name, strategy);
     return {};
   };
   std::vector<Json> written;
   for (const WorkPart& part : parts) {
     const std::string what = "ManifestWorkReplicaSet " + ref.ns + "/" + part.name;
-    const Json wanted = set_object(part.name, ref, part.manifests, parts.size() > 1 ? call.name : "");
+    Json wanted = set_object(part.name, ref, part.manifests, parts.size() > 1 ? call.name : "");
+    edit_placement_refs(wanted, ref.name, strategy);
     Result<Written> one =
         write_work(hub, api::manifest_work_replica_sets(), wanted, "manifestWorkTemplate", call.overwrite, what, same_placement);
     if (!one) return tl::unexpected(on_hub(one.error()));
@@ -281,11 +275,9 @@ Result<Report> run(Context& context, const Options& options, const std::string& 
 }
 
 void bind(FlagSet& flags, Options& options) {
-  Flag& files = flags.texts(&options.files, "filename", "file or folder with manifests, or - for stdin; may be repeated", 'f');
-  files.value_name = "FILE";
-  files.required = true;
-  files.complete = Complete::kFiles;
+  manifests_flag(flags, options.files).required = true;
   bind_targets(flags, options.targets);
+  bind_strategy(flags, options.strategy);
   Flag& wait = flags.choice(&options.wait, "wait", {"applied", "available"}, "wait until the agents report it");
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "available";
@@ -299,7 +291,13 @@ Status validate(const Options& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(validate_guard(options.guard));
   if (options.prune && !options.targets.placement.empty())
     return fail(Category::kUsage, "--prune goes with --clusters or -l; for a placement the hub does it");
-  return validate_targets(options.targets);
+  FLEETADM_CHECK(validate_targets(options.targets));
+  if (options.strategy.any() && options.targets.placement.empty()) {
+    return fail(Category::kUsage, "a rollout's flags go with --placement: works of named clusters are all written at once",
+                "fleetadm placement create makes a placement");
+  }
+  FLEETADM_TRY([[maybe_unused]] const auto strategy, strategy_of(options.strategy));
+  return {};
 }
 
 }  // namespace
@@ -312,12 +310,16 @@ void register_work_create(Registry& registry) {
   create.description =
       "With --clusters or -l a ManifestWork is made for each of these clusters. With --placement a ManifestWorkReplicaSet is "
       "made beside "
-      "the placement, and the hub keeps a work on every cluster that the placement selects, now and later.";
+      "the placement, and the hub keeps a work on every cluster that the placement selects, now and later: all at once, or as "
+      "the "
+      "flags of a rollout (--strategy and those behind it) say.";
   create.args = {"NAME", 1, 1};
   create.aliases = {"create work"};
   create.examples = {{"To two clusters", "fleetadm work create web -f web.yaml --clusters c1,c2"},
                      {"To what a placement selects, and wait until it runs",
                       "fleetadm work create web -f manifests/ --placement apps/eu --wait"},
+                     {"A canary group first, then a quarter at a time",
+                      "fleetadm work create web -f web.yaml --placement apps/eu --first canary --max-concurrency 25%"},
                      {"From another program", "kustomize build . | fleetadm work create web -f - -l env=dev"}};
   create.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
@@ -335,7 +337,8 @@ void register_work_create(Registry& registry) {
   apply.group = "Work";
   apply.summary = "Distribute manifests, or change what was distributed";
   apply.description =
-      "As work create, but a work that exists gets these manifests. Running it again changes nothing. With --prune the work is "
+      "As work create, but a work that exists gets these manifests (and, where its flags are given, the rollout strategy). "
+      "Running it again changes nothing. With --prune the work is "
       "taken from clusters that are not named any more (an unreachable cluster keeps it). What would take works from many "
       "clusters, "
       "or delete many objects, needs --allow-removals. Manifests that are more than one work may have are split into several "

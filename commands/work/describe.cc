@@ -136,13 +136,8 @@ void register_work_describe(Registry& registry) {
   command.description = "Without --cluster the work is shown for each of its clusters.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"One work on one cluster", "fleetadm work describe web --cluster c1"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
-        Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only these clusters; may be repeated");
-        cluster.value_name = "NAME";
-        cluster.complete = Complete::kClusters;
-      },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  command.make = invocation<Options>([](FlagSet& flags, Options& options) { only_clusters_flag(flags, options.clusters); },
+                                     [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
   registry.add(std::move(command));
 }
 

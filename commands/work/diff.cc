@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "commands/framework/files.h"
 #include "commands/work/manifests.h"
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
@@ -238,17 +239,11 @@ void register_work_diff(Registry& registry) {
                       {"Before an apply", "fleetadm work diff web -f web.yaml"}};
   command.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
-        Flag& files = flags.texts(&options.files, "filename", "compare the work with these manifests (file, folder or -)", 'f');
-        files.value_name = "FILE";
-        files.complete = Complete::kFiles;
-        Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only these clusters; may be repeated");
-        cluster.value_name = "NAME";
-        cluster.complete = Complete::kClusters;
+        files_flag(flags, &options.files, "filename", "compare the work with these manifests (file, folder or -)", 'f');
+        only_clusters_flag(flags, options.clusters);
         Flag& spoke = flags.comma_texts(&options.spokes, "spoke", "the context through which a cluster is read; may be repeated");
         spoke.value_name = "CLUSTER=CONTEXT";
-        Flag& file = flags.text(&options.spoke_kubeconfig, "spoke-kubeconfig", "the kubeconfig file that has these contexts");
-        file.value_name = "FILE";
-        file.complete = Complete::kFiles;
+        file_flag(flags, &options.spoke_kubeconfig, "spoke-kubeconfig", "the kubeconfig file that has these contexts");
       },
       [](const Options& options, const std::vector<std::string>&) -> Status {
         if (options.files.empty() || (options.spokes.empty() && options.spoke_kubeconfig.empty())) return {};

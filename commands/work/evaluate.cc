@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "commands/framework/files.h"
 #include "commands/framework/scenarios.h"
 #include "commands/work/manifests.h"
 #include "commands/work/work.h"
@@ -137,12 +138,8 @@ void register_work_evaluate(Registry& registry) {
                       {"Answer the cases of a file", "fleetadm work evaluate --scenarios cases.jsonl"}};
   command.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
-        Flag& work = flags.text(&options.work, "filename", "file with the work, or - for stdin", 'f');
-        work.value_name = "FILE";
-        work.complete = Complete::kFiles;
-        Flag& object = flags.texts(&options.objects, "object", "file with live objects, or - for stdin; may be repeated");
-        object.value_name = "FILE";
-        object.complete = Complete::kFiles;
+        file_flag(flags, &options.work, "filename", "file with the work, or - for stdin", 'f');
+        files_flag(flags, &options.objects, "object", "file with live objects, or - for stdin; may be repeated");
         flags.boolean(&options.raw, "raw-feedback", "report lists and objects as JSON (gate RawFeedbackJsonString)");
         scenarios_flag(flags, &options.scenarios);
       },

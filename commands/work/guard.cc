@@ -42,18 +42,20 @@ Status check_removals(const kube::Client& hub, const GuardOptions& options, cons
   }
   const auto lost = static_cast<std::int64_t>(removals.clusters.size());
   if (lost <= 1) return {};
-  std::int64_t all = 0;
-  const Status counted = hub.list_pages(api::managed_clusters(), {}, {}, [&](const Json& page) -> Status {
-    all += static_cast<std::int64_t>((page.is_array() ? page : list_at(page, {"items"})).size());
+  std::int64_t all = removals.of;
+  const auto count = [&](const Json&) -> Status {
+    ++all;
     return {};
-  });
+  };
+  const Status counted = all > 0 ? Status{} : hub.list_each(api::managed_clusters(), {}, {}, count);
   if (!counted) {
     return tl::unexpected(refused(what + " takes works from " + std::to_string(lost) +
                                   " clusters, and of how many could not be read: " + counted.error().message));
   }
   if (lost * 100 <= options.share * all) return {};
   return tl::unexpected(refused(what + " takes works from " + std::to_string(lost) + " of " + std::to_string(all) +
-                                " clusters; without being told so, from at most " + std::to_string(options.share) + " %"));
+                                (removals.of > 0 ? " clusters that have it" : " clusters") +
+                                "; without being told so, from at most " + std::to_string(options.share) + " %"));
 }
 
 std::int64_t deleted_objects(const Json& work_spec, const std::set<std::string>& kept) {

@@ -12,7 +12,7 @@ namespace fleetadm::commands {
 
 struct GuardOptions {
   bool allow = false;
-  std::int64_t share = 20;     // per cent of the hub's clusters
+  std::int64_t share = 20;     // per cent of the clusters
   std::int64_t objects = 100;  // on all clusters together
 };
 
@@ -23,6 +23,7 @@ Status validate_guard(const GuardOptions& options);
 struct Removals {
   std::set<std::string> clusters;  // that lose the work
   std::int64_t objects = 0;        // that the agents would delete, over all clusters
+  std::int64_t of = 0;             // clusters that the share is of; 0: the hub's
 };
 
 /// kConflict, reason "RemovalsNotAllowed", where that is too much. One cluster is never too large a share. The hub is asked how

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
+#include "commands/framework/files.h"
 #include "core/work/names.h"
 #include "kubeclient/base/yaml.h"
 
@@ -16,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxFile = 64ULL << 20U;
+constexpr std::size_t kMaxFile = 64ULL << 20U;
 
 bool is_manifest_file(const fs::path& path) {
   const std::string ending = path.extension().string();
@@ -35,18 +34,6 @@ Result<std::vector<fs::path>> files_below(const fs::path& folder) {
   }
   std::sort(files.begin(), files.end());
   return files;
-}
-
-Result<std::string> read_file(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (!error && size > kMaxFile) return fail(Category::kUsage, path.string() + " is larger than 64 MiB");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(Category::kUsage, "cannot open " + path.string(), "check the path and its permissions");
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) return fail(Category::kUsage, "cannot read " + path.string());
-  return std::move(text).str();
 }
 
 Status add_documents(const std::string& text, const std::string& file, std::vector<LoadedManifest>& into) {
@@ -78,13 +65,17 @@ std::string identity_of(const Json& object) {
 
 }  // namespace
 
+Flag& manifests_flag(FlagSet& flags, std::vector<std::string>& into) {
+  return files_flag(flags, &into, "filename", "file or folder with manifests, or - for stdin; may be repeated", 'f');
+}
+
 std::string LoadedManifest::where() const { return (file == "-" ? std::string("stdin") : file) + ":" + std::to_string(line); }
 
 Result<std::vector<LoadedManifest>> load_manifests(Context& context, const std::vector<std::string>& files) {
   std::vector<LoadedManifest> manifests;
   for (const std::string& name : files) {
     if (name == "-") {
-      FLEETADM_TRY(const std::string text, context.terminal().read_stdin());
+      FLEETADM_TRY(const std::string text, read_file_or_stdin(context, name, kMaxFile));
       FLEETADM_CHECK(add_documents(text, "-", manifests));
       continue;
     }
@@ -102,7 +93,7 @@ Result<std::vector<LoadedManifest>> load_manifests(Context& context, const std::
       FLEETADM_TRY(paths, files_below(name));
     }
     for (const fs::path& path : paths) {
-      FLEETADM_TRY(const std::string text, read_file(path));
+      FLEETADM_TRY(const std::string text, read_whole_file(path.string(), kMaxFile));
       FLEETADM_CHECK(add_documents(text, path.string(), manifests));
     }
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/framework/context.h"
+#include "commands/framework/command.h"
 #include "kubeclient/base/json.h"
 
 namespace fleetadm::commands {
@@ -17,6 +17,9 @@ struct LoadedManifest {
 
   std::string where() const;  // "web.yaml:12"
 };
+
+/// -f, as every command has it that takes manifests.
+Flag& manifests_flag(FlagSet& flags, std::vector<std::string>& into);
 
 /// `files`: paths of files and folders (their *.yaml, *.yml and *.json, deeper folders too, by name), or "-". Lists are taken
 /// apart. kUsage: no such file, or bad YAML, with file, line and column.

@@ -34,6 +34,17 @@ Result<std::vector<Json>> sets_named(const kube::Client& hub, const std::string&
   return sets;
 }
 
+Result<bool> any_work(const kube::Client& hub, kube::ListOptions which) {
+  which.limit = 1;
+  bool found = false;
+  const Status listed = hub.list_each(api::manifest_works(), {}, which, [&](const Json&) -> Status {
+    found = true;
+    return fail(Category::kCancelled, "enough");
+  });
+  if (!listed && !found) return tl::unexpected(on_hub(listed.error()));
+  return found;
+}
+
 }  // namespace
 
 Result<WorkSelection> select_works(const kube::Client& hub, const std::string& name, const std::string& ns,
@@ -63,9 +74,8 @@ Result<WorkSelection> select_works(const kube::Client& hub, const std::string& n
     return selection;
   }
   selection.which.label_selector = std::string(kSplitLabel) + "=" + name;
-  Result<Json> parts = hub.list(api::manifest_works(), {}, selection.which);
-  if (!parts) return tl::unexpected(on_hub(parts.error()));
-  if (list_at(*parts, {"items"}).empty()) {
+  FLEETADM_TRY(const bool split, any_work(hub, selection.which));
+  if (!split) {
     selection.which.label_selector.clear();
     selection.which.field_selector = "metadata.name=" + name;
   }
@@ -76,10 +86,8 @@ Result<std::vector<Json>> list_works(const kube::Client& hub, const WorkSelectio
                                      const std::vector<std::string>& clusters) {
   std::vector<Json> works;
   const std::set<std::string> only(clusters.begin(), clusters.end());
-  const Status listed = hub.list_pages(api::manifest_works(), {}, selection.which, [&](const Json& page) -> Status {
-    for (const Json& work : page.is_array() ? page : list_at(page, {"items"})) {
-      if (only.empty() || only.contains(namespace_of(work))) works.push_back(work);
-    }
+  const Status listed = hub.list_each(api::manifest_works(), {}, selection.which, [&](Json&& work) -> Status {
+    if (only.empty() || only.contains(namespace_of(work))) works.push_back(std::move(work));
     return {};
   });
   if (!listed) return tl::unexpected(on_hub(listed.error()));
@@ -102,9 +110,12 @@ Result<std::vector<Json>> works_called(const kube::Client& hub, const std::strin
   parts.label_selector = std::string(kSplitLabel) + "=" + name;
   const auto add = [&](const std::string& ns) -> Status {
     for (const kube::ListOptions& which : {named, parts}) {
-      Result<Json> listed = hub.list(api::manifest_works(), ns, which);
+      const Status listed = hub.list_each(api::manifest_works(), ns, which, [&](Json&& work) -> Status {
+        std::pair key(namespace_of(work), name_of(work));
+        works.insert_or_assign(std::move(key), std::move(work));
+        return {};
+      });
       if (!listed) return tl::unexpected(on_hub(listed.error()));
-      for (const Json& work : list_at(*listed, {"items"})) works[{namespace_of(work), name_of(work)}] = work;
     }
     return {};
   };
@@ -119,8 +130,9 @@ Result<std::vector<Json>> works_called(const kube::Client& hub, const std::strin
 
 std::map<std::string, Json> clusters_by_name(const kube::Client& hub, std::vector<std::string>& notes) {
   std::map<std::string, Json> clusters;
-  const Status listed = hub.list_pages(api::managed_clusters(), {}, {}, [&](const Json& page) -> Status {
-    for (const Json& cluster : page.is_array() ? page : list_at(page, {"items"})) clusters[name_of(cluster)] = cluster;
+  const Status listed = hub.list_each(api::managed_clusters(), {}, {}, [&](Json&& cluster) -> Status {
+    std::string name = name_of(cluster);
+    clusters.insert_or_assign(std::move(name), std::move(cluster));
     return {};
   });
   if (!listed) {

@@ -192,12 +192,8 @@ void register_work_status(Registry& registry) {
                       {"Wait and see", "fleetadm work status web --placement apps/eu -w"}};
   command.make = invocation<Options>(
       [](FlagSet& flags, Options& options) {
-        Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only these clusters; may be repeated");
-        cluster.value_name = "NAME";
-        cluster.complete = Complete::kClusters;
-        Flag& placement = flags.text(&options.placement, "placement", "the work that was made for this placement");
-        placement.value_name = "[NAMESPACE/]NAME";
-        placement.complete = Complete::kPlacements;
+        only_clusters_flag(flags, options.clusters);
+        placement_flag(flags, &options.placement, "the work that was made for this placement");
         flags.boolean(&options.manifests, "manifests", "every manifest, also those that are well (as -o wide)");
         flags.boolean(&options.watch, "watch", "print changes as they happen, until nothing is in the way", 'w');
       },

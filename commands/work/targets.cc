@@ -16,9 +16,21 @@ void bind_targets(FlagSet& flags, TargetOptions& options) {
   clusters.complete = Complete::kClusters;
   Flag& selector = flags.text(&options.selector, "selector", "clusters with these labels, as they are now", 'l');
   selector.value_name = "SELECTOR";
-  Flag& placement = flags.text(&options.placement, "placement", "the clusters that this placement selects, now and later");
+  placement_flag(flags, &options.placement, "the clusters that this placement selects, now and later");
+}
+
+Flag& placement_flag(FlagSet& flags, std::string* into, std::string help) {
+  Flag& placement = flags.text(into, "placement", std::move(help));
   placement.value_name = "[NAMESPACE/]NAME";
   placement.complete = Complete::kPlacements;
+  return placement;
+}
+
+Flag& only_clusters_flag(FlagSet& flags, std::vector<std::string>& into) {
+  Flag& cluster = flags.comma_texts(&into, "cluster", "only these clusters; may be repeated");
+  cluster.value_name = "NAME";
+  cluster.complete = Complete::kClusters;
+  return cluster;
 }
 
 Status validate_targets(const TargetOptions& options, const std::string& further) {
@@ -52,13 +64,17 @@ Result<PlacementRef> placement_ref(Context& context, const std::string& text) {
   return ref;
 }
 
-Result<std::vector<std::string>> decided_clusters(const kube::Client& hub, const PlacementRef& placement) {
-  kube::ListOptions which;
-  which.label_selector = std::string(api::kPlacementLabel) + "=" + placement.name;
-  Result<Json> decisions = hub.list(api::placement_decisions(), placement.ns, which);
-  if (!decisions) return tl::unexpected(on_hub(decisions.error()));
+Status placement_exists(const kube::Client& hub, const PlacementRef& ref) {
+  Result<std::optional<Json>> placement = hub.find(api::placements(), ref.ns, ref.name);
+  if (!placement) return tl::unexpected(on_hub(placement.error()));
+  if (*placement) return {};
+  return fail(Category::kNotFound, "placement \"" + ref.name + "\" is not in namespace \"" + ref.ns + "\"",
+              "fleetadm placement create makes one; fleetadm get placements -A lists them");
+}
+
+std::vector<std::string> clusters_of(const std::vector<Json>& decisions) {
   std::set<std::string> clusters;
-  for (const Json& decision : list_at(*decisions, {"items"})) {
+  for (const Json& decision : decisions) {
     for (const Json& entry : list_at(decision, {"status", "decisions"})) {
       if (std::string name = str(entry, {"clusterName"}); !name.empty()) clusters.insert(std::move(name));
     }
@@ -66,14 +82,28 @@ Result<std::vector<std::string>> decided_clusters(const kube::Client& hub, const
   return std::vector<std::string>(clusters.begin(), clusters.end());
 }
 
+Result<std::vector<std::string>> decided_clusters(const kube::Client& hub, const PlacementRef& placement) {
+  kube::ListOptions which;
+  which.label_selector = std::string(api::kPlacementLabel) + "=" + placement.name;
+  std::vector<Json> decisions;
+  const Status listed = hub.list_each(api::placement_decisions(), placement.ns, which, [&](Json&& decision) -> Status {
+    decisions.push_back(std::move(decision));
+    return {};
+  });
+  if (!listed) return tl::unexpected(on_hub(listed.error()));
+  return clusters_of(decisions);
+}
+
 Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOptions& options) {
   ClusterTargets targets;
   if (!options.selector.empty()) {
     kube::ListOptions which;
     which.label_selector = options.selector;
-    Result<Json> clusters = hub.list(api::managed_clusters(), {}, which);
-    if (!clusters) return tl::unexpected(on_hub(clusters.error()));
-    for (const Json& cluster : list_at(*clusters, {"items"})) targets.clusters.push_back(name_of(cluster));
+    const Status listed = hub.list_each(api::managed_clusters(), {}, which, [&](const Json& cluster) -> Status {
+      targets.clusters.push_back(name_of(cluster));
+      return {};
+    });
+    if (!listed) return tl::unexpected(on_hub(listed.error()));
     if (targets.clusters.empty()) {
       return fail(Category::kNotFound, "no cluster has the labels \"" + options.selector + "\"",
                   "fleetadm get clusters shows the clusters; -l takes a label selector");

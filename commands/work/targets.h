@@ -16,6 +16,9 @@ struct TargetOptions {
 };
 
 void bind_targets(FlagSet& flags, TargetOptions& options);
+/// --placement, and --cluster (of commands that only look).
+Flag& placement_flag(FlagSet& flags, std::string* into, std::string help);
+Flag& only_clusters_flag(FlagSet& flags, std::vector<std::string>& into);
 /// Exactly one way of naming them.
 Status validate_targets(const TargetOptions& options, const std::string& further = {});
 /// NAME is an object name and short enough for the agent's.
@@ -26,7 +29,10 @@ struct PlacementRef {
   std::string name;
 };
 Result<PlacementRef> placement_ref(Context& context, const std::string& text);
+/// kNotFound with a hint where it is not on the hub.
+Status placement_exists(const kube::Client& hub, const PlacementRef& ref);
 /// The clusters that a placement has decided on, sorted; all of its PlacementDecisions are read.
+std::vector<std::string> clusters_of(const std::vector<Json>& decisions);
 Result<std::vector<std::string>> decided_clusters(const kube::Client& hub, const PlacementRef& placement);
 
 struct ClusterTargets {

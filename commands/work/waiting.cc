@@ -1,13 +1,12 @@
 #include "commands/work/waiting.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "commands/framework/watched.h"
 #include "core/api/kinds.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
@@ -16,48 +15,95 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr auto kPause = std::chrono::milliseconds(300);
+constexpr Duration kPatience = std::chrono::seconds(30);  // for the first lists
 
-/// What is still missing, by cluster; empty: done. An error is remembered and asked again until the time is over.
-using Look = std::function<Result<std::map<std::string, std::string>>()>;
+/// What is still missing, by cluster; empty: done.
+using Missing = std::map<std::string, std::string>;
+using Look = std::function<Result<Missing>(const Objects&)>;
 
-void pause(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  wake.wait_for(lock, stop, kPause, [] { return false; });
-}
-
-std::vector<Error> wait(Context& context, const std::string& step, const Look& look, Duration timeout) {
+std::vector<Error> wait(Context& context, const std::string& step, Watched& watched, const Look& look, Duration timeout) {
   context.progress().begin(step);
   const auto end = std::chrono::steady_clock::now() + timeout;
-  std::vector<Error> failures;
+  if (const Status started = watched.start(kPatience, context.stop()); !started) {
+    context.progress().failed(started.error().message);
+    return {started.error()};
+  }
   while (true) {
-    const Result<std::map<std::string, std::string>> missing = look();
+    Result<Missing> missing = look(watched);
+    if (missing && missing->empty()) {
+      Result<std::unique_ptr<Objects>> read = watched.read_now();
+      missing = read ? look(**read) : Result<Missing>(tl::unexpected(read.error()));
+    }
     if (missing && missing->empty()) {
       context.progress().done();
       return {};
     }
-    const bool stopped = context.stop().stop_requested();
-    if (missing) {
-      const auto& [cluster, why] = *missing->begin();
-      context.progress().note(cluster.empty() ? why : cluster + ": " + why);
+    if (!missing) {
+      context.progress().failed(missing.error().message);
+      return {missing.error()};
     }
-    if (!stopped && std::chrono::steady_clock::now() < end) {
-      pause(context.stop());
+    const bool stopped = context.stop().stop_requested();
+    const auto& [cluster, why] = *missing->begin();
+    const std::optional<Error> trouble = watched.trouble();
+    context.progress().note(trouble ? trouble->message : cluster.empty() ? why : cluster + ": " + why);
+    const auto now = std::chrono::steady_clock::now();
+    if (!stopped && now < end) {
+      watched.wait(end - now, context.stop());
       continue;
     }
     const Category category = stopped ? Category::kCancelled : Category::kTimeout;
-    if (!missing) {
-      failures.push_back(missing.error());
-    } else {
-      for (const auto& [cluster, why] : *missing) {
-        failures.push_back(fail(category, why).value().with_cluster(cluster));
-      }
-    }
+    std::vector<Error> failures;
+    for (const auto& [late, reason] : *missing) failures.push_back(fail(category, reason).value().with_cluster(late));
     context.progress().failed(stopped ? "stopped" : "not within " + format_duration(timeout));
     return failures;
   }
+}
+
+/// Only what blocking() asks for, and of the manifests their hash.
+void keep_progress(Json& work) {
+  const std::string hash = work::work_spec_hash(object_at(work, {"spec"}));
+  work["spec"] = Json::object({{"hash", hash}});
+}
+
+/// The works of one name: of a few clusters in their namespaces, as whoever may not see all has to; of many in one list.
+class NamedWorks {
+ public:
+  NamedWorks(Watched& watched, const std::string& name, const std::vector<std::string>& clusters) : name_(name) {
+    kube::InformerOptions options;
+    options.field_selector = "metadata.name=" + name;
+    options.project = keep_progress;
+    if (clusters.size() > kFew) {
+      all_ = watched.add(api::manifest_works(), std::move(options));
+      return;
+    }
+    for (const std::string& cluster : clusters) {
+      options.ns = cluster;
+      lists_[cluster] = watched.add(api::manifest_works(), options);
+    }
+  }
+  std::optional<Json> find(const Objects& objects, const std::string& cluster) const {
+    const auto own = lists_.find(cluster);
+    return objects.find(own == lists_.end() ? all_ : own->second, cluster, name_);
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  std::string name_;
+  std::size_t all_ = 0;
+  std::map<std::string, std::size_t> lists_;
+};
+
+kube::InformerOptions of_set(const std::string& ns, const std::string& name) {
+  kube::InformerOptions options;
+  options.label_selector = std::string(work::kReplicaSetLabel) + "=" + ns + "." + name;
+  return options;
+}
+
+kube::InformerOptions the_set(const std::string& ns, const std::string& name) {
+  kube::InformerOptions options;
+  options.ns = ns;
+  options.field_selector = "metadata.name=" + name;
+  return options;
 }
 
 }  // namespace
@@ -85,69 +131,78 @@ std::string blocking(const Json& work, const std::string& condition) {
 
 std::vector<Error> wait_for_works(Context& context, const kube::Client& hub, const std::string& name,
                                   const std::vector<std::string>& clusters, const std::string& condition, Duration timeout) {
-  const Look look = [&]() -> Result<std::map<std::string, std::string>> {
-    std::map<std::string, std::string> missing;
+  Watched watched(hub);
+  const NamedWorks works(watched, name, clusters);
+  const Look look = [&](const Objects& now) -> Result<Missing> {
+    Missing missing;
     for (const std::string& cluster : clusters) {
-      FLEETADM_TRY(const std::optional<Json> work, hub.find(api::manifest_works(), cluster, name));
-      const std::string why = work ? blocking(*work, condition) : "the work is gone";
-      if (!why.empty()) missing[cluster] = why;
+      const std::optional<Json> work = works.find(now, cluster);
+      std::string why = work ? blocking(*work, condition) : "the work is gone";
+      if (!why.empty()) missing[cluster] = std::move(why);
     }
     return missing;
   };
-  return wait(context, "Waiting until " + name + " is " + condition, look, timeout);
+  return wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
 }
 
 std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const PlacementRef& placement, const std::string& name,
                                 const std::string& condition, Duration timeout) {
-  const Look look = [&]() -> Result<std::map<std::string, std::string>> {
-    FLEETADM_TRY(const std::optional<Json> set, hub.find(api::manifest_work_replica_sets(), placement.ns, name));
+  Watched watched(hub);
+  const std::size_t sets = watched.add(api::manifest_work_replica_sets(), the_set(placement.ns, name));
+  kube::InformerOptions of_placement;
+  of_placement.ns = placement.ns;
+  of_placement.label_selector = std::string(api::kPlacementLabel) + "=" + placement.name;
+  const std::size_t decisions = watched.add(api::placement_decisions(), std::move(of_placement));
+  kube::InformerOptions options = of_set(placement.ns, name);
+  options.project = keep_progress;
+  const std::size_t works = watched.add(api::manifest_works(), std::move(options));
+  const Look look = [&](const Objects& now) -> Result<Missing> {
+    const std::optional<Json> set = now.find(sets, placement.ns, name);
     if (!set) return fail(Category::kNotFound, "the set " + placement.ns + "/" + name + " is gone");
-    FLEETADM_TRY(const std::vector<std::string> clusters, decided_clusters(hub, placement));
-    kube::ListOptions which;
-    which.label_selector = std::string(work::kReplicaSetLabel) + "=" + work::owner_label_of(*set);
-    FLEETADM_TRY(const Json works, hub.list(api::manifest_works(), {}, which));
     const std::string wanted = work::work_spec_hash(object_at(*set, {"spec", "manifestWorkTemplate"}));
-    std::map<std::string, std::string> missing;
-    for (const std::string& cluster : clusters) missing[cluster] = "the hub has not made its work yet";
-    for (const Json& one : list_at(works, {"items"})) {
+    Missing missing;
+    for (const std::string& cluster : clusters_of(now.objects(decisions))) missing[cluster] = "the hub has not made its work yet";
+    if (missing.empty()) missing[""] = "placement " + placement.ns + "/" + placement.name + " has selected no cluster";
+    for (const Json& one : now.objects(works)) {
       const auto found = missing.find(namespace_of(one));
       if (found == missing.end()) continue;
-      const bool current = work::work_spec_hash(object_at(one, {"spec"})) == wanted;
+      const bool current = str(one, {"spec", "hash"}) == wanted;
       found->second = current ? blocking(one, condition) : "the hub has not updated its work yet";
       if (found->second.empty()) missing.erase(found);
     }
-    if (clusters.empty()) missing[""] = "placement " + placement.ns + "/" + placement.name + " has selected no cluster";
     return missing;
   };
-  return wait(context, "Waiting until " + name + " is " + condition, look, timeout);
+  return wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
 }
 
 std::vector<Error> wait_until_gone(Context& context, const kube::Client& hub, const std::string& name,
                                    const std::vector<std::string>& clusters, Duration timeout) {
-  const Look look = [&]() -> Result<std::map<std::string, std::string>> {
-    std::map<std::string, std::string> left;
+  Watched watched(hub);
+  const NamedWorks works(watched, name, clusters);
+  const Look look = [&](const Objects& now) -> Result<Missing> {
+    Missing left;
     for (const std::string& cluster : clusters) {
-      FLEETADM_TRY(const std::optional<Json> work, hub.find(api::manifest_works(), cluster, name));
-      if (work) left[cluster] = "the agent has not removed its objects yet";
+      if (works.find(now, cluster)) left[cluster] = "the agent has not removed its objects yet";
     }
     return left;
   };
-  return wait(context, "Waiting until " + name + " is gone", look, timeout);
+  return wait(context, "Waiting until " + name + " is gone", watched, look, timeout);
 }
 
 Status wait_until_set_is_gone(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
                               Duration timeout) {
-  const Look look = [&]() -> Result<std::map<std::string, std::string>> {
-    std::map<std::string, std::string> left;
-    kube::ListOptions which;
-    which.label_selector = std::string(work::kReplicaSetLabel) + "=" + ns + "." + name;
-    FLEETADM_TRY(const Json works, hub.list(api::manifest_works(), {}, which));
-    for (const Json& one : list_at(works, {"items"})) left[namespace_of(one)] = "the agent has not removed its objects yet";
-    FLEETADM_TRY(const std::optional<Json> set, hub.find(api::manifest_work_replica_sets(), ns, name));
-    if (set) left[""] = "the hub has not ended the set yet";
+  Watched watched(hub);
+  const std::size_t sets = watched.add(api::manifest_work_replica_sets(), the_set(ns, name));
+  kube::InformerOptions options = of_set(ns, name);
+  options.project = keep_progress;
+  const std::size_t works = watched.add(api::manifest_works(), std::move(options));
+  const Look look = [&](const Objects& now) -> Result<Missing> {
+    Missing left;
+    for (const Json& one : now.objects(works)) left[namespace_of(one)] = "the agent has not removed its objects yet";
+    if (now.find(sets, ns, name)) left[""] = "the hub has not ended the set yet";
     return left;
   };
-  const std::vector<Error> failures = wait(context, "Waiting until " + name + " is gone", look, timeout);
+  const std::vector<Error> failures = wait(context, "Waiting until " + name + " is gone", watched, look, timeout);
   if (!failures.empty()) return tl::unexpected(failures.front());
   return {};
 }

@@ -1,4 +1,5 @@
-// Waits for works until they are as asked for, by reading them: nothing is called done that a later read does not show.
+// Waits for works until they are as asked for: watches tell when to look, and nothing is called done that a later read does not
+// show.
 #pragma once
 
 #include <string>

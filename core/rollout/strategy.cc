@@ -50,7 +50,7 @@ Result<std::optional<Duration>> parse_deadline(const std::string& text) {
   if (text.empty() || text == "None") return std::optional<Duration>{};
   if (!looks_like_deadline(text)) return fail(Category::kInvalid, "invalid timeout format");
   const Result<Duration> duration = parse_duration(text);
-  if (!duration) return fail(Category::kInvalid, duration.error().message);
+  if (!duration) return fail(Category::kInvalid, "time: " + duration.error().message);  // as upstream words it
   return std::optional<Duration>(*duration);
 }
 
@@ -61,8 +61,9 @@ Result<std::int64_t> resolve(const Threshold& threshold, std::int64_t total, std
     if (!text.ends_with('%')) {
       return fail(Category::kInvalid, "'" + text + "' is an invalid maximum threshold value: string is not a percentage");
     }
-    const std::optional<double> percent = placement::parse_go_float(std::string_view(text).substr(0, text.size() - 1));
-    if (!percent) return fail(Category::kInvalid, "'" + text + "' is an invalid maximum threshold value: not a number");
+    const std::string digits = text.substr(0, text.size() - 1);
+    const std::optional<double> percent = placement::parse_go_float(digits);
+    if (!percent) return fail(Category::kInvalid, "strconv.ParseFloat: parsing \"" + digits + "\": invalid syntax");
     value = placement::truncate(std::ceil(*percent / 100 * static_cast<double>(total)));
   }
   return value <= 0 || value > total ? otherwise : value;

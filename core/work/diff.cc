@@ -60,25 +60,29 @@ const Json* child_of(const Json& node, const Step& step) {
   return nullptr;
 }
 
-/// A node without members owns all that is below it.
-bool owns(const Json& fields, const std::vector<Step>& steps) {
+enum class Hold { kNone, kAround, kExactly };
+
+/// How an entry's fields hold a field: by its own node, or by a node around it that has no members (the whole of an atomic value;
+/// of others, what is left of a manager whose members somebody else has written since).
+Hold hold_of(const Json& fields, const std::vector<Step>& steps) {
   const Json* node = &fields;
   for (const Step& step : steps) {
-    if (!node->is_object()) return false;
-    if (node != &fields && node->empty()) return true;
+    if (!node->is_object()) return Hold::kNone;
+    if (node != &fields && node->empty()) return Hold::kAround;
     node = child_of(*node, step);
-    if (node == nullptr) return false;
+    if (node == nullptr) return Hold::kNone;
   }
-  return true;
+  return Hold::kExactly;
 }
 
+/// Who has written a field: those who hold it exactly, and where nobody does, those who hold what is around it.
 std::string managers_of(const Json& live, const std::vector<Step>& steps) {
-  std::set<std::string> managers;
-  for (const Json& entry : list_at(live, {"metadata", "managedFields"})) {
-    if (owns(object_at(entry, {"fieldsV1"}), steps)) managers.insert(str(entry, {"manager"}));
-  }
+  std::map<Hold, std::set<std::string>> managers;
+  for (const Json& entry : list_at(live, {"metadata", "managedFields"}))
+    managers[hold_of(object_at(entry, {"fieldsV1"}), steps)].insert(str(entry, {"manager"}));
   std::string text;
-  for (const std::string& manager : managers) text += (text.empty() ? "" : ", ") + manager;
+  for (const std::string& manager : managers[managers.contains(Hold::kExactly) ? Hold::kExactly : Hold::kAround])
+    text += (text.empty() ? "" : ", ") + manager;
   return text;
 }
 

@@ -176,6 +176,7 @@ Json fold_string_data(Json object) {
 /// What the server or a controller fills into kinds whose content is otherwise replaced.
 void keep_filled_in(Json& result, const Json& live) {
   const std::string kind = str(result, {"kind"});
+  if (kind == "Secret" && str(result, {"type"}).empty() && str(live, {"type"}) == "Opaque") result["type"] = "Opaque";
   if (kind == "Secret" && str(result, {"type"}) == "kubernetes.io/service-account-token") {
     Json data = object_at(live, {"data"});
     for (const auto& [key, value] : object_at(result, {"data"}).items()) data[key] = value;

@@ -4,28 +4,19 @@
 
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/pki/pki.h"
-#include "tests/support/fleet.h"
+#include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
 namespace {
 
-class BadInput : public ::testing::Test {
+class BadInput : public FleetTest {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
-    auto started = Fleet::start(1, false);
-    ASSERT_TRUE(started) << started.error().message;
-    fleet() = std::move(*started);
+    ASSERT_NO_FATAL_FAILURE(begin(1, false));
     const Ran init = fleet()->run({"init", "--context", "hub", "-o", "json"});
     ASSERT_EQ(init.code, 0) << init.both();
     before() = inventory(fleet()->hub());
-  }
-  static void TearDownTestSuite() { fleet().reset(); }
-  void SetUp() override { FLEETADM_NEEDS_KUBE_SERVERS(); }
-
-  static std::unique_ptr<Fleet>& fleet() {
-    static std::unique_ptr<Fleet> the_fleet;
-    return the_fleet;
   }
   static std::set<std::string>& before() {
     static std::set<std::string> names;

@@ -1,7 +1,7 @@
 // The life of a fleet on real servers, each step checked by reading the servers: init, join, accept, unjoin, clean.
 #include <gtest/gtest.h>
 
-#include "tests/support/fleet.h"
+#include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -9,22 +9,13 @@ namespace {
 constexpr std::string_view kHubDeployment = "/apis/apps/v1/namespaces/open-cluster-management-hub/deployments/fleetadm-hub";
 constexpr std::string_view kAgentDeployment = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
 
-class Life : public ::testing::Test {
+class Life : public FleetTest {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
-    auto started = Fleet::start(1);
-    ASSERT_TRUE(started) << started.error().message;
-    fleet() = std::move(*started);
+    ASSERT_NO_FATAL_FAILURE(begin(1, true));
     before_hub() = inventory(fleet()->hub());
     before_spoke() = inventory(fleet()->spoke(1));
-  }
-  static void TearDownTestSuite() { fleet().reset(); }
-  void SetUp() override { FLEETADM_NEEDS_KUBE_SERVERS(); }
-
-  static std::unique_ptr<Fleet>& fleet() {
-    static std::unique_ptr<Fleet> the_fleet;
-    return the_fleet;
   }
   static std::set<std::string>& before_hub() {
     static std::set<std::string> names;
@@ -38,19 +29,7 @@ class Life : public ::testing::Test {
     static Json the_ticket;
     return the_ticket;
   }
-  static std::vector<std::string> join_args() {
-    return {"join",
-            "--context",
-            "c1",
-            "--cluster-name",
-            "c1",
-            "--hub-apiserver",
-            str(ticket(), {"hub-apiserver"}),
-            "--hub-token",
-            str(ticket(), {"hub-token"}),
-            "--ca-cert-hash",
-            str(ticket(), {"ca-cert-hash"})};
-  }
+  static std::vector<std::string> join_args() { return FleetTest::join_args(ticket()); }
   static std::vector<std::string> with(std::vector<std::string> args, std::initializer_list<std::string> more) {
     args.insert(args.end(), more);
     return args;

@@ -2,7 +2,7 @@
 // here, so nothing but the command itself writes what is compared.
 #include <gtest/gtest.h>
 
-#include "tests/support/fleet.h"
+#include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -33,50 +33,17 @@ std::map<std::string, std::string> contents(const KubeServer& server, const std:
   return all;
 }
 
-class Kill : public ::testing::Test {
+class Kill : public FleetTest {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
-    auto started = Fleet::start(1, false);
-    ASSERT_TRUE(started) << started.error().message;
-    fleet() = std::move(*started);
+    ASSERT_NO_FATAL_FAILURE(begin(1, false));
     const Ran init = fleet()->run({"init", "--context", "hub", "-o", "json"});
     ASSERT_EQ(init.code, 0) << init.both();
-    const Json ticket = init.json();
-    join() = {"join",
-              "--context",
-              "c1",
-              "--cluster-name",
-              "c1",
-              "--hub-apiserver",
-              str(ticket, {"hub-apiserver"}),
-              "--hub-token",
-              str(ticket, {"hub-token"}),
-              "--ca-cert-hash",
-              str(ticket, {"ca-cert-hash"})};
-    sandbox::ChildSpec spec;
-    spec.program = Fleet::binary();
-    spec.args = {"hub", "run", "--kubeconfig", fleet()->hub().kubeconfig_file(), "--leader-elect=false"};
-    spec.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin"};
-    spec.output_file = (fleet()->folder().path() / "hub.log").string();
-    auto controllers = sandbox::Child::start(spec);
-    ASSERT_TRUE(controllers) << controllers.error().message;
-    hub_controllers().emplace(std::move(*controllers));
+    join() = join_args(init.json());
+    start_controllers();
   }
-  static void TearDownTestSuite() {
-    hub_controllers().reset();
-    fleet().reset();
-  }
-  void SetUp() override { FLEETADM_NEEDS_KUBE_SERVERS(); }
 
-  static std::unique_ptr<Fleet>& fleet() {
-    static std::unique_ptr<Fleet> the_fleet;
-    return the_fleet;
-  }
-  static std::optional<sandbox::Child>& hub_controllers() {
-    static std::optional<sandbox::Child> child;
-    return child;
-  }
   static std::vector<std::string>& join() {
     static std::vector<std::string> args;
     return args;

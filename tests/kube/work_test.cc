@@ -126,6 +126,14 @@ class RealWork : public testing::Test {
   }
   static void remove(const std::string& name) { hub->request("DELETE", kWorks + ("/" + name)); }
   static Json work_object(const std::string& name) { return hub->get(kWorks + ("/" + name)); }
+  /// What Applied says of one manifest.
+  static std::string message_of(const std::string& name, std::size_t ordinal) {
+    const Json work = work_object(name);
+    const Json& manifests = list_at(work, {"status", "resourceStatus", "manifests"});
+    if (ordinal >= manifests.size()) return {};
+    const Json* applied = work::condition_in(list_at(manifests[ordinal], {"conditions"}), "Applied");
+    return applied == nullptr ? "" : str(*applied, {"message"});
+  }
   static bool reported(const std::string& name, const char* type, const char* status, Duration timeout = seconds(20)) {
     return hub->eventually(
         kWorks + ("/" + name),
@@ -388,6 +396,70 @@ TEST_F(RealWork, AnExecutorMayGiveNoMoreThanItHas) {
   EXPECT_TRUE(reported("w2", "Applied", "False"));
   EXPECT_NE(spoke->request("GET", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/secrets").status, 200)
       << "it would have given what it does not have";
+}
+
+TEST_F(RealWork, TwoWorksThatWantDifferentThingsSaySoAndDoNotFightForEver) {
+  put("one", "[" + config_map("contested", "1") + "]");
+  put("two", "[" + config_map("contested", "2") + "]");
+  const auto said = [](const std::string& name) { return message_of(name, 0); };
+  EXPECT_TRUE(eventually([&] {
+    return said("one").find("keeps being changed") != std::string::npos ||
+           said("two").find("keeps being changed") != std::string::npos;
+  })) << said("one")
+      << "\n"
+      << said("two");
+  const auto position = spoke->audit_position();
+  std::this_thread::sleep_for(seconds(5));
+  EXPECT_LE(agent_writes(*spoke, position), 12) << "met with patience";
+  remove("one");
+  EXPECT_TRUE(reported("two", "Applied", "True", seconds(40))) << dump_json(work_object("two"));
+  EXPECT_EQ(str(spoke->get(kMaps + std::string("/contested")), {"data", "v"}), "2");
+}
+
+TEST_F(RealWork, ANamespaceThatTerminatesUnderAWorkIsSaidAndItComesBack) {
+  const std::string maps = "/api/v1/namespaces/passing/configmaps";
+  put("w1", R"([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "passing"}},
+      {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "passing"}, "data": {"v": "1"}}])");
+  ASSERT_TRUE(reported("w1", "Applied", "True"));
+  ASSERT_LT(spoke
+                ->create(maps, parsed(R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held",
+      "finalizers": ["example.com/hold"]}})"))
+                .status,
+            300);
+  spoke->request("DELETE", "/api/v1/namespaces/passing");
+  ASSERT_TRUE(reported("w1", "Applied", "False")) << dump_json(work_object("w1"));
+  EXPECT_TRUE(eventually([&] { return message_of("w1", 1).find("being terminated") != std::string::npos; }))
+      << dump_json(work_object("w1"));
+  const std::string former = uid_of(spoke->get("/api/v1/namespaces/passing"));
+  spoke->request("PATCH", maps + "/held", R"({"metadata": {"finalizers": null}})", "application/merge-patch+json");
+  ASSERT_TRUE(reported("w1", "Applied", "True", seconds(60))) << dump_json(work_object("w1"));
+  EXPECT_NE(uid_of(spoke->get("/api/v1/namespaces/passing")), former);
+  EXPECT_EQ(str(spoke->get(maps + "/x"), {"data", "v"}), "1");
+}
+
+TEST_F(RealWork, AnObjectOverTheSizeLimitIsAClearFailure) {
+  // More than one command may ship, but a hub whose admission does not count bytes takes it; the cluster does not.
+  put("large", "[" + config_map("large", std::string(1100UL * 1024, 'x')) + "," + config_map("small", "1") + "]");
+  ASSERT_TRUE(reported("large", "Applied", "False"));
+  EXPECT_NE(message_of("large", 0).find("Too long"), std::string::npos) << message_of("large", 0).substr(0, 300);
+  EXPECT_LT(message_of("large", 0).size(), 4096U);
+  EXPECT_TRUE(spoke_has(kMaps + std::string("/small"), [](const Json& map) { return !map.is_null(); }));
+  change("large", "[" + config_map("small", "1") + "]");
+  EXPECT_TRUE(reported("large", "Applied", "True"));
+}
+
+TEST_F(RealWork, WhatIsNoObjectIsRefusedByTheHubOrSaid) {
+  Json work = parsed(R"({"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork", "metadata": {"name": "bad"},
+      "spec": {"workload": {"manifests": ["no object"]}}})");
+  const auto refused = hub->create(kWorks, work);
+  EXPECT_EQ(refused.status, 422) << refused.body;
+  put("bad", R"([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "No_Name", "namespace": "default"}},
+      {"apiVersion": "example.org/v1", "kind": "Unheard", "metadata": {"name": "x", "namespace": "default"}},)" +
+                 config_map("good", "1") + "]");
+  ASSERT_TRUE(reported("bad", "Applied", "False"));
+  EXPECT_NE(message_of("bad", 0).find("RFC 1123"), std::string::npos) << message_of("bad", 0);
+  EXPECT_NE(message_of("bad", 1).find("Unheard"), std::string::npos) << message_of("bad", 1);
+  EXPECT_TRUE(spoke_has(kMaps + std::string("/good"), [](const Json& map) { return !map.is_null(); }));
 }
 
 }  // namespace

@@ -1,18 +1,20 @@
 // rollout status, plan, pause, resume, abort, undo, history and restart against a hub in memory whose controller runs.
 #include "commands/rollout/rollout.h"
 
+#include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
 
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
 #include "core/work/replica_set.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
+#include "tests/support/killable.h"
+#include "tests/support/replica_sets.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::commands {
@@ -29,17 +31,7 @@ class RolloutCommands : public testing::Test {
  protected:
   RolloutCommands() {
     register_rollout(registry_);
-    Json labels{{std::string(api::kPlacementLabel), "p"}, {std::string(placement::kGroupIndexLabel), "0"}};
-    hub_->put(api::placement_decisions(),
-              {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-               {"kind", "PlacementDecision"},
-               {"metadata", {{"name", "p-decision-1"}, {"namespace", "default"}, {"labels", labels}}},
-               {"status", {{"decisions", {{{"clusterName", "c1"}}, {{"clusterName", "c2"}}, {{"clusterName", "c3"}}}}}}});
-    hub_->put(api::placements(),
-              {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-               {"kind", "Placement"},
-               {"metadata", {{"name", "p"}, {"namespace", "default"}}},
-               {"status", {{"numberOfSelectedClusters", 3}, {"decisionGroups", Json::array({Json::object()})}}}});
+    testkit::put_decided(*hub_, "default", "p", {{"", {"c1", "c2", "c3"}}});
     Json ref{{"name", "p"}, {"rolloutStrategy", {{"type", "Progressive"}, {"progressive", {{"maxConcurrency", 1}}}}}};
     hub_->put(api::manifest_work_replica_sets(),
               {{"apiVersion", "work.open-cluster-management.io/v1alpha1"},
@@ -48,8 +40,9 @@ class RolloutCommands : public testing::Test {
                {"spec",
                 {{"placementRefs", Json::array({ref})},
                  {"manifestWorkTemplate", {{"workload", {{"manifests", Json::array({manifest("1")})}}}}}}}});
-    work::add_replica_set_controller(manager_, hub_->client());
-    controller_ = std::jthread([this](std::stop_token stop) { EXPECT_TRUE(manager_.run(std::move(stop))); });
+    controller_.start([this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
+      work::add_replica_set_controller(manager, hub_->client(gate));
+    });
     agents_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         report();
@@ -57,34 +50,12 @@ class RolloutCommands : public testing::Test {
       }
     });
   }
-  ~RolloutCommands() override {
-    agents_ = {};
-    controller_ = {};
-  }
+  ~RolloutCommands() override { agents_ = {}; }
   /// Every agent reports: success, or failure on the broken cluster.
   void report() {
-    for (const Json& work : hub_->all(api::manifest_works())) {
-      const std::int64_t generation = num(work, {"metadata", "generation"});
-      const std::string wanted = namespace_of(work) == "c2" && broken_ ? "False" : "True";
-      const Json* applied = work::condition_in(list_at(work, {"status", "conditions"}), "Applied");
-      if (applied != nullptr && num(*applied, {"observedGeneration"}) == generation && str(*applied, {"status"}) == wanted)
-        continue;
-      Json conditions = Json::array();
-      for (const char* type : {"Applied", "Available"}) {
-        conditions.push_back({{"type", type},
-                              {"status", wanted},
-                              {"message", wanted == "True" ? "" : "no such type"},
-                              {"lastTransitionTime", format_time(Clock::system()->now())},
-                              {"observedGeneration", generation}});
-      }
-      const Json manifests = Json::array(
-          {{{"resourceMeta", {{"kind", "ConfigMap"}, {"namespace", "web"}, {"name", "a"}}}, {"conditions", conditions}}});
-      kube::WriteOptions options;
-      options.subresource = "status";
-      (void)hub_->client().patch(api::manifest_works(), namespace_of(work), name_of(work), kube::PatchType::kMerge,
-                                 Json{{"status", {{"conditions", conditions}, {"resourceStatus", {{"manifests", manifests}}}}}},
-                                 options);
-    }
+    testkit::report_as_agents(*hub_, [this](const std::string& cluster) -> std::optional<std::string> {
+      return cluster == "c2" && broken_ ? "False" : "True";
+    });
   }
   Result<Report> run(const std::string& path, const Flags& flags = {}) {
     return testkit::run_command(registry_, path, context_, flags, {"web"});
@@ -110,8 +81,7 @@ class RolloutCommands : public testing::Test {
   testkit::FakeContext context_{hub_->client()};
   testkit::TemporaryFolder folder_{"rollout-commands"};
   Registry registry_;
-  controller::Manager manager_{controller::Manager::Options{}};
-  std::jthread controller_;
+  testkit::Killable controller_;
   std::jthread agents_;
 };
 
@@ -203,6 +173,72 @@ TEST_F(RolloutCommands, PlanShowsOrderAndBatchesAndWritesNothing) {
   EXPECT_TRUE(nothing->table->rows.empty());
 }
 
+TEST_F(RolloutCommands, PlanOfWhatIsYetToBeStarted) {
+  const std::string file = folder_.write("new.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: web}\n");
+  const auto plan = testkit::run_command(
+      registry_, "rollout plan", context_,
+      {{"filename", file}, {"placement", "p"}, {"strategy", "progressive"}, {"max-concurrency", "2"}}, {"fresh"});
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_EQ(plan->table->rows.size(), 3U);
+  EXPECT_EQ(plan->table->rows[0][2], "create");
+  EXPECT_EQ(plan->table->rows[1][0], "1");
+  EXPECT_EQ(plan->table->rows[2][0], "2");
+  EXPECT_FALSE(hub_->get(api::manifest_work_replica_sets(), "default", "fresh"));
+  const auto none = testkit::run_command(registry_, "rollout plan", context_, {{"filename", file}}, {"fresh"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().category, Category::kNotFound);
+  // What the guard will say is said before.
+  ASSERT_EQ(wait_for_end(), 0);
+  testkit::put_decided(*hub_, "default", "empty", {{"", {}}});
+  const auto away = run("rollout plan", {{"placement", "empty"}});
+  ASSERT_TRUE(away) << away.error().message;
+  ASSERT_FALSE(away->notes.empty());
+  EXPECT_NE(away->notes.back().find("3 of 3 clusters that have it"), std::string::npos) << away->notes.back();
+}
+
+TEST_F(RolloutCommands, AWatchAsksNothingMoreWhileNothingChanges) {
+  ASSERT_EQ(wait_for_end(), 0);
+  const auto paused = run("rollout pause", {{"timeout", "10s"}});
+  ASSERT_TRUE(paused) << paused.error().message;
+  broken_ = true;
+  change("2");  // the hub holds: nothing happens
+  ASSERT_TRUE(run("rollout resume", {{"timeout", "10s"}}));
+  ASSERT_EQ(wait_for_end(), 1);
+  controller_.stop();
+  agents_ = {};
+  // It is under way, says the hub, and nobody moves.
+  for (const Json& work : hub_->all(api::manifest_works())) {
+    if (namespace_of(work) != "c2") continue;
+    Json silent = work;
+    erase_at(silent, {"status"});
+    hub_->put(api::manifest_works(), silent);
+  }
+  const auto reads = [this] {
+    const auto calls = hub_->calls();
+    return std::count_if(calls.begin(), calls.end(), [](const testkit::ApiCall& call) { return call.verb != "watch"; });
+  };
+  const auto before = reads();
+  const auto late = run("rollout status", {{"watch", "true"}, {"timeout", "3s"}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().category, Category::kTimeout);
+  EXPECT_LE(reads() - before, 6) << "one read and five first lists";
+}
+
+TEST_F(RolloutCommands, AWatchOutlivesAHubThatIsAwayAndEndsWithItsSet) {
+  ASSERT_EQ(wait_for_end(), 0);
+  controller_.stop();
+  change("2");
+  std::jthread away([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    hub_->break_watches();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    hub_->erase(api::manifest_work_replica_sets(), "default", "web");
+  });
+  const auto ended = run("rollout status", {{"watch", "true"}, {"timeout", "20s"}});
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().category, Category::kNotFound);
+}
+
 TEST_F(RolloutCommands, StartMakesChangesAndGuards) {
   ASSERT_EQ(wait_for_end(), 0);
   const std::string file =
@@ -245,7 +281,7 @@ TEST_F(RolloutCommands, StartMakesChangesAndGuards) {
 }
 
 TEST_F(RolloutCommands, RunDrivesOneSetWhereNobodyElseDoes) {
-  controller_ = {};  // the hub has no controller any more
+  controller_.stop();  // the hub has no controller any more
   change("5");
   const Json lease{
       {"apiVersion", "coordination.k8s.io/v1"},

@@ -103,6 +103,47 @@ TEST_F(WorkCommands, APlacementGetsASet) {
   EXPECT_FALSE(set());
 }
 
+TEST_F(WorkCommands, ASetGetsTheRolloutThatTheFlagsAskFor) {
+  placement("p");
+  placement("q");
+  const auto strategy = [this] { return object_at(list_at(*set(), {"spec", "placementRefs"})[0], {"rolloutStrategy"}); };
+  const std::string manifests = file(kMap);
+  const auto made = run("work create", {{"filename", manifests},
+                                        {"placement", "p"},
+                                        {"max-concurrency", "25%"},
+                                        {"max-failures", "1"},
+                                        {"min-success-time", "90s"},
+                                        {"progress-deadline", "10m"},
+                                        {"first", "canary,early"}});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(strategy(), Json({{"type", "Progressive"},
+                              {"progressive",
+                               {{"maxConcurrency", "25%"},
+                                {"maxFailures", 1},
+                                {"minSuccessTime", "1m30s"},
+                                {"progressDeadline", "10m"},
+                                {"mandatoryDecisionGroups", {{{"groupName", "canary"}}, {{"groupName", "early"}}}}}}}));
+  const Json before = strategy();
+  ASSERT_TRUE(run("work apply", {{"filename", manifests}, {"placement", "p"}}));
+  EXPECT_EQ(strategy(), before) << "no flags: it stays";
+  ASSERT_TRUE(run("work apply", {{"filename", manifests}, {"placement", "q"}}));
+  EXPECT_EQ(strategy(), before) << "it goes along to another placement";
+  const auto changed = run("work apply", {{"filename", manifests}, {"placement", "q"}, {"strategy", "all"}});
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(changed->lines[0], "work web configured for placement default/q");
+  EXPECT_EQ(str(strategy(), {"type"}), "All");
+  const int writes = hub_->write_count();
+  for (const Flags& wrong : {Flags{{"filename", manifests}, {"clusters", "c1"}, {"max-concurrency", "2"}},
+                             Flags{{"filename", manifests}, {"placement", "p"}, {"max-concurrency", "two"}},
+                             Flags{{"filename", manifests}, {"placement", "p"}, {"strategy", "all"}, {"max-failures", "2"}},
+                             Flags{{"filename", manifests}, {"placement", "p"}, {"progress-deadline", "2d"}}}) {
+    const auto refused = run("work apply", wrong);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().category, Category::kUsage);
+  }
+  EXPECT_EQ(hub_->write_count(), writes);
+}
+
 TEST_F(WorkCommands, WaitReadsBackAndNamesWhatBlocks) {
   const std::string manifests = file(kMap);
   ASSERT_TRUE(run("work create", {{"filename", manifests}, {"clusters", "c1"}}));

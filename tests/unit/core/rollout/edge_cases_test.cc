@@ -227,8 +227,8 @@ TEST(RolloutDeadlines, AreReadAsUpstreamReadsThem) {  // R37
   EXPECT_EQ(parse_deadline("").value(), std::nullopt);
   EXPECT_EQ(parse_deadline("0s").value(), Duration::zero());
   EXPECT_EQ(parse_deadline("500ms").value(), std::chrono::milliseconds(500));
-  EXPECT_FALSE(parse_deadline("10mfoo"));
-  EXPECT_FALSE(parse_deadline("xNone"));
+  EXPECT_EQ(parse_deadline("10mfoo").error().message, "time: unknown unit \"mfoo\" in duration \"10mfoo\"");
+  EXPECT_EQ(parse_deadline("xNone").error().message, "time: invalid duration \"xNone\"");
 }
 
 // A limit never lets a failing rollout begin another cluster, whatever the order of what is known.

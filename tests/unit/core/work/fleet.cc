@@ -75,33 +75,15 @@ Fleet::Fleet() : hub(testkit::FakeApi::make()), spoke(testkit::FakeApi::make()) 
   options.hub_server = kHubServer;
 }
 
-Fleet::~Fleet() { stop_agent(); }
-
 void Fleet::start_agent(int die_after) {
-  stop_agent();
-  *writes_ = 0;
-  auto gate = std::make_shared<kube::WriteGate>();
-  gate->before = [writes = writes_, die_after](kube::Method, std::string_view) -> Status {
-    if (die_after >= 0 && *writes >= die_after) return fail(Category::kUnavailable, "the process was killed");
-    ++*writes;
-    return {};
-  };
-  controller::Manager::Options manager_options;
-  manager_options.threads = 2;
-  manager_ = std::make_unique<controller::Manager>(manager_options);
-  add_work_controllers(*manager_, hub->client(gate, "hub"), spoke->client(gate, "spoke"), options);
-  thread_ = std::jthread([manager = manager_.get()](std::stop_token stop) {
-    const Status ran = manager->run(std::move(stop));
-    EXPECT_TRUE(ran.has_value()) << ran.error().message;
-  });
+  agent_.start(
+      [this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
+        add_work_controllers(manager, hub->client(gate, "hub"), spoke->client(gate, "spoke"), options);
+      },
+      die_after);
 }
 
-void Fleet::stop_agent() {
-  if (!manager_) return;
-  thread_.request_stop();
-  thread_.join();
-  manager_.reset();
-}
+void Fleet::stop_agent() { agent_.stop(); }
 
 std::optional<Json> Fleet::work(const std::string& name) const { return hub->get(api::manifest_works(), kCluster, name); }
 

@@ -1,13 +1,12 @@
 // One hub and one spoke in memory, and a work agent between them that can be killed after any write.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "core/work/agent.h"
 #include "tests/support/fake_api.h"
+#include "tests/support/killable.h"
 
 namespace fleetadm::work::testing {
 
@@ -23,14 +22,11 @@ std::string deployment(const std::string& name, int replicas);
 class Fleet {
  public:
   Fleet();
-  ~Fleet();
-  Fleet(const Fleet&) = delete;
-  Fleet& operator=(const Fleet&) = delete;
 
   /// Starts an agent; where `die_after` is not negative, it sends no write any more after so many.
   void start_agent(int die_after = -1);
   void stop_agent();
-  int writes_of_agent() const { return *writes_; }
+  int writes_of_agent() const { return agent_.writes(); }
 
   std::optional<Json> work(const std::string& name) const;
   std::optional<Json> applied_work(const std::string& name) const;
@@ -47,9 +43,7 @@ class Fleet {
   WorkAgentOptions options;
 
  private:
-  std::shared_ptr<std::atomic<int>> writes_ = std::make_shared<std::atomic<int>>(0);
-  std::unique_ptr<controller::Manager> manager_;
-  std::jthread thread_;
+  testkit::Killable agent_;
 };
 
 bool eventually(const std::function<bool()>& done, Duration timeout = std::chrono::seconds(10));

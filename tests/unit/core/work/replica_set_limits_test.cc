@@ -1,19 +1,19 @@
 // The controller's gradual rollouts on an API server in memory, with agents that answer at once: killed after every write it ends
 // as an undisturbed run does, and at each write of a work the limits hold.
-#include <atomic>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
 #include "core/work/replica_set.h"
 #include "core/work/replica_set_revisions.h"
 #include "core/work/replica_set_rules.h"
 #include "core/work/replica_set_status.h"
+#include "tests/support/killable.h"
+#include "tests/support/replica_sets.h"
 #include "tests/unit/core/work/fleet.h"
 
 namespace fleetadm::work {
@@ -31,23 +31,15 @@ Json template_of(const std::string& value) {
 
 class RolloutController : public ::testing::Test {
  protected:
-  ~RolloutController() override { stop(); }
-
   /// A fresh hub: a canary group with c1, and n1…n4.
   void reset(const std::string& strategy) {
-    stop();
+    controller_.stop();
     hub_ = testkit::FakeApi::make();
     broken_.clear();
     silent_.clear();
     most_ = failed_most_ = 0;
     hub_->on_request([this](const testkit::ApiCall& call) { return watch_limits(call); });
-    put_decision("p-decision-1", "canary", "0", {"c1"});
-    put_decision("p-decision-2", "", "1", {"n1", "n2", "n3", "n4"});
-    hub_->put(api::placements(),
-              {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-               {"kind", "Placement"},
-               {"metadata", {{"name", "p"}, {"namespace", "apps"}}},
-               {"status", {{"numberOfSelectedClusters", 5}, {"decisionGroups", Json::array({Json::object(), Json::object()})}}}});
+    testkit::put_decided(*hub_, "apps", "p", {{"canary", {"c1"}}, {"", {"n1", "n2", "n3", "n4"}}});
     Json set{{"apiVersion", "work.open-cluster-management.io/v1alpha1"},
              {"kind", "ManifestWorkReplicaSet"},
              {"metadata", {{"name", "rs"}, {"namespace", "apps"}}}};
@@ -55,19 +47,6 @@ class RolloutController : public ::testing::Test {
                    {"manifestWorkTemplate", template_of("1")}};
     hub_->put(api::manifest_work_replica_sets(), set);
   }
-  void put_decision(const std::string& name, const std::string& group, const std::string& index,
-                    const std::vector<std::string>& clusters) {
-    Json decisions = Json::array();
-    for (const std::string& cluster : clusters) decisions.push_back({{"clusterName", cluster}, {"reason", ""}});
-    Json labels{{std::string(api::kPlacementLabel), "p"},
-                {std::string(placement::kGroupIndexLabel), index},
-                {std::string(placement::kGroupNameLabel), group}};
-    hub_->put(api::placement_decisions(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-                                           {"kind", "PlacementDecision"},
-                                           {"metadata", {{"name", name}, {"namespace", "apps"}, {"labels", labels}}},
-                                           {"status", {{"decisions", decisions}}}});
-  }
-
   /// At every write of a work: how many others are under way, and how many have failed.
   std::optional<kube::Response> watch_limits(const testkit::ApiCall& call) {
     if (call.plural != "manifestworks" || !call.is_write() || !call.subresource.empty()) return std::nullopt;
@@ -89,50 +68,18 @@ class RolloutController : public ::testing::Test {
   }
 
   void start(int die_after = -1) {
-    stop();
-    writes_ = std::make_shared<std::atomic<int>>(0);
-    auto gate = std::make_shared<kube::WriteGate>();
-    gate->before = [writes = writes_, die_after](kube::Method, std::string_view) -> Status {
-      if (die_after >= 0 && *writes >= die_after) return fail(Category::kUnavailable, "the process was killed");
-      ++*writes;
-      return {};
-    };
-    controller::Manager::Options options;
-    options.threads = 2;
-    manager_ = std::make_unique<controller::Manager>(options);
-    add_replica_set_controller(*manager_, hub_->client(gate));
-    thread_ = std::jthread([manager = manager_.get()](std::stop_token stop) { EXPECT_TRUE(manager->run(std::move(stop))); });
-  }
-  void stop() {
-    if (!manager_) return;
-    thread_.request_stop();
-    thread_.join();
-    manager_.reset();
+    controller_.start(
+        [this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
+          add_replica_set_controller(manager, hub_->client(gate));
+        },
+        die_after);
   }
   /// Agents: every work that is not reported on is applied, or fails where its cluster is broken.
   void agents() {
-    for (const Json& work : hub_->all(api::manifest_works())) {
-      if (silent_.contains(namespace_of(work))) continue;
-      const Json* applied = condition_in(list_at(work, {"status", "conditions"}), kConditionApplied);
-      const std::int64_t generation = num(work, {"metadata", "generation"});
-      const std::string wanted = broken_.contains(namespace_of(work)) ? "False" : "True";
-      if (applied != nullptr && num(*applied, {"observedGeneration"}) == generation && str(*applied, {"status"}) == wanted)
-        continue;
-      Json conditions = Json::array();
-      for (const char* type : {"Applied", "Available"}) {
-        conditions.push_back({{"type", type},
-                              {"status", wanted},
-                              {"reason", "Test"},
-                              {"message", ""},
-                              {"lastTransitionTime", format_time(Clock::system()->now())},
-                              {"observedGeneration", generation}});
-      }
-      Json body{{"status", {{"conditions", conditions}}}};
-      kube::WriteOptions options;
-      options.subresource = "status";
-      (void)hub_->client().patch(api::manifest_works(), namespace_of(work), name_of(work), kube::PatchType::kMerge, body,
-                                 options);
-    }
+    testkit::report_as_agents(*hub_, [this](const std::string& cluster) -> std::optional<std::string> {
+      if (silent_.contains(cluster)) return std::nullopt;
+      return broken_.contains(cluster) ? "False" : "True";
+    });
   }
   bool until(const std::function<bool()>& done, Duration timeout = std::chrono::seconds(10)) {
     return eventually(
@@ -176,9 +123,7 @@ class RolloutController : public ::testing::Test {
   std::mutex mutex_;
   int most_ = 0;
   int failed_most_ = 0;
-  std::shared_ptr<std::atomic<int>> writes_;
-  std::unique_ptr<controller::Manager> manager_;
-  std::jthread thread_;
+  testkit::Killable controller_;  // last: it ends before what it uses
 };
 
 constexpr const char* kCanaryThenTwo =
@@ -206,11 +151,11 @@ TEST_F(RolloutController, AnAbandonedRevisionIsSupersededWhereverTheHubDied) {
     broken_ = {"n1"};
     change("2");
     ASSERT_TRUE(until([&] { return rollout() == "Failed"; })) << dump_json(set());
-    stop();
+    controller_.stop();
     broken_.clear();
     change("3");
     start(writes);
-    until([&] { return *writes_ >= writes; });
+    until([&] { return controller_.writes() >= writes; });
     start();
     ASSERT_TRUE(complete("3")) << dump_json(set());
     const auto revisions = history();
@@ -227,12 +172,14 @@ TEST_F(RolloutController, KilledAfterEveryWriteTheLimitsHoldAndTheEndIsTheSame) 
     reset(kCanaryThenTwo);
     start();
     ASSERT_TRUE(complete("1"));
-    stop();
+    controller_.stop();
     change("2");
     start(k);
-    until([&] { return *writes_ >= k || (rollout() == "Complete" && with("2").size() == 5 && history().back().over()); });
-    more = *writes_ >= k;  // it was killed, or was about to end
-    stop();
+    until([&] {
+      return controller_.writes() >= k || (rollout() == "Complete" && with("2").size() == 5 && history().back().over());
+    });
+    more = controller_.writes() >= k;  // it was killed, or was about to end
+    controller_.stop();
     start();
     ASSERT_TRUE(complete("2")) << "killed after write " << k << ": " << dump_json(set());
     EXPECT_LE(most_, 2) << "killed after write " << k;
@@ -271,12 +218,12 @@ TEST_F(RolloutController, PauseHoldsAndResumeGoesOn) {
   change("2");
   ASSERT_TRUE(until([&] { return rollout() == "Paused"; }));
   testing::settle(*hub_, *hub_);
-  const int before = *writes_;
-  put_decision("p-decision-2", "", "1", {"n1", "n2", "n3"});
+  const int before = controller_.writes();
+  testkit::put_decision(*hub_, "apps", "p", 1, {"", {"n1", "n2", "n3"}});
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  EXPECT_EQ(*writes_, before);
+  EXPECT_EQ(controller_.writes(), before);
   EXPECT_TRUE(with("2").empty());
-  put_decision("p-decision-2", "", "1", {"n1", "n2", "n3", "n4"});
+  testkit::put_decision(*hub_, "apps", "p", 1, {"", {"n1", "n2", "n3", "n4"}});
   annotate(kPausedAnnotation, nullptr);
   EXPECT_TRUE(complete("2"));
 }

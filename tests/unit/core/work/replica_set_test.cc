@@ -2,14 +2,14 @@
 #include "core/work/replica_set.h"
 
 #include <gtest/gtest.h>
-#include <thread>
 
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
 #include "core/work/replica_set_rules.h"
 #include "core/work/replica_set_status.h"
+#include "tests/support/killable.h"
+#include "tests/support/replica_sets.h"
 #include "tests/unit/core/work/fleet.h"
 
 namespace fleetadm::work {
@@ -191,47 +191,14 @@ TEST(ReplicaSetRules, ALongNameIsSaid) {
 
 class ReplicaSetController : public ::testing::Test {
  protected:
-  ~ReplicaSetController() override { stop(); }
-
   void start(int die_after = -1) {
-    stop();
-    writes_ = std::make_shared<std::atomic<int>>(0);
-    auto gate = std::make_shared<kube::WriteGate>();
-    gate->before = [writes = writes_, die_after](kube::Method, std::string_view) -> Status {
-      if (die_after >= 0 && *writes >= die_after) return fail(Category::kUnavailable, "the process was killed");
-      ++*writes;
-      return {};
-    };
-    controller::Manager::Options options;
-    options.threads = 2;
-    manager_ = std::make_unique<controller::Manager>(options);
-    add_replica_set_controller(*manager_, hub_->client(gate));
-    thread_ = std::jthread([manager = manager_.get()](std::stop_token stop) { EXPECT_TRUE(manager->run(std::move(stop))); });
+    controller_.start(
+        [this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
+          add_replica_set_controller(manager, hub_->client(gate));
+        },
+        die_after);
   }
-  void stop() {
-    if (!manager_) return;
-    thread_.request_stop();
-    thread_.join();
-    manager_.reset();
-  }
-  void decide(const std::vector<std::string>& clusters) {
-    Json decisions = Json::array();
-    for (const std::string& cluster : clusters) decisions.push_back({{"clusterName", cluster}, {"reason", ""}});
-    hub_->put(api::placement_decisions(),
-              {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-               {"kind", "PlacementDecision"},
-               {"metadata",
-                {{"name", "p-decision-1"},
-                 {"namespace", "apps"},
-                 {"labels", {{std::string(api::kPlacementLabel), "p"}, {std::string(placement::kGroupIndexLabel), "0"}}}}},
-               {"status", {{"decisions", decisions}}}});
-    hub_->put(api::placements(),
-              {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
-               {"kind", "Placement"},
-               {"metadata", {{"name", "p"}, {"namespace", "apps"}}},
-               {"spec", Json::object()},
-               {"status", {{"numberOfSelectedClusters", clusters.size()}, {"decisionGroups", Json::array({Json::object()})}}}});
-  }
+  void decide(const std::vector<std::string>& clusters) { testkit::put_decided(*hub_, "apps", "p", {{"", clusters}}); }
   std::vector<std::string> clusters() const {
     std::vector<std::string> names;
     for (const Json& work : hub_->all(api::manifest_works())) names.push_back(namespace_of(work));
@@ -249,9 +216,7 @@ class ReplicaSetController : public ::testing::Test {
   static void settle(const testkit::FakeApi& api) { testing::settle(api, api); }
 
   std::shared_ptr<testkit::FakeApi> hub_ = testkit::FakeApi::make();
-  std::shared_ptr<std::atomic<int>> writes_;
-  std::unique_ptr<controller::Manager> manager_;
-  std::jthread thread_;
+  testkit::Killable controller_;
 };
 
 using Names = std::vector<std::string>;
@@ -265,10 +230,10 @@ TEST_F(ReplicaSetController, FollowsThePlacement) {
   decide({"c2", "c3"});
   EXPECT_TRUE(eventually([&] { return clusters() == Names{"c2", "c3"}; }));
   settle(*hub_);
-  const int before = *writes_;
+  const int before = controller_.writes();
   decide({"c2", "c3"});
   settle(*hub_);
-  EXPECT_EQ(*writes_, before) << "nothing changed";
+  EXPECT_EQ(controller_.writes(), before) << "nothing changed";
   EXPECT_EQ(num(*set(), {"status", "summary", "total"}), 2);
 }
 
@@ -297,7 +262,7 @@ TEST_F(ReplicaSetController, KilledAfterEveryWriteEndsTheSame) {
     decide({"c1", "c2", "c3"});
     hub_->put(api::manifest_work_replica_sets(), set_of());
     start(k);
-    eventually([&] { return *writes_ >= k; }, std::chrono::seconds(2));
+    eventually([&] { return controller_.writes() >= k; }, std::chrono::seconds(2));
     settle(*hub_);
     start();
     EXPECT_TRUE(eventually([&] {
@@ -305,7 +270,7 @@ TEST_F(ReplicaSetController, KilledAfterEveryWriteEndsTheSame) {
     })) << "killed after write "
         << k;
     settle(*hub_);
-    if (*writes_ == 0) break;
+    if (controller_.writes() == 0) break;
   }
 }
 

@@ -1,0 +1,96 @@
+#include "commands/rollout/change.h"
+
+#include <set>
+#include <utility>
+
+#include "commands/work/manifests.h"
+#include "commands/work/split.h"
+#include "commands/work/targets.h"
+#include "core/api/kinds.h"
+#include "core/work/diff.h"
+#include "core/work/names.h"
+
+namespace fleetadm::commands {
+
+void bind_change(FlagSet& flags, ChangeOptions& options) {
+  manifests_flag(flags, options.files);
+  placement_flag(flags, &options.placement, "the placement that selects the clusters");
+  bind_strategy(flags, options.strategy);
+}
+
+Status validate_change(const ChangeOptions& options) {
+  FLEETADM_TRY([[maybe_unused]] const auto strategy, strategy_of(options.strategy));
+  return {};
+}
+
+Status RolloutChange::apply_to(Json& set) const {
+  if (manifests) at_or_make(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}) = *manifests;
+  edit_placement_refs(set, placement, strategy);
+  if (list_at(set, {"spec", "placementRefs"}).empty())
+    return fail(Category::kUsage, "--placement is missing", "a new rollout needs to know its clusters");
+  if (list_at(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}).empty())
+    return fail(Category::kUsage, "no manifests are named", "use -f FILE, -f FOLDER or -f -");
+  return {};
+}
+
+Result<RolloutChange> read_change(Context& context, const ChangeOptions& options, const std::string& text) {
+  RolloutChange change;
+  FLEETADM_TRY(change.name, rollout_name(context, text));
+  FLEETADM_TRY(change.strategy, strategy_of(options.strategy));
+  if (!options.files.empty()) {
+    FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
+    FLEETADM_CHECK(check_manifests(loaded));
+    if (split_manifests(change.name.name, loaded, {}, work::kManifestLimit).size() > 1) {
+      return fail(Category::kInvalid,
+                  "the manifests are more than one work may have (" + std::to_string(work::kManifestLimit / 1024) + " KiB)",
+                  "fleetadm work apply --placement splits them into several works, each with a rollout of its own");
+    }
+    change.manifests = manifest_list(loaded);
+  }
+  if (!options.placement.empty()) {
+    FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.placement));
+    if (text.find('/') == std::string::npos) change.name.ns = ref.ns;
+    if (ref.ns != change.name.ns) return fail(Category::kUsage, "a rollout and its placement are in one namespace");
+    change.placement = ref.name;
+  }
+  if (change.name.ns.size() + 1 + change.name.name.size() > 63)
+    return fail(Category::kUsage, "namespace and name of a rollout may have 62 characters together");
+  return change;
+}
+
+Status check_placement(const kube::Client& hub, const RolloutChange& change) {
+  if (change.placement.empty()) return {};
+  return placement_exists(hub, PlacementRef{change.name.ns, change.placement});
+}
+
+Json empty_set(const RolloutName& name) {
+  return Json{{"apiVersion", api::manifest_work_replica_sets().api_version()},
+              {"kind", api::manifest_work_replica_sets().kind},
+              {"metadata", {{"name", name.name}, {"namespace", name.ns}}},
+              {"spec", Json::object()}};
+}
+
+Result<Removals> removals_of(const kube::Client& hub, const RolloutView& now, const Json& wanted) {
+  Removals removals;
+  std::set<std::string> selected;
+  for (const Json& ref : list_at(wanted, {"spec", "placementRefs"})) {
+    FLEETADM_TRY(const std::vector<std::string> clusters,
+                 decided_clusters(hub, PlacementRef{namespace_of(wanted), str(ref, {"name"})}));
+    selected.insert(clusters.begin(), clusters.end());
+  }
+  std::set<std::string> kept;
+  for (const Json& manifest : list_at(wanted, {"spec", "manifestWorkTemplate", "workload", "manifests"}))
+    kept.insert(work::manifest_identity(manifest));
+  const Json& before = object_at(now.set, {"spec", "manifestWorkTemplate"});
+  const std::int64_t whole = deleted_objects(before);
+  const std::int64_t dropped = deleted_objects(before, kept);
+  for (const work::OwnedWork& work : now.works) {
+    const bool leaves = !selected.contains(work.ns);
+    if (leaves) removals.clusters.insert(work.ns);
+    removals.objects += leaves ? whole : dropped;
+  }
+  removals.of = static_cast<std::int64_t>(now.works.size());
+  return removals;
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,84 @@
+#include "commands/rollout/strategy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/rollout/strategy.h"
+
+namespace fleetadm::commands {
+namespace {
+
+/// A count or a percentage, as the field takes it.
+Result<Json> threshold(const std::string& flag, const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const std::string digits = percent ? text.substr(0, text.size() - 1) : text;
+  const bool number = !digits.empty() && digits.size() <= 9 && digits.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || (percent && std::stoi(digits) > 100)) {
+    return fail(Category::kUsage, "--" + flag + " " + text + " is neither a count nor a percentage", "use 3 or 25%");
+  }
+  return percent ? Json(text) : Json(std::stoi(digits));
+}
+
+}  // namespace
+
+bool StrategyOptions::any() const {
+  return !kind.empty() || !max_concurrency.empty() || !max_failures.empty() || !progress_deadline.empty() ||
+         min_success_time >= Duration::zero() || !first.empty();
+}
+
+void bind_strategy(FlagSet& flags, StrategyOptions& options) {
+  flags.choice(&options.kind, "strategy", {"all", "progressive", "per-group"},
+               "how clusters follow each other; progressive where another flag of a strategy is given");
+  flags.text(&options.max_concurrency, "max-concurrency", "clusters at a time").value_name = "COUNT|PERCENT";
+  flags.text(&options.max_failures, "max-failures", "failed clusters that do not stop it yet").value_name = "COUNT|PERCENT";
+  flags.duration(&options.min_success_time, "min-success-time", "how long a cluster has to stay good before the next follows")
+      .default_text = "0s";
+  flags.text(&options.progress_deadline, "progress-deadline", "time for one cluster before it counts as timed out").value_name =
+      "DURATION";
+  flags.comma_texts(&options.first, "first", "decision groups that come first and may not fail").value_name = "GROUP";
+}
+
+Result<std::optional<Json>> strategy_of(const StrategyOptions& options) {
+  if (!options.any()) return std::nullopt;
+  const std::string kind = options.kind.empty() ? "progressive" : options.kind;
+  const std::string type = kind == "all" ? "All" : kind == "per-group" ? "ProgressivePerGroup" : "Progressive";
+  const std::string member = kind == "all" ? "all" : kind == "per-group" ? "progressivePerGroup" : "progressive";
+  Json body = Json::object();
+  if (!options.progress_deadline.empty()) body["progressDeadline"] = options.progress_deadline;
+  if (options.min_success_time >= Duration::zero()) body["minSuccessTime"] = format_duration(options.min_success_time);
+  if (!options.max_failures.empty()) {
+    FLEETADM_TRY(body["maxFailures"], threshold("max-failures", options.max_failures));
+  }
+  if (!options.max_concurrency.empty()) {
+    FLEETADM_TRY(body["maxConcurrency"], threshold("max-concurrency", options.max_concurrency));
+  }
+  for (const std::string& group : options.first) body["mandatoryDecisionGroups"].push_back({{"groupName", group}});
+  const bool more = options.min_success_time >= Duration::zero() || !options.max_failures.empty() || !options.first.empty();
+  if ((kind == "all" && more) || (kind != "progressive" && !options.max_concurrency.empty())) {
+    return fail(Category::kUsage, "a strategy flag does not belong to --strategy " + kind,
+                "--max-concurrency is for progressive; all takes --progress-deadline only");
+  }
+  Json strategy{{"type", type}};
+  strategy[member] = std::move(body);
+  if (const auto parsed = rollout::parse_strategy(strategy); !parsed) {
+    return fail(Category::kUsage, parsed.error().message, "deadlines are like 90s, 10m or 1h30m");
+  }
+  return strategy;
+}
+
+void edit_placement_refs(Json& set, const std::string& placement, const std::optional<Json>& strategy) {
+  Json& refs = at_or_make(set, {"spec", "placementRefs"});
+  if (!refs.is_array()) refs = Json::array();
+  const auto named = [&](const Json& ref) { return str(ref, {"name"}) == placement; };
+  if (!placement.empty() && std::none_of(refs.begin(), refs.end(), named)) {
+    Json kept = refs.empty() ? Json::object() : refs[0];
+    kept["name"] = placement;
+    refs = Json::array({std::move(kept)});
+  }
+  if (!strategy) return;
+  for (Json& ref : refs) {
+    if (placement.empty() || named(ref)) ref["rolloutStrategy"] = *strategy;
+  }
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,66 @@
+// What the suites on a fleet of real servers share: the fleet is started once, for all cases of a suite.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet.h"
+
+namespace fleetadm::testkit {
+
+class FleetTest : public ::testing::Test {
+ protected:
+  /// For a suite's SetUpTestSuite: does nothing where there are no servers. Call it in ASSERT_NO_FATAL_FAILURE.
+  static void begin(int spokes, bool nodes) {
+    auto started = Fleet::start(spokes, nodes);
+    ASSERT_TRUE(started) << started.error().message;
+    fleet() = std::move(*started);
+  }
+  static void TearDownTestSuite() {
+    controllers().reset();
+    fleet().reset();
+  }
+  void SetUp() override {
+    FLEETADM_NEEDS_KUBE_SERVERS();
+    ASSERT_TRUE(fleet()) << "the fleet did not start";
+  }
+
+  static std::unique_ptr<Fleet>& fleet() {
+    static std::unique_ptr<Fleet> the_fleet;
+    return the_fleet;
+  }
+  static Ran run(const std::vector<std::string>& args, const RunOptions& options = {}) { return fleet()->run(args, options); }
+
+  /// The hub's controllers as a process of their own.
+  static void start_controllers() {
+    controllers().reset();
+    sandbox::ChildSpec spec;
+    spec.program = Fleet::binary();
+    spec.args = {"hub", "run", "--kubeconfig", fleet()->hub().kubeconfig_file(), "--leader-elect=false"};
+    spec.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin"};
+    spec.output_file = (fleet()->folder().path() / "hub.log").string();
+    auto child = sandbox::Child::start(spec);
+    ASSERT_TRUE(child) << child.error().message;
+    controllers().emplace(std::move(*child));
+  }
+  static std::optional<sandbox::Child>& controllers() {
+    static std::optional<sandbox::Child> child;
+    return child;
+  }
+
+  /// The join of c1 with what init has printed (-o json).
+  static std::vector<std::string> join_args(const Json& ticket) {
+    return {"join",
+            "--context",
+            "c1",
+            "--cluster-name",
+            "c1",
+            "--hub-apiserver",
+            str(ticket, {"hub-apiserver"}),
+            "--hub-token",
+            str(ticket, {"hub-token"}),
+            "--ca-cert-hash",
+            str(ticket, {"ca-cert-hash"})};
+  }
+};
+
+}  // namespace fleetadm::testkit
