@@ -53,6 +53,10 @@ Status Peers::start_hub(const KubeServer& hub) {
                kNamespace);
 }
 
+void Peers::stop_hub() {
+  for (const char* component : {"upstream-registration", "upstream-placement", "upstream-work"}) running_.erase(component);
+}
+
 Status Peers::start_registration_agent(const KubeServer& spoke, const std::string& cluster, const std::string& bootstrap) {
   const std::string file = folder_.write(cluster + "-bootstrap.kubeconfig", bootstrap);
   return start(cluster + "-registration-agent", "registration",
@@ -63,14 +67,14 @@ Status Peers::start_registration_agent(const KubeServer& spoke, const std::strin
                "open-cluster-management-agent");
 }
 
-Status Peers::start_work_agent(const KubeServer& spoke, const std::string& cluster) {
+Status Peers::start_work_agent(const KubeServer& spoke, const std::string& cluster, const std::string& status_sync) {
   const std::string folder = hub_kubeconfig_folder(cluster);
-  return start(
-      cluster + "-work-agent", "work",
-      {"agent", "--spoke-cluster-name=" + cluster, "--hub-kubeconfig-dir=" + folder, "--workload-source-driver=kube",
-       "--workload-source-config=" + folder + "/kubeconfig",
-       "--kubeconfig=" + spoke.kubeconfig_file_for("upstream-work-agent", {"system:masters"}), "--status-sync-interval=10s"},
-      "open-cluster-management-agent");
+  return start(cluster + "-work-agent", "work",
+               {"agent", "--spoke-cluster-name=" + cluster, "--hub-kubeconfig-dir=" + folder, "--workload-source-driver=kube",
+                "--workload-source-config=" + folder + "/kubeconfig",
+                "--kubeconfig=" + spoke.kubeconfig_file_for("upstream-work-agent", {"system:masters"}),
+                "--status-sync-interval=" + status_sync},
+               "open-cluster-management-agent");
 }
 
 bool Peers::has_hub_kubeconfig(const std::string& cluster) const {

@@ -21,10 +21,12 @@ class Peers {
   explicit Peers(const TemporaryFolder& folder) : folder_(folder) {}
   /// Hub controllers: registration, placement, work.
   Status start_hub(const KubeServer& hub);
+  void stop_hub();
   /// The registration agent of a spoke, with a bootstrap kubeconfig (text).
   Status start_registration_agent(const KubeServer& spoke, const std::string& cluster, const std::string& bootstrap);
   /// The work agent; the registration agent must have its hub kubeconfig by now.
-  Status start_work_agent(const KubeServer& spoke, const std::string& cluster);
+  /// It looks at the status of what it applied every `status_sync` (upstream's default: 10s).
+  Status start_work_agent(const KubeServer& spoke, const std::string& cluster, const std::string& status_sync = "10s");
   bool has_hub_kubeconfig(const std::string& cluster) const;
   /// The end of a component's log.
   std::string log(const std::string& component) const;
