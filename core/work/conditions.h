@@ -23,6 +23,7 @@ struct ManifestResult {
   std::string unknown_reason;  // kUnknown: FetchingResourceFailed or IncompleteResourceMeta
   std::string unknown_message;
   bool was_read = false;                 // the object was read: feedback and rule conditions are those of this round
+  bool feedback_asked = false;           // there are feedback rules for it
   Json feedback = Json::array();         // statusFeedback.values
   std::string feedback_error;            // some value could not be read
   Json rule_conditions = Json::array();  // {type, status, reason, message} of condition rules

@@ -73,11 +73,18 @@ const Json* counterpart(const Json& live, const Json& desired, std::size_t index
   return live.size() == desired.size() ? &live[index] : nullptr;
 }
 
+/// A Service's port of another number is another port: what the server had filled in for the old one (targetPort) is not its own.
+bool other_port(const Json& live, const Json& desired) {
+  const Json* before = find(live, {"port"});
+  const Json* wanted = find(desired, {"port"});
+  return before != nullptr && wanted != nullptr && *before != *wanted;
+}
+
 void overlay_list(Json& into, const Json& desired, std::string_view key, bool in_quantities) {
   Json result = Json::array();
   for (std::size_t i = 0; i < desired.size(); ++i) {
     const Json* base = counterpart(into, desired, i);
-    if (base == nullptr) {
+    if (base == nullptr || other_port(*base, desired[i])) {
       result.push_back(desired[i]);
       continue;
     }

@@ -227,6 +227,7 @@ void Round::take(const Json& work, const Manifest& manifest, const ManifestOptio
   feedback_options.raw_json = engine_.options.raw_feedback;
   feedback_options.max_raw_length = engine_.options.max_raw_length;
   FeedbackResult feedback = feedback_of(options.feedback_rules, live, feedback_options);
+  result.feedback_asked = !options.feedback_rules.empty();
   result.feedback = std::move(feedback.values);
   result.feedback_error = std::move(feedback.error);
   result.rule_conditions = evaluate_condition_rules(options.condition_rules, live);

@@ -293,6 +293,27 @@ TEST(Conditions, AggregateFalseThenUnknownThenTrue) {
   EXPECT_EQ(s.message, "cannot get any available resource ");
 }
 
+TEST(Merge, AServicesPortOfAnotherNumberTakesNothingOver) {
+  const Json live = parsed(R"({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "n"},
+    "spec": {"clusterIP": "10.0.0.7", "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80},
+                                                {"name": "x", "port": 443, "protocol": "TCP", "targetPort": 443}]}})");
+  const Json desired = parsed(R"({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "n"},
+    "spec": {"ports": [{"port": 81}, {"name": "x", "port": 443}]}})");
+  const Json result = object_to_update(desired, live, MergeMode::kOverlay, Owner{"amw", "u"}, true);
+  EXPECT_EQ(str(result, {"spec", "clusterIP"}), "10.0.0.7");
+  EXPECT_EQ(list_at(result, {"spec", "ports"}),
+            parsed(R"([{"port": 81}, {"name": "x", "port": 443, "protocol": "TCP", "targetPort": 443}])"));
+}
+
+TEST(Conditions, FeedbackIsSyncedWhereItIsAskedForThoughThereIsNoneYet) {
+  ManifestResult result = result_of(0, Availability::kAvailable);
+  result.feedback_asked = true;
+  const Json manifests = manifest_statuses(Json::array(), {result}, 1, kNow);
+  const Json* synced = condition_in(list_at(manifests[0], {"conditions"}), "StatusFeedbackSynced");
+  ASSERT_NE(synced, nullptr);
+  EXPECT_EQ(str(*synced, {"reason"}), "StatusFeedbackSynced");
+}
+
 TEST(Conditions, AppliedStartsAnewWithAGenerationAndMovesLast) {
   Json manifests = manifest_statuses(Json::array(), {result_of(0, Availability::kAvailable)}, 1, kNow);
   const Instant later = kNow + std::chrono::seconds(10);
