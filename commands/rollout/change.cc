@@ -19,13 +19,13 @@ void bind_change(FlagSet& flags, ChangeOptions& options) {
 }
 
 Status validate_change(const ChangeOptions& options) {
-  FLEETADM_TRY([[maybe_unused]] const auto strategy, strategy_of(options.strategy));
+  FLEETADM_TRY([[maybe_unused]] const Json strategy, strategy_over(options.strategy, Json()));
   return {};
 }
 
 Status RolloutChange::apply_to(Json& set) const {
   if (manifests) at_or_make(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}) = *manifests;
-  edit_placement_refs(set, placement, strategy);
+  FLEETADM_CHECK(edit_placement_refs(set, placement, strategy));
   if (list_at(set, {"spec", "placementRefs"}).empty())
     return fail(Category::kUsage, "--placement is missing", "a new rollout needs to know its clusters");
   if (list_at(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}).empty())
@@ -36,7 +36,7 @@ Status RolloutChange::apply_to(Json& set) const {
 Result<RolloutChange> read_change(Context& context, const ChangeOptions& options, const std::string& text) {
   RolloutChange change;
   FLEETADM_TRY(change.name, rollout_name(context, text));
-  FLEETADM_TRY(change.strategy, strategy_of(options.strategy));
+  change.strategy = options.strategy;
   if (!options.files.empty()) {
     FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
     FLEETADM_CHECK(check_manifests(loaded));

@@ -26,7 +26,7 @@ struct RolloutChange {
   RolloutName name;
   std::optional<Json> manifests;  // none: they stay
   std::string placement;          // empty: it stays
-  std::optional<Json> strategy;   // none: it stays
+  StrategyOptions strategy;       // what its flags do not say stays
 
   /// kUsage where a new set would have no placement or no manifests.
   Status apply_to(Json& set) const;

@@ -38,12 +38,13 @@ void bind_strategy(FlagSet& flags, StrategyOptions& options) {
   flags.comma_texts(&options.first, "first", "decision groups that come first and may not fail").value_name = "GROUP";
 }
 
-Result<std::optional<Json>> strategy_of(const StrategyOptions& options) {
-  if (!options.any()) return std::nullopt;
-  const std::string kind = options.kind.empty() ? "progressive" : options.kind;
+Result<Json> strategy_over(const StrategyOptions& options, const Json& present) {
+  const std::string now = str(present, {"type"});
+  std::string kind = options.kind;
+  if (kind.empty()) kind = now == "ProgressivePerGroup" && options.max_concurrency.empty() ? "per-group" : "progressive";
   const std::string type = kind == "all" ? "All" : kind == "per-group" ? "ProgressivePerGroup" : "Progressive";
   const std::string member = kind == "all" ? "all" : kind == "per-group" ? "progressivePerGroup" : "progressive";
-  Json body = Json::object();
+  Json body = options.kind.empty() && now == type ? object_at(present, {member}) : Json::object();
   if (!options.progress_deadline.empty()) body["progressDeadline"] = options.progress_deadline;
   if (options.min_success_time >= Duration::zero()) body["minSuccessTime"] = format_duration(options.min_success_time);
   if (!options.max_failures.empty()) {
@@ -52,6 +53,7 @@ Result<std::optional<Json>> strategy_of(const StrategyOptions& options) {
   if (!options.max_concurrency.empty()) {
     FLEETADM_TRY(body["maxConcurrency"], threshold("max-concurrency", options.max_concurrency));
   }
+  if (!options.first.empty()) body["mandatoryDecisionGroups"] = Json::array();
   for (const std::string& group : options.first) body["mandatoryDecisionGroups"].push_back({{"groupName", group}});
   const bool more = options.min_success_time >= Duration::zero() || !options.max_failures.empty() || !options.first.empty();
   if ((kind == "all" && more) || (kind != "progressive" && !options.max_concurrency.empty())) {
@@ -66,7 +68,7 @@ Result<std::optional<Json>> strategy_of(const StrategyOptions& options) {
   return strategy;
 }
 
-void edit_placement_refs(Json& set, const std::string& placement, const std::optional<Json>& strategy) {
+Status edit_placement_refs(Json& set, const std::string& placement, const StrategyOptions& options) {
   Json& refs = at_or_make(set, {"spec", "placementRefs"});
   if (!refs.is_array()) refs = Json::array();
   const auto named = [&](const Json& ref) { return str(ref, {"name"}) == placement; };
@@ -75,10 +77,12 @@ void edit_placement_refs(Json& set, const std::string& placement, const std::opt
     kept["name"] = placement;
     refs = Json::array({std::move(kept)});
   }
-  if (!strategy) return;
+  if (!options.any()) return {};
   for (Json& ref : refs) {
-    if (placement.empty() || named(ref)) ref["rolloutStrategy"] = *strategy;
+    if (!placement.empty() && !named(ref)) continue;
+    FLEETADM_TRY(ref["rolloutStrategy"], strategy_over(options, object_at(ref, {"rolloutStrategy"})));
   }
+  return {};
 }
 
 }  // namespace fleetadm::commands

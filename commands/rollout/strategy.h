@@ -1,7 +1,6 @@
 // The flags of a rollout strategy, which are the same wherever a set is made or changed.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +22,12 @@ struct StrategyOptions {
 /// --strategy, --max-concurrency, --max-failures, --min-success-time, --progress-deadline, --first.
 void bind_strategy(FlagSet& flags, StrategyOptions& options);
 
-/// The rolloutStrategy that the flags ask for, none where none of them is given; kUsage where they do not go together. Asks no
-/// server.
-Result<std::optional<Json>> strategy_of(const StrategyOptions& options);
+/// The rolloutStrategy that the flags make of the present one (null: there is none): with --strategy they say all of it, without
+/// it they change what they name of a strategy of their kind and leave the rest. kUsage where they do not go together.
+Result<Json> strategy_over(const StrategyOptions& options, const Json& present);
 
 /// Makes `placement` the one that a set's spec.placementRefs name, unless they name it already (empty: they stay), and gives them
-/// the strategy. Where the placement changes, the strategy of before is kept if no other is given.
-void edit_placement_refs(Json& set, const std::string& placement, const std::optional<Json>& strategy);
+/// the strategy that the flags ask for. Where the placement changes, the strategy goes along.
+Status edit_placement_refs(Json& set, const std::string& placement, const StrategyOptions& options);
 
 }  // namespace fleetadm::commands

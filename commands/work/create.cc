@@ -227,16 +227,12 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     FLEETADM_TRY(const Removals removals, set_removals(hub, call, ref, existing));
     FLEETADM_CHECK(check_removals(hub, options.guard, "applying work " + call.name, removals));
   }
-  FLEETADM_TRY(const std::optional<Json> strategy, strategy_of(options.strategy));
-  const auto same_placement = [&](Json& set) -> Status {
-    edit_placement_refs(set, ref.name, strategy);
-    return {};
-  };
+  const auto same_placement = [&](Json& set) -> Status { return edit_placement_refs(set, ref.name, options.strategy); };
   std::vector<Json> written;
   for (const WorkPart& part : parts) {
     const std::string what = "ManifestWorkReplicaSet " + ref.ns + "/" + part.name;
     Json wanted = set_object(part.name, ref, part.manifests, parts.size() > 1 ? call.name : "");
-    edit_placement_refs(wanted, ref.name, strategy);
+    FLEETADM_CHECK(edit_placement_refs(wanted, ref.name, options.strategy));
     Result<Written> one =
         write_work(hub, api::manifest_work_replica_sets(), wanted, "manifestWorkTemplate", call.overwrite, what, same_placement);
     if (!one) return tl::unexpected(on_hub(one.error()));
@@ -296,7 +292,7 @@ Status validate(const Options& options, const std::vector<std::string>& args) {
     return fail(Category::kUsage, "a rollout's flags go with --placement: works of named clusters are all written at once",
                 "fleetadm placement create makes a placement");
   }
-  FLEETADM_TRY([[maybe_unused]] const auto strategy, strategy_of(options.strategy));
+  FLEETADM_TRY([[maybe_unused]] const Json strategy, strategy_over(options.strategy, Json()));
   return {};
 }
 
@@ -337,7 +333,8 @@ void register_work_create(Registry& registry) {
   apply.group = "Work";
   apply.summary = "Distribute manifests, or change what was distributed";
   apply.description =
-      "As work create, but a work that exists gets these manifests (and, where its flags are given, the rollout strategy). "
+      "As work create, but a work that exists gets these manifests (and, where flags of a rollout are given, what they say of "
+      "the strategy). "
       "Running it again changes nothing. With --prune the work is "
       "taken from clusters that are not named any more (an unreachable cluster keeps it). What would take works from many "
       "clusters, "

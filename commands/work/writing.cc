@@ -30,7 +30,6 @@ Result<Written> write_work(const kube::Client& hub, const kube::Resource& resour
   if (!overwrite) return tl::unexpected(exists(what));
   if (!existing) return fail(Category::kConflict, what + " came and went while it was written", "try again");
   if (is_deleting(*existing)) return fail(Category::kConflict, what + " is being deleted", "wait until it is gone");
-  const std::string before = resource_version_of(*existing);
   const auto change = [&](Json& object) -> Status {
     FLEETADM_CHECK(check(object));
     if (const std::string whole = label_of(wanted, kSplitLabel); !whole.empty())
@@ -42,7 +41,9 @@ Result<Written> write_work(const kube::Client& hub, const kube::Resource& resour
     return {};
   };
   FLEETADM_TRY(Json after, hub.modify(resource, ns, name, change));
-  const bool changed = resource_version_of(after) != before;
+  // Not by its version: a dry run leaves that as it is.
+  const bool changed = object_at(after, {"spec"}) != object_at(*existing, {"spec"}) ||
+                       object_at(after, {"metadata", "labels"}) != object_at(*existing, {"metadata", "labels"});
   return Written{std::move(after), changed ? "configured" : "unchanged"};
 }
 

@@ -128,6 +128,12 @@ TEST_F(WorkCommands, ASetGetsTheRolloutThatTheFlagsAskFor) {
   EXPECT_EQ(strategy(), before) << "no flags: it stays";
   ASSERT_TRUE(run("work apply", {{"filename", manifests}, {"placement", "q"}}));
   EXPECT_EQ(strategy(), before) << "it goes along to another placement";
+  ASSERT_TRUE(run("work apply", {{"filename", manifests}, {"placement", "q"}, {"max-failures", "2"}}));
+  EXPECT_EQ(num(strategy(), {"progressive", "maxFailures"}), 2);
+  EXPECT_EQ(str(strategy(), {"progressive", "maxConcurrency"}), "25%") << "a flag changes what it names, and no limit beside it";
+  ASSERT_TRUE(run("work apply", {{"filename", manifests}, {"placement", "q"}, {"strategy", "per-group"}}));
+  ASSERT_TRUE(run("work apply", {{"filename", manifests}, {"placement", "q"}, {"max-failures", "3"}}));
+  EXPECT_EQ(str(strategy(), {"type"}), "ProgressivePerGroup");
   const auto changed = run("work apply", {{"filename", manifests}, {"placement", "q"}, {"strategy", "all"}});
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->lines[0], "work web configured for placement default/q");
@@ -268,6 +274,24 @@ TEST_F(WorkCommands, ADryRunWritesNothing) {
                                            {{"filename", file(kMap)}, {"clusters", "c1"}, {"wait", "available"}}, {"web"});
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(hub_->write_count(), 0);
+}
+
+TEST_F(WorkCommands, ADryRunTellsWhatWouldBe) {
+  ASSERT_TRUE(run("work create", {{"filename", file(kMap)}, {"clusters", "c1"}}));
+  const std::string other = file("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n", "other.yaml");
+  for (const kube::DryRun mode : {kube::DryRun::kClient, kube::DryRun::kServer}) {
+    auto gate = std::make_shared<kube::WriteGate>();
+    gate->dry_run = mode;
+    testkit::FakeContext dry(hub_->client(gate));
+    const auto told = [&](const std::string& manifests) {
+      const auto report =
+          testkit::run_command(registry_, "work apply", dry, {{"filename", manifests}, {"clusters", "c1"}}, {"web"});
+      return report ? report->lines.at(0) : report.error().message;
+    };
+    EXPECT_EQ(told(other), "work web configured for cluster c1");
+    EXPECT_EQ(told(file(kMap)), "work web unchanged for cluster c1");
+    EXPECT_EQ(name_of(list_at(*work("c1"), {"spec", "workload", "manifests"})[0]), "a");
+  }
 }
 
 }  // namespace
