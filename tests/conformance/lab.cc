@@ -175,7 +175,6 @@ Json widget_definition() {
                         {"properties", {{"name", {{"type", "string"}}}, {"value", {{"type", "string"}}}}}}}};
   const Json spec = {
       {"type", "object"},
-      {"default", Json::object()},
       {"properties",
        {{"size", {{"type", "integer"}, {"minimum", 1}, {"default", 1}}}, {"items", items}, {"replicas", {{"type", "integer"}}}}},
       {"x-kubernetes-validations", Json::array({{{"rule", "self.size <= 10"}, {"message", "size is at most 10"}}})}};
@@ -205,7 +204,7 @@ Json widget_definition() {
 
 void Lab::need_widgets() const {
   const std::string path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  if (get(path + "/widgets.conf.example.com").status == 404) post(path, widget_definition());
+  if (get(path + "/widgets.conf.example.com").status == 404) expect(post(path, widget_definition()), 201);
   // The real server serves it some moments after it is established.
   EXPECT_TRUE(eventually([&] {
     return get(widgets()).status == 200 &&
