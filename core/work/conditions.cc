@@ -60,7 +60,7 @@ void set_feedback(Json& entry, const ManifestResult& result, Instant now) {
   if (!result.feedback.empty()) wanted["values"] = result.feedback;
   const Json before = object_at(entry, {"statusFeedback"});
   std::string status = "True";
-  std::string reason = result.feedback_asked ? "StatusFeedbackSynced" : "NoStatusFeedbackSynced";
+  std::string reason = result.feedback_asked || !result.feedback.empty() ? "StatusFeedbackSynced" : "NoStatusFeedbackSynced";
   std::string message;
   if (!result.feedback_error.empty()) {
     status = "False";

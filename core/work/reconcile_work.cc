@@ -147,6 +147,7 @@ std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest
   result.applied_now = !finished_;
   result.availability = Availability::kAvailable;
   result.was_read = true;
+  result.feedback_asked = !options.feedback_rules.empty();
   if (!object.feedback.is_null()) result.feedback = object.feedback;
   result.feedback_error = object.feedback_error;
   if (!object.rule_conditions.is_null()) result.rule_conditions = object.rule_conditions;

@@ -82,7 +82,7 @@ const Row kRows[] = {
     {"rule_aggregated", kOne, kReady.c_str(), kOfTheWork, "Ready", "True ConditionRulesAggregated: Manifest is Ready"},
     {"no_feedback", kOne, "{}", 0, "StatusFeedbackSynced", "True NoStatusFeedbackSynced: "},
     {"feedback", kOne, kPath.c_str(), 0, "StatusFeedbackSynced", "True StatusFeedbackSynced: "},
-    {"feedback_missing", kOne, kMissingPath.c_str(), 0, "StatusFeedbackSynced", "True NoStatusFeedbackSynced: "},
+    {"feedback_missing", kOne, kMissingPath.c_str(), 0, "StatusFeedbackSynced", "True StatusFeedbackSynced: "},
     {"feedback_version", kOne, kOtherVersion.c_str(), 0, "StatusFeedbackSynced",
      "False StatusFeedbackSyncFailed: Sync status feedback failed with error *"},
     {"feedback_object", kOne, kObjectPath.c_str(), 0, "StatusFeedbackSynced",
