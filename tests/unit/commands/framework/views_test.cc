@@ -25,7 +25,7 @@ TEST(ClusterViewTest, AFullCluster) {
 }
 
 TEST(ClusterViewTest, EmptyAndWronglyTypedObjects) {
-  const Cells nothing = {"",       "false",  "<none>",    "<none>", "<none>", "<unknown>",
+  const Cells nothing = {"",       "false",  "<none>", "<none>", "<none>", "<unknown>",
                          "<none>", "<none>", "<none>", "<none>", "<none>"};
   EXPECT_EQ(row_of(cluster_view(), "{}"), nothing);
   EXPECT_EQ(row_of(cluster_view(), "null"), nothing);
