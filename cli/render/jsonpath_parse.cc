@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::cli {
 namespace {
 
@@ -10,7 +12,6 @@ using Kind = Node::Kind;
 
 constexpr int kMaxDepth = 32;  // of nested filters, unions and ranges
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 void append_utf8(std::string& out, std::uint32_t code) {

@@ -4,12 +4,11 @@
 #include <numeric>
 #include <optional>
 
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/quantity.h"
 
 namespace fleetadm::cli {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Text with runs of digits compared as numbers.
 int natural(std::string_view a, std::string_view b) {

@@ -7,6 +7,7 @@
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/registration/join/preflight.h"
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
@@ -87,13 +88,6 @@ Status validate(const Options& options, const std::vector<std::string>&) {
   return {};
 }
 
-std::string trimmed(std::string text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  text.erase(std::find_if_not(text.rbegin(), text.rend(), blank).base(), text.end());
-  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), blank));
-  return text;
-}
-
 Result<join::HubEndpoint> endpoint_of(Context& context, const Options& options) {
   join::HubEndpoint endpoint;
   endpoint.server = options.hub_apiserver;
@@ -110,7 +104,7 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const Options& options) 
   if (!options.hub_token_file.empty()) {
     FLEETADM_TRY(endpoint.token, read_file_or_stdin(context, options.hub_token_file, kMaxFile));
   }
-  endpoint.token = trimmed(std::move(endpoint.token));
+  endpoint.token = std::string(trimmed(endpoint.token));
   if (endpoint.token.empty()) return fail(Category::kUsage, "the bootstrap token is empty");
   return endpoint;
 }

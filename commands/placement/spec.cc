@@ -4,17 +4,12 @@
 #include <charconv>
 
 #include "core/placement/selector.h"
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::commands {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 tl::unexpected<Error> wrong(std::string_view flag, std::string_view word, std::string_view why, std::string hint = {}) {
   return fail(Category::kUsage, "--" + std::string(flag) + " \"" + std::string(word) + "\": " + std::string(why),
@@ -38,14 +33,14 @@ std::vector<std::string_view> terms_of(std::string_view text) {
     if (i < text.size() && text[i] == '(') ++depth;
     if (i < text.size() && text[i] == ')') --depth;
     if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
-    if (const std::string_view term = trim(text.substr(from, i - from)); !term.empty()) terms.push_back(term);
+    if (const std::string_view term = trimmed(text.substr(from, i - from)); !term.empty()) terms.push_back(term);
     from = i + 1;
   }
   return terms;
 }
 
 Json expression(std::string_view key, std::string_view op, const std::vector<std::string>& values = {}) {
-  Json out{{"key", std::string(trim(key))}, {"operator", std::string(op)}};
+  Json out{{"key", std::string(trimmed(key))}, {"operator", std::string(op)}};
   if (!values.empty()) out["values"] = values;
   return out;
 }
@@ -55,7 +50,7 @@ std::optional<Json> set_term(std::string_view term) {
   if (!term.ends_with(')')) return std::nullopt;
   const std::size_t open = term.find('(');
   if (open == std::string_view::npos) return std::nullopt;
-  const std::string_view head = trim(term.substr(0, open));
+  const std::string_view head = trimmed(term.substr(0, open));
   const std::size_t space = head.find_last_of(" \t");
   if (space == std::string_view::npos) return std::nullopt;
   const std::string_view op = head.substr(space + 1);
@@ -63,10 +58,10 @@ std::optional<Json> set_term(std::string_view term) {
   // As kubectl reads it, nothing between two commas is the empty value; nothing at all between the parentheses is a slip.
   std::vector<std::string> values;
   std::string_view rest = term.substr(open + 1, term.size() - open - 2);
-  if (trim(rest).empty()) return expression(head.substr(0, space), op == "in" ? "In" : "NotIn");
+  if (trimmed(rest).empty()) return expression(head.substr(0, space), op == "in" ? "In" : "NotIn");
   for (;;) {
     const std::size_t comma = rest.find(',');
-    values.emplace_back(trim(rest.substr(0, comma)));
+    values.emplace_back(trimmed(rest.substr(0, comma)));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
@@ -80,11 +75,11 @@ Result<Json> expressions_of(std::string_view text, std::string_view flag) {
     if (auto set = set_term(term)) {
       list.push_back(std::move(*set));
     } else if (const std::size_t unequal = term.find("!="); unequal != std::string_view::npos && unequal > 0) {
-      list.push_back(expression(term.substr(0, unequal), "NotIn", {std::string(trim(term.substr(unequal + 2)))}));
+      list.push_back(expression(term.substr(0, unequal), "NotIn", {std::string(trimmed(term.substr(unequal + 2)))}));
     } else if (const std::size_t equal = term.find('='); equal != std::string_view::npos) {
       std::string_view value = term.substr(equal + 1);
       if (value.starts_with('=')) value.remove_prefix(1);
-      list.push_back(expression(term.substr(0, equal), "In", {std::string(trim(value))}));
+      list.push_back(expression(term.substr(0, equal), "In", {std::string(trimmed(value))}));
     } else if (term.starts_with('!')) {
       list.push_back(expression(term.substr(1), "DoesNotExist"));
     } else {

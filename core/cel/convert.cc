@@ -7,15 +7,12 @@
 #include <cstdlib>
 #include <limits>
 
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/json.h"
 
 namespace fleetadm::cel {
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 bool same_word(std::string_view text, std::string_view lower) {
   return text.size() == lower.size() && std::equal(text.begin(), text.end(), lower.begin(), [](char a, char b) {

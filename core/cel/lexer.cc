@@ -6,14 +6,13 @@
 
 #include "core/cel/convert.h"
 #include "core/cel/value.h"
+#include "kubeclient/base/ascii.h"
 
 namespace fleetadm::cel {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 std::uint32_t hex_value(char c) {
   if (is_digit(c)) return static_cast<std::uint32_t>(c - '0');
   return static_cast<std::uint32_t>((c | 0x20) - 'a') + 10U;

@@ -5,14 +5,13 @@
 #include <limits>
 
 #include "core/cel/convert.h"
+#include "kubeclient/base/ascii.h"
 
 namespace fleetadm::cel {
 
 namespace {
 
 constexpr std::int64_t kSecondsADay = 86400;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_leap(std::int64_t year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
 

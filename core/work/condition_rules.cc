@@ -34,7 +34,7 @@ struct Rule {
   std::string message_expression;
 };
 
-struct Verdict {
+struct RuleVerdict {
   std::string_view status;
   std::string_view reason;
   std::string error;  // empty: evaluated
@@ -65,7 +65,7 @@ std::optional<Rule> well_known(const Json& object, const std::string& condition)
   return std::nullopt;
 }
 
-Verdict evaluate(const Rule& rule, const Json& object, std::uint64_t& budget) {
+RuleVerdict evaluate(const Rule& rule, const Json& object, std::uint64_t& budget) {
   const Result<cel::Env>& env = environments().rule;
   if (!env) return {"Unknown", kInternalError, env.error().message};
   for (const std::string& expression : rule.expressions) {
@@ -129,7 +129,7 @@ Json evaluate_condition_rules(const Json& rules, const Json& object) {
       conditions.push_back(condition_of(rule.condition, "Unknown", kInvalid, "unrecognized condition rule type " + type));
       continue;
     }
-    Verdict verdict = evaluate(rule, object, budget);
+    RuleVerdict verdict = evaluate(rule, object, budget);
     std::string message = verdict.error.empty() ? message_of(rule, object, verdict.status == "True") : std::move(verdict.error);
     conditions.push_back(condition_of(rule.condition, verdict.status, verdict.reason, std::move(message)));
   }

@@ -12,7 +12,7 @@ namespace fleetadm::work {
 namespace {
 
 /// One step of a path: a member of an object, or an element of a list (with the element itself, for its keys).
-struct Step {
+struct DiffStep {
   std::string text;
   bool element = false;
   bool by_name = false;
@@ -25,9 +25,9 @@ bool is_plain(std::string_view key) {
          std::all_of(key.begin(), key.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
 }
 
-std::string path_of(const std::vector<Step>& steps) {
+std::string path_of(const std::vector<DiffStep>& steps) {
   std::string path;
-  for (const Step& step : steps) {
+  for (const DiffStep& step : steps) {
     if (step.element) {
       path += step.by_name ? "[name=" + step.text + "]" : "[" + std::to_string(step.index) + "]";
     } else if (is_plain(step.text)) {
@@ -49,7 +49,7 @@ bool has_keys(const Json& element, std::string_view keys) {
   });
 }
 
-const Json* child_of(const Json& node, const Step& step) {
+const Json* child_of(const Json& node, const DiffStep& step) {
   if (!step.element) return find(node, {"f:" + step.text});
   for (const auto& [key, child] : node.items()) {
     const std::string_view name(key);
@@ -64,9 +64,9 @@ enum class Hold { kNone, kAround, kExactly };
 
 /// How an entry's fields hold a field: by its own node, or by a node around it that has no members (the whole of an atomic value;
 /// of others, what is left of a manager whose members somebody else has written since).
-Hold hold_of(const Json& fields, const std::vector<Step>& steps) {
+Hold hold_of(const Json& fields, const std::vector<DiffStep>& steps) {
   const Json* node = &fields;
-  for (const Step& step : steps) {
+  for (const DiffStep& step : steps) {
     if (!node->is_object()) return Hold::kNone;
     if (node != &fields && node->empty()) return Hold::kAround;
     node = child_of(*node, step);
@@ -76,7 +76,7 @@ Hold hold_of(const Json& fields, const std::vector<Step>& steps) {
 }
 
 /// Who has written a field: those who hold it exactly, and where nobody does, those who hold what is around it.
-std::string managers_of(const Json& live, const std::vector<Step>& steps) {
+std::string managers_of(const Json& live, const std::vector<DiffStep>& steps) {
   std::map<Hold, std::set<std::string>> managers;
   for (const Json& entry : list_at(live, {"metadata", "managedFields"}))
     managers[hold_of(object_at(entry, {"fieldsV1"}), steps)].insert(str(entry, {"manager"}));
@@ -106,7 +106,7 @@ class Comparison {
   std::vector<FieldChange> take() { return std::move(changes_); }
 
  private:
-  void step_into(Step step, const Json& before, const Json& after) {
+  void step_into(DiffStep step, const Json& before, const Json& after) {
     steps_.push_back(std::move(step));
     compare(before, after);
     steps_.pop_back();
@@ -142,7 +142,7 @@ class Comparison {
   }
 
   const Json& root_;
-  std::vector<Step> steps_;
+  std::vector<DiffStep> steps_;
   std::vector<FieldChange> changes_;
 };
 

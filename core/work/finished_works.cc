@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kLongestTtl = 3'000'000'000;
 
 /// Of works that never end only the identity is kept.
-void project(Json& object) {
+void keep_finish(Json& object) {
   Json kept = Json::object();
   for (const char* key : {"name", "namespace", "uid", "resourceVersion", "labels", "deletionTimestamp"}) {
     if (const Json* value = find(object, {"metadata", key})) at_or_make(kept, {"metadata", key}) = *value;
@@ -44,7 +44,7 @@ std::optional<Instant> end_of_life(const Json& work) {
 void add_finished_works_controller(controller::Manager& manager, const kube::Client& hub, std::shared_ptr<Clock> clock) {
   kube::InformerOptions which;
   which.label_selector = "!" + std::string(kReplicaSetLabel);
-  which.project = project;
+  which.project = keep_finish;
   const std::shared_ptr<kube::Informer> works = manager.informer(hub, api::manifest_works(), std::move(which));
   controller::ControllerOptions options;
   options.name = "finished-works";

@@ -10,15 +10,15 @@
 namespace fleetadm::work {
 namespace {
 
-struct Step {
+struct FieldStep {
   enum class Kind { kKey, kAll, kWhere };
   Kind kind = Kind::kKey;
   std::string text;   // kKey: member or index; kWhere: the member that is compared
   std::string value;  // kWhere
 };
-using Steps = std::vector<Step>;
+using FieldSteps = std::vector<FieldStep>;
 
-Step key_step(std::string text) { return {Step::Kind::kKey, std::move(text), {}}; }
+FieldStep key_step(std::string text) { return {FieldStep::Kind::kKey, std::move(text), {}}; }
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -26,9 +26,9 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::optional<Steps> parse_pointer(std::string_view text) {
+std::optional<FieldSteps> parse_pointer(std::string_view text) {
   if (text.empty() || text.front() != '/') return std::nullopt;
-  Steps steps;
+  FieldSteps steps;
   std::string step;
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == '/') {
@@ -44,7 +44,7 @@ std::optional<Steps> parse_pointer(std::string_view text) {
 }
 
 /// `.name == "web"`, as a filter and select() have it.
-std::optional<Step> parse_comparison(std::string_view text) {
+std::optional<FieldStep> parse_comparison(std::string_view text) {
   const std::size_t equals = text.find("==");
   if (equals == std::string_view::npos) return std::nullopt;
   std::string_view left = trimmed(text.substr(0, equals));
@@ -52,12 +52,12 @@ std::optional<Step> parse_comparison(std::string_view text) {
   if (!left.empty() && left.front() == '@') left.remove_prefix(1);
   if (left.size() < 2 || left.front() != '.' || left.find_first_of(".[", 1) != std::string_view::npos) return std::nullopt;
   if (right.size() < 2 || (right.front() != '"' && right.front() != '\'') || right.back() != right.front()) return std::nullopt;
-  return Step{Step::Kind::kWhere, std::string(left.substr(1)), std::string(right.substr(1, right.size() - 2))};
+  return FieldStep{FieldStep::Kind::kWhere, std::string(left.substr(1)), std::string(right.substr(1, right.size() - 2))};
 }
 
 /// What stands between brackets: nothing or *, an index, a quoted key, a filter.
-std::optional<Step> parse_bracket(std::string_view inner) {
-  if (inner.empty() || inner == "*") return Step{Step::Kind::kAll, {}, {}};
+std::optional<FieldStep> parse_bracket(std::string_view inner) {
+  if (inner.empty() || inner == "*") return FieldStep{FieldStep::Kind::kAll, {}, {}};
   if (inner.size() > 3 && inner.starts_with("?(") && inner.back() == ')')
     return parse_comparison(inner.substr(2, inner.size() - 3));
   const char quote = inner.front();
@@ -85,7 +85,7 @@ std::size_t closing_bracket(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
-bool parse_dotted(std::string_view text, Steps& steps) {
+bool parse_dotted(std::string_view text, FieldSteps& steps) {
   if (text.empty() || (text.front() != '.' && text.front() != '[')) return false;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -109,7 +109,7 @@ bool parse_dotted(std::string_view text, Steps& steps) {
     } else if (text[at] == '[') {
       const std::size_t close = closing_bracket(text, ++at);
       if (close == std::string_view::npos) return false;
-      std::optional<Step> step = parse_bracket(text.substr(at, close - at));
+      std::optional<FieldStep> step = parse_bracket(text.substr(at, close - at));
       if (!step) return false;
       steps.push_back(std::move(*step));
       at = close + 1;
@@ -121,17 +121,17 @@ bool parse_dotted(std::string_view text, Steps& steps) {
 }
 
 /// A path, or jq's `path | select(…) | path`.
-std::optional<Steps> parse_path(std::string_view text) {
+std::optional<FieldSteps> parse_path(std::string_view text) {
   if (text.size() > 2 && text.front() == '{' && text.back() == '}') text = text.substr(1, text.size() - 2);
   if (!text.empty() && text.front() == '$') text.remove_prefix(1);
-  Steps steps;
+  FieldSteps steps;
   while (true) {
     const std::size_t bar = text.find('|');
     const std::string_view part = trimmed(text.substr(0, bar));
     if (part.starts_with("select(") && part.back() == ')') {
-      std::optional<Step> where = parse_comparison(part.substr(7, part.size() - 8));
+      std::optional<FieldStep> where = parse_comparison(part.substr(7, part.size() - 8));
       // jq selects among what `[]` has listed.
-      if (!where || steps.empty() || steps.back().kind != Step::Kind::kAll) return std::nullopt;
+      if (!where || steps.empty() || steps.back().kind != FieldStep::Kind::kAll) return std::nullopt;
       steps.back() = std::move(*where);
     } else if (!parse_dotted(part, steps)) {
       return std::nullopt;
@@ -175,10 +175,10 @@ void remove_member(Json& value, const std::string& text) {
 }
 
 /// Takes what the steps name out of `value`, or (with `live`, where it has it) replaces it by what is live.
-void settle(Json& value, const Json* live, bool take_live, const Steps& steps, std::size_t at) {
-  const Step& step = steps[at];
+void settle(Json& value, const Json* live, bool take_live, const FieldSteps& steps, std::size_t at) {
+  const FieldStep& step = steps[at];
   const bool last = at + 1 == steps.size();
-  if (step.kind == Step::Kind::kKey) {
+  if (step.kind == FieldStep::Kind::kKey) {
     Json* member = member_of(&value, step.text);
     if (member == nullptr) return;
     const Json* twin = member_of(live, step.text);
@@ -196,7 +196,7 @@ void settle(Json& value, const Json* live, bool take_live, const Steps& steps, s
   std::size_t index = 0;
   for (Json& element : value) {
     const Json* twin = twin_of(live, element, index++);
-    const bool meant = step.kind == Step::Kind::kAll || str(element, {step.text}) == step.value;
+    const bool meant = step.kind == FieldStep::Kind::kAll || str(element, {step.text}) == step.value;
     if (meant && last && !(take_live && twin != nullptr)) continue;
     if (meant && last) element = *twin;
     if (meant && !last) settle(element, twin, take_live, steps, at + 1);
@@ -214,7 +214,7 @@ Status settle_ignored_fields(const Json& ignore_fields, const std::optional<Json
     for (const char* member : {"jsonPointers", "jsonPaths", "jqPathExpressions"}) {
       const bool pointers = std::string_view(member) == "jsonPointers";
       for (const std::string& text : string_list_at(entry, {member})) {
-        const std::optional<Steps> steps = pointers ? parse_pointer(text) : parse_path(text);
+        const std::optional<FieldSteps> steps = pointers ? parse_pointer(text) : parse_path(text);
         if (!steps) return fail(Category::kUnsupported, "the expression \"" + text + "\" of " + member + " is not a plain path");
         if (live && !(on_change && manifest_changed)) settle(intent, &*live, on_change, *steps, 0);
       }

@@ -13,16 +13,16 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxItems = 10'000;
 
-struct Step;
-using Steps = std::vector<Step>;
+struct PathStep;
+using PathSteps = std::vector<PathStep>;
 
 struct Operand {
   bool literal = false;
-  Json value;   // of a literal
-  Steps steps;  // of a path below @
+  Json value;       // of a literal
+  PathSteps steps;  // of a path below @
 };
 
-struct Step {
+struct PathStep {
   enum class Kind { kField, kSlice, kWildcard, kUnion, kFilter, kRecursive, kIdentifier };
   Kind kind = Kind::kField;
   std::string name;
@@ -30,8 +30,8 @@ struct Step {
   std::optional<std::int64_t> to;
   std::int64_t step = 1;
   bool is_index = false;
-  std::vector<Steps> parts;  // kUnion
-  Operand left;              // kFilter
+  std::vector<PathSteps> parts;  // kUnion
+  Operand left;                  // kFilter
   Operand right;
   std::string op;  // "exists" or a comparison
 };
@@ -87,7 +87,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-Result<Steps> parse_steps(std::string_view text, int depth);
+Result<PathSteps> parse_steps(std::string_view text, int depth);
 
 Result<Operand> parse_operand(std::string_view text, int depth) {
   Operand operand;
@@ -111,9 +111,9 @@ Result<Operand> parse_operand(std::string_view text, int depth) {
   return operand;
 }
 
-Result<Step> parse_filter(std::string_view text, int depth) {
-  Step step;
-  step.kind = Step::Kind::kFilter;
+Result<PathStep> parse_filter(std::string_view text, int depth) {
+  PathStep step;
+  step.kind = PathStep::Kind::kFilter;
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -139,9 +139,9 @@ Result<Step> parse_filter(std::string_view text, int depth) {
   return step;
 }
 
-Result<Step> parse_slice(std::string_view text) {
-  Step step;
-  step.kind = Step::Kind::kSlice;
+Result<PathStep> parse_slice(std::string_view text) {
+  PathStep step;
+  step.kind = PathStep::Kind::kSlice;
   std::vector<std::string_view> parts;
   std::size_t start = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
@@ -186,22 +186,22 @@ std::vector<std::string> split_union(std::string_view text) {
   return parts;
 }
 
-Result<Step> parse_bracket(std::string_view text, int depth) {
+Result<PathStep> parse_bracket(std::string_view text, int depth) {
   text = trim(text);
   if (text.starts_with("?(") && text.ends_with(')')) return parse_filter(text.substr(2, text.size() - 3), depth);
   const std::vector<std::string> parts = split_union(text);
   if (parts.size() > 1) {
-    Step step;
-    step.kind = Step::Kind::kUnion;
+    PathStep step;
+    step.kind = PathStep::Kind::kUnion;
     for (const std::string& part : parts) {
-      FLEETADM_TRY(Step one, parse_bracket(part, depth + 1));
+      FLEETADM_TRY(PathStep one, parse_bracket(part, depth + 1));
       step.parts.push_back({std::move(one)});
     }
     return step;
   }
-  Step step;
+  PathStep step;
   if (text == "*") {
-    step.kind = Step::Kind::kWildcard;
+    step.kind = PathStep::Kind::kWildcard;
     return step;
   }
   if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front()) {
@@ -211,9 +211,9 @@ Result<Step> parse_bracket(std::string_view text, int depth) {
   return parse_slice(text);
 }
 
-Result<Steps> parse_steps(std::string_view text, int depth) {
+Result<PathSteps> parse_steps(std::string_view text, int depth) {
   if (depth > kMaxDepth) return bad("the path is nested too deeply");
-  Steps steps;
+  PathSteps steps;
   std::size_t at = 0;
   while (at < text.size()) {
     const char c = text[at];
@@ -221,11 +221,11 @@ Result<Steps> parse_steps(std::string_view text, int depth) {
       ++at;
       const std::optional<std::string> inner = bracketed(text, at);
       if (!inner) return bad("unterminated array");
-      FLEETADM_TRY(Step step, parse_bracket(*inner, depth + 1));
+      FLEETADM_TRY(PathStep step, parse_bracket(*inner, depth + 1));
       steps.push_back(std::move(step));
     } else if (c == '.' && at + 1 < text.size() && text[at + 1] == '.') {
-      Step step;
-      step.kind = Step::Kind::kRecursive;
+      PathStep step;
+      step.kind = PathStep::Kind::kRecursive;
       steps.push_back(std::move(step));
       at += 1;
       if (at + 1 < text.size() && text[at + 1] == '[') ++at;
@@ -237,20 +237,20 @@ Result<Steps> parse_steps(std::string_view text, int depth) {
         name += text[at++];
       }
       if (name.empty() && at >= text.size()) break;
-      Step step;
+      PathStep step;
       if (name == "*") {
-        step.kind = Step::Kind::kWildcard;
+        step.kind = PathStep::Kind::kWildcard;
       } else {
         step.name = std::move(name);
       }
-      if (step.kind == Step::Kind::kWildcard || !step.name.empty()) steps.push_back(std::move(step));
+      if (step.kind == PathStep::Kind::kWildcard || !step.name.empty()) steps.push_back(std::move(step));
     } else if (c == ' ') {
       ++at;
     } else if (c == '$' || c == '@') {
       ++at;
     } else {
-      Step step;
-      step.kind = Step::Kind::kIdentifier;
+      PathStep step;
+      step.kind = PathStep::Kind::kIdentifier;
       while (at < text.size() && !is_name_end(text[at])) step.name += text[at++];
       if (step.name.empty()) return bad("unrecognized character in the path: " + std::string(1, c));
       steps.push_back(std::move(step));
@@ -261,7 +261,7 @@ Result<Steps> parse_steps(std::string_view text, int depth) {
 
 using Items = std::vector<const Json*>;
 
-Status select(const Steps& steps, const Json& root, Items& items, int depth);
+Status select(const PathSteps& steps, const Json& root, Items& items, int depth);
 
 std::optional<int> compare(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) {
@@ -294,7 +294,7 @@ bool holds(const std::string& op, const Json& a, const Json& b) {
   return false;
 }
 
-Result<bool> passes(const Step& filter, const Json& item, const Json& root, int depth) {
+Result<bool> passes(const PathStep& filter, const Json& item, const Json& root, int depth) {
   const auto values = [&](const Operand& operand) -> Result<Items> {
     Items items;
     if (operand.literal) {
@@ -314,7 +314,7 @@ Result<bool> passes(const Step& filter, const Json& item, const Json& root, int 
   return holds(filter.op, *left.front(), *right.front());
 }
 
-Status select_slice(const Step& step, const Json& item, Items& out) {
+Status select_slice(const PathStep& step, const Json& item, Items& out) {
   if (!item.is_array()) {
     if (item.is_null()) return {};
     return bad("the value is not an array or slice");
@@ -349,27 +349,27 @@ void descend(const Json& item, Items& out, int depth) {
   for (const Json& child : item) descend(child, out, depth + 1);
 }
 
-Status apply_step(const Step& step, const Json& item, const Json& root, Items& out, int depth) {
+Status apply_step(const PathStep& step, const Json& item, const Json& root, Items& out, int depth) {
   switch (step.kind) {
-    case Step::Kind::kField:
+    case PathStep::Kind::kField:
       if (item.is_object()) {
         if (const auto found = item.find(step.name); found != item.end()) out.push_back(&*found);
       }
       return {};
-    case Step::Kind::kSlice: return select_slice(step, item, out);
-    case Step::Kind::kWildcard:
+    case PathStep::Kind::kSlice: return select_slice(step, item, out);
+    case PathStep::Kind::kWildcard:
       if (item.is_structured()) {
         for (const Json& child : item) out.push_back(&child);
       }
       return {};
-    case Step::Kind::kUnion:
-      for (const Steps& part : step.parts) {
+    case PathStep::Kind::kUnion:
+      for (const PathSteps& part : step.parts) {
         Items items{&item};
         FLEETADM_CHECK(select(part, root, items, depth + 1));
         out.insert(out.end(), items.begin(), items.end());
       }
       return {};
-    case Step::Kind::kFilter:
+    case PathStep::Kind::kFilter:
       if (!item.is_array()) {
         if (item.is_null()) return {};
         return bad("the value is not an array or slice and cannot be filtered");
@@ -379,15 +379,15 @@ Status apply_step(const Step& step, const Json& item, const Json& root, Items& o
         if (ok) out.push_back(&child);
       }
       return {};
-    case Step::Kind::kRecursive: descend(item, out, 0); return {};
-    case Step::Kind::kIdentifier: return bad("unrecognized identifier " + step.name);
+    case PathStep::Kind::kRecursive: descend(item, out, 0); return {};
+    case PathStep::Kind::kIdentifier: return bad("unrecognized identifier " + step.name);
   }
   return {};
 }
 
-Status select(const Steps& steps, const Json& root, Items& items, int depth) {
+Status select(const PathSteps& steps, const Json& root, Items& items, int depth) {
   if (depth > kMaxDepth) return bad("the path is nested too deeply");
-  for (const Step& step : steps) {
+  for (const PathStep& step : steps) {
     Items next;
     for (const Json* item : items) FLEETADM_CHECK(apply_step(step, *item, root, next, depth));
     if (next.size() > kMaxItems) return bad("the path selects too many values");
@@ -399,7 +399,7 @@ Status select(const Steps& steps, const Json& root, Items& items, int depth) {
 }  // namespace
 
 Result<std::vector<Json>> select_json_path(std::string_view path, const Json& object) {
-  FLEETADM_TRY(const Steps steps, parse_steps(path, 0));
+  FLEETADM_TRY(const PathSteps steps, parse_steps(path, 0));
   Items items{&object};
   FLEETADM_CHECK(select(steps, object, items, 0));
   std::vector<Json> values;

@@ -40,7 +40,7 @@ class MetadataTransport final : public kube::Transport {
 };
 
 /// Keeps identity and signature only.
-void project(Json& object) {
+void keep_identity(Json& object) {
   Json metadata = Json::object();
   metadata["name"] = name_of(object);
   if (std::string ns = namespace_of(object); !ns.empty()) metadata["namespace"] = std::move(ns);
@@ -168,7 +168,7 @@ struct ObjectWatch::State : std::enable_shared_from_this<State> {
   std::shared_ptr<kube::Informer> make_informer(const kube::Resource& resource, const std::string& ns) {
     kube::InformerOptions options;
     options.ns = ns;
-    options.project = project;
+    options.project = keep_identity;
     std::shared_ptr<kube::Informer> informer = kube::Informer::make(metadata, resource, std::move(options));
     informer->on_event([weak = weak_from_this(), type = type_key(resource)](kube::EventType, const kube::CachedPtr& before,
                                                                             const kube::CachedPtr& after) {

@@ -36,17 +36,17 @@ Blocking not_reported(const Json& work) {
 }
 
 /// What the conditions of a work or of a manifest say, once it is applied.
-struct Verdict {
+struct ProgressVerdict {
   std::string state;
   std::optional<Instant> since;
   std::optional<Blocking> blocking;
 };
 
-Verdict verdict_of(const Json& conditions) {
+ProgressVerdict verdict_of(const Json& conditions) {
   const Json* available = condition_in(conditions, kConditionAvailable);
   const bool complete = is_true(conditions, kConditionComplete);
   const auto blocked = [](std::string_view state, const Json& condition) {
-    return Verdict{std::string(state), since_of(condition), blocking_of(condition)};
+    return ProgressVerdict{std::string(state), since_of(condition), blocking_of(condition)};
   };
   if (is_true(conditions, kConditionDegraded)) return blocked(kStateDegraded, *condition_in(conditions, kConditionDegraded));
   if (!complete && available == nullptr) {
@@ -104,7 +104,7 @@ ManifestProgress manifest_progress(const Json& work, const Json& manifest, std::
     progress.since = progress.blocking->since;
     return progress;
   }
-  Verdict verdict = verdict_of(conditions);
+  ProgressVerdict verdict = verdict_of(conditions);
   progress.state = std::move(verdict.state);
   progress.since = verdict.since;
   progress.blocking = std::move(verdict.blocking);
@@ -154,7 +154,7 @@ WorkProgress progress_of(const Json& work) {
     progress.state = kStateNotApplied;
     progress.blocking = blocking_of(*applied);
   } else {
-    Verdict verdict = verdict_of(conditions);
+    ProgressVerdict verdict = verdict_of(conditions);
     progress.state = std::move(verdict.state);
     progress.since = verdict.since;
     progress.blocking = std::move(verdict.blocking);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm {
 namespace {
 
@@ -69,8 +71,6 @@ constexpr std::array<Unit, 8> kUnits = {{{"ns", 1},
                                          {"s", 1'000'000'000},
                                          {"m", 60'000'000'000},
                                          {"h", 3'600'000'000'000}}};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 tl::unexpected<Error> bad_duration(std::string_view what, std::string_view text) {
   return fail(Category::kUsage, std::string(what) + " duration \"" + std::string(text) + "\"",

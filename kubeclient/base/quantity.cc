@@ -8,6 +8,8 @@
 #include <openssl/bn.h>
 #include <optional>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm {
 namespace {
 
@@ -42,8 +44,6 @@ constexpr std::array<Suffix, 16> kSuffixes = {{{"n", Format::kDecimalSI, 10, -9}
                                                {"Ti", Format::kBinarySI, 2, 40},
                                                {"Pi", Format::kBinarySI, 2, 50},
                                                {"Ei", Format::kBinarySI, 2, 60}}};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 tl::unexpected<Error> malformed(std::string_view text) {
   return fail(Category::kInvalid, "\"" + std::string(text) + "\" is not a quantity",

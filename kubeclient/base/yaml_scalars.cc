@@ -10,10 +10,10 @@
 #include <limits>
 #include <optional>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::yaml {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 template <std::size_t N>
 bool one_of(std::string_view text, const std::array<std::string_view, N>& words) {

@@ -1,6 +1,7 @@
 #include <mutex>
 #include <optional>
 
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/config/files.h"
@@ -10,11 +11,6 @@ namespace fleetadm::kube {
 namespace {
 
 constexpr Duration kLookAgain = std::chrono::seconds(1);
-
-std::string trimmed(const std::string& text) {
-  const std::size_t from = text.find_first_not_of(" \t\r\n");
-  return from == std::string::npos ? std::string() : text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
-}
 
 class FileSource final : public CredentialSource {
  public:
@@ -63,7 +59,7 @@ class FileSource final : public CredentialSource {
     }
     if (!files_.token_file.empty()) {
       FLEETADM_TRY(const std::string text, read_file(files_.token_file));
-      out.token = trimmed(text);
+      out.token = std::string(trimmed(text));
       if (out.token.empty()) return fail(Category::kAuth, "the token file " + files_.token_file + " is empty");
     }
     return out;

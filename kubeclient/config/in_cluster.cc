@@ -1,6 +1,7 @@
 // The configuration of a pod.
 #include <unistd.h>
 
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/config/files.h"
@@ -15,11 +16,6 @@ std::string account_file(const char* name) {
   return folder + "/" + name;
 }
 
-std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 bool in_cluster() {
@@ -30,7 +26,7 @@ bool in_cluster() {
 std::string in_cluster_namespace() {
   if (std::string name = environment("POD_NAMESPACE"); !name.empty()) return name;
   const auto text = read_file(account_file("namespace"));
-  return text ? trimmed(*text) : std::string();
+  return text ? std::string(trimmed(*text)) : std::string();
 }
 
 Result<RestConfig> in_cluster_config() {

@@ -6,14 +6,10 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::pki {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const std::size_t from = text.find_first_not_of(" \t\r\n");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
-}
 
 BioPtr reader(std::string_view text) { return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
@@ -69,7 +65,7 @@ Result<std::vector<PemBlock>> read_pem(std::string_view text, bool strict) {
   std::string_view rest = text;
   while (true) {
     const std::size_t begin = rest.find(kBegin);
-    if (strict && !trim(rest.substr(0, begin)).empty())
+    if (strict && !trimmed(rest.substr(0, begin)).empty())
       return fail(Category::kInvalid, "the PEM text has something outside of its blocks");
     if (begin == std::string_view::npos) return blocks;
     rest.remove_prefix(begin + kBegin.size());

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::kube {
 
 namespace {
-
-bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 bool is_path_char(char c) {
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) return true;

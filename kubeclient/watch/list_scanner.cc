@@ -1,13 +1,13 @@
 #include "kubeclient/watch/list_scanner.h"
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::kube {
 
 namespace {
 
 constexpr std::size_t kMaxEnvelope = 1024U * 1024U;
 constexpr std::size_t kMaxItem = 64U * 1024U * 1024U;
-
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace
 

@@ -15,7 +15,7 @@ constexpr Duration kLongLife = std::chrono::seconds(10);
 constexpr Duration kHeadTimeout = std::chrono::seconds(30);
 constexpr Duration kSilence = std::chrono::seconds(15);
 constexpr Duration kListTimeout = std::chrono::seconds(120);
-constexpr std::size_t kMaxErrorBody = 64U * 1024U;
+constexpr std::size_t kMaxErrorText = 64U * 1024U;
 
 bool version_too_large(const Error& error) { return error.message.find("Too large resource version") != std::string::npos; }
 
@@ -236,7 +236,7 @@ void Reflector::head(int status) {
 void Reflector::data(std::string_view chunk) {
   if (stream_error_) return;
   if (status_ < 200 || status_ >= 300) {
-    error_body_ += chunk.substr(0, kMaxErrorBody - std::min(kMaxErrorBody, error_body_.size()));
+    error_body_ += chunk.substr(0, kMaxErrorText - std::min(kMaxErrorText, error_body_.size()));
     return;
   }
   Status read;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::cel {
 namespace {
 
@@ -29,8 +31,6 @@ struct Scale {
   Format format = Format::kDecimalSI;
   int exponent = 0;
 };
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 tl::unexpected<Error> malformed(std::string_view why) { return fail(Category::kInvalid, std::string(why)); }
 

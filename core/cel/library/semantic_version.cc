@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::cel {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; }
 bool is_number(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 

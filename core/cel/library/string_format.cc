@@ -8,6 +8,7 @@
 
 #include "core/cel/convert.h"
 #include "core/cel/time.h"
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/utf8.h"
 
 namespace fleetadm::cel {
@@ -21,8 +22,6 @@ tl::unexpected<Error> malformed(std::string message) { return fail(Category::kIn
 tl::unexpected<Error> wrong_type(std::string_view what, const Value& value) {
   return malformed("error during formatting: " + std::string(what) + ", was given " + value.runtime_type().name());
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::optional<std::string> no_finite_number(double value) {
   if (std::isnan(value)) return "NaN";

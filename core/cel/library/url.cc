@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/cel/library/net_address.h"
+#include "kubeclient/base/ascii.h"
 
 namespace fleetadm::cel {
 namespace {
@@ -15,10 +16,8 @@ tl::unexpected<Error> malformed(std::string message) { return fail(Category::kIn
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 bool allowed(char c, Part part) {
-  if (is_alphanumeric(c)) return true;
+  if (is_alnum(c)) return true;
   const auto one_of = [c](std::string_view set) { return set.find(c) != std::string_view::npos; };
   if (one_of("-_.~")) return true;
   switch (part) {
@@ -110,8 +109,8 @@ Result<std::pair<std::string, std::string_view>> split_scheme(std::string_view t
       for (char& letter : scheme) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
       return std::pair(std::move(scheme), text.substr(i + 1));
     }
-    const bool letter = is_alphanumeric(c) && (c < '0' || c > '9');
-    const bool inner = is_alphanumeric(c) || c == '+' || c == '-' || c == '.';
+    const bool letter = is_alnum(c) && (c < '0' || c > '9');
+    const bool inner = is_alnum(c) || c == '+' || c == '-' || c == '.';
     if (!letter && (!inner || i == 0)) break;
   }
   return std::pair(std::string(), text);
@@ -154,7 +153,7 @@ Result<std::string> read_host(const std::string& scheme, std::string_view host) 
 
 bool is_user_info(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
-    return is_alphanumeric(c) || std::string_view("-._:~!$&'()*+,;=%@").find(c) != std::string_view::npos;
+    return is_alnum(c) || std::string_view("-._:~!$&'()*+,;=%@").find(c) != std::string_view::npos;
   });
 }
 

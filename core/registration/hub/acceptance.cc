@@ -10,7 +10,7 @@ namespace {
 namespace res = kube::resources;
 using controller::Outcome;
 
-constexpr const char* kName = "cluster-acceptance";
+constexpr const char* kAcceptanceName = "cluster-acceptance";
 constexpr Duration kLookAgain = std::chrono::seconds(5);
 constexpr std::string_view kDenied = "HubClusterAdminDenied";
 
@@ -117,7 +117,7 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
     if (!left) {
       FLEETADM_CHECK(drop_finalizer(client, res::role_bindings(), name, work_binding_name(name), kWorkCleanupFinalizer, {}));
     }
-    log::info(1, kName, name + ": its namespace is being deleted; waiting");
+    log::info(1, kAcceptanceName, name + ": its namespace is being deleted; waiting");
     return Outcome{kLookAgain};
   }
   if (const Status granted = grant(client, cluster); !granted) {
@@ -178,7 +178,7 @@ Status AcceptanceController::report(const kube::Client& client, const Json& clus
       },
       "status");
   if (!stored) return tl::unexpected(stored.error());
-  if (changed) log::info(1, kName, name_of(cluster) + ": " + std::string(reason) + ": " + std::string(message));
+  if (changed) log::info(1, kAcceptanceName, name_of(cluster) + ": " + std::string(reason) + ": " + std::string(message));
   return {};
 }
 

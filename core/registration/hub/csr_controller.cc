@@ -9,7 +9,7 @@ namespace {
 namespace res = kube::resources;
 using controller::Outcome;
 
-constexpr const char* kName = "csr-approval";
+constexpr const char* kCsrName = "csr-approval";
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Result<Outcome> CsrController::reconcile(const std::string& key, std::stop_token
   }
   const CsrPath path = csr_path(seen, *identity, auto_approve_users_);
   if (path == CsrPath::kPerson) {
-    log::info(1, kName,
+    log::info(1, kCsrName,
               key + ": cluster " + identity->cluster + " waits for a person (fleetadm accept " + identity->cluster + ")");
     return Outcome{};
   }
@@ -47,13 +47,13 @@ Result<Outcome> CsrController::reconcile(const std::string& key, std::stop_token
   options.subresource = "approval";
   FLEETADM_TRY([[maybe_unused]] const Json stored, client.update(res::certificate_signing_requests(), *live, options));
   log::info(
-      1, kName,
+      1, kCsrName,
       key + ": approved for " + identity->common_name + (path == CsrPath::kRenewal ? " (renewal)" : " (trusted requester)"));
   return Outcome{};
 }
 
 void CsrController::tell_refused(const Json& csr, const std::string& why) const {
-  log::warn(kName, name_of(csr) + " by " + str(csr, {"spec", "username"}) + " is left unapproved: " + why);
+  log::warn(kCsrName, name_of(csr) + " by " + str(csr, {"spec", "username"}) + " is left unapproved: " + why);
   if (recorder_) {
     recorder_->event(csr, "default", "Warning", "CertificateRequestNotApproved", "Approve",
                      "Left unapproved: " + why.substr(0, 900));

@@ -11,7 +11,7 @@ namespace {
 namespace res = kube::resources;
 using controller::Outcome;
 
-constexpr const char* kName = "cluster-lease";
+constexpr const char* kLeaseName = "cluster-lease";
 
 }  // namespace
 
@@ -112,7 +112,7 @@ Status LeaseController::set_unknown(const kube::Client& client, const Json& clus
     return tl::unexpected(stored.error());
   }
   if (!changed) return {};
-  log::info(1, kName, name + ": its agent stopped renewing the lease; it is Unknown now");
+  log::info(1, kLeaseName, name + ": its agent stopped renewing the lease; it is Unknown now");
   if (recorder_) {
     Json regarding = *stored;
     at_or_make(regarding, {"metadata", "namespace"}) = name;

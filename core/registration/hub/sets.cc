@@ -8,7 +8,7 @@ namespace {
 
 using controller::Outcome;
 
-constexpr const char* kName = "cluster-sets";
+constexpr const char* kSetsName = "cluster-sets";
 constexpr std::string_view kAutoUpdate = "cluster.open-cluster-management.io/autoupdate";
 
 placement::Labels labels_of(const kube::CachedObject& cluster) {
@@ -110,7 +110,7 @@ Result<Outcome> StandardSetsController::reconcile(const std::string& key, std::s
   if (!cached) {
     const Json set = {{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", {{"name", key}}}, {"spec", spec}};
     const auto made = client.create(type, {}, set);
-    if (made) log::info(1, kName, "made the cluster set " + key);
+    if (made) log::info(1, kSetsName, "made the cluster set " + key);
     if (made || made.error().category == Category::kConflict) return Outcome{};
     return tl::unexpected(made.error());
   }

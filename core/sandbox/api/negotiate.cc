@@ -4,22 +4,17 @@
 #include <cstdlib>
 #include <map>
 
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> out;
   while (true) {
     const auto end = text.find(at);
-    out.push_back(trim(text.substr(0, end)));
+    out.push_back(trimmed(text.substr(0, end)));
     if (end == std::string_view::npos) return out;
     text.remove_prefix(end + 1);
   }
@@ -48,7 +43,7 @@ std::vector<Clause> clauses_of(std::string_view accept) {
     for (std::size_t i = 1; i < parts.size(); ++i) {
       const auto equal = parts[i].find('=');
       if (equal == std::string_view::npos) continue;
-      clause.parameters[lower(trim(parts[i].substr(0, equal)))] = std::string(trim(parts[i].substr(equal + 1)));
+      clause.parameters[lower(trimmed(parts[i].substr(0, equal)))] = std::string(trimmed(parts[i].substr(equal + 1)));
     }
     if (const auto q = clause.parameters.find("q"); q != clause.parameters.end())
       clause.quality = std::strtod(q->second.c_str(), nullptr);
@@ -60,7 +55,7 @@ std::vector<Clause> clauses_of(std::string_view accept) {
 
 }  // namespace
 
-std::string media_type(std::string_view header) { return lower(trim(header.substr(0, header.find(';')))); }
+std::string media_type(std::string_view header) { return lower(trimmed(header.substr(0, header.find(';')))); }
 
 ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed) {
   std::string accept;
@@ -68,7 +63,7 @@ ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::s
   const auto agent = request.header("user-agent");
   Wanted wanted;
   wanted.pretty = agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
-  if (trim(accept).empty()) return wanted;
+  if (trimmed(accept).empty()) return wanted;
   bool type_matched = false;
   for (const auto& clause : clauses_of(accept)) {
     const bool json = clause.type == "application/json" || clause.type == "*/*";

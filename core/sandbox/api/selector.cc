@@ -4,12 +4,10 @@
 #include <charconv>
 #include <optional>
 
+#include "kubeclient/base/ascii.h"
+
 namespace fleetadm::sandbox {
 namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;

@@ -1,13 +1,12 @@
 #include "core/sandbox/fleet/cluster.h"
 
 #include <fcntl.h>
-#include <fstream>
 #include <functional>
 #include <optional>
-#include <sstream>
 #include <unistd.h>
 
 #include "core/sandbox/controllers/manager.h"
+#include "kubeclient/config/files.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -30,17 +29,10 @@ Status write_secret(const fs::path& file, const std::string& text) {
   return {};
 }
 
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 /// A file's text, made once where the folder keeps anything.
 Result<std::string> kept(const fs::path& folder, const char* name, const std::function<Result<std::string>()>& make) {
   if (folder.empty()) return make();
-  if (auto text = read_text(folder / name); !text.empty()) return text;
+  if (auto text = kube::read_file(folder / name).value_or(std::string()); !text.empty()) return text;
   FLEETADM_TRY(auto text, make());
   FLEETADM_CHECK(write_secret(folder / name, text));
   return text;
@@ -81,7 +73,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
                  if (!options.folder.empty()) FLEETADM_CHECK(write_secret(options.folder / "ca.key", made->key));
                  return made->certificate;
                }));
-  inner->ca.key = made ? made->key : read_text(options.folder / "ca.key");
+  inner->ca.key = made ? made->key : kube::read_file(options.folder / "ca.key").value_or(std::string());
   if (!pki::key_matches(inner->ca.certificate, inner->ca.key)) {
     return fail(Category::kTls, "the CA of sandbox cluster \"" + options.name + "\" and its key do not belong together",
                 "remove the sandbox and make it anew");

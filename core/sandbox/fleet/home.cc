@@ -3,25 +3,18 @@
 #include <algorithm>
 #include <csignal>
 #include <fcntl.h>
-#include <fstream>
 #include <sstream>
 #include <thread>
 #include <unistd.h>
 
 #include "kubeclient/base/clock.h"
+#include "kubeclient/config/files.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr auto kStep = std::chrono::milliseconds(20);
-
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 Status replace_file(const fs::path& file, const std::string& text) {
   const auto part = file.string() + ".part";
@@ -51,7 +44,7 @@ bool is_sandbox_name(std::string_view name) {
 
 std::optional<ProcessIdentity> identify(int pid) {
   if (pid <= 0) return std::nullopt;
-  const auto stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+  const auto stat = kube::read_file("/proc/" + std::to_string(pid) + "/stat").value_or(std::string());
   // The name in parentheses may hold blanks; the start time is the 20th field after it.
   const auto end = stat.rfind(')');
   if (end == std::string::npos) return std::nullopt;
@@ -82,7 +75,7 @@ std::vector<std::string> SandboxHome::names() const {
 }
 
 Json SandboxHome::description(const std::string& name) const {
-  auto parsed = parse_json(read_text(folder(name) / "sandbox.json"));
+  auto parsed = parse_json(kube::read_file(folder(name) / "sandbox.json").value_or(std::string()));
   return parsed ? std::move(*parsed) : Json();
 }
 
@@ -103,7 +96,7 @@ std::optional<ProcessIdentity> SandboxHome::running(const std::string& name) con
   const bool asked = ::fcntl(descriptor, F_OFD_GETLK, &question) == 0;
   ::close(descriptor);
   if (!asked || question.l_type == F_UNLCK) return std::nullopt;
-  const auto parsed = parse_json(read_text(file));
+  const auto parsed = parse_json(kube::read_file(file).value_or(std::string()));
   if (!parsed) return std::nullopt;
   const ProcessIdentity written{static_cast<int>(num(*parsed, {"pid"})), str(*parsed, {"started"})};
   const auto now = identify(written.pid);

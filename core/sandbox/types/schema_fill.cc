@@ -4,8 +4,6 @@
 namespace fleetadm::sandbox::types {
 namespace {
 
-std::string below(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
-
 class Pruner {
  public:
   explicit Pruner(std::vector<std::string>& unknown) : unknown_(unknown) {}

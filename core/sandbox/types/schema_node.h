@@ -94,4 +94,7 @@ void validate_values(const SchemaNode& node, const Json& value, const Json* old,
 /// list-type set and map.
 void validate_lists(const SchemaNode& node, const Json& value, const Json* old, const std::string& path, Causes& causes);
 
+/// A member's path for messages: "spec.replicas".
+inline std::string below(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+
 }  // namespace fleetadm::sandbox::types

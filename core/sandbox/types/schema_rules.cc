@@ -11,8 +11,6 @@
 namespace fleetadm::sandbox::types {
 namespace {
 
-std::string below(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
-
 cel::Type type_of(const SchemaNode& node) {
   if (node.nullable || node.int_or_string) return cel::Type::dyn();
   if (node.type == "string")

@@ -8,7 +8,6 @@
 namespace fleetadm::sandbox::types {
 namespace {
 
-std::string below(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 std::string at_index(const std::string& path, std::size_t index) { return path + "[" + std::to_string(index) + "]"; }
 
 bool is_whole(const Json& value) {
