@@ -8,6 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "commands/sandbox/join.h"
 #include "commands/sandbox/sandbox.h"
 #include "core/sandbox/fleet/home.h"
 #include "core/sandbox/fleet/serve.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr auto kReady = std::chrono::seconds(120);
 constexpr auto kStep = std::chrono::milliseconds(20);
 constexpr int kMostClusters = 1000;
+constexpr int kMostNodesUnasked = 10;
 
 Result<sandbox::SandboxHome> home_of(const Context& context) {
   return sandbox::SandboxHome::of(context.env("FLEETADM_SANDBOX_DIR"), context.env("XDG_STATE_HOME"), context.env("HOME"));
@@ -42,7 +44,12 @@ struct UpOptions {
   std::string name = "sandbox";
   std::int64_t clusters = 1;
   bool ephemeral = false;
+  std::string nodes = "auto";
+  bool join = false;
   bool foreground = false;
+
+  /// A node is a dozen threads: only small sandboxes get them unasked.
+  bool has_nodes() const { return nodes == "auto" ? join || clusters <= kMostNodesUnasked : nodes == "true"; }
 };
 
 /// The same command in the foreground, as a process of its own session that outlives this one.
@@ -57,6 +64,7 @@ Result<pid_t> spawn(const Context& context, const sandbox::SandboxHome& home, co
                                     "--clusters",
                                     std::to_string(options.clusters)};
   if (options.ephemeral) words.emplace_back("--ephemeral");
+  words.emplace_back(options.has_nodes() ? "--nodes=true" : "--nodes=false");
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (auto& word : words) argv.push_back(word.data());
@@ -108,6 +116,8 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
   serve.name = options.name;
   serve.clusters = static_cast<int>(options.clusters);
   serve.ephemeral = options.ephemeral;
+  serve.nodes = options.has_nodes();
+  serve.executable = context.executable();
   if (options.foreground) {
     FLEETADM_CHECK(sandbox::serve_sandbox(
         home, serve, [] {}, context.stop()));
@@ -144,6 +154,11 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
     std::this_thread::sleep_for(kStep);
   }
   context.progress().done();
+  if (options.join) {
+    auto spokes = sandbox::cluster_names(static_cast<int>(options.clusters));
+    spokes.erase(spokes.begin());
+    FLEETADM_CHECK(join_sandbox(context, {home.kubeconfig(options.name).string(), options.name, std::move(spokes)}));
+  }
   return report_of(home, options.name);
 }
 
@@ -151,6 +166,9 @@ Status check_up(const UpOptions& options, const std::vector<std::string>& /*args
   FLEETADM_CHECK(check_name(options.name));
   if (options.clusters < 0 || options.clusters > kMostClusters)
     return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMostClusters));
+  if (options.join && !options.has_nodes())
+    return fail(Category::kUsage, "--join needs the nodes that --nodes=false leaves out", "the hub and the agents run on them");
+  if (options.join && options.foreground) return fail(Category::kUsage, "--join and --foreground exclude each other");
   return {};
 }
 
@@ -164,8 +182,11 @@ Command up_command() {
       "ports. "
       "Their objects are kept in a file each, and are there again after a restart. The contexts (sandbox-hub, sandbox-c1, ...) "
       "are "
-      "in a kubeconfig of the sandbox's own; \"fleetadm sandbox kubeconfig\" prints it.";
+      "in a kubeconfig of the sandbox's own; \"fleetadm sandbox kubeconfig\" prints it.\n\n"
+      "Each cluster has a node, as \"fleetadm sandbox node\" serves one. With --join the hub is initialised and every spoke "
+      "joined and accepted, by the same steps as init, join and accept; it returns when all clusters are available.";
   command.examples = {{"A hub and three spokes", "fleetadm sandbox up --clusters 3"},
+                      {"A fleet that works: two clusters, joined and accepted", "fleetadm sandbox up --clusters 2 --join"},
                       {"In memory only, beside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
   command.make = invocation<UpOptions>(
       [](FlagSet& flags, UpOptions& options) {
@@ -174,6 +195,13 @@ Command up_command() {
         clusters.value_name = "N";
         clusters.default_text = "1";
         flags.boolean(&options.ephemeral, "ephemeral", "keep objects in memory only");
+        flags.boolean(&options.join, "join", "make the clusters one fleet: init, join and accept in one go");
+        Flag& nodes =
+            flags.choice(&options.nodes, "nodes", {"auto", "true", "false"},
+                         "serve each cluster a node that runs fleetadm's own pods as processes (auto: up to 10 spokes)");
+        nodes.arity = Arity::kOptionalValue;
+        nodes.no_value = "true";
+        nodes.default_text = "auto";
         flags.boolean(&options.foreground, "foreground", "serve in this process until it is stopped");
       },
       check_up, up);

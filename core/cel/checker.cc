@@ -136,7 +136,7 @@ class Checker {
         if (resolve_global(expr, rooted ? std::string_view(name).substr(1) : std::string_view(name))) return;
       }
     }
-    Type type = select_field(expr, *expr.target, false);
+    Type type = select_field(expr, *expr.target, expr.name, false);
     set_type(expr, expr.test_only ? Type::boolean() : unifier_.substitute(type));
   }
 
@@ -145,8 +145,14 @@ class Checker {
     return {type, false};
   }
 
+  const Struct* structure(const Type& type) const {
+    if (type.kind() != TypeKind::kOpaque) return nullptr;
+    const auto at = declarations_.structs.find(type.name());
+    return at == declarations_.structs.end() ? nullptr : &at->second;
+  }
+
   /// The type of a field of `operand`, which is visited here.
-  Type select_field(const Expr& at, Expr& operand, bool optional) {
+  Type select_field(const Expr& at, Expr& operand, const std::string& field_name, bool optional) {
     visit(operand);
     const auto [target, was_optional] = unwrap(unifier_.substitute(operand.type));
     Type result = Type::dyn();
@@ -154,6 +160,15 @@ class Checker {
       result = target.params()[1];
     } else if (target.is_param()) {
       unifier_.assignable(Type::dyn(), target);
+    } else if (const Struct* type = structure(target)) {
+      const auto field =
+          std::find_if(type->fields.begin(), type->fields.end(), [&](const Variable& one) { return one.name == field_name; });
+      if (field == type->fields.end()) {
+        report(at, "undefined field '" + field_name + "'");
+        result = Type::error();
+      } else {
+        result = field->type;
+      }
     } else if (!target.is_dyn() && target.kind() != TypeKind::kError) {
       report(at, "type '" + shown(target) + "' does not support field selection");
     }
@@ -161,7 +176,8 @@ class Checker {
   }
 
   void visit_optional_select(Expr& expr) {
-    Type type = select_field(expr, *expr.args[0], true);
+    const std::string field(expr.args[1]->literal.text());
+    Type type = select_field(expr, *expr.args[0], field, true);
     expr.args[1]->type = Type::string();
     set_type(expr, unifier_.substitute(type));
   }

@@ -15,6 +15,7 @@ struct Env::Declarations {
   std::map<std::string, Function, std::less<>> functions;
   std::map<std::string, Constant, std::less<>> constants;
   std::vector<Variable> variables;
+  std::map<std::string, Struct, std::less<>> structs;
   std::vector<Macro> macros;
   std::vector<Validator> validators;
   bool optional_syntax = false;

@@ -65,6 +65,11 @@ Status add_library(Env::Declarations& declarations, Library library, std::set<st
     }
   }
   for (Constant& constant : library.constants) declarations.constants.insert_or_assign(constant.name, std::move(constant));
+  for (Struct& type : library.structs) {
+    auto name = type.name;
+    if (!declarations.structs.emplace(std::move(name), std::move(type)).second)
+      return fail(Category::kInternal, "a CEL type is declared twice");
+  }
   for (Function& function : library.functions) FLEETADM_CHECK(add_function(declarations, std::move(function), ids));
   return {};
 }

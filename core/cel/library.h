@@ -97,6 +97,12 @@ struct Issue;
 class MacroContext;
 using ExprPtr = std::unique_ptr<Expr>;
 
+/// A type with fields that are known by name, where the checker finds what is misspelt. Its values are maps.
+struct Struct {
+  std::string name;  // the type is Type::opaque(name)
+  std::vector<Variable> fields;
+};
+
 /// Rewrites a call while it is parsed; see core/cel/ast.h and macros.h for what an expansion is built from.
 struct Macro {
   std::string name;
@@ -113,6 +119,7 @@ struct Library {
   std::vector<Function> functions;
   std::vector<Variable> variables;
   std::vector<Constant> constants;
+  std::vector<Struct> structs;
   std::vector<Macro> macros;
   std::vector<Validator> validators;
   bool optional_syntax = false;  // a.?b, a[?b], [?x], {?k: v}

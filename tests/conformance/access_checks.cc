@@ -138,6 +138,41 @@ void t04(Lab& lab) {
   EXPECT_TRUE(lab.eventually([&] { return !flag(reviewed(lab, token), {"status", "authenticated"}); }, 15));
 }
 
+Json token_secret(const std::string& account) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"metadata", {{"name", "held"}, {"annotations", {{"kubernetes.io/service-account.name", account}}}}},
+          {"type", "kubernetes.io/service-account-token"}};
+}
+void t05(Lab& lab) {
+  lab.account_token("t");
+  expect(lab.post(lab.core("secrets"), token_secret("t")), 201);
+  const auto path = lab.core("secrets") + "/held";
+  EXPECT_TRUE(lab.eventually([&] { return !str(lab.get(path).json(), {"data", "token"}).empty(); }));
+  const Json secret = lab.get(path).json();
+  const Json account = lab.get(lab.core("serviceaccounts") + "/t").json();
+  EXPECT_EQ(str(secret, {"metadata", "annotations", "kubernetes.io/service-account.uid"}), uid_of(account));
+  EXPECT_EQ(pki::base64_decode(str(secret, {"data", "namespace"})).value_or(""), lab.ns());
+  EXPECT_EQ(pki::base64_decode(str(secret, {"data", "ca.crt"})).value_or("").find("-----BEGIN CERTIFICATE-----"), 0U);
+  const auto token = pki::base64_decode(str(secret, {"data", "token"})).value_or("");
+  const Json answer = reviewed(lab, token);
+  EXPECT_TRUE(flag(answer, {"status", "authenticated"})) << dump_json(answer);
+  EXPECT_EQ(str(answer, {"status", "user", "username"}), "system:serviceaccount:" + lab.ns() + ":t");
+  EXPECT_EQ(str(answer, {"status", "user", "uid"}), uid_of(account));
+  lab.remove(lab.core("serviceaccounts") + "/t");
+  EXPECT_TRUE(lab.eventually([&] { return lab.get(path).status == 404; }));
+  EXPECT_TRUE(lab.eventually([&] { return !flag(reviewed(lab, token), {"status", "authenticated"}); }, 15));
+}
+void t06(Lab& lab) {
+  Json nameless = token_secret("t");
+  nameless["metadata"].erase("annotations");
+  const auto answer = lab.post(lab.core("secrets"), nameless);
+  expect(answer, 422, "Invalid");
+  EXPECT_TRUE(has_cause(answer, "metadata.annotations[kubernetes.io/service-account.name]")) << answer.body;
+  expect(lab.post(lab.core("secrets"), token_secret("absent")), 201);
+  EXPECT_TRUE(lab.eventually([&] { return lab.get(lab.core("secrets") + "/held").status == 404; }));
+}
+
 Json request_of(Lab& lab, const pki::Subject& subject) {
   const auto key = pki::generate_key();
   const auto pem = key ? pki::make_csr(*key, subject) : Result<std::string>(fail(Category::kInternal, "no key"));
@@ -230,6 +265,8 @@ std::vector<Check> access_checks() {
           {"T02", "token too short", t02},
           {"T03", "token review", t03},
           {"T04", "revoked token", t04},
+          {"T05", "token in a Secret", t05},
+          {"T06", "token Secret of nobody", t06},
           {"Q01", "certificate request", q01},
           {"Q02", "bad request", q02},
           {"Q03", "approve", q03},

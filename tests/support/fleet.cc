@@ -76,18 +76,23 @@ void Fleet::stop_node(int i) {
 }
 
 Ran Fleet::run(const std::vector<std::string>& args, const RunOptions& options) const {
-  static int count = 0;
-  const std::string base = (folder_.path() / ("run-" + std::to_string(++count))).string();
-  std::ofstream(base + ".in", std::ios::binary) << options.input;
   std::string kubeconfig;
   for (const auto& server : servers_) kubeconfig += (kubeconfig.empty() ? "" : ":") + server->kubeconfig_file();
+  RunOptions with = options;
+  with.environment.emplace("KUBECONFIG", kubeconfig);
+  return run_fleetadm(folder_, args, with);
+}
+
+Ran run_fleetadm(const TemporaryFolder& folder, const std::vector<std::string>& args, const RunOptions& options) {
+  static int count = 0;
+  const std::string base = (folder.path() / ("run-" + std::to_string(++count))).string();
+  std::ofstream(base + ".in", std::ios::binary) << options.input;
   sandbox::ChildSpec spec;
   spec.program = "/bin/sh";
-  spec.args = {"-c", R"(base=$1; shift; exec "$@" >"$base.out" 2>"$base.err" <"$base.in")", "sh", base, binary()};
+  spec.args = {"-c", R"(base=$1; shift; exec "$@" >"$base.out" 2>"$base.err" <"$base.in")", "sh", base, Fleet::binary()};
   spec.args.insert(spec.args.end(), args.begin(), args.end());
   std::map<std::string, std::string> environment = options.environment;
-  environment.emplace("KUBECONFIG", kubeconfig);
-  environment.emplace("HOME", folder_.path().string());
+  environment.emplace("HOME", folder.path().string());
   environment.emplace("PATH", "/usr/bin:/bin");
   for (const auto& [name, value] : environment) spec.environment.push_back(name + "=" + value);
   Ran ran;

@@ -29,6 +29,9 @@ struct RunOptions {
   Duration timeout = std::chrono::minutes(3);      // then it is killed and code is -1
 };
 
+/// Runs the binary under test with HOME (the folder), PATH and what the options say; its output is kept in the folder.
+Ran run_fleetadm(const TemporaryFolder& folder, const std::vector<std::string>& args, const RunOptions& options);
+
 class Fleet {
  public:
   /// Spokes are named c1, c2, …; kubeconfig contexts are "hub", "c1", ….

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "tests/support/embedded_server.h"
 #include "tests/support/https.h"
 #include "tests/support/source_folder.h"
 
@@ -49,6 +50,7 @@ constexpr std::string_view kControllers =
     "certificatesigningrequest-signing-controller,deployment-controller,replicaset-controller,job-controller";
 
 Result<std::string> find_programs() {
+  if (KubeServer::on_sandbox()) return std::string("sandbox");
   const char* given = std::getenv("FLEETADM_KUBE_BIN");
   std::string folder = given != nullptr ? given : "";
   if (folder.empty()) {
@@ -169,7 +171,13 @@ Result<std::vector<std::unique_ptr<KubeServer>>> KubeServer::start_all(std::vect
   return servers;
 }
 
+bool KubeServer::on_sandbox() {
+  const char* servers = std::getenv("FLEETADM_TEST_SERVERS");
+  return servers != nullptr && std::string_view(servers) == "sandbox";
+}
+
 Status KubeServer::prepare() {
+  if (on_sandbox()) return prepare_embedded();
   controller_manager_.reset();
   apiserver_.reset();
   etcd_.reset();
@@ -189,6 +197,15 @@ Status KubeServer::write_files() {
   serving.server = true;
   FLEETADM_TRY(const auto server, pki::issue(ca_, serving));
   FLEETADM_TRY(const auto service_account_key, pki::generate_key());
+  FLEETADM_CHECK(make_clients());
+  folder_.write("server.crt", server.certificate);
+  folder_.write("server.key", server.key);
+  folder_.write("service-account.key", service_account_key);
+  folder_.write("audit-policy.yaml", kAuditPolicy);
+  return {};
+}
+
+Status KubeServer::make_clients() {
   auto client = [this](std::string_view name) {
     pki::LeafOptions leaf;
     leaf.subject = {.common_name = std::string(name), .organizations = {"system:masters"}, .organizational_units = {}};
@@ -200,10 +217,6 @@ Status KubeServer::write_files() {
   kubeconfig_ = kubeconfig_with(admin_);
   folder_.write("ca.crt", ca_.certificate);
   folder_.write("ca.key", ca_.key);
-  folder_.write("server.crt", server.certificate);
-  folder_.write("server.key", server.key);
-  folder_.write("service-account.key", service_account_key);
-  folder_.write("audit-policy.yaml", kAuditPolicy);
   folder_.write("admin.kubeconfig", kubeconfig_);
   FLEETADM_TRY(const auto manager, client("system:kube-controller-manager"));
   folder_.write("controller-manager.kubeconfig", kubeconfig_with(manager));
@@ -272,6 +285,7 @@ ChildSpec KubeServer::controller_manager_spec() const {
 }
 
 Status KubeServer::launch() {
+  if (embedded_) return {};
   FLEETADM_TRY(etcd_, Child::start(etcd_spec()));
   return start_apiserver_process();
 }
@@ -300,7 +314,7 @@ Status KubeServer::wait_ready(Duration timeout) {
            ended().empty();
   };
   bool ready = wait_for([this] { return request("GET", "/readyz").status == 200; });
-  if (ready && options_.controller_manager) {
+  if (ready && options_.controller_manager && !embedded_) {
     // Not earlier: it would sleep for seconds after a refused first connection.
     if (!controller_manager_) {
       FLEETADM_TRY(controller_manager_, Child::start(controller_manager_spec()));
@@ -324,6 +338,7 @@ void KubeServer::thaw() {
 }
 
 void KubeServer::stop_apiserver() {
+  if (embedded_) stop_embedded();
   if (!apiserver_) return;
   thaw();
   apiserver_->stop(std::chrono::milliseconds(300));
@@ -331,7 +346,11 @@ void KubeServer::stop_apiserver() {
 }
 
 Status KubeServer::start_apiserver() {
-  if (!apiserver_) FLEETADM_CHECK(start_apiserver_process());
+  if (embedded_) {
+    FLEETADM_CHECK(start_embedded());
+  } else if (!apiserver_) {
+    FLEETADM_CHECK(start_apiserver_process());
+  }
   return wait_ready(kReadyTimeout);
 }
 

@@ -55,6 +55,9 @@ class KubeServer {
   /// The folder with the programs: $FLEETADM_KUBE_BIN, else what tests/kube/build.sh answers (it builds them once).
   /// kUnavailable with one line that says how to get them.
   static const Result<std::string>& programs();
+  /// $FLEETADM_TEST_SERVERS=sandbox: servers are the sandbox's, in this process, with its controllers. They cannot be frozen, and
+  /// take no flags.
+  static bool on_sandbox();
 
   static Result<std::unique_ptr<KubeServer>> start(KubeServerOptions options = {});
   /// Started in parallel; all are ready (default service account and root CA included) when it returns.
@@ -114,6 +117,11 @@ class KubeServer {
   Status prepare();
   Status launch();
   Status start_apiserver_process();
+  struct Embedded;
+  Status prepare_embedded();
+  Status start_embedded();
+  void stop_embedded();
+  Status make_clients();
   Status write_files();
   std::string kubeconfig_with(const pki::KeyPair& user) const;
   Status wait_ready(Duration timeout);
@@ -132,6 +140,7 @@ class KubeServer {
   pki::KeyPair admin_;
   pki::KeyPair fixture_;  // the identity of request(): system:masters, never in the audit log
   std::string kubeconfig_;
+  std::unique_ptr<Embedded> embedded_;
   std::optional<sandbox::Child> etcd_;
   std::optional<sandbox::Child> apiserver_;
   std::optional<sandbox::Child> controller_manager_;

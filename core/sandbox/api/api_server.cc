@@ -5,12 +5,14 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "core/sandbox/admission/policies.h"
 #include "core/sandbox/api/apply.h"
 #include "core/sandbox/api/bootstrap.h"
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/discovery.h"
 #include "core/sandbox/api/kind_rules.h"
 #include "core/sandbox/api/write.h"
+#include "core/sandbox/auth/account_secrets.h"
 #include "core/sandbox/auth/authenticate.h"
 #include "core/sandbox/auth/impersonate.h"
 #include "core/sandbox/auth/rbac.h"
@@ -25,6 +27,7 @@ struct ApiServer::Inner {
   TokenSigner signer;
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<Rbac> rbac;
+  std::unique_ptr<admission::Policies> policies;
   std::mutex definitions_mutex;
   std::map<std::string, std::string> served;  // definition → what its rows were made of
   std::shared_mutex listener_mutex;
@@ -35,9 +38,14 @@ struct ApiServer::Inner {
       serve_definition(name);
     } else if (kind.group == "rbac.authorization.k8s.io") {
       rbac->changed();
+    } else if (kind.group == "admissionregistration.k8s.io") {
+      policies->changed();
     }
-    const std::shared_lock lock(listener_mutex);
-    if (listener) listener(kind, ns, name, object);
+    {
+      const std::shared_lock lock(listener_mutex);
+      if (listener) listener(kind, ns, name, object);
+    }
+    end_account_secrets(*state->engine, kind, ns, name, object);
   }
 
   /// Serves what the store's definition says now. Rows stay the same objects where nothing of them changed: watches end with
@@ -60,7 +68,9 @@ struct ApiServer::Inner {
     state->kinds.set_custom(name, rows_of(definition, state->kinds.custom(name)));
   }
 
-  ApiResult<HttpResponse> answer(const HttpRequest& http) const;
+  Seen seen;
+
+  ApiResult<HttpResponse> answer(const HttpRequest& http, ApiRequest& request) const;
   ApiResult<HttpResponse> route(ApiRequest request) const;
   ApiResult<HttpResponse> route_subresource(const ApiRequest& request, const KindPtr& kind) const;
   ApiResult<HttpResponse> missing(const ApiRequest& request) const;
@@ -160,8 +170,8 @@ ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
   return answer_delete_collection(state, request, kind);
 }
 
-ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http) const {
-  ApiRequest request = read_request(http);
+ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiRequest& request) const {
+  request = read_request(http);
   FLEETADM_TRY(const User caller, authenticator->authenticate(http));
   FLEETADM_TRY(request.user, impersonate(*rbac, caller, http));
   const auto decision = rbac->authorize(request.user, request.what);
@@ -182,22 +192,31 @@ ApiServer::~ApiServer() = default;
 Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   auto inner = std::make_unique<Inner>(options);
   FLEETADM_TRY(inner->state->store, Store::open(std::move(options.journal), options.store));
+  inner->seen = std::move(options.seen);
   auto& state = *inner->state;
   state.engine = std::make_unique<Engine>(*state.store, state.kinds, options.clock ? options.clock : Clock::system());
   auto& engine = *state.engine;
   inner->rbac = std::make_unique<Rbac>(engine);
+  inner->policies = std::make_unique<admission::Policies>(engine, *inner->rbac);
   inner->authenticator = std::make_unique<Authenticator>(engine, inner->signer);
   engine.set_observer([raw = inner.get()](const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
     raw->observe(kind, ns, name, object);
   });
   engine.set_tracker(field_tracker());
+  engine.set_admission([raw = inner.get()](const Admission& write, std::vector<std::string>& warnings) {
+    return raw->policies->admit(write, warnings);
+  });
   set_kind_rules(engine);
+  engine.set_rules("/secrets", with_account_tokens(secret_rules(), inner->signer, options.ca_pem));
   engine.set_rules("certificates.k8s.io/certificatesigningrequests", csr_rules());
   engine.set_rules("apiextensions.k8s.io/customresourcedefinitions", definition_rules());
   for (const char* plural : {"roles", "clusterroles"})
     engine.set_rules(std::string("rbac.authorization.k8s.io/") + plural, role_rules(*inner->rbac));
   for (const char* plural : {"rolebindings", "clusterrolebindings"})
     engine.set_rules(std::string("rbac.authorization.k8s.io/") + plural, binding_rules(*inner->rbac));
+  engine.set_rules("admissionregistration.k8s.io/validatingadmissionpolicies", admission::policy_rules(*inner->rbac));
+  engine.set_rules("admissionregistration.k8s.io/validatingadmissionpolicybindings",
+                   admission::policy_binding_rules(*inner->rbac));
   const auto definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   for (const Json& definition : engine.list(*definitions)) inner->serve_definition(name_of(definition));
   if (auto ready = bootstrap_cluster(engine, options.ca_pem); !ready)
@@ -206,9 +225,10 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
 }
 
 HttpResponse ApiServer::handle(const HttpRequest& request) const {
+  ApiRequest asked;
   auto answer = [&]() -> HttpResponse {
     try {
-      auto done = inner_->answer(request);
+      auto done = inner_->answer(request, asked);
       return done ? std::move(*done) : answer_error(done.error());
     } catch (const std::exception& error) {
       ApiError failure;
@@ -218,6 +238,7 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
     }
   }();
   answer.headers.emplace_back("audit-id", pki::random_uuid());
+  if (inner_->seen) inner_->seen(asked, answer);
   return answer;
 }
 

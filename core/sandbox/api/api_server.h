@@ -11,12 +11,16 @@
 
 namespace fleetadm::sandbox {
 
+/// Told of every request that was answered, on the worker that did it (an audit log). Streams have only begun by then.
+using Seen = std::function<void(const ApiRequest&, const HttpResponse&)>;
+
 struct ApiOptions {
   std::unique_ptr<Journal> journal;  // null: in memory
   Store::Limits store;
   std::string ca_pem;     // what clients trust (kube-root-ca.crt)
   std::string token_key;  // signs service-account tokens, PEM
   std::shared_ptr<Clock> clock;
+  Seen seen;
 };
 
 class ApiServer {

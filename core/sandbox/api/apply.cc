@@ -107,7 +107,9 @@ ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, con
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
   FLEETADM_TRY(const Json shown, present(*kind, std::move(written.object), wanted, request.query.get("includeObject"),
                                          state->engine->clock().now()));
-  return answer_body(written.created ? 201 : 200, dump_json(shown), wanted);
+  auto response = answer_body(written.created ? 201 : 200, dump_json(shown), wanted);
+  add_warnings(response, written.warnings);
+  return response;
 }
 
 ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request, std::vector<std::string>& warnings) {

@@ -174,7 +174,7 @@ ApiResult<Written> Engine::create(const Kind& kind, const std::string& ns, Json 
   for (int i = 0; i < kMostNames; ++i) {
     Json named = object;
     at_or_make(named, {"metadata", "name"}) = prefix.substr(0, kGeneratedBase) + pki::random_suffix(5);
-    auto made = create_named(kind, ns, std::move(named), options);
+    auto made = create_named(kind, ns, std::move(named), options, true);
     if (made || made.error().reason != "AlreadyExists") return made;
     if (i + 1 == kMostNames) {
       made.error().retry_after = 1;
@@ -184,7 +184,8 @@ ApiResult<Written> Engine::create(const Kind& kind, const std::string& ns, Json 
   return bad_request("no name");
 }
 
-ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options) {
+ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options,
+                                        bool generated) {
   const auto name = name_of(object);
   if (const auto version = resource_version_of(object); !version.empty() && version != "0") {
     return api_fail(500, "", "resourceVersion should not be set on objects to be created");
@@ -210,15 +211,18 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
   if (const auto problems = metadata_problems(kind, object); !problems.empty()) return invalid(kind, name, problems);
   if (own != nullptr && own->create) FLEETADM_CHECK(own->create(context, object));
   if (tracker_ && options.tracks_fields) tracker_(kind, nullptr, object, options, now);
+  std::vector<std::string> warnings;
+  FLEETADM_CHECK(admit({kind, "CREATE", ns, name, generated, &object, nullptr, options}, warnings));
   if (const auto existing = store_.get(kind.storage, ns, name)) return already_exists(kind, name, is_deleting(existing->json()));
   bool raced = false;
   auto stored = put(kind, ns, name, 0, std::move(object), false, options.dry_run, raced);
   if (raced) return already_exists(kind, name);
   if (!stored) return tl::unexpected(std::move(stored).error());
-  return Written{std::move(*stored), true, false};
+  return Written{std::move(*stored), true, false, std::move(warnings)};
 }
 
-ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json& old, const WriteOptions& options) {
+ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json& old, const WriteOptions& options,
+                                       std::vector<std::string>& warnings) {
   const auto name = name_of(old);
   if (name_of(object) != name) {
     return bad_request("the name of the object (" + name_of(object) + ") does not match the name on the URL (" + name + ")");
@@ -267,6 +271,7 @@ ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json
     if (!same) at_or_make(object, {"metadata", "generation"}) = num(old, {"metadata", "generation"}) + 1;
   }
   if (tracker_ && options.tracks_fields) tracker_(kind, &old, object, options, context.now);
+  FLEETADM_CHECK(admit({kind, "UPDATE", namespace_of(old), name, false, &object, &old, options}, warnings));
   return object;
 }
 
@@ -281,20 +286,22 @@ ApiResult<Written> Engine::modify(const Kind& kind, const std::string& ns, const
     }
     const Json old = full(kind, *stored);
     FLEETADM_TRY(Json object, change(&old));
-    FLEETADM_TRY(object, prepare_update(kind, std::move(object), old, options));
+    std::vector<std::string> warnings;
+    FLEETADM_TRY(object, prepare_update(kind, std::move(object), old, options, warnings));
     if (may_go(kind, object)) {
       bool raced = false;
       auto gone = put(kind, ns, name, stored->revision, std::move(object), true, options.dry_run, raced);
       if (raced) continue;
       if (!gone) return tl::unexpected(std::move(gone).error());
-      return Written{std::move(*gone), false, true};
+      return Written{std::move(*gone), false, true, std::move(warnings)};
     }
-    if (types::same_but_times(object, old)) return Written{old, false, false};  // nothing to write: no event, the same version
+    if (types::same_but_times(object, old))
+      return Written{old, false, false, std::move(warnings)};  // nothing to write: no event, the same version
     bool raced = false;
     auto written = put(kind, ns, name, stored->revision, std::move(object), false, options.dry_run, raced);
     if (raced) continue;
     if (!written) return tl::unexpected(std::move(written).error());
-    return Written{std::move(*written), false, false};
+    return Written{std::move(*written), false, false, std::move(warnings)};
   }
   return modified_meanwhile(kind, name);
 }
@@ -323,6 +330,8 @@ ApiResult<Written> Engine::remove(const Kind& kind, const std::string& ns, const
     const auto now = clock_->now();
     const Rules* own = rules(kind);
     if (own != nullptr && own->remove) FLEETADM_CHECK(own->remove(RuleContext{*this, kind, by, now}, old));
+    std::vector<std::string> warnings;
+    FLEETADM_CHECK(admit({kind, "DELETE", ns, name, false, nullptr, &old, by}, warnings));
     Json object = old;
     auto finalizers = string_list_at(old, {"metadata", "finalizers"});
     const auto without = [&](const char* finalizer) {
@@ -356,7 +365,7 @@ ApiResult<Written> Engine::remove(const Kind& kind, const std::string& ns, const
       auto gone = put(kind, ns, name, stored->revision, std::move(object), true, options.dry_run, raced);
       if (raced) continue;
       if (!gone) return tl::unexpected(std::move(gone).error());
-      return Written{std::move(*gone), false, true};
+      return Written{std::move(*gone), false, true, std::move(warnings)};
     }
     if (!is_deleting(old) || grace < num(old, {"metadata", "deletionGracePeriodSeconds"})) {
       at_or_make(object, {"metadata", "deletionTimestamp"}) = format_time(now + std::chrono::seconds(grace));
@@ -370,11 +379,11 @@ ApiResult<Written> Engine::remove(const Kind& kind, const std::string& ns, const
         at_or_make(object, {"status", "phase"}) = "Terminating";
       }
     }
-    if (object == old) return Written{std::move(object), false, false};
+    if (object == old) return Written{std::move(object), false, false, std::move(warnings)};
     auto written = put(kind, ns, name, stored->revision, std::move(object), false, options.dry_run, raced);
     if (raced) continue;
     if (!written) return tl::unexpected(std::move(written).error());
-    return Written{std::move(*written), false, false};
+    return Written{std::move(*written), false, false, std::move(warnings)};
   }
   return modified_meanwhile(kind, name);
 }

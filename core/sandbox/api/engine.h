@@ -26,6 +26,10 @@ struct WriteOptions {
   bool internal = false;       // a controller of the sandbox itself: no escalation checks
   bool tracks_fields = true;   // false: the object's managedFields are already what they have to be (apply)
   bool client_update = false;  // a PUT: fields of managedFields may be reset
+  /// Of a request to a subresource that writes through to the object (scale, binding): what validating admission is told, and the
+  /// object it sees instead.
+  std::string admitted_as;
+  std::function<Json(const Json& object)> admitted_view;
 };
 
 struct DeleteOptions {
@@ -40,6 +44,7 @@ struct Written {
   Json object;
   bool created = false;
   bool removed = false;  // the last finalizer of a deleting object went
+  std::vector<std::string> warnings;
 };
 
 class Engine;
@@ -65,6 +70,20 @@ struct Rules {
 /// write is acknowledged). Null `object`: it is gone.
 using Observer = std::function<void(const Kind&, const std::string& ns, const std::string& name, const Json* object)>;
 
+/// A write that is otherwise good, as validating admission sees it.
+struct Admission {
+  const Kind& kind;
+  std::string operation;  // CREATE, UPDATE, DELETE
+  std::string ns;
+  std::string name;
+  bool generated_name;  // the client left it to the server
+  const Json* object;   // null of a deletion
+  const Json* old;      // null of a creation
+  const WriteOptions& options;
+};
+/// Refuses it, or adds warnings for the client.
+using Admit = std::function<ApiStatus(const Admission&, std::vector<std::string>& warnings)>;
+
 /// Pure: managed fields of a write (core/sandbox/types). `old` is null of a create.
 using TrackFields = std::function<void(const Kind&, const Json* old, Json& object, const WriteOptions&, Instant now)>;
 
@@ -75,6 +94,7 @@ class Engine {
   void set_rules(const std::string& storage, Rules rules) { rules_[storage] = std::move(rules); }
   void set_observer(Observer observer) { observer_ = std::move(observer); }
   void set_tracker(TrackFields tracker) { tracker_ = std::move(tracker); }
+  void set_admission(Admit admit) { admit_ = std::move(admit); }
 
   ApiResult<Json> get(const Kind& kind, const std::string& ns, const std::string& name) const;
   /// All objects, full, of one namespace or all.
@@ -97,11 +117,17 @@ class Engine {
   Store& store() { return store_; }
   const Store& store() const { return store_; }
   KindTable& kinds() { return kinds_; }
+  const KindTable& kinds() const { return kinds_; }
   const Clock& clock() const { return *clock_; }
 
  private:
-  ApiResult<Written> create_named(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options);
-  ApiResult<Json> prepare_update(const Kind& kind, Json object, const Json& old, const WriteOptions& options);
+  ApiResult<Written> create_named(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options,
+                                  bool generated = false);
+  ApiResult<Json> prepare_update(const Kind& kind, Json object, const Json& old, const WriteOptions& options,
+                                 std::vector<std::string>& warnings);
+  ApiStatus admit(const Admission& write, std::vector<std::string>& warnings) const {
+    return admit_ ? admit_(write, warnings) : ApiStatus();
+  }
   ApiResult<Json> put(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected, Json object,
                       bool remove, bool dry_run, bool& raced);
   ApiStatus check_namespace(const Kind& kind, const std::string& ns, const std::string& name) const;
@@ -113,6 +139,7 @@ class Engine {
   std::map<std::string, Rules> rules_;
   Observer observer_;
   TrackFields tracker_;
+  Admit admit_;
 };
 
 /// Defaulting, pruning and validation of custom resources hang here (api/custom.h); called by the engine where a row has them.

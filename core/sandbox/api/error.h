@@ -18,7 +18,8 @@ struct ApiError {
   std::string message;
   Json details = Json::object();
   int retry_after = 0;
-  std::string continue_token;  // in the Status' metadata, of an expired list
+  std::vector<std::string> warnings;  // of the write that failed
+  std::string continue_token;         // in the Status' metadata, of an expired list
 };
 template <class T>
 using ApiResult = tl::expected<T, ApiError>;

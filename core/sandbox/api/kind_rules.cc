@@ -103,6 +103,8 @@ ApiStatus check_secret(const RuleContext& context, const Json& secret) {
   return {};
 }
 
+}  // namespace
+
 Rules secret_rules() {
   Rules out;
   out.defaults = default_secret;
@@ -116,6 +118,8 @@ Rules secret_rules() {
   };
   return out;
 }
+
+namespace {
 
 // --- leases ---
 

@@ -7,6 +7,7 @@ namespace fleetadm::sandbox {
 
 /// Namespaces, ConfigMaps, Secrets, service accounts, leases, services, workloads and pods.
 void set_kind_rules(Engine& engine);
+Rules secret_rules();
 /// CertificateSigningRequests; the requester comes from the write's user.
 Rules csr_rules();
 

@@ -123,7 +123,12 @@ HttpResponse answer_error(const ApiError& error) {
   auto out = answer_json(error.code, status_of(error));
   if (error.retry_after > 0) out.headers.emplace_back("retry-after", std::to_string(error.retry_after));
   if (error.code == 403) out.headers.emplace_back("x-content-type-options", "nosniff");
+  add_warnings(out, error.warnings);
   return out;
+}
+
+void add_warnings(HttpResponse& response, const std::vector<std::string>& warnings) {
+  for (const auto& text : warnings) response.headers.emplace_back("warning", "299 - " + dump_json(Json(text)));
 }
 
 }  // namespace fleetadm::sandbox

@@ -28,5 +28,7 @@ HttpResponse answer_text(int status, std::string text, std::string type = "text/
 /// A JSON text (not parsed again unless YAML or pretty output is wanted).
 HttpResponse answer_body(int status, std::string json, const Wanted& wanted);
 HttpResponse answer_error(const ApiError& error);
+/// A Warning header for each.
+void add_warnings(HttpResponse& response, const std::vector<std::string>& warnings);
 
 }  // namespace fleetadm::sandbox

@@ -81,6 +81,8 @@ ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, con
   }
   FLEETADM_TRY(auto options, read_write_options(request, what.verb == "update" ? "UpdateOptions" : "PatchOptions"));
   options.subresource.clear();  // it writes through to the spec
+  options.admitted_as = "scale";
+  options.admitted_view = [kind](const Json& object) { return scale_of(*kind, object).value_or(Json()); };
   const auto paths = paths_of(*kind);
   FLEETADM_TRY(const auto written,
                state->engine->modify(*kind, what.ns, what.name, options, false, [&](const Json* old) -> ApiResult<Json> {
@@ -120,6 +122,8 @@ ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state
   FLEETADM_TRY(const Json body, read_body(*request.http, *kind, what.subresource));
   FLEETADM_TRY(auto options, read_write_options(request, "CreateOptions"));
   options.subresource.clear();
+  options.admitted_as = what.subresource;
+  options.admitted_view = [body](const Json&) { return body; };
   const Json success = {
       {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Success"}, {"code", 201}};
   if (what.subresource == "eviction") {

@@ -29,12 +29,13 @@ ApiStatus check_namespace_of(const Kind& kind, Json& object, const std::string& 
 }
 
 ApiResult<HttpResponse> answer_object(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const Kind& kind,
-                                      int status, Json object, const std::vector<std::string>& warnings = {}) {
+                                      int status, Written written, std::vector<std::string> warnings = {}) {
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
-  FLEETADM_TRY(const Json shown,
-               present(kind, std::move(object), wanted, request.query.get("includeObject"), state->engine->clock().now()));
+  FLEETADM_TRY(const Json shown, present(kind, std::move(written.object), wanted, request.query.get("includeObject"),
+                                         state->engine->clock().now()));
   auto response = answer_body(status, dump_json(shown), wanted);
-  for (const auto& text : warnings) response.headers.emplace_back("warning", "299 - " + dump_json(Json(text)));
+  warnings.insert(warnings.end(), written.warnings.begin(), written.warnings.end());
+  add_warnings(response, warnings);
   return response;
 }
 
@@ -97,7 +98,7 @@ ApiResult<HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, co
     return forbidden(*kind, name_of(object), "create not allowed while custom resource definition is terminating");
   }
   FLEETADM_TRY(auto written, state->engine->create(*kind, request.what.ns, std::move(object), options));
-  return answer_object(state, request, *kind, 201, std::move(written.object), warnings);
+  return answer_object(state, request, *kind, 201, std::move(written), std::move(warnings));
 }
 
 ApiResult<HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
@@ -122,7 +123,8 @@ ApiResult<HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, co
                  }
                  return object;
                }));
-  return answer_object(state, request, *kind, written.created ? 201 : 200, std::move(written.object), warnings);
+  const int status = written.created ? 201 : 200;
+  return answer_object(state, request, *kind, status, std::move(written), std::move(warnings));
 }
 
 ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
@@ -154,7 +156,7 @@ ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, con
           return bad_request("the namespace of the object does not match the namespace on the URL");
         return object;
       }));
-  return answer_object(state, request, *kind, 200, std::move(written.object), warnings);
+  return answer_object(state, request, *kind, 200, std::move(written), std::move(warnings));
 }
 
 ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
@@ -162,15 +164,18 @@ ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, co
   FLEETADM_TRY(const auto options, read_delete_options(request, *kind));
   WriteOptions by;
   by.user = request.user;
+  by.dry_run = options.dry_run;
   FLEETADM_TRY(auto gone, state->engine->remove(*kind, request.what.ns, request.what.name, options, by));
-  if (!gone.removed || kind->delete_returns_object) return answer_object(state, request, *kind, 200, std::move(gone.object));
+  if (!gone.removed || kind->delete_returns_object) return answer_object(state, request, *kind, 200, std::move(gone));
   Json details = {{"name", request.what.name}, {"kind", kind->plural}, {"uid", uid_of(gone.object)}};
   if (!kind->group.empty()) details["group"] = kind->group;
-  return answer_json(200, {{"kind", "Status"},
-                           {"apiVersion", "v1"},
-                           {"metadata", Json::object()},
-                           {"status", "Success"},
-                           {"details", std::move(details)}});
+  auto response = answer_json(200, {{"kind", "Status"},
+                                    {"apiVersion", "v1"},
+                                    {"metadata", Json::object()},
+                                    {"status", "Success"},
+                                    {"details", std::move(details)}});
+  add_warnings(response, gone.warnings);
+  return response;
 }
 
 ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
@@ -183,6 +188,7 @@ ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>
   if (!snapshot) return tl::unexpected(from_error(snapshot.error()));
   WriteOptions by;
   by.user = request.user;
+  by.dry_run = options.dry_run;
   Json items = Json::array();
   for (const auto& item : snapshot->items) {
     if (!selection.matches(*state->engine, *kind, item.ns, item.name, *item.object)) continue;

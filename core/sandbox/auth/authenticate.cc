@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <openssl/crypto.h>
 
+#include "core/sandbox/auth/account_secrets.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -65,6 +66,7 @@ std::optional<User> Authenticator::user_of_token(std::string_view token, std::ve
 std::optional<User> Authenticator::service_account(std::string_view token, std::vector<std::string>* audiences) const {
   const auto claims = signer_.verify(token, engine_.clock().now());
   if (!claims) return std::nullopt;
+  if (auto user = user_of_account_secret(engine_, *claims, token)) return user;
   const auto for_whom = string_list_at(*claims, {"aud"});
   if (audiences != nullptr) {
     *audiences = for_whom;

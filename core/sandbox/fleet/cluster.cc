@@ -61,6 +61,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   ApiOptions api;
   api.clock = options.clock;
   api.store = options.store;
+  api.seen = options.seen;
   if (!options.folder.empty()) {
     std::error_code failed;
     fs::create_directories(options.folder, failed);

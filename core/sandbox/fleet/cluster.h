@@ -17,6 +17,7 @@ struct ClusterOptions {
   int port = 0;                  // 0: any free one
   std::shared_ptr<Clock> clock;
   Store::Limits store;
+  Seen seen;  // of every request; may be empty
 };
 
 class Cluster {

@@ -2,8 +2,10 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 #include "core/sandbox/fleet/cluster.h"
+#include "core/sandbox/fleet/nodes.h"
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::sandbox {
@@ -75,11 +77,14 @@ Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const
   }
   FLEETADM_CHECK(write_kubeconfig(home, options.name, clusters));
   FLEETADM_CHECK(home.write_description(options.name, description));
+  std::optional<FleetNodes> nodes;
+  if (options.nodes) nodes.emplace(home, FleetNodesOptions{options.name, cluster_names(options.clusters), options.executable});
   ready();
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock waiting(mutex);
   stopped.wait(waiting, stop, [] { return false; });
+  nodes.reset();
   clusters.clear();
   runtime.stop();
   return {};

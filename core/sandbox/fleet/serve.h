@@ -13,6 +13,8 @@ struct ServeOptions {
   std::string name;
   int clusters = 1;  // spokes beside the hub
   bool ephemeral = false;
+  bool nodes = false;      // a process node for each cluster
+  std::string executable;  // what the nodes' containers of fleetadm's image run
 };
 
 /// The names of a sandbox's clusters: "hub", "c1", ….

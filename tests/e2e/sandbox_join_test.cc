@@ -1,0 +1,64 @@
+// `fleetadm sandbox up --join`: a fleet that works, in one command, on nothing but this binary.
+#include <gtest/gtest.h>
+
+#include "tests/support/fleet.h"
+
+namespace fleetadm::testkit {
+namespace {
+
+constexpr std::string_view kPage = R"(apiVersion: v1
+kind: ConfigMap
+metadata: {name: page, namespace: default}
+data: {index.html: hello}
+)";
+
+class SandboxJoin : public ::testing::Test {
+ protected:
+  SandboxJoin() {
+    options_.environment["FLEETADM_SANDBOX_DIR"] = (folder_.path() / "sandboxes").string();
+    options_.environment["KUBECONFIG"] = (folder_.path() / "sandboxes" / "sandbox" / "kubeconfig").string();
+    options_.timeout = std::chrono::minutes(2);
+  }
+  ~SandboxJoin() override { run({"sandbox", "down"}); }
+  Ran run(const std::vector<std::string>& args) const { return run_fleetadm(folder_, args, options_); }
+  std::string on(const std::string& cluster) const { return "sandbox-" + cluster; }
+
+  TemporaryFolder folder_{"sandbox-join"};
+  RunOptions options_;
+};
+
+TEST_F(SandboxJoin, MakesAFleetThatWorks) {
+  const Ran up = run({"sandbox", "up", "--clusters", "2", "--join", "--ephemeral"});
+  ASSERT_EQ(up.code, 0) << up.both();
+  EXPECT_EQ(up.both().find("hub-token"), std::string::npos) << "no secret is told";
+  const Ran clusters = run({"get", "clusters", "--context", on("hub"), "-o", "json"});
+  ASSERT_EQ(clusters.code, 0) << clusters.both();
+  const Json list = clusters.json();
+  ASSERT_EQ(list_at(list, {"items"}).size(), 2U) << clusters.both();
+  for (const Json& cluster : list_at(list, {"items"})) {
+    bool available = false;
+    for (const Json& condition : list_at(cluster, {"status", "conditions"})) {
+      available =
+          available || (str(condition, {"type"}) == "ManagedClusterConditionAvailable" && str(condition, {"status"}) == "True");
+    }
+    EXPECT_TRUE(available) << dump_json(cluster);
+  }
+  const std::string file = folder_.write("page.yaml", kPage);
+  const Ran work = run({"work", "create", "page", "-f", file, "--clusters", "c1,c2", "--wait=applied", "--context", on("hub")});
+  ASSERT_EQ(work.code, 0) << work.both();
+  const Ran works = run({"work", "get", "--context", on("hub"), "-o", "json"});
+  ASSERT_EQ(works.code, 0) << works.both();
+  ASSERT_EQ(list_at(works.json(), {"items"}).size(), 2U) << works.both();
+  // The policies that init installs are enforced: nobody without the right accepts a cluster.
+  const Ran refused = run({"accept", "c3", "--yes", "--context", on("hub"), "--as", "nobody"});
+  EXPECT_NE(refused.code, 0) << refused.both();
+}
+
+TEST_F(SandboxJoin, NeedsItsNodes) {
+  const Ran refused = run({"sandbox", "up", "--join", "--nodes=false"});
+  EXPECT_EQ(refused.code, 64) << refused.both();
+  EXPECT_NE(refused.err.find("--nodes=false"), std::string::npos) << refused.both();
+}
+
+}  // namespace
+}  // namespace fleetadm::testkit
