@@ -13,6 +13,11 @@ Json parsed(const std::string& text) {
   return nullptr;
 }
 
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
 /// audit.k8s.io/v1, as far as tests read it.
 Json audit_event(const sandbox::ApiRequest& request, const sandbox::HttpResponse& response) {
   const auto& what = request.what;
@@ -55,6 +60,7 @@ Status KubeServer::prepare_embedded() {
   embedded_->options.name = options_.name;
   embedded_->options.folder = folder() / "cluster";
   embedded_->options.port = free_port();
+  embedded_->options.controllers = on_sandbox();
   embedded_->options.seen = [embedded = embedded_.get()](const sandbox::ApiRequest& request,
                                                          const sandbox::HttpResponse& response) {
     embedded->note(request, response);
@@ -63,6 +69,7 @@ Status KubeServer::prepare_embedded() {
   port_ = embedded_->cluster->port();
   url_ = embedded_->cluster->url();
   ca_ = embedded_->cluster->ca();
+  folder_.write("service-account.key", read_text(embedded_->options.folder / "tokens.key"));
   return make_clients();
 }
 

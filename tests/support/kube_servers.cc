@@ -177,7 +177,7 @@ bool KubeServer::on_sandbox() {
 }
 
 Status KubeServer::prepare() {
-  if (on_sandbox()) return prepare_embedded();
+  if (on_sandbox() || options_.embedded) return prepare_embedded();
   controller_manager_.reset();
   apiserver_.reset();
   etcd_.reset();
@@ -314,7 +314,7 @@ Status KubeServer::wait_ready(Duration timeout) {
            ended().empty();
   };
   bool ready = wait_for([this] { return request("GET", "/readyz").status == 200; });
-  if (ready && options_.controller_manager && !embedded_) {
+  if (ready && options_.controller_manager && !on_sandbox()) {
     // Not earlier: it would sleep for seconds after a refused first connection.
     if (!controller_manager_) {
       FLEETADM_TRY(controller_manager_, Child::start(controller_manager_spec()));

@@ -47,6 +47,7 @@ struct KubeServerOptions {
   std::string name = "kube";       // in kubeconfigs (context and cluster name) and log file names
   bool controller_manager = true;  // signing, garbage collection, namespaces, Deployments, Jobs, service accounts
   std::vector<std::string> apiserver_flags;
+  bool embedded = false;  // a sandbox server with a real controller manager, where servers are real ones
   std::vector<std::string> controller_manager_flags;
 };
 

@@ -94,7 +94,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   FLEETADM_TRY(inner->api, ApiServer::open(std::move(api)));
   inner->controllers = std::make_unique<ControllerManager>(
       *inner->api, inner->ca, [&runtime](std::function<void()> task) { return runtime.work(std::move(task)); });
-  inner->controllers->start();
+  if (options.controllers) inner->controllers->start();
   FLEETADM_TRY(inner->listener, HttpListener::start(runtime, listen, [server = inner->api.get()](const HttpRequest& request) {
                  return server->handle(request);
                }));

@@ -17,7 +17,8 @@ struct ClusterOptions {
   int port = 0;                  // 0: any free one
   std::shared_ptr<Clock> clock;
   Store::Limits store;
-  Seen seen;  // of every request; may be empty
+  Seen seen;                // of every request; may be empty
+  bool controllers = true;  // false: somebody else's controller manager does their work
 };
 
 class Cluster {
