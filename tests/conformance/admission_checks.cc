@@ -6,9 +6,9 @@
 namespace fleetadm::conformance {
 namespace {
 
-const std::string kGroup = "/apis/admissionregistration.k8s.io/v1/";
-const std::string kPolicies = kGroup + "validatingadmissionpolicies";
-const std::string kBindings = kGroup + "validatingadmissionpolicybindings";
+const std::string kAdmissionApi = "/apis/admissionregistration.k8s.io/v1/";
+const std::string kPolicies = kAdmissionApi + "validatingadmissionpolicies";
+const std::string kBindings = kAdmissionApi + "validatingadmissionpolicybindings";
 
 Json rule(const std::string& resource = "configmaps", const std::vector<std::string>& operations = {"CREATE", "UPDATE"},
           const std::string& group = {}) {
@@ -28,7 +28,7 @@ Json policy(Lab& lab, const Json& validations, const Json& rules = Json::array({
              {{"resourceRules", rules}, {"namespaceSelector", {{"matchLabels", {{"kubernetes.io/metadata.name", lab.ns()}}}}}}},
             {"validations", validations}}}};
 }
-Json binding(Lab& lab, const std::string& name = {}, const std::vector<std::string>& actions = {"Deny"}) {
+Json policy_binding(Lab& lab, const std::string& name = {}, const std::vector<std::string>& actions = {"Deny"}) {
   return {{"apiVersion", "admissionregistration.k8s.io/v1"},
           {"kind", "ValidatingAdmissionPolicyBinding"},
           {"metadata", {{"name", name.empty() ? lab.ns() : name}}},
@@ -41,7 +41,7 @@ class Policy {
   Policy(Lab& lab, Json policy, Json bound = nullptr) : lab_(lab) {
     // What is always refused tells that the policy is enforced.
     policy["spec"]["validations"].push_back(validation("object == null || object.metadata.name != 'probe'", "probed"));
-    if (bound.is_null()) bound = binding(lab);
+    if (bound.is_null()) bound = policy_binding(lab);
     name_ = str(bound, {"metadata", "name"});
     const auto made = lab.post(kPolicies, policy);
     expect(made, 201);
@@ -192,7 +192,8 @@ void v06(Lab& lab) {  // failurePolicy
 }
 
 void v07(Lab& lab) {  // Warn and Audit
-  const Policy warned(lab, policy(lab, Json::array({validation("false", "mind this")})), binding(lab, {}, {"Warn", "Audit"}));
+  const Policy warned(lab, policy(lab, Json::array({validation("false", "mind this")})),
+                      policy_binding(lab, {}, {"Warn", "Audit"}));
   EXPECT_TRUE(lab.eventually([&] {
     const auto answer = lab.post(lab.maps() + "?dryRun=All", lab.config_map("one"));
     return answer.status == 201 && answer.headers.contains("warning");
@@ -230,7 +231,7 @@ void v08(Lab& lab) {  // selectors and excluded rules
 void v09(Lab& lab) {  // parameters by name
   Json made = policy(lab, Json::array({validation("params == null || object.data.a != params.data.banned", "banned")}));
   made["spec"]["paramKind"] = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
-  Json bound = binding(lab);
+  Json bound = policy_binding(lab);
   bound["spec"]["paramRef"] = {{"name", "params"}, {"parameterNotFoundAction", "Deny"}};
   const Policy enforced(lab, made, bound);
   EXPECT_TRUE(lab.eventually([&] {
@@ -253,7 +254,7 @@ void v09(Lab& lab) {  // parameters by name
 void v10(Lab& lab) {  // parameters by selector; a kind that does not exist
   Json made = policy(lab, Json::array({validation("object.data.a != params.data.banned", "banned")}));
   made["spec"]["paramKind"] = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
-  Json bound = binding(lab);
+  Json bound = policy_binding(lab);
   bound["spec"]["paramRef"] = {{"selector", {{"matchLabels", {{"role", "param"}}}}}, {"parameterNotFoundAction", "Allow"}};
   for (const char* value : {"8", "9"}) {
     Json param = lab.config_map(std::string("p") + value, {{"banned", value}});
@@ -423,7 +424,7 @@ void v14(Lab& lab) {  // what is no policy
 }
 
 void v15(Lab& lab) {  // what is no binding
-  Json made = binding(lab, {}, {"Deny", "Warn", "Warn", "Log"});
+  Json made = policy_binding(lab, {}, {"Deny", "Warn", "Warn", "Log"});
   made["spec"]["policyName"] = "";
   made["spec"]["paramRef"] = {{"name", "a"}, {"selector", Json::object()}};
   const auto answer = lab.post(kBindings, made);
@@ -437,7 +438,7 @@ void v15(Lab& lab) {  // what is no binding
   EXPECT_TRUE(cause(answer, "spec.validationActions")
                   .starts_with("Invalid value: [\"Deny\",\"Warn\",\"Warn\",\"Log\"]: must not contain both Deny and Warn"))
       << cause(answer, "spec.validationActions");
-  const auto none = lab.post(kBindings, binding(lab, {}, {}));
+  const auto none = lab.post(kBindings, policy_binding(lab, {}, {}));
   expect(none, 422, "Invalid");
   EXPECT_EQ(cause(none, "spec.validationActions"), "Required value: at least one validation action is required");
 }
