@@ -13,6 +13,7 @@
 #include "core/work/agent.h"
 #include "core/work/applier.h"
 #include "core/work/conditions.h"
+#include "core/work/helpers.h"
 #include "core/work/object_watch.h"
 #include "core/work/ownership.h"
 #include "kubeclient/discovery/mapper.h"
@@ -76,6 +77,8 @@ class Engine {
   const std::string agent_id;
   kube::Mapper mapper;
   const Applier applier;
+  /// For the objects of one work; few, so that in a burst it is the works that run side by side.
+  Helpers helpers{4};
   kube::Recorder events;
 
   std::shared_ptr<kube::Informer> works;    // hub, the cluster's namespace

@@ -52,6 +52,19 @@ constexpr auto kRanks = std::to_array<Rank>({
     {"ValidatingAdmissionPolicyBinding", 6},
 });
 
+constexpr int kRankRbac = 1;
+constexpr int kRankWorkloads = 5;
+
+/// Kinds of one rank that need nothing of each other. Bindings need their roles, and what admits requests or what is unknown
+/// may need anything: these keep the order of the spec.
+bool is_free_rank(int rank) { return rank <= kRankWorkloads && rank != kRankRbac; }
+
+/// Whether two manifests of one rank may be applied in any order.
+bool are_independent(const Manifest& one, const Manifest& other) {
+  if (one.group == other.group && one.kind == other.kind) return one.ns != other.ns || one.name != other.name;
+  return is_free_rank(apply_rank(one.kind));
+}
+
 bool matches(const Json& identifier, const Manifest& manifest) {
   if (!manifest.resource) return false;
   return str(identifier, {"group"}) == manifest.group && str(identifier, {"resource"}) == manifest.resource->plural &&
@@ -143,6 +156,24 @@ std::vector<std::size_t> apply_order(const std::vector<Manifest>& manifests) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return apply_rank(manifests[a].kind) < apply_rank(manifests[b].kind); });
   return order;
+}
+
+std::vector<std::vector<std::size_t>> apply_batches(const std::vector<Manifest>& manifests) {
+  std::vector<std::vector<std::size_t>> batches;
+  for (const std::size_t i : apply_order(manifests)) {
+    const Manifest& manifest = manifests[i];
+    const bool room = !batches.empty() && batches.back().size() < kBatchLimit;
+    const bool fits =
+        room && std::all_of(batches.back().begin(), batches.back().end(), [&](std::size_t other) {
+          return apply_rank(manifests[other].kind) == apply_rank(manifest.kind) && are_independent(manifests[other], manifest);
+        });
+    if (fits) {
+      batches.back().push_back(i);
+    } else {
+      batches.push_back({i});
+    }
+  }
+  return batches;
 }
 
 ManifestOptions options_for(const Json& work, const Manifest& manifest) {

@@ -39,6 +39,11 @@ using Resolve = std::function<Result<kube::Resource>(const std::string& api_vers
 std::vector<Manifest> decode_manifests(const Json& work, const Resolve& resolve);
 /// Indexes into `manifests`, in apply order: stable by rank.
 std::vector<std::size_t> apply_order(const std::vector<Manifest>& manifests);
+/// The apply order cut into batches, each of at most kBatchLimit: what is in one batch needs nothing else of it and may be
+/// applied side by side. Bindings follow their roles, kinds whose needs are unknown keep the order of the spec, and an object
+/// that is named twice is in two batches.
+inline constexpr std::size_t kBatchLimit = 16;
+std::vector<std::vector<std::size_t>> apply_batches(const std::vector<Manifest>& manifests);
 /// 0 … 6, 1000 for everything else, 1001 for what has no kind.
 int apply_rank(std::string_view kind);
 

@@ -44,7 +44,25 @@ class Round {
   Result<std::optional<Json>> ensure_applied_work(const Json& work);
   void watch_objects();
   void apply_all(const Json& work);
-  ManifestResult apply_one(const Json& work, const Manifest& manifest);
+  /// One manifest's way through a round. Only carry_out() sends requests, beside those of other manifests; what it needs to know
+  /// was looked up before, and what it learned is kept afterwards, in apply order.
+  struct Step {
+    const Manifest& manifest;
+    ManifestOptions options;
+    bool owned = false;
+    std::optional<ManifestResult> known;  // nothing is to be asked
+    bool frozen = false;                  // only looked at
+    std::optional<Seen> seen;
+    bool applied_before = false;
+    bool may_repair = true;
+    bool absent = false;
+    ApplyOutcome outcome;
+    bool denied = false;
+  };
+  Step prepare(const Json& work, const Manifest& manifest);
+  void carry_out(const Json& work, Step& step);
+  ManifestResult conclude(const Json& work, Step& step);
+  void apply_batch(const Json& work, const std::vector<std::size_t>& batch);
   std::optional<ManifestResult> remembered(const Json& work, const Manifest& manifest, const ManifestOptions& options,
                                            bool owned) const;
   void take(const Json& work, const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
@@ -249,57 +267,99 @@ void Round::take(const Json& work, const Manifest& manifest, const ManifestOptio
   if (object.repair_after > engine_.now()) look_again(object.repair_after - engine_.now());
 }
 
-ManifestResult Round::apply_one(const Json& work, const Manifest& manifest) {
-  ManifestResult result;
-  result.meta = manifest.meta();
-  result.applied_now = !finished_;
+Round::Step Round::prepare(const Json& work, const Manifest& manifest) {
+  Step step{manifest};
   if (manifest.error) {
+    ManifestResult result;
+    result.meta = manifest.meta();
+    result.applied_now = !finished_;
     result.applied = manifest.error;
     result.unknown_reason = "IncompleteResourceMeta";
     result.unknown_message = "Resource meta is incomplete";
-    if (!failure_) failure_ = manifest.error;
-    return result;
+    step.known = std::move(result);
+    return step;
   }
-  const ManifestOptions options = options_for(work, manifest);
-  const bool owned = is_owned(work, manifest) && options.strategy.type != StrategyType::kReadOnly;
-  if (std::optional<ManifestResult> known = remembered(work, manifest, options, owned)) return *known;
+  step.options = options_for(work, manifest);
+  step.owned = is_owned(work, manifest) && step.options.strategy.type != StrategyType::kReadOnly;
+  step.known = remembered(work, manifest, step.options, step.owned);
+  if (step.known) return step;
 
   const Json* entry = status_entry(list_at(work, {"status", "resourceStatus", "manifests"}), manifest.meta());
   const Json& conditions = entry == nullptr ? Json::array() : list_at(*entry, {"conditions"});
-  const bool frozen = finished_ || is_true(conditions, kConditionComplete);
-  const auto memory = memory_->objects.find(place_of(manifest).key());
-  ApplyOutcome applied;
-  if (frozen) {
-    applied = engine_.applier.read(manifest);
-  } else if (Status allowed = check_executor(engine_.spoke, work, manifest, owned); !allowed) {
-    applied = engine_.applier.read(manifest);
-    applied.error = allowed.error();
-    denied_ = true;
-  } else {
-    const Json* condition = condition_in(conditions, kConditionApplied);
-    ApplyRequest request{manifest, options.strategy, owner_, owned, std::nullopt, false, true};
-    request.applied_before = condition != nullptr && str(*condition, {"status"}) == "True" &&
-                             num(*condition, {"observedGeneration"}) == num(work, {"metadata", "generation"});
-    const ObjectWatch::Sighting sighting = engine_.watch->look(place_of(manifest));
-    request.absent = sighting.known && !sighting.exists;
-    if (memory != memory_->objects.end()) {
-      request.seen = memory->second.seen;
-      request.may_repair = memory->second.repair_after <= engine_.now();
-    }
-    applied = engine_.applier.apply(request);
-    if (applied.wrote && manifest.kind == "CustomResourceDefinition") engine_.mapper.invalidate();
+  step.frozen = finished_ || is_true(conditions, kConditionComplete);
+  const Json* condition = condition_in(conditions, kConditionApplied);
+  step.applied_before = condition != nullptr && str(*condition, {"status"}) == "True" &&
+                        num(*condition, {"observedGeneration"}) == num(work, {"metadata", "generation"});
+  const ObjectWatch::Sighting sighting = engine_.watch->look(place_of(manifest));
+  step.absent = sighting.known && !sighting.exists;
+  if (const auto memory = memory_->objects.find(place_of(manifest).key()); memory != memory_->objects.end()) {
+    step.seen = memory->second.seen;
+    step.may_repair = memory->second.repair_after <= engine_.now();
   }
+  return step;
+}
+
+void Round::carry_out(const Json& work, Step& step) {
+  if (step.frozen) {
+    step.outcome = engine_.applier.read(step.manifest);
+  } else if (Status allowed = check_executor(engine_.spoke, work, step.manifest, step.owned); !allowed) {
+    step.outcome = engine_.applier.read(step.manifest);
+    step.outcome.error = allowed.error();
+    step.denied = true;
+  } else {
+    step.outcome = engine_.applier.apply(
+        {step.manifest, step.options.strategy, owner_, step.owned, step.seen, step.applied_before, step.may_repair, step.absent});
+  }
+}
+
+ManifestResult Round::conclude(const Json& work, Step& step) {
+  const Manifest& manifest = step.manifest;
+  if (step.known) {
+    if (manifest.error && !failure_) failure_ = manifest.error;
+    return std::move(*step.known);
+  }
+  ManifestResult result;
+  result.meta = manifest.meta();
+  result.applied_now = !finished_;
+  const ApplyOutcome& applied = step.outcome;
+  if (applied.wrote && manifest.kind == "CustomResourceDefinition") engine_.mapper.invalidate();
+  denied_ = denied_ || step.denied;
   result.applied = applied.error;
   result.failure_reason = applied.failure_reason;
   // A conflict of server-side apply is the owner of the field saying no: asking again soon changes nothing.
-  const bool refused =
-      applied.error && options.strategy.type == StrategyType::kServerSideApply && applied.error->category == Category::kConflict;
+  const bool refused = applied.error && step.options.strategy.type == StrategyType::kServerSideApply &&
+                       applied.error->category == Category::kConflict;
   if (applied.error && !refused && !denied_ && !failure_) failure_ = applied.error;
-  take(work, manifest, options, owned, applied, result);
+  take(work, manifest, step.options, step.owned, applied, result);
   if (applied.live) {
     found_[static_cast<std::size_t>(manifest.ordinal)].uid = uid_of(*applied.live);
   }
   return result;
+}
+
+void Round::apply_batch(const Json& work, const std::vector<std::size_t>& batch) {
+  std::vector<Step> steps;
+  std::vector<Step*> due;
+  steps.reserve(batch.size());
+  for (const std::size_t i : batch) {
+    steps.push_back(prepare(work, manifests_[i]));
+    if (!steps.back().known) due.push_back(&steps.back());
+  }
+  engine_.helpers.run(due.size(), [&](std::size_t at) { carry_out(work, *due[at]); });
+  for (std::size_t at = 0; at < batch.size(); ++at) {
+    const std::size_t i = batch[at];
+    const Manifest& manifest = manifests_[i];
+    const std::string key = manifest.resource ? place_of(manifest).key() : std::string{};
+    if (manifest.resource) {
+      found_[i] = {manifest.group, manifest.resource->version, manifest.resource->plural, manifest.ns, manifest.name, {}};
+      if (const auto known = memory_->objects.find(key); known != memory_->objects.end()) found_[i].uid = known->second.uid;
+    }
+    results_[i] = conclude(work, steps[at]);
+    if (manifest.resource) {
+      if (const auto known = memory_->objects.find(key); known != memory_->objects.end()) known->second.uid = found_[i].uid;
+      all_watched_ = all_watched_ && engine_.watch->look(place_of(manifest)).known;
+    }
+  }
 }
 
 void Round::apply_all(const Json& work) {
@@ -308,22 +368,7 @@ void Round::apply_all(const Json& work) {
   const Instant now = engine_.now();
   const bool has_executor = !object_at(work, {"spec", "executor"}).empty();
   executor_due_ = has_executor && now - memory_->executor_checked >= engine_.options.resync;
-  for (const std::size_t i : apply_order(manifests_)) {
-    const Manifest& manifest = manifests_[i];
-    if (manifest.resource) {
-      found_[i] = {manifest.group, manifest.resource->version, manifest.resource->plural, manifest.ns, manifest.name, {}};
-      if (const auto known = memory_->objects.find(place_of(manifest).key()); known != memory_->objects.end()) {
-        found_[i].uid = known->second.uid;
-      }
-    }
-    results_[i] = apply_one(work, manifest);
-    if (manifest.resource) {
-      if (const auto known = memory_->objects.find(place_of(manifest).key()); known != memory_->objects.end()) {
-        known->second.uid = found_[i].uid;
-      }
-      all_watched_ = all_watched_ && engine_.watch->look(place_of(manifest)).known;
-    }
-  }
+  for (const std::vector<std::size_t>& batch : apply_batches(manifests_)) apply_batch(work, batch);
   if (has_executor && executor_due_) memory_->executor_checked = now;
   // What left the work is not remembered either.
   std::map<std::string, ObjectMemory> kept;
