@@ -5,8 +5,9 @@
 namespace fleetadm::testkit {
 namespace {
 
-constexpr std::string_view kSets = "/apis/work.open-cluster-management.io/v1alpha1/namespaces/apps/manifestworkreplicasets";
-constexpr std::string_view kWorks =
+constexpr std::string_view kReplicaSets =
+    "/apis/work.open-cluster-management.io/v1alpha1/namespaces/apps/manifestworkreplicasets";
+constexpr std::string_view kRolloutWorks =
     "/apis/work.open-cluster-management.io/v1/manifestworks?labelSelector="
     "work.open-cluster-management.io%2Fmanifestworkreplicaset%3Dapps.";
 constexpr std::string_view kPlacements = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/apps/placements";
@@ -134,16 +135,16 @@ Status RolloutFleet::create_set(const std::string& name, const Json& manifest_wo
                  {"spec",
                   {{"placementRefs", Json::array({{{"name", "all"}, {"rolloutStrategy", strategy}}})},
                    {"manifestWorkTemplate", manifest_work_template}}}};
-  return stored(hub().create(kSets, set), "set " + name);
+  return stored(hub().create(kReplicaSets, set), "set " + name);
 }
 
 Status RolloutFleet::change(const std::string& set, const Json& patch) {
-  return stored(hub().request("PATCH", std::string(kSets) + "/" + set, dump_json(patch), "application/merge-patch+json"),
+  return stored(hub().request("PATCH", std::string(kReplicaSets) + "/" + set, dump_json(patch), "application/merge-patch+json"),
                 "set " + set);
 }
 
 std::vector<Json> RolloutFleet::works(const std::string& set) {
-  const Json list = hub().get(std::string(kWorks) + set);
+  const Json list = hub().get(std::string(kRolloutWorks) + set);
   const Json& items = list_at(list, {"items"});
   return {items.begin(), items.end()};
 }

@@ -19,7 +19,7 @@ constexpr const char* kSecret = "/api/v1/namespaces/default/secrets/key";
 constexpr const char* kWeb = "/apis/apps/v1/namespaces/default/deployments/web";
 constexpr const char* kMerge = "application/merge-patch+json";
 
-constexpr const char* kManifests = R"(apiVersion: v1
+constexpr const char* kDiffManifests = R"(apiVersion: v1
 kind: ConfigMap
 metadata: {name: page, namespace: default}
 data: {title: hello}
@@ -56,7 +56,8 @@ class WorkDiff : public FleetTest {
       const Json ns{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
       ASSERT_EQ(fleet()->hub().create("/api/v1/namespaces", ns).status, 201);
     }
-    ASSERT_EQ(run({"work", "create", "web", "-f", "-", "--clusters", "c1,c2,c3", "--context", "hub"}, input(kManifests)).code, 0);
+    ASSERT_EQ(run({"work", "create", "web", "-f", "-", "--clusters", "c1,c2,c3", "--context", "hub"}, input(kDiffManifests)).code,
+              0);
     Killable agents[3];
     for (int i = 0; i < 3; ++i) ASSERT_NO_FATAL_FAILURE(run_agent(agents[i], i + 1));
     const Ran applied = run({"work", "status", "web", "--context", "hub", "-w"}, patience());
@@ -189,7 +190,7 @@ TEST_F(WorkDiff, F_AContextOfAnotherNameAndAFileOfItsOwn) {
 }
 
 TEST_F(WorkDiff, G_AgainstAFileNoClusterIsAsked) {
-  std::string changed = kManifests;
+  std::string changed = kDiffManifests;
   changed.replace(changed.find("hello"), 5, "welcome");
   const auto position = fleet()->spoke(1).audit_position();
   RunOptions options = input(changed);
@@ -199,7 +200,7 @@ TEST_F(WorkDiff, G_AgainstAFileNoClusterIsAsked) {
   EXPECT_TRUE(has(ran.out, "+ data.title: welcome")) << ran.out;
   EXPECT_FALSE(has(ran.both(), "sesame-open"));
   EXPECT_TRUE(fleet()->spoke(1).audit_since(position).empty());
-  EXPECT_EQ(run({"work", "diff", "web", "-f", "-", "--context", "hub"}, input(kManifests)).code, 0);
+  EXPECT_EQ(run({"work", "diff", "web", "-f", "-", "--context", "hub"}, input(kDiffManifests)).code, 0);
 }
 
 }  // namespace

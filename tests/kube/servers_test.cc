@@ -8,7 +8,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-Json config_map(std::string_view name, std::string_view value) {
+Json small_map(std::string_view name, std::string_view value) {
   return {{"apiVersion", "v1"},
           {"kind", "ConfigMap"},
           {"metadata", {{"name", name}, {"namespace", "default"}}},
@@ -47,7 +47,7 @@ class KubeServers : public ::testing::Test {
 };
 
 TEST_F(KubeServers, AreSeparate) {
-  ASSERT_EQ(one().create(kConfigMaps, config_map("here", "x")).status, 201);
+  ASSERT_EQ(one().create(kConfigMaps, small_map("here", "x")).status, 201);
   EXPECT_EQ(str(one().get(std::string(kConfigMaps) + "/here"), {"data", "key"}), "x");
   EXPECT_TRUE(two().get(std::string(kConfigMaps) + "/here").is_null());
   EXPECT_NE(one().ca().certificate, two().ca().certificate);
@@ -64,7 +64,7 @@ TEST_F(KubeServers, AskForRights) {
 
 TEST_F(KubeServers, WriteAnAuditLogThatTestsCanRead) {
   const auto from = one().audit_position();
-  ASSERT_EQ(as(one(), one().admin(), "POST", kConfigMaps, config_map("audited", "y")).status, 201);
+  ASSERT_EQ(as(one(), one().admin(), "POST", kConfigMaps, small_map("audited", "y")).status, 201);
   ASSERT_EQ(as(one(), one().admin(), "GET", std::string(kConfigMaps) + "/audited").status, 200);
   std::vector<AuditEntry> entries;
   ASSERT_TRUE(eventually([&] {
@@ -97,8 +97,8 @@ TEST_F(KubeServers, RunControllers) {
 }
 
 TEST_F(KubeServers, CollectGarbage) {
-  ASSERT_EQ(one().create(kConfigMaps, config_map("owner", "")).status, 201);
-  Json dependent = config_map("dependent", "");
+  ASSERT_EQ(one().create(kConfigMaps, small_map("owner", "")).status, 201);
+  Json dependent = small_map("dependent", "");
   dependent["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "v1"},
                                                            {"kind", "ConfigMap"},
                                                            {"name", "owner"},

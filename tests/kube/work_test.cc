@@ -29,7 +29,7 @@ Json parsed(const std::string& text) {
   return value ? *value : Json();
 }
 
-std::string config_map(const std::string& name, const std::string& value) {
+std::string config_map_text(const std::string& name, const std::string& value) {
   return R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": ")" + name +
          R"(", "namespace": "default"}, "data": {"v": ")" + value + "\"}}";
 }
@@ -161,7 +161,7 @@ std::unique_ptr<KubeServer> RealWork::hub;
 std::unique_ptr<KubeServer> RealWork::spoke;
 
 TEST_F(RealWork, AppliesRepairsUpdatesAndDeletes) {
-  put("w1", "[" + config_map("a", "1") + "," + deployment("nginx:1") + "]", R"({"manifestConfigs": [{
+  put("w1", "[" + config_map_text("a", "1") + "," + deployment("nginx:1") + "]", R"({"manifestConfigs": [{
       "resourceIdentifier": {"group": "apps", "resource": "deployments", "namespace": "default", "name": "web"},
       "feedbackRules": [{"type": "WellKnownStatus"}]}]})");
   ASSERT_TRUE(reported("w1", "Applied", "True")) << dump_json(work_object("w1"));
@@ -199,7 +199,7 @@ TEST_F(RealWork, AppliesRepairsUpdatesAndDeletes) {
       seconds(1)));
   EXPECT_EQ(num(spoke->get(kDeployments + std::string("/web")), {"spec", "replicas"}), 3) << "not named by the manifest";
 
-  change("w1", "[" + config_map("b", "2") + "," + deployment("nginx:2") + "]");
+  change("w1", "[" + config_map_text("b", "2") + "," + deployment("nginx:2") + "]");
   ASSERT_TRUE(reported("w1", "Applied", "True"));
   EXPECT_TRUE(spoke_has(kMaps + std::string("/a"), [](const Json& map) { return map.is_null(); }));
   EXPECT_EQ(str(spoke->get(kMaps + std::string("/b")), {"data", "v"}), "2");
@@ -231,7 +231,7 @@ TEST_F(RealWork, ACustomResourceComesWithItsType) {
 TEST_F(RealWork, ANamespaceThatComesLaterIsNoticed) {
   put("late",
       R"([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "later"}, "data": {"v": "1"}},)" +
-          config_map("now", "1") + "]");
+          config_map_text("now", "1") + "]");
   ASSERT_TRUE(reported("late", "Applied", "False"));
   const Json work = work_object("late");
   const Json& first = list_at(work, {"status", "resourceStatus", "manifests"})[0];
@@ -275,8 +275,8 @@ TEST_F(RealWork, AJobIsAppliedOnceAndReportsItsEnd) {
 }
 
 TEST_F(RealWork, TwoWorksShareAnObject) {
-  put("one", "[" + config_map("shared", "1") + "]");
-  put("two", "[" + config_map("shared", "1") + "]");
+  put("one", "[" + config_map_text("shared", "1") + "]");
+  put("two", "[" + config_map_text("shared", "1") + "]");
   ASSERT_TRUE(reported("one", "Applied", "True"));
   ASSERT_TRUE(reported("two", "Applied", "True"));
   remove("one");
@@ -286,12 +286,12 @@ TEST_F(RealWork, TwoWorksShareAnObject) {
 }
 
 TEST_F(RealWork, AnObjectIsHandedOverWithoutBeingDeleted) {
-  put("w1", "[" + config_map("a", "1") + "," + config_map("moving", "1") + "]");
+  put("w1", "[" + config_map_text("a", "1") + "," + config_map_text("moving", "1") + "]");
   ASSERT_TRUE(reported("w1", "Applied", "True"));
   stop_agent();
   const std::string uid = uid_of(spoke->get(kMaps + std::string("/moving")));
-  put("w2", "[" + config_map("moving", "1") + "]");
-  change("w1", "[" + config_map("a", "1") + "]");
+  put("w2", "[" + config_map_text("moving", "1") + "]");
+  change("w1", "[" + config_map_text("a", "1") + "]");
   start_agent();
   ASSERT_TRUE(reported("w1", "Applied", "True"));
   ASSERT_TRUE(reported("w2", "Applied", "True"));
@@ -301,7 +301,7 @@ TEST_F(RealWork, AnObjectIsHandedOverWithoutBeingDeleted) {
 }
 
 TEST_F(RealWork, AWorkDeletedWhileItsClusterIsAwayIsCleanedUpLater) {
-  put("w1", "[" + config_map("a", "1") + "]");
+  put("w1", "[" + config_map_text("a", "1") + "]");
   ASSERT_TRUE(reported("w1", "Applied", "True"));
   stop_agent();
   remove("w1");
@@ -390,7 +390,7 @@ TEST_F(RealWork, AnExecutorMayGiveNoMoreThanItHas) {
     return R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": ")" + resource +
            R"(", "namespace": "default"}, "rules": [)" + rule("", resource, R"("get")") + "]}";
   };
-  put("w1", "[" + config_map("a", "1") + "," + role("configmaps") + "]", executor);
+  put("w1", "[" + config_map_text("a", "1") + "," + role("configmaps") + "]", executor);
   EXPECT_TRUE(reported("w1", "Applied", "True")) << dump_json(work_object("w1"));
   put("w2", "[" + role("secrets") + "]", executor);
   EXPECT_TRUE(reported("w2", "Applied", "False"));
@@ -399,8 +399,8 @@ TEST_F(RealWork, AnExecutorMayGiveNoMoreThanItHas) {
 }
 
 TEST_F(RealWork, TwoWorksThatWantDifferentThingsSaySoAndDoNotFightForEver) {
-  put("one", "[" + config_map("contested", "1") + "]");
-  put("two", "[" + config_map("contested", "2") + "]");
+  put("one", "[" + config_map_text("contested", "1") + "]");
+  put("two", "[" + config_map_text("contested", "2") + "]");
   const auto said = [](const std::string& name) { return message_of(name, 0); };
   EXPECT_TRUE(eventually([&] {
     return said("one").find("keeps being changed") != std::string::npos ||
@@ -439,12 +439,12 @@ TEST_F(RealWork, ANamespaceThatTerminatesUnderAWorkIsSaidAndItComesBack) {
 
 TEST_F(RealWork, AnObjectOverTheSizeLimitIsAClearFailure) {
   // More than one command may ship, but a hub whose admission does not count bytes takes it; the cluster does not.
-  put("large", "[" + config_map("large", std::string(1100UL * 1024, 'x')) + "," + config_map("small", "1") + "]");
+  put("large", "[" + config_map_text("large", std::string(1100UL * 1024, 'x')) + "," + config_map_text("small", "1") + "]");
   ASSERT_TRUE(reported("large", "Applied", "False"));
   EXPECT_NE(message_of("large", 0).find("Too long"), std::string::npos) << message_of("large", 0).substr(0, 300);
   EXPECT_LT(message_of("large", 0).size(), 4096U);
   EXPECT_TRUE(spoke_has(kMaps + std::string("/small"), [](const Json& map) { return !map.is_null(); }));
-  change("large", "[" + config_map("small", "1") + "]");
+  change("large", "[" + config_map_text("small", "1") + "]");
   EXPECT_TRUE(reported("large", "Applied", "True"));
 }
 
@@ -455,7 +455,7 @@ TEST_F(RealWork, WhatIsNoObjectIsRefusedByTheHubOrSaid) {
   EXPECT_EQ(refused.status, 422) << refused.body;
   put("bad", R"([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "No_Name", "namespace": "default"}},
       {"apiVersion": "example.org/v1", "kind": "Unheard", "metadata": {"name": "x", "namespace": "default"}},)" +
-                 config_map("good", "1") + "]");
+                 config_map_text("good", "1") + "]");
   ASSERT_TRUE(reported("bad", "Applied", "False"));
   EXPECT_NE(message_of("bad", 0).find("RFC 1123"), std::string::npos) << message_of("bad", 0);
   EXPECT_NE(message_of("bad", 1).find("Unheard"), std::string::npos) << message_of("bad", 1);

@@ -11,7 +11,7 @@ namespace {
 using commands::Report;
 using commands::Table;
 
-Report sample() {
+Report table_sample() {
   Report report;
   report.table =
       Table{{{"NAME"}, {"READY"}, {"NODE", true}}, {{"c1", "true", "n1"}, {"cluster-10", "false", "n2"}}, "nothing found"};
@@ -41,11 +41,11 @@ Printed print(const std::string& format, Report report, RenderOptions options = 
 }
 
 TEST(RenderTest, TablesAlignLikeKubectls) {
-  EXPECT_EQ(print("", sample()).out, "NAME         READY\nc1           true\ncluster-10   false\n");
-  EXPECT_EQ(print("wide", sample()).out, "NAME         READY   NODE\nc1           true    n1\ncluster-10   false   n2\n");
+  EXPECT_EQ(print("", table_sample()).out, "NAME         READY\nc1           true\ncluster-10   false\n");
+  EXPECT_EQ(print("wide", table_sample()).out, "NAME         READY   NODE\nc1           true    n1\ncluster-10   false   n2\n");
   RenderOptions bare;
   bare.headers = false;
-  EXPECT_EQ(print("table", sample(), bare).out, "c1           true\ncluster-10   false\n");
+  EXPECT_EQ(print("table", table_sample(), bare).out, "c1           true\ncluster-10   false\n");
 }
 
 TEST(RenderTest, ShortColumnsAreSixWide) {
@@ -69,7 +69,7 @@ TEST(RenderTest, CellsCannotSteerTheTerminal) {
 }
 
 TEST(RenderTest, NothingFoundIsSaidOnStderrOnly) {
-  Report report = sample();
+  Report report = table_sample();
   report.table->rows.clear();
   const Printed printed = print("", report);
   EXPECT_EQ(printed.out, "");
@@ -81,11 +81,11 @@ TEST(RenderTest, NothingFoundIsSaidOnStderrOnly) {
 }
 
 TEST(RenderTest, DataFormats) {
-  EXPECT_EQ(print("name", sample()).out, "cluster/c1\ncluster/cluster-10\n");
-  EXPECT_EQ(print("jsonpath={.items[*].cpu}", sample()).out, "500m 2");
-  EXPECT_EQ(print("custom-columns=N:.metadata.name,CPU:cpu,X:.x", sample()).out,
+  EXPECT_EQ(print("name", table_sample()).out, "cluster/c1\ncluster/cluster-10\n");
+  EXPECT_EQ(print("jsonpath={.items[*].cpu}", table_sample()).out, "500m 2");
+  EXPECT_EQ(print("custom-columns=N:.metadata.name,CPU:cpu,X:.x", table_sample()).out,
             "N            CPU    X\nc1           500m   <none>\ncluster-10   2      <none>\n");
-  EXPECT_EQ(print("custom-columns=ALL:{.items[*].n}", sample()).out, "ALL\n<none>\n<none>\n");
+  EXPECT_EQ(print("custom-columns=ALL:{.items[*].n}", table_sample()).out, "ALL\n<none>\n<none>\n");
   Report small;
   small.data = *parse_json(R"({"a":"<b>"})");
   EXPECT_EQ(print("json", small).out, "{\n    \"a\": \"\\u003cb\\u003e\"\n}\n");
@@ -94,7 +94,7 @@ TEST(RenderTest, DataFormats) {
 }
 
 TEST(RenderTest, FailuresComeAfterTheData) {
-  Report report = sample();
+  Report report = table_sample();
   Error failure;
   failure.cluster = "c7";
   failure.category = Category::kTimeout;
@@ -111,7 +111,7 @@ TEST(RenderTest, SortBySortsRowsObjectsAndNames) {
     RenderOptions options;
     options.sort_by = *JsonPath::parse_path(path);
     options.headers = false;
-    return print(format, sample(), options);
+    return print(format, table_sample(), options);
   };
   EXPECT_EQ(sorted(".n", "").out, "cluster-10   false\nc1           true\n");
   EXPECT_EQ(sorted(".cpu", "name").out, "cluster/c1\ncluster/cluster-10\n");  // 500m < 2

@@ -20,7 +20,7 @@ class Running {
   std::jthread thread_;
 };
 
-bool eventually(const std::function<bool()>& done, Duration most = 5s) {
+bool soon(const std::function<bool()>& done, Duration most = 5s) {
   const auto end = std::chrono::steady_clock::now() + most;
   while (std::chrono::steady_clock::now() < end) {
     if (done()) return true;
@@ -55,7 +55,7 @@ TEST(Scheduler, AKeyWaitsOnceHoweverOftenItIsAdded) {
   for (int i = 0; i < 50; ++i) queue->add("a");
   EXPECT_EQ(scheduler->stats().at(0).depth, 1u);
   const Running running(scheduler);
-  EXPECT_TRUE(eventually([&] { return scheduler->stats().at(0).succeeded == 1; }));
+  EXPECT_TRUE(soon([&] { return scheduler->stats().at(0).succeeded == 1; }));
   EXPECT_EQ(runs, 1);
 }
 
@@ -74,7 +74,7 @@ TEST(Scheduler, AKeyIsNeverWorkedOnTwiceAtATimeAndComesAgainWhenAddedMeanwhile) 
     queue->add("a");
     std::this_thread::sleep_for(1ms);
   }
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(soon([&] {
     const auto stats = scheduler->stats().at(0);
     return stats.depth == 0 && stats.active == 0;
   }));
@@ -97,7 +97,7 @@ TEST(Scheduler, DifferentKeysRunAtTheSameTimeUpToTheControllersWorkers) {
   });
   const Running running(scheduler, 8);
   for (int i = 0; i < 12; ++i) queue->add(std::to_string(i));
-  EXPECT_TRUE(eventually([&] { return runs == 12; }));
+  EXPECT_TRUE(soon([&] { return runs == 12; }));
   EXPECT_EQ(most, 2);
 }
 
@@ -110,7 +110,7 @@ TEST(Scheduler, AFailedKeyComesBackUntilItSucceeds) {
   });
   const Running running(scheduler);
   queue->add("a");
-  EXPECT_TRUE(eventually([&] { return scheduler->stats().at(0).succeeded == 1; }));
+  EXPECT_TRUE(soon([&] { return scheduler->stats().at(0).succeeded == 1; }));
   EXPECT_EQ(scheduler->stats().at(0).failed, 3u);
   EXPECT_EQ(scheduler->stats().at(0).retries, 3u);
 }
@@ -124,7 +124,7 @@ TEST(Scheduler, AnExceptionCountsAsAFailure) {
   });
   const Running running(scheduler);
   queue->add("a");
-  EXPECT_TRUE(eventually([&] { return scheduler->stats().at(0).succeeded == 1; }));
+  EXPECT_TRUE(soon([&] { return scheduler->stats().at(0).succeeded == 1; }));
   EXPECT_EQ(scheduler->stats().at(0).failed, 1u);
 }
 
@@ -138,14 +138,14 @@ TEST(Scheduler, RequeueAfterWaitsAndIsReplacedByTheNextOutcome) {
   const Running running(scheduler);
   const auto began = std::chrono::steady_clock::now();
   queue->add("a");
-  EXPECT_TRUE(eventually([&] { return runs == 2; }));
+  EXPECT_TRUE(soon([&] { return runs == 2; }));
   EXPECT_GE(std::chrono::steady_clock::now() - began, 30ms);
   // Each look plans the next one anew: however often it is woken, one moment is waited for.
   for (int i = 3; i < 6; ++i) {
     queue->add("a");
-    EXPECT_TRUE(eventually([&] { return runs == i; }));
+    EXPECT_TRUE(soon([&] { return runs == i; }));
   }
-  EXPECT_TRUE(eventually([&] { return scheduler->stats().at(0).active == 0; }));
+  EXPECT_TRUE(soon([&] { return scheduler->stats().at(0).active == 0; }));
   EXPECT_EQ(scheduler->stats().at(0).delayed, 1u);
 }
 
@@ -161,7 +161,7 @@ TEST(Scheduler, AddAfterKeepsTheEarliestMoment) {
   queue->add_after("a", 2h);
   EXPECT_EQ(scheduler->stats().at(0).delayed, 1u);
   const Running running(scheduler);
-  EXPECT_TRUE(eventually([&] { return runs == 1; }));
+  EXPECT_TRUE(soon([&] { return runs == 1; }));
   EXPECT_EQ(scheduler->stats().at(0).delayed, 0u);
 }
 
@@ -177,7 +177,7 @@ TEST(Scheduler, ResyncAddsItsKeysAtStartAndAgain) {
     return Outcome{};
   });
   const Running running(scheduler);
-  EXPECT_TRUE(eventually([&] { return runs >= 4; }));
+  EXPECT_TRUE(soon([&] { return runs >= 4; }));
 }
 
 TEST(Scheduler, AReconcileThatTakesTooLongIsCancelled) {
@@ -186,13 +186,13 @@ TEST(Scheduler, AReconcileThatTakesTooLongIsCancelled) {
   ControllerOptions options = named();
   options.reconcile_timeout = 30ms;
   auto queue = scheduler->add_lane(options, [&](const std::string&, std::stop_token stop) -> Result<Outcome> {
-    const bool ended = eventually([&] { return stop.stop_requested(); });
+    const bool ended = soon([&] { return stop.stop_requested(); });
     cancelled = cancelled || ended;
     return Outcome{};
   });
   const Running running(scheduler);
   queue->add("a");
-  EXPECT_TRUE(eventually([&] { return cancelled.load(); }));
+  EXPECT_TRUE(soon([&] { return cancelled.load(); }));
 }
 
 TEST(Scheduler, StopEndsRunningReconcilesAndWaitsForThem) {
@@ -200,7 +200,7 @@ TEST(Scheduler, StopEndsRunningReconcilesAndWaitsForThem) {
   std::atomic<bool> began{false}, ended{false};
   auto queue = scheduler->add_lane(named(), [&](const std::string&, std::stop_token stop) -> Result<Outcome> {
     began = true;
-    eventually([&] { return stop.stop_requested(); }, 60s);
+    soon([&] { return stop.stop_requested(); }, 60s);
     ended = true;
     return Outcome{};
   });
@@ -208,7 +208,7 @@ TEST(Scheduler, StopEndsRunningReconcilesAndWaitsForThem) {
   queue->add_after("b", 1h);
   {
     const Running running(scheduler);
-    EXPECT_TRUE(eventually([&] { return began.load(); }));
+    EXPECT_TRUE(soon([&] { return began.load(); }));
   }
   EXPECT_TRUE(ended);
 }

@@ -17,7 +17,7 @@ namespace {
 using fleetadm::test::test_now;
 
 const Objects::Key kKey{"apps", "web"};
-constexpr const char* kSetLabel = "cluster.open-cluster-management.io/clusterset";
+constexpr const char* kSetOf = "cluster.open-cluster-management.io/clusterset";
 
 void put(Objects& objects, Json object) {
   object["apiVersion"] = "cluster.open-cluster-management.io/v1";
@@ -64,8 +64,8 @@ TEST(Explain, ASelectedClusterHasItsScoresAndGroup) {
                               {{"decisionGroups",
                                 {{{"groupName", "canary"},
                                   {"groupClusterSelector", {{"labelSelector", {{"matchLabels", {{"tier", "canary"}}}}}}}}}}}}}}});
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}});
-  put_cluster(objects, "c2", {{kSetLabel, "prod"}, {"tier", "canary"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}});
+  put_cluster(objects, "c2", {{kSetOf, "prod"}, {"tier", "canary"}});
   put(objects, fleetadm::test::decision_object("apps", "web-decision-1", "web", {"c1"}));
   const Explained one = row(objects, "c1");
   EXPECT_EQ(one.stage, Stage::kSelected);
@@ -82,7 +82,7 @@ TEST(Explain, ASelectedClusterHasItsScoresAndGroup) {
 
 TEST(Explain, ASetThatIsNotBound) {
   Objects objects = fleet({});
-  put_cluster(objects, "c1", {{kSetLabel, "spare"}});
+  put_cluster(objects, "c1", {{kSetOf, "spare"}});
   const Explained one = row(objects, "c1");
   EXPECT_EQ(one.stage, Stage::kBinding);
   EXPECT_EQ(one.rule, "it is in cluster set spare, nothing of that is bound to namespace apps");
@@ -95,13 +95,13 @@ TEST(Explain, BindingTheWholeFleetIsTheLastResort) {
   put_cluster(objects, "c1", {});
   const Explained one = row(objects, "c1");
   EXPECT_EQ(one.stage, Stage::kBinding);
-  EXPECT_EQ(texts(one), std::string("add label ") + kSetLabel + "=prod");
+  EXPECT_EQ(texts(one), std::string("add label ") + kSetOf + "=prod");
 }
 
 TEST(Explain, ASetThatIsBoundButNotNamed) {
   Objects objects = fleet({{"clusterSets", {"prod"}}});
   put(objects, fleetadm::test::binding_object("apps", "spare"));
-  put_cluster(objects, "c1", {{kSetLabel, "spare"}});
+  put_cluster(objects, "c1", {{kSetOf, "spare"}});
   const Explained one = row(objects, "c1");
   EXPECT_EQ(one.rule, "it is in cluster set spare, spec.clusterSets names prod");
   EXPECT_EQ(texts(one), "add set spare to spec.clusterSets");
@@ -112,7 +112,7 @@ TEST(Explain, LabelsOfTheNearestPredicate) {
     {"requiredClusterSelector":{"labelSelector":{"matchLabels":{"env":"prod","tier":"gold","x":"y"}}}},
     {"requiredClusterSelector":{"labelSelector":{"matchLabels":{"env":"prod"},
       "matchExpressions":[{"key":"legacy","operator":"DoesNotExist"},{"key":"zone","operator":"Exists"}]}}}]})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}, {"env", "dev"}, {"legacy", "1"}, {"zone", "a"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}, {"env", "dev"}, {"legacy", "1"}, {"zone", "a"}});
   const Explained one = row(objects, "c1");
   EXPECT_EQ(one.stage, Stage::kPredicate);
   EXPECT_EQ(one.rule, "label env=prod (it has env=dev), label !legacy (it has legacy=1), the nearest of 2 predicates");
@@ -122,12 +122,12 @@ TEST(Explain, LabelsOfTheNearestPredicate) {
 TEST(Explain, ClaimsAndWhatNothingSatisfies) {
   Objects objects = fleet(fleetadm::test::parsed(R"({"predicates":[{"requiredClusterSelector":{
     "labelSelector":{"matchExpressions":[{"key":"a","operator":"In","values":["1"]},{"key":"a","operator":"DoesNotExist"}]}}}]})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}});
   EXPECT_EQ(row(objects, "c1").stage, Stage::kPredicate);
   EXPECT_TRUE(row(objects, "c1").changes.empty()) << "the rule contradicts itself";
   objects = fleet(fleetadm::test::parsed(R"({"predicates":[{"requiredClusterSelector":{
     "claimSelector":{"matchExpressions":[{"key":"region","operator":"NotIn","values":["us","true"]},{"key":"region","operator":"Exists"}]}}}]})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}});
   EXPECT_EQ(texts(row(objects, "c1")), "let it report claim region=yes");
 }
 
@@ -138,7 +138,7 @@ TEST(Explain, CelSelectorsAreAskedAndNotRepaired) {
     {"requiredClusterSelector":{"celSelector":{"celExpressions":["managedCluster.metadata.name == 'c1'"]}}},
     {"requiredClusterSelector":{"labelSelector":{"matchLabels":{"env":"prod"}},
       "celSelector":{"celExpressions":["managedCluster.metadata.name.startsWith('c')"]}}}]})j"));
-  for (const char* name : {"c1", "c2", "d1"}) put_cluster(objects, name, {{kSetLabel, "prod"}});
+  for (const char* name : {"c1", "c2", "d1"}) put_cluster(objects, name, {{kSetOf, "prod"}});
   const Explanation all = explain(objects, kKey, test_now(), {.cel = cel->get()});
   ASSERT_EQ(all.clusters.size(), 3U);
   EXPECT_EQ(all.clusters[0].stage, Stage::kSelected);
@@ -151,7 +151,7 @@ TEST(Explain, CelSelectorsAreAskedAndNotRepaired) {
 
 TEST(Explain, TaintsThatAreNotTolerated) {
   Objects objects = fleet(fleetadm::test::parsed(R"({"tolerations":[{"key":"ok","operator":"Exists"}]})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}},
+  put_cluster(objects, "c1", {{kSetOf, "prod"}},
               fleetadm::test::parsed(R"([{"key":"ok","effect":"NoSelect"},{"key":"gpu","value":"a100","effect":"NoSelect"},
                 {"key":"soft","effect":"PreferNoSelect"}])"));
   const Explained one = row(objects, "c1");
@@ -162,7 +162,7 @@ TEST(Explain, TaintsThatAreNotTolerated) {
 
 TEST(Explain, TheLimitTellsTheRankAndThePoints) {
   Objects objects = fleet({{"numberOfClusters", 1}});
-  for (const char* name : {"c1", "c2", "c3"}) put_cluster(objects, name, {{kSetLabel, "prod"}});
+  for (const char* name : {"c1", "c2", "c3"}) put_cluster(objects, name, {{kSetOf, "prod"}});
   put(objects, fleetadm::test::decision_object("apps", "web-decision-1", "web", {"c2"}));
   const Explained third = row(objects, "c3");
   EXPECT_EQ(third.stage, Stage::kLimit);
@@ -176,34 +176,34 @@ TEST(Explain, TheLimitTellsTheRankAndThePoints) {
 TEST(Explain, EveryChangeThatIsNeededIsTold) {
   Objects objects = fleet(fleetadm::test::parsed(
       R"({"numberOfClusters":1,"predicates":[{"requiredClusterSelector":{"labelSelector":{"matchLabels":{"env":"prod"}}}}]})"));
-  put_cluster(objects, "a", {{kSetLabel, "prod"}, {"env", "prod"}});
-  put_cluster(objects, "z", {{kSetLabel, "spare"}}, fleetadm::test::parsed(R"([{"key":"t","effect":"NoSelect"}])"));
+  put_cluster(objects, "a", {{kSetOf, "prod"}, {"env", "prod"}});
+  put_cluster(objects, "z", {{kSetOf, "spare"}}, fleetadm::test::parsed(R"([{"key":"t","effect":"NoSelect"}])"));
   EXPECT_EQ(texts(row(objects, "z")),
             "bind set spare in namespace apps; add label env=prod; tolerate taint t:NoSelect; raise numberOfClusters to 2");
 }
 
 TEST(Explain, APlacementThatIsWrongIsSaidToBe) {
   Objects objects = fleet(fleetadm::test::parsed(R"({"prioritizerPolicy":{"mode":"Fancy"}})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}});
   put_cluster(objects, "c2", {});
   EXPECT_EQ(row(objects, "c1").stage, Stage::kScore);
   EXPECT_EQ(row(objects, "c1").rule, "incorrect prioritizer policy mode: Fancy");
   EXPECT_EQ(row(objects, "c2").stage, Stage::kBinding);
   objects = fleet(fleetadm::test::parsed(R"({"numberOfClusters":-1})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}});
   EXPECT_EQ(row(objects, "c1").stage, Stage::kLimit);
   objects = fleet(fleetadm::test::parsed(R"({"tolerations":[{"operator":"Equal"}]})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}});
   EXPECT_EQ(row(objects, "c1").stage, Stage::kTaint);
   EXPECT_TRUE(row(objects, "c1").changes.empty());
   objects = fleet(fleetadm::test::parsed(R"({"decisionStrategy":{"groupStrategy":{"clustersPerDecisionGroup":"many"}}})"));
-  put_cluster(objects, "c1", {{kSetLabel, "prod"}});
+  put_cluster(objects, "c1", {{kSetOf, "prod"}});
   EXPECT_EQ(row(objects, "c1").stage, Stage::kGroup);
 }
 
 TEST(Explain, AClusterThatIsGoingIsNotTaken) {
   Objects objects = fleet({});
-  Json cluster = fleetadm::test::cluster_object("c1", {{kSetLabel, "prod"}});
+  Json cluster = fleetadm::test::cluster_object("c1", {{kSetOf, "prod"}});
   cluster["metadata"]["deletionTimestamp"] = "2026-03-01T09:00:00Z";
   put(objects, cluster);
   EXPECT_EQ(row(objects, "c1").stage, Stage::kCluster);
@@ -284,7 +284,7 @@ Objects random_fleet(std::mt19937& random) {
   for (int i = 0; i < 7; ++i) {
     const std::string name = "c" + std::to_string(i);
     Json labels = Json::object();
-    if (pick(4) != 0) labels[kSetLabel] = word({"one", "two"});
+    if (pick(4) != 0) labels[kSetOf] = word({"one", "two"});
     for (const char* key : {"env", "tier", "zone"}) {
       if (pick(2) == 0) labels[key] = word({"prod", "gold", "a", "dev"});
     }

@@ -6,7 +6,7 @@ namespace {
 
 const std::string kRole = "open-cluster-management:managedcluster:c1";
 
-std::string condition(const Json& object, const char* type, const char* member) {
+std::string acceptance_condition(const Json& object, const char* type, const char* member) {
   const Json* found = controller::find_condition(object, type);
   return found != nullptr ? str(*found, {member}) : "";
 }
@@ -60,8 +60,8 @@ TEST_F(AcceptanceTest, AcceptedGetsNamespaceRbacLeaseAndCondition) {
   EXPECT_EQ(groups, (std::set<std::string>{"system:open-cluster-management:c1", "open-cluster-management:c1"}));
   EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":registration"));
   EXPECT_TRUE(has_finalizer(*api->get(res::role_bindings(), "c1", kRole + ":work"), kWorkCleanupFinalizer));
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
   EXPECT_TRUE(has_finalizer(cluster("c1"), kApiCleanupFinalizer));
   EXPECT_TRUE(has_finalizer(cluster("c1"), kResourceCleanupFinalizer));
   const Json lease = *api->get(res::leases(), "c1", "managed-cluster-lease");
@@ -107,7 +107,7 @@ TEST_F(AcceptanceTest, DenyWaitsForTheWorksAndThenFlipsTheCondition) {
   EXPECT_EQ(list_at(*api->get(res::cluster_roles(), {}, kRole), {"rules"}), cluster_role("c1", false)["rules"]);
   EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":registration"));
   EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work")) << "the agent still cleans up";
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
   EXPECT_TRUE(exists(api::manifest_works(), "c1", "w1")) << "denying deletes no work";
   const auto outcome = hub.acceptance->reconcile("c1", {});
   ASSERT_TRUE(outcome);
@@ -116,13 +116,13 @@ TEST_F(AcceptanceTest, DenyWaitsForTheWorksAndThenFlipsTheCondition) {
   api->erase(api::manifest_works(), "c1", "w1");
   ASSERT_TRUE(hub.settle());
   EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":work"));
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminDenied");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminDenied");
   EXPECT_TRUE(exists(res::namespaces(), {}, "c1")) << "the namespace stays";
   EXPECT_TRUE(exists(res::cluster_role_bindings(), {}, kRole));
 
   accept("c1", true);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
   EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work"));
 }
 
@@ -150,7 +150,7 @@ TEST_F(AcceptanceTest, DeletionRemovesWorksThenRbacThenTheCluster) {
   ASSERT_TRUE(hub.settle());
   EXPECT_TRUE(is_deleting(*api->get(api::manifest_works(), "c1", "w1")));
   EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work"));
-  EXPECT_EQ(condition(cluster("c1"), "Deleting", "reason"), "ResourceRemaining");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "Deleting", "reason"), "ResourceRemaining");
   ASSERT_TRUE(hub.settle());
   agent_finishes_works();
   ASSERT_TRUE(hub.settle());
@@ -230,7 +230,7 @@ TEST_F(AcceptanceTest, AFailedListOfWorksReleasesNothing) {
   EXPECT_TRUE(has_finalizer(cluster("c1"), kApiCleanupFinalizer));
   EXPECT_TRUE(has_finalizer(cluster("c1"), kResourceCleanupFinalizer));
   EXPECT_TRUE(has_finalizer(*api->get(res::role_bindings(), "c1", kRole + ":work"), kWorkCleanupFinalizer));
-  EXPECT_EQ(condition(cluster("c1"), "Deleting", "reason"), "DeletingError");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "Deleting", "reason"), "DeletingError");
 }
 
 TEST_F(AcceptanceTest, DriftIsBroughtBack) {
@@ -260,7 +260,7 @@ TEST_F(AcceptanceTest, AForeignBindingOfThatNameIsReplaced) {
   ASSERT_TRUE(hub.settle());
   const Json now = *api->get(res::role_bindings(), "c1", kRole + ":registration");
   EXPECT_EQ(str(now, {"roleRef", "name"}), kSharedRegistrationRole);
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
 }
 
 TEST_F(AcceptanceTest, ReservedNamesAreRefused) {
@@ -275,7 +275,7 @@ TEST_F(AcceptanceTest, ReservedNamesAreRefused) {
   put_cluster("work", true);
   HubLife hub(api, clock);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("work"), "HubAcceptedManagedCluster", "reason"), "Error");
+  EXPECT_EQ(acceptance_condition(cluster("work"), "HubAcceptedManagedCluster", "reason"), "Error");
   EXPECT_FALSE(exists(res::namespaces(), {}, "work"));
   EXPECT_EQ(list_at(*api->get(res::cluster_roles(), {}, kSharedWorkRole), {"rules"}), shared_roles()[1]["rules"]);
   start_deletion(api::managed_clusters(), {}, "work");
@@ -290,10 +290,10 @@ TEST_F(AcceptanceTest, AnErrorOfTheServerIsTold) {
   hub.refresh();
   api->fail_next("create", "clusterroles", 403, "Forbidden");
   EXPECT_FALSE(hub.acceptance->reconcile("c1", {}));
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "False");
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "Error");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "False");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "reason"), "Error");
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
 }
 
 TEST_F(AcceptanceTest, ANamespaceThatGoesAwayIsWaitedFor) {
@@ -309,7 +309,7 @@ TEST_F(AcceptanceTest, ANamespaceThatGoesAwayIsWaitedFor) {
   EXPECT_TRUE(api->all(res::role_bindings()).empty());
   api->erase(res::namespaces(), {}, "c1");
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+  EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
 }
 
 }  // namespace

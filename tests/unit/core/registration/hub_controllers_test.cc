@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 Instant at(const char* text) { return *parse_time(text); }
 
-std::string condition(const Json& object, const char* type, const char* member = "status") {
+std::string hub_condition(const Json& object, const char* type, const char* member = "status") {
   const Json* found = controller::find_condition(object, type);
   return found != nullptr ? str(*found, {member}) : "";
 }
@@ -75,7 +75,7 @@ TEST(LeaseRules, ClockByTable) {
     if (row.skip)
       at_or_make(cluster, {"metadata", "annotations", "registration.open-cluster-management.io/skip-clock-sync-check"}) = "true";
     EXPECT_TRUE(set_clock_verdict(cluster, seen + row.off, seen, seen));
-    EXPECT_EQ(condition(cluster, "ManagedClusterConditionClockSynced"), row.status) << row.off.count();
+    EXPECT_EQ(hub_condition(cluster, "ManagedClusterConditionClockSynced"), row.status) << row.off.count();
   }
 }
 
@@ -165,11 +165,11 @@ TEST_F(HubControllersTest, ALeaseThatStopsMakesTheClusterUnknownAndTaintedAtTheE
   EXPECT_EQ(*outcome->requeue_after, 300s + 1ns);
   clock->advance(300s);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionAvailable"), "True") << "at the moment itself it still counts";
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionAvailable"), "True") << "at the moment itself it still counts";
   clock->advance(1s);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionAvailable"), "Unknown");
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionAvailable", "reason"), "ManagedClusterLeaseUpdateStopped");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionAvailable"), "Unknown");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionAvailable", "reason"), "ManagedClusterLeaseUpdateStopped");
   EXPECT_EQ(taints(cluster("c1")).size(), 1u);
   outcome = hub.lease->reconcile("c1", {});
   ASSERT_TRUE(outcome && outcome->requeue_after);
@@ -177,7 +177,7 @@ TEST_F(HubControllersTest, ALeaseThatStopsMakesTheClusterUnknownAndTaintedAtTheE
 
   renew("c1", clock->now());
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionAvailable"), "Unknown") << "only the agent says True again";
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionAvailable"), "Unknown") << "only the agent says True again";
   set_available("c1", "True");
   ASSERT_TRUE(hub.settle());
   EXPECT_TRUE(taints(cluster("c1")).empty());
@@ -190,7 +190,7 @@ TEST_F(HubControllersTest, AWatchThatLagsMakesNoLivingClusterUnknown) {
   renew("c1", clock->now());  // the cache does not know
   api->forget_calls();
   ASSERT_TRUE(hub.lease->reconcile("c1", {}));
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionAvailable"), "True");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionAvailable"), "True");
   EXPECT_EQ(api->write_count(), 0);
 }
 
@@ -200,21 +200,21 @@ TEST_F(HubControllersTest, AServerThatCannotBeReadMakesNoClusterUnknown) {
   clock->advance(400s);
   api->refuse_next("get", "leases", 20);
   EXPECT_FALSE(hub.lease->reconcile("c1", {}));
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionAvailable"), "True");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionAvailable"), "True");
 }
 
 TEST_F(HubControllersTest, TheClockIsJudgedOnRenewalsOnly) {
   put_cluster("c1", true);
   HubLife hub(api, clock);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "") << "the hub's own lease says nothing";
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "") << "the hub's own lease says nothing";
   renew("c1", clock->now() - 10min);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "False");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "False");
   renew("c1", clock->now());
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "True");
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionClockSynced", "reason"), "ManagedClusterClockSynced");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "True");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced", "reason"), "ManagedClusterClockSynced");
 }
 
 TEST_F(HubControllersTest, ALeaseIsMadeOnceAndNeverOverwritten) {
@@ -237,7 +237,7 @@ TEST_F(HubControllersTest, ADeletedClusterWithoutLeaseIsUnknownAtOnce) {
   start_deletion(api::managed_clusters(), {}, "c1");
   api->erase(res::leases(), "c1", "managed-cluster-lease");
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(cluster("c1"), "ManagedClusterConditionAvailable"), "Unknown");
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionAvailable"), "Unknown");
   EXPECT_FALSE(exists(res::leases(), "c1", "managed-cluster-lease"));
 }
 
@@ -255,10 +255,10 @@ TEST_F(HubControllersTest, NewClustersGetTheDefaultSetAndCounts) {
   EXPECT_EQ(label_of(cluster("c1"), api::kClusterSetLabel), "default");
   EXPECT_EQ(label_of(cluster("c2"), api::kClusterSetLabel), "prod");
   const auto set = [&](const char* name) { return *api->get(api::managed_cluster_sets(), {}, name); };
-  EXPECT_EQ(condition(set("default"), "ClusterSetEmpty", "message"), "1 ManagedClusters selected");
-  EXPECT_EQ(condition(set("global"), "ClusterSetEmpty", "message"), "2 ManagedClusters selected");
-  EXPECT_EQ(condition(set("none"), "ClusterSetEmpty", "reason"), "NoClusterMatched") << "no selector selects nothing";
-  EXPECT_EQ(condition(set("none"), "ClusterSetEmpty", "message"), "No ManagedCluster selected");
+  EXPECT_EQ(hub_condition(set("default"), "ClusterSetEmpty", "message"), "1 ManagedClusters selected");
+  EXPECT_EQ(hub_condition(set("global"), "ClusterSetEmpty", "message"), "2 ManagedClusters selected");
+  EXPECT_EQ(hub_condition(set("none"), "ClusterSetEmpty", "reason"), "NoClusterMatched") << "no selector selects nothing";
+  EXPECT_EQ(hub_condition(set("none"), "ClusterSetEmpty", "message"), "No ManagedCluster selected");
 }
 
 TEST_F(HubControllersTest, StandardSetsAreRestoredUnlessToldOtherwise) {
@@ -288,14 +288,14 @@ TEST_F(HubControllersTest, BindingsSayWhetherTheirSetExists) {
   const auto binding = [&] { return *api->get(api::managed_cluster_set_bindings(), "apps", "prod"); };
   HubLife hub(api, clock);
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(binding(), "Bound"), "False");
-  EXPECT_EQ(condition(binding(), "Bound", "reason"), "ClusterSetNotFound");
+  EXPECT_EQ(hub_condition(binding(), "Bound"), "False");
+  EXPECT_EQ(hub_condition(binding(), "Bound", "reason"), "ClusterSetNotFound");
   api->put(api::managed_cluster_sets(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta2"},
                                          {"kind", "ManagedClusterSet"},
                                          {"metadata", {{"name", "prod"}}},
                                          {"spec", Json::object()}});
   ASSERT_TRUE(hub.settle());
-  EXPECT_EQ(condition(binding(), "Bound", "reason"), "ClusterSetBound");
+  EXPECT_EQ(hub_condition(binding(), "Bound", "reason"), "ClusterSetBound");
 }
 
 TEST_F(HubControllersTest, CleanupTakesAddonsBeforeWorksAndOnlyOfTheDeletedCluster) {
@@ -310,7 +310,7 @@ TEST_F(HubControllersTest, CleanupTakesAddonsBeforeWorksAndOnlyOfTheDeletedClust
   ASSERT_TRUE(hub.cleanup->reconcile("c1", {}));
   EXPECT_TRUE(is_deleting(*api->get(api::managed_cluster_addons(), "c1", "a1")));
   EXPECT_FALSE(is_deleting(*api->get(api::manifest_works(), "c1", "w1")));
-  EXPECT_EQ(condition(cluster("c1"), "Deleting", "message"),
+  EXPECT_EQ(hub_condition(cluster("c1"), "Deleting", "message"),
             "The resource managedclusteraddons is remaning, the remaining count is 1, the finalizer pending count is 0");
   api->erase(api::managed_cluster_addons(), "c1", "a1");
   ASSERT_TRUE(hub.cleanup->reconcile("c1", {}));

@@ -21,7 +21,7 @@ namespace {
 
 using testing::eventually;
 using testing::parsed;
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
 Json template_of(const std::string& value) {
   return parsed(R"({"workload": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
@@ -96,8 +96,8 @@ class RolloutController : public ::testing::Test {
     return found == nullptr ? "" : str(*found, {"reason"});
   }
   /// Clusters whose work has this value.
-  Names with(const std::string& value) const {
-    Names names;
+  NameSet with(const std::string& value) const {
+    NameSet names;
     for (const Json& work : hub_->all(api::manifest_works())) {
       if (str(list_at(work, {"spec", "workload", "manifests"})[0], {"data", "v"}) == value) names.insert(namespace_of(work));
     }
@@ -118,8 +118,8 @@ class RolloutController : public ::testing::Test {
   }
 
   std::shared_ptr<testkit::FakeApi> hub_;
-  Names broken_;
-  Names silent_;
+  NameSet broken_;
+  NameSet silent_;
   std::mutex mutex_;
   int most_ = 0;
   int failed_most_ = 0;
@@ -128,7 +128,7 @@ class RolloutController : public ::testing::Test {
 
 constexpr const char* kCanaryThenTwo =
     R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "mandatoryDecisionGroups": [{"groupName": "canary"}]}})";
-const Names kAll{"c1", "n1", "n2", "n3", "n4"};
+const NameSet kAll{"c1", "n1", "n2", "n3", "n4"};
 
 TEST_F(RolloutController, CanaryThenTheRestAndASecondRevision) {
   reset(kCanaryThenTwo);
@@ -240,7 +240,7 @@ TEST_F(RolloutController, AbortEndsThatRevisionOnly) {
   broken_.clear();
   agents();
   testing::settle(*hub_, *hub_);
-  EXPECT_EQ(with("2"), Names{"c1"});
+  EXPECT_EQ(with("2"), NameSet{"c1"});
   change("3");
   EXPECT_TRUE(complete("3"));
 }

@@ -13,9 +13,9 @@ namespace fleetadm::work {
 namespace {
 
 using testing::parsed;
-using Names = std::vector<std::string>;
+using Begun = std::vector<std::string>;
 
-const Instant kNow = *parse_time("2026-11-21T12:00:00Z");
+const Instant kRolloutNow = *parse_time("2026-11-21T12:00:00Z");
 
 Json set_with(const std::string& strategy, const std::string& annotations = "{}") {
   return parsed(R"({"apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
@@ -50,7 +50,7 @@ class Rollout {
     one.placement = "p";
     one.labels = work_labels(set_, "p");
     one.spec_hash = current ? work_spec_hash(object_at(set_, {"spec", "manifestWorkTemplate"})) : "old";
-    one.begun = kNow - std::chrono::seconds(age);
+    one.begun = kRolloutNow - std::chrono::seconds(age);
     one.generation = 2;
     std::istringstream in(conditions);
     for (std::string word; in >> word;) {
@@ -61,14 +61,14 @@ class Rollout {
     works_.push_back(std::move(one));
     return *this;
   }
-  Rollout& done(const Names& clusters, int age = 1000) {
+  Rollout& done(const Begun& clusters, int age = 1000) {
     for (const std::string& cluster : clusters) work(cluster, "Applied=True Available=True", age);
     return *this;
   }
-  ReplicaSetPlan plan() const { return plan_replica_set(set_, views_, works_, revision_, kNow); }
+  ReplicaSetPlan plan() const { return plan_replica_set(set_, views_, works_, revision_, kRolloutNow); }
   /// Clusters that are begun, in order.
-  Names begun() const {
-    Names names;
+  Begun begun() const {
+    Begun names;
     const ReplicaSetPlan result = plan();
     for (const WantedWork& one : result.create) names.push_back(one.cluster);
     for (const WorkChange& one : result.update) names.push_back(one.work.ns);
@@ -91,10 +91,10 @@ class Rollout {
 };
 
 TEST(ReplicaSetRollout, BeginsAsManyAsTheStrategyAllows) {
-  EXPECT_EQ(Rollout(set_with(kTwo)).begun(), (Names{"c1", "n1"}));
-  EXPECT_EQ(Rollout(set_with(kTwo)).done({"c1"}).work("n1", "").begun(), (Names{"n2"}));
-  EXPECT_EQ(Rollout(set_with(kTwo)).work("c1", "").work("n1", "").begun(), Names{});
-  EXPECT_EQ(Rollout(set_with(R"({"type": "ProgressivePerGroup"})")).begun(), (Names{"c1"}));
+  EXPECT_EQ(Rollout(set_with(kTwo)).begun(), (Begun{"c1", "n1"}));
+  EXPECT_EQ(Rollout(set_with(kTwo)).done({"c1"}).work("n1", "").begun(), (Begun{"n2"}));
+  EXPECT_EQ(Rollout(set_with(kTwo)).work("c1", "").work("n1", "").begun(), Begun{});
+  EXPECT_EQ(Rollout(set_with(R"({"type": "ProgressivePerGroup"})")).begun(), (Begun{"c1"}));
   EXPECT_EQ(Rollout(set_with(R"({"type": "ProgressivePerGroup"})")).done({"c1"}).begun().size(), 6U);
 }
 
@@ -126,7 +126,7 @@ TEST(ReplicaSetRollout, AnAgentThatNeverAnswersTimesOut) {  // upstream's ToAppl
   const Rollout late = std::move(Rollout(set_with(strategy)).work("c1", "", 30));
   EXPECT_EQ(late.phase("c1"), "TimedOut");
   EXPECT_EQ(late.reason(), "Failed");
-  EXPECT_EQ(late.begun(), Names{});
+  EXPECT_EQ(late.begun(), Begun{});
   const ReplicaSetPlan soon = Rollout(set_with(strategy)).work("c1", "", 10).plan();
   ASSERT_TRUE(soon.recheck);
   EXPECT_EQ(*soon.recheck, std::chrono::seconds(20));
@@ -134,9 +134,9 @@ TEST(ReplicaSetRollout, AnAgentThatNeverAnswersTimesOut) {  // upstream's ToAppl
 
 TEST(ReplicaSetRollout, StopsAtTheFailureLimit) {
   const std::string one = R"({"type": "Progressive", "progressive": {"maxConcurrency": 4, "maxFailures": 1}})";
-  EXPECT_EQ(Rollout(set_with(one)).work("n1", "Applied=False").begun(), (Names{"c1", "n2", "n3"}));
+  EXPECT_EQ(Rollout(set_with(one)).work("n1", "Applied=False").begun(), (Begun{"c1", "n2", "n3"}));
   const Rollout breached = std::move(Rollout(set_with(one)).work("n1", "Applied=False").work("n2", "Applied=False"));
-  EXPECT_EQ(breached.begun(), Names{});
+  EXPECT_EQ(breached.begun(), Begun{});
   EXPECT_EQ(breached.reason(), "Failed");
   EXPECT_FALSE(breached.plan().over);
 }
@@ -146,16 +146,16 @@ TEST(ReplicaSetRollout, WhatIsUnderWayWithAnOlderTemplateHoldsItsPlaceAndGoesFir
   for (const char* cluster : {"c1", "n1", "n2", "n3", "n4", "n5"}) {
     rollout.work(cluster, std::string_view(cluster) == "n4" ? "Applied=False" : "Applied=True Available=True", 1000, false);
   }
-  EXPECT_EQ(rollout.begun(), (Names{"c1", "n4"}));
+  EXPECT_EQ(rollout.begun(), (Begun{"c1", "n4"}));
 }
 
 TEST(ReplicaSetRollout, TheMandatoryGroupComesFirst) {
   const std::string strategy =
       R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "mandatoryDecisionGroups": [{"groupName": "canary"}]}})";
-  EXPECT_EQ(Rollout(set_with(strategy)).begun(), (Names{"c1"}));
-  EXPECT_EQ(Rollout(set_with(strategy)).work("c1", "Applied=False").begun(), Names{});
-  EXPECT_EQ(Rollout(set_with(strategy)).done({"c1"}).begun(), (Names{"n1", "n2"}));
-  EXPECT_EQ(Rollout(set_with(strategy)).done({"c1", "n1"}).work("n2", "").begun(), (Names{"n3"}));
+  EXPECT_EQ(Rollout(set_with(strategy)).begun(), (Begun{"c1"}));
+  EXPECT_EQ(Rollout(set_with(strategy)).work("c1", "Applied=False").begun(), Begun{});
+  EXPECT_EQ(Rollout(set_with(strategy)).done({"c1"}).begun(), (Begun{"n1", "n2"}));
+  EXPECT_EQ(Rollout(set_with(strategy)).done({"c1", "n1"}).work("n2", "").begun(), (Begun{"n3"}));
 }
 
 TEST(ReplicaSetRollout, MembershipIsFixedUntilItIsOver) {
@@ -165,14 +165,14 @@ TEST(ReplicaSetRollout, MembershipIsFixedUntilItIsOver) {
   rollout.done({"c1", "n2", "n3", "n4", "n5", "n6"}).work("n1", "Applied=True Available=True");
   EXPECT_EQ(rollout.phase("late"), "Queued");
   EXPECT_EQ(rollout.phase("n1"), "Skipped");
-  EXPECT_EQ(rollout.begun(), Names{});
+  EXPECT_EQ(rollout.begun(), Begun{});
   const ReplicaSetPlan plan = rollout.plan();
   EXPECT_TRUE(plan.over);
   EXPECT_FALSE(plan.rolled_out);
   ASSERT_EQ(plan.remove.size(), 1U);
   EXPECT_EQ(plan.remove[0].ns, "n1");
   rollout.revision_->outcome = kOutcomeComplete;
-  EXPECT_EQ(rollout.begun(), (Names{"late"}));
+  EXPECT_EQ(rollout.begun(), (Begun{"late"}));
 }
 
 TEST(ReplicaSetRollout, PausedWritesNothing) {
@@ -188,14 +188,14 @@ TEST(ReplicaSetRollout, PausedWritesNothing) {
 
 TEST(ReplicaSetRollout, AbortedBeginsNothingMoreOfThatRevision) {
   Rollout rollout(set_with(kTwo, R"({"fleetadm.io/rollout-aborted": "3"})"));
-  EXPECT_EQ(rollout.done({"c1"}).begun(), Names{});
+  EXPECT_EQ(rollout.done({"c1"}).begun(), Begun{});
   EXPECT_EQ(rollout.reason(), "Aborted");
   rollout.revision_->number = 4;
-  EXPECT_EQ(rollout.begun(), (Names{"n1", "n2"}));
+  EXPECT_EQ(rollout.begun(), (Begun{"n1", "n2"}));
 }
 
 TEST(ReplicaSetRollout, ARetryForgivesForAMinute) {
-  const std::string at = R"({"fleetadm.io/rollout-retry-at": ")" + format_time(kNow - std::chrono::seconds(20)) + "\"}";
+  const std::string at = R"({"fleetadm.io/rollout-retry-at": ")" + format_time(kRolloutNow - std::chrono::seconds(20)) + "\"}";
   const Rollout rollout = std::move(Rollout(set_with(kTwo, at)).work("c1", "Applied=False"));
   EXPECT_EQ(rollout.phase("c1"), "Progressing");
   EXPECT_EQ(*rollout.plan().recheck, std::chrono::seconds(40));
@@ -207,7 +207,7 @@ TEST(ReplicaSetRollout, AStrategyThatCannotBeReadTouchesNothing) {  // M16
   rollout.work("c1", "", 1000, false).work("c9", "");
   const ReplicaSetPlan plan = rollout.plan();
   EXPECT_TRUE(plan.create.empty() && plan.update.empty() && plan.remove.empty());
-  const Json status = replica_set_status(rollout.set_, plan, rollout.views_, rollout.revision_, kNow);
+  const Json status = replica_set_status(rollout.set_, plan, rollout.views_, rollout.revision_, kRolloutNow);
   const Json* verified = condition_in(list_at(status, {"conditions"}), "PlacementVerified");
   ASSERT_NE(verified, nullptr);
   EXPECT_EQ(str(*verified, {"reason"}), "NotAsExpected");
@@ -218,12 +218,12 @@ TEST(ReplicaSetRollout, AStrategyThatCannotBeReadTouchesNothing) {  // M16
 TEST(ReplicaSetRollout, AGradualRolloutWaitsForTheWholeDecision) {
   Rollout rollout(set_with(kTwo));
   rollout.views_["p"].selected = 9;
-  EXPECT_EQ(rollout.begun(), Names{});
+  EXPECT_EQ(rollout.begun(), Begun{});
   EXPECT_EQ(rollout.reason(), "Waiting");
   EXPECT_FALSE(members_now(rollout.set_, rollout.views_));
   rollout.views_ = views();
   rollout.revision_.reset();
-  EXPECT_EQ(rollout.begun(), Names{}) << "not before the revision is recorded";
+  EXPECT_EQ(rollout.begun(), Begun{}) << "not before the revision is recorded";
 }
 
 TEST(ReplicaSetRollout, ADecisionWithoutAGroupIndexIsAProblem) {  // R36
@@ -231,7 +231,7 @@ TEST(ReplicaSetRollout, ADecisionWithoutAGroupIndexIsAProblem) {  // R36
   const Json decision = parsed(R"({"metadata": {"name": "d"}, "status": {"decisions": [{"clusterName": "c1"}]}})");
   Rollout rollout(set_with(kTwo));
   rollout.views_["p"] = view_placement(&placement, {decision});
-  EXPECT_EQ(rollout.begun(), Names{});
+  EXPECT_EQ(rollout.begun(), Begun{});
   EXPECT_EQ(rollout.reason(), "Invalid");
 }
 
@@ -243,7 +243,7 @@ TEST(ReplicaSetRollout, TheSentenceNamesWhatHolds) {
 TEST(ReplicaSetRevisions, KeepTheirTemplateAndWhoAndMembers) {
   Json set = set_with(kTwo);
   RevisionStart start{4, "ann", 2, {{"p", {"c1", "n1"}}}};
-  const Json object = new_revision(set, start, kNow);
+  const Json object = new_revision(set, start, kRolloutNow);
   EXPECT_EQ(find(object, {"data", "manifestWorkTemplate"}) != nullptr, true);
   const std::vector<Revision> known = revisions_of(set, {object});
   ASSERT_EQ(known.size(), 1U);

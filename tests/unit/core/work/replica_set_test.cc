@@ -18,7 +18,7 @@ namespace {
 using testing::eventually;
 using testing::parsed;
 
-const Instant kNow = *parse_time("2026-11-21T12:00:00Z");
+const Instant kSetNow = *parse_time("2026-11-21T12:00:00Z");
 constexpr const char* kTemplate =
     R"({"workload": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}]}})";
 
@@ -55,10 +55,10 @@ ReplicaSetPlan plan_of(const Json& set, const std::map<std::string, PlacementVie
   Revision revision;
   revision.number = 1;
   revision.members = members_now(set, views).value_or(Members{});
-  return plan_replica_set(set, views, works, revision, kNow);
+  return plan_replica_set(set, views, works, revision, kSetNow);
 }
 Json status_of(const Json& set, const ReplicaSetPlan& plan, const std::map<std::string, PlacementView>& views) {
-  return replica_set_status(set, plan, views, std::nullopt, kNow);
+  return replica_set_status(set, plan, views, std::nullopt, kSetNow);
 }
 
 void report(OwnedWork& work, const char* type, const char* status) {
@@ -87,7 +87,7 @@ TEST(ReplicaSetRules, FreshSetCreatesOneWorkACluster) {
   EXPECT_EQ(condition(status, "ManifestworkApplied"), "False NotAsExpected");
   EXPECT_EQ(num(status, {"summary", "total"}), 2);
   EXPECT_EQ(str(list_at(status, {"placementSummary"})[0], {"availableDecisionGroups"}), "1 (2 / 2 clusters applied)");
-  const Json work = new_work(set_of(), plan.create[0], kNow);
+  const Json work = new_work(set_of(), plan.create[0], kSetNow);
   EXPECT_EQ(label_of(work, kReplicaSetLabel), "apps.rs");
   EXPECT_EQ(label_of(work, kPlacementNameLabel), "p");
   EXPECT_EQ(label_of(work, "team"), "x");
@@ -182,7 +182,7 @@ TEST(ReplicaSetRules, RolledOutWithoutAProgressingRuleMeansApplied) {
 TEST(ReplicaSetRules, ALongNameIsSaid) {
   Json set = set_of();
   set["metadata"]["name"] = std::string(60, 'x');
-  const Json status = invalid_name_status(set, owner_label_problem(set), kNow);
+  const Json status = invalid_name_status(set, owner_label_problem(set), kSetNow);
   EXPECT_EQ(condition(status, "ManifestworkApplied"), "False InvalidManifestWorkName");
   EXPECT_TRUE(owner_label_problem(set_of()).empty());
 }
@@ -219,16 +219,16 @@ class ReplicaSetController : public ::testing::Test {
   testkit::Killable controller_;
 };
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
 TEST_F(ReplicaSetController, FollowsThePlacement) {
   decide({"c1", "c2"});
   hub_->put(api::manifest_work_replica_sets(), set_of());
   start();
-  ASSERT_TRUE(eventually([&] { return clusters() == Names{"c1", "c2"}; })) << told();
+  ASSERT_TRUE(eventually([&] { return clusters() == NameList{"c1", "c2"}; })) << told();
   EXPECT_TRUE(has_finalizer(*set(), kReplicaSetFinalizer));
   decide({"c2", "c3"});
-  EXPECT_TRUE(eventually([&] { return clusters() == Names{"c2", "c3"}; }));
+  EXPECT_TRUE(eventually([&] { return clusters() == NameList{"c2", "c3"}; }));
   settle(*hub_);
   const int before = controller_.writes();
   decide({"c2", "c3"});
@@ -266,7 +266,7 @@ TEST_F(ReplicaSetController, KilledAfterEveryWriteEndsTheSame) {
     settle(*hub_);
     start();
     EXPECT_TRUE(eventually([&] {
-      return clusters() == Names{"c1", "c2", "c3"} && num(*set(), {"status", "summary", "total"}) == 3;
+      return clusters() == NameList{"c1", "c2", "c3"} && num(*set(), {"status", "summary", "total"}) == 3;
     })) << "killed after write "
         << k;
     settle(*hub_);

@@ -28,7 +28,7 @@ Result<kube::Resource> resolve(const std::string& api_version, const std::string
 }
 
 const Owner kOwner{"hash-w1", "owner-uid"};
-const Instant kNow = *parse_time("2026-11-21T12:00:00Z");
+const Instant kRulesNow = *parse_time("2026-11-21T12:00:00Z");
 
 TEST(Manifests, AreAppliedByRankAndReportedByOrdinal) {
   const Json work = parsed(R"({"spec": {"workload": {"manifests": [
@@ -266,8 +266,8 @@ struct Summary {
 
 Summary summary_of(const std::vector<ManifestResult>& results) {
   Json status = Json::object();
-  at_or_make(status, {"resourceStatus", "manifests"}) = manifest_statuses(Json::array(), results, 3, kNow);
-  aggregate_conditions(status, 3, true, kNow);
+  at_or_make(status, {"resourceStatus", "manifests"}) = manifest_statuses(Json::array(), results, 3, kRulesNow);
+  aggregate_conditions(status, 3, true, kRulesNow);
   const Json* applied = condition_in(list_at(status, {"conditions"}), "Applied");
   const Json* available = condition_in(list_at(status, {"conditions"}), "Available");
   EXPECT_EQ(num(*applied, {"observedGeneration"}), 3);
@@ -308,15 +308,15 @@ TEST(Merge, AServicesPortOfAnotherNumberTakesNothingOver) {
 TEST(Conditions, FeedbackIsSyncedWhereItIsAskedForThoughThereIsNoneYet) {
   ManifestResult result = result_of(0, Availability::kAvailable);
   result.feedback_asked = true;
-  const Json manifests = manifest_statuses(Json::array(), {result}, 1, kNow);
+  const Json manifests = manifest_statuses(Json::array(), {result}, 1, kRulesNow);
   const Json* synced = condition_in(list_at(manifests[0], {"conditions"}), "StatusFeedbackSynced");
   ASSERT_NE(synced, nullptr);
   EXPECT_EQ(str(*synced, {"reason"}), "StatusFeedbackSynced");
 }
 
 TEST(Conditions, AppliedStartsAnewWithAGenerationAndMovesLast) {
-  Json manifests = manifest_statuses(Json::array(), {result_of(0, Availability::kAvailable)}, 1, kNow);
-  const Instant later = kNow + std::chrono::seconds(10);
+  Json manifests = manifest_statuses(Json::array(), {result_of(0, Availability::kAvailable)}, 1, kRulesNow);
+  const Instant later = kRulesNow + std::chrono::seconds(10);
   manifests = manifest_statuses(manifests, {result_of(0, Availability::kAvailable)}, 2, later);
   const Json& conditions = list_at(manifests[0], {"conditions"});
   ASSERT_EQ(conditions.size(), 3U);
@@ -334,8 +334,8 @@ TEST(Conditions, AppliedStartsAnewWithAGenerationAndMovesLast) {
 TEST(Conditions, FeedbackIsKeptWhileTheObjectCannotBeRead) {
   ManifestResult read = result_of(0, Availability::kAvailable);
   read.feedback = parsed(R"([{"name": "Replicas", "fieldValue": {"type": "Integer", "integer": 1}}])");
-  const Json before = manifest_statuses(Json::array(), {read}, 1, kNow);
-  const Json after = manifest_statuses(before, {result_of(0, Availability::kUnknown)}, 1, kNow);
+  const Json before = manifest_statuses(Json::array(), {read}, 1, kRulesNow);
+  const Json after = manifest_statuses(before, {result_of(0, Availability::kUnknown)}, 1, kRulesNow);
   EXPECT_EQ(object_at(after[0], {"statusFeedback"}), object_at(before[0], {"statusFeedback"}));
   EXPECT_EQ(str(*condition_in(list_at(after[0], {"conditions"}), "StatusFeedbackSynced"), {"reason"}), "StatusFeedbackSynced");
 }
@@ -347,16 +347,16 @@ TEST(Conditions, RulesAggregateToTheWorkAndGoWithTheirGeneration) {
   read.rule_conditions = evaluate_condition_rules(parsed(R"([{"type": "WellKnownConditions", "condition": "Complete"}])"), job);
   ASSERT_EQ(read.rule_conditions.size(), 1U);
   Json status = Json::object();
-  at_or_make(status, {"resourceStatus", "manifests"}) = manifest_statuses(Json::array(), {read}, 1, kNow);
-  aggregate_conditions(status, 1, true, kNow);
+  at_or_make(status, {"resourceStatus", "manifests"}) = manifest_statuses(Json::array(), {read}, 1, kRulesNow);
+  aggregate_conditions(status, 1, true, kRulesNow);
   const Json* complete = condition_in(list_at(status, {"conditions"}), "Complete");
   ASSERT_NE(complete, nullptr);
   EXPECT_EQ(str(*complete, {"status"}), "True");
   EXPECT_EQ(str(*complete, {"reason"}), "ConditionRulesAggregated");
   EXPECT_EQ(str(*complete, {"message"}), "Job is finished");
   at_or_make(status, {"resourceStatus", "manifests"}) =
-      manifest_statuses(list_at(status, {"resourceStatus", "manifests"}), {result_of(0, Availability::kAvailable)}, 2, kNow);
-  aggregate_conditions(status, 2, true, kNow);
+      manifest_statuses(list_at(status, {"resourceStatus", "manifests"}), {result_of(0, Availability::kAvailable)}, 2, kRulesNow);
+  aggregate_conditions(status, 2, true, kRulesNow);
   EXPECT_EQ(condition_in(list_at(status, {"conditions"}), "Complete"), nullptr);
 }
 

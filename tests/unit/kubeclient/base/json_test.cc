@@ -33,11 +33,11 @@ TEST(ParseJson, RefusesWhatIsDeeperThanTheLimit) {
   EXPECT_FALSE(parse_json(objects));
 }
 
-struct BadCase {
+struct BadJson {
   const char* text;
   const char* position;
 };
-class ParseJsonErrors : public testing::TestWithParam<BadCase> {};
+class ParseJsonErrors : public testing::TestWithParam<BadJson> {};
 
 TEST_P(ParseJsonErrors, NameLineAndColumn) {
   const auto value = parse_json(GetParam().text);
@@ -47,9 +47,9 @@ TEST_P(ParseJsonErrors, NameLineAndColumn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, ParseJsonErrors,
-                         testing::Values(BadCase{"", "line 1, column 1"}, BadCase{"{\"a\":1,}", "line 1, column 8"},
-                                         BadCase{"{\n  \"a\": nul\n}", "line 2, column"}, BadCase{"[1] 2", "line 1, column 5"},
-                                         BadCase{"[1e400]", "out of range"}, BadCase{"\"\xff\"", "line 1, column 2"}));
+                         testing::Values(BadJson{"", "line 1, column 1"}, BadJson{"{\"a\":1,}", "line 1, column 8"},
+                                         BadJson{"{\n  \"a\": nul\n}", "line 2, column"}, BadJson{"[1] 2", "line 1, column 5"},
+                                         BadJson{"[1e400]", "out of range"}, BadJson{"\"\xff\"", "line 1, column 2"}));
 
 TEST(ParseJson, ErrorsDoNotQuoteTheText) {
   const auto value = parse_json(R"({"token":"s3cr3t" x})");

@@ -65,11 +65,11 @@ INSTANTIATE_TEST_SUITE_P(
                     ScalarCase{"{\n\t\"a\": \"\\ud83d\\ude00\"}", "{\"a\":\"\xF0\x9F\x98\x80\"}"},
                     ScalarCase{"{a: 1, b: }", R"({"a":1,"b":null})"}, ScalarCase{"- 1\n- [2, {x: 3}]\n", R"([1,[2,{"x":3}]])"}));
 
-struct BadCase {
+struct BadYaml {
   const char* yaml;
   const char* message;
 };
-class Malformed : public testing::TestWithParam<BadCase> {};
+class Malformed : public testing::TestWithParam<BadYaml> {};
 TEST_P(Malformed, IsRefusedWithItsPlace) {
   const auto value = parse_yaml_documents(GetParam().yaml);
   ASSERT_FALSE(value) << GetParam().yaml;
@@ -78,18 +78,18 @@ TEST_P(Malformed, IsRefusedWithItsPlace) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, Malformed,
-    testing::Values(BadCase{"image: \"nginx\n  replicas: 3\n", "line 3, column 1: found unexpected end of stream"},
-                    BadCase{"a:\n\tb: 1\n", "line 2, column 1: found character that cannot start any token"},
-                    BadCase{"a: .inf\n", "line 1, column 4: infinities"}, BadCase{"a: .nan\n", "infinities and NaN"},
-                    BadCase{"a: !!int x\n", "does not fit its tag !!int"}, BadCase{"a: !!int 1.5\n", "does not fit its tag"},
-                    BadCase{"a: !!binary \"a b\"\n", "not base64"}, BadCase{"a: *x\n", "line 1, column 4: an alias names"},
-                    BadCase{"a: &a [*a]\n", "contains itself"}, BadCase{"? [a, b]\n: c\n", "line 1, column 3: a key is neither"},
-                    BadCase{"~: x\n", "a key is neither"}, BadCase{"9223372036854775808: x\n", "a key is neither"},
-                    BadCase{"b:\n  <<: 3\n", "line 2, column 7: a merge key"}, BadCase{"b:\n  <<: [3]\n", "a merge key"},
-                    BadCase{"a: b: c\n", "mapping values are not allowed"},
-                    BadCase{"a: \x01\n", "line 1, column 4: control characters"}, BadCase{"a: x\nb: \xff\n", "line 2, column 4"},
-                    BadCase{"a: @x\n", "cannot start any token"}, BadCase{"a: \"\\q\"\n", "unknown escape"},
-                    BadCase{"a: [b, c\n", "line 2"}, BadCase{"{\"a\": [1,}", "line 1"}));
+    testing::Values(BadYaml{"image: \"nginx\n  replicas: 3\n", "line 3, column 1: found unexpected end of stream"},
+                    BadYaml{"a:\n\tb: 1\n", "line 2, column 1: found character that cannot start any token"},
+                    BadYaml{"a: .inf\n", "line 1, column 4: infinities"}, BadYaml{"a: .nan\n", "infinities and NaN"},
+                    BadYaml{"a: !!int x\n", "does not fit its tag !!int"}, BadYaml{"a: !!int 1.5\n", "does not fit its tag"},
+                    BadYaml{"a: !!binary \"a b\"\n", "not base64"}, BadYaml{"a: *x\n", "line 1, column 4: an alias names"},
+                    BadYaml{"a: &a [*a]\n", "contains itself"}, BadYaml{"? [a, b]\n: c\n", "line 1, column 3: a key is neither"},
+                    BadYaml{"~: x\n", "a key is neither"}, BadYaml{"9223372036854775808: x\n", "a key is neither"},
+                    BadYaml{"b:\n  <<: 3\n", "line 2, column 7: a merge key"}, BadYaml{"b:\n  <<: [3]\n", "a merge key"},
+                    BadYaml{"a: b: c\n", "mapping values are not allowed"},
+                    BadYaml{"a: \x01\n", "line 1, column 4: control characters"}, BadYaml{"a: x\nb: \xff\n", "line 2, column 4"},
+                    BadYaml{"a: @x\n", "cannot start any token"}, BadYaml{"a: \"\\q\"\n", "unknown escape"},
+                    BadYaml{"a: [b, c\n", "line 2"}, BadYaml{"{\"a\": [1,}", "line 1"}));
 
 TEST(Yaml, ErrorsDoNotQuoteValues) {
   const auto value = parse_yaml("token: !!int s3cr3t\n");

@@ -6,11 +6,11 @@ namespace fleetadm::sandbox {
 namespace {
 
 using std::chrono::seconds;
-const NodeFacts kNode{.name = "n1"};
+const NodeFacts kHost{.name = "n1"};
 const Instant kStart = *parse_time("2026-01-01T00:00:00Z");
-const Instant kNow = kStart + seconds(30);
+const Instant kLater = kStart + seconds(30);
 
-Json pod(std::string_view policy = "Always") {
+Json any_pod(std::string_view policy = "Always") {
   return {{"metadata", {{"name", "p"}, {"namespace", "ns"}, {"uid", "u"}}}, {"spec", {{"restartPolicy", policy}}}};
 }
 
@@ -22,7 +22,7 @@ ContainerView over(int code, int signal = 0) {
   return {.name = "c",
           .image = "fleetadm",
           .phase = Phase::kEnded,
-          .last = Termination{.code = code, .signal = signal, .started = kStart, .finished = kNow},
+          .last = Termination{.code = code, .signal = signal, .started = kStart, .finished = kLater},
           .final = true};
 }
 
@@ -34,7 +34,7 @@ std::string condition(const Json& status, std::string_view type, std::string_vie
 }
 
 TEST(PodStatus, OfARunningPod) {
-  const Json status = pod_status(pod(), {}, {running(true)}, kNode, kStart, kNow);
+  const Json status = pod_status(any_pod(), {}, {running(true)}, kHost, kStart, kLater);
   EXPECT_EQ(str(status, {"phase"}), "Running");
   for (const char* type : {"Ready", "ContainersReady", "Initialized", "PodScheduled"})
     EXPECT_EQ(condition(status, type), "True") << type;
@@ -46,7 +46,7 @@ TEST(PodStatus, OfARunningPod) {
 }
 
 TEST(PodStatus, IsNotReadyUntilAllContainersAre) {
-  const Json status = pod_status(pod(), {}, {running(true), running(false)}, kNode, kStart, kNow);
+  const Json status = pod_status(any_pod(), {}, {running(true), running(false)}, kHost, kStart, kLater);
   EXPECT_EQ(str(status, {"phase"}), "Running");
   EXPECT_EQ(condition(status, "Ready"), "False");
   EXPECT_EQ(condition(status, "Ready", "reason"), "ContainersNotReady");
@@ -54,13 +54,13 @@ TEST(PodStatus, IsNotReadyUntilAllContainersAre) {
 
 TEST(PodStatus, WaitsBeforeTheFirstStartAndAfterACrash) {
   ContainerView first{.name = "c", .image = "fleetadm"};
-  EXPECT_EQ(str(pod_status(pod(), {}, {first}, kNode, kStart, kNow), {"phase"}), "Pending");
+  EXPECT_EQ(str(pod_status(any_pod(), {}, {first}, kHost, kStart, kLater), {"phase"}), "Pending");
   ContainerView again = over(137, 9);
   again.phase = Phase::kWaiting;
   again.final = false;
   again.reason = "CrashLoopBackOff";
   again.restarts = 3;
-  const Json status = pod_status(pod(), {}, {again}, kNode, kStart, kNow);
+  const Json status = pod_status(any_pod(), {}, {again}, kHost, kStart, kLater);
   EXPECT_EQ(str(status, {"phase"}), "Running");
   const Json& container = list_at(status, {"containerStatuses"}).at(0);
   EXPECT_EQ(str(container, {"state", "waiting", "reason"}), "CrashLoopBackOff");
@@ -70,27 +70,29 @@ TEST(PodStatus, WaitsBeforeTheFirstStartAndAfterACrash) {
 }
 
 TEST(PodStatus, EndsAsItsContainersDid) {
-  EXPECT_EQ(str(pod_status(pod("Never"), {}, {over(0), over(0)}, kNode, kStart, kNow), {"phase"}), "Succeeded");
-  const Json failed = pod_status(pod("Never"), {}, {over(0), over(3)}, kNode, kStart, kNow);
+  EXPECT_EQ(str(pod_status(any_pod("Never"), {}, {over(0), over(0)}, kHost, kStart, kLater), {"phase"}), "Succeeded");
+  const Json failed = pod_status(any_pod("Never"), {}, {over(0), over(3)}, kHost, kStart, kLater);
   EXPECT_EQ(str(failed, {"phase"}), "Failed");
   EXPECT_EQ(condition(failed, "Ready"), "False");
   EXPECT_EQ(condition(failed, "Ready", "reason"), "PodFailed");
-  EXPECT_EQ(str(pod_status(pod("Never"), {}, {over(0), running(true)}, kNode, kStart, kNow), {"phase"}), "Running");
+  EXPECT_EQ(str(pod_status(any_pod("Never"), {}, {over(0), running(true)}, kHost, kStart, kLater), {"phase"}), "Running");
 }
 
 TEST(PodStatus, HoldsUntilInitContainersAreDone) {
-  EXPECT_EQ(str(pod_status(pod(), {running(false)}, {ContainerView{.name = "c"}}, kNode, kStart, kNow), {"phase"}), "Pending");
-  EXPECT_EQ(condition(pod_status(pod(), {running(false)}, {running(true)}, kNode, kStart, kNow), "Initialized"), "False");
-  EXPECT_EQ(str(pod_status(pod(), {over(0)}, {running(true)}, kNode, kStart, kNow), {"phase"}), "Running");
-  EXPECT_EQ(str(pod_status(pod("Never"), {over(1)}, {ContainerView{.name = "c"}}, kNode, kStart, kNow), {"phase"}), "Failed");
+  EXPECT_EQ(str(pod_status(any_pod(), {running(false)}, {ContainerView{.name = "c"}}, kHost, kStart, kLater), {"phase"}),
+            "Pending");
+  EXPECT_EQ(condition(pod_status(any_pod(), {running(false)}, {running(true)}, kHost, kStart, kLater), "Initialized"), "False");
+  EXPECT_EQ(str(pod_status(any_pod(), {over(0)}, {running(true)}, kHost, kStart, kLater), {"phase"}), "Running");
+  EXPECT_EQ(str(pod_status(any_pod("Never"), {over(1)}, {ContainerView{.name = "c"}}, kHost, kStart, kLater), {"phase"}),
+            "Failed");
 }
 
 TEST(PodStatus, KeepsTheTimeOfAConditionThatDidNotChange) {
-  Json before = pod();
-  before["status"] = pod_status(pod(), {}, {running(true)}, kNode, kStart, kStart);
-  const Json same = pod_status(before, {}, {running(true)}, kNode, kStart, kNow);
+  Json before = any_pod();
+  before["status"] = pod_status(any_pod(), {}, {running(true)}, kHost, kStart, kStart);
+  const Json same = pod_status(before, {}, {running(true)}, kHost, kStart, kLater);
   EXPECT_EQ(condition(same, "Ready", "lastTransitionTime"), "2026-01-01T00:00:00Z");
-  const Json changed = pod_status(before, {}, {running(false)}, kNode, kStart, kNow);
+  const Json changed = pod_status(before, {}, {running(false)}, kHost, kStart, kLater);
   EXPECT_EQ(condition(changed, "Ready", "lastTransitionTime"), "2026-01-01T00:00:30Z");
   EXPECT_EQ(condition(changed, "PodScheduled", "lastTransitionTime"), "2026-01-01T00:00:00Z");
 }
@@ -117,14 +119,14 @@ TEST(Restarts, FollowThePolicy) {
 }
 
 TEST(OutcomeOf, IsAWishOrWhatThePodIsFor) {
-  EXPECT_EQ(outcome_of(pod("Always")), Outcome::kRun);
-  EXPECT_EQ(outcome_of(pod("Never")), Outcome::kSucceed);
-  Json job = pod("OnFailure");
+  EXPECT_EQ(outcome_of(any_pod("Always")), Outcome::kRun);
+  EXPECT_EQ(outcome_of(any_pod("Never")), Outcome::kSucceed);
+  Json job = any_pod("OnFailure");
   job["metadata"]["ownerReferences"] = Json::array({{{"kind", "Job"}}});
   EXPECT_EQ(outcome_of(job), Outcome::kSucceed);
   job["metadata"]["annotations"][kOutcomeKey] = "fail";
   EXPECT_EQ(outcome_of(job), Outcome::kFail);
-  Json labelled = pod();
+  Json labelled = any_pod();
   labelled["metadata"]["labels"][kOutcomeKey] = "unready";
   EXPECT_EQ(outcome_of(labelled), Outcome::kUnready);
   labelled["metadata"]["labels"][kOutcomeKey] = "something else";

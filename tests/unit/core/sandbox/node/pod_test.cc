@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::string text_of(const fs::path& file) {
+std::string file_text(const fs::path& file) {
   std::ifstream in(file);
   std::ostringstream text;
   text << in.rdbuf();
@@ -61,7 +61,7 @@ class PodTest : public ::testing::Test {
     const Json& list = list_at(status, {"containerStatuses"});
     return list.empty() ? none : list.front();
   }
-  std::string output() { return text_of(folder_.path() / "ns_p_main.log"); }
+  std::string output() { return file_text(folder_.path() / "ns_p_main.log"); }
 
   testkit::TemporaryFolder folder_{"pod"};
   PodHost host_;
@@ -171,7 +171,7 @@ TEST_F(PodTest, WaitsForAMissingVolumeAndFollowsItsChanges) {
   config_map_ = Json{{"kind", "ConfigMap"}, {"data", {{"key", "two"}}}};
   running.sync(object, now_);
   const fs::path volume = host_.state_folder / "u" / "volumes" / "v";
-  EXPECT_EQ(text_of(volume / "key"), "two");
+  EXPECT_EQ(file_text(volume / "key"), "two");
   EXPECT_FALSE(fs::exists(volume / "old"));
   EXPECT_EQ(fs::status(volume / "key").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
@@ -187,15 +187,15 @@ TEST_F(PodTest, RenewsItsTokenBeforeItExpires) {
   Pod running(host_, object);
   const Pod::Step step = running.sync(object, now_);
   const fs::path volume = host_.state_folder / "u" / "volumes" / "a";
-  EXPECT_EQ(text_of(volume / "token"), "token-1");
+  EXPECT_EQ(file_text(volume / "token"), "token-1");
   EXPECT_EQ(step.again, now_ + seconds(800));
   until(running, object, [&](const Json&) { return output() == volume.string() + "\n"; });
   now_ += seconds(799);
   running.sync(object, now_);
-  EXPECT_EQ(text_of(volume / "token"), "token-1");
+  EXPECT_EQ(file_text(volume / "token"), "token-1");
   now_ += seconds(1);
   running.sync(object, now_);
-  EXPECT_EQ(text_of(volume / "token"), "token-2");
+  EXPECT_EQ(file_text(volume / "token"), "token-2");
 }
 
 TEST_F(PodTest, PretendsForOtherImages) {
@@ -231,7 +231,7 @@ TEST_F(PodTest, FilesStayInTheirVolume) {
     EXPECT_FALSE(write_files(volume, {{name, "content"}})) << name;
   }
   EXPECT_TRUE(write_files(volume, {{"a/b", "content"}}));
-  EXPECT_EQ(text_of(volume / "a" / "b"), "content");
+  EXPECT_EQ(file_text(volume / "a" / "b"), "content");
 }
 
 TEST(WantsNode, ChecksSelectorAndTaints) {

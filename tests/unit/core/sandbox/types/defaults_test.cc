@@ -1,22 +1,13 @@
 #include "core/sandbox/types/defaults.h"
 
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 #include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/managed_fields.h"
-#include "tests/support/source_folder.h"
+#include "tests/unit/core/sandbox/types/recorded.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
-
-Json recorded(std::string_view name) {
-  std::ifstream file(testkit::source_folder() + "/tests/unit/core/sandbox/types/data/" + std::string(name));
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_json(text.str()).value();
-}
 
 /// What the server adds when it creates, beyond decoding: taken out of its answer.
 void drop_creation(const Json& given, Json& stored) {

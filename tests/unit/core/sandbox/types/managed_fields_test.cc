@@ -1,23 +1,14 @@
 #include "core/sandbox/types/managed_fields.h"
 
-#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
-#include <sstream>
 
 #include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/structural.h"
-#include "tests/support/source_folder.h"
+#include "tests/unit/core/sandbox/types/recorded.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
-
-Json recorded(std::string_view name) {
-  std::ifstream file(testkit::source_folder() + "/tests/unit/core/sandbox/types/data/" + std::string(name));
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_json(text.str()).value();
-}
 
 /// What is to be compared: the record has no times, and most of it happened in one second, which decides the entries' order.
 Json without_times(Json object) {

@@ -1,22 +1,13 @@
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 #include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/defaults.h"
 #include "core/sandbox/types/protobuf.h"
 #include "kubeclient/pki/pki.h"
-#include "tests/support/source_folder.h"
+#include "tests/unit/core/sandbox/types/recorded.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
-
-Json recorded(std::string_view name) {
-  std::ifstream file(testkit::source_folder() + "/tests/unit/core/sandbox/types/data/" + std::string(name));
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_json(text.str()).value();
-}
 
 // The same objects as kube-apiserver 1.35.4 answered them in protobuf and in JSON.
 TEST(Protobuf, ReadsWhatARealServerWrites) {

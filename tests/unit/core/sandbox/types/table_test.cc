@@ -1,22 +1,13 @@
 #include "core/sandbox/types/table.h"
 
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 #include "core/sandbox/types/openapi.h"
 #include "core/sandbox/types/structural.h"
-#include "tests/support/source_folder.h"
+#include "tests/unit/core/sandbox/types/recorded.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
-
-Json recorded(std::string_view name) {
-  std::ifstream file(testkit::source_folder() + "/tests/unit/core/sandbox/types/data/" + std::string(name));
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_json(text.str()).value();
-}
 
 // Columns and cells as kube-apiserver 1.35.4 printed the same objects; what depends on the time of day is not compared.
 TEST(Table, BuiltInKindsPrintAsOnARealServer) {
