@@ -128,7 +128,7 @@ ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& re
     FLEETADM_TRY(Json body, read_body(*request.http, *kind, "token"));
     FLEETADM_TRY(const Json token,
                  answer_token_request({*state->engine, *authenticator, *rbac, signer}, *kind, request, std::move(body)));
-    return answer_json(201, token);
+    return answer_preferred(*request.http, 201, token);
   }
   if (sub->name == "binding" || sub->name == "eviction") return answer_pod_action(state, request, kind);
   FLEETADM_CHECK(check_csr_rights(request));
@@ -153,10 +153,11 @@ ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
     const auto in_url = request.path.ends_with("/" + what.resource) || request.path.ends_with("/" + what.resource + "/");
     if (!in_url && kind->custom == nullptr) return method_not_allowed();
     if (!is_review(*kind)) return answer_create(state, request, kind);
+    FLEETADM_CHECK(negotiate(*request.http, {}, true));  // nothing is kept of it that could be shown in another form
     FLEETADM_TRY(Json body, read_body(*request.http, *kind, ""));
     FLEETADM_TRY(const Json review,
                  answer_review({*state->engine, *authenticator, *rbac, signer}, *kind, request, std::move(body)));
-    return answer_json(201, review);
+    return answer_preferred(*request.http, 201, review);
   }
   if (!kind->has_verb(what.verb)) return method_not_allowed();
   const bool by_name = what.verb == "get" || what.verb == "update" || what.verb == "patch" || what.verb == "delete";
@@ -195,6 +196,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   inner->seen = std::move(options.seen);
   auto& state = *inner->state;
   state.engine = std::make_unique<Engine>(*state.store, state.kinds, options.clock ? options.clock : Clock::system());
+  state.openapi = std::make_shared<OpenApiDocuments>();
   auto& engine = *state.engine;
   inner->rbac = std::make_unique<Rbac>(engine);
   inner->policies = std::make_unique<admission::Policies>(engine, *inner->rbac);
@@ -229,12 +231,12 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
   auto answer = [&]() -> HttpResponse {
     try {
       auto done = inner_->answer(request, asked);
-      return done ? std::move(*done) : answer_error(done.error());
+      return done ? std::move(*done) : answer_error(request, done.error());
     } catch (const std::exception& error) {
       ApiError failure;
       failure.reason = "InternalError";
       failure.message = std::string("Internal error occurred: ") + error.what();
-      return answer_error(failure);
+      return answer_error(request, failure);
     }
   }();
   answer.headers.emplace_back("audit-id", pki::random_uuid());

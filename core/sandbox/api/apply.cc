@@ -6,6 +6,7 @@
 #include "core/sandbox/types/patch.h"
 #include "core/sandbox/types/protobuf.h"
 #include "kubeclient/base/yaml.h"
+#include "kubeclient/base/yaml_keys.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -69,6 +70,20 @@ ApiResult<Json> read_intent(const ApiRequest& request, const Kind& kind) {
   return *parsed;
 }
 
+/// Keys that the body gives twice: Strict refuses them, Warn says so.
+ApiStatus check_apply_keys(const ApiRequest& request, std::vector<std::string>& warnings) {
+  const auto mode = request.query.get("fieldValidation");
+  if (mode == "Ignore") return {};
+  std::string text;
+  for (const auto& one : duplicate_yaml_keys(request.http->body))
+    text += "\n  line " + std::to_string(one.line) + ": key " + dump_json(Json(one.key)) + " already set in map";
+  if (text.empty()) return {};
+  text = "error converting YAML to JSON: yaml: unmarshal errors:" + text;
+  if (mode == "Strict") return bad_request("error strict decoding YAML: " + text);
+  warnings.push_back(std::move(text));
+  return {};
+}
+
 }  // namespace
 
 ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind,
@@ -82,6 +97,8 @@ ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, con
   const auto wanted_version = resource_version_of(intent);
   erase_at(intent, {"metadata", "resourceVersion"});
   options.tracks_fields = false;
+  std::vector<std::string> warnings;
+  FLEETADM_CHECK(check_apply_keys(request, warnings));
   const Json empty = empty_of(*kind, *type);
   const bool may_create = request.what.subresource.empty();
   FLEETADM_TRY(auto written,
@@ -104,11 +121,12 @@ ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, con
                      if (!decoded) return tl::unexpected(from_error(decoded.error()));
                      return std::move(*merged);
                    }));
-  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions(), kind->custom == nullptr));
   FLEETADM_TRY(const Json shown, present(*kind, std::move(written.object), wanted, request.query.get("includeObject"),
                                          state->engine->clock().now()));
   auto response = answer_body(written.created ? 201 : 200, dump_json(shown), wanted);
-  add_warnings(response, written.warnings);
+  warnings.insert(warnings.end(), written.warnings.begin(), written.warnings.end());
+  add_warnings(response, warnings);
   return response;
 }
 
@@ -128,9 +146,14 @@ ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request
   const auto mode = request.query.get("fieldValidation");
   if (mode == "Ignore") return {};
   const auto body_type = media_type(request.http->header("content-type"));
-  std::vector<std::string> twice;
-  if (body_type.empty() || body_type == "application/json") twice = types::duplicate_fields(request.http->body);
-  const auto complaints = types::field_complaints(unknown, twice);
+  std::vector<std::string> complaints;
+  const bool is_json = body_type.empty() || body_type == "application/json";
+  if (is_json && kind.custom == nullptr) {  // one strict decoder tells of both
+    complaints = types::complaints_in_order(request.http->body, unknown);
+  } else {  // duplicates are the decoder's, unknown fields the schema's
+    complaints =
+        types::field_complaints(unknown, is_json ? types::duplicate_fields(request.http->body) : std::vector<std::string>());
+  }
   if (complaints.empty()) return {};
   if (mode != "Strict") {
     warnings = complaints;

@@ -9,6 +9,8 @@ namespace fleetadm::sandbox {
 Json core_event_view(Json event);     // api/event_views.cc
 Json events_api_view(Json event);     //
 Json events_api_to_core(Json event);  //
+Json autoscaler_v1_view(Json hpa);    // api/autoscaler_views.cc
+Json autoscaler_from_v1(Json hpa);    //
 
 namespace {
 
@@ -141,6 +143,9 @@ std::vector<KindPtr> built_in_kinds() {
   add("authorization.k8s.io/v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", "1");
   add("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", "1");
   add("autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "nus").names("hpa").in("all");
+  add("autoscaling/v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "nus").names("hpa").in("all");
+  rows.back().row().on_read = autoscaler_v1_view;
+  rows.back().row().on_write = autoscaler_from_v1;
   add("batch/v1", "cronjobs", "CronJob", "nugs").names("cj").in("all");
   add("batch/v1", "jobs", "Job", "nugs").in("all").fields("status.successful").orphans();
   add("certificates.k8s.io/v1", "certificatesigningrequests", "CertificateSigningRequest", "ups")

@@ -101,6 +101,12 @@ bool holds(const Json& crd, std::string_view type) {
   return false;
 }
 
+/// Anywhere in a schema; a property of that name counts, too, which only costs time.
+bool has_default(const Json& schema) {
+  if (schema.is_object() && schema.contains("default")) return true;
+  return schema.is_structured() && std::any_of(schema.begin(), schema.end(), has_default);
+}
+
 std::vector<std::string> names_of(const Json& crd) {
   auto out = string_list_at(crd, {"spec", "names", "shortNames"});
   out.push_back(str(crd, {"spec", "names", "plural"}));
@@ -157,6 +163,13 @@ std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>&
     if (const Json* scale = find(version, {"subresources", "scale"}); scale != nullptr && scale->is_object()) {
       custom->scale = *scale;
       row.subresources.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
+    }
+    // What was stored before a default was declared has it when it is read.
+    if (has_default(custom->schema)) {
+      row.on_read = [shape = custom->shape](Json object) {
+        shape->default_values(object);
+        return object;
+      };
     }
     row.custom = std::move(custom);
     out.push_back(std::make_shared<const Kind>(std::move(row)));

@@ -126,18 +126,6 @@ Json aggregated(const std::vector<GroupVersions>& groups, bool core, const std::
           {"items", std::move(items)}};
 }
 
-std::string sha512_hex(const std::string& text) {
-  std::array<unsigned char, SHA512_DIGEST_LENGTH> digest{};
-  SHA512(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  for (const unsigned char byte : digest) {
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
-  }
-  return out;
-}
-
 ApiResult<HttpResponse> root(const std::vector<GroupVersions>& groups, const ApiRequest& request, bool core) {
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, {"APIGroupDiscoveryList;apidiscovery.k8s.io;v2",
                                                             "APIGroupDiscoveryList;apidiscovery.k8s.io;v2beta1"}));
@@ -153,7 +141,7 @@ ApiResult<HttpResponse> root(const std::vector<GroupVersions>& groups, const Api
   }
   HttpResponse out;
   out.body = dump_json(aggregated(groups, core, wanted.version));
-  const auto tag = "\"" + sha512_hex(out.body) + "\"";
+  const auto tag = "\"" + entity_hash(out.body) + "\"";
   out.headers = {{"content-type", "application/json;g=apidiscovery.k8s.io;v=" + wanted.version + ";as=APIGroupDiscoveryList"},
                  {"etag", tag},
                  {"vary", "Accept"},
@@ -177,43 +165,6 @@ std::vector<std::string> split_path(std::string_view path) {
 }
 
 HttpResponse no_such_path() { return answer_text(404, "404 page not found\n"); }
-
-ApiResult<HttpResponse> openapi(const std::vector<GroupVersions>& groups, const ApiRequest& request,
-                                const std::vector<std::string>& parts) {
-  std::map<std::string, Json> documents;
-  const auto wanted = parts.size() == 2 ? std::string() : request.path.substr(std::string_view("/openapi/v3/").size());
-  Json paths = Json::object();
-  for (const auto& group : groups) {
-    for (const auto& [version, rows] : group.versions) {
-      const auto place = group.group.empty() ? "api/" + version : "apis/" + group.group + "/" + version;
-      if (!wanted.empty() && wanted != place) continue;
-      const auto body = dump_json(openapi_document(rows));
-      const auto hash = sha512_hex(body);
-      if (wanted.empty()) {
-        paths[place] = {{"serverRelativeURL", "/openapi/v3/" + place + "?hash=" + hash}};
-        continue;
-      }
-      const auto given = request.query.get("hash");
-      HttpResponse out;
-      if (!given.empty() && given != hash) {
-        out.status = 301;
-        out.headers = {{"location", "/openapi/v3/" + place + "?hash=" + hash}};
-        return out;
-      }
-      FLEETADM_CHECK(negotiate(*request.http, {}));
-      out.headers = {{"content-type", "application/json"}, {"etag", "\"" + hash + "\""}, {"vary", "Accept"}};
-      if (!given.empty()) out.headers.emplace_back("cache-control", "public, immutable");
-      if (request.http->header("if-none-match") == "\"" + hash + "\"") {
-        out.status = 304;
-      } else {
-        out.body = body;
-      }
-      return out;
-    }
-  }
-  if (!wanted.empty()) return no_such_path();
-  return answer_text(200, dump_json({{"paths", std::move(paths)}}));
-}
 
 }  // namespace
 
@@ -241,10 +192,10 @@ ApiResult<HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, cons
   const auto groups = groups_of(state->kinds.all());
   if (first == "api" && parts.size() == 1) return root(groups, request, true);
   if (first == "apis" && parts.size() == 1) return root(groups, request, false);
-  if (first == "openapi" && parts.size() >= 2 && parts[1] == "v3") return openapi(groups, request, parts);
+  if (first == "openapi" && parts.size() >= 2) return answer_openapi(state, request);
   const bool core = first == "api" && parts.size() == 2;
   if (core || (first == "apis" && (parts.size() == 2 || parts.size() == 3))) {
-    FLEETADM_TRY(const auto wanted, negotiate(*request.http, {}));
+    FLEETADM_TRY(const auto wanted, negotiate(*request.http, {}, true));
     const auto name = core ? std::string() : parts[1];
     for (const auto& group : groups) {
       if (group.group != name) continue;
@@ -257,7 +208,8 @@ ApiResult<HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, cons
     return no_such_path();
   }
   if (parts.empty())
-    return answer_json(200, {{"paths", {"/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"}}});
+    return answer_json(200,
+                       {{"paths", {"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}}});
   return no_such_path();
 }
 

@@ -70,7 +70,7 @@ Json through_subresource(const Kind& kind, Json object, const Json& old, const s
   }
   if (subresource == "approval") {
     at_or_make(out, {"status", "conditions"}) = list_at(object, {"status", "conditions"});
-    copy(object, out, {"managedFields"});
+    copy(object, out, {"labels", "annotations", "managedFields"});
     return out;
   }
   if (subresource == "finalize") {

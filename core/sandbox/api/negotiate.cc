@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "core/sandbox/types/protobuf_encode.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/yaml.h"
 
@@ -53,11 +54,19 @@ std::vector<Clause> clauses_of(std::string_view accept) {
   return out;
 }
 
+const char* const kProtobuf = "application/vnd.kubernetes.protobuf";
+
+/// Of the conversions only metadata have a protobuf form: tables have none.
+bool parameter_is_partial(const Clause& clause) {
+  const auto as = clause.parameters.find("as");
+  return as != clause.parameters.end() && as->second.starts_with("PartialObjectMetadata");
+}
+
 }  // namespace
 
 std::string media_type(std::string_view header) { return lower(trimmed(header.substr(0, header.find(';')))); }
 
-ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed) {
+ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed, bool protobuf) {
   std::string accept;
   for (const auto& value : request.all("accept")) accept += (accept.empty() ? "" : ",") + value;
   const auto agent = request.header("user-agent");
@@ -68,7 +77,10 @@ ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::s
   for (const auto& clause : clauses_of(accept)) {
     const bool json = clause.type == "application/json" || clause.type == "*/*";
     const bool yaml = clause.type == "application/yaml";
-    if (!json && !yaml) continue;
+    const bool binary = clause.type == kProtobuf;
+    if (!json && !yaml && !binary) continue;
+    const bool has_form = clause.parameters.contains("as") ? parameter_is_partial(clause) : protobuf;
+    if (binary && !has_form) continue;
     type_matched = true;
     const auto parameter = [&](const char* name) {
       const auto at = clause.parameters.find(name);
@@ -81,6 +93,7 @@ ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::s
       wanted.version = parameter("v");
     }
     wanted.yaml = yaml;
+    wanted.protobuf = binary;
     if (parameter("pretty") == "1") wanted.pretty = true;
     return wanted;
   }
@@ -108,6 +121,16 @@ HttpResponse answer_text(int status, std::string text, std::string type) {
 }
 
 HttpResponse answer_body(int status, std::string json, const Wanted& wanted) {
+  if (wanted.protobuf) {
+    const auto parsed = parse_json(json);
+    if (auto encoded = parsed ? types::encode_protobuf(*parsed) : Result<std::string>(tl::unexpected(parsed.error()))) {
+      HttpResponse out;
+      out.status = status;
+      out.headers = {{"content-type", kProtobuf}, {"cache-control", "no-cache, private"}};
+      out.body = std::move(*encoded);
+      return out;
+    }
+  }
   HttpResponse out;
   out.status = status;
   out.headers = {{"content-type", wanted.yaml ? "application/yaml" : "application/json"}, {"cache-control", "no-cache, private"}};
@@ -119,8 +142,14 @@ HttpResponse answer_body(int status, std::string json, const Wanted& wanted) {
   return out;
 }
 
-HttpResponse answer_error(const ApiError& error) {
-  auto out = answer_json(error.code, status_of(error));
+HttpResponse answer_preferred(const HttpRequest& request, int status, const Json& value) {
+  const auto wanted = negotiate(request, {}, true);
+  if (!wanted || !wanted->protobuf) return answer_json(status, value);
+  return answer_body(status, dump_json(value), *wanted);
+}
+
+HttpResponse answer_error(const HttpRequest& request, const ApiError& error) {
+  auto out = answer_preferred(request, error.code, status_of(error));
   if (error.retry_after > 0) out.headers.emplace_back("retry-after", std::to_string(error.retry_after));
   if (error.code == 403) out.headers.emplace_back("x-content-type-options", "nosniff");
   add_warnings(out, error.warnings);

@@ -1,12 +1,36 @@
-// OpenAPI v3 documents of what is served.
+// OpenAPI documents of what is served (reference kubernetes-wire.md B.13).
 #include "core/sandbox/types/openapi.h"
+
+#include <algorithm>
+#include <array>
+#include <openssl/sha.h>
 
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/discovery.h"
 
 namespace fleetadm::sandbox {
+namespace {
 
-Json openapi_document(const std::vector<KindPtr>& rows) {
+constexpr std::string_view kServerVersion = "v1.35.4";
+
+using GroupRows = std::vector<std::pair<std::string, std::vector<KindPtr>>>;  // "apis/apps/v1" → its rows
+
+std::string place_of(const Kind& row) {
+  return row.group.empty() ? "api/" + row.version : "apis/" + row.group + "/" + row.version;
+}
+
+GroupRows places_of(const std::vector<KindPtr>& rows) {
+  GroupRows out;
+  for (const auto& row : rows) {
+    const auto place = place_of(*row);
+    auto at = std::find_if(out.begin(), out.end(), [&](const auto& one) { return one.first == place; });
+    if (at == out.end()) at = out.insert(out.end(), {place, {}});
+    at->second.push_back(row);
+  }
+  return out;
+}
+
+std::vector<types::OpenApiResource> resources_of(const std::vector<KindPtr>& rows) {
   std::vector<types::OpenApiResource> resources;
   for (const auto& row : rows) {
     types::OpenApiResource one;
@@ -19,8 +43,98 @@ Json openapi_document(const std::vector<KindPtr>& rows) {
     one.list_kind = row->list_kind;
     resources.push_back(std::move(one));
   }
-  const auto& first = *rows.front();
-  return types::openapi_v3(first.group, first.version, resources, "v1.35.4");
+  return resources;
+}
+
+HttpResponse answer_document(const ApiRequest& request, const OpenApiDocuments::Document& document, bool immutable) {
+  HttpResponse out;
+  const auto tag = "\"" + document.hash + "\"";
+  out.headers = {{"content-type", "application/json"}, {"etag", tag}, {"vary", "Accept"}};
+  if (immutable) out.headers.emplace_back("cache-control", "public, immutable");
+  if (request.http->header("if-none-match") == tag) {
+    out.status = 304;
+  } else {
+    out.body = document.body;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string entity_hash(const std::string& text) {
+  std::array<unsigned char, SHA512_DIGEST_LENGTH> digest{};
+  SHA512(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const unsigned char byte : digest) {
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
+std::shared_ptr<const OpenApiDocuments::Document> OpenApiDocuments::kept(const std::string& key, const std::vector<KindPtr>& rows,
+                                                                         bool whole) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = kept_.find(key); at != kept_.end() && at->second.rows == rows) return at->second.document;
+  }
+  auto made = std::make_shared<Document>();
+  if (whole) {
+    std::vector<types::OpenApiGroup> groups;
+    for (const auto& [place, members] : places_of(rows))
+      groups.push_back({members.front()->group, members.front()->version, resources_of(members)});
+    made->body = dump_json(types::openapi_v2(groups, kServerVersion));
+  } else {
+    made->body = dump_json(types::openapi_v3(rows.front()->group, rows.front()->version, resources_of(rows), kServerVersion));
+  }
+  made->hash = entity_hash(made->body);
+  const std::lock_guard lock(mutex_);
+  kept_[key] = {rows, made};
+  return made;
+}
+
+std::shared_ptr<const OpenApiDocuments::Document> OpenApiDocuments::version(const std::string& place,
+                                                                            const std::vector<KindPtr>& rows) {
+  return kept(place, rows, false);
+}
+
+std::shared_ptr<const OpenApiDocuments::Document> OpenApiDocuments::whole(const std::vector<KindPtr>& rows) {
+  return kept("", rows, true);
+}
+
+ApiResult<HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, const ApiRequest& request) {
+  const auto rows = state->kinds.all();
+  std::string_view path = request.path;
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (path == "/openapi/v2") {
+    FLEETADM_CHECK(negotiate(*request.http, {}));
+    return answer_document(request, *state->openapi->whole(rows), false);
+  }
+  constexpr std::string_view kRoot = "/openapi/v3";
+  if (!path.starts_with(kRoot)) return answer_text(404, "404 page not found\n");
+  path.remove_prefix(kRoot.size());
+  Json paths = Json::object();
+  for (const auto& [place, members] : places_of(rows)) {
+    if (!path.empty() && path.substr(1) != place) continue;
+    const auto document = state->openapi->version(place, members);
+    const auto url = "/openapi/v3/" + place + "?hash=" + document->hash;
+    if (path.empty()) {
+      paths[place] = {{"serverRelativeURL", url}};
+      continue;
+    }
+    const auto given = request.query.get("hash");
+    if (!given.empty() && given != document->hash) {
+      HttpResponse out;
+      out.status = 301;
+      out.headers = {{"location", url}};
+      return out;
+    }
+    FLEETADM_CHECK(negotiate(*request.http, {}));
+    return answer_document(request, *document, !given.empty());
+  }
+  if (!path.empty()) return answer_text(404, "404 page not found\n");
+  return answer_text(200, dump_json({{"paths", std::move(paths)}}));
 }
 
 }  // namespace fleetadm::sandbox

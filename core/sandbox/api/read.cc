@@ -130,7 +130,7 @@ ApiResult<Json> present(const Kind& kind, Json object, const Wanted& wanted, con
 }
 
 ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
-  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions(), kind->custom == nullptr));
   FLEETADM_TRY(const auto revision, revision_of(request.query, 500));
   FLEETADM_CHECK(reach(*state->store, revision));
   const auto stored = state->store->get(kind->storage, request.what.ns, request.what.name);
@@ -143,7 +143,7 @@ ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const
 
 ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
   const Engine& engine = *state->engine;
-  FLEETADM_TRY(const auto wanted, negotiate(*request.http, list_conversions()));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, list_conversions(), kind->custom == nullptr));
   FLEETADM_TRY(const auto revision, revision_of(request.query, 400));
   FLEETADM_CHECK(check_list_options(request, revision));
   FLEETADM_TRY(const auto selection, read_selection(request, *kind));

@@ -11,11 +11,14 @@
 
 namespace fleetadm::sandbox {
 
+class OpenApiDocuments;  // api/discovery.h
+
 /// Everything that answers of one cluster share; streams keep it alive.
 struct ApiState {
   std::unique_ptr<Store> store;
   KindTable kinds;
   std::unique_ptr<Engine> engine;
+  std::shared_ptr<OpenApiDocuments> openapi;
 };
 
 ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);

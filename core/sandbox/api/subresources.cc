@@ -77,7 +77,7 @@ ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, con
   if (what.verb == "get") {
     FLEETADM_TRY(const Json object, state->engine->get(*kind, what.ns, what.name));
     FLEETADM_TRY(const Json scale, scale_of(*kind, object));
-    return answer_json(200, scale);
+    return answer_preferred(*request.http, 200, scale);
   }
   FLEETADM_TRY(auto options, read_write_options(request, what.verb == "update" ? "UpdateOptions" : "PatchOptions"));
   options.subresource.clear();  // it writes through to the spec
@@ -113,7 +113,7 @@ ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, con
                  return object;
                }));
   FLEETADM_TRY(const Json scale, scale_of(*kind, written.object));
-  return answer_json(200, scale);
+  return answer_preferred(*request.http, 200, scale);
 }
 
 ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
@@ -131,7 +131,7 @@ ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state
     if (const Json* grace = find(body, {"deleteOptions", "gracePeriodSeconds"}); grace != nullptr && grace->is_number())
       gone.grace_seconds = num(body, {"deleteOptions", "gracePeriodSeconds"});
     FLEETADM_CHECK(state->engine->remove(*kind, what.ns, what.name, gone, options));
-    return answer_json(201, success);
+    return answer_preferred(*request.http, 201, success);
   }
   FLEETADM_CHECK(state->engine->modify(*kind, what.ns, what.name, options, false, [&](const Json* old) -> ApiResult<Json> {
     if (!str(*old, {"spec", "nodeName"}).empty()) {
@@ -142,7 +142,7 @@ ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state
     at_or_make(pod, {"spec", "nodeName"}) = str(body, {"target", "name"});
     return pod;
   }));
-  return answer_json(201, success);
+  return answer_preferred(*request.http, 201, success);
 }
 
 }  // namespace fleetadm::sandbox

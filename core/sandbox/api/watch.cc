@@ -6,6 +6,7 @@
 
 #include "core/sandbox/api/read.h"
 #include "core/sandbox/api/tables.h"
+#include "core/sandbox/types/protobuf_encode.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -66,7 +67,7 @@ class ApiWatch final : public BodyStream {
 
   More read(std::string& into, std::size_t most) override {
     if (failure_) {
-      write(into, "ERROR", dump_json(*failure_));
+      put(into, "ERROR", *failure_);
       return More::kEnd;
     }
     if (gone()) return More::kEnd;
@@ -127,7 +128,7 @@ class ApiWatch final : public BodyStream {
   }
 
   void send(std::string& into, std::string_view type, const Stored& object) {
-    if (options_.wanted.as.empty()) return write(into, type, state_->engine->text(*kind_, object));
+    if (options_.wanted.as.empty() && !options_.wanted.protobuf) return write(into, type, state_->engine->text(*kind_, object));
     show(into, type, state_->engine->full(*kind_, object));
   }
 
@@ -135,8 +136,14 @@ class ApiWatch final : public BodyStream {
     const auto& wanted = options_.wanted;
     if (auto shown = present(*kind_, std::move(object), wanted, options_.include_object, state_->engine->clock().now())) {
       if (wanted.as == "Table" && std::exchange(columns_sent_, true)) shown->erase("columnDefinitions");
-      write(into, type, dump_json(*shown));
+      put(into, type, *shown);
     }
+  }
+
+  void put(std::string& into, std::string_view type, const Json& object) const {
+    if (!options_.wanted.protobuf) return write(into, type, dump_json(object));
+    // What has no protobuf form is not negotiated; a stored object of a wrong shape is left out as one that cannot be read.
+    if (const auto envelope = types::encode_protobuf(object)) into += types::watch_frame(type, *envelope);
   }
 
   void bookmark(std::string& into, std::int64_t revision, bool end_of_initial) {
@@ -186,7 +193,7 @@ ApiStatus check_watch_options(const Query& query) {
 ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
   const Query& query = request.query;
   WatchOptions options;
-  FLEETADM_TRY(options.wanted, negotiate(*request.http, object_conversions()));
+  FLEETADM_TRY(options.wanted, negotiate(*request.http, object_conversions(), kind->custom == nullptr));
   const bool initial = query.flag("sendInitialEvents");
   FLEETADM_CHECK(check_watch_options(query));
   FLEETADM_TRY(options.selection, read_selection(request, *kind));
@@ -207,7 +214,9 @@ ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, con
   const bool from_now = revision == 0 || initial;
   options.end_of_initial = from_now && options.bookmarks;
   HttpResponse response;
-  response.headers = {{"content-type", options.wanted.yaml ? "application/yaml" : "application/json"},
+  response.headers = {{"content-type", options.wanted.protobuf ? "application/vnd.kubernetes.protobuf;stream=watch"
+                                       : options.wanted.yaml   ? "application/yaml"
+                                                               : "application/json"},
                       {"cache-control", "no-cache, private"}};
   if (initial && revision > state->store->revision() && !state->store->wait_for(revision, std::chrono::seconds(3))) {
     auto error =

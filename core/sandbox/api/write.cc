@@ -30,7 +30,7 @@ ApiStatus check_namespace_of(const Kind& kind, Json& object, const std::string& 
 
 ApiResult<HttpResponse> answer_object(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const Kind& kind,
                                       int status, Written written, std::vector<std::string> warnings = {}) {
-  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions()));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions(), kind.custom == nullptr));
   FLEETADM_TRY(const Json shown, present(kind, std::move(written.object), wanted, request.query.get("includeObject"),
                                          state->engine->clock().now()));
   auto response = answer_body(status, dump_json(shown), wanted);
@@ -169,7 +169,8 @@ ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, co
   if (!gone.removed || kind->delete_returns_object) return answer_object(state, request, *kind, 200, std::move(gone));
   Json details = {{"name", request.what.name}, {"kind", kind->plural}, {"uid", uid_of(gone.object)}};
   if (!kind->group.empty()) details["group"] = kind->group;
-  auto response = answer_json(200, {{"kind", "Status"},
+  auto response = answer_preferred(*request.http, 200,
+                                   {{"kind", "Status"},
                                     {"apiVersion", "v1"},
                                     {"metadata", Json::object()},
                                     {"status", "Success"},
@@ -181,7 +182,7 @@ ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, co
 ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
                                                  const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
-  FLEETADM_TRY(const auto wanted, negotiate(*request.http, {}));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, {}, kind->custom == nullptr));
   FLEETADM_TRY(const auto options, read_delete_options(request, *kind));
   FLEETADM_TRY(const auto selection, read_selection(request, *kind));
   const auto snapshot = state->store->list(kind->storage, request.what.ns);

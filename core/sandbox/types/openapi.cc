@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/sandbox/types/openapi_texts.h"
 #include "core/sandbox/types/type.h"
 
 namespace fleetadm::sandbox::types {
@@ -63,7 +64,8 @@ class Schemas {
     if (type == nullptr) return schema;
     Json required = Json::array();
     for (const FieldType* field : type->fields) {
-      schema["properties"][field->name] = member(*field);
+      const bool of_root = type->is_object && (field->name == "apiVersion" || field->name == "kind" || field->name == "metadata");
+      schema["properties"][field->name] = described(member(*field), description_of(of_root ? "" : name, field->name));
       if (field->required) required.push_back(field->name);
     }
     if (!required.empty()) schema["required"] = std::move(required);
@@ -86,6 +88,14 @@ class Schemas {
     if (node.patch_retain_keys) strategy += strategy.empty() ? "retainKeys" : ",retainKeys";
     if (!strategy.empty()) schema["x-kubernetes-patch-strategy"] = strategy;
     if (!node.merge_key.empty()) schema["x-kubernetes-patch-merge-key"] = node.merge_key;
+    return schema;
+  }
+
+  /// A reference stands alone: what is said beside it needs a schema around it.
+  static Json described(Json schema, std::string_view text) {
+    if (text.empty()) return schema;
+    if (schema.contains("$ref")) schema = {{"allOf", Json::array({std::move(schema)})}};
+    schema["description"] = text;
     return schema;
   }
 
@@ -195,21 +205,25 @@ class Document {
     if (!open || schema.contains("properties") || resource.custom_schema->is_object()) {
       Json& properties = at_or_make(schema, {"properties"});
       if (!properties.is_object()) properties = Json::object();
-      properties["apiVersion"] = {{"type", "string"}};
-      properties["kind"] = {{"type", "string"}};
-      properties["metadata"] = {{"allOf", Json::array({schemas_.message("meta/v1.ObjectMeta")})}};
+      add_type_properties(properties);
+      properties["metadata"] = {{"allOf", Json::array({schemas_.message("meta/v1.ObjectMeta")})},
+                                {"description", description_of("", "metadata")}};
     }
     schemas_.put(name, std::move(schema));
     schemas_.mark_kind(name, group_, version_, resource.kind);
     Json list = {{"type", "object"},
                  {"required", {"items"}},
                  {"properties",
-                  {{"apiVersion", {{"type", "string"}}},
-                   {"kind", {{"type", "string"}}},
-                   {"items", {{"type", "array"}, {"items", schemas_.reference(name)}}},
+                  {{"items", {{"type", "array"}, {"items", schemas_.reference(name)}}},
                    {"metadata", {{"allOf", Json::array({schemas_.message("meta/v1.ListMeta")})}}}}}};
+    add_type_properties(list["properties"]);
     schemas_.put(list_name, std::move(list));
     schemas_.mark_kind(list_name, group_, version_, list_kind);
+  }
+
+  static void add_type_properties(Json& properties) {
+    for (const char* name : {"apiVersion", "kind"})
+      properties[name] = {{"type", "string"}, {"description", description_of("", name)}};
   }
 
   Json operation(std::string_view action, const OpenApiResource& resource, const std::string& name, bool has_body,
@@ -256,6 +270,15 @@ void lower_schema(Json& schema) {
     return;
   }
   if (!schema.is_object()) return;
+  // Old clients take a schema with members for the whole truth.
+  const bool open = flag(schema, {"x-kubernetes-preserve-unknown-fields"});
+  const bool nullable = flag(schema, {"nullable"});
+  if (open || nullable) {
+    schema.erase("items");
+    schema.erase("properties");
+    if (nullable || str(schema, {"type"}) == "object") schema.erase("type");
+  }
+  if (str(schema, {"type"}) == "array" && !schema.contains("items")) schema.erase("type");
   for (const char* word : {"oneOf", "anyOf", "not", "nullable", "default"}) {
     if (schema.contains(word) && !(std::string_view(word) == "default" && !schema["default"].is_object())) schema.erase(word);
   }
@@ -312,7 +335,11 @@ Json openapi_v2(const std::vector<OpenApiGroup>& groups, std::string_view info_v
   Json definitions = schemas.take();
   for (auto& [name, definition] : definitions.items()) {
     Json kinds = definition.contains("x-kubernetes-group-version-kind") ? definition["x-kubernetes-group-version-kind"] : Json();
-    lower_schema(definition);
+    if (flag(definition, {"x-kubernetes-preserve-unknown-fields"})) {
+      definition = {{"type", "object"}};
+    } else {
+      lower_schema(definition);
+    }
     if (kinds.is_array()) definition["x-kubernetes-group-version-kind"] = std::move(kinds);
   }
   // Clients read the definitions; the operations of version 3 have another form.

