@@ -121,6 +121,7 @@ std::vector<Check> list_checks();
 std::vector<Check> custom_checks();
 std::vector<Check> access_checks();
 std::vector<Check> admission_checks();
+std::vector<Check> protobuf_checks();
 
 /// Status and reason of an answer; tells the body where it is another.
 void expect(const Answer& answer, int status, const std::string& reason = {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/sandbox/api/negotiate.h"
 #include "core/sandbox/api/selector.h"
 
 namespace fleetadm::sandbox {
@@ -10,15 +11,9 @@ namespace {
 
 const char* const kFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 void default_definition(Json& crd) {
   Json& names = at_or_make(crd, {"spec", "names"});
-  if (str(names, {"singular"}).empty()) names["singular"] = lower(str(names, {"kind"}));
+  if (str(names, {"singular"}).empty()) names["singular"] = lower_case(str(names, {"kind"}));
   if (str(names, {"listKind"}).empty()) names["listKind"] = str(names, {"kind"}) + "List";
   if (find(crd, {"spec", "conversion"}) == nullptr) at_or_make(crd, {"spec", "conversion"}) = {{"strategy", "None"}};
 }

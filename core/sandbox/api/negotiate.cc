@@ -21,13 +21,6 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   }
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
 struct Clause {
   std::string type;
   std::map<std::string, std::string> parameters;
@@ -40,11 +33,11 @@ std::vector<Clause> clauses_of(std::string_view accept) {
     if (one.empty()) continue;
     const auto parts = split(one, ';');
     Clause clause;
-    clause.type = lower(parts.front());
+    clause.type = lower_case(parts.front());
     for (std::size_t i = 1; i < parts.size(); ++i) {
       const auto equal = parts[i].find('=');
       if (equal == std::string_view::npos) continue;
-      clause.parameters[lower(trimmed(parts[i].substr(0, equal)))] = std::string(trimmed(parts[i].substr(equal + 1)));
+      clause.parameters[lower_case(trimmed(parts[i].substr(0, equal)))] = std::string(trimmed(parts[i].substr(equal + 1)));
     }
     if (const auto q = clause.parameters.find("q"); q != clause.parameters.end())
       clause.quality = std::strtod(q->second.c_str(), nullptr);
@@ -64,7 +57,14 @@ bool parameter_is_partial(const Clause& clause) {
 
 }  // namespace
 
-std::string media_type(std::string_view header) { return lower(trimmed(header.substr(0, header.find(';')))); }
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+std::string media_type(std::string_view header) { return lower_case(trimmed(header.substr(0, header.find(';')))); }
 
 ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed, bool protobuf) {
   std::string accept;

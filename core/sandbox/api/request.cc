@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/sandbox/api/negotiate.h"
 #include "core/sandbox/api/selector.h"
 
 namespace fleetadm::sandbox {
@@ -27,19 +28,12 @@ std::vector<std::string> segments_of(std::string_view path) {
   return out;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
 std::string verb_of(std::string_view method, bool named, const Query& query) {
   if (method == "POST") return "create";
   if (method == "PUT") return "update";
   if (method == "PATCH") return "patch";
   if (method == "DELETE") return named ? "delete" : "deletecollection";
-  if (method != "GET" && method != "HEAD") return lower(method);
+  if (method != "GET" && method != "HEAD") return lower_case(method);
   if (named) return "get";
   const auto watch = query.get("watch");
   return query.has("watch") && watch != "false" && watch != "0" ? "watch" : "list";
@@ -119,7 +113,7 @@ ApiRequest read_request(const HttpRequest& http) {
   const bool core = !parts.empty() && parts[0] == "api";
   const bool named_group = !parts.empty() && parts[0] == "apis";
   if ((!core && !named_group) || parts.size() < (core ? 3U : 4U)) {
-    what.verb = lower(http.method);
+    what.verb = lower_case(http.method);
     return out;
   }
   what.resource_request = true;

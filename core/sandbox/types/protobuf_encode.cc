@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kEnvelopeMagic("k8s\0", 4);
 
-tl::unexpected<Error> unfit(const FieldType* field) {
+tl::unexpected<Error> no_wire_form(const FieldType* field) {
   return fail(Category::kInvalid, "a value has no protobuf form" + (field == nullptr ? std::string() : ": " + field->name));
 }
 
@@ -55,7 +55,7 @@ class Encoder {
  public:
   Status message(std::string& out, const Json& object, const StructType& type, int depth) {
     if (depth > kMaxProtobufDepth) return fail(Category::kInvalid, "the object is nested too deep");
-    if (!object.is_object() && !object.is_null()) return unfit(nullptr);
+    if (!object.is_object() && !object.is_null()) return no_wire_form(nullptr);
     for (const FieldType* field : by_number(type)) {
       if (field->number == 0) continue;
       if (field->inlined) {
@@ -81,7 +81,7 @@ class Encoder {
 
   Status inlined(std::string& out, const Json& object, const FieldType& field, int depth) {
     const StructType* type = field.node.type();
-    if (type == nullptr) return unfit(&field);
+    if (type == nullptr) return no_wire_form(&field);
     if (field.pointer) {
       const bool any = std::any_of(type->fields.begin(), type->fields.end(),
                                    [&](const FieldType* member) { return find(object, {member->name}) != nullptr; });
@@ -98,7 +98,7 @@ class Encoder {
     switch (field.node.form) {
       case Form::kList:
         if (given == nullptr) return {};
-        if (!given->is_array()) return unfit(&field);
+        if (!given->is_array()) return no_wire_form(&field);
         for (const Json& item : *given) FLEETADM_CHECK(value(out, field.number, item, *field.node.element, field, depth));
         return {};
       case Form::kMap: return given == nullptr ? Status() : map(out, *given, field, depth);
@@ -115,7 +115,7 @@ class Encoder {
   }
 
   Status map(std::string& out, const Json& given, const FieldType& field, int depth) {
-    if (!given.is_object()) return unfit(&field);
+    if (!given.is_object()) return no_wire_form(&field);
     const TypeNode& element = *field.node.element;
     for (const auto& [key, member] : given.items()) {
       std::string entry;
@@ -138,37 +138,37 @@ class Encoder {
   Status value(std::string& out, int number, const Json& json, const TypeNode& node, const FieldType& field, int depth) {
     switch (node.form) {
       case Form::kBool:
-        if (!json.is_boolean() && !json.is_null()) return unfit(&field);
+        if (!json.is_boolean() && !json.is_null()) return no_wire_form(&field);
         put_number(out, number, json.is_boolean() && json.get<bool>() ? 1 : 0);
         return {};
       case Form::kInt32:
       case Form::kInt64:
-        if (!json.is_number_integer() && !json.is_null()) return unfit(&field);
+        if (!json.is_number_integer() && !json.is_null()) return no_wire_form(&field);
         put_number(out, number, json.is_null() ? 0 : json.get<std::int64_t>());
         return {};
       case Form::kDouble: {
-        if (!json.is_number() && !json.is_null()) return unfit(&field);
+        if (!json.is_number() && !json.is_null()) return no_wire_form(&field);
         put_tag(out, number, 1);
         const auto bits = std::bit_cast<std::uint64_t>(json.is_null() ? 0.0 : json.get<double>());
         for (unsigned i = 0; i < 8; ++i) out += static_cast<char>(static_cast<unsigned char>((bits >> (8 * i)) & 255U));
         return {};
       }
       case Form::kString:
-        if (!json.is_string() && !json.is_null()) return unfit(&field);
+        if (!json.is_string() && !json.is_null()) return no_wire_form(&field);
         put_bytes(out, number, json.is_null() ? std::string_view() : std::string_view(json.get_ref<const std::string&>()));
         return {};
       case Form::kBytes: {
-        if (!json.is_string() && !json.is_null()) return unfit(&field);
+        if (!json.is_string() && !json.is_null()) return no_wire_form(&field);
         const auto bytes =
             json.is_null() ? Result<std::string>(std::string()) : pki::base64_decode(json.get_ref<const std::string&>());
-        if (!bytes) return unfit(&field);
+        if (!bytes) return no_wire_form(&field);
         put_bytes(out, number, *bytes);
         return {};
       }
       case Form::kStrings: {
         std::string inner;
         for (const Json& item : json) {
-          if (!item.is_string()) return unfit(&field);
+          if (!item.is_string()) return no_wire_form(&field);
           put_bytes(inner, 1, item.get_ref<const std::string&>());
         }
         put_bytes(out, number, inner);
@@ -176,7 +176,7 @@ class Encoder {
       }
       case Form::kStruct: {
         const StructType* type = node.type();
-        if (type == nullptr) return unfit(&field);
+        if (type == nullptr) return no_wire_form(&field);
         std::string inner;
         FLEETADM_CHECK(message(inner, json, *type, depth + 1));
         put_bytes(out, number, inner);
@@ -192,7 +192,7 @@ class Encoder {
       }
       default: break;
     }
-    if (!is_message(node.form)) return unfit(&field);
+    if (!is_message(node.form)) return no_wire_form(&field);
     std::string inner;
     FLEETADM_CHECK(special(inner, json, node.form, field));
     put_bytes(out, number, inner);
@@ -205,7 +205,7 @@ class Encoder {
       case Form::kMicroTime: {
         if (json.is_null()) return {};
         const auto at = json.is_string() ? parse_time(json.get_ref<const std::string&>()) : std::nullopt;
-        if (!at) return unfit(&field);
+        if (!at) return no_wire_form(&field);
         const auto since = at->time_since_epoch();
         const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
         put_number(out, 1, seconds.count());
@@ -215,17 +215,17 @@ class Encoder {
       }
       case Form::kDuration: {
         if (json.is_null()) return {};
-        if (!json.is_string()) return unfit(&field);
+        if (!json.is_string()) return no_wire_form(&field);
         FLEETADM_TRY(const Duration length, parse_duration(json.get_ref<const std::string&>()));
         put_number(out, 1, length.count());
         return {};
       }
       case Form::kQuantity:
-        if (!json.is_string() && !json.is_null()) return unfit(&field);
+        if (!json.is_string() && !json.is_null()) return no_wire_form(&field);
         put_bytes(out, 1, json.is_null() ? std::string_view("0") : std::string_view(json.get_ref<const std::string&>()));
         return {};
       case Form::kIntOrString: {
-        if (!json.is_string() && !json.is_number_integer() && !json.is_null()) return unfit(&field);
+        if (!json.is_string() && !json.is_number_integer() && !json.is_null()) return no_wire_form(&field);
         put_number(out, 1, json.is_string() ? 1 : 0);
         put_number(out, 2, json.is_number_integer() ? json.get<std::int64_t>() : 0);
         put_bytes(out, 3, json.is_string() ? std::string_view(json.get_ref<const std::string&>()) : std::string_view());
@@ -239,7 +239,7 @@ class Encoder {
 
   Status schema_union(std::string& out, const Json& json, Form form, int depth) {
     const StructType* schema = find_message("apiextensions/v1.JSONSchemaProps");
-    if (schema == nullptr) return unfit(nullptr);
+    if (schema == nullptr) return no_wire_form(nullptr);
     const auto put_schema = [&](int number, const Json& one) -> Status {
       std::string inner;
       FLEETADM_CHECK(message(inner, one, *schema, depth + 1));
@@ -251,14 +251,14 @@ class Encoder {
       return json.is_object() ? put_schema(2, json) : Status();
     }
     if (json.is_object()) return put_schema(1, json);
-    if (!json.is_array()) return unfit(nullptr);
+    if (!json.is_array()) return no_wire_form(nullptr);
     for (const Json& item : json) {
       if (form == Form::kSchemaOrArray) {
         FLEETADM_CHECK(put_schema(2, item));
       } else if (item.is_string()) {
         put_bytes(out, 2, item.get_ref<const std::string&>());
       } else {
-        return unfit(nullptr);
+        return no_wire_form(nullptr);
       }
     }
     return {};
