@@ -12,6 +12,9 @@ void d01(Lab& lab) {
   const auto answer = lab.get("/version");
   expect(answer, 200);
   for (const char* field : {"major", "minor", "gitVersion"}) EXPECT_FALSE(str(answer.json(), {field}).empty()) << field;
+  const auto date = answer.headers.find("date");
+  ASSERT_NE(date, answer.headers.end());
+  EXPECT_TRUE(date->second.ends_with(" GMT") && date->second.size() == 29) << date->second;
 }
 void d02(Lab& lab) {
   for (const char* path : {"/readyz", "/livez", "/healthz"}) {

@@ -1,6 +1,9 @@
 #include "core/sandbox/api/api_server.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -78,6 +81,21 @@ struct ApiServer::Inner {
 };
 
 namespace {
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT": clients compare their clock with it.
+std::string http_date(Instant at) {
+  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  static constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                kDays.at(static_cast<std::size_t>(parts.tm_wday)), parts.tm_mday,
+                kMonths.at(static_cast<std::size_t>(parts.tm_mon)), parts.tm_year + 1900, parts.tm_hour, parts.tm_min,
+                parts.tm_sec);
+  return text.data();
+}
 
 tl::unexpected<ApiError> method_not_allowed() {
   return api_fail(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
@@ -240,6 +258,7 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
     }
   }();
   answer.headers.emplace_back("audit-id", pki::random_uuid());
+  answer.headers.emplace_back("date", http_date(inner_->state->engine->clock().now()));
   if (inner_->seen) inner_->seen(asked, answer);
   return answer;
 }
