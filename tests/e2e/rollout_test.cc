@@ -261,6 +261,12 @@ TEST_F(Rollouts, C_AKilledHubEndsTheSameWithinTheLimitsAndAPauseHoldsMeanwhile) 
   }
   const Ran paused = fleet()->rollout({"pause", "held"});
   ASSERT_EQ(paused.code, 0) << paused.both();
+  // The hub says once that it holds; from then on it writes nothing.
+  EXPECT_TRUE(hub().eventually(
+      "/apis/work.open-cluster-management.io/v1alpha1/namespaces/apps/manifestworkreplicasets/held", [](const Json& set) {
+        const Json& said = list_at(set, {"status", "conditions"});
+        return std::any_of(said.begin(), said.end(), [](const Json& one) { return str(one, {"reason"}) == "Paused"; });
+      }));
   const auto position = hub().audit_position();
   const auto held_since = std::chrono::steady_clock::now();
   change("held", of_template(rollout_template("held", "1001", false)));
