@@ -69,7 +69,7 @@ std::string denial(Lab& lab, const std::string& name, const std::string& message
   return resource + " \"" + name + "\" is forbidden: ValidatingAdmissionPolicy '" + lab.ns() + "' with binding '" + lab.ns() +
          "' denied request: " + message;
 }
-Answer make(Lab& lab, const std::string& name, const Json& data = {{"a", "1"}}) {
+Answer make_map(Lab& lab, const std::string& name, const Json& data = {{"a", "1"}}) {
   return lab.post(lab.maps(), lab.config_map(name, data));
 }
 void expect_denied(Lab& lab, const Answer& answer, const std::string& name, const std::string& message, int status = 422,
@@ -88,8 +88,8 @@ std::string cause(const Answer& answer, const std::string& field) {
 void v01(Lab& lab) {
   const Policy enforced(lab, policy(lab, Json::array({validation("object.data.a != '2'")})));
   enforced.until_enforced();
-  expect(make(lab, "good"), 201);
-  const auto answer = make(lab, "bad", {{"a", "2"}});
+  expect(make_map(lab, "good"), 201);
+  const auto answer = make_map(lab, "bad", {{"a", "2"}});
   expect_denied(lab, answer, "bad", "failed expression: object.data.a != '2'");
   const Json status = answer.json();
   EXPECT_EQ(object_at(status, {"details"}),
@@ -113,11 +113,12 @@ void v02(Lab& lab) {  // messages and reasons
   fourth["reason"] = "RequestEntityTooLarge";
   const Policy enforced(lab, policy(lab, Json::array({first, second, third, fourth})));
   enforced.until_enforced();
-  expect_denied(lab, make(lab, "x", {{"m", "1"}}), "x", "a message");
-  expect_denied(lab, make(lab, "x", {{"e", "1"}}), "x", "no 1 by conformance", 403, "Forbidden");
-  expect_denied(lab, make(lab, "x", {{"f", "1"}}), "x", "instead");
-  expect_denied(lab, make(lab, "x", {{"n", "1"}}), "x", "failed expression: !has(object.data.n)", 413, "RequestEntityTooLarge");
-  expect_denied(lab, make(lab, "x", {{"e", "1"}, {"m", "1"}}), "x", "a message");
+  expect_denied(lab, make_map(lab, "x", {{"m", "1"}}), "x", "a message");
+  expect_denied(lab, make_map(lab, "x", {{"e", "1"}}), "x", "no 1 by conformance", 403, "Forbidden");
+  expect_denied(lab, make_map(lab, "x", {{"f", "1"}}), "x", "instead");
+  expect_denied(lab, make_map(lab, "x", {{"n", "1"}}), "x", "failed expression: !has(object.data.n)", 413,
+                "RequestEntityTooLarge");
+  expect_denied(lab, make_map(lab, "x", {{"e", "1"}, {"m", "1"}}), "x", "a message");
 }
 
 void v03(Lab& lab) {  // variables
@@ -129,9 +130,9 @@ void v03(Lab& lab) {  // variables
   made["spec"]["validations"].push_back(validation("object.data.a != 'c' || variables.broken == 1"));
   const Policy enforced(lab, made);
   enforced.until_enforced();
-  expect(make(lab, "ok", {{"a", "a"}}), 201);
-  expect_denied(lab, make(lab, "x", {{"a", "b"}}), "x", "failed expression: variables.twice != 'bb' && variables.size < 3");
-  const auto broken = make(lab, "x", {{"a", "c"}});
+  expect(make_map(lab, "ok", {{"a", "a"}}), 201);
+  expect_denied(lab, make_map(lab, "x", {{"a", "b"}}), "x", "failed expression: variables.twice != 'bb' && variables.size < 3");
+  const auto broken = make_map(lab, "x", {{"a", "c"}});
   expect_denied(
       lab, broken, "x",
       "expression 'object.data.a != 'c' || variables.broken == 1' resulted in error: composited variable \"broken\" fails "
@@ -152,9 +153,9 @@ void v04(Lab& lab) {  // operations, oldObject, request
                      Json::array({rule("configmaps", {"*"})}));
   const Policy enforced(lab, made);
   enforced.until_enforced();
-  expect(make(lab, "held", {{"a", "keep"}}), 201);
+  expect(make_map(lab, "held", {{"a", "keep"}}), 201);
   expect_denied(lab, lab.remove(lab.maps() + "/held"), "held", "kept");
-  expect(make(lab, "same"), 201);
+  expect(make_map(lab, "same"), 201);
   expect_denied(lab, lab.merge(lab.maps() + "/same", {{"metadata", {{"labels", {{"x", "y"}}}}}}), "same", "unchanged");
   expect(lab.merge(lab.maps() + "/same", {{"data", {{"a", "2"}}}}), 200);
   expect(lab.remove(lab.maps() + "/same"), 200);
@@ -168,11 +169,11 @@ void v05(Lab& lab) {  // matchConditions
   const Policy enforced(lab, made);
   EXPECT_TRUE(lab.eventually(
       [&] { return lab.post(lab.maps() + "?dryRun=All", lab.config_map("probe")).message() == denial(lab, "probe", "never"); }));
-  expect(make(lab, "free"), 201);
-  expect_denied(lab, make(lab, "x", {{"mark", "yes"}}), "x", "never");
-  expect_denied(lab, make(lab, "x", {{"mark", "yes"}, {"bad", "1"}}), "x",
+  expect(make_map(lab, "free"), 201);
+  expect_denied(lab, make_map(lab, "x", {{"mark", "yes"}}), "x", "never");
+  expect_denied(lab, make_map(lab, "x", {{"mark", "yes"}, {"bad", "1"}}), "x",
                 "expression '!has(object.data.bad) || object.data.absent == '1'' resulted in error: no such key: absent");
-  expect(make(lab, "unmarked", {{"bad", "1"}}), 201);
+  expect(make_map(lab, "unmarked", {{"bad", "1"}}), 201);
 }
 
 void v06(Lab& lab) {  // failurePolicy
@@ -180,15 +181,16 @@ void v06(Lab& lab) {  // failurePolicy
   {
     const Policy enforced(lab, policy(lab, failing));
     enforced.until_enforced();
-    expect_denied(lab, make(lab, "x", {{"b", "1"}}), "x", "expression 'object.data.a == '1'' resulted in error: no such key: a");
+    expect_denied(lab, make_map(lab, "x", {{"b", "1"}}), "x",
+                  "expression 'object.data.a == '1'' resulted in error: no such key: a");
   }
-  EXPECT_TRUE(lab.eventually([&] { return make(lab, "gone", {{"b", "1"}}).status == 201; }));
+  EXPECT_TRUE(lab.eventually([&] { return make_map(lab, "gone", {{"b", "1"}}).status == 201; }));
   Json ignoring = policy(lab, failing);
   ignoring["spec"]["failurePolicy"] = "Ignore";
   const Policy enforced(lab, ignoring);
   enforced.until_enforced();
-  expect(make(lab, "y", {{"b", "1"}}), 201);
-  expect_denied(lab, make(lab, "x", {{"a", "2"}}), "x", "failed expression: object.data.a == '1'");
+  expect(make_map(lab, "y", {{"b", "1"}}), 201);
+  expect_denied(lab, make_map(lab, "x", {{"a", "2"}}), "x", "failed expression: object.data.a == '1'");
 }
 
 void v07(Lab& lab) {  // Warn and Audit
@@ -199,7 +201,7 @@ void v07(Lab& lab) {  // Warn and Audit
     return answer.status == 201 && answer.headers.contains("warning");
   }));
   // One policy has one violation for this name, so that there is one header.
-  const auto answer = make(lab, "one");
+  const auto answer = make_map(lab, "one");
   expect(answer, 201);
   const auto header = answer.headers.find("warning");
   ASSERT_NE(header, answer.headers.end());
@@ -220,7 +222,7 @@ void v08(Lab& lab) {  // selectors and excluded rules
     return Json{{"apiVersion", "v1"}, {"kind", kind}, {"metadata", {{"name", name}, {"labels", {{"guarded", ""}}}}}};
   };
   EXPECT_TRUE(lab.eventually([&] { return lab.post(lab.maps() + "?dryRun=All", guarded("ConfigMap", "probe")).status == 422; }));
-  expect(make(lab, "plain"), 201);
+  expect(make_map(lab, "plain"), 201);
   expect(lab.post(lab.maps(), guarded("ConfigMap", "spared")), 201);
   expect(lab.post(lab.core("secrets"), guarded("Secret", "s")), 201);
   const auto answer = lab.post(lab.core("serviceaccounts"), guarded("ServiceAccount", "s"));
@@ -243,12 +245,12 @@ void v09(Lab& lab) {  // parameters by name
   Json stored = lab.get(kBindings + "/" + lab.ns()).json();
   stored["spec"] = bound["spec"];
   expect(lab.put(kBindings + "/" + lab.ns(), stored), 200);
-  EXPECT_TRUE(lab.eventually([&] { return make(lab, "params", {{"banned", "9"}}).status == 201; }));
+  EXPECT_TRUE(lab.eventually([&] { return make_map(lab, "params", {{"banned", "9"}}).status == 201; }));
   EXPECT_TRUE(lab.eventually([&] {
     return lab.post(lab.maps() + "?dryRun=All", lab.config_map("x", {{"a", "9"}})).status == 422;
   }));
-  expect_denied(lab, make(lab, "x", {{"a", "9"}}), "x", "banned");
-  expect(make(lab, "x", {{"a", "8"}}), 201);
+  expect_denied(lab, make_map(lab, "x", {{"a", "9"}}), "x", "banned");
+  expect(make_map(lab, "x", {{"a", "8"}}), 201);
 }
 
 void v10(Lab& lab) {  // parameters by selector; a kind that does not exist
@@ -263,9 +265,9 @@ void v10(Lab& lab) {  // parameters by selector; a kind that does not exist
   }
   const Policy enforced(lab, made, bound);
   enforced.until_enforced();
-  expect_denied(lab, make(lab, "x", {{"a", "8"}}), "x", "banned");
-  expect_denied(lab, make(lab, "x", {{"a", "9"}}), "x", "banned");
-  expect(make(lab, "x", {{"a", "7"}}), 201);
+  expect_denied(lab, make_map(lab, "x", {{"a", "8"}}), "x", "banned");
+  expect_denied(lab, make_map(lab, "x", {{"a", "9"}}), "x", "banned");
+  expect(make_map(lab, "x", {{"a", "7"}}), 201);
 }
 
 void v11(Lab& lab) {
@@ -321,7 +323,7 @@ void v12(Lab& lab) {  // authorizer
   const auto as_asker = [&](const std::string& name, const Json& data) {
     return lab.send({.method = "POST", .path = lab.maps(), .body = dump_json(lab.config_map(name, data)), .token = token});
   };
-  expect(make(lab, "admin", {{"gate", "right"}, {"own", "1"}, {"path", "1"}, {"account", "asker"}}), 201);
+  expect(make_map(lab, "admin", {{"gate", "right"}, {"own", "1"}, {"path", "1"}, {"account", "asker"}}), 201);
   expect(as_asker("left", {{"gate", "left"}}), 201);
   expect_denied(lab, as_asker("x", {{"gate", "right"}}), "x", "gate");
   expect_denied(lab, as_asker("x", {{"own", "1"}}), "x", "own");
@@ -329,11 +331,11 @@ void v12(Lab& lab) {  // authorizer
   expect(as_asker("named", {{"account", "asker"}}), 201);
   expect_denied(lab, as_asker("x", {{"account", "default"}}), "x", "account");
   expect_denied(lab, as_asker("x", {{"gate", "left"}, {"why", "1"}}), "x", "why");
-  expect_denied(lab, make(lab, "x", {{"account", "Bad_Name"}}), "x",
+  expect_denied(lab, make_map(lab, "x", {{"account", "Bad_Name"}}), "x",
                 "expression '!has(object.data.account) || authorizer.serviceAccount(request.namespace, object.data.account)"
                 ".group('').resource('configmaps').namespace(request.namespace).check('create').allowed()' resulted in error: "
                 "Invalid service account name");
-  expect_denied(lab, make(lab, "x", {{"empty", "1"}}), "x",
+  expect_denied(lab, make_map(lab, "x", {{"empty", "1"}}), "x",
                 "expression '!has(object.data.empty) || authorizer.group('').resource(' ').check('get').allowed()' resulted in "
                 "error: resource must not be empty");
 }
@@ -478,10 +480,10 @@ void v16(Lab& lab) {  // status, scale, other versions and custom resources
 void v17(Lab& lab) {  // validation goes before, existence after
   const Policy enforced(lab, policy(lab, Json::array({validation("object.data.a != '2'", "two")})));
   enforced.until_enforced();
-  expect(make(lab, "x"), 201);
-  expect_denied(lab, make(lab, "x", {{"a", "2"}}), "x", "two");
-  expect(make(lab, "x"), 409, "AlreadyExists");
-  const auto bad = make(lab, "Bad_Name", {{"a", "2"}});
+  expect(make_map(lab, "x"), 201);
+  expect_denied(lab, make_map(lab, "x", {{"a", "2"}}), "x", "two");
+  expect(make_map(lab, "x"), 409, "AlreadyExists");
+  const auto bad = make_map(lab, "Bad_Name", {{"a", "2"}});
   expect(bad, 422, "Invalid");
   EXPECT_EQ(bad.message().find("denied request"), std::string::npos) << bad.message();
   Json generated = lab.config_map("", {{"a", "2"}});
@@ -503,7 +505,7 @@ void v18(Lab& lab) {  // a policy that changes, and one that goes
   EXPECT_TRUE(says("second"));
   EXPECT_EQ(num(lab.get(kPolicies + "/" + lab.ns()).json(), {"metadata", "generation"}), 2);
   enforced.reset();
-  EXPECT_TRUE(lab.eventually([&] { return make(lab, "free").status == 201; }));
+  EXPECT_TRUE(lab.eventually([&] { return make_map(lab, "free").status == 201; }));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-constexpr const char* kPods = "/api/v1/namespaces/work/pods";
+constexpr const char* kWorkPods = "/api/v1/namespaces/work/pods";
 
 class ControllerManagerOnSandbox : public ::testing::Test {
  protected:
@@ -40,9 +40,9 @@ class ControllerManagerOnSandbox : public ::testing::Test {
   }
   /// What a kubelet would report of all pods with a label.
   static void report(const std::string& label, const Json& status) {
-    const Json list = server()->get(std::string(kPods) + "?labelSelector=" + label);
+    const Json list = server()->get(std::string(kWorkPods) + "?labelSelector=" + label);
     for (const Json& pod : list_at(list, {"items"})) {
-      const auto answer = server()->request("PATCH", std::string(kPods) + "/" + name_of(pod) + "/status",
+      const auto answer = server()->request("PATCH", std::string(kWorkPods) + "/" + name_of(pod) + "/status",
                                             dump_json({{"status", status}}), "application/merge-patch+json");
       EXPECT_EQ(answer.status, 200) << answer.body;
     }
@@ -60,7 +60,7 @@ TEST_F(ControllerManagerOnSandbox, KeepsADeploymentAndItsGarbage) {
                              {"template", {{"metadata", {{"labels", labels}}}, {"spec", pod_spec("Always")}}}}}};
   const std::string path = "/apis/apps/v1/namespaces/work/deployments";
   ASSERT_EQ(server()->create(path, deployment).status, 201);
-  EXPECT_TRUE(eventually([] { return count(std::string(kPods) + "?labelSelector=app=web") == 2; }));
+  EXPECT_TRUE(eventually([] { return count(std::string(kWorkPods) + "?labelSelector=app=web") == 2; }));
   report("app=web", {{"phase", "Running"},
                      {"conditions",
                       Json::array({{{"type", "Ready"}, {"status", "True"}, {"lastTransitionTime", "2026-01-01T00:00:00Z"}}})}});
@@ -76,7 +76,7 @@ TEST_F(ControllerManagerOnSandbox, KeepsADeploymentAndItsGarbage) {
   EXPECT_TRUE(eventually(
       [] {
         return count("/apis/apps/v1/namespaces/work/replicasets") == 0 &&
-               count(std::string(kPods) + "?labelSelector=app=web") == 0;
+               count(std::string(kWorkPods) + "?labelSelector=app=web") == 0;
       },
       std::chrono::seconds(60)));
 }
@@ -88,7 +88,7 @@ TEST_F(ControllerManagerOnSandbox, CompletesAJob) {
                     {"spec", {{"completions", 2}, {"parallelism", 2}, {"template", {{"spec", pod_spec("Never")}}}}}};
   const std::string path = "/apis/batch/v1/namespaces/work/jobs";
   ASSERT_EQ(server()->create(path, job).status, 201);
-  EXPECT_TRUE(eventually([] { return count(std::string(kPods) + "?labelSelector=job-name=once") == 2; }));
+  EXPECT_TRUE(eventually([] { return count(std::string(kWorkPods) + "?labelSelector=job-name=once") == 2; }));
   report("job-name=once", {{"phase", "Succeeded"}});
   EXPECT_TRUE(eventually([&] {
     const Json now = server()->get(path + "/once");

@@ -6,7 +6,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-constexpr std::string_view kPage = R"(apiVersion: v1
+constexpr std::string_view kPageManifest = R"(apiVersion: v1
 kind: ConfigMap
 metadata: {name: page, namespace: default}
 data: {index.html: hello}
@@ -43,7 +43,7 @@ TEST_F(SandboxJoin, MakesAFleetThatWorks) {
     }
     EXPECT_TRUE(available) << dump_json(cluster);
   }
-  const std::string file = folder_.write("page.yaml", kPage);
+  const std::string file = folder_.write("page.yaml", kPageManifest);
   const Ran work = run({"work", "create", "page", "-f", file, "--clusters", "c1,c2", "--wait=applied", "--context", on("hub")});
   ASSERT_EQ(work.code, 0) << work.both();
   const Ran works = run({"work", "get", "--context", on("hub"), "-o", "json"});
