@@ -9,37 +9,37 @@ namespace {
 
 constexpr const char* kBinary = "application/vnd.kubernetes.protobuf";
 
-Json decoded(const Answer& answer) {
+Json binary_decoded(const Answer& answer) {
   const auto object = sandbox::types::decode_protobuf(answer.body, "", "");
   EXPECT_TRUE(object) << object.error().message << ": " << answer.body;
   return object ? *object : Json();
 }
 
-void objects_and_lists(Lab& lab) {
+void binary_objects_and_lists(Lab& lab) {
   expect(lab.post(lab.maps(), lab.config_map("a")), 201);
   const auto one = lab.get(lab.maps() + "/a", kBinary);
   expect(one, 200);
   EXPECT_EQ(one.headers.at("content-type"), kBinary);
-  EXPECT_EQ(str(decoded(one), {"data", "a"}), "1");
+  EXPECT_EQ(str(binary_decoded(one), {"data", "a"}), "1");
   const auto list = lab.get(lab.maps() + "?limit=500", std::string(kBinary) + ",application/json");
   expect(list, 200);
   EXPECT_EQ(list.headers.at("content-type"), kBinary);
-  const Json all = decoded(list);
+  const Json all = binary_decoded(list);
   EXPECT_EQ(str(all, {"kind"}), "ConfigMapList");
   EXPECT_FALSE(str(all, {"metadata", "resourceVersion"}).empty());
   EXPECT_FALSE(list_at(all, {"items"}).empty());
 }
 
-void errors(Lab& lab) {
+void binary_errors(Lab& lab) {
   const auto gone = lab.get(lab.maps() + "/none", kBinary);
   EXPECT_EQ(gone.status, 404);
-  const Json status = decoded(gone);
+  const Json status = binary_decoded(gone);
   EXPECT_EQ(str(status, {"kind"}), "Status");
   EXPECT_EQ(str(status, {"reason"}), "NotFound");
   EXPECT_EQ(str(status, {"details", "name"}), "none");
 }
 
-void watches(Lab& lab) {
+void binary_watches(Lab& lab) {
   expect(lab.post(lab.maps(), lab.config_map("w")), 201);
   const auto watch = lab.get(lab.maps() + "?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dw", kBinary);
   EXPECT_EQ(watch.headers.at("content-type"), std::string(kBinary) + ";stream=watch");
@@ -56,14 +56,14 @@ void watches(Lab& lab) {
   EXPECT_EQ(name_of(*object), "w");
 }
 
-void metadata_and_tables(Lab& lab) {
+void binary_metadata(Lab& lab) {
   lab.need_widgets();
   expect(lab.post(lab.widgets(), lab.widget("m")), 201);
   const std::string partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
   const auto metadata = lab.get(lab.widgets() + "/m", kBinary + partial + ",application/json" + partial);
   expect(metadata, 200);
   EXPECT_EQ(metadata.headers.at("content-type").substr(0, std::string_view(kBinary).size()), kBinary);
-  EXPECT_EQ(name_of(decoded(metadata)), "m");
+  EXPECT_EQ(name_of(binary_decoded(metadata)), "m");
   // Custom resources have no protobuf form of their own, and tables have none at all.
   EXPECT_EQ(lab.get(lab.widgets() + "/m", kBinary).status, 406);
   const auto json = lab.get(lab.widgets() + "/m", std::string(kBinary) + ",application/json");
@@ -75,10 +75,10 @@ void metadata_and_tables(Lab& lab) {
 }  // namespace
 
 std::vector<Check> protobuf_checks() {
-  return {{"P1_ObjectsAndLists", "objects and lists are answered in protobuf where it is preferred", objects_and_lists},
-          {"P2_Errors", "an error is a Status in the same form", errors},
-          {"P3_Watches", "events of a watch are framed by their length", watches},
-          {"P4_MetadataAndTables", "partial metadata of any kind, but no tables and no custom resources", metadata_and_tables}};
+  return {{"P1_ObjectsAndLists", "objects and lists are answered in protobuf where it is preferred", binary_objects_and_lists},
+          {"P2_Errors", "an error is a Status in the same form", binary_errors},
+          {"P3_Watches", "events of a watch are framed by their length", binary_watches},
+          {"P4_MetadataAndTables", "partial metadata of any kind, but no tables and no custom resources", binary_metadata}};
 }
 
 }  // namespace fleetadm::conformance

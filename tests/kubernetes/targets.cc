@@ -1,4 +1,6 @@
 // The servers that the specs run on.
+#include <algorithm>
+
 #include "core/sandbox/fleet/cluster.h"
 #include "core/sandbox/node/child.h"
 #include "tests/kubernetes/runner.h"
@@ -12,7 +14,7 @@ namespace {
 class SandboxTarget final : public Target {
  public:
   ~SandboxTarget() override {
-    node_.reset();
+    nodes_.clear();
     cluster_.reset();
     runtime_.stop();
   }
@@ -35,23 +37,29 @@ class SandboxTarget final : public Target {
     kubeconfig_ = folder_.write("kubeconfig", dump_json(config));
     const auto binary = testkit::fleetadm_binary();
     if (binary.empty()) return fail(Category::kUsage, "FLEETADM_BINARY is not set", "run the suite with ./dev test or ctest");
-    FLEETADM_TRY(auto child, sandbox::Child::start({.program = binary,
-                                                    .args = {"sandbox", "node", "--kubeconfig", kubeconfig_, "--name", "node"},
-                                                    .environment = testkit::clean_environment(),
-                                                    .output_file = (folder_.path() / "node.log").string()}));
-    node_.emplace(std::move(child));
+    for (const char* name : {"node-1", "node-2"}) {
+      FLEETADM_TRY(auto child, sandbox::Child::start({.program = binary,
+                                                      .args = {"sandbox", "node", "--kubeconfig", kubeconfig_, "--name", name},
+                                                      .environment = testkit::clean_environment(),
+                                                      .output_file = (folder_.path() / (std::string(name) + ".log")).string()}));
+      nodes_.push_back(std::move(child));
+    }
     auto& engine = cluster_->api().engine();
     const auto nodes = engine.kinds().find("", "v1", "nodes");
+    const auto running = [&] {
+      return std::all_of(nodes_.begin(), nodes_.end(), [](sandbox::Child& one) { return one.running(); });
+    };
     const auto ready = [&] {
+      std::size_t count = 0;
       for (const Json& node : engine.list(*nodes)) {
         for (const Json& condition : list_at(node, {"status", "conditions"})) {
-          if (str(condition, {"type"}) == "Ready" && str(condition, {"status"}) == "True") return true;
+          if (str(condition, {"type"}) == "Ready" && str(condition, {"status"}) == "True") ++count;
         }
       }
-      return !node_->running();
+      return count >= nodes_.size() || !running();
     };
-    if (!testkit::eventually(ready, std::chrono::seconds(60)) || !node_->running())
-      return fail(Category::kTimeout, "the process node did not become ready");
+    if (!testkit::eventually(ready, std::chrono::seconds(60)) || !running())
+      return fail(Category::kTimeout, "the process nodes did not become ready");
     return {};
   }
 
@@ -59,7 +67,7 @@ class SandboxTarget final : public Target {
   testkit::TemporaryFolder folder_{"specs"};
   sandbox::HttpRuntime runtime_{4};
   std::unique_ptr<sandbox::Cluster> cluster_;
-  std::optional<sandbox::Child> node_;
+  std::vector<sandbox::Child> nodes_;
   std::string kubeconfig_;
 };
 

@@ -1,5 +1,6 @@
 // scale, and the pod's binding and eviction.
 #include "core/sandbox/api/apply.h"
+#include "core/sandbox/api/selector.h"
 #include "core/sandbox/api/write.h"
 
 namespace fleetadm::sandbox {
@@ -58,7 +59,9 @@ ApiResult<Json> scale_of(const Kind& kind, const Json& object) {
     const Json* text = paths.selector.empty() ? nullptr : value_at(object, paths.selector);
     if (text != nullptr && text->is_string()) selector = text->get<std::string>();
   } else {
-    for (const auto& [key, value] : strings_at(object, {"spec", "selector", "matchLabels"})) {
+    const bool plain = kind.plural == "replicationcontrollers";  // its selector is the map itself
+    const auto pairs = plain ? strings_at(object, {"spec", "selector"}) : strings_at(object, {"spec", "selector", "matchLabels"});
+    for (const auto& [key, value] : pairs) {
       selector.append(selector.empty() ? "" : ",").append(key).append("=").append(value);
     }
   }
@@ -68,6 +71,59 @@ ApiResult<Json> scale_of(const Kind& kind, const Json& object) {
               {"metadata", std::move(metadata)},
               {"spec", std::move(spec)},
               {"status", std::move(status)}};
+}
+
+bool is_ready(const Json& pod) {
+  for (const Json& one : list_at(pod, {"status", "conditions"})) {
+    if (str(one, {"type"}) == "Ready") return str(one, {"status"}) == "True";
+  }
+  return false;
+}
+
+/// An eviction takes one disruption of the budget that covers the pod, or is refused.
+ApiStatus take_from_budgets(Engine& engine, const Kind& pods, const std::string& ns, const std::string& name,
+                            const WriteOptions& options) {
+  FLEETADM_TRY(const Json pod, engine.get(pods, ns, name));
+  const auto phase = str(pod, {"status", "phase"});
+  if (phase != "Running" || is_deleting(pod)) return {};
+  Labels labels;
+  for (const auto& [key, value] : strings_at(pod, {"metadata", "labels"})) labels.emplace_back(key, value);
+  const auto kind = engine.kinds().find_plural("policy", "poddisruptionbudgets");
+  std::vector<Json> budgets;
+  for (Json& budget : engine.list(*kind, ns)) {
+    const auto selector = LabelSelector::from_object(find(budget, {"spec", "selector"}));
+    if (selector && selector->matches(labels)) budgets.push_back(std::move(budget));
+  }
+  if (budgets.empty()) return {};
+  if (budgets.size() > 1) {
+    return api_fail(500, "InternalError",
+                    "Internal error occurred: This pod has more than one PodDisruptionBudget, which the eviction subresource "
+                    "does not support.");
+  }
+  WriteOptions by = options;
+  by.subresource = "status";
+  by.internal = true;
+  const auto done = engine.modify(*kind, ns, name_of(budgets.front()), by, false, [&](const Json* old) -> ApiResult<Json> {
+    const auto healthy = num(*old, {"status", "currentHealthy"});
+    const auto desired = num(*old, {"status", "desiredHealthy"});
+    if (!is_ready(pod) && (str(*old, {"spec", "unhealthyPodEvictionPolicy"}) == "AlwaysAllow" || healthy >= desired)) return *old;
+    const bool observed = num(*old, {"status", "observedGeneration"}) >= num(*old, {"metadata", "generation"});
+    if (!observed || num(*old, {"status", "disruptionsAllowed"}) <= 0) {
+      auto refused = api_fail(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.");
+      const auto why = observed ? "The disruption budget " + name_of(*old) + " needs " + std::to_string(desired) +
+                                      " healthy pods and has " + std::to_string(healthy) + " currently"
+                                : "The disruption budget " + name_of(*old) + " is still being processed by the server.";
+      refused.value().details["causes"] = Json::array({{{"reason", "DisruptionBudget"}, {"message", why}}});
+      if (!observed) refused.value().retry_after = 10;
+      return refused;
+    }
+    Json next = *old;
+    at_or_make(next, {"status", "disruptionsAllowed"}) = num(*old, {"status", "disruptionsAllowed"}) - 1;
+    at_or_make(next, {"status", "disruptedPods", name}) = format_time(engine.clock().now());
+    return next;
+  });
+  if (!done) return tl::unexpected(done.error());
+  return {};
 }
 
 }  // namespace
@@ -130,6 +186,8 @@ ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state
     DeleteOptions gone;
     if (const Json* grace = find(body, {"deleteOptions", "gracePeriodSeconds"}); grace != nullptr && grace->is_number())
       gone.grace_seconds = num(body, {"deleteOptions", "gracePeriodSeconds"});
+    gone.dry_run = options.dry_run;
+    FLEETADM_CHECK(take_from_budgets(*state->engine, *kind, what.ns, what.name, options));
     FLEETADM_CHECK(state->engine->remove(*kind, what.ns, what.name, gone, options));
     return answer_preferred(*request.http, 201, success);
   }

@@ -35,6 +35,10 @@ void sync_signing(const ControllerContext& context, const std::string& name);
 void sync_aggregated_roles(const ControllerContext& context);
 void sync_deployment(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_replica_set(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_replication_controller(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_daemon_set(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_stateful_set(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_disruption_budget(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_job(const ControllerContext& context, const std::string& ns, const std::string& name);
 
 }  // namespace fleetadm::sandbox

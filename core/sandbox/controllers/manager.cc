@@ -20,6 +20,12 @@ const char* const kDeployments = "apps/deployments";
 const char* const kReplicaSets = "apps/replicasets";
 const char* const kJobs = "batch/jobs";
 const char* const kPods = "/pods";
+const char* const kControllers = "/replicationcontrollers";
+const char* const kDaemonSets = "apps/daemonsets";
+const char* const kStatefulSets = "apps/statefulsets";
+const char* const kRevisions = "apps/controllerrevisions";
+const char* const kBudgets = "policy/poddisruptionbudgets";
+const char* const kNodes = "/nodes";
 
 }  // namespace
 
@@ -92,21 +98,44 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
       queue.insert({kNamespaces, "", ns});
     } else if (storage == kClusterRoles) {
       queue.insert({kClusterRoles, "", ""});
-    } else if (storage == kRequests || storage == kDeployments || storage == kJobs) {
+    } else if (storage == kRequests || storage == kDeployments || storage == kJobs || storage == kControllers ||
+               storage == kDaemonSets || storage == kStatefulSets || storage == kBudgets) {
       queue.insert(key);
     } else if (storage == kReplicaSets) {
       queue.insert(key);
-      note_owner(ns, object, "Deployment", kDeployments);
+      note_all(ns, object, {{"Deployment", kDeployments}});
+    } else if (storage == kRevisions) {
+      note_all(ns, object, {{"DaemonSet", kDaemonSets}, {"StatefulSet", kStatefulSets}});
+    } else if (storage == kNodes) {
+      queue_all(kDaemonSets, "");
     } else if (storage == kPods) {
-      note_owner(ns, object, "ReplicaSet", kReplicaSets);
-      note_owner(ns, object, "Job", kJobs);
-      if (object == nullptr) {
-        // Whose it was is no longer known here: the sets and jobs of the namespace look for themselves.
-        for (const char* owners : {kReplicaSets, kJobs}) {
-          if (const auto list = server.engine().store().list(owners, ns)) {
-            for (const auto& item : list->items) queue.insert({owners, item.ns, item.name});
-          }
-        }
+      note_all(ns, object,
+               {{"ReplicaSet", kReplicaSets},
+                {"ReplicationController", kControllers},
+                {"Job", kJobs},
+                {"DaemonSet", kDaemonSets},
+                {"StatefulSet", kStatefulSets}});
+      queue_all(kBudgets, ns);
+    }
+  }
+
+  void queue_all(const char* storage, const std::string& ns) {
+    if (server.engine().store().count(storage, ns) == 0) return;
+    if (const auto list = server.engine().store().list(storage, ns)) {
+      for (const auto& item : list->items) queue.insert({storage, item.ns, item.name});
+    }
+  }
+
+  /// The controllers of an object. Of one that nobody controls, or that is gone, all that there are in its namespace: one may
+  /// adopt it, or has just let it go.
+  void note_all(const std::string& ns, const Json* object,
+                std::initializer_list<std::pair<std::string_view, const char*>> controllers) {
+    const bool known = object != nullptr && !controller_uid(*object).empty();
+    for (const auto& [kind, storage] : controllers) {
+      if (known) {
+        note_owner(ns, object, kind, storage);
+      } else {
+        queue_all(storage, ns);
       }
     }
   }
@@ -151,6 +180,10 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
     if (key.storage == kClusterRoles) return sync_aggregated_roles(with);
     if (key.storage == kDeployments) return sync_deployment(with, key.ns, key.name);
     if (key.storage == kReplicaSets) return sync_replica_set(with, key.ns, key.name);
+    if (key.storage == kControllers) return sync_replication_controller(with, key.ns, key.name);
+    if (key.storage == kDaemonSets) return sync_daemon_set(with, key.ns, key.name);
+    if (key.storage == kStatefulSets) return sync_stateful_set(with, key.ns, key.name);
+    if (key.storage == kBudgets) return sync_disruption_budget(with, key.ns, key.name);
     if (key.storage == kJobs) return sync_job(with, key.ns, key.name);
   }
 

@@ -1,58 +1,13 @@
-// Deployment → ReplicaSet → Pod, and Job → Pod.
+// Deployment → ReplicaSet → Pod, and ReplicationController → Pod.
 #include <algorithm>
 
-#include "core/sandbox/api/selector.h"
-#include "core/sandbox/controllers/controller.h"
+#include "core/sandbox/controllers/pods.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
 const char* const kHash = "pod-template-hash";
 const char* const kRevision = "deployment.kubernetes.io/revision";
-
-std::vector<Json> owned(const ControllerContext& context, const Kind& kind, const std::string& ns, const std::string& uid) {
-  auto all = context.engine.list(kind, ns);
-  all.erase(std::remove_if(all.begin(), all.end(), [&](const Json& one) { return controller_uid(one) != uid; }), all.end());
-  return all;
-}
-
-bool finished(const Json& pod) {
-  const auto phase = str(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
-
-bool ready(const Json& pod) {
-  for (const Json& one : list_at(pod, {"status", "conditions"})) {
-    if (str(one, {"type"}) == "Ready") return str(one, {"status"}) == "True";
-  }
-  return false;
-}
-
-Json pod_of(const Json& owner) {
-  const Json& from = object_at(owner, {"spec", "template"});
-  Json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"spec", object_at(from, {"spec"})}};
-  Json& metadata = pod["metadata"];
-  metadata = Json::object();
-  for (const char* field : {"labels", "annotations", "finalizers"}) {
-    if (const Json* value = find(from, {"metadata", field})) metadata[field] = *value;
-  }
-  metadata["generateName"] = name_of(owner) + "-";
-  metadata["ownerReferences"] = Json::array({owner_reference(owner)});
-  return pod;
-}
-
-/// "25%" of a number, or the number itself.
-std::int64_t share(const Json* value, std::int64_t of, bool round_up) {
-  if (value == nullptr) return 0;
-  if (value->is_number_integer()) return value->get<std::int64_t>();
-  if (!value->is_string()) return 0;
-  const auto percent = std::strtoll(value->get<std::string>().c_str(), nullptr, 10);
-  return round_up ? (of * percent + 99) / 100 : of * percent / 100;
-}
-
-std::string template_hash(const Json& deployment) {
-  return pki::sha256_hex(dump_json(object_at(deployment, {"spec", "template"}))).substr(0, 10);
-}
 
 struct Sets {
   std::vector<Json> all;
@@ -94,9 +49,9 @@ void roll(const ControllerContext& context, const Kind& kind, const Json& deploy
   const bool recreate = str(deployment, {"spec", "strategy", "type"}) == "Recreate";
   const auto total = sum(sets.all, {"spec", "replicas"});
   const auto current = num(*sets.current, {"spec", "replicas"});
-  const auto surge = recreate ? 0 : share(find(deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), wanted, true);
+  const auto surge = recreate ? 0 : share_of(find(deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), wanted, true);
   auto unavailable =
-      recreate ? wanted : share(find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), wanted, false);
+      recreate ? wanted : share_of(find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), wanted, false);
   if (surge == 0 && unavailable == 0) unavailable = 1;
   if (recreate) {
     for (const Json& set : sets.all) {
@@ -151,7 +106,7 @@ void write_deployment_status(const ControllerContext& context, const Kind& kind,
     set("readyReplicas", sum(sets.all, {"status", "readyReplicas"}));
     set("availableReplicas", available);
     set("unavailableReplicas", std::max<std::int64_t>(0, wanted - available));
-    auto unavailable = share(find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), wanted, false);
+    auto unavailable = share_of(find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), wanted, false);
     const bool enough = available >= wanted - unavailable;
     set_condition(next, "Available", enough, enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
                   enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.", now);
@@ -171,12 +126,14 @@ void sync_deployment(const ControllerContext& context, const std::string& ns, co
   const auto deployment = context.engine.get(*kind, ns, name);
   if (!deployment || is_deleting(*deployment)) return;
   Sets sets;
-  sets.all = owned(context, *set_kind, ns, uid_of(*deployment));
-  const auto hash = template_hash(*deployment);
+  const auto selector = LabelSelector::from_object(find(*deployment, {"spec", "selector"}));
+  if (!selector) return;
+  sets.all = claim(context, *set_kind, *deployment, *selector);
+  const auto hash = hash_of_template(object_at(*deployment, {"spec", "template"}));
   std::int64_t revision = 0;
   for (const Json& set : sets.all) {
     revision = std::max<std::int64_t>(revision, std::strtoll(annotation_of(set, kRevision).c_str(), nullptr, 10));
-    if (label_of(set, kHash) == hash) sets.current = &set;
+    if (hash_of_template(object_at(set, {"spec", "template"})) == hash) sets.current = &set;
   }
   if (sets.current != nullptr) {
     const auto own = std::strtoll(annotation_of(*sets.current, kRevision).c_str(), nullptr, 10);
@@ -190,7 +147,7 @@ void sync_deployment(const ControllerContext& context, const std::string& ns, co
     if (!flag(*deployment, {"spec", "paused"})) roll(context, *set_kind, *deployment, sets);
   } else if (!flag(*deployment, {"spec", "paused"})) {
     const auto wanted = num(*deployment, {"spec", "replicas"}, 1);
-    const auto surge = share(find(*deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), wanted, true);
+    const auto surge = share_of(find(*deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), wanted, true);
     const auto total = sum(sets.all, {"spec", "replicas"});
     const auto first = total == 0 ? wanted : std::clamp<std::int64_t>(wanted + surge - total, 0, wanted);
     ++revision;
@@ -201,29 +158,35 @@ void sync_deployment(const ControllerContext& context, const std::string& ns, co
   write_deployment_status(context, *kind, *deployment, sets, revision);
 }
 
-void sync_replica_set(const ControllerContext& context, const std::string& ns, const std::string& name) {
-  const auto kind = kind_of(context, "apps", "replicasets");
+namespace {
+
+void sync_replicas(const ControllerContext& context, const Kind& kind, const std::string& ns, const std::string& name,
+                   bool plain_selector) {
   const auto pod_kind = kind_of(context, "", "pods");
-  const auto set = context.engine.get(*kind, ns, name);
+  const auto set = context.engine.get(kind, ns, name);
   if (!set || is_deleting(*set)) return;
-  auto pods = owned(context, *pod_kind, ns, uid_of(*set));
-  pods.erase(std::remove_if(pods.begin(), pods.end(), [](const Json& pod) { return finished(pod) || is_deleting(pod); }),
+  const Json* spec = find(*set, {"spec", "selector"});
+  const Json wrapped = {{"matchLabels", spec == nullptr ? Json::object() : *spec}};
+  const auto selector = LabelSelector::from_object(plain_selector ? &wrapped : spec);
+  if (!selector) return;
+  auto pods = claim(context, *pod_kind, *set, *selector);
+  pods.erase(std::remove_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_finished(pod) || is_deleting(pod); }),
              pods.end());
   const auto wanted = num(*set, {"spec", "replicas"}, 1);
   auto active = static_cast<std::int64_t>(pods.size());
   for (; active < wanted; ++active) {
-    if (!context.engine.create(*pod_kind, ns, pod_of(*set), as_controller("replicaset-controller"))) break;
+    if (!context.engine.create(*pod_kind, ns, pod_from_template(*set), as_controller("replicaset-controller"))) break;
   }
   if (active > wanted) {
     // Those that are not ready go first, then the youngest.
     std::stable_sort(pods.begin(), pods.end(), [](const Json& a, const Json& b) {
-      if (ready(a) != ready(b)) return !ready(a);
+      if (pod_ready(a) != pod_ready(b)) return !pod_ready(a);
       return str(a, {"metadata", "creationTimestamp"}) > str(b, {"metadata", "creationTimestamp"});
     });
     for (std::int64_t i = 0; i < active - wanted; ++i) remove(context, *pod_kind, pods[static_cast<std::size_t>(i)]);
   }
-  const auto good = std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return ready(pod); });
-  change(context, *kind, *set, as_controller("replicaset-controller", "status"), [&](Json& next) {
+  const auto good = std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_ready(pod); });
+  change(context, kind, *set, as_controller("replicaset-controller", "status"), [&](Json& next) {
     Json& status = at_or_make(next, {"status"});
     status["replicas"] = static_cast<std::int64_t>(pods.size());
     status["fullyLabeledReplicas"] = static_cast<std::int64_t>(pods.size());
@@ -233,55 +196,14 @@ void sync_replica_set(const ControllerContext& context, const std::string& ns, c
   });
 }
 
-void sync_job(const ControllerContext& context, const std::string& ns, const std::string& name) {
-  const auto kind = kind_of(context, "batch", "jobs");
-  const auto pod_kind = kind_of(context, "", "pods");
-  const auto job = context.engine.get(*kind, ns, name);
-  if (!job || is_deleting(*job) || flag(*job, {"spec", "suspend"})) return;
-  for (const Json& one : list_at(*job, {"status", "conditions"})) {
-    const auto type = str(one, {"type"});
-    if ((type == "Complete" || type == "Failed") && str(one, {"status"}) == "True") return;
-  }
-  const auto pods = owned(context, *pod_kind, ns, uid_of(*job));
-  const auto count = [&](const char* phase) {
-    return std::count_if(pods.begin(), pods.end(), [&](const Json& pod) { return str(pod, {"status", "phase"}) == phase; });
-  };
-  const auto succeeded = count("Succeeded");
-  const auto failed = count("Failed");
-  auto active = std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return !finished(pod) && !is_deleting(pod); });
-  const auto completions = num(*job, {"spec", "completions"}, 1);
-  const bool complete = succeeded >= completions;
-  const bool broken = failed > num(*job, {"spec", "backoffLimit"}, 6);
-  if (!complete && !broken) {
-    const auto wanted = std::min<std::int64_t>(num(*job, {"spec", "parallelism"}, 1), completions - succeeded);
-    for (; active < wanted; ++active) {
-      if (!context.engine.create(*pod_kind, ns, pod_of(*job), as_controller("job-controller"))) break;
-    }
-  }
-  change(context, *kind, *job, as_controller("job-controller", "status"), [&](Json& next) {
-    const auto now = context.engine.clock().now();
-    Json& status = at_or_make(next, {"status"});
-    const auto set = [&](const char* field, std::int64_t value) {
-      if (value > 0) {
-        status[field] = value;
-      } else {
-        status.erase(field);
-      }
-    };
-    if (str(status, {"startTime"}).empty()) status["startTime"] = format_time(now);
-    set("active", complete || broken ? 0 : active);
-    set("succeeded", succeeded);
-    set("failed", failed);
-    status["ready"] = std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return !finished(pod) && ready(pod); });
-    if (complete) {
-      status["completionTime"] = format_time(now);
-      set_condition(next, "SuccessCriteriaMet", true, "CompletionsReached", "Reached expected number of succeeded pods", now);
-      set_condition(next, "Complete", true, "CompletionsReached", "Reached expected number of succeeded pods", now);
-    } else if (broken) {
-      set_condition(next, "FailureTarget", true, "BackoffLimitExceeded", "Job has reached the specified backoff limit", now);
-      set_condition(next, "Failed", true, "BackoffLimitExceeded", "Job has reached the specified backoff limit", now);
-    }
-  });
+}  // namespace
+
+void sync_replica_set(const ControllerContext& context, const std::string& ns, const std::string& name) {
+  sync_replicas(context, *kind_of(context, "apps", "replicasets"), ns, name, false);
+}
+
+void sync_replication_controller(const ControllerContext& context, const std::string& ns, const std::string& name) {
+  sync_replicas(context, *kind_of(context, "", "replicationcontrollers"), ns, name, true);
 }
 
 }  // namespace fleetadm::sandbox

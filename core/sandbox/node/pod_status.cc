@@ -116,6 +116,12 @@ Outcome outcome_of(const Json& pod) {
   if (wish == "never") return Outcome::kNever;
   const Json& owners = list_at(pod, {"metadata", "ownerReferences"});
   const bool job = std::any_of(owners.begin(), owners.end(), [](const Json& owner) { return str(owner, {"kind"}) == "Job"; });
+  // The pause container is there to run until it is told to stop.
+  const Json& containers = list_at(pod, {"spec", "containers"});
+  const bool pauses = !containers.empty() && std::all_of(containers.begin(), containers.end(), [](const Json& one) {
+    return image_base(str(one, {"image"})) == "pause";
+  });
+  if (pauses) return Outcome::kRun;
   return job || str(pod, {"spec", "restartPolicy"}, "Always") != "Always" ? Outcome::kSucceed : Outcome::kRun;
 }
 

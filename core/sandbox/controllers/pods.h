@@ -1,0 +1,36 @@
+// What the workload controllers share: which objects are theirs, and the pods that they make.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/sandbox/api/selector.h"
+#include "core/sandbox/controllers/controller.h"
+
+namespace fleetadm::sandbox {
+
+bool pod_finished(const Json& pod);
+bool pod_ready(const Json& pod);
+
+/// A pod of the owner's template, under a generated name.
+Json pod_from_template(const Json& owner);
+
+/// "25%" of a number, or the number itself; 0 where there is none.
+std::int64_t share_of(const Json* value, std::int64_t of, bool round_up);
+
+/// Ten hexadecimal digits of a pod template, without the label that Deployments put into it.
+std::string hash_of_template(Json pod_template);
+
+/// The objects of a kind that the owner controls. Orphans that the selector matches become its own, and its own that the
+/// selector no longer matches are let go. Nothing is changed for an owner that is being deleted.
+std::vector<Json> claim(const ControllerContext& context, const Kind& kind, const Json& owner, const LabelSelector& selector);
+/// Those that it controls as they are.
+std::vector<Json> owned_by(const ControllerContext& context, const Kind& kind, const Json& owner);
+
+/// metadata.labels, sorted, as selectors take them.
+Labels labels_of(const Json& object);
+
+/// Puts a count into a status; what is not there stands for zero.
+void set_count(Json& status, const char* field, std::int64_t value);
+
+}  // namespace fleetadm::sandbox
