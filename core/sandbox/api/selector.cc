@@ -224,13 +224,17 @@ std::vector<std::string> FieldSelector::paths() const {
 
 std::string FieldSelector::field_of(const Json& object, std::string_view path) {
   if (path == "spec.host") path = "spec.nodeName";
+  // What is left out of an object is its zero.
+  std::string_view absent;
+  if (path == "spec.unschedulable" || path == "spec.hostNetwork") absent = "false";
+  if (path == "status.replicas" || path == "status.successful") absent = "0";
   const Json* at = &object;
   while (!path.empty() && at != nullptr) {
     const auto dot = path.find('.');
     at = find(*at, {path.substr(0, dot)});
     path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
   }
-  if (at == nullptr || at->is_null()) return {};
+  if (at == nullptr || at->is_null()) return std::string(absent);
   if (at->is_string()) return at->get<std::string>();
   if (at->is_object()) return str(*at, {"component"});  // an event's source
   return dump_json(*at);

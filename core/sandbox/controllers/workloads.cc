@@ -79,6 +79,24 @@ void roll(const ControllerContext& context, const Kind& kind, const Json& deploy
   }
 }
 
+std::int64_t revision_number(const Json& set) { return std::strtoll(annotation_of(set, kRevision).c_str(), nullptr, 10); }
+
+/// Removes the oldest sets without pods that exceed spec.revisionHistoryLimit.
+void forget_old_sets(const ControllerContext& context, const Kind& kind, const Json& deployment, const Sets& sets) {
+  std::vector<const Json*> idle;
+  for (const Json& set : sets.all) {
+    if (&set != sets.current && !is_deleting(set) && num(set, {"spec", "replicas"}) == 0 && num(set, {"status", "replicas"}) == 0)
+      idle.push_back(&set);
+  }
+  std::stable_sort(idle.begin(), idle.end(),
+                   [](const Json* a, const Json* b) { return revision_number(*a) < revision_number(*b); });
+  auto excess = static_cast<std::int64_t>(idle.size()) - num(deployment, {"spec", "revisionHistoryLimit"}, 10);
+  for (const Json* set : idle) {
+    if (excess-- <= 0) break;
+    remove(context, kind, *set);
+  }
+}
+
 void write_deployment_status(const ControllerContext& context, const Kind& kind, const Json& deployment, const Sets& sets,
                              std::int64_t revision) {
   const auto wanted = num(deployment, {"spec", "replicas"}, 1);
@@ -145,6 +163,7 @@ void sync_deployment(const ControllerContext& context, const std::string& ns, co
       });
     }
     if (!flag(*deployment, {"spec", "paused"})) roll(context, *set_kind, *deployment, sets);
+    forget_old_sets(context, *set_kind, *deployment, sets);
   } else if (!flag(*deployment, {"spec", "paused"})) {
     const auto wanted = num(*deployment, {"spec", "replicas"}, 1);
     const auto surge = share_of(find(*deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), wanted, true);

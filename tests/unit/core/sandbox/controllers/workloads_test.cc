@@ -16,7 +16,6 @@ class Workloads : public ::testing::Test {
     auto opened = ApiServer::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);
-    make("", "serviceaccounts", {{"metadata", {{"name", "default"}}}});
   }
   Engine& engine() { return server_->engine(); }
   ControllerContext context() { return {engine(), ca_, "ca"}; }
@@ -59,7 +58,7 @@ class Workloads : public ::testing::Test {
         {"template",
          {{"metadata", {{"labels", labels}}}, {"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "x:1"}}})}}}}}};
     spec.update(more);
-    return {{"metadata", {{"name", name}}}, {"spec", std::move(spec)}};
+    return {{"metadata", {{"name", name}, {"labels", labels}}}, {"spec", std::move(spec)}};
   }
 
   pki::KeyPair ca_;
@@ -127,6 +126,27 @@ TEST_F(Workloads, OrphansAreAdoptedAndStrangersLetGo) {
   sync_replica_set(context(), "default", "r");
   EXPECT_EQ(controller_uid(get("", "pods", "orphan")), "");
   EXPECT_EQ(pods().size(), 3U);
+}
+
+TEST_F(Workloads, ADeploymentTakesOverASetAndForgetsOldOnes) {
+  make("apps", "replicasets", workload("d", {{"replicas", 1}}));
+  sync_replica_set(context(), "default", "d");
+  all_run();
+  sync_replica_set(context(), "default", "d");
+  Json deployment = workload("d", {{"replicas", 1}, {"revisionHistoryLimit", 0}});
+  deployment["spec"]["template"]["spec"]["containers"][0]["image"] = "x:2";
+  make("apps", "deployments", deployment);
+  const auto sets = [&] { return engine().list(*kind("apps", "replicasets"), "default"); };
+  for (int i = 0; i < 6; ++i) {
+    sync_deployment(context(), "default", "d");
+    for (const Json& set : sets()) sync_replica_set(context(), "default", name_of(set));
+    all_run();
+    for (const Json& set : sets()) sync_replica_set(context(), "default", name_of(set));
+  }
+  ASSERT_EQ(sets().size(), 1U);
+  EXPECT_EQ(controller_uid(sets()[0]), uid_of(get("apps", "deployments", "d")));
+  EXPECT_EQ(pods().size(), 1U);
+  EXPECT_EQ(num(get("apps", "deployments", "d"), {"status", "availableReplicas"}), 1);
 }
 
 TEST_F(Workloads, AnIndexedJobHasOnePodForEachIndex) {
