@@ -28,6 +28,9 @@ void register_all(Registry& registry) {
   register_hub(registry);
   register_agent(registry);
   register_sandbox_fleet(registry);
+  register_sandbox_faults(registry);
+  register_sandbox_load(registry);
+  register_sandbox_logs(registry);
   register_sandbox(registry);
   register_version(registry);
   register_completion(registry);

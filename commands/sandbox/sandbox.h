@@ -5,7 +5,10 @@
 
 namespace fleetadm::commands {
 
-void register_sandbox_fleet(Registry& registry);  // up, down, list, kubeconfig
-void register_sandbox(Registry& registry);        // node
+void register_sandbox_fleet(Registry& registry);   // up, down, list, kubeconfig
+void register_sandbox_faults(Registry& registry);  // fault add, list, clear
+void register_sandbox_load(Registry& registry);
+void register_sandbox_logs(Registry& registry);
+void register_sandbox(Registry& registry);  // node
 
 }  // namespace fleetadm::commands

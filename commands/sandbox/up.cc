@@ -8,6 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "commands/sandbox/home.h"
 #include "commands/sandbox/join.h"
 #include "commands/sandbox/sandbox.h"
 #include "core/sandbox/fleet/home.h"
@@ -23,25 +24,10 @@ constexpr auto kStep = std::chrono::milliseconds(20);
 constexpr int kMostClusters = 1000;
 constexpr int kMostNodesUnasked = 10;
 
-Result<sandbox::SandboxHome> home_of(const Context& context) {
-  return sandbox::SandboxHome::of(context.env("FLEETADM_SANDBOX_DIR"), context.env("XDG_STATE_HOME"), context.env("HOME"));
-}
-
-Status check_name(const std::string& name) {
-  if (sandbox::is_sandbox_name(name)) return {};
-  return fail(Category::kUsage, "\"" + name + "\" is no name for a sandbox", "use up to 40 lower-case letters, digits and '-'");
-}
-
-Flag& name_flag(FlagSet& flags, std::string& name) {
-  Flag& flag = flags.text(&name, "name", "name of the sandbox");
-  flag.value_name = "NAME";
-  return flag;
-}
-
 // --- up ---
 
 struct UpOptions {
-  std::string name = "sandbox";
+  std::string name = kSandboxName;
   std::int64_t clusters = 1;
   bool ephemeral = false;
   std::string nodes = "auto";
@@ -65,6 +51,7 @@ Result<pid_t> spawn(const Context& context, const sandbox::SandboxHome& home, co
                                     std::to_string(options.clusters)};
   if (options.ephemeral) words.emplace_back("--ephemeral");
   words.emplace_back(options.has_nodes() ? "--nodes=true" : "--nodes=false");
+  if (context.global().verbosity > 0) words.push_back("-v=" + std::to_string(context.global().verbosity));
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (auto& word : words) argv.push_back(word.data());
@@ -111,7 +98,7 @@ Report report_of(const sandbox::SandboxHome& home, const std::string& name) {
 }
 
 Result<Report> up(Context& context, const UpOptions& options, const std::vector<std::string>& /*args*/) {
-  FLEETADM_TRY(const auto home, home_of(context));
+  FLEETADM_TRY(const auto home, sandbox_home(context));
   sandbox::ServeOptions serve;
   serve.name = options.name;
   serve.clusters = static_cast<int>(options.clusters);
@@ -163,7 +150,7 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
 }
 
 Status check_up(const UpOptions& options, const std::vector<std::string>& /*args*/) {
-  FLEETADM_CHECK(check_name(options.name));
+  FLEETADM_CHECK(check_sandbox_name(options.name));
   if (options.clusters < 0 || options.clusters > kMostClusters)
     return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMostClusters));
   if (options.join && !options.has_nodes())
@@ -190,7 +177,7 @@ Command up_command() {
                       {"In memory only, beside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
   command.make = invocation<UpOptions>(
       [](FlagSet& flags, UpOptions& options) {
-        name_flag(flags, options.name).default_text = options.name;
+        sandbox_name_flag(flags, options.name);
         Flag& clusters = flags.integer(&options.clusters, "clusters", "number of spokes beside the hub");
         clusters.value_name = "N";
         clusters.default_text = "1";
@@ -211,15 +198,14 @@ Command up_command() {
 // --- down ---
 
 struct DownOptions {
-  std::string name = "sandbox";
+  std::string name = kSandboxName;
   bool keep = false;
 };
 
 Result<Report> down(Context& context, const DownOptions& options, const std::vector<std::string>& /*args*/) {
-  FLEETADM_TRY(const auto home, home_of(context));
+  FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(options.name);
-  if (!description.is_object())
-    return fail(Category::kNotFound, "there is no sandbox \"" + options.name + "\"", "fleetadm sandbox list");
+  if (!description.is_object()) return no_sandbox(options.name);
   FLEETADM_CHECK(home.stop(options.name, std::chrono::seconds(20)));
   if (!options.keep) FLEETADM_CHECK(home.remove(options.name));
   Report report;
@@ -240,10 +226,10 @@ Command down_command() {
                       {"Stop one and keep its objects", "fleetadm sandbox down --name test --keep"}};
   command.make = invocation<DownOptions>(
       [](FlagSet& flags, DownOptions& options) {
-        name_flag(flags, options.name).default_text = options.name;
+        sandbox_name_flag(flags, options.name);
         flags.boolean(&options.keep, "keep", "keep objects and keys");
       },
-      [](const DownOptions& options, const std::vector<std::string>&) { return check_name(options.name); }, down);
+      [](const DownOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); }, down);
   return command;
 }
 
@@ -252,7 +238,7 @@ Command down_command() {
 struct NoOptions {};
 
 Result<Report> list(Context& context, const NoOptions& /*options*/, const std::vector<std::string>& /*args*/) {
-  FLEETADM_TRY(const auto home, home_of(context));
+  FLEETADM_TRY(const auto home, sandbox_home(context));
   Report report;
   report.data = {{"kind", "SandboxList"}, {"items", Json::array()}};
   Table table;
@@ -285,7 +271,7 @@ Command list_command() {
 }
 
 struct KubeconfigOptions {
-  std::string name = "sandbox";
+  std::string name = kSandboxName;
   std::string merge;
 };
 
@@ -310,9 +296,9 @@ Status merge_into(const std::string& file, const Json& from) {
 }
 
 Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options, const std::vector<std::string>& /*args*/) {
-  FLEETADM_TRY(const auto home, home_of(context));
+  FLEETADM_TRY(const auto home, sandbox_home(context));
   std::ifstream in(home.kubeconfig(options.name), std::ios::binary);
-  if (!in) return fail(Category::kNotFound, "there is no sandbox \"" + options.name + "\"", "fleetadm sandbox list");
+  if (!in) return no_sandbox(options.name);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (options.merge.empty()) {
     context.terminal().write_stdout(text);
@@ -335,12 +321,13 @@ Command kubeconfig_command() {
                       {"Add its contexts to another file", "fleetadm sandbox kubeconfig --merge ~/.kube/config"}};
   command.make = invocation<KubeconfigOptions>(
       [](FlagSet& flags, KubeconfigOptions& options) {
-        name_flag(flags, options.name).default_text = options.name;
+        sandbox_name_flag(flags, options.name);
         Flag& merge = flags.text(&options.merge, "merge", "kubeconfig file to add the contexts to, instead of printing them");
         merge.value_name = "FILE";
         merge.complete = Complete::kFiles;
       },
-      [](const KubeconfigOptions& options, const std::vector<std::string>&) { return check_name(options.name); }, kubeconfig);
+      [](const KubeconfigOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); },
+      kubeconfig);
   return command;
 }
 

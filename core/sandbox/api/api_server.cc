@@ -25,9 +25,10 @@
 namespace fleetadm::sandbox {
 
 struct ApiServer::Inner {
-  explicit Inner(ApiOptions& options) : signer(options.token_key) {}
+  explicit Inner(ApiOptions& options) : signer(options.token_key), disturb(std::move(options.disturb)) {}
   std::shared_ptr<ApiState> state = std::make_shared<ApiState>();
   TokenSigner signer;
+  std::function<Disturbance(const ApiRequest&)> disturb;
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<Rbac> rbac;
   std::unique_ptr<admission::Policies> policies;
@@ -73,7 +74,7 @@ struct ApiServer::Inner {
 
   Seen seen;
 
-  ApiResult<HttpResponse> answer(const HttpRequest& http, ApiRequest& request) const;
+  ApiResult<HttpResponse> answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const;
   ApiResult<HttpResponse> route(ApiRequest request) const;
   ApiResult<HttpResponse> route_subresource(const ApiRequest& request, const KindPtr& kind) const;
   ApiResult<HttpResponse> missing(const ApiRequest& request) const;
@@ -189,10 +190,12 @@ ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
   return answer_delete_collection(state, request, kind);
 }
 
-ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiRequest& request) const {
+ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const {
   request = read_request(http);
   FLEETADM_TRY(const User caller, authenticator->authenticate(http));
   FLEETADM_TRY(request.user, impersonate(*rbac, caller, http));
+  if (disturb) disturbance = disturb(request);
+  if (disturbance.refusal) return tl::unexpected(*disturbance.refusal);
   const auto decision = rbac->authorize(request.user, request.what);
   if (!decision.allowed) {
     if (!request.what.resource_request)
@@ -246,9 +249,10 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
 
 HttpResponse ApiServer::handle(const HttpRequest& request) const {
   ApiRequest asked;
+  Disturbance disturbance;
   auto answer = [&]() -> HttpResponse {
     try {
-      auto done = inner_->answer(request, asked);
+      auto done = inner_->answer(request, asked, disturbance);
       return done ? std::move(*done) : answer_error(request, done.error());
     } catch (const std::exception& error) {
       ApiError failure;
@@ -260,6 +264,8 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
   answer.headers.emplace_back("audit-id", pki::random_uuid());
   answer.headers.emplace_back("date", http_date(inner_->state->engine->clock().now()));
   if (inner_->seen) inner_->seen(asked, answer);
+  answer.delay = disturbance.delay;
+  if (answer.stream && disturbance.stream) answer.stream = disturbance.stream(std::move(answer.stream));
   return answer;
 }
 

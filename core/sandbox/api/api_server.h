@@ -2,7 +2,10 @@
 // B.28).
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/sandbox/api/engine.h"
@@ -13,6 +16,13 @@ namespace fleetadm::sandbox {
 
 /// Told of every request that was answered, on the worker that did it (an audit log). Streams have only begun by then.
 using Seen = std::function<void(const ApiRequest&, const HttpResponse&)>;
+/// What befalls a request on purpose.
+struct Disturbance {
+  std::optional<ApiError> refusal;     // instead of an answer
+  std::chrono::milliseconds delay{0};  // the answer comes so much later
+  /// Wraps a streamed body; may be empty.
+  std::function<std::shared_ptr<BodyStream>(std::shared_ptr<BodyStream>)> stream;
+};
 
 struct ApiOptions {
   std::unique_ptr<Journal> journal;  // null: in memory
@@ -21,6 +31,8 @@ struct ApiOptions {
   std::string token_key;  // signs service-account tokens, PEM
   std::shared_ptr<Clock> clock;
   Seen seen;
+  /// Asked once a request's user is known; empty: nothing befalls any. Any thread.
+  std::function<Disturbance(const ApiRequest&)> disturb;
 };
 
 class ApiServer {

@@ -109,6 +109,11 @@ class Engine {
   ApiResult<Written> remove(const Kind& kind, const std::string& ns, const std::string& name, const DeleteOptions& options,
                             const WriteOptions& by);
 
+  /// An object as another server had it: its uid, times, generation, status and managedFields stay, and a kind's own checks of
+  /// creates and updates are not made again. One that exists takes everything but its uid and creationTimestamp from it; the
+  /// same again is no write. Custom resources are held to their schema.
+  ApiResult<Written> take_over(const Kind& kind, Json object, const WriteOptions& options);
+
   /// The object of a stored text in this row's version, with apiVersion and kind.
   Json full(const Kind& kind, const Stored& stored) const;
   /// The same as text, without parsing where the version is the stored one.

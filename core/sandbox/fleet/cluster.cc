@@ -1,11 +1,13 @@
 #include "core/sandbox/fleet/cluster.h"
 
+#include <atomic>
 #include <fcntl.h>
 #include <functional>
 #include <optional>
 #include <unistd.h>
 
 #include "core/sandbox/controllers/manager.h"
+#include "kubeclient/base/log.h"
 #include "kubeclient/config/files.h"
 
 namespace fleetadm::sandbox {
@@ -38,10 +40,72 @@ Result<std::string> kept(const fs::path& folder, const char* name, const std::fu
   return text;
 }
 
+/// The time of a cluster whose clock may be wrong on purpose.
+class OffsetClock final : public Clock {
+ public:
+  explicit OffsetClock(std::shared_ptr<Clock> right) : right_(std::move(right)) {}
+  Instant now() const override { return right_->now() + Duration(offset_.load(std::memory_order_relaxed)); }
+  void set(Duration offset) { offset_ = offset.count(); }
+
+ private:
+  std::shared_ptr<Clock> right_;
+  std::atomic<Duration::rep> offset_{0};
+};
+
+Result<pki::KeyPair> serving_certificate(const pki::KeyPair& ca, bool expired) {
+  pki::LeafOptions leaf;
+  leaf.subject.common_name = "kube-apiserver";
+  leaf.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                    "kubernetes.default.svc.cluster.local"};
+  leaf.ip_addresses = {"127.0.0.1", "::1"};
+  leaf.server = true;
+  if (expired) {
+    leaf.backdate = std::chrono::hours(48);
+    leaf.validity = -std::chrono::hours(24);
+  }
+  return pki::issue(ca, leaf);
+}
+
+std::function<Disturbance(const ApiRequest&)> disturber(std::string cluster, std::shared_ptr<FaultBoard> board) {
+  return [cluster = std::move(cluster), board = std::move(board)](const ApiRequest& request) {
+    const auto& what = request.what;
+    const RequestFacts facts = {cluster, what.verb, what.group, what.resource, what.subresource, request.user.name};
+    Disturbance out;
+    const auto strike = board->strike(facts);
+    out.delay = strike.delay;
+    if (strike.code != 0) {
+      ApiError refusal;
+      refusal.code = strike.code;
+      refusal.retry_after = strike.retry_after;
+      refusal.reason = strike.code == 429 ? "TooManyRequests" : "InternalError";
+      refusal.message = strike.code == 429 ? "Too many requests, please try again later."
+                                           : "Internal error occurred: fault " + strike.fault + " of this sandbox";
+      if (strike.retry_after > 0) refusal.details["retryAfterSeconds"] = strike.retry_after;
+      out.refusal = std::move(refusal);
+    }
+    out.stream = [board, facts](std::shared_ptr<BodyStream> body) { return breakable(std::move(body), board, facts); };
+    return out;
+  };
+}
+
+/// One line a request, for -v 6 and above.
+HttpResponse answer_and_tell(const std::string& cluster, const ApiServer& api, const HttpRequest& request) {
+  const auto began = std::chrono::steady_clock::now();
+  auto response = api.handle(request);
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count();
+  log::info(6, cluster,
+            request.method + " " + request.path + (request.query.empty() ? "" : "?" + request.query) + " " +
+                std::to_string(response.status) + " " + std::to_string(took) + "us");
+  return response;
+}
+
 }  // namespace
 
 struct Cluster::Inner {
   std::string name;
+  std::shared_ptr<OffsetClock> clock;
+  std::shared_ptr<FaultBoard> faults;
+  ClusterTrouble trouble;  // as it is made now
   pki::KeyPair ca;
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<ControllerManager> controllers;
@@ -59,7 +123,10 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   auto inner = std::make_unique<Inner>();
   inner->name = options.name;
   ApiOptions api;
-  api.clock = options.clock;
+  inner->clock = std::make_shared<OffsetClock>(options.clock ? options.clock : Clock::system());
+  inner->faults = options.faults;
+  api.clock = inner->clock;
+  if (options.faults) api.disturb = disturber(options.name, options.faults);
   api.store = options.store;
   api.seen = options.seen;
   if (!options.folder.empty()) {
@@ -84,20 +151,18 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   ListenOptions listen;
   listen.port = options.port;
   listen.client_ca = inner->ca.certificate;
-  pki::LeafOptions leaf;
-  leaf.subject.common_name = "kube-apiserver";
-  leaf.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-                    "kubernetes.default.svc.cluster.local"};
-  leaf.ip_addresses = {"127.0.0.1", "::1"};
-  leaf.server = true;
-  FLEETADM_TRY(listen.certificate, pki::issue(inner->ca, leaf));
+  listen.now = [clock = inner->clock] {
+    return static_cast<std::time_t>(std::chrono::duration_cast<std::chrono::seconds>(clock->now().time_since_epoch()).count());
+  };
+  FLEETADM_TRY(listen.certificate, serving_certificate(inner->ca, false));
   FLEETADM_TRY(inner->api, ApiServer::open(std::move(api)));
   inner->controllers = std::make_unique<ControllerManager>(
       *inner->api, inner->ca, [&runtime](std::function<void()> task) { return runtime.work(std::move(task)); });
   if (options.controllers) inner->controllers->start();
-  FLEETADM_TRY(inner->listener, HttpListener::start(runtime, listen, [server = inner->api.get()](const HttpRequest& request) {
-                 return server->handle(request);
-               }));
+  const auto answer = [server = inner->api.get(), name = options.name](const HttpRequest& request) {
+    return log::enabled(6) ? answer_and_tell(name, *server, request) : server->handle(request);
+  };
+  FLEETADM_TRY(inner->listener, HttpListener::start(runtime, listen, answer));
   return std::unique_ptr<Cluster>(new Cluster(std::move(inner)));
 }
 
@@ -107,6 +172,22 @@ std::string Cluster::url() const { return "https://127.0.0.1:" + std::to_string(
 const pki::KeyPair& Cluster::ca() const { return inner_->ca; }
 ApiServer& Cluster::api() { return *inner_->api; }
 bool Cluster::settled() const { return inner_->controllers->idle(); }
+
+Status Cluster::follow_faults() {
+  if (!inner_->faults) return {};
+  const auto wanted = inner_->faults->trouble(inner_->name);
+  auto& made = inner_->trouble;
+  if (wanted == made) return {};
+  inner_->clock->set(wanted.clock_offset);
+  if (wanted.expired_certificate != made.expired_certificate) {
+    FLEETADM_TRY(const auto certificate, serving_certificate(inner_->ca, wanted.expired_certificate));
+    FLEETADM_CHECK(inner_->listener->set_certificate(certificate));
+  }
+  using Network = HttpListener::Network;
+  inner_->listener->set_network(!wanted.partition ? Network::kWhole : wanted.silent ? Network::kSilent : Network::kReset);
+  made = wanted;
+  return {};
+}
 
 Result<Json> Cluster::admin_user() const {
   pki::LeafOptions leaf;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/sandbox/api/api_server.h"
+#include "core/sandbox/fault/board.h"
 #include "core/sandbox/http/server.h"
 #include "kubeclient/pki/pki.h"
 
@@ -17,8 +18,9 @@ struct ClusterOptions {
   int port = 0;                  // 0: any free one
   std::shared_ptr<Clock> clock;
   Store::Limits store;
-  Seen seen;                // of every request; may be empty
-  bool controllers = true;  // false: somebody else's controller manager does their work
+  Seen seen;                           // of every request; may be empty
+  bool controllers = true;             // false: somebody else's controller manager does their work
+  std::shared_ptr<FaultBoard> faults;  // null: none ever
 };
 
 class Cluster {
@@ -38,6 +40,8 @@ class Cluster {
   ApiServer& api();
   /// No controller has anything to do.
   bool settled() const;
+  /// Makes the cluster as the board of faults says it is now: its network, its serving certificate, its clock. One thread.
+  Status follow_faults();
 
  private:
   struct Inner;

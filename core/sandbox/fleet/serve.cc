@@ -1,17 +1,26 @@
 #include "core/sandbox/fleet/serve.h"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <sys/resource.h>
+#include <thread>
 
 #include "core/sandbox/fleet/cluster.h"
+#include "core/sandbox/fleet/control.h"
 #include "core/sandbox/fleet/nodes.h"
+#include "core/sandbox/fleet/operations.h"
+#include "kubeclient/base/log.h"
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
 constexpr std::size_t kWorkers = 6;
+constexpr std::size_t kMostStarters = 16;
 
 void put(Json& list, Json entry) {
   if (!list.is_array()) list = Json::array();
@@ -43,6 +52,61 @@ Status write_kubeconfig(const SandboxHome& home, const std::string& sandbox,
   });
 }
 
+/// A cluster has three files open, and its clients' connections: a thousand need more than a shell's usual limit.
+void allow_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Result<std::unique_ptr<Cluster>> start_cluster(HttpRuntime& runtime, ClusterOptions options) {
+  auto started = Cluster::start(runtime, options);
+  if (!started && started.error().category == Category::kUnavailable && options.port != 0) {
+    options.port = 0;  // somebody else has the port now
+    started = Cluster::start(runtime, options);
+  }
+  if (!started) return tl::unexpected(started.error().wrap("cluster " + options.name));
+  return started;
+}
+
+/// All of them, on as many threads as the machine runs; the first failure ends it.
+Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(HttpRuntime& runtime, const SandboxHome& home,
+                                                             const ServeOptions& options, const Json& before,
+                                                             const std::shared_ptr<FaultBoard>& faults) {
+  std::map<std::string, int> ports;
+  for (const Json& known : list_at(before, {"clusters"})) ports[str(known, {"name"})] = static_cast<int>(num(known, {"port"}));
+  const auto names = cluster_names(options.clusters);
+  std::vector<std::unique_ptr<Cluster>> clusters(names.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::optional<Error> failed;
+  const auto start_some = [&] {
+    for (auto i = next++; i < names.size(); i = next++) {
+      ClusterOptions cluster;
+      cluster.name = names[i];
+      cluster.faults = faults;
+      if (const auto port = ports.find(names[i]); port != ports.end()) cluster.port = port->second;
+      if (!options.ephemeral) cluster.folder = home.folder(options.name) / names[i];
+      auto started = start_cluster(runtime, std::move(cluster));
+      if (started) {
+        clusters[i] = std::move(*started);
+        continue;
+      }
+      const std::lock_guard lock(mutex);
+      if (!failed) failed = std::move(started).error();
+      next = names.size();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const auto count = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostStarters);
+    for (std::size_t i = 0; i < std::min(count, names.size()); ++i) threads.emplace_back(start_some);
+  }
+  if (failed) return fail(std::move(*failed));
+  return clusters;
+}
+
 }  // namespace
 
 std::vector<std::string> cluster_names(int clusters) {
@@ -58,23 +122,17 @@ Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const
   FLEETADM_CHECK(home.write_description(options.name, before.is_object() ? before : description));
   FLEETADM_TRY(const auto lock, ProcessLock::take(home.folder(options.name) / "process.lock"));
   HttpRuntime runtime(kWorkers);
-  std::vector<std::unique_ptr<Cluster>> clusters;
-  for (const auto& name : cluster_names(options.clusters)) {
-    ClusterOptions cluster;
-    cluster.name = name;
-    if (!options.ephemeral) cluster.folder = home.folder(options.name) / name;
-    for (const Json& known : list_at(before, {"clusters"})) {
-      if (str(known, {"name"}) == name) cluster.port = static_cast<int>(num(known, {"port"}));
-    }
-    auto started = Cluster::start(runtime, cluster);
-    if (!started && started.error().category == Category::kUnavailable && cluster.port != 0) {
-      cluster.port = 0;  // somebody else has the port now
-      started = Cluster::start(runtime, cluster);
-    }
-    if (!started) return tl::unexpected(started.error().wrap("cluster " + name));
-    description["clusters"].push_back({{"name", name}, {"port", (*started)->port()}, {"server", (*started)->url()}});
-    clusters.push_back(std::move(*started));
+  const auto faults = std::make_shared<FaultBoard>();
+  allow_descriptors();
+  FLEETADM_TRY(auto clusters, start_clusters(runtime, home, options, before, faults));
+  for (const auto& cluster : clusters) {
+    description["clusters"].push_back({{"name", cluster->name()}, {"port", cluster->port()}, {"server", cluster->url()}});
+    log::info(0, cluster->name(), "serves " + cluster->url());
   }
+  Operations operations(faults, clusters);
+  FLEETADM_TRY(auto control, ControlServer::start(
+                                 home.folder(options.name), [&](const Json& request) { return operations.run(request); },
+                                 [&] { return operations.follow_faults(); }));
   FLEETADM_CHECK(write_kubeconfig(home, options.name, clusters));
   FLEETADM_CHECK(home.write_description(options.name, description));
   std::optional<FleetNodes> nodes;
@@ -85,8 +143,10 @@ Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const
   std::unique_lock waiting(mutex);
   stopped.wait(waiting, stop, [] { return false; });
   nodes.reset();
+  control.reset();
   clusters.clear();
   runtime.stop();
+  log::info(0, "sandbox", "stopped");
   return {};
 }
 

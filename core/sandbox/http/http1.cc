@@ -49,6 +49,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
         end_of_answer();
       } else if (more == BodyStream::More::kCut) {
         stream_.reset();
+        busy_ = false;
         finished_ = true;
       }
       return;

@@ -53,6 +53,7 @@ struct HttpResponse {
   Headers headers;  // without content-length and transfer-encoding
   std::string body;
   std::shared_ptr<BodyStream> stream;  // instead of the body
+  std::chrono::milliseconds delay{0};  // sent so much later
 };
 
 using Reply = std::function<void(HttpResponse)>;
@@ -67,7 +68,8 @@ struct HttpLimits {
   std::chrono::seconds idle{180};    // between requests
   std::chrono::seconds stuck{30};    // a client that takes nothing of what is sent to it
   std::size_t connections = 4096;
-  std::size_t streams = 250;  // of one HTTP/2 connection
+  std::size_t streams = 250;    // of one HTTP/2 connection
+  std::size_t answers = 10000;  // that are streamed at the same time (watches, logs)
 };
 
 std::string_view status_text(int status);

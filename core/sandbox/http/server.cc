@@ -124,23 +124,37 @@ namespace {
 
 class Connection;
 
+HttpResponse too_many() {
+  HttpResponse out;
+  out.status = 429;
+  out.headers = {{"retry-after", "1"}, {"content-type", "text/plain"}};
+  out.body = "Too many requests, please try again later.\n";
+  return out;
+}
+
 }  // namespace
 
 /// Lives on the I/O thread; connections share it.
 struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   Inner(std::shared_ptr<HttpRuntime::Inner> shared, const ListenOptions& options)
       : runtime(std::move(shared)),
-        tls(asio::ssl::context::tls_server),
         acceptor(runtime->context),
         timer(runtime->context),
+        client_ca(options.client_ca),
+        judged_at(options.now),
         limits(options.limits) {}
   std::shared_ptr<HttpRuntime::Inner> runtime;
-  asio::ssl::context tls;
+  std::shared_ptr<asio::ssl::context> tls;
   tcp::acceptor acceptor;
   asio::steady_timer timer;
+  std::string client_ca;
+  std::function<std::time_t()> judged_at;
   HttpLimits limits;
+  Network network = Network::kWhole;
+  std::vector<tcp::socket> held;  // taken while the network was silent
   std::function<HttpResponse(const HttpRequest&)> handler;
   std::set<std::shared_ptr<Connection>> connections;
+  std::shared_ptr<std::atomic<std::size_t>> streaming = std::make_shared<std::atomic<std::size_t>>(0);
   std::mutex running_mutex;  // handlers that run, on workers
   std::condition_variable rested;
   int running = 0;
@@ -156,10 +170,32 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
       if (refusing) return;
       ++running;
     }
-    reply(handler(request));
+    send(handler(request), reply);
     const std::lock_guard lock(running_mutex);
     --running;
     rested.notify_all();
+  }
+  void send(HttpResponse response, const Reply& reply) const {
+    if (response.stream) count_stream(response);
+    if (response.delay.count() <= 0) return reply(std::move(response));
+    auto late = std::make_shared<asio::steady_timer>(runtime->context, response.delay);
+    auto kept = std::make_shared<HttpResponse>(std::move(response));
+    late->async_wait([late, kept, reply](const boost::system::error_code& error) {
+      if (!error) reply(std::move(*kept));
+    });
+  }
+  void count_stream(HttpResponse& response) const {
+    if (streaming->fetch_add(1) >= limits.answers) {
+      --*streaming;
+      response = too_many();
+      return;
+    }
+    auto* const body = response.stream.get();
+    response.stream =
+        std::shared_ptr<BodyStream>(body, [counter = streaming, kept = std::move(response.stream)](BodyStream*) mutable {
+          kept.reset();
+          --*counter;
+        });
   }
   void rest() {
     std::unique_lock lock(running_mutex);
@@ -169,7 +205,10 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
 
   Status prepare(const ListenOptions& options);
   void accept();
+  void take(tcp::socket socket);
   void tick();
+  void change(Network to);
+  void cut_all();
   void close();
 };
 
@@ -180,6 +219,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(tcp::socket socket, asio::ssl::context& tls, HttpLimits limits)
       : stream_(std::move(socket), tls), limits_(limits), since_(std::chrono::steady_clock::now()) {}
 
+  /// Client certificates are judged by this time instead of the system's.
+  void set_time(std::time_t now) { X509_VERIFY_PARAM_set_time(SSL_get0_param(stream_.native_handle()), now); }
+
   void start(HttpHandler handler, std::function<void(const std::shared_ptr<Connection>&)> gone) {
     gone_ = std::move(gone);
     boost::system::error_code ignored;
@@ -187,13 +229,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
     stream_.async_handshake(asio::ssl::stream_base::server,
                             [self = shared_from_this(), handler = std::move(handler)](const boost::system::error_code& error) {
                               if (error) return self->close();
-                              self->open(handler);
+                              if (!self->closed_) self->open(handler);
                             });
   }
 
   /// Every half second: time-driven bodies and overdue clients.
   void tick(SteadyTime now) {
-    if (closed_) return;
+    if (closed_ || frozen_) return;
     const auto quiet = now - since_;
     if (!protocol_) {
       if (quiet > limits_.handshake) close();
@@ -203,6 +245,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (!protocol_->busy() && quiet > (protocol_->receiving() ? limits_.request : limits_.idle)) return close();
     if (protocol_->busy()) since_ = now;
     flush();
+  }
+
+  /// Takes what comes, and answers nothing.
+  void freeze() { frozen_ = true; }
+
+  /// The client sees a reset, not an end.
+  void reset() {
+    boost::system::error_code ignored;
+    if (!closed_) stream_.next_layer().set_option(asio::socket_base::linger(true, 0), ignored);
+    close();
   }
 
   void close() {
@@ -252,6 +304,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                             [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
                               if (self->closed_) return;
                               if (error) return self->close();
+                              if (self->frozen_) return self->read();
                               if (!self->protocol_->receiving()) self->since_ = std::chrono::steady_clock::now();
                               const bool more = self->protocol_->feed({self->input_.data(), size});
                               self->ending_ = !more;
@@ -261,7 +314,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void flush() {
-    if (closed_ || writing_ || !protocol_) return;
+    if (closed_ || frozen_ || writing_ || !protocol_) return;
     output_.clear();
     protocol_->output(output_, kPiece);
     if (output_.empty()) {
@@ -288,16 +341,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool writing_ = false;
   bool ending_ = false;
   bool closed_ = false;
+  bool frozen_ = false;
   SteadyTime since_;
   SteadyTime write_began_;
 };
 
-Status use_pem(SSL_CTX* context, const ListenOptions& options, asio::ssl::context& tls) {
+Status use_pem(SSL_CTX* context, const pki::KeyPair& certificate, const std::string& client_ca, asio::ssl::context& tls) {
   boost::system::error_code error;
-  tls.use_certificate_chain(asio::buffer(options.certificate.certificate), error);
-  if (!error) tls.use_private_key(asio::buffer(options.certificate.key), asio::ssl::context::pem, error);
-  if (!error && !options.client_ca.empty()) {
-    tls.add_certificate_authority(asio::buffer(options.client_ca), error);
+  tls.use_certificate_chain(asio::buffer(certificate.certificate), error);
+  if (!error) tls.use_private_key(asio::buffer(certificate.key), asio::ssl::context::pem, error);
+  if (!error && !client_ca.empty()) {
+    tls.add_certificate_authority(asio::buffer(client_ca), error);
     // A bad client certificate is the API's to refuse (401), as the request may carry a token beside it.
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
   }
@@ -316,17 +370,29 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* size, const unsi
   return SSL_TLSEXT_ERR_OK;
 }
 
-}  // namespace
-
-Status HttpListener::Inner::prepare(const ListenOptions& options) {
-  SSL_CTX* context = tls.native_handle();
+Result<std::shared_ptr<asio::ssl::context>> make_tls(const pki::KeyPair& certificate, const std::string& client_ca) {
+  auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  SSL_CTX* context = tls->native_handle();
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   // No resumption: who a client is gets checked on every connection.
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_alpn_select_cb(context, choose_alpn, nullptr);
-  FLEETADM_CHECK(use_pem(context, options, tls));
+  FLEETADM_CHECK(use_pem(context, certificate, client_ca, *tls));
+  return tls;
+}
+
+void reset_socket(tcp::socket& socket) {
+  boost::system::error_code ignored;
+  socket.set_option(asio::socket_base::linger(true, 0), ignored);
+  socket.close(ignored);
+}
+
+}  // namespace
+
+Status HttpListener::Inner::prepare(const ListenOptions& options) {
+  FLEETADM_TRY(tls, make_tls(options.certificate, client_ca));
   boost::system::error_code error;
   const auto address = asio::ip::make_address(options.address, error);
   if (error || !address.is_loopback())
@@ -346,41 +412,59 @@ Status HttpListener::Inner::prepare(const ListenOptions& options) {
 void HttpListener::Inner::accept() {
   acceptor.async_accept([self = shared_from_this()](const boost::system::error_code& error, tcp::socket socket) {
     if (self->closed || error == asio::error::operation_aborted) return;
-    if (!error && self->connections.size() < self->limits.connections) {
-      auto connection = std::make_shared<Connection>(std::move(socket), self->tls, self->limits);
-      self->connections.insert(connection);
-      const std::weak_ptr<Inner> weak = self;
-      connection->start(
-          [weak](HttpRequest request, Reply reply) {
-            const auto here = weak.lock();
-            if (!here) return;
-            auto kept = std::make_shared<HttpRequest>(std::move(request));
-            const bool queued = here->runtime->pool.add([weak, kept, reply] {
-              if (const auto still = weak.lock()) still->run(*kept, reply);
-            });
-            if (!queued)
-              reply({429,
-                     {{"retry-after", "1"}, {"content-type", "text/plain"}},
-                     "Too many requests, please try again later.\n",
-                     nullptr});
-          },
-          [weak](const std::shared_ptr<Connection>& gone) {
-            if (const auto here = weak.lock()) here->connections.erase(gone);
-          });
-    }
+    if (!error) self->take(std::move(socket));
     // Out of descriptors: the tick accepts again, so that this does not spin.
     self->accepting = !error;
     if (!error) self->accept();
   });
 }
 
+void HttpListener::Inner::take(tcp::socket socket) {
+  if (network == Network::kReset) return reset_socket(socket);
+  if (connections.size() + held.size() >= limits.connections) return;
+  if (network == Network::kSilent) {
+    held.push_back(std::move(socket));
+    return;
+  }
+  auto connection = std::make_shared<Connection>(std::move(socket), *tls, limits);
+  if (judged_at) connection->set_time(judged_at());
+  connections.insert(connection);
+  const std::weak_ptr<Inner> weak = weak_from_this();
+  connection->start(
+      [weak](HttpRequest request, Reply reply) {
+        const auto here = weak.lock();
+        if (!here) return;
+        auto kept = std::make_shared<HttpRequest>(std::move(request));
+        const bool queued = here->runtime->pool.add([weak, kept, reply] {
+          if (const auto still = weak.lock()) still->run(*kept, reply);
+        });
+        if (!queued) reply(too_many());
+      },
+      [weak](const std::shared_ptr<Connection>& gone) {
+        if (const auto here = weak.lock()) here->connections.erase(gone);
+      });
+}
+
+void HttpListener::Inner::change(Network to) {
+  if (closed || network == to) return;
+  network = to;
+  if (to != Network::kSilent) return cut_all();
+  for (const auto& connection : connections) connection->freeze();
+}
+
+void HttpListener::Inner::cut_all() {
+  for (auto& socket : std::exchange(held, {})) reset_socket(socket);
+  const auto copy = connections;
+  for (const auto& connection : copy) connection->reset();
+}
+
 void HttpListener::Inner::tick() {
   timer.expires_after(kTick);
   timer.async_wait([self = shared_from_this()](const boost::system::error_code&) {
     if (self->closed) return;
-    const auto now = std::chrono::steady_clock::now();
+    const auto at = std::chrono::steady_clock::now();
     const auto copy = self->connections;
-    for (const auto& connection : copy) connection->tick(now);
+    for (const auto& connection : copy) connection->tick(at);
     if (!std::exchange(self->accepting, true)) self->accept();
     self->tick();
   });
@@ -391,6 +475,7 @@ void HttpListener::Inner::close() {
   boost::system::error_code ignored;
   acceptor.close(ignored);
   timer.cancel();
+  held.clear();
   const auto copy = std::exchange(connections, {});
   for (const auto& connection : copy) connection->close();
 }
@@ -427,5 +512,18 @@ HttpListener::~HttpListener() {
 }
 
 int HttpListener::port() const { return inner_->port; }
+
+void HttpListener::set_network(Network network) {
+  asio::post(inner_->runtime->context, [inner = inner_, network] { inner->change(network); });
+}
+
+Status HttpListener::set_certificate(const pki::KeyPair& certificate) {
+  FLEETADM_TRY(auto tls, make_tls(certificate, inner_->client_ca));
+  asio::post(inner_->runtime->context, [inner = inner_, tls] {
+    inner->tls = tls;
+    if (inner->network != Network::kSilent) inner->cut_all();
+  });
+  return {};
+}
 
 }  // namespace fleetadm::sandbox

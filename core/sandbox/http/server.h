@@ -1,6 +1,7 @@
 // The sandbox's listeners: one I/O thread drives all sockets of all clusters, a small pool answers requests.
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,10 +37,14 @@ struct ListenOptions {
   pki::KeyPair certificate;  // the server's
   std::string client_ca;     // PEM; client certificates are asked for, not demanded
   HttpLimits limits;
+  std::function<std::time_t()> now;  // what client certificates are judged by; empty: the system's clock
 };
 
 class HttpListener {
  public:
+  /// kReset: connections are reset as they come. kSilent: they are taken, and nothing is answered.
+  enum class Network { kWhole, kReset, kSilent };
+
   /// `handler` runs on the runtime's workers and may block.
   static Result<std::unique_ptr<HttpListener>> start(HttpRuntime& runtime, const ListenOptions& options,
                                                      std::function<HttpResponse(const HttpRequest&)> handler);
@@ -48,6 +53,9 @@ class HttpListener {
   HttpListener(const HttpListener&) = delete;
   HttpListener& operator=(const HttpListener&) = delete;
   int port() const;
+  /// A change cuts the connections that are open. Any thread.
+  void set_network(Network network);
+  Status set_certificate(const pki::KeyPair& certificate);
 
  private:
   struct Inner;

@@ -1,0 +1,288 @@
+// fleetadm sandbox fault add, list, clear.
+#include "core/sandbox/fault/fault.h"
+
+#include <charconv>
+
+#include "commands/sandbox/home.h"
+#include "commands/sandbox/sandbox.h"
+
+namespace fleetadm::commands {
+namespace {
+
+using sandbox::Fault;
+using sandbox::FaultKind;
+
+struct AddOptions {
+  std::string name = kSandboxName;
+  std::vector<std::string> clusters;
+  std::vector<std::string> verbs;
+  std::vector<std::string> resources;
+  std::vector<std::string> users;
+  std::string probability;
+  std::int64_t count = 0;
+  Duration lasts{};
+  Duration delay{};
+  Duration retry_after{};
+  Duration after{};
+  std::int64_t after_bytes = 0;
+  std::string offset;  // signed, which a duration flag is not
+  bool silent = false;
+};
+
+Status only_for(bool given, const std::string& flag, bool fits, const std::string& kind) {
+  if (!given || fits) return {};
+  return fail(Category::kUsage, "--" + flag + " does not go with the fault \"" + kind + "\"");
+}
+
+Result<double> read_probability(const std::string& text) {
+  if (text.empty()) return 1.0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 1))
+    return fail(Category::kUsage, "--probability: \"" + text + "\" is not more than 0 and at most 1", "write it as in 0.25");
+  return value;
+}
+
+/// The fault that the flags describe, without its clusters' names being checked.
+Result<Fault> fault_of(const AddOptions& options, const std::string& kind) {
+  FLEETADM_TRY(Fault fault, [&]() -> Result<Fault> {
+    Fault out;
+    const auto& kinds = sandbox::fault_kinds();
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      if (kinds[i] != kind) continue;
+      out.kind = static_cast<FaultKind>(i);
+      return out;
+    }
+    return fail(Category::kUsage, "there is no fault \"" + kind + "\"",
+                "latency, 429, 500, cut, partition, expired-certificate or clock");
+  }());
+  FLEETADM_CHECK(only_for(options.delay != Duration::zero(), "delay", fault.kind == FaultKind::kLatency, kind));
+  FLEETADM_CHECK(
+      only_for(options.retry_after != Duration::zero(), "retry-after", fault.kind == FaultKind::kTooManyRequests, kind));
+  FLEETADM_CHECK(only_for(options.after != Duration::zero(), "after", fault.kind == FaultKind::kCut, kind));
+  FLEETADM_CHECK(only_for(options.after_bytes != 0, "after-bytes", fault.kind == FaultKind::kCut, kind));
+  FLEETADM_CHECK(only_for(!options.offset.empty(), "offset", fault.kind == FaultKind::kClock, kind));
+  FLEETADM_CHECK(only_for(options.silent, "silent", fault.kind == FaultKind::kPartition, kind));
+  if (fault.kind == FaultKind::kLatency && options.delay == Duration::zero())
+    return fail(Category::kUsage, "a latency needs --delay", "as in --delay 300ms");
+  if (fault.kind == FaultKind::kClock && options.offset.empty())
+    return fail(Category::kUsage, "a clock's fault needs --offset", "as in --offset=-2h");
+  if (fault.kind == FaultKind::kCut && options.after != Duration::zero() && options.after_bytes != 0)
+    return fail(Category::kUsage, "--after and --after-bytes exclude each other");
+  fault.verbs = options.verbs;
+  fault.resources = options.resources;
+  fault.users = options.users;
+  FLEETADM_TRY(fault.probability, read_probability(options.probability));
+  fault.count = options.count;
+  fault.lasts = options.lasts;
+  fault.bytes = options.after_bytes;
+  fault.silent = options.silent;
+  fault.amount = options.delay + options.after;
+  if (fault.kind == FaultKind::kTooManyRequests)
+    fault.amount = options.retry_after == Duration::zero() ? std::chrono::seconds(1) : options.retry_after;
+  if (fault.kind == FaultKind::kClock) {
+    FLEETADM_TRY(fault.amount, parse_duration(options.offset));
+  }
+  FLEETADM_CHECK(sandbox::check_fault(fault));
+  return fault;
+}
+
+Result<std::vector<std::string>> clusters_of(const Context& context, const std::string& name,
+                                             const std::vector<std::string>& given) {
+  FLEETADM_TRY(const auto home, sandbox_home(context));
+  const Json description = home.description(name);
+  if (!description.is_object()) return no_sandbox(name);
+  std::vector<std::string> out;
+  for (const auto& one : given) {
+    FLEETADM_TRY(auto cluster, cluster_of_sandbox(description, one));
+    out.push_back(std::move(cluster));
+  }
+  return out;
+}
+
+Result<Report> add(Context& context, const AddOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(Fault fault, fault_of(options, args.front()));
+  FLEETADM_TRY(fault.clusters, clusters_of(context, options.name, options.clusters));
+  FLEETADM_TRY(const Json answer,
+               ask_sandbox(context, options.name, {{"do", "fault-add"}, {"fault", sandbox::fault_json(fault)}}));
+  fault.id = str(answer, {"id"});
+  Report report;
+  report.data = sandbox::fault_json(fault);
+  report.data["fault"] = report.data["kind"];
+  report.data["kind"] = "FaultReport";
+  report.lines = {"fault " + fault.id + " added"};
+  report.names = {"fault/" + fault.id};
+  return report;
+}
+
+Status check_add(const AddOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(check_sandbox_name(options.name));
+  FLEETADM_TRY(const auto fault, fault_of(options, args.front()));
+  static_cast<void>(fault);
+  return {};
+}
+
+void bind_add(FlagSet& flags, AddOptions& options) {
+  sandbox_name_flag(flags, options.name);
+  flags.comma_texts(&options.clusters, "cluster", "clusters that it befalls (default: all)", 'c').value_name = "CLUSTER";
+  flags.comma_texts(&options.verbs, "verb", "only requests of these verbs, such as get, watch or update").value_name = "VERB";
+  flags
+      .comma_texts(&options.resources, "resource", "only requests to these resources, such as pods, deployments.apps or pods/log")
+      .value_name = "RESOURCE";
+  flags.texts(&options.users, "user", "only requests of this user").value_name = "USER";
+  flags.text(&options.probability, "probability", "the share of those requests or streams, from 0 to 1").value_name = "SHARE";
+  flags.integer(&options.count, "count", "end after so many strikes").value_name = "N";
+  flags.duration(&options.lasts, "for", "end after this time (default: with the sandbox)");
+  flags.duration(&options.delay, "delay", "latency: answers come so much later");
+  flags.duration(&options.retry_after, "retry-after", "429: what the answer asks the client to wait").default_text = "1s";
+  flags.duration(&options.after, "after", "cut: streams end so long after they began, or after the fault was added");
+  flags.integer(&options.after_bytes, "after-bytes", "cut: streams end after so many bytes").value_name = "N";
+  flags.text(&options.offset, "offset", "clock: how far ahead (or, negative, behind) it is").value_name = "DURATION";
+  flags.boolean(&options.silent, "silent", "partition: take connections and answer nothing, instead of resetting them");
+}
+
+Command add_command() {
+  Command command;
+  command.path = "sandbox fault add";
+  command.group = "Sandbox";
+  command.summary = "Break something in a running sandbox";
+  command.description =
+      "Adds a fault to clusters of a running sandbox, for a time, for a number of strikes, or until it is cleared.\n\n"
+      "latency: answers come later (of a watch: its beginning). 429, 500: requests are refused. cut: watches and other streams "
+      "end in the middle, open ones too. partition: connections to the cluster are reset, and open ones cut. "
+      "expired-certificate: the cluster serves with a certificate that expired a day ago. clock: what the cluster stamps and "
+      "judges (times, tokens, client certificates) is by a wrong clock.\n\n"
+      "The faults of a sandbox end with its process.";
+  command.args = {"FAULT", 1, 1, false, Complete::kValues, sandbox::fault_kinds()};
+  command.examples = {
+      {"Every third request of one cluster fails", "fleetadm sandbox fault add 500 --cluster c1 --probability 0.33"},
+      {"The next five updates of leases are told to wait",
+       "fleetadm sandbox fault add 429 --verb update --resource leases --count 5"},
+      {"Watches live two seconds", "fleetadm sandbox fault add cut --verb watch --after 2s"},
+      {"A cluster cannot be reached for half a minute", "fleetadm sandbox fault add partition --cluster c2 --for 30s"},
+      {"The hub's clock is an hour behind", "fleetadm sandbox fault add clock --cluster hub --offset=-1h"}};
+  command.make = invocation<AddOptions>(bind_add, check_add, add);
+  return command;
+}
+
+// --- list ---
+
+struct ListOptions {
+  std::string name = kSandboxName;
+};
+
+std::string joined_or(const Json& fault, std::string_view member, const std::string& otherwise) {
+  std::string out;
+  for (const auto& one : string_list_at(fault, {member})) out += (out.empty() ? "" : ",") + one;
+  return out.empty() ? otherwise : out;
+}
+
+/// What is special about it: "300ms", "silent", "4096 bytes, p=0.5".
+std::string details_of(const Json& fault) {
+  std::string out = str(fault, {"amount"});
+  const auto add_word = [&](const std::string& word) { out += (out.empty() ? "" : ", ") + word; };
+  if (const auto bytes = num(fault, {"bytes"}); bytes > 0) add_word(std::to_string(bytes) + " bytes");
+  if (flag(fault, {"silent"})) add_word("silent");
+  if (const Json* share = find(fault, {"probability"}); share != nullptr && share->is_number())
+    add_word("p=" + format_number(share->get<double>()));
+  return out;
+}
+
+Result<Report> list(Context& context, const ListOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const Json answer, ask_sandbox(context, options.name, {{"do", "fault-list"}}));
+  Report report;
+  report.data = {{"kind", "FaultList"}, {"items", Json::array()}};
+  Table table;
+  table.columns = {{"ID", false},   {"FAULT", false}, {"CLUSTERS", false}, {"DETAILS", false}, {"STRIKES", false},
+                   {"LEFT", false}, {"VERBS", true},  {"RESOURCES", true}, {"USERS", true}};
+  table.empty_text = "no faults found";
+  for (const Json& fault : list_at(answer, {"items"})) {
+    const auto limit = num(fault, {"count"});
+    const auto strikes = std::to_string(num(fault, {"strikes"})) + (limit > 0 ? "/" + std::to_string(limit) : "");
+    table.rows.push_back({str(fault, {"id"}), str(fault, {"kind"}), joined_or(fault, "clusters", "*"), details_of(fault), strikes,
+                          str(fault, {"left"}), joined_or(fault, "verbs", "*"), joined_or(fault, "resources", "*"),
+                          joined_or(fault, "users", "*")});
+    report.names.push_back("fault/" + str(fault, {"id"}));
+    Json item = fault;
+    item["fault"] = str(fault, {"kind"});
+    item["kind"] = "Fault";
+    report.data["items"].push_back(std::move(item));
+  }
+  report.table = std::move(table);
+  return report;
+}
+
+Command fault_list_command() {
+  Command command;
+  command.path = "sandbox fault list";
+  command.group = "Sandbox";
+  command.summary = "List the faults of a running sandbox";
+  command.examples = {{"With filters and strikes", "fleetadm sandbox fault list -o wide"},
+                      {"For a script", "fleetadm sandbox fault list --name test -o json"}};
+  command.make = invocation<ListOptions>(
+      [](FlagSet& flags, ListOptions& options) { sandbox_name_flag(flags, options.name); },
+      [](const ListOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); }, list);
+  return command;
+}
+
+// --- clear ---
+
+struct ClearOptions {
+  std::string name = kSandboxName;
+  std::vector<std::string> clusters;
+  bool all = false;
+};
+
+Result<Report> clear(Context& context, const ClearOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_TRY(const auto clusters, clusters_of(context, options.name, options.clusters));
+  std::vector<std::string> ids;
+  for (const auto& arg : args) ids.push_back(arg.starts_with("fault/") ? arg.substr(6) : arg);
+  FLEETADM_TRY(const Json answer,
+               ask_sandbox(context, options.name, {{"do", "fault-clear"}, {"ids", ids}, {"clusters", clusters}}));
+  Report report;
+  report.data = {{"kind", "FaultReport"}, {"cleared", list_at(answer, {"cleared"})}};
+  for (const auto& id : string_list_at(answer, {"cleared"})) {
+    report.lines.push_back("fault " + id + " cleared");
+    report.names.push_back("fault/" + id);
+  }
+  if (report.lines.empty()) report.notes = {"no fault was cleared"};
+  return report;
+}
+
+Status check_clear(const ClearOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(check_sandbox_name(options.name));
+  if (args.empty() && options.clusters.empty() && !options.all)
+    return fail(Category::kUsage, "name the faults to clear", "or their clusters with --cluster, or --all");
+  if (options.all && (!args.empty() || !options.clusters.empty()))
+    return fail(Category::kUsage, "--all does not go with faults or clusters by name");
+  return {};
+}
+
+Command clear_command() {
+  Command command;
+  command.path = "sandbox fault clear";
+  command.group = "Sandbox";
+  command.summary = "Mend what was broken in a running sandbox";
+  command.args = {"[ID...]", 0, -1};
+  command.examples = {{"One fault", "fleetadm sandbox fault clear f1"},
+                      {"Those of one cluster", "fleetadm sandbox fault clear --cluster c2"},
+                      {"All of them", "fleetadm sandbox fault clear --all"}};
+  command.make = invocation<ClearOptions>(
+      [](FlagSet& flags, ClearOptions& options) {
+        sandbox_name_flag(flags, options.name);
+        flags.comma_texts(&options.clusters, "cluster", "the faults of these clusters", 'c').value_name = "CLUSTER";
+        flags.boolean(&options.all, "all", "every fault");
+      },
+      check_clear, clear);
+  return command;
+}
+
+}  // namespace
+
+void register_sandbox_faults(Registry& registry) {
+  registry.add(add_command());
+  registry.add(fault_list_command());
+  registry.add(clear_command());
+}
+
+}  // namespace fleetadm::commands

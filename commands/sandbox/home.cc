@@ -1,0 +1,45 @@
+#include "commands/sandbox/home.h"
+
+#include "core/sandbox/fleet/control.h"
+
+namespace fleetadm::commands {
+
+Result<sandbox::SandboxHome> sandbox_home(const Context& context) {
+  return sandbox::SandboxHome::of(context.env("FLEETADM_SANDBOX_DIR"), context.env("XDG_STATE_HOME"), context.env("HOME"));
+}
+
+Status check_sandbox_name(const std::string& name) {
+  if (sandbox::is_sandbox_name(name)) return {};
+  return fail(Category::kUsage, "\"" + name + "\" is no name for a sandbox", "use up to 40 lower-case letters, digits and '-'");
+}
+
+Flag& sandbox_name_flag(FlagSet& flags, std::string& name) {
+  Flag& flag = flags.text(&name, "name", "name of the sandbox");
+  flag.value_name = "NAME";
+  flag.default_text = name;
+  return flag;
+}
+
+tl::unexpected<Error> no_sandbox(const std::string& name) {
+  return fail(Category::kNotFound, "there is no sandbox \"" + name + "\"", "fleetadm sandbox list");
+}
+
+Result<std::string> cluster_of_sandbox(const Json& description, const std::string& name) {
+  const auto prefix = str(description, {"name"}) + "-";
+  for (const Json& cluster : list_at(description, {"clusters"})) {
+    const auto known = str(cluster, {"name"});
+    if (name == known || name == prefix + known) return known;
+  }
+  return fail(Category::kNotFound, "the sandbox has no cluster \"" + name + "\"", "fleetadm sandbox list -o yaml");
+}
+
+Result<Json> ask_sandbox(const Context& context, const std::string& name, const Json& request, Duration patience) {
+  FLEETADM_TRY(const auto home, sandbox_home(context));
+  if (!home.description(name).is_object()) return no_sandbox(name);
+  if (!home.running(name))
+    return fail(Category::kUnavailable, "sandbox \"" + name + "\" is not running",
+                "start it with: fleetadm sandbox up --name " + name);
+  return sandbox::control_call(home.folder(name), request, patience);
+}
+
+}  // namespace fleetadm::commands

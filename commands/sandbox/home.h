@@ -1,0 +1,26 @@
+// What the sandbox commands share: whose sandboxes, which one, and how to ask its process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/framework/command.h"
+#include "core/sandbox/fleet/home.h"
+
+namespace fleetadm::commands {
+
+inline constexpr const char* kSandboxName = "sandbox";  // the default
+
+Result<sandbox::SandboxHome> sandbox_home(const Context& context);
+Status check_sandbox_name(const std::string& name);
+Flag& sandbox_name_flag(FlagSet& flags, std::string& name);
+tl::unexpected<Error> no_sandbox(const std::string& name);
+
+/// "c1" and, with the sandbox's name before it, the context's "sandbox-c1"; kNotFound where it has no such cluster.
+Result<std::string> cluster_of_sandbox(const Json& description, const std::string& name);
+
+/// Asks the running sandbox's process (core/sandbox/fleet/operations.h). kNotFound, or kUnavailable where it does not run.
+Result<Json> ask_sandbox(const Context& context, const std::string& name, const Json& request,
+                         Duration patience = std::chrono::seconds(20));
+
+}  // namespace fleetadm::commands

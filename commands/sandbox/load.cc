@@ -1,0 +1,79 @@
+// fleetadm sandbox load: what kubectl has of another cluster into one of a sandbox.
+#include "commands/framework/files.h"
+#include "commands/sandbox/home.h"
+#include "commands/sandbox/sandbox.h"
+#include "kubeclient/base/yaml.h"
+
+namespace fleetadm::commands {
+namespace {
+
+constexpr std::size_t kMostDump = 128UL * 1024 * 1024;
+constexpr auto kLoadPatience = std::chrono::minutes(5);
+
+struct LoadOptions {
+  std::string name = kSandboxName;
+  std::string cluster = "hub";
+  std::string file;
+};
+
+Result<Report> load(Context& context, const LoadOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const auto home, sandbox_home(context));
+  const Json description = home.description(options.name);
+  if (!description.is_object()) return no_sandbox(options.name);
+  FLEETADM_TRY(const auto cluster, cluster_of_sandbox(description, options.cluster));
+  FLEETADM_TRY(const auto text, read_file_or_stdin(context, options.file, kMostDump));
+  FLEETADM_TRY(auto documents, parse_yaml_documents(text));
+  Json objects = Json::array();
+  for (auto& document : documents) objects.push_back(std::move(document.value));
+  FLEETADM_TRY(Json answer, ask_sandbox(context, options.name,
+                                        {{"do", "load"}, {"cluster", cluster}, {"objects", std::move(objects)}}, kLoadPatience));
+  Report report;
+  report.lines = {std::to_string(num(answer, {"created"})) + " created, " + std::to_string(num(answer, {"updated"})) +
+                  " updated, " + std::to_string(num(answer, {"unchanged"})) + " unchanged"};
+  for (const Json& one : list_at(answer, {"skipped"}))
+    report.notes.push_back("left out: " + str(one, {"object"}) + ": " + str(one, {"why"}));
+  for (const Json& one : list_at(answer, {"failed"})) {
+    Error error;
+    error.category = Category::kInvalid;
+    error.message = str(one, {"object"}) + ": " + str(one, {"why"});
+    error.cluster = cluster;
+    report.failures.push_back(std::move(error));
+  }
+  answer["kind"] = "LoadReport";
+  answer["cluster"] = cluster;
+  report.data = std::move(answer);
+  return report;
+}
+
+Status check_load(const LoadOptions& options, const std::vector<std::string>& /*args*/) {
+  if (options.file.empty()) return fail(Category::kUsage, "name the dump with -f", "\"-\" is standard input");
+  return check_sandbox_name(options.name);
+}
+
+}  // namespace
+
+void register_sandbox_load(Registry& registry) {
+  Command command;
+  command.path = "sandbox load";
+  command.group = "Sandbox";
+  command.summary = "Load the objects of another cluster into one of a sandbox";
+  command.description =
+      "Reads what \"kubectl get -o yaml\" (or json) printed: lists, or several documents. Definitions come first, then "
+      "namespaces, then owners before what they own. Objects keep their uid, creationTimestamp and status where they are new; "
+      "those that exist are made the same. Left out are objects that were being deleted and what every cluster makes for itself; "
+      "a reference to an owner that is neither loaded nor there is dropped. Loading the same again changes nothing.";
+  command.examples = {{"From another cluster", "kubectl get crd,ns,deploy,cm -A -o yaml | fleetadm sandbox load -f -"},
+                      {"From a file, into a spoke", "fleetadm sandbox load -f dump.yaml --cluster c1"}};
+  command.make = invocation<LoadOptions>(
+      [](FlagSet& flags, LoadOptions& options) {
+        sandbox_name_flag(flags, options.name);
+        Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster that takes them", 'c');
+        cluster.value_name = "CLUSTER";
+        cluster.default_text = options.cluster;
+        file_flag(flags, &options.file, "filename", "the dump; \"-\": standard input", 'f');
+      },
+      check_load, load);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
