@@ -255,8 +255,11 @@ int main(int argc, char** argv) {
     return 64;
   }
   const std::vector<std::string> wanted(argv + 1, argv + argc);
-  for (const auto& [name, run] :
-       {std::pair("scale", bench::scale), std::pair("load", bench::load), std::pair("crash", bench::crash)}) {
+  struct Part {
+    const char* name;
+    Status (*run)(const std::string& binary);
+  };
+  for (const auto& [name, run] : {Part{"scale", bench::scale}, Part{"load", bench::load}, Part{"crash", bench::crash}}) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
     if (const auto done = run(binary); !done) {
       std::fprintf(stderr, "bench_sandbox: %s: %s\n", name, done.error().message.c_str());
