@@ -20,6 +20,7 @@
 #include "core/sandbox/auth/impersonate.h"
 #include "core/sandbox/auth/rbac.h"
 #include "core/sandbox/auth/reviews.h"
+#include "core/sandbox/streams/pod_log.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -73,6 +74,7 @@ struct ApiServer::Inner {
   }
 
   Seen seen;
+  std::shared_ptr<const ContainerTable> containers;
 
   ApiResult<HttpResponse> answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const;
   ApiResult<HttpResponse> route(ApiRequest request) const;
@@ -149,6 +151,7 @@ ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& re
                  answer_token_request({*state->engine, *authenticator, *rbac, signer}, *kind, request, std::move(body)));
     return answer_preferred(*request.http, 201, token);
   }
+  if (sub->name == "log") return answer_pod_log(state, containers, request, kind);
   if (sub->name == "binding" || sub->name == "eviction") return answer_pod_action(state, request, kind);
   FLEETADM_CHECK(check_csr_rights(request));
   if (what.verb == "get") return answer_get(state, request, kind);
@@ -215,6 +218,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   auto inner = std::make_unique<Inner>(options);
   FLEETADM_TRY(inner->state->store, Store::open(std::move(options.journal), options.store));
   inner->seen = std::move(options.seen);
+  inner->containers = std::move(options.containers);
   auto& state = *inner->state;
   state.engine = std::make_unique<Engine>(*state.store, state.kinds, options.clock ? options.clock : Clock::system());
   state.openapi = std::make_shared<OpenApiDocuments>();

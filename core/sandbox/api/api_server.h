@@ -11,6 +11,7 @@
 #include "core/sandbox/api/engine.h"
 #include "core/sandbox/http/message.h"
 #include "core/sandbox/store/journal.h"
+#include "core/sandbox/streams/containers.h"
 
 namespace fleetadm::sandbox {
 
@@ -33,6 +34,7 @@ struct ApiOptions {
   Seen seen;
   /// Asked once a request's user is known; empty: nothing befalls any. Any thread.
   std::function<Disturbance(const ApiRequest&)> disturb;
+  std::shared_ptr<const ContainerTable> containers;  // whose logs are served; may be null
 };
 
 class ApiServer {

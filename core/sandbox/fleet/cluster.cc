@@ -129,6 +129,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   if (options.faults) api.disturb = disturber(options.name, options.faults);
   api.store = options.store;
   api.seen = options.seen;
+  api.containers = options.containers;
   if (!options.folder.empty()) {
     std::error_code failed;
     fs::create_directories(options.folder, failed);

@@ -18,9 +18,10 @@ struct ClusterOptions {
   int port = 0;                  // 0: any free one
   std::shared_ptr<Clock> clock;
   Store::Limits store;
-  Seen seen;                           // of every request; may be empty
-  bool controllers = true;             // false: somebody else's controller manager does their work
-  std::shared_ptr<FaultBoard> faults;  // null: none ever
+  Seen seen;                                         // of every request; may be empty
+  bool controllers = true;                           // false: somebody else's controller manager does their work
+  std::shared_ptr<FaultBoard> faults;                // null: none ever
+  std::shared_ptr<const ContainerTable> containers;  // of its process node, where this process serves it
 };
 
 class Cluster {

@@ -41,6 +41,7 @@ FleetNodes::FleetNodes(const SandboxHome& home, const FleetNodesOptions& options
     node.name = options.sandbox + "-" + cluster;
     node.log_folder = log_folder(home, options.sandbox, cluster).string();
     node.executable = options.executable;
+    if (const auto table = options.containers.find(cluster); table != options.containers.end()) node.containers = table->second;
     threads_.emplace_back([kubeconfig = home.kubeconfig(options.sandbox).string(), node](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         const Status served = serve_node(kubeconfig, node.name, node, stop);

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/sandbox/fleet/home.h"
+#include "core/sandbox/streams/containers.h"
 
 namespace fleetadm::sandbox {
 
 struct FleetNodesOptions {
   std::string sandbox;
-  std::vector<std::string> clusters;  // by name; the sandbox's kubeconfig is written
-  std::string executable;             // what containers of fleetadm's image run
+  std::vector<std::string> clusters;                                  // by name; the sandbox's kubeconfig is written
+  std::string executable;                                             // what containers of fleetadm's image run
+  std::map<std::string, std::shared_ptr<ContainerTable>> containers;  // by cluster: is told of what runs there
 };
 
 /// Serves until it is destroyed, which ends the pods' processes. A node that cannot go on is logged and tried again.

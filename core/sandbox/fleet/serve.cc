@@ -73,10 +73,11 @@ Result<std::unique_ptr<Cluster>> start_cluster(HttpRuntime& runtime, ClusterOpti
 /// All of them, on as many threads as the machine runs; the first failure ends it.
 Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(HttpRuntime& runtime, const SandboxHome& home,
                                                              const ServeOptions& options, const Json& before,
+                                                             const FleetNodesOptions& fleet,
                                                              const std::shared_ptr<FaultBoard>& faults) {
   std::map<std::string, int> ports;
   for (const Json& known : list_at(before, {"clusters"})) ports[str(known, {"name"})] = static_cast<int>(num(known, {"port"}));
-  const auto names = cluster_names(options.clusters);
+  const auto& names = fleet.clusters;
   std::vector<std::unique_ptr<Cluster>> clusters(names.size());
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
@@ -86,6 +87,7 @@ Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(HttpRuntime& runtim
       ClusterOptions cluster;
       cluster.name = names[i];
       cluster.faults = faults;
+      if (const auto table = fleet.containers.find(names[i]); table != fleet.containers.end()) cluster.containers = table->second;
       if (const auto port = ports.find(names[i]); port != ports.end()) cluster.port = port->second;
       if (!options.ephemeral) cluster.folder = home.folder(options.name) / names[i];
       auto started = start_cluster(runtime, std::move(cluster));
@@ -124,7 +126,11 @@ Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const
   HttpRuntime runtime(kWorkers);
   const auto faults = std::make_shared<FaultBoard>();
   allow_descriptors();
-  FLEETADM_TRY(auto clusters, start_clusters(runtime, home, options, before, faults));
+  FleetNodesOptions fleet{options.name, cluster_names(options.clusters), options.executable, {}};
+  if (options.nodes) {
+    for (const auto& name : fleet.clusters) fleet.containers[name] = std::make_shared<ContainerTable>();
+  }
+  FLEETADM_TRY(auto clusters, start_clusters(runtime, home, options, before, fleet, faults));
   for (const auto& cluster : clusters) {
     description["clusters"].push_back({{"name", cluster->name()}, {"port", cluster->port()}, {"server", cluster->url()}});
     log::info(0, cluster->name(), "serves " + cluster->url());
@@ -136,7 +142,7 @@ Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const
   FLEETADM_CHECK(write_kubeconfig(home, options.name, clusters));
   FLEETADM_CHECK(home.write_description(options.name, description));
   std::optional<FleetNodes> nodes;
-  if (options.nodes) nodes.emplace(home, FleetNodesOptions{options.name, cluster_names(options.clusters), options.executable});
+  if (options.nodes) nodes.emplace(home, fleet);
   ready();
   std::mutex mutex;
   std::condition_variable_any stopped;

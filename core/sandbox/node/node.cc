@@ -306,6 +306,7 @@ Status run_node(const kube::RestConfig& config, const kube::Client& client, cons
   host.log_folder = options.log_folder.empty() ? state->path() / "logs" : fs::path(options.log_folder);
   host.first_back_off = options.first_back_off;
   host.most_back_off = options.most_back_off;
+  host.containers = options.containers;
   std::error_code error;
   fs::create_directories(host.log_folder, error);
   if (error) return fail(Category::kUsage, "cannot make the log folder " + host.log_folder.string() + ": " + error.message());

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 
+#include "core/sandbox/streams/containers.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/rest/client.h"
 
@@ -19,6 +20,7 @@ struct NodeOptions {
   std::string executable;  // what containers of fleetadm's image run
   Duration first_back_off = std::chrono::seconds(1);
   Duration most_back_off = std::chrono::minutes(1);
+  std::shared_ptr<ContainerTable> containers;  // is told of what runs; may be null
 };
 
 /// Registers the node and serves it until `stop`; then its processes are ended (SIGTERM, 10 s, SIGKILL). Node and pods stay in

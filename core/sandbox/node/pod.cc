@@ -70,6 +70,7 @@ Pod::Pod(const PodHost& host, const Json& pod)
 Pod::~Pod() {
   init_.clear();
   containers_.clear();
+  if (host_.containers) host_.containers->forget(key_, uid_);
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }
@@ -150,9 +151,11 @@ void Pod::start(Container& container, const Json& pod, Instant now) {
   if (files_error_) return hold("ContainerCreating", *files_error_);
   auto spec = command_of(container, pod);
   if (!spec) return hold("CreateContainerConfigError", spec.error());
+  const std::uint64_t written = log_size(spec->output_file);
   auto child = Child::start(*spec);
   if (!child) return hold("RunContainerError", child.error());
   container.child = std::move(*child);
+  if (host_.containers) host_.containers->started(key_, uid_, view.name, spec->output_file, written);
   container.kill_at.reset();
   if (container.ran_before) ++view.restarts;
   container.ran_before = true;
@@ -170,6 +173,7 @@ void Pod::start(Container& container, const Json& pod, Instant now) {
 void Pod::ended(Container& container, const Json& pod, const ExitStatus& how, Instant now) {
   ContainerView& view = container.view;
   container.child.reset();
+  if (host_.containers) host_.containers->ended(key_, uid_, view.name);
   container.kill_at.reset();
   view.ready = false;
   view.last = Termination{.code = how.code, .signal = how.signal, .started = view.started, .finished = now};

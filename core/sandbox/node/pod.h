@@ -13,6 +13,7 @@
 #include "core/sandbox/node/environment.h"
 #include "core/sandbox/node/pod_status.h"
 #include "core/sandbox/node/probe.h"
+#include "core/sandbox/streams/containers.h"
 
 namespace fleetadm::sandbox {
 
@@ -27,6 +28,7 @@ struct PodHost {
   Duration most_back_off = std::chrono::minutes(1);
   std::function<void(int pidfd, const std::string& key)> watch;  // tell when the process has ended
   std::function<int()> free_port;
+  std::shared_ptr<ContainerTable> containers;  // is told of what runs; may be null
 };
 
 class Pod {
