@@ -70,7 +70,7 @@ Pod::Pod(const PodHost& host, const Json& pod)
 Pod::~Pod() {
   init_.clear();
   containers_.clear();
-  if (host_.containers) host_.containers->forget(key_, uid_);
+  if (host_.containers) host_.containers->ended(key_, uid_);  // finished pods keep their logs
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }

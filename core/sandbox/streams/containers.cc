@@ -15,6 +15,7 @@ void ContainerTable::started(const std::string& pod, const std::string& pod_uid,
                              const std::filesystem::path& log, std::uint64_t begin) {
   const ContainerRun run{pod_uid, log, begin, std::nullopt};
   const std::lock_guard lock(mutex_);
+  if (runs_.size() >= kMostContainers) std::erase_if(runs_, [](const auto& one) { return one.second.current.end.has_value(); });
   const auto [known, is_new] = runs_.try_emplace({pod, container}, ContainerRuns{run, std::nullopt});
   if (is_new) return;
   ContainerRuns& runs = known->second;
@@ -34,10 +35,11 @@ void ContainerTable::ended(const std::string& pod, const std::string& pod_uid, c
   if (!run.end) run.end = log_size(run.log);
 }
 
-void ContainerTable::forget(const std::string& pod, const std::string& pod_uid) {
+void ContainerTable::ended(const std::string& pod, const std::string& pod_uid) {
   const std::lock_guard lock(mutex_);
-  for (auto it = runs_.lower_bound({pod, {}}); it != runs_.end() && it->first.first == pod;) {
-    it = it->second.current.pod_uid == pod_uid ? runs_.erase(it) : std::next(it);
+  for (auto it = runs_.lower_bound({pod, {}}); it != runs_.end() && it->first.first == pod; ++it) {
+    ContainerRun& run = it->second.current;
+    if (run.pod_uid == pod_uid && !run.end) run.end = log_size(run.log);
   }
 }
 

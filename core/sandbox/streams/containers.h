@@ -30,13 +30,15 @@ struct ContainerRuns {
 std::uint64_t log_size(const std::filesystem::path& log);
 
 /// Thread-safe. Pods are "namespace/name".
+inline constexpr std::size_t kMostContainers = 4096;  // beyond these, those that have ended are forgotten
 class ContainerTable {
  public:
   /// Its output is what `log` has from `begin` on.
   void started(const std::string& pod, const std::string& pod_uid, const std::string& container, const std::filesystem::path& log,
                std::uint64_t begin);
   void ended(const std::string& pod, const std::string& pod_uid, const std::string& container);
-  void forget(const std::string& pod, const std::string& pod_uid);
+  /// All containers of the pod. They are remembered as long as there is room: a finished pod's log can be read.
+  void ended(const std::string& pod, const std::string& pod_uid);
   /// The runs of a container of this very pod.
   std::optional<ContainerRuns> find(const std::string& pod, const std::string& pod_uid, const std::string& container) const;
 

@@ -143,12 +143,26 @@ TEST_F(Logs, APodOfTheSameNameIsAnotherPod) {
   EXPECT_FALSE(table.find("ns/p", "u1", "c"));
   ASSERT_TRUE(table.find("ns/p", "u2", "c"));
   EXPECT_FALSE(table.find("ns/p", "u2", "c")->previous);
-  table.forget("ns/p", "u1");
-  EXPECT_TRUE(table.find("ns/p", "u2", "c"));
   table.started("ns/p2", "u3", "c", file_, 0);
-  table.forget("ns/p", "u2");
-  EXPECT_FALSE(table.find("ns/p", "u2", "c"));
-  EXPECT_TRUE(table.find("ns/p2", "u3", "c"));
+  table.ended("ns/p", "u1");
+  EXPECT_FALSE(table.find("ns/p", "u2", "c")->current.end);
+  table.ended("ns/p", "u2");
+  EXPECT_TRUE(table.find("ns/p", "u2", "c")->current.end);  // and its log can still be read
+  EXPECT_FALSE(table.find("ns/p2", "u3", "c")->current.end);
+}
+
+TEST_F(Logs, WhatEndedIsForgottenWhereThereIsTooMuch) {
+  ContainerTable table;
+  table.started("ns/runs", "u", "c", file_, 0);
+  for (std::size_t i = 1; i < kMostContainers; ++i) {
+    table.started("ns/p" + std::to_string(i), "u", "c", file_, 0);
+    table.ended("ns/p" + std::to_string(i), "u", "c");
+  }
+  EXPECT_TRUE(table.find("ns/p1", "u", "c"));
+  table.started("ns/last", "u", "c", file_, 0);
+  EXPECT_FALSE(table.find("ns/p1", "u", "c"));
+  EXPECT_TRUE(table.find("ns/runs", "u", "c"));
+  EXPECT_TRUE(table.find("ns/last", "u", "c"));
 }
 
 }  // namespace
