@@ -33,7 +33,8 @@ Library cidr_library();
 Library format_library();
 /// semver, isSemver, major, minor, patch, compareTo, isLessThan, isGreaterThan.
 Library semver_library();
-/// sets.contains, sets.equivalent, sets.intersects: of admission policies and CRDs, not of Open Cluster Management's environments.
+/// sets.contains, sets.equivalent, sets.intersects: of admission policies and CRDs, not of Open Cluster Management's
+/// environments.
 Library sets_library();
 
 /// parseJSON, a member of strings.
