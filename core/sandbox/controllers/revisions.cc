@@ -38,12 +38,13 @@ RevisionHistory keep_revisions(const ControllerContext& context, const Json& own
   std::sort(out.all.begin(), out.all.end(),
             [](const Json& a, const Json& b) { return num(a, {"revision"}) < num(b, {"revision"}); });
   const auto newest = out.all.empty() ? 0 : num(out.all.back(), {"revision"});
-  // A revision counts by what it holds: whoever made it may have hashed otherwise.
+  // A revision counts by what it holds: whoever made it may have hashed otherwise. Of several that hold the same the newest is
+  // meant; raising an older one above it would make that one the older, and so on without end.
   Json wanted = object_at(owner, {"spec", "template"});
   wanted["$patch"] = "replace";
-  const auto known = std::find_if(out.all.begin(), out.all.end(),
+  const auto known = std::find_if(out.all.rbegin(), out.all.rend(),
                                   [&](const Json& one) { return !is_deleting(one) && template_of_revision(one) == wanted; });
-  if (known == out.all.end()) {
+  if (known == out.all.rend()) {
     out.hash = hash_of_template(object_at(owner, {"spec", "template"}));
     out.current = name_of(owner) + "-" + out.hash;
     if (auto made = context.engine.create(*kind, namespace_of(owner), revision_of(owner, out.hash, newest + 1),

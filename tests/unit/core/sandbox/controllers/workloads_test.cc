@@ -88,6 +88,21 @@ TEST_F(Workloads, ADaemonSetHasOnePodOnEveryNodeThatItIsFor) {
   EXPECT_EQ(engine().list(*kind("apps", "controllerrevisions"), "default").size(), 2U);
 }
 
+TEST_F(Workloads, OfRevisionsThatHoldTheSameTheNewestStays) {
+  make("apps", "daemonsets", workload("d"));
+  sync_daemon_set(context(), "default", "d");
+  const auto revisions = [&] { return engine().list(*kind("apps", "controllerrevisions"), "default"); };
+  ASSERT_EQ(revisions().size(), 1U);
+  Json twin = revisions().front();
+  twin["metadata"] = {
+      {"name", "z-twin"}, {"labels", twin["metadata"]["labels"]}, {"ownerReferences", twin["metadata"]["ownerReferences"]}};
+  twin["revision"] = 2;
+  make("apps", "controllerrevisions", std::move(twin));
+  for (int i = 0; i < 3; ++i) sync_daemon_set(context(), "default", "d");
+  EXPECT_EQ(num(get("apps", "controllerrevisions", "z-twin"), {"revision"}), 2);
+  for (const Json& one : revisions()) EXPECT_LE(num(one, {"revision"}), 2);
+}
+
 TEST_F(Workloads, AStatefulSetMakesItsPodsInOrder) {
   make("apps", "statefulsets", workload("s", {{"replicas", 3}, {"serviceName", "s"}}));
   sync_stateful_set(context(), "default", "s");
