@@ -118,6 +118,9 @@ void HttpRuntime::stop() {
   inner_->guard.reset();
   inner_->context.stop();
   if (inner_->thread.joinable()) inner_->thread.join();
+  // What was cancelled last waits to be told so, and holds its listener, which holds this context: told, it lets go.
+  inner_->context.restart();
+  inner_->context.poll();
 }
 
 namespace {
