@@ -20,6 +20,7 @@
 #include "core/sandbox/auth/impersonate.h"
 #include "core/sandbox/auth/rbac.h"
 #include "core/sandbox/auth/reviews.h"
+#include "core/sandbox/quota/admission.h"
 #include "core/sandbox/streams/pod_log.h"
 #include "kubeclient/pki/pki.h"
 
@@ -230,8 +231,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
     raw->observe(kind, ns, name, object);
   });
   engine.set_tracker(field_tracker());
-  engine.set_admission([raw = inner.get()](const Admission& write, std::vector<std::string>& warnings) {
-    return raw->policies->admit(write, warnings);
+  engine.set_admission([raw = inner.get()](const Admission& write, std::vector<std::string>& warnings) -> ApiStatus {
+    FLEETADM_CHECK(raw->policies->admit(write, warnings));
+    return quota::admit(*raw->state->engine, write);
   });
   set_kind_rules(engine);
   engine.set_rules("/secrets", with_account_tokens(secret_rules(), inner->signer, options.ca_pem));

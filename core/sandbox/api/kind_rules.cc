@@ -1,8 +1,12 @@
 #include "core/sandbox/api/kind_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "core/sandbox/api/update_rules.h"
+#include "core/sandbox/quota/limits.h"
+#include "core/sandbox/quota/usage.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -10,6 +14,12 @@ namespace {
 
 void set_default(Json& object, Path path, const Json& value) {
   if (find(object, path) == nullptr) at_or_make(object, path) = value;
+}
+
+ApiStatus check_update(const RuleContext& context, const Json& object, const Json& old) {
+  const auto problems = update_problems(context.kind, object, old);
+  if (problems.empty()) return {};
+  return invalid(context.kind, name_of(object), problems);
 }
 
 // --- namespaces ---
@@ -150,58 +160,7 @@ Rules lease_rules() {
   return out;
 }
 
-// --- workloads ---
-
-ApiStatus check_template(const RuleContext& context, const Json& object) {
-  std::vector<Cause> causes;
-  if (list_at(object, {"spec", "template", "spec", "containers"}).empty())
-    causes.push_back(required("spec.template.spec.containers"));
-  int index = 0;
-  std::set<std::string> names;
-  for (const Json& container : list_at(object, {"spec", "template", "spec", "containers"})) {
-    const auto at = "spec.template.spec.containers[" + std::to_string(index++) + "]";
-    if (str(container, {"name"}).empty()) causes.push_back(required(at + ".name"));
-    if (str(container, {"image"}).empty()) causes.push_back(required(at + ".image"));
-    if (!names.insert(str(container, {"name"})).second) causes.push_back(duplicate(at + ".name", str(container, {"name"})));
-  }
-  if (context.kind.plural != "jobs") {
-    const auto labels = strings_at(object, {"spec", "template", "metadata", "labels"});
-    const auto wanted = strings_at(object, {"spec", "selector", "matchLabels"});
-    if (find(object, {"spec", "selector"}) == nullptr) causes.push_back(required("spec.selector"));
-    const bool fits = std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
-      const auto found = labels.find(entry.first);
-      return found != labels.end() && found->second == entry.second;
-    });
-    if (!fits)
-      causes.push_back(bad_value("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"));
-  }
-  if (causes.empty()) return {};
-  return invalid(context.kind, name_of(object), causes);
-}
-
-Rules workload_rules() {
-  Rules out;
-  out.create = [](const RuleContext& context, Json& object) -> ApiStatus {
-    if (context.kind.plural == "jobs" && !flag(object, {"spec", "manualSelector"})) {
-      // A job finds its pods by its own uid.
-      const auto uid = uid_of(object);
-      for (const char* prefix : {"", "batch.kubernetes.io/"}) {
-        at_or_make(object, {"spec", "template", "metadata", "labels", std::string(prefix) + "controller-uid"}) = uid;
-        at_or_make(object, {"spec", "template", "metadata", "labels", std::string(prefix) + "job-name"}) = name_of(object);
-      }
-      at_or_make(object, {"spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid"}) = uid;
-    }
-    return check_template(context, object);
-  };
-  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
-    if (object_at(object, {"spec", "selector"}) != object_at(old, {"spec", "selector"})) {
-      return invalid(context.kind, name_of(object),
-                     {bad_value("spec.selector", object_at(object, {"spec", "selector"}), "field is immutable")});
-    }
-    return check_template(context, object);
-  };
-  return out;
-}
+// --- pods and services ---
 
 const char* const kTokenMount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -252,26 +211,80 @@ Rules pod_rules() {
   };
   out.create = [](const RuleContext& context, Json& pod) -> ApiStatus {
     if (list_at(pod, {"spec", "containers"}).empty()) return invalid(context.kind, name_of(pod), {required("spec.containers")});
-    pod["status"] = {{"phase", "Pending"}, {"qosClass", "BestEffort"}};
+    const auto ns = namespace_of(pod);
+    if (context.engine.store().count("/limitranges", ns) > 0)
+      quota::give_default_limits(context.engine.list(*context.engine.kinds().find("", "v1", "limitranges"), ns), pod);
+    pod["status"] = {{"phase", "Pending"}, {"qosClass", quota::qos_class(pod)}};
     return mount_account(context, pod);
+  };
+  out.update = [](const RuleContext& context, Json& pod, const Json& old) -> ApiStatus {
+    if (context.options.admitted_as == "binding") return {};  // which gives the pod its node
+    return check_update(context, pod, old);
   };
   return out;
 }
 
-Rules service_rules() {
-  Rules out;
-  out.defaults = [](Json& service) { set_default(service, {"status", "loadBalancer"}, Json::object()); };
-  out.create = [](const RuleContext&, Json& service) -> ApiStatus {
-    if (str(service, {"spec", "type"}) == "ExternalName" || !str(service, {"spec", "clusterIP"}).empty()) return {};
+bool has_address(const Json& service) { return str(service, {"spec", "type"}) != "ExternalName"; }
+
+void give_address(Json& service) {
+  if (!has_address(service)) return;
+  if (const auto wanted = str(service, {"spec", "clusterIP"}); !wanted.empty()) {
+    set_default(service, {"spec", "clusterIPs"}, {wanted});
+    if (wanted == "None" && object_at(service, {"spec", "selector"}).empty()) {
+      // Whoever writes its endpoints may write any address.
+      set_default(service, {"spec", "ipFamilies"}, {"IPv4", "IPv6"});
+      set_default(service, {"spec", "ipFamilyPolicy"}, "RequireDualStack");
+    }
+  } else {
     // Nothing routes to it: it only has to look like an address and stay the same.
     const auto digest = pki::sha256_hex(uid_of(service));
     const auto byte = [&](std::size_t at) { return std::to_string(1 + std::stoul(digest.substr(at, 2), nullptr, 16) % 254); };
     const auto address = "10.96." + byte(0) + "." + byte(2);
     at_or_make(service, {"spec", "clusterIP"}) = address;
     at_or_make(service, {"spec", "clusterIPs"}) = {address};
-    set_default(service, {"spec", "ipFamilies"}, {"IPv4"});
-    set_default(service, {"spec", "ipFamilyPolicy"}, "SingleStack");
+  }
+  set_default(service, {"spec", "ipFamilies"}, {"IPv4"});
+  set_default(service, {"spec", "ipFamilyPolicy"}, "SingleStack");
+}
+
+/// What the server had given the service stays where the client leaves it out, and goes with its type.
+void keep_address(Json& service, const Json& old) {
+  constexpr std::array kGiven = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"};
+  if (!has_address(service)) {
+    if (has_address(old)) {
+      for (const char* field : kGiven) erase_at(service, {"spec", field});
+    }
+    return;
+  }
+  if (!has_address(old)) return give_address(service);
+  const auto now = str(service, {"spec", "clusterIP"});
+  if (now.empty()) {
+    for (const char* field : kGiven) {
+      if (const Json* value = find(old, {"spec", field})) set_default(service, {"spec", field}, *value);
+    }
+    return;
+  }
+  // Clients that know only of the first one.
+  auto all = string_list_at(service, {"spec", "clusterIPs"});
+  if (all.empty() || (now != str(old, {"spec", "clusterIP"}) && all == string_list_at(old, {"spec", "clusterIPs"}))) {
+    if (all.empty()) all.emplace_back();
+    all.front() = now;
+    at_or_make(service, {"spec", "clusterIPs"}) = all;
+  }
+  set_default(service, {"spec", "ipFamilies"}, list_at(old, {"spec", "ipFamilies"}));
+  set_default(service, {"spec", "ipFamilyPolicy"}, str(old, {"spec", "ipFamilyPolicy"}, "SingleStack"));
+}
+
+Rules service_rules() {
+  Rules out;
+  out.defaults = [](Json& service) { set_default(service, {"status", "loadBalancer"}, Json::object()); };
+  out.create = [](const RuleContext&, Json& service) -> ApiStatus {
+    give_address(service);
     return {};
+  };
+  out.update = [](const RuleContext& context, Json& service, const Json& old) -> ApiStatus {
+    keep_address(service, old);
+    return check_update(context, service, old);
   };
   return out;
 }
@@ -285,8 +298,11 @@ void set_kind_rules(Engine& engine) {
   engine.set_rules("coordination.k8s.io/leases", lease_rules());
   engine.set_rules("/pods", pod_rules());
   engine.set_rules("/services", service_rules());
-  for (const char* storage : {"apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs"}) {
-    engine.set_rules(storage, workload_rules());
+  set_workload_rules(engine);
+  for (const char* storage : plainly_immutable()) {
+    Rules rules;
+    rules.update = [](const RuleContext& context, Json& object, const Json& old) { return check_update(context, object, old); };
+    engine.set_rules(storage, std::move(rules));
   }
 }
 
