@@ -1,5 +1,7 @@
 #include "core/sandbox/controllers/controller.h"
 
+#include <algorithm>
+
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::sandbox {
@@ -12,6 +14,10 @@ WriteOptions as_controller(std::string_view name, std::string subresource) {
   out.subresource = std::move(subresource);
   out.internal = true;
   return out;
+}
+
+void look_again_at(const ControllerContext& context, Instant at) {
+  if (context.again) context.again(std::max(at - context.engine.clock().now(), Duration(std::chrono::milliseconds(1))));
 }
 
 KindPtr kind_of(const ControllerContext& context, std::string_view group, std::string_view plural) {

@@ -1,8 +1,9 @@
 // What the single controllers share. Each is a function that makes one object's wanted state so; it is called again whenever
 // something that it depends on was written, and gives up silently where another write came in between (that write calls it
-// again).
+// again). What depends on the time alone asks to be called again with look_again_at().
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "core/sandbox/api/engine.h"
@@ -14,7 +15,11 @@ struct ControllerContext {
   Engine& engine;
   const pki::KeyPair& ca;
   std::string ca_pem;
+  /// Calls the same controller for the same object again after that time, unless something else does before. May be empty.
+  std::function<void(Duration after)> again = {};
 };
+
+void look_again_at(const ControllerContext& context, Instant at);
 
 /// The options of the controllers' own writes.
 WriteOptions as_controller(std::string_view name, std::string subresource = {});
@@ -40,5 +45,8 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
 void sync_stateful_set(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_disruption_budget(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_job(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_service(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_resource_quota(const ControllerContext& context, const std::string& ns, const std::string& name);
+void sync_cron_job(const ControllerContext& context, const std::string& ns, const std::string& name);
 
 }  // namespace fleetadm::sandbox

@@ -42,7 +42,7 @@ bool is_for(const Json& set, Json node) {
 }
 
 struct DaemonCounts {
-  std::int64_t desired = 0, current = 0, misplaced = 0, ready = 0, updated = 0;
+  std::int64_t desired = 0, current = 0, misplaced = 0, ready = 0, available = 0, updated = 0;
 };
 
 void write_daemon_status(const ControllerContext& context, const Kind& kind, const Json& set, const DaemonCounts& counts) {
@@ -54,8 +54,8 @@ void write_daemon_status(const ControllerContext& context, const Kind& kind, con
     status["numberReady"] = counts.ready;
     status["observedGeneration"] = num(set, {"metadata", "generation"});
     set_count(status, "updatedNumberScheduled", counts.updated);
-    set_count(status, "numberAvailable", counts.ready);
-    set_count(status, "numberUnavailable", counts.desired - counts.ready);
+    set_count(status, "numberAvailable", counts.available);
+    set_count(status, "numberUnavailable", counts.desired - counts.available);
   });
 }
 
@@ -76,6 +76,9 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
   }
   const auto history = keep_revisions(context, *set, used);
   DaemonCounts counts;
+  const auto least = num(*set, {"spec", "minReadySeconds"});
+  const auto now = context.engine.clock().now();
+  std::optional<Instant> next_available;
   std::vector<Json> outdated;
   for (const Json& node : context.engine.list(*kind_of(context, "", "nodes"))) {
     auto pods = std::move(by_node[name_of(node)]);
@@ -105,6 +108,7 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
     if (kept == nullptr) continue;
     ++counts.current;
     if (pod_ready(*kept)) ++counts.ready;
+    if (pod_available(*kept, least, now, next_available)) ++counts.available;
     if (label_of(*kept, kRevisionHash) == history.hash) {
       ++counts.updated;
     } else {
@@ -116,14 +120,16 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
   }
   if (str(*set, {"spec", "updateStrategy", "type"}) != "OnDelete") {
     const Json* most = find(*set, {"spec", "updateStrategy", "rollingUpdate", "maxUnavailable"});
-    auto may_go =
-        std::max<std::int64_t>(1, most == nullptr ? 1 : share_of(most, counts.desired, true)) - (counts.desired - counts.ready);
+    auto may_go = std::max<std::int64_t>(1, most == nullptr ? 1 : share_of(most, counts.desired, true)) -
+                  (counts.desired - counts.available);
     for (const Json& pod : outdated) {
-      // What is not ready may always go.
-      if (pod_ready(pod) && may_go-- <= 0) continue;
+      // What is not available may always go.
+      std::optional<Instant> later_on;
+      if (pod_available(pod, least, now, later_on) && may_go-- <= 0) continue;
       remove(context, *pod_kind, pod);
     }
   }
+  if (next_available) look_again_at(context, *next_available);
   write_daemon_status(context, *kind, *set, counts);
 }
 

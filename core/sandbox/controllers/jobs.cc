@@ -9,6 +9,9 @@ namespace fleetadm::sandbox {
 namespace {
 
 const char* const kIndexKey = "batch.kubernetes.io/job-completion-index";
+constexpr std::chrono::seconds kFirstJobBackOff{10};
+constexpr std::chrono::seconds kMostJobBackOff{600};
+constexpr std::chrono::seconds kRefusedJobRetry{5};
 
 using Indexes = std::set<std::int64_t>;
 
@@ -138,9 +141,87 @@ void make_job_pods(const ControllerContext& context, const Kind& pods, const Jso
       view.running.insert(index);
     }
     Json pod = view.indexed ? indexed_pod(job, index) : pod_from_template(job);
-    if (!context.engine.create(pods, namespace_of(job), std::move(pod), as_controller("job-controller"))) return;
+    if (!context.engine.create(pods, namespace_of(job), std::move(pod), as_controller("job-controller")))
+      return look_again_at(context, context.engine.clock().now() + kRefusedJobRetry);
     ++view.active;
   }
+}
+
+/// When the last of a pod's containers ended.
+Instant end_of_pod(const Json& pod) {
+  std::string last = str(pod, {"metadata", "creationTimestamp"});
+  for (const Json& one : list_at(pod, {"status", "containerStatuses"}))
+    last = std::max(last, str(one, {"state", "terminated", "finishedAt"}));
+  return parse_time(last).value_or(Instant());
+}
+
+/// Until when there is no pod for one that failed: the wait doubles with every failure since the last success.
+std::optional<Instant> back_off_until(const std::vector<Json>& pods) {
+  Instant succeeded;
+  for (const Json& pod : pods) {
+    if (str(pod, {"status", "phase"}) == "Succeeded") succeeded = std::max(succeeded, end_of_pod(pod));
+  }
+  std::optional<Instant> last;
+  auto wait = kFirstJobBackOff / 2;
+  for (const Json& pod : pods) {
+    if (str(pod, {"status", "phase"}) != "Failed" || end_of_pod(pod) <= succeeded) continue;
+    last = std::max(last.value_or(Instant()), end_of_pod(pod));
+    wait = std::min<std::chrono::seconds>(wait * 2, kMostJobBackOff);
+  }
+  return last ? std::optional(*last + wait) : std::nullopt;
+}
+
+/// How a Job ends, if it does now.
+struct JobEnd {
+  const char* type;  // "Complete", "Failed"
+  const char* reason;
+  const char* message;
+};
+
+std::optional<JobEnd> end_of(const ControllerContext& context, const Json& job, const JobView& view) {
+  if (view.indexed && meets_success_policy(job, view))
+    return JobEnd{"Complete", "SuccessPolicy", "Matched rules of the success policy"};
+  if (view.succeeded >= view.completions)
+    return JobEnd{"Complete", "CompletionsReached", "Reached expected number of succeeded pods"};
+  if (view.failed > num(job, {"spec", "backoffLimit"}, 6))
+    return JobEnd{"Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"};
+  const auto started = parse_time(str(job, {"status", "startTime"}));
+  const bool limited = find(job, {"spec", "activeDeadlineSeconds"}) != nullptr;
+  if (!limited || flag(job, {"spec", "suspend"})) return std::nullopt;
+  const auto now = context.engine.clock().now();
+  const auto deadline = started.value_or(now) + std::chrono::seconds(num(job, {"spec", "activeDeadlineSeconds"}));
+  if (started && deadline <= now) return JobEnd{"Failed", "DeadlineExceeded", "Job was active longer than specified deadline"};
+  look_again_at(context, deadline + std::chrono::seconds(1));  // the start is kept in whole seconds
+  return std::nullopt;
+}
+
+void set_job_condition(Json& job, const char* type, bool holds, const char* reason, const char* message, Instant now) {
+  set_condition(job, type, holds, reason, message, now);
+  for (Json& one : at_or_make(job, {"status", "conditions"})) {
+    one.erase("lastUpdateTime");
+    if (find(one, {"lastProbeTime"}) == nullptr) one["lastProbeTime"] = format_time(now);
+  }
+}
+
+/// Suspended, resumed, started.
+void set_job_start(Json& job, Instant now) {
+  if (flag(job, {"spec", "suspend"})) return set_job_condition(job, "Suspended", true, "JobSuspended", "Job suspended", now);
+  Json& start = at_or_make(job, {"status", "startTime"});
+  if (!start.is_string()) start = format_time(now);
+  for (const Json& one : list_at(job, {"status", "conditions"})) {
+    if (str(one, {"type"}) != "Suspended" || str(one, {"status"}) != "True") continue;
+    start = format_time(now);
+    return set_job_condition(job, "Suspended", false, "JobResumed", "Job resumed", now);
+  }
+}
+
+/// A Job that is over goes when its time has come.
+void expire_job(const ControllerContext& context, const Kind& kind, const Json& job, const Json& condition) {
+  const auto ended = parse_time(str(condition, {"lastTransitionTime"}));
+  if (!ended || find(job, {"spec", "ttlSecondsAfterFinished"}) == nullptr) return;
+  const auto at = *ended + std::chrono::seconds(num(job, {"spec", "ttlSecondsAfterFinished"}));
+  if (at > context.engine.clock().now()) return look_again_at(context, at);
+  remove(context, kind, job, "Foreground");
 }
 
 }  // namespace
@@ -149,46 +230,42 @@ void sync_job(const ControllerContext& context, const std::string& ns, const std
   const auto kind = kind_of(context, "batch", "jobs");
   const auto pod_kind = kind_of(context, "", "pods");
   const auto job = context.engine.get(*kind, ns, name);
-  if (!job || is_deleting(*job) || flag(*job, {"spec", "suspend"})) return;
+  if (!job || is_deleting(*job)) return;
   for (const Json& one : list_at(*job, {"status", "conditions"})) {
     const auto type = str(one, {"type"});
-    if ((type == "Complete" || type == "Failed") && str(one, {"status"}) == "True") return;
+    if ((type == "Complete" || type == "Failed") && str(one, {"status"}) == "True") return expire_job(context, *kind, *job, one);
   }
   const auto selector = LabelSelector::from_object(find(*job, {"spec", "selector"}));
   if (!selector) return;
   const auto pods = claim(context, *pod_kind, *job, *selector);
+  const auto now = context.engine.clock().now();
   auto view = view_job(*job, pods);
-  const bool by_policy = view.indexed && meets_success_policy(*job, view);
-  const bool complete = by_policy || view.succeeded >= view.completions;
-  const bool broken = !complete && view.failed > num(*job, {"spec", "backoffLimit"}, 6);
-  if (complete || broken) {
+  const auto end = end_of(context, *job, view);
+  const bool rests = end || flag(*job, {"spec", "suspend"});
+  const auto patience = back_off_until(pods);
+  if (rests) {
     for (const Json& pod : pods) {
       if (!pod_finished(pod) && !is_deleting(pod)) remove(context, *pod_kind, pod);
     }
+  } else if (patience && *patience > now) {
+    look_again_at(context, *patience);
   } else {
     make_job_pods(context, *pod_kind, *job, view);
   }
   change(context, *kind, *job, as_controller("job-controller", "status"), [&](Json& next) {
-    const auto now = context.engine.clock().now();
+    set_job_start(next, now);
     Json& status = at_or_make(next, {"status"});
-    if (str(status, {"startTime"}).empty()) status["startTime"] = format_time(now);
-    const bool over = complete || broken;
-    set_count(status, "active", over ? 0 : view.active);
+    set_count(status, "active", rests ? 0 : view.active);
     set_count(status, "succeeded", view.succeeded);
     set_count(status, "failed", view.failed);
-    status["ready"] = over ? 0 : view.ready;
-    status["terminating"] = over ? 0 : view.terminating;
+    status["ready"] = rests ? 0 : view.ready;
+    status["terminating"] = rests ? 0 : view.terminating;
     if (view.indexed) status["completedIndexes"] = ranges_of(view.done);
-    if (complete) {
-      status["completionTime"] = format_time(now);
-      const char* reason = by_policy ? "SuccessPolicy" : "CompletionsReached";
-      const char* message = by_policy ? "Matched rules of the success policy" : "Reached expected number of succeeded pods";
-      set_condition(next, "SuccessCriteriaMet", true, reason, message, now);
-      set_condition(next, "Complete", true, reason, message, now);
-    } else if (broken) {
-      set_condition(next, "FailureTarget", true, "BackoffLimitExceeded", "Job has reached the specified backoff limit", now);
-      set_condition(next, "Failed", true, "BackoffLimitExceeded", "Job has reached the specified backoff limit", now);
-    }
+    if (!end) return;
+    const bool complete = std::string_view(end->type) == "Complete";
+    if (complete) status["completionTime"] = format_time(now);
+    set_job_condition(next, complete ? "SuccessCriteriaMet" : "FailureTarget", true, end->reason, end->message, now);
+    set_job_condition(next, end->type, true, end->reason, end->message, now);
   });
 }
 

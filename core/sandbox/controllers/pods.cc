@@ -43,6 +43,21 @@ bool pod_ready(const Json& pod) {
   return false;
 }
 
+bool pod_available(const Json& pod, std::int64_t min_ready_seconds, Instant now, std::optional<Instant>& next) {
+  for (const Json& one : list_at(pod, {"status", "conditions"})) {
+    if (str(one, {"type"}) != "Ready") continue;
+    if (str(one, {"status"}) != "True") return false;
+    if (min_ready_seconds <= 0) return true;
+    const auto since = parse_time(str(one, {"lastTransitionTime"}));
+    if (!since) return false;
+    const auto at = *since + std::chrono::seconds(min_ready_seconds);
+    if (at <= now) return true;
+    if (!next || at < *next) next = at;
+    return false;
+  }
+  return false;
+}
+
 Json pod_from_template(const Json& owner) {
   const Json& from = object_at(owner, {"spec", "template"});
   Json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"spec", object_at(from, {"spec"})}};
@@ -106,6 +121,7 @@ std::vector<Json> claim(const ControllerContext& context, const Kind& kind, cons
 }
 
 void set_count(Json& status, const char* field, std::int64_t value) {
+  if (!status.is_object()) status = Json::object();
   if (value > 0) {
     status[field] = value;
   } else {

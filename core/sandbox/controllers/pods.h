@@ -1,6 +1,7 @@
 // What the workload controllers share: which objects are theirs, and the pods that they make.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace fleetadm::sandbox {
 
 bool pod_finished(const Json& pod);
 bool pod_ready(const Json& pod);
+/// Ready for at least so long. One that is going to be makes `next` that time, where it is sooner.
+bool pod_available(const Json& pod, std::int64_t min_ready_seconds, Instant now, std::optional<Instant>& next);
 
 /// A pod of the owner's template, under a generated name.
 Json pod_from_template(const Json& owner);

@@ -72,13 +72,17 @@ struct StatefulPods {
 
 void write_stateful_status(const ControllerContext& context, const Kind& kind, const Json& set, const StatefulPods& pods,
                            const std::string& update) {
-  std::int64_t replicas = 0, ready = 0, updated = 0;
+  std::int64_t replicas = 0, ready = 0, available = 0, updated = 0;
+  std::optional<Instant> next_available;
+  const auto now = context.engine.clock().now();
   for (const auto& [ordinal, pod] : pods.at) {
     if (is_deleting(pod) || pod_finished(pod)) continue;
     ++replicas;
     if (pod_ready(pod)) ++ready;
+    if (pod_available(pod, num(set, {"spec", "minReadySeconds"}), now, next_available)) ++available;
     if (label_of(pod, kRevisionName) == update) ++updated;
   }
+  if (next_available) look_again_at(context, *next_available);
   replicas += static_cast<std::int64_t>(pods.beyond.size());
   change(context, kind, set, as_controller("statefulset-controller", "status"), [&](Json& next) {
     Json& status = at_or_make(next, {"status"});
@@ -87,7 +91,7 @@ void write_stateful_status(const ControllerContext& context, const Kind& kind, c
     if (done && num(set, {"spec", "updateStrategy", "rollingUpdate", "partition"}) == 0) current = update;
     status["replicas"] = replicas;
     set_count(status, "readyReplicas", ready);
-    status["availableReplicas"] = ready;
+    status["availableReplicas"] = available;
     set_count(status, "updatedReplicas", updated);
     set_count(status, "currentReplicas", current == update ? updated : replicas - updated);
     status["currentRevision"] = current;
@@ -126,7 +130,10 @@ void sync_stateful_set(const ControllerContext& context, const std::string& ns, 
   const auto current = str(*set, {"status", "currentRevision"}, history.current);
   const auto partition = num(*set, {"spec", "updateStrategy", "rollingUpdate", "partition"});
   const bool in_order = str(*set, {"spec", "podManagementPolicy"}) != "Parallel";
-  bool whole = true;  // everything before is up
+  const auto least = num(*set, {"spec", "minReadySeconds"});
+  const auto now = context.engine.clock().now();
+  std::optional<Instant> next_available;  // the status tells when to look again
+  bool whole = true;                      // everything before is up
   for (auto ordinal = first; ordinal < first + wanted && (whole || !in_order); ++ordinal) {
     const auto at = pods.at.find(ordinal);
     if (at == pods.at.end()) {
@@ -144,7 +151,7 @@ void sync_stateful_set(const ControllerContext& context, const std::string& ns, 
     if (pod_finished(at->second) && !is_deleting(at->second)) {
       remove(context, *pod_kind, at->second);
       whole = false;
-    } else if (is_deleting(at->second) || !pod_ready(at->second)) {
+    } else if (is_deleting(at->second) || !pod_available(at->second, least, now, next_available)) {
       whole = false;
     }
   }

@@ -8,6 +8,8 @@ namespace {
 
 const char* const kHash = "pod-template-hash";
 const char* const kRevision = "deployment.kubernetes.io/revision";
+const char* const kReplicaFailure = "ReplicaFailure";
+constexpr auto kRefusedRetry = std::chrono::seconds(5);  // for a pod that a quota or a policy forbade
 
 struct Sets {
   std::vector<Json> all;
@@ -33,6 +35,8 @@ void make_set(const ControllerContext& context, const Kind& kind, const Json& de
   set["spec"] = {{"replicas", replicas},
                  {"selector", object_at(deployment, {"spec", "selector"})},
                  {"template", object_at(deployment, {"spec", "template"})}};
+  if (const auto least = num(deployment, {"spec", "minReadySeconds"}); least > 0)
+    at_or_make(set, {"spec", "minReadySeconds"}) = least;
   at_or_make(set, {"spec", "selector", "matchLabels", kHash}) = hash;
   at_or_make(set, {"spec", "template", "metadata", "labels", kHash}) = hash;
   at_or_make(set, {"metadata", "labels"}) = object_at(set, {"spec", "template", "metadata", "labels"});
@@ -97,43 +101,107 @@ void forget_old_sets(const ControllerContext& context, const Kind& kind, const J
   }
 }
 
+struct DeploymentCounts {
+  std::int64_t wanted = 0, total = 0, updated = 0, ready = 0, available = 0;
+  bool done() const { return updated == wanted && total == wanted && available >= wanted; }
+  /// Further than the status says.
+  bool beyond(const Json& status) const {
+    return updated > num(status, {"updatedReplicas"}) ||
+           total - updated < num(status, {"replicas"}) - num(status, {"updatedReplicas"}) ||
+           ready > num(status, {"readyReplicas"}) || available > num(status, {"availableReplicas"});
+  }
+};
+
+const Json* condition_of(const Json& object, std::string_view type) {
+  for (const Json& one : list_at(object, {"status", "conditions"})) {
+    if (str(one, {"type"}) == type) return &one;
+  }
+  return nullptr;
+}
+
+void drop_condition(Json& object, std::string_view type) {
+  if (condition_of(object, type) == nullptr) return;
+  Json& list = at_or_make(object, {"status", "conditions"});
+  list.erase(std::remove_if(list.begin(), list.end(), [&](const Json& one) { return str(one, {"type"}) == type; }), list.end());
+  if (list.empty()) erase_at(object, {"status", "conditions"});
+}
+
+/// When a rollout that makes no progress counts as failed; nothing where it need not make any.
+std::optional<Instant> progress_deadline(const Json& deployment, const Json* progressing) {
+  const Json* seconds = find(deployment, {"spec", "progressDeadlineSeconds"});
+  if (seconds == nullptr || num(deployment, {"spec", "progressDeadlineSeconds"}) == 2147483647 || progressing == nullptr ||
+      flag(deployment, {"spec", "paused"})) {
+    return std::nullopt;
+  }
+  const auto since = parse_time(str(*progressing, {"lastUpdateTime"}));
+  if (!since) return std::nullopt;
+  return *since + std::chrono::seconds(num(deployment, {"spec", "progressDeadlineSeconds"}));
+}
+
+/// The Progressing condition: complete, further on, stuck for too long, or as it was.
+void set_progress(Json& next, const Json& before, const DeploymentCounts& counts, const std::string& set, Instant now) {
+  const Json* known = condition_of(before, "Progressing");
+  const auto text = "ReplicaSet \"" + set + "\" ";
+  const auto reason = known == nullptr ? std::string() : str(*known, {"reason"});
+  const bool other_set = known == nullptr || str(*known, {"message"}).find("\"" + set + "\"") == std::string::npos;
+  const auto progressed = [&](const char* why, const std::string& message) {
+    set_condition(next, "Progressing", true, why, message, now);
+    for (Json& one : at_or_make(next, {"status", "conditions"})) {
+      if (str(one, {"type"}) == "Progressing") one["lastUpdateTime"] = format_time(now);
+    }
+  };
+  const auto deadline = progress_deadline(before, known);
+  if (counts.done()) {
+    set_condition(next, "Progressing", true, "NewReplicaSetAvailable", text + "has successfully progressed.", now);
+  } else if (other_set || counts.beyond(object_at(before, {"status"}))) {
+    progressed("ReplicaSetUpdated", text + "is progressing.");
+  } else if (deadline && *deadline < now && reason != "NewReplicaSetAvailable") {
+    set_condition(next, "Progressing", false, "ProgressDeadlineExceeded", text + "has timed out progressing.", now);
+  }
+}
+
 void write_deployment_status(const ControllerContext& context, const Kind& kind, const Json& deployment, const Sets& sets,
                              std::int64_t revision) {
-  const auto wanted = num(deployment, {"spec", "replicas"}, 1);
-  const auto updated = sets.current == nullptr ? 0 : num(*sets.current, {"status", "replicas"});
-  const auto available = sum(sets.all, {"status", "availableReplicas"});
-  const auto total = sum(sets.all, {"status", "replicas"});
+  DeploymentCounts counts;
+  counts.wanted = num(deployment, {"spec", "replicas"}, 1);
+  counts.updated = sets.current == nullptr ? 0 : num(*sets.current, {"status", "replicas"});
+  counts.available = sum(sets.all, {"status", "availableReplicas"});
+  counts.ready = sum(sets.all, {"status", "readyReplicas"});
+  counts.total = sum(sets.all, {"status", "replicas"});
   if (annotation_of(deployment, kRevision) != std::to_string(revision)) {
     change(context, kind, deployment, as_controller("deployment-controller"), [&](Json& next) {
       at_or_make(next, {"metadata", "annotations", kRevision}) = std::to_string(revision);
     });
   }
+  Json written = deployment;
   change(context, kind, deployment, as_controller("deployment-controller", "status"), [&](Json& next) {
     const auto now = context.engine.clock().now();
     Json& status = at_or_make(next, {"status"});
     status["observedGeneration"] = num(deployment, {"metadata", "generation"});
-    const auto set = [&](const char* field, std::int64_t value) {
-      if (value > 0) {
-        status[field] = value;
-      } else {
-        status.erase(field);
-      }
-    };
-    set("replicas", total);
-    set("updatedReplicas", updated);
-    set("readyReplicas", sum(sets.all, {"status", "readyReplicas"}));
-    set("availableReplicas", available);
-    set("unavailableReplicas", std::max<std::int64_t>(0, wanted - available));
-    auto unavailable = share_of(find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), wanted, false);
-    const bool enough = available >= wanted - unavailable;
+    set_count(status, "replicas", counts.total);
+    set_count(status, "updatedReplicas", counts.updated);
+    set_count(status, "readyReplicas", counts.ready);
+    set_count(status, "availableReplicas", counts.available);
+    set_count(status, "unavailableReplicas", std::max<std::int64_t>(0, counts.wanted - counts.available));
+    const auto most = share_of(find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), counts.wanted, false);
+    const bool enough = counts.available >= counts.wanted - most;
     set_condition(next, "Available", enough, enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
                   enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.", now);
-    const bool done = updated == wanted && total == wanted && available >= wanted;
-    set_condition(next, "Progressing", true, done ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
-                  "ReplicaSet \"" + (sets.current == nullptr ? std::string() : name_of(*sets.current)) +
-                      (done ? "\" has successfully progressed." : "\" is progressing."),
-                  now);
+    const Json* failure = sets.current == nullptr ? nullptr : condition_of(*sets.current, kReplicaFailure);
+    if (failure != nullptr) {
+      set_condition(next, kReplicaFailure, true, str(*failure, {"reason"}), str(*failure, {"message"}), now);
+    } else {
+      drop_condition(next, kReplicaFailure);
+    }
+    set_progress(next, deployment, counts, sets.current == nullptr ? std::string() : name_of(*sets.current), now);
+    written = next;
   });
+  const Json* progressing = condition_of(written, "Progressing");
+  if (counts.done() || progressing == nullptr || str(*progressing, {"status"}) != "True") return;
+  // Times are written in whole seconds.
+  if (const auto deadline = progress_deadline(written, progressing);
+      deadline && str(*progressing, {"reason"}) != "NewReplicaSetAvailable")
+    look_again_at(context, *deadline + std::chrono::seconds(1));
 }
 
 }  // namespace
@@ -160,6 +228,13 @@ void sync_deployment(const ControllerContext& context, const std::string& ns, co
       ++revision;
       change(context, *set_kind, *sets.current, as_controller("deployment-controller"), [&](Json& next) {
         at_or_make(next, {"metadata", "annotations", kRevision}) = std::to_string(revision);
+      });
+    }
+    if (const Json* least = find(*deployment, {"spec", "minReadySeconds"});
+        num(*deployment, {"spec", "minReadySeconds"}) != num(*sets.current, {"spec", "minReadySeconds"})) {
+      change(context, *set_kind, *sets.current, as_controller("deployment-controller"), [&](Json& next) {
+        if (least != nullptr) at_or_make(next, {"spec", "minReadySeconds"}) = *least;
+        if (least == nullptr) erase_at(next, {"spec", "minReadySeconds"});
       });
     }
     if (!flag(*deployment, {"spec", "paused"})) roll(context, *set_kind, *deployment, sets);
@@ -193,8 +268,10 @@ void sync_replicas(const ControllerContext& context, const Kind& kind, const std
              pods.end());
   const auto wanted = num(*set, {"spec", "replicas"}, 1);
   auto active = static_cast<std::int64_t>(pods.size());
-  for (; active < wanted; ++active) {
-    if (!context.engine.create(*pod_kind, ns, pod_from_template(*set), as_controller("replicaset-controller"))) break;
+  std::string refused;
+  for (; active < wanted && refused.empty(); ++active) {
+    const auto made = context.engine.create(*pod_kind, ns, pod_from_template(*set), as_controller("replicaset-controller"));
+    if (!made) refused = made.error().message;
   }
   if (active > wanted) {
     // Those that are not ready go first, then the youngest.
@@ -205,13 +282,26 @@ void sync_replicas(const ControllerContext& context, const Kind& kind, const std
     for (std::int64_t i = 0; i < active - wanted; ++i) remove(context, *pod_kind, pods[static_cast<std::size_t>(i)]);
   }
   const auto good = std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_ready(pod); });
+  const auto now = context.engine.clock().now();
+  std::optional<Instant> next_available;
+  const auto available = std::count_if(pods.begin(), pods.end(), [&](const Json& pod) {
+    return pod_available(pod, num(*set, {"spec", "minReadySeconds"}), now, next_available);
+  });
+  if (next_available) look_again_at(context, *next_available);
+  if (!refused.empty()) look_again_at(context, now + kRefusedRetry);
   change(context, kind, *set, as_controller("replicaset-controller", "status"), [&](Json& next) {
     Json& status = at_or_make(next, {"status"});
     status["replicas"] = static_cast<std::int64_t>(pods.size());
     status["fullyLabeledReplicas"] = static_cast<std::int64_t>(pods.size());
     status["readyReplicas"] = good;
-    status["availableReplicas"] = good;
+    status["availableReplicas"] = available;
     status["observedGeneration"] = num(*set, {"metadata", "generation"});
+    if (refused.empty()) {
+      drop_condition(next, kReplicaFailure);
+    } else if (condition_of(next, kReplicaFailure) == nullptr) {  // the first refusal tells, others name other pods
+      set_condition(next, kReplicaFailure, true, "FailedCreate", refused, now);
+      for (Json& one : at_or_make(next, {"status", "conditions"})) one.erase("lastUpdateTime");
+    }
   });
 }
 

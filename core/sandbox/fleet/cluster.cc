@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/sandbox/controllers/manager.h"
+#include "core/sandbox/controllers/timers.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/files.h"
 
@@ -108,6 +109,7 @@ struct Cluster::Inner {
   ClusterTrouble trouble;  // as it is made now
   pki::KeyPair ca;
   std::unique_ptr<ApiServer> api;
+  std::shared_ptr<Timers> timers;
   std::unique_ptr<ControllerManager> controllers;
   std::unique_ptr<HttpListener> listener;
 };
@@ -157,8 +159,10 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   };
   FLEETADM_TRY(listen.certificate, serving_certificate(inner->ca, false));
   FLEETADM_TRY(inner->api, ApiServer::open(std::move(api)));
+  inner->timers = options.timers ? options.timers : std::make_shared<Timers>();
   inner->controllers = std::make_unique<ControllerManager>(
-      *inner->api, inner->ca, [&runtime](std::function<void()> task) { return runtime.work(std::move(task)); });
+      *inner->api, inner->ca, [&runtime](std::function<void()> task) { return runtime.work(std::move(task)); },
+      Timers::of(inner->timers));
   if (options.controllers) inner->controllers->start();
   const auto answer = [server = inner->api.get(), name = options.name](const HttpRequest& request) {
     return log::enabled(6) ? answer_and_tell(name, *server, request) : server->handle(request);

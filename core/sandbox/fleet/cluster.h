@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/sandbox/api/api_server.h"
+#include "core/sandbox/controllers/timers.h"
 #include "core/sandbox/fault/board.h"
 #include "core/sandbox/http/server.h"
 #include "kubeclient/pki/pki.h"
@@ -20,6 +21,7 @@ struct ClusterOptions {
   Store::Limits store;
   Seen seen;                                         // of every request; may be empty
   bool controllers = true;                           // false: somebody else's controller manager does their work
+  std::shared_ptr<Timers> timers;                    // of its controllers, shared by many; null: some of its own
   std::shared_ptr<FaultBoard> faults;                // null: none ever
   std::shared_ptr<const ContainerTable> containers;  // of its process node, where this process serves it
 };

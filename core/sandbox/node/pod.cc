@@ -100,7 +100,7 @@ Pod::Step Pod::sync(const Json& pod, Instant now) {
 
 void Pod::advance(Container& container, const Json& pod, Instant now) {
   if (!container.ours) {
-    pretend(container, pod);
+    pretend(container, pod, now);
     return;
   }
   if (container.child) {
@@ -114,14 +114,23 @@ void Pod::advance(Container& container, const Json& pod, Instant now) {
   if (!container.child && !container.view.final && now >= container.next_start) start(container, pod, now);
 }
 
-void Pod::pretend(Container& container, const Json& pod) {
+void Pod::pretend(Container& container, const Json& pod, Instant now) {
   ContainerView& view = container.view;
   view.started = started_;
-  const Termination good{.code = 0, .signal = 0, .started = started_, .finished = started_};
+  const auto sleep = sleep_of(container.spec);
+  const Termination good{.code = 0, .signal = 0, .started = started_, .finished = started_ + sleep.value_or(Duration::zero())};
   const Termination bad{.code = 1, .signal = 0, .started = started_, .finished = started_};
   const Outcome outcome = outcome_of(pod);
   if (outcome == Outcome::kNever) return;
+  container.wakes.reset();
   if (container.init || outcome == Outcome::kSucceed) {
+    if (now < good.finished) {
+      container.wakes = good.finished;
+      view.phase = Phase::kRunning;
+      view.ready = true;
+      return;
+    }
+    view.ready = false;
     view.phase = Phase::kEnded;
     view.last = good;
     view.final = true;
@@ -249,6 +258,7 @@ Pod::Step Pod::step(const Json& pod, Instant now) const {
   };
   auto look = [&](const Container& container, std::vector<ContainerView>& views) {
     views.push_back(container.view);
+    sooner(container.wakes);
     if (!container.ours || container.view.final) return;
     if (!container.child) return sooner(std::max(container.next_start, now + std::chrono::milliseconds(1)));
     sooner(container.kill_at);

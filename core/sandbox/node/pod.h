@@ -66,6 +66,7 @@ class Pod {
     bool ran_before = false;
     Instant next_start{};
     std::optional<Instant> kill_at;
+    std::optional<Instant> wakes;  // of one that is claimed to sleep
     std::map<int, int> ports;
     Probe startup;
     Probe readiness;
@@ -77,7 +78,7 @@ class Pod {
   };
 
   void advance(Container& container, const Json& pod, Instant now);
-  void pretend(Container& container, const Json& pod);
+  void pretend(Container& container, const Json& pod, Instant now);
   void start(Container& container, const Json& pod, Instant now);
   void ended(Container& container, const Json& pod, const ExitStatus& how, Instant now);
   void run_probes(Container& container, Instant now);

@@ -1,9 +1,12 @@
 #include "core/sandbox/node/pod_status.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace fleetadm::sandbox {
 namespace {
+
+constexpr std::int64_t kLongestSleep = 10 * 365 * 86400LL;
 
 Json terminated(const Termination& run) {
   Json state = {{"exitCode", run.code},
@@ -123,6 +126,17 @@ Outcome outcome_of(const Json& pod) {
   });
   if (pauses) return Outcome::kRun;
   return job || str(pod, {"spec", "restartPolicy"}, "Always") != "Always" ? Outcome::kSucceed : Outcome::kRun;
+}
+
+std::optional<Duration> sleep_of(const Json& container) {
+  auto words = string_list_at(container, {"command"});
+  for (auto& word : string_list_at(container, {"args"})) words.push_back(std::move(word));
+  if (words.size() != 2 || (words[0] != "sleep" && words[0] != "/bin/sleep")) return std::nullopt;
+  std::int64_t seconds = 0;
+  const auto* end = words[1].data() + words[1].size();
+  const auto [last, error] = std::from_chars(words[1].data(), end, seconds);
+  if (error != std::errc() || last != end || seconds < 0) return std::nullopt;
+  return std::chrono::seconds(std::min(seconds, kLongestSleep));
 }
 
 }  // namespace fleetadm::sandbox

@@ -62,4 +62,7 @@ enum class Outcome { kRun, kUnready, kSucceed, kFail, kNever };
 inline constexpr std::string_view kOutcomeKey = "sandbox.fleetadm.io/outcome";
 Outcome outcome_of(const Json& pod);
 
+/// How long a container runs whose command is "sleep 30"; nothing for others.
+std::optional<Duration> sleep_of(const Json& container);
+
 }  // namespace fleetadm::sandbox
