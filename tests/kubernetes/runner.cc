@@ -1,15 +1,12 @@
 #include "tests/kubernetes/runner.h"
 
-#include <array>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 #include "core/sandbox/node/child.h"
 #include "kubeclient/base/json.h"
+#include "tests/support/equipment.h"
 #include "tests/support/kube_servers.h"
 #include "tests/support/sandbox_node.h"
 #include "tests/support/source_folder.h"
@@ -22,24 +19,8 @@ constexpr auto kLongest = std::chrono::minutes(10);
 constexpr std::string_view kSuiteName = "Kubernetes e2e suite ";
 
 Result<std::string> find_suite() {
-  const char* given = std::getenv("FLEETADM_KUBE_SUITE");
-  std::string folder = given != nullptr ? given : "";
-  if (folder.empty()) {
-    const std::string script = testkit::source_folder() + "/tests/kube/suite/build.sh";
-    FILE* pipe = popen(("'" + script + "'").c_str(), "r");
-    if (pipe == nullptr) return fail(Category::kInternal, "cannot run " + script);
-    std::array<char, 4096> line{};
-    while (fgets(line.data(), line.size(), pipe) != nullptr) folder = line.data();
-    const int status = pclose(pipe);
-    while (!folder.empty() && folder.back() == '\n') folder.pop_back();
-    if (status != 0) folder.clear();
-  }
-  for (const char* name : {"e2e.test", "ginkgo"}) {
-    if (folder.empty() || access((folder + "/" + name).c_str(), X_OK) != 0) {
-      return fail(Category::kUnavailable, "no end-to-end suite of Kubernetes (" + std::string(name) + " is missing)",
-                  "run tests/kube/suite/build.sh (it needs Go 1.25, or pip and PyPI)");
-    }
-  }
+  auto folder = testkit::equipment("FLEETADM_KUBE_SUITE", "tests/kube/suite/build.sh", {"e2e.test", "ginkgo"}, "");
+  if (!folder) return fail(folder.error().wrap("no end-to-end suite of Kubernetes"));
   return folder;
 }
 

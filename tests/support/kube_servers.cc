@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <netinet/in.h>
@@ -11,12 +10,11 @@
 #include <sstream>
 #include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include "tests/support/embedded_server.h"
+#include "tests/support/equipment.h"
 #include "tests/support/https.h"
-#include "tests/support/source_folder.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -51,25 +49,10 @@ constexpr std::string_view kControllers =
 
 Result<std::string> find_programs() {
   if (KubeServer::on_sandbox()) return std::string("sandbox");
-  const char* given = std::getenv("FLEETADM_KUBE_BIN");
-  std::string folder = given != nullptr ? given : "";
-  if (folder.empty()) {
-    const std::string script = source_folder() + "/tests/kube/build.sh";
-    FILE* pipe = popen(("'" + script + "'").c_str(), "r");
-    if (pipe == nullptr) return fail(Category::kInternal, "cannot run " + script);
-    std::array<char, 4096> line{};
-    while (fgets(line.data(), line.size(), pipe) != nullptr) folder = line.data();
-    const int status = pclose(pipe);
-    while (!folder.empty() && folder.back() == '\n') folder.pop_back();
-    if (status != 0) folder.clear();
-  }
-  for (const char* name : {"etcd", "kube-apiserver", "kube-controller-manager"}) {
-    if (folder.empty() || access((folder + "/" + name).c_str(), X_OK) != 0) {
-      return fail(Category::kUnavailable, "no real API servers (" + std::string(name) + " is missing)",
-                  "run tests/kube/build.sh (it needs Go 1.25, or pip and PyPI), or set KUBEBUILDER_ASSETS to a folder with "
-                  "etcd, kube-apiserver, kube-controller-manager and kubectl");
-    }
-  }
+  auto folder =
+      equipment("FLEETADM_KUBE_BIN", "tests/kube/build.sh", {"etcd", "kube-apiserver", "kube-controller-manager"},
+                ", or set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kubectl");
+  if (!folder) return fail(folder.error().wrap("no real API servers"));
   return folder;
 }
 

