@@ -426,9 +426,13 @@ std::string shape_of(std::string_view message) {
 }
 
 const std::vector<Target>& targets() {
-  static const std::vector<Target> all{{"cel", 2'000, false, kCelWords, run_cel},
-                                       {"selector", 500, true, kSelectorWords, run_selector},
-                                       {"scenario", 16'000, true, kScenarioWords, run_scenario}};
+  static const std::vector<Target> all = [] {
+    std::vector<Target> out{{"cel", 2'000, false, kCelWords, run_cel},
+                            {"selector", 500, true, kSelectorWords, run_selector},
+                            {"scenario", 16'000, true, kScenarioWords, run_scenario}};
+    for (auto& target : sandbox_targets()) out.push_back(std::move(target));
+    return out;
+  }();
   return all;
 }
 
