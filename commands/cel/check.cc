@@ -4,15 +4,15 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::string environment = "selector";
 };
 
-Status validate(const Options&, const std::vector<std::string>&) { return {}; }
+Status validate_check(const CheckOptions&, const std::vector<std::string>&) { return {}; }
 
 std::string wanted_type(const std::string& environment) { return environment == "message" ? "string" : "bool"; }
 
-Result<Report> run(Context&, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_check(Context&, const CheckOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const cel::Env env, environment_of(options.environment));
   const auto program = env.compile(args.front());
   if (!program) return report_of_failure(program.error(), options.environment);
@@ -45,8 +45,8 @@ void register_cel_check(Registry& registry) {
   command.examples = {
       {"Before it goes into a placement", "fleetadm cel check 'managedCluster.metadata.labels[\"env\"] == \"prod\"'"},
       {"Before it goes into a condition rule", "fleetadm cel check --env condition 'object.status.readyReplicas > 0'"}};
-  command.make =
-      invocation<Options>([](FlagSet& flags, Options& options) { environment_flag(flags, &options.environment); }, validate, run);
+  command.make = invocation<CheckOptions>(
+      [](FlagSet& flags, CheckOptions& options) { environment_flag(flags, &options.environment); }, validate_check, run_check);
   registry.add(std::move(command));
 }
 

@@ -13,13 +13,13 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct EvalOptions {
   std::string environment = "selector";
   std::vector<std::string> files;
   std::string scenarios;
 };
 
-Status validate(const Options& options, const std::vector<std::string>& args) {
+Status validate_eval(const EvalOptions& options, const std::vector<std::string>& args) {
   if (options.scenarios.empty()) {
     if (args.empty()) return fail(Category::kUsage, "missing argument: EXPRESSION");
     return {};
@@ -49,7 +49,7 @@ struct Input {
   FileScores scores;
 };
 
-Result<Input> read_input(Context& context, const Options& options) {
+Result<Input> read_input(Context& context, const EvalOptions& options) {
   Input input;
   if (options.files.empty()) return input;
   FLEETADM_TRY(std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
@@ -79,7 +79,7 @@ Result<Report> answer_batch(Context& context, const std::string& path) {
   return answer_scenarios(context, path, [&](const Json& line) { return answerer.answer(line); });
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_eval(Context& context, const EvalOptions& options, const std::vector<std::string>& args) {
   if (!options.scenarios.empty()) return answer_batch(context, options.scenarios);
   FLEETADM_TRY(const cel::Env env, environment_of(options.environment));
   const auto program = env.compile(args.front());
@@ -130,8 +130,8 @@ void register_cel_eval(Registry& registry) {
       {"With scores", "fleetadm cel eval 'managedCluster.scores(\"load\").exists(s, s.value > 50)' -f c1.yaml -f load.yaml"},
       {"A condition rule", "fleetadm cel eval --env condition 'object.status.readyReplicas == object.spec.replicas' -f web.yaml"},
       {"Answer recorded cases", "fleetadm cel eval --scenarios cases.jsonl"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<EvalOptions>(
+      [](FlagSet& flags, EvalOptions& options) {
         environment_flag(flags, &options.environment);
         Flag& file =
             flags.texts(&options.files, "filename", "File with the object, in YAML or JSON (\"-\": standard input)", 'f');
@@ -139,7 +139,7 @@ void register_cel_eval(Registry& registry) {
         file.complete = Complete::kFiles;
         scenarios_flag(flags, &options.scenarios);
       },
-      validate, run);
+      validate_eval, run_eval);
   registry.add(std::move(command));
 }
 

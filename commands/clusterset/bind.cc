@@ -6,7 +6,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {};
+struct BindOptions {};
 
 Report binding_report(Context& context, const std::string& set, const std::string& ns, std::string_view what, Json object) {
   Report report;
@@ -16,7 +16,7 @@ Report binding_report(Context& context, const std::string& set, const std::strin
   return report;
 }
 
-Result<Report> bind(Context& context, const Options&, const std::vector<std::string>& args) {
+Result<Report> bind(Context& context, const BindOptions&, const std::vector<std::string>& args) {
   const std::string& set = args.front();
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ns, context.ns());
@@ -43,7 +43,7 @@ Result<Report> bind(Context& context, const Options&, const std::vector<std::str
   return binding_report(context, set, ns, "bound to", std::move(stored));
 }
 
-Result<Report> unbind(Context& context, const Options&, const std::vector<std::string>& args) {
+Result<Report> unbind(Context& context, const BindOptions&, const std::vector<std::string>& args) {
   const std::string& set = args.front();
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ns, context.ns());
@@ -66,7 +66,7 @@ Result<Report> unbind(Context& context, const Options&, const std::vector<std::s
                         Json{{"kind", "DeleteReport"}, {"bindings", {{{"namespace", ns}, {"name", set}}}}});
 }
 
-Status check(const Options&, const std::vector<std::string>& args) { return check_name("cluster set", args.front()); }
+Status check(const BindOptions&, const std::vector<std::string>& args) { return check_name("cluster set", args.front()); }
 
 }  // namespace
 
@@ -77,7 +77,7 @@ void register_clusterset_bind(Registry& registry) {
   command.summary = "Let the placements of a namespace choose from a cluster set";
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
   command.examples = {{"Placements in apps may choose from prod", "fleetadm clusterset bind prod -n apps"}};
-  command.make = invocation<Options>([](FlagSet&, Options&) {}, check, bind);
+  command.make = invocation<BindOptions>([](FlagSet&, BindOptions&) {}, check, bind);
   registry.add(std::move(command));
 }
 
@@ -92,7 +92,7 @@ void register_clusterset_unbind(Registry& registry) {
       "that is not bound is no error.";
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
   command.examples = {{"See it before it is done", "fleetadm clusterset unbind prod -n apps --dry-run=server"}};
-  command.make = invocation<Options>([](FlagSet&, Options&) {}, check, unbind);
+  command.make = invocation<BindOptions>([](FlagSet&, BindOptions&) {}, check, unbind);
   registry.add(std::move(command));
 }
 

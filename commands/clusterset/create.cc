@@ -7,12 +7,12 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct CreateOptions {
   std::string selector;
   bool everything = false;
 };
 
-Result<Json> wanted_set(const Options& options, const std::string& name) {
+Result<Json> wanted_set(const CreateOptions& options, const std::string& name) {
   Json selector{{"selectorType", "ExclusiveClusterSetLabel"}};
   if (options.everything) selector = {{"selectorType", "LabelSelector"}, {"labelSelector", Json::object()}};
   if (!options.selector.empty()) {
@@ -25,7 +25,7 @@ Result<Json> wanted_set(const Options& options, const std::string& name) {
               {"spec", {{"clusterSelector", std::move(selector)}}}};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_create(Context& context, const CreateOptions& options, const std::vector<std::string>& args) {
   const std::string& name = args.front();
   FLEETADM_TRY(const Json wanted, wanted_set(options, name));
   FLEETADM_TRY(const auto hub, context.client());
@@ -60,19 +60,19 @@ void register_clusterset_create(Registry& registry) {
   command.args = {"NAME", 1, 1, false, Complete::kNone};
   command.examples = {{"A set to put clusters into", "fleetadm clusterset create prod"},
                       {"All clusters of a region", "fleetadm clusterset create eu --selector region=eu"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<CreateOptions>(
+      [](FlagSet& flags, CreateOptions& options) {
         flags.text(&options.selector, "selector", "Labels of the clusters that belong", 'l').value_name = "SELECTOR";
         flags.boolean(&options.everything, "all", "Every cluster belongs");
       },
-      [](const Options& options, const std::vector<std::string>& args) -> Status {
+      [](const CreateOptions& options, const std::vector<std::string>& args) -> Status {
         if (options.everything && !options.selector.empty())
           return fail(Category::kUsage, "--all and --selector exclude each other");
         if (args.front().size() > 63)
           return fail(Category::kUsage, "a cluster set's name has at most 63 characters: it becomes a label");
         return check_name("cluster set", args.front());
       },
-      run);
+      run_create);
   registry.add(std::move(command));
 }
 

@@ -7,7 +7,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct DeleteOptions {
   Duration timeout = std::chrono::minutes(1);
 };
 
@@ -22,7 +22,7 @@ Result<std::vector<std::string>> bound_namespaces(const kube::Client& hub, const
   return namespaces;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_delete(Context& context, const DeleteOptions& options, const std::vector<std::string>& args) {
   const std::string& name = args.front();
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(auto existing, on_hub(hub.find(api::managed_cluster_sets(), "", name)));
@@ -62,16 +62,16 @@ void register_clusterset_delete(Registry& registry) {
       "A set that is not there is no error. The sets \"default\" and \"global\" belong to the hub, which would make them again.";
   command.args = {"NAME", 1, 1, false, Complete::kClusterSets};
   command.examples = {{"Delete a set", "fleetadm clusterset delete old"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<DeleteOptions>(
+      [](FlagSet& flags, DeleteOptions& options) {
         flags.duration(&options.timeout, "timeout", "How long to wait until it is gone").default_text = "1m";
       },
-      [](const Options&, const std::vector<std::string>& args) -> Status {
+      [](const DeleteOptions&, const std::vector<std::string>& args) -> Status {
         if (args.front() != api::kDefaultClusterSet && args.front() != api::kGlobalClusterSet) return {};
         return fail(Category::kUsage, "cluster set \"" + args.front() + "\" belongs to the hub",
                     "it would be made again at once");
       },
-      run);
+      run_delete);
   registry.add(std::move(command));
 }
 

@@ -8,7 +8,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct SetOptions {
   std::vector<std::string> clusters;
   std::vector<std::string> remove_clusters;
   std::vector<std::string> namespaces;
@@ -62,7 +62,7 @@ Result<Outcome> label_cluster(Context& context, const kube::Client& hub, const s
   return Outcome{name, told(context, api::managed_clusters(), name, moved)};
 }
 
-Result<std::string> set_namespaces(Context& context, const kube::Client& hub, const std::string& set, const Options& options) {
+Result<std::string> set_namespaces(Context& context, const kube::Client& hub, const std::string& set, const SetOptions& options) {
   bool different = false;
   const auto change = [&](Json& object) -> Status {
     Json list = Json::array();
@@ -90,7 +90,7 @@ Result<std::string> set_namespaces(Context& context, const kube::Client& hub, co
   return told(context, api::managed_cluster_sets(), set, different ? "configured" : "unchanged");
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_set(Context& context, const SetOptions& options, const std::vector<std::string>& args) {
   const std::string& set = args.front();
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto object, on_hub(hub.find(api::managed_cluster_sets(), "", set)));
@@ -144,8 +144,8 @@ void register_clusterset_set(Registry& registry) {
   command.examples = {{"Two clusters into prod", "fleetadm clusterset set prod --clusters c1,c2"},
                       {"One out of it", "fleetadm clusterset set prod --remove-clusters c2"},
                       {"A namespace on every cluster of the set", "fleetadm clusterset set prod --namespaces shop"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<SetOptions>(
+      [](FlagSet& flags, SetOptions& options) {
         for (const auto& [into, name, help] :
              {std::tuple{&options.clusters, "clusters", "Clusters to put into the set"},
               std::tuple{&options.remove_clusters, "remove-clusters", "Clusters to take out of the set"}}) {
@@ -160,7 +160,7 @@ void register_clusterset_set(Registry& registry) {
                          "Namespaces to manage no longer (they stay on the clusters)")
             .value_name = "NAME[,NAME...]";
       },
-      [](const Options& options, const std::vector<std::string>&) -> Status {
+      [](const SetOptions& options, const std::vector<std::string>&) -> Status {
         if (options.clusters.empty() && options.remove_clusters.empty() && options.namespaces.empty() &&
             options.remove_namespaces.empty()) {
           return fail(Category::kUsage, "nothing to do: name --clusters or --namespaces");
@@ -176,7 +176,7 @@ void register_clusterset_set(Registry& registry) {
         }
         return {};
       },
-      run);
+      run_set);
   registry.add(std::move(command));
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kBootstrapUser = "system:serviceaccount:open-cluster-
 constexpr std::string_view kBootstrapTokenUser = "system:bootstrap:";
 constexpr std::string_view kBootstrapTokenGroup = "system:bootstrappers:managedcluster";
 
-struct Options {
+struct AcceptOptions {
   std::vector<std::string> clusters;
   bool all = false;
   std::vector<std::string> requesters;
@@ -27,7 +27,7 @@ struct Options {
   Duration timeout = std::chrono::minutes(5);
 };
 
-void bind(FlagSet& flags, Options& options) {
+void bind_accept(FlagSet& flags, AcceptOptions& options) {
   flags.comma_texts(&options.clusters, "clusters", "Clusters to accept (a,b or repeated); the same as naming them as arguments")
       .complete = Complete::kClusters;
   flags.boolean(&options.all, "all", "Accept every cluster that waits with a well-formed request");
@@ -44,7 +44,7 @@ void bind(FlagSet& flags, Options& options) {
   flags.duration(&options.timeout, "timeout", "How long to wait for each cluster").default_text = "5m";
 }
 
-std::vector<std::string> wanted(const Options& options, const std::vector<std::string>& args) {
+std::vector<std::string> wanted(const AcceptOptions& options, const std::vector<std::string>& args) {
   std::vector<std::string> names = args;
   for (const std::string& name : options.clusters) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -52,7 +52,7 @@ std::vector<std::string> wanted(const Options& options, const std::vector<std::s
   return names;
 }
 
-Status validate(const Options& options, const std::vector<std::string>& args) {
+Status validate_accept(const AcceptOptions& options, const std::vector<std::string>& args) {
   const auto names = wanted(options, args);
   if (names.empty() != options.all) {
     return fail(Category::kUsage,
@@ -65,7 +65,7 @@ Status validate(const Options& options, const std::vector<std::string>& args) {
   return {};
 }
 
-bool is_trusted_requester(const Json& csr, const Options& options) {
+bool is_trusted_requester(const Json& csr, const AcceptOptions& options) {
   const std::string user = str(csr, {"spec", "username"});
   if (user == kBootstrapUser) return true;
   if (std::find(options.requesters.begin(), options.requesters.end(), user) != options.requesters.end()) return true;
@@ -84,7 +84,7 @@ struct Seen {
   bool approved = false;
 };
 
-Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const Options& options) {
+Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const AcceptOptions& options) {
   kube::ListOptions which;
   which.label_selector = std::string(api::kClusterNameLabel) + "=" + name;
   FLEETADM_TRY(const Json list, hub.list(r::certificate_signing_requests(), "", which));
@@ -116,7 +116,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 }
 
 // What would be done for one cluster, or why nothing can be.
-Result<Candidate> examine(const kube::Client& hub, const std::string& name, const Options& options) {
+Result<Candidate> examine(const kube::Client& hub, const std::string& name, const AcceptOptions& options) {
   FLEETADM_TRY(auto cluster, hub.find(api::managed_clusters(), "", name));
   if (!cluster) {
     return fail(Category::kNotFound, "no cluster \"" + name + "\" has asked to join",
@@ -145,7 +145,8 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
               "its agent makes one within seconds when it runs; wait for it with --wait");
 }
 
-Result<Candidate> await_candidate(Context& context, const kube::Client& hub, const std::string& name, const Options& options) {
+Result<Candidate> await_candidate(Context& context, const kube::Client& hub, const std::string& name,
+                                  const AcceptOptions& options) {
   const auto deadline = context.clock().now() + options.timeout;
   while (true) {
     auto candidate = examine(hub, name, options);
@@ -192,7 +193,7 @@ Status accept_one(Context& context, const kube::Client& hub, const std::string& 
   return {};
 }
 
-Status wait_for_condition(Context& context, const kube::Client& hub, const std::string& name, const Options& options) {
+Status wait_for_condition(Context& context, const kube::Client& hub, const std::string& name, const AcceptOptions& options) {
   const auto condition = options.wait == "accepted" ? api::kConditionHubAccepted
                          : options.wait == "joined" ? api::kConditionJoined
                                                     : api::kConditionAvailable;
@@ -247,7 +248,7 @@ struct Plan {
   Shown shown;
 };
 
-Status confirm(Context& context, const Options& options, const std::vector<Plan>& plans) {
+Status confirm(Context& context, const AcceptOptions& options, const std::vector<Plan>& plans) {
   for (const Plan& plan : plans) {
     if (!plan.candidate.csr) continue;
     context.progress().begin(plan.name + ": request " + plan.shown.request + " of " + plan.shown.requester);
@@ -262,7 +263,7 @@ Status confirm(Context& context, const Options& options, const std::vector<Plan>
   return {};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_accept(Context& context, const AcceptOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const auto hub, context.client());
   auto names = wanted(options, args);
   if (options.all) {
@@ -327,7 +328,7 @@ void register_accept(Registry& registry) {
   command.examples = {{"Accept a cluster and wait until it has joined", "fleetadm accept c1 --wait"},
                       {"Accept everything that waits, without being asked", "fleetadm accept --all --yes"},
                       {"See what would be approved", "fleetadm accept c1 --dry-run=server"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<AcceptOptions>(bind_accept, validate_accept, run_accept);
   registry.add(std::move(command));
 }
 

@@ -9,17 +9,17 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct CleanOptions {
   bool yes = false;
   Duration timeout = std::chrono::minutes(5);
 };
 
-void bind(FlagSet& flags, Options& options) {
+void bind_clean(FlagSet& flags, CleanOptions& options) {
   flags.boolean(&options.yes, "yes", "Do not ask", 'y');
   flags.duration(&options.timeout, "timeout", "How long to wait until everything is gone").default_text = "5m";
 }
 
-Status validate(const Options&, const std::vector<std::string>&) { return {}; }
+Status validate_clean(const CleanOptions&, const std::vector<std::string>&) { return {}; }
 
 struct Count {
   kube::Resource resource;
@@ -59,7 +59,7 @@ Status check_empty(const kube::Client& hub) {
   return {};
 }
 
-Status confirm(Context& context, const kube::Client& hub, const Options& options) {
+Status confirm(Context& context, const kube::Client& hub, const CleanOptions& options) {
   if (options.yes || context.global().dry_run != kube::DryRun::kNone) return {};
   std::string lost;
   for (const auto* resource : {&api::placements(), &api::managed_cluster_set_bindings()}) {
@@ -72,7 +72,7 @@ Status confirm(Context& context, const kube::Client& hub, const Options& options
   return {};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+Result<Report> run_clean(Context& context, const CleanOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_empty(hub));
   FLEETADM_CHECK(confirm(context, hub, options));
@@ -100,7 +100,7 @@ void register_clean(Registry& registry) {
       "take those apart.";
   command.examples = {{"Remove the hub without being asked", "fleetadm clean --yes"},
                       {"See what would be removed", "fleetadm clean --dry-run=client"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<CleanOptions>(bind_clean, validate_clean, run_clean);
   registry.add(std::move(command));
 }
 

@@ -12,9 +12,9 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::string_view kDeployment = "fleetadm-hub";
+constexpr std::string_view kHubDeployment = "fleetadm-hub";
 
-struct Options {
+struct InitOptions {
   std::string image = "fleetadm:" FLEETADM_VERSION;
   std::int64_t replicas = 1;
   std::vector<std::string> auto_approve_users;
@@ -25,7 +25,7 @@ struct Options {
   Duration timeout = std::chrono::minutes(5);
 };
 
-void bind(FlagSet& flags, Options& options) {
+void bind_init(FlagSet& flags, InitOptions& options) {
   flags.text(&options.image, "image", "Image of fleetadm that runs the hub controllers").default_text = options.image;
   flags.integer(&options.replicas, "replicas", "Replicas of the hub controllers (one leads, the others stand by)").default_text =
       "1";
@@ -44,7 +44,7 @@ void bind(FlagSet& flags, Options& options) {
   flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_init(const InitOptions& options, const std::vector<std::string>&) {
   if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas takes 1 to 9");
   if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
   return {};
@@ -65,7 +65,7 @@ Status check_server(const kube::Client& hub) {
   return {};
 }
 
-Json container_args(const Options& options) {
+Json container_args(const InitOptions& options) {
   Json args = Json::array({"hub", "run", "--leader-elect=true", std::string(install::kHealthArgument)});
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   for (const std::string& arg : options.hub_args) args.push_back(arg);
@@ -100,7 +100,7 @@ std::vector<Json> cluster_info(const kube::RestConfig& config) {
             Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "system:anonymous"}}})}}};
 }
 
-Result<std::vector<Json>> manifests(const Options& options, const kube::RestConfig& config) {
+Result<std::vector<Json>> manifests(const InitOptions& options, const kube::RestConfig& config) {
   std::vector<Json> objects;
   const std::map<std::string, Json> values{
       {"image", options.image}, {"replicas", options.replicas}, {"args", container_args(options)}};
@@ -118,9 +118,9 @@ Result<std::vector<Json>> manifests(const Options& options, const kube::RestConf
   return objects;
 }
 
-Status wait_ready(Context& context, const kube::Client& hub, const Options& options) {
+Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& options) {
   context.progress().begin("Waiting for the hub controllers");
-  Status ready = install::wait_deployment(hub, api::kHubNamespace, kDeployment, options.timeout, context.stop());
+  Status ready = install::wait_deployment(hub, api::kHubNamespace, kHubDeployment, options.timeout, context.stop());
   if (ready) {
     // The controllers' first act, so they truly reconcile.
     auto made = [](const std::optional<Json>& set) -> Result<bool> { return set.has_value(); };
@@ -136,7 +136,7 @@ Status wait_ready(Context& context, const kube::Client& hub, const Options& opti
   return {};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+Result<Report> run_init(Context& context, const InitOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto config, context.rest_config());
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_server(hub));
@@ -182,7 +182,7 @@ void register_init(Registry& registry) {
       {"Make a hub and wait until its controllers run", "fleetadm init --wait"},
       {"See what would be installed", "fleetadm init --dry-run=server"},
       {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<InitOptions>(bind_init, validate_init, run_init);
   registry.add(std::move(command));
 }
 

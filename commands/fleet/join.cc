@@ -16,10 +16,10 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::string_view kDeployment = "fleetadm-agent";
+constexpr std::string_view kAgentDeployment = "fleetadm-agent";
 constexpr std::size_t kMaxFile = 1U << 20U;
 
-struct Options {
+struct JoinOptions {
   std::string cluster_name;
   std::string hub_apiserver;
   std::string hub_token;
@@ -35,7 +35,7 @@ struct Options {
   Duration timeout = std::chrono::minutes(5);
 };
 
-void bind(FlagSet& flags, Options& options) {
+void bind_join(FlagSet& flags, JoinOptions& options) {
   flags.text(&options.cluster_name, "cluster-name", "Name of this cluster in the fleet (a DNS label)").required = true;
   auto& hub = flags.text(&options.hub_apiserver, "hub-apiserver", "Address of the hub's API server");
   hub.required = true;
@@ -67,7 +67,7 @@ void bind(FlagSet& flags, Options& options) {
   flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_join(const JoinOptions& options, const std::vector<std::string>&) {
   if (!kube::is_dns_label(options.cluster_name)) {
     return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is no DNS label",
                 "lower-case letters, digits and '-', at most 63 characters: it becomes a namespace on the hub");
@@ -88,7 +88,7 @@ Status validate(const Options& options, const std::vector<std::string>&) {
   return {};
 }
 
-Result<join::HubEndpoint> endpoint_of(Context& context, const Options& options) {
+Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& options) {
   join::HubEndpoint endpoint;
   endpoint.server = options.hub_apiserver;
   while (endpoint.server.ends_with('/')) endpoint.server.pop_back();
@@ -110,7 +110,7 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const Options& options) 
 }
 
 // A cluster is in one fleet under one name. Joining again with the same ones repairs; anything else must unjoin first.
-Status check_not_elsewhere(const kube::Client& spoke, const Options& options, const std::string& server) {
+Status check_not_elsewhere(const kube::Client& spoke, const JoinOptions& options, const std::string& server) {
   FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
   if (stored) {
     if (const auto name = pki::base64_decode(str(*stored, {"data", "cluster-name"}));
@@ -133,7 +133,7 @@ Status check_not_elsewhere(const kube::Client& spoke, const Options& options, co
   return {};
 }
 
-Result<std::vector<Json>> manifests(const Options& options, const join::HubEndpoint& endpoint, const kube::RestConfig& hub) {
+Result<std::vector<Json>> manifests(const JoinOptions& options, const join::HubEndpoint& endpoint, const kube::RestConfig& hub) {
   Json args = Json::array({"agent", "run", "--cluster-name=" + options.cluster_name, std::string(install::kHealthArgument)});
   for (const std::string& arg : options.agent_args) args.push_back(arg);
   const std::map<std::string, Json> values{{"image", options.image}, {"args", args}};
@@ -158,9 +158,9 @@ Result<std::vector<Json>> manifests(const Options& options, const join::HubEndpo
   return objects;
 }
 
-Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const Options& options) {
+Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const JoinOptions& options) {
   context.progress().begin("Waiting for the agent");
-  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kDeployment, options.timeout, context.stop());
+  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kAgentDeployment, options.timeout, context.stop());
       !running) {
     context.progress().failed(running.error().message);
     return running;
@@ -185,8 +185,8 @@ Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube:
   if (!waited) {
     context.progress().failed(waited.error().message);
     Error error = waited.error().wrap("the hub does not show the cluster " + options.cluster_name + " as " + options.wait);
-    error.hint =
-        "see what the agent says: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kDeployment);
+    error.hint = "see what the agent says: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
+                 std::string(kAgentDeployment);
     return fail(std::move(error));
   }
   context.progress().done();
@@ -222,7 +222,7 @@ void tell(Progress& progress, const std::vector<join::Check>& checks) {
   }
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+Result<Report> run(Context& context, const JoinOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto endpoint, endpoint_of(context, options));
   FLEETADM_TRY(const auto spoke, context.client());
   const join::Preflight preflight = join::check_hub(endpoint, context.clock(), context.stop());
@@ -273,7 +273,7 @@ void register_join(Registry& registry) {
       {"Only check the way to the hub",
        "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file hub.crt --cluster-name "
        "c1"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<JoinOptions>(bind_join, validate_join, run);
   registry.add(std::move(command));
 }
 

@@ -4,24 +4,24 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct TokenOptions {
   bool show_token = false;
   Duration lifetime = std::chrono::hours(1);
 };
 
-void bind(FlagSet& flags, Options& options) {
+void bind_token(FlagSet& flags, TokenOptions& options) {
   flags.boolean(&options.show_token, "show-token", "Show the token even where stdout is a terminal");
   flags.duration(&options.lifetime, "lifetime", "How long the token is good for (at least 10m)").default_text = "1h";
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_token(const TokenOptions& options, const std::vector<std::string>&) {
   if (options.lifetime < std::chrono::minutes(10)) {
     return fail(Category::kUsage, "--lifetime is shorter than 10m", "API servers refuse tokens that end sooner");
   }
   return {};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+Result<Report> run_token(Context& context, const TokenOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto config, context.rest_config());
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ticket, make_ticket(hub, config, options.lifetime));
@@ -41,7 +41,7 @@ void register_token(Registry& registry) {
       "of the hub's CA. Nothing is stored on the hub, and tokens that were given out before stay good until they end.";
   command.examples = {{"The join command, with the token hidden on a terminal", "fleetadm get token"},
                       {"The token alone, for a script", "fleetadm get token -o jsonpath={.hub-token}"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<TokenOptions>(bind_token, validate_token, run_token);
   registry.add(std::move(command));
 }
 

@@ -7,7 +7,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct UnjoinOptions {
   std::string cluster_name;
   std::string hub_context;
   std::string hub_kubeconfig;
@@ -18,7 +18,7 @@ struct Options {
   Duration timeout = std::chrono::minutes(5);
 };
 
-void bind(FlagSet& flags, Options& options) {
+void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
   auto& name =
       flags.text(&options.cluster_name, "cluster-name", "Name of the cluster in the fleet (default: the one it joined under)");
   name.complete = Complete::kClusters;
@@ -35,7 +35,7 @@ void bind(FlagSet& flags, Options& options) {
   flags.duration(&options.timeout, "timeout", "How long each side may take").default_text = "5m";
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::string>&) {
   const bool names_hub = !options.hub_context.empty() || !options.hub_kubeconfig.empty();
   if (options.hub_only && names_hub) return fail(Category::kUsage, "--hub-only and --hub-context exclude each other");
   if (options.hub_only && options.cluster_name.empty()) return fail(Category::kUsage, "--hub-only needs --cluster-name");
@@ -46,7 +46,7 @@ Status validate(const Options& options, const std::vector<std::string>&) {
 }
 
 // Which cluster this is, checked against what the agent stored: unjoin never works on another cluster's objects.
-Result<std::string> which_cluster(const kube::Client& spoke, const Options& options) {
+Result<std::string> which_cluster(const kube::Client& spoke, const UnjoinOptions& options) {
   FLEETADM_TRY(const std::string stored, join::joined_as(spoke));
   if (!stored.empty() && !options.cluster_name.empty() && stored != options.cluster_name) {
     return fail(Category::kConflict, "this cluster joined as \"" + stored + "\", not as \"" + options.cluster_name + "\"",
@@ -55,14 +55,14 @@ Result<std::string> which_cluster(const kube::Client& spoke, const Options& opti
   return stored.empty() ? options.cluster_name : stored;
 }
 
-Status confirm(Context& context, const Options& options, const std::string& name) {
+Status confirm(Context& context, const UnjoinOptions& options, const std::string& name) {
   if (options.yes || !context.terminal().interactive() || context.global().dry_run != kube::DryRun::kNone) return {};
   FLEETADM_TRY(const bool sure, context.terminal().confirm("Take cluster \"" + name + "\" out of the fleet?"));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");
   return {};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto here, context.client());
   join::DepartureOptions how;
   how.cluster_name = options.cluster_name;
@@ -130,7 +130,7 @@ void register_unjoin(Registry& registry) {
                       {"Only remove the agent", "fleetadm unjoin --context c1"},
                       {"On the hub, take out a cluster that no longer exists",
                        "fleetadm unjoin --hub-only --context hub --cluster-name c1 --force"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<UnjoinOptions>(bind_unjoin, validate_unjoin, run_unjoin);
   registry.add(std::move(command));
 }
 

@@ -12,21 +12,21 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct CreateOptions {
   SpecFlags spec;
   std::string wait = "none";
   Duration timeout = std::chrono::minutes(5);
   bool force_conflicts = false;
 };
 
-void bind_wait(FlagSet& flags, Options& options) {
+void bind_wait(FlagSet& flags, CreateOptions& options) {
   auto& wait = flags.choice(&options.wait, "wait", {"none", "satisfied"}, "Wait until enough clusters are chosen");
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "satisfied";
   flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
 }
 
-Status validate(const Options& options, const std::vector<std::string>& args) {
+Status validate_create(const CreateOptions& options, const std::vector<std::string>& args) {
   if (!options.spec.file.empty() && options.spec.any()) {
     return fail(Category::kUsage, "--spec and the flags of a spec exclude each other");
   }
@@ -46,7 +46,7 @@ Status check_placement_name(const std::string& name) {
 }
 
 // The argument or the file names the placement; where both do, they must not differ.
-Result<Json> wanted_placement(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Json> wanted_placement(Context& context, const CreateOptions& options, const std::vector<std::string>& args) {
   Json wanted = Json::object();
   if (options.spec.file.empty()) {
     FLEETADM_TRY(Json spec, spec_of(options.spec));
@@ -142,7 +142,7 @@ bool holds_all(const Json& stored, const Json& asked) {
   return std::equal(there.begin(), there.end(), wanted.begin(), [](const Json& a, const Json& b) { return holds(a, b); });
 }
 
-Result<Report> write(Context& context, const Options& options, const std::vector<std::string>& args, bool replace) {
+Result<Report> write(Context& context, const CreateOptions& options, const std::vector<std::string>& args, bool replace) {
   FLEETADM_TRY(const Json wanted, wanted_placement(context, options, args));
   FLEETADM_TRY(const auto hub, context.client());
   const std::string name = name_of(wanted);
@@ -200,14 +200,14 @@ Command command_of(bool replace) {
   Command command;
   command.group = "Placement";
   command.args = {"[NAME]", 0, 1, false, replace ? Complete::kPlacements : Complete::kNone};
-  command.make = invocation<Options>(
-      [replace](FlagSet& flags, Options& options) {
+  command.make = invocation<CreateOptions>(
+      [replace](FlagSet& flags, CreateOptions& options) {
         bind_spec(flags, options.spec);
         bind_wait(flags, options);
         if (replace) flags.boolean(&options.force_conflicts, "force-conflicts", "Take over fields that somebody else set");
       },
-      validate,
-      [replace](Context& context, const Options& options, const std::vector<std::string>& args) {
+      validate_create,
+      [replace](Context& context, const CreateOptions& options, const std::vector<std::string>& args) {
         return write(context, options, args, replace);
       });
   return command;

@@ -7,13 +7,13 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct DeleteOptions {
   bool wait = true;
   Duration timeout = std::chrono::minutes(1);
 };
 
 Result<std::string> remove(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
-                           const Options& options) {
+                           const DeleteOptions& options) {
   FLEETADM_TRY(const auto found, on_hub(hub.find(api::placements(), ns, name)));
   if (!found) return std::string("is not there");
   kube::DeleteOptions how;
@@ -30,7 +30,7 @@ Result<std::string> remove(Context& context, const kube::Client& hub, const std:
   return std::string("deleted");
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& names) {
+Result<Report> run_delete(Context& context, const DeleteOptions& options, const std::vector<std::string>& names) {
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ns, context.ns());
   Report report;
@@ -64,12 +64,12 @@ void register_placement_delete(Registry& registry) {
       "not there is no error.";
   command.args = {"NAME [NAME...]", 1, -1, false, Complete::kPlacements};
   command.examples = {{"See what would be deleted", "fleetadm placement delete web -n apps --dry-run=server"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<DeleteOptions>(
+      [](FlagSet& flags, DeleteOptions& options) {
         flags.boolean(&options.wait, "wait", "Wait until it is gone");
         flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "1m";
       },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+      [](const DeleteOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_delete);
   registry.add(std::move(command));
 }
 

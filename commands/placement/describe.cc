@@ -12,7 +12,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {};
+struct DescribeOptions {};
 
 std::string row(std::string_view name, std::string_view text) {
   std::string line(name);
@@ -131,7 +131,7 @@ Json events_json(const std::vector<Json>& events) {
   return list;
 }
 
-Result<Report> run(Context& context, const Options&, const std::vector<std::string>& args) {
+Result<Report> run_describe(Context& context, const DescribeOptions&, const std::vector<std::string>& args) {
   const std::string& name = args.front();
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ns, context.ns());
@@ -180,8 +180,9 @@ void register_placement_describe(Registry& registry) {
       "events. Why a cluster is chosen or not: see \"fleetadm placement explain\".";
   command.args = {"NAME", 1, 1, false, Complete::kPlacements};
   command.examples = {{"Why is nothing chosen?", "fleetadm placement describe web -n apps"}};
-  command.make = invocation<Options>([](FlagSet&, Options&) {},
-                                     [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  command.make = invocation<DescribeOptions>([](FlagSet&, DescribeOptions&) {},
+                                             [](const DescribeOptions&, const std::vector<std::string>&) -> Status { return {}; },
+                                             run_describe);
   registry.add(std::move(command));
 }
 

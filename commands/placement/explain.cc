@@ -20,13 +20,13 @@ using placement::ObjectKind;
 using placement::Objects;
 using placement::Stage;
 
-struct Options {
+struct ExplainOptions {
   InputFlags inputs;
   std::vector<std::string> what_if;
   std::string cluster;
 };
 
-Result<Objects::Key> find_placement(const Context& context, const Options& options, const std::string& name,
+Result<Objects::Key> find_placement(const Context& context, const ExplainOptions& options, const std::string& name,
                                     const std::string& ns, const Objects& objects) {
   if (objects.find(ObjectKind::kPlacement, ns, name) != nullptr) return Objects::Key{ns, name};
   std::vector<std::string> elsewhere;
@@ -92,7 +92,7 @@ Json row_json(const Explained& one, const std::string& ns) {
   return out;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_explain(Context& context, const ExplainOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const std::string ns, input_namespace(context, options.inputs));
   FLEETADM_TRY(Inputs inputs, read_inputs(context, options.inputs, ns));
   FLEETADM_CHECK(apply_what_if(context, options.what_if, ns, inputs));
@@ -163,15 +163,15 @@ void register_placement_explain(Registry& registry) {
   command.examples = {{"Why does web not take c7?", "fleetadm placement explain web -n apps --cluster c7"},
                       {"All clusters, with what each prioritizer gave", "fleetadm placement explain web -n apps -o wide"},
                       {"From files", "fleetadm placement explain web -f fleet.yaml -o json"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<ExplainOptions>(
+      [](FlagSet& flags, ExplainOptions& options) {
         Flag& cluster = flags.text(&options.cluster, "cluster", "only this cluster");
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
         bind_inputs(flags, options.inputs);
         what_if_flag(flags, &options.what_if);
       },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+      [](const ExplainOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_explain);
   registry.add(std::move(command));
 }
 

@@ -21,14 +21,14 @@ using placement::ObjectKind;
 using placement::Objects;
 using placement::Simulated;
 
-struct Options {
+struct SimulateOptions {
   InputFlags inputs;
   std::vector<std::string> what_if;
   bool all_namespaces = false;
   std::string scenarios;
 };
 
-Status validate(const Options& options, const std::vector<std::string>& args) {
+Status validate_simulate(const SimulateOptions& options, const std::vector<std::string>& args) {
   const bool others = !args.empty() || !options.inputs.files.empty() || !options.inputs.now.empty() || !options.what_if.empty() ||
                       options.all_namespaces;
   if (!options.scenarios.empty() && others) {
@@ -41,8 +41,8 @@ Status validate(const Options& options, const std::vector<std::string>& args) {
 }
 
 /// The placements that were asked for, by namespace and name.
-Result<std::vector<Objects::Key>> wanted(const Context& context, const Options& options, const std::vector<std::string>& names,
-                                         const std::string& ns, const Objects& objects) {
+Result<std::vector<Objects::Key>> wanted(const Context& context, const SimulateOptions& options,
+                                         const std::vector<std::string>& names, const std::string& ns, const Objects& objects) {
   // Files speak for themselves: without -n, all of their namespaces are meant.
   const bool any_namespace = options.all_namespaces || (!options.inputs.files.empty() && context.global().config.ns.empty());
   const Objects::Map& placements = objects.of(ObjectKind::kPlacement);
@@ -140,7 +140,8 @@ std::string summary(const Simulated& one) {
   return text;
 }
 
-Report report_of(const Context& context, const Options& options, const Inputs& inputs, const std::vector<Simulated>& simulated) {
+Report report_of(const Context& context, const SimulateOptions& options, const Inputs& inputs,
+                 const std::vector<Simulated>& simulated) {
   Report report;
   report.table = Table{{{"PLACEMENT"}, {"CLUSTER"}, {"MOVE"}, {"GROUP"}, {"RANK", true}, {"SCORE", true}},
                        {},
@@ -163,7 +164,7 @@ Report report_of(const Context& context, const Options& options, const Inputs& i
   return report;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& names) {
+Result<Report> run_simulate(Context& context, const SimulateOptions& options, const std::vector<std::string>& names) {
   FLEETADM_TRY(const auto cel, placement::make_cel_evaluator());
   if (!options.scenarios.empty()) {
     return answer_scenarios(context, options.scenarios,
@@ -215,14 +216,14 @@ void register_placement_simulate(Registry& registry) {
       {"Try a placement before it is on a hub", "fleetadm placement simulate -f fleet.yaml -f web.yaml -o json"},
       {"What a new cluster would take, over all namespaces", "fleetadm placement simulate -A --what-if add=c9.yaml -o wide"},
       {"Answer recorded cases", "fleetadm placement simulate --scenarios cases.jsonl"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<SimulateOptions>(
+      [](FlagSet& flags, SimulateOptions& options) {
         bind_inputs(flags, options.inputs);
         what_if_flag(flags, &options.what_if);
         flags.boolean(&options.all_namespaces, "all-namespaces", "the placements of all namespaces", 'A');
         scenarios_flag(flags, &options.scenarios);
       },
-      validate, run);
+      validate_simulate, run_simulate);
   registry.add(std::move(command));
 }
 

@@ -6,7 +6,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct ControlOptions {
   Duration timeout = std::chrono::seconds(30);
   bool failed = false;
 };
@@ -34,14 +34,14 @@ Report said(const RolloutName& name, Json set, const std::string& what) {
 }
 
 /// Asked for, then waited for: what the hub has not confirmed is not called done.
-Result<Report> confirmed(Context& context, const kube::Client& hub, const RolloutName& name, const Options& options,
+Result<Report> confirmed(Context& context, const kube::Client& hub, const RolloutName& name, const ControlOptions& options,
                          Report report, std::string_view reason, bool negated) {
   if (context.global().dry_run != kube::DryRun::kNone) return report;
   FLEETADM_CHECK(wait_for_reason(context, hub, name, reason, negated, options.timeout));
   return report;
 }
 
-Result<Report> pause(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> pause(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json before, read_set(hub, name));
@@ -51,7 +51,7 @@ Result<Report> pause(Context& context, const Options& options, const std::vector
                    false);
 }
 
-Result<Report> resume(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> resume(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
@@ -64,7 +64,7 @@ Result<Report> resume(Context& context, const Options& options, const std::vecto
   return confirmed(context, hub, name, options, said(name, std::move(set), "resumed"), "Paused", true);
 }
 
-Result<Report> abort(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> abort(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
@@ -84,7 +84,7 @@ Result<Report> abort(Context& context, const Options& options, const std::vector
   return confirmed(context, hub, name, options, std::move(report), "Aborted", false);
 }
 
-Result<Report> restart(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> restart(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
@@ -110,9 +110,9 @@ Result<Report> restart(Context& context, const Options& options, const std::vect
   return confirmed(context, hub, name, options, std::move(report), "Aborted", true);
 }
 
-Status fine(const Options&, const std::vector<std::string>&) { return {}; }
+Status fine(const ControlOptions&, const std::vector<std::string>&) { return {}; }
 
-void bind(FlagSet& flags, Options& options) {
+void bind_control(FlagSet& flags, ControlOptions& options) {
   flags.duration(&options.timeout, "timeout", "how long to wait until the hub confirms").default_text = "30s";
 }
 
@@ -132,27 +132,27 @@ void register_rollout_control(Registry& registry) {
   Command command = row("pause", "Hold a rollout: the hub writes nothing for it any more",
                         "What is under way on clusters goes on there; no further cluster is begun, changed or cleaned up.");
   command.examples = {{"Hold everything", "fleetadm rollout pause web -n apps"}};
-  command.make = invocation<Options>(bind, fine, pause);
+  command.make = invocation<ControlOptions>(bind_control, fine, pause);
   registry.add(std::move(command));
 
   command = row("resume", "Let a paused rollout go on", "");
   command.examples = {{"Go on", "fleetadm rollout resume web -n apps"}};
-  command.make = invocation<Options>(bind, fine, resume);
+  command.make = invocation<ControlOptions>(bind_control, fine, resume);
   registry.add(std::move(command));
 
   command = row("abort", "Give a rollout up: no further cluster gets this revision",
                 "Clusters that have the revision keep it until rollout undo, or a new template.");
   command.examples = {{"Stop here", "fleetadm rollout abort web -n apps"}};
-  command.make = invocation<Options>(bind, fine, abort);
+  command.make = invocation<ControlOptions>(bind_control, fine, abort);
   registry.add(std::move(command));
 
   command = row("restart", "Go on with an aborted rollout, or give failed clusters another try",
                 "With --failed, what has failed or timed out counts as under way again: its deadline begins anew, and a failure "
                 "that stays counts again after a minute.");
   command.examples = {{"After the cause was repaired", "fleetadm rollout restart web -n apps --failed"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
-        bind(flags, options);
+  command.make = invocation<ControlOptions>(
+      [](FlagSet& flags, ControlOptions& options) {
+        bind_control(flags, options);
         flags.boolean(&options.failed, "failed", "another try for the clusters that failed or timed out");
       },
       fine, restart);

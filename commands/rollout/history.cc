@@ -9,7 +9,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct HistoryOptions {
   std::int64_t revision = 0;  // history: show this one; undo: go to this one
 };
 
@@ -42,7 +42,7 @@ Json data_of(const work::Revision& one, bool newest) {
   return entry;
 }
 
-Result<Report> history(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> history(Context& context, const HistoryOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json set, read_set(hub, name));
@@ -88,7 +88,7 @@ Result<const work::Revision*> former(const std::vector<work::Revision>& revision
               "fleetadm rollout history " + name + " lists them");
 }
 
-Result<Report> undo(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> undo(Context& context, const HistoryOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json before, read_set(hub, name));
@@ -124,7 +124,7 @@ Result<Report> undo(Context& context, const Options& options, const std::vector<
   return report;
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_history(const HistoryOptions& options, const std::vector<std::string>&) {
   if (options.revision < 0) return fail(Category::kUsage, "revisions are numbered from 1");
   return {};
 }
@@ -140,9 +140,11 @@ void register_rollout_history(Registry& registry) {
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"All revisions", "fleetadm rollout history web -n apps"},
                       {"What the second one was", "fleetadm rollout history web -n apps --revision 2 -o yaml"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) { flags.integer(&options.revision, "revision", "show this revision's manifests"); },
-      validate, history);
+  command.make = invocation<HistoryOptions>(
+      [](FlagSet& flags, HistoryOptions& options) {
+        flags.integer(&options.revision, "revision", "show this revision's manifests");
+      },
+      validate_history, history);
   registry.add(std::move(command));
 
   command = Command();
@@ -155,11 +157,11 @@ void register_rollout_history(Registry& registry) {
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"To the one before", "fleetadm rollout undo web -n apps"},
                       {"To a certain one", "fleetadm rollout undo web -n apps --to-revision 2"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<HistoryOptions>(
+      [](FlagSet& flags, HistoryOptions& options) {
         flags.integer(&options.revision, "to-revision", "the revision to go back to").default_text = "the one before";
       },
-      validate, undo);
+      validate_history, undo);
   registry.add(std::move(command));
 }
 

@@ -51,7 +51,7 @@ Report report_of(const std::string& name, const work::Forecast& ahead) {
   return report;
 }
 
-Result<Report> run(Context& context, const ChangeOptions& options, const std::vector<std::string>& args) {
+Result<Report> run_plan(Context& context, const ChangeOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutChange change, read_change(context, options, args.front()));
   const RolloutName& name = change.name;
   FLEETADM_TRY(const kube::Client hub, context.client());
@@ -97,7 +97,8 @@ void register_rollout_plan(Registry& registry) {
       {"What new manifests would do", "fleetadm rollout plan web -n apps -f web.yaml"},
       {"A rollout that is yet to be started", "fleetadm rollout plan web -f web.yaml --placement apps/eu --max-concurrency 25%"}};
   command.make = invocation<ChangeOptions>(
-      bind_change, [](const ChangeOptions& options, const std::vector<std::string>&) { return validate_change(options); }, run);
+      bind_change, [](const ChangeOptions& options, const std::vector<std::string>&) { return validate_change(options); },
+      run_plan);
   registry.add(std::move(command));
 }
 

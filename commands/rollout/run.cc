@@ -11,7 +11,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct RunOptions {
   Duration timeout = Duration::zero();
 };
 
@@ -27,7 +27,7 @@ Status nobody_else(const kube::Client& hub, Instant now) {
               "use fleetadm rollout status -w");
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_rollout(Context& context, const RunOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   if (context.global().dry_run != kube::DryRun::kNone) {
     return fail(Category::kUsage, "a rollout that is run cannot be a dry run", "fleetadm rollout plan shows what would happen");
@@ -66,11 +66,11 @@ void register_rollout_run(Registry& registry) {
       "controllers hold their lease. Exit codes are those of rollout status.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"In a job", "fleetadm rollout run web -n apps --timeout 1h"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<RunOptions>(
+      [](FlagSet& flags, RunOptions& options) {
         flags.duration(&options.timeout, "timeout", "how long it may take").default_text = "no limit";
       },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+      [](const RunOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_rollout);
   registry.add(std::move(command));
 }
 

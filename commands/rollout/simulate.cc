@@ -8,13 +8,13 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string scenarios;
   std::string conduct = "upstream";
   std::string file;
 };
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_simulate(const SimulateOptions& options, const std::vector<std::string>&) {
   if (options.scenarios.empty() && options.file.empty()) {
     return fail(Category::kUsage, "there is nothing to simulate", "use -f FILE for a whole rollout, or --scenarios FILE");
   }
@@ -22,7 +22,7 @@ Status validate(const Options& options, const std::vector<std::string>&) {
   return {};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+Result<Report> run_simulate(Context& context, const SimulateOptions& options, const std::vector<std::string>&) {
   if (!options.file.empty()) {
     FLEETADM_TRY(const std::string text, read_file_or_stdin(context, options.file));
     return simulate_rollout(context, options.file, text);
@@ -49,14 +49,14 @@ void register_rollout_simulate(Registry& registry) {
   command.examples = {{"A timeline", "fleetadm rollout simulate -f rollout.yaml"},
                       {"Answer the cases of a file", "fleetadm rollout simulate --scenarios cases.jsonl"},
                       {"Answer them as fleetadm's own hub would", "fleetadm rollout simulate --scenarios - --conduct sound"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<SimulateOptions>(
+      [](FlagSet& flags, SimulateOptions& options) {
         file_flag(flags, &options.file, "filename", "file that describes a rollout, or - for stdin", 'f');
         scenarios_flag(flags, &options.scenarios);
         flags.choice(&options.conduct, "conduct", {"upstream", "sound"}, "whose rules answer the cases").default_text =
             "upstream";
       },
-      validate, run);
+      validate_simulate, run_simulate);
   registry.add(std::move(command));
 }
 

@@ -7,7 +7,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct StartOptions {
   ChangeOptions change;
   GuardOptions guard;
   bool wait = false;
@@ -20,7 +20,7 @@ void sign(Json& set, const std::string& who) {
       work::work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"})) + " " + who;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_start(Context& context, const StartOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutChange change, read_change(context, options.change, args.front()));
   const RolloutName& name = change.name;
   FLEETADM_TRY(const kube::Client hub, context.client());
@@ -66,7 +66,7 @@ Result<Report> run(Context& context, const Options& options, const std::vector<s
   return watch_rollout(context, hub, name, options.timeout);
 }
 
-void bind(FlagSet& flags, Options& options) {
+void bind_start(FlagSet& flags, StartOptions& options) {
   bind_change(flags, options.change);
   flags.flags().front().required = true;  // -f
   bind_guard(flags, options.guard);
@@ -74,7 +74,7 @@ void bind(FlagSet& flags, Options& options) {
   flags.duration(&options.timeout, "timeout", "how long --wait waits").default_text = "no limit";
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_start(const StartOptions& options, const std::vector<std::string>&) {
   if (options.change.files.empty()) return fail(Category::kUsage, "no manifests are named", "use -f FILE, -f FOLDER or -f -");
   FLEETADM_CHECK(validate_guard(options.guard));
   return validate_change(options.change);
@@ -95,7 +95,7 @@ void register_rollout_start(Registry& registry) {
   command.examples = {{"A canary group first, then a quarter at a time",
                        "fleetadm rollout start web -f web.yaml --placement apps/eu --first canary --max-concurrency 25%"},
                       {"A new version, and wait", "fleetadm rollout start web -n apps -f web.yaml --wait --timeout 30m"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<StartOptions>(bind_start, validate_start, run_start);
   registry.add(std::move(command));
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kMany = 200;
 constexpr Duration kFailureStays = std::chrono::seconds(3);  // agents try again: what they repair at once was no failure
 constexpr std::size_t kBar = 24;
 
-struct Options {
+struct StatusOptions {
   bool watch = false;
   Duration timeout = Duration::zero();
 };
@@ -106,7 +106,7 @@ bool same_course(const RolloutView& a, const RolloutView& b) {
 /// Over for whoever waits: nothing more will happen by itself.
 bool ended(RolloutState state) { return state != RolloutState::kRunning; }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_status(Context& context, const StatusOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   if (options.watch) return watch_rollout(context, hub, name, options.timeout);
@@ -179,12 +179,12 @@ void register_rollout_status(Registry& registry) {
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"Where it is", "fleetadm rollout status web -n apps"},
                       {"Wait for the end in a job", "fleetadm rollout status web -n apps -w --timeout 30m"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<StatusOptions>(
+      [](FlagSet& flags, StatusOptions& options) {
         flags.boolean(&options.watch, "watch", "wait until it is done, failed, timed out or paused", 'w');
         flags.duration(&options.timeout, "timeout", "how long -w waits").default_text = "no limit";
       },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+      [](const StatusOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_status);
   registry.add(std::move(command));
 }
 

@@ -188,7 +188,7 @@ std::string details_of(const Json& fault) {
   return out;
 }
 
-Result<Report> list(Context& context, const ListOptions& options, const std::vector<std::string>& /*args*/) {
+Result<Report> list_faults(Context& context, const ListOptions& options, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const Json answer, ask_sandbox(context, options.name, {{"do", "fault-list"}}));
   Report report;
   report.data = {{"kind", "FaultList"}, {"items", Json::array()}};
@@ -221,7 +221,7 @@ Command fault_list_command() {
                       {"For a script", "fleetadm sandbox fault list --name test -o json"}};
   command.make = invocation<ListOptions>(
       [](FlagSet& flags, ListOptions& options) { sandbox_name_flag(flags, options.name); },
-      [](const ListOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); }, list);
+      [](const ListOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); }, list_faults);
   return command;
 }
 

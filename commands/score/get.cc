@@ -10,7 +10,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct GetOptions {
   std::string cluster;
 };
 
@@ -33,7 +33,7 @@ void add_rows(const Json& object, Instant now, Report& report) {
 }
 
 // Nothing was found: was it asked for the wrong thing?
-Status explain_nothing(const kube::Client& hub, const Options& options, const std::vector<std::string>& names,
+Status explain_nothing(const kube::Client& hub, const GetOptions& options, const std::vector<std::string>& names,
                        const std::vector<std::string>& known) {
   if (!options.cluster.empty()) {
     const auto cluster = hub.find(api::managed_clusters(), "", options.cluster);
@@ -46,7 +46,7 @@ Status explain_nothing(const kube::Client& hub, const Options& options, const st
       did_you_mean(names.front(), known));
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& names) {
+Result<Report> run_get(Context& context, const GetOptions& options, const std::vector<std::string>& names) {
   FLEETADM_TRY(const auto hub, context.client());
   const Instant now = context.clock().now();
   Report report;
@@ -92,13 +92,13 @@ void register_score_get(Registry& registry) {
   command.args = {"[NAME...]", 0, -1};
   command.examples = {{"Every cluster's free memory", "fleetadm score get capacity"},
                       {"What is known of one cluster", "fleetadm score get --cluster c1 -o yaml"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<GetOptions>(
+      [](FlagSet& flags, GetOptions& options) {
         Flag& cluster = flags.text(&options.cluster, "cluster", "only the scores of this cluster");
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
       },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+      [](const GetOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_get);
   registry.add(std::move(command));
 }
 

@@ -15,7 +15,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct SetOptions {
   std::string cluster;
   std::string least;
   std::string most;
@@ -46,7 +46,7 @@ std::optional<double> number_of(std::string_view text) {
   return placement::quantity_as_double(text);  // 16Gi, 500m
 }
 
-Result<std::int64_t> score_of(const Options& options, const std::string& item, const std::string& text) {
+Result<std::int64_t> score_of(const SetOptions& options, const std::string& item, const std::string& text) {
   const auto value = number_of(text);
   if (!value) return fail(Category::kUsage, item + ": \"" + text + "\" is no number");
   if (!options.least.empty()) return placement::normalize_score(*value, *number_of(options.least), *number_of(options.most));
@@ -57,7 +57,7 @@ Result<std::int64_t> score_of(const Options& options, const std::string& item, c
   return static_cast<std::int64_t>(*value);
 }
 
-Status validate(const Options& options, const std::vector<std::string>& args) {
+Status validate(const SetOptions& options, const std::vector<std::string>& args) {
   if (options.least.empty() != options.most.empty()) return fail(Category::kUsage, "--min and --max belong together");
   if (!options.least.empty()) {
     const auto least = number_of(options.least);
@@ -86,13 +86,13 @@ Status validate(const Options& options, const std::vector<std::string>& args) {
   return check_name("cluster", options.cluster);
 }
 
-std::string validity(Context& context, const Options& options) {
+std::string validity(Context& context, const SetOptions& options) {
   if (!options.valid_until.empty()) return format_time(*parse_time(options.valid_until));
   if (options.valid_for > Duration::zero()) return format_time(context.clock().now() + options.valid_for);
   return {};
 }
 
-Result<std::vector<Wanted>> from_arguments(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<std::vector<Wanted>> from_arguments(Context& context, const SetOptions& options, const std::vector<std::string>& args) {
   Wanted wanted{options.cluster, args.front(), {}, {}, false, validity(context, options)};
   for (std::size_t i = 1; i < args.size(); ++i) {
     const std::size_t equal = args[i].rfind('=');
@@ -110,7 +110,7 @@ Result<std::vector<Wanted>> from_arguments(Context& context, const Options& opti
   return std::vector<Wanted>{std::move(wanted)};
 }
 
-Result<std::vector<Wanted>> from_files(Context& context, const Options& options) {
+Result<std::vector<Wanted>> from_files(Context& context, const SetOptions& options) {
   FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
   std::vector<Wanted> all;
   for (const LoadedManifest& manifest : loaded) {
@@ -237,7 +237,7 @@ Result<Written> write(Context& context, const kube::Client& hub, const Wanted& w
   return Written{std::move(read), what};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_set(Context& context, const SetOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const auto all, options.files.empty() ? from_arguments(context, options, args) : from_files(context, options));
   FLEETADM_TRY(const auto hub, context.client());
   Report report;
@@ -288,8 +288,8 @@ void register_score_set(Registry& registry) {
                        "fleetadm score set capacity --cluster c1 memory=48Gi --min 0 --max 256Gi --valid-for 15m"},
                       {"Two scores at once", "fleetadm score set load --cluster c1 cpu=-20 disk=75"},
                       {"Those of many clusters", "fleetadm score set -f scores.yaml --valid-for 1h"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<SetOptions>(
+      [](FlagSet& flags, SetOptions& options) {
         Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster that the scores are of");
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
@@ -302,7 +302,7 @@ void register_score_set(Registry& registry) {
         file.value_name = "FILE";
         file.complete = Complete::kFiles;
       },
-      validate, run);
+      validate, run_set);
   registry.add(std::move(command));
 }
 

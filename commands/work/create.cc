@@ -19,7 +19,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct CreateOptions {
   std::vector<std::string> files;
   TargetOptions targets;
   StrategyOptions strategy;
@@ -32,7 +32,7 @@ struct Options {
 
 /// One call: what is asked for, and what came of the files.
 struct Call {
-  const Options& options;
+  const CreateOptions& options;
   std::string name;
   bool overwrite = false;
   const std::vector<LoadedManifest>& loaded;
@@ -112,7 +112,7 @@ void remove_leftovers(const kube::Client& hub, const Leftovers& left, const std:
 }
 
 Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call& call) {
-  const Options& options = call.options;
+  const CreateOptions& options = call.options;
   FLEETADM_TRY(ClusterTargets targets, cluster_targets(hub, options.targets));
   Report report;
   report.failures = std::move(targets.missing);
@@ -211,7 +211,7 @@ Result<Removals> set_removals(const kube::Client& hub, const Call& call, const P
 }
 
 Result<Report> to_placement(Context& context, const kube::Client& hub, const Call& call) {
-  const Options& options = call.options;
+  const CreateOptions& options = call.options;
   FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
   FLEETADM_CHECK(placement_exists(hub, ref));
   FLEETADM_TRY(const std::vector<Json> existing, sets_called(hub, ref.ns, call.name));
@@ -261,7 +261,7 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
   return report;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::string& name, bool overwrite) {
+Result<Report> run_create(Context& context, const CreateOptions& options, const std::string& name, bool overwrite) {
   FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
   FLEETADM_CHECK(check_manifests(loaded));
   FLEETADM_TRY(const kube::Client hub, context.client());
@@ -270,7 +270,7 @@ Result<Report> run(Context& context, const Options& options, const std::string& 
   return to_clusters(context, hub, call);
 }
 
-void bind(FlagSet& flags, Options& options) {
+void bind(FlagSet& flags, CreateOptions& options) {
   manifests_flag(flags, options.files).required = true;
   bind_targets(flags, options.targets);
   bind_strategy(flags, options.strategy);
@@ -281,7 +281,7 @@ void bind(FlagSet& flags, Options& options) {
   bind_guard(flags, options.guard);
 }
 
-Status validate(const Options& options, const std::vector<std::string>& args) {
+Status validate_create(const CreateOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(validate_work_name(args.empty() ? std::string{} : args.front()));
   if (options.files.empty()) return fail(Category::kUsage, "no manifests are named", "use -f FILE, -f FOLDER or -f -");
   FLEETADM_CHECK(validate_guard(options.guard));
@@ -317,14 +317,14 @@ void register_work_create(Registry& registry) {
                      {"A canary group first, then a quarter at a time",
                       "fleetadm work create web -f web.yaml --placement apps/eu --first canary --max-concurrency 25%"},
                      {"From another program", "kustomize build . | fleetadm work create web -f - -l env=dev"}};
-  create.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  create.make = invocation<CreateOptions>(
+      [](FlagSet& flags, CreateOptions& options) {
         bind(flags, options);
         flags.boolean(&options.overwrite, "overwrite", "replace the manifests of a work that exists");
       },
-      validate,
-      [](Context& context, const Options& options, const std::vector<std::string>& args) {
-        return run(context, options, args.front(), options.overwrite);
+      validate_create,
+      [](Context& context, const CreateOptions& options, const std::vector<std::string>& args) {
+        return run_create(context, options, args.front(), options.overwrite);
       });
   registry.add(std::move(create));
 
@@ -343,14 +343,14 @@ void register_work_create(Registry& registry) {
   apply.args = {"NAME", 1, 1};
   apply.args.complete = Complete::kWorks;
   apply.examples = {{"A new version", "fleetadm work apply web -f web.yaml --placement apps/eu --wait"}};
-  apply.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  apply.make = invocation<CreateOptions>(
+      [](FlagSet& flags, CreateOptions& options) {
         bind(flags, options);
         flags.boolean(&options.prune, "prune", "take the work from clusters that are not named any more");
       },
-      validate,
-      [](Context& context, const Options& options, const std::vector<std::string>& args) {
-        return run(context, options, args.front(), true);
+      validate_create,
+      [](Context& context, const CreateOptions& options, const std::vector<std::string>& args) {
+        return run_create(context, options, args.front(), true);
       });
   registry.add(std::move(apply));
 }

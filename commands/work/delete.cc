@@ -14,7 +14,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct DeleteOptions {
   TargetOptions targets;
   GuardOptions guard;
   bool all_clusters = false;
@@ -41,7 +41,7 @@ Error no_such_work(const std::string& name, const std::string& where) {
 using WorksByCluster = std::map<std::string, std::vector<Json>>;
 
 /// The works to delete by cluster; a cluster that is named and has none is there with an empty list.
-Result<WorksByCluster> chosen_works(const kube::Client& hub, const Options& options, const std::string& name) {
+Result<WorksByCluster> chosen_works(const kube::Client& hub, const DeleteOptions& options, const std::string& name) {
   std::vector<std::string> clusters = options.targets.clusters;
   if (!options.targets.selector.empty()) {
     FLEETADM_TRY(ClusterTargets targets, cluster_targets(hub, options.targets));
@@ -59,7 +59,7 @@ Result<WorksByCluster> chosen_works(const kube::Client& hub, const Options& opti
   return chosen;
 }
 
-Status guard(const kube::Client& hub, const Options& options, const std::string& name, const WorksByCluster& chosen) {
+Status guard(const kube::Client& hub, const DeleteOptions& options, const std::string& name, const WorksByCluster& chosen) {
   Removals removals;
   for (const auto& [cluster, works] : chosen) {
     for (const Json& work : works) {
@@ -94,7 +94,7 @@ std::vector<std::string> delete_on(const kube::Client& hub, const std::string& c
   return going;
 }
 
-Result<Report> from_clusters(Context& context, const kube::Client& hub, const Options& options, const std::string& name) {
+Result<Report> from_clusters(Context& context, const kube::Client& hub, const DeleteOptions& options, const std::string& name) {
   FLEETADM_TRY(const WorksByCluster chosen, chosen_works(hub, options, name));
   FLEETADM_CHECK(guard(hub, options, name, chosen));
   Report report;
@@ -168,7 +168,7 @@ Result<bool> delete_set(const kube::Client& hub, const PlacementRef& ref, const 
   return true;
 }
 
-Result<Report> from_placement(Context& context, const kube::Client& hub, const Options& options, const std::string& name) {
+Result<Report> from_placement(Context& context, const kube::Client& hub, const DeleteOptions& options, const std::string& name) {
   FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
   FLEETADM_TRY(const WorkSelection selection, select_works(hub, name, ref.ns, ref));
   FLEETADM_TRY(const Removals removals, set_removals(hub, ref, selection.sets));
@@ -215,15 +215,15 @@ void register_work_delete(Registry& registry) {
   command.aliases = {"delete work"};
   command.examples = {{"From two clusters", "fleetadm work delete web --clusters c1,c2 --wait"},
                       {"A work that was made for a placement", "fleetadm work delete web --placement apps/eu --allow-removals"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<DeleteOptions>(
+      [](FlagSet& flags, DeleteOptions& options) {
         bind_targets(flags, options.targets);
         flags.boolean(&options.all_clusters, "all-clusters", "every cluster that has it");
         flags.boolean(&options.wait, "wait", "wait until it is gone from the clusters");
         flags.duration(&options.timeout, "timeout", "how long --wait waits");
         bind_guard(flags, options.guard);
       },
-      [](const Options& options, const std::vector<std::string>& args) -> Status {
+      [](const DeleteOptions& options, const std::vector<std::string>& args) -> Status {
         FLEETADM_CHECK(validate_work_name(args.empty() ? std::string{} : args.front()));
         FLEETADM_CHECK(validate_guard(options.guard));
         const TargetOptions& targets = options.targets;
@@ -231,7 +231,7 @@ void register_work_delete(Registry& registry) {
         if (targets.clusters.empty() && targets.selector.empty() && targets.placement.empty()) return {};
         return fail(Category::kUsage, "--all-clusters excludes --clusters, -l and --placement");
       },
-      [](Context& context, const Options& options, const std::vector<std::string>& args) -> Result<Report> {
+      [](Context& context, const DeleteOptions& options, const std::vector<std::string>& args) -> Result<Report> {
         FLEETADM_TRY(const kube::Client hub, context.client());
         if (!options.targets.placement.empty()) return from_placement(context, hub, options, args.front());
         return from_clusters(context, hub, options, args.front());

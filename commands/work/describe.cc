@@ -13,7 +13,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct DescribeOptions {
   std::vector<std::string> clusters;
 };
 
@@ -105,7 +105,7 @@ void describe(const Json& work, const std::map<std::string, Json>& clusters, Ins
   describe_manifests(work, progress, now, lines);
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_describe(Context& context, const DescribeOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const std::string ns, context.ns());
   FLEETADM_TRY(const WorkSelection selection, select_works(hub, args.front(), ns, std::nullopt));
@@ -136,8 +136,9 @@ void register_work_describe(Registry& registry) {
   command.description = "Without --cluster the work is shown for each of its clusters.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"One work on one cluster", "fleetadm work describe web --cluster c1"}};
-  command.make = invocation<Options>([](FlagSet& flags, Options& options) { only_clusters_flag(flags, options.clusters); },
-                                     [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+  command.make = invocation<DescribeOptions>(
+      [](FlagSet& flags, DescribeOptions& options) { only_clusters_flag(flags, options.clusters); },
+      [](const DescribeOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_describe);
   registry.add(std::move(command));
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kAtOnce = 8;  // clusters asked at the same time
 
-struct Options {
+struct DiffOptions {
   std::vector<std::string> files;
   std::vector<std::string> clusters;
   std::vector<std::string> spokes;  // CLUSTER=CONTEXT
@@ -81,7 +81,7 @@ std::map<std::string, std::vector<Json>> by_cluster(const std::vector<Json>& wor
 }
 
 /// Each cluster through its context, some at the same time; one that cannot be asked is a failure of its own.
-Result<Found> against_clusters(Context& context, const Options& options, const std::vector<Json>& works) {
+Result<Found> against_clusters(Context& context, const DiffOptions& options, const std::vector<Json>& works) {
   FLEETADM_TRY(const auto contexts, spoke_contexts(options.spokes));
   struct Task {
     std::string cluster;
@@ -132,7 +132,7 @@ Result<Found> against_clusters(Context& context, const Options& options, const s
 }
 
 /// What applying the files would change in the works; no cluster is asked.
-Result<Found> against_files(Context& context, const Options& options, const std::vector<Json>& works) {
+Result<Found> against_files(Context& context, const DiffOptions& options, const std::vector<Json>& works) {
   FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
   Json wanted = manifest_list(loaded);
   // The file may be a work itself.
@@ -205,7 +205,7 @@ Report report_of(const Found& found) {
   return report;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_diff(Context& context, const DiffOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const std::string ns, context.ns());
   FLEETADM_TRY(const WorkSelection selection, select_works(hub, args.front(), ns, std::nullopt));
@@ -237,19 +237,19 @@ void register_work_diff(Registry& registry) {
   command.examples = {{"Who changed what?", "fleetadm work diff web --spoke-kubeconfig spokes.yaml"},
                       {"One cluster whose context has another name", "fleetadm work diff web --cluster c1 --spoke c1=kind-c1"},
                       {"Before an apply", "fleetadm work diff web -f web.yaml"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<DiffOptions>(
+      [](FlagSet& flags, DiffOptions& options) {
         files_flag(flags, &options.files, "filename", "compare the work with these manifests (file, folder or -)", 'f');
         only_clusters_flag(flags, options.clusters);
         Flag& spoke = flags.comma_texts(&options.spokes, "spoke", "the context through which a cluster is read; may be repeated");
         spoke.value_name = "CLUSTER=CONTEXT";
         file_flag(flags, &options.spoke_kubeconfig, "spoke-kubeconfig", "the kubeconfig file that has these contexts");
       },
-      [](const Options& options, const std::vector<std::string>&) -> Status {
+      [](const DiffOptions& options, const std::vector<std::string>&) -> Status {
         if (options.files.empty() || (options.spokes.empty() && options.spoke_kubeconfig.empty())) return {};
         return fail(Category::kUsage, "-f asks no cluster: it excludes --spoke and --spoke-kubeconfig");
       },
-      run);
+      run_diff);
   registry.add(std::move(command));
 }
 

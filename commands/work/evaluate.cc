@@ -12,7 +12,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   std::string work;
   std::vector<std::string> objects;
   std::string scenarios;
@@ -44,7 +44,7 @@ std::string place_of(const Json& meta) {
   return str(meta, {"kind"}) + " " + (ns.empty() ? "" : ns + "/") + str(meta, {"name"});
 }
 
-std::string text_of(const Json& field_value) {
+std::string field_text(const Json& field_value) {
   const std::string type = str(field_value, {"type"});
   if (type == "Integer") return std::to_string(num(field_value, {"integer"}));
   if (type == "Boolean") return flag(field_value, {"boolean"}) ? "true" : "false";
@@ -55,7 +55,7 @@ void add_rows(const work::ObjectPreview& object, Table& table) {
   const std::string place = place_of(object.meta);
   for (const Json& value : object.feedback.values) {
     const Json& field = object_at(value, {"fieldValue"});
-    table.rows.push_back({place, "feedback", str(value, {"name"}), text_of(field), str(field, {"type"}), ""});
+    table.rows.push_back({place, "feedback", str(value, {"name"}), field_text(field), str(field, {"type"}), ""});
   }
   if (!object.feedback.error.empty()) {
     table.rows.push_back({place, "feedback", "StatusFeedbackSynced", "False", "StatusFeedbackSyncFailed",
@@ -78,7 +78,7 @@ Json data_of(const work::ObjectPreview& object) {
   return data;
 }
 
-Result<Report> preview(Context& context, const Options& options) {
+Result<Report> preview(Context& context, const EvaluateOptions& options) {
   FLEETADM_TRY(const Json work, work_of_file(context, options.work));
   FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.objects));
   if (loaded.empty()) return fail(Category::kUsage, "there is no object in what --object names");
@@ -110,7 +110,7 @@ Result<Report> preview(Context& context, const Options& options) {
   return report;
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_evaluate(const EvaluateOptions& options, const std::vector<std::string>&) {
   if (!options.scenarios.empty()) {
     if (options.work.empty() && options.objects.empty() && !options.raw) return {};
     return fail(Category::kUsage, "--scenarios excludes -f, --object and --raw-feedback");
@@ -136,15 +136,15 @@ void register_work_evaluate(Registry& registry) {
   command.examples = {{"Try rules on a Deployment as it is now",
                        "kubectl get deployment web -o yaml | fleetadm work evaluate -f work.yaml --object -"},
                       {"Answer the cases of a file", "fleetadm work evaluate --scenarios cases.jsonl"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<EvaluateOptions>(
+      [](FlagSet& flags, EvaluateOptions& options) {
         file_flag(flags, &options.work, "filename", "file with the work, or - for stdin", 'f');
         files_flag(flags, &options.objects, "object", "file with live objects, or - for stdin; may be repeated");
         flags.boolean(&options.raw, "raw-feedback", "report lists and objects as JSON (gate RawFeedbackJsonString)");
         scenarios_flag(flags, &options.scenarios);
       },
-      validate,
-      [](Context& context, const Options& options, const std::vector<std::string>&) -> Result<Report> {
+      validate_evaluate,
+      [](Context& context, const EvaluateOptions& options, const std::vector<std::string>&) -> Result<Report> {
         if (!options.scenarios.empty()) return answer_scenarios(context, options.scenarios, work::answer_scenario);
         return preview(context, options);
       });

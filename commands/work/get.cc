@@ -11,7 +11,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct GetOptions {
   std::vector<std::string> clusters;
   bool all = false;  // every cluster, which is also the default: kubectl's users write -A
   std::string selector;
@@ -60,7 +60,7 @@ std::vector<std::string> row_of(const Json& work, Instant now) {
           why_of(work)};
 }
 
-Status add_works(const kube::Client& hub, const std::string& ns, const Options& options, const std::vector<std::string>& names,
+Status add_works(const kube::Client& hub, const std::string& ns, const GetOptions& options, const std::vector<std::string>& names,
                  std::vector<Json>& works) {
   kube::ListOptions which;
   which.label_selector = options.selector;
@@ -72,7 +72,7 @@ Status add_works(const kube::Client& hub, const std::string& ns, const Options& 
   return {};
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& names) {
+Result<Report> run_get(Context& context, const GetOptions& options, const std::vector<std::string>& names) {
   FLEETADM_TRY(const kube::Client hub, context.client());
   std::vector<Json> works;
   std::vector<std::string> namespaces = options.clusters;
@@ -118,19 +118,19 @@ void register_work_get(Registry& registry) {
   command.args.complete = Complete::kWorks;
   command.examples = {{"Everything on its way to one cluster", "fleetadm work get --cluster c1"},
                       {"One work on all of its clusters, with reasons", "fleetadm work get web -o wide"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<GetOptions>(
+      [](FlagSet& flags, GetOptions& options) {
         Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only the works of this cluster; may be repeated");
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
         flags.boolean(&options.all, "all-clusters", "the works of all clusters (the default)", 'A');
         flags.text(&options.selector, "selector", "only works with these labels", 'l').value_name = "SELECTOR";
       },
-      [](const Options& options, const std::vector<std::string>&) -> Status {
+      [](const GetOptions& options, const std::vector<std::string>&) -> Status {
         if (options.all && !options.clusters.empty()) return fail(Category::kUsage, "--cluster and -A exclude each other");
         return {};
       },
-      run);
+      run_get);
   registry.add(std::move(command));
 }
 

@@ -13,7 +13,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct StatusOptions {
   std::vector<std::string> clusters;
   std::string placement;
   bool manifests = false;
@@ -86,7 +86,8 @@ void add_rows(const work::WorkProgress& one, bool every_manifest, Instant now, T
                         one.blocking ? text_of(*one.blocking) : ""});
 }
 
-Report report_of(const std::vector<work::WorkProgress>& all, const Options& options, const GlobalOptions& global, Instant now) {
+Report report_of(const std::vector<work::WorkProgress>& all, const StatusOptions& options, const GlobalOptions& global,
+                 Instant now) {
   Report report;
   report.table.emplace();
   report.table->columns = {{"CLUSTER"}, {"WORK"}, {"MANIFEST"}, {"STATE"}, {"FOR"}, {"BLOCKED BY"}};
@@ -107,7 +108,7 @@ bool all_done(const std::map<std::pair<std::string, std::string>, work::WorkProg
 }
 
 /// Prints what is, then each change, until nothing is in the way any more.
-Result<Report> watched(Context& context, const kube::Client& hub, const View& view, const Options& options,
+Result<Report> watched(Context& context, const kube::Client& hub, const View& view, const StatusOptions& options,
                        const std::vector<work::WorkProgress>& first) {
   std::map<std::pair<std::string, std::string>, work::WorkProgress> known;
   for (const work::WorkProgress& one : first) known[{one.cluster, one.name}] = one;
@@ -149,7 +150,7 @@ Result<Report> watched(Context& context, const kube::Client& hub, const View& vi
   return done;
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> run_status(Context& context, const StatusOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const std::string ns, context.ns());
   std::optional<PlacementRef> placement;
@@ -190,14 +191,14 @@ void register_work_status(Registry& registry) {
   command.examples = {{"What is in the way?", "fleetadm work status web -n apps"},
                       {"Every manifest on one cluster", "fleetadm work status web --cluster c1 --manifests"},
                       {"Wait and see", "fleetadm work status web --placement apps/eu -w"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<StatusOptions>(
+      [](FlagSet& flags, StatusOptions& options) {
         only_clusters_flag(flags, options.clusters);
         placement_flag(flags, &options.placement, "the work that was made for this placement");
         flags.boolean(&options.manifests, "manifests", "every manifest, also those that are well (as -o wide)");
         flags.boolean(&options.watch, "watch", "print changes as they happen, until nothing is in the way", 'w');
       },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+      [](const StatusOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_status);
   registry.add(std::move(command));
 }
 

@@ -2,6 +2,13 @@
 
 namespace fleetadm::cel {
 
+Overload constant_time(Overload overload) {
+  overload.constant_time = true;
+  return overload;
+}
+
+Value planned(CallContext& /*context*/, std::span<const Value> /*args*/) { return Value::no_such_overload(); }
+
 Overload global(std::string id, std::vector<Type> params, Type result, Implementation call, CostFunction cost) {
   return {.id = std::move(id),
           .member = false,

@@ -71,6 +71,9 @@ struct Overload {
 /// Short forms: `global("url", {Type::string()}, url_type, parse_url)`.
 Overload global(std::string id, std::vector<Type> params, Type result, Implementation call, CostFunction cost = {});
 Overload member(std::string id, std::vector<Type> params, Type result, Implementation call, CostFunction cost = {});
+Overload constant_time(Overload overload);
+/// Of what the planner has nodes of its own for: only its types matter.
+Value planned(CallContext& context, std::span<const Value> args);
 
 struct Function {
   std::string name;  // may be qualified: "strings.quote", "ip.isCanonical"

@@ -7,7 +7,7 @@ namespace fleetadm::cel {
 
 namespace {
 
-using Args = std::vector<ExprPtr>;
+using MacroArgs = std::vector<ExprPtr>;
 
 /// The loop variable of a macro; empty after a failure.
 std::string loop_variable(MacroContext& context, const Expr& argument) {
@@ -22,13 +22,13 @@ std::string loop_variable(MacroContext& context, const Expr& argument) {
   return argument.name;
 }
 
-ExprPtr expand_has(MacroContext& context, ExprPtr /*target*/, Args args) {
+ExprPtr expand_has(MacroContext& context, ExprPtr /*target*/, MacroArgs args) {
   if (args[0]->kind != Expr::Kind::kSelect) return context.fail(*args[0], "invalid argument to has() macro");
   args[0]->test_only = true;
   return std::move(args[0]);
 }
 
-ExprPtr expand_all(MacroContext& context, ExprPtr target, Args args) {
+ExprPtr expand_all(MacroContext& context, ExprPtr target, MacroArgs args) {
   std::string variable = loop_variable(context, *args[0]);
   if (variable.empty()) return nullptr;
   return context.fold({.element = std::move(variable),
@@ -40,7 +40,7 @@ ExprPtr expand_all(MacroContext& context, ExprPtr target, Args args) {
                        .result = context.accumulator()});
 }
 
-ExprPtr expand_exists(MacroContext& context, ExprPtr target, Args args) {
+ExprPtr expand_exists(MacroContext& context, ExprPtr target, MacroArgs args) {
   std::string variable = loop_variable(context, *args[0]);
   if (variable.empty()) return nullptr;
   return context.fold({.element = std::move(variable),
@@ -52,7 +52,7 @@ ExprPtr expand_exists(MacroContext& context, ExprPtr target, Args args) {
                        .result = context.accumulator()});
 }
 
-ExprPtr expand_exists_one(MacroContext& context, ExprPtr target, Args args) {
+ExprPtr expand_exists_one(MacroContext& context, ExprPtr target, MacroArgs args) {
   std::string variable = loop_variable(context, *args[0]);
   if (variable.empty()) return nullptr;
   auto one_more = context.call(op::kAdd, context.accumulator(), context.literal(Value::integer(1)));
@@ -78,21 +78,21 @@ ExprPtr collect(MacroContext& context, ExprPtr target, std::string variable, Exp
 }
 
 /// range.map(x, f) and range.map(x, filter, f).
-ExprPtr expand_map(MacroContext& context, ExprPtr target, Args args) {
+ExprPtr expand_map(MacroContext& context, ExprPtr target, MacroArgs args) {
   std::string variable = loop_variable(context, *args[0]);
   if (variable.empty()) return nullptr;
   auto filter = args.size() == 3 ? std::move(args[1]) : nullptr;
   return collect(context, std::move(target), std::move(variable), std::move(filter), std::move(args.back()));
 }
 
-ExprPtr expand_filter(MacroContext& context, ExprPtr target, Args args) {
+ExprPtr expand_filter(MacroContext& context, ExprPtr target, MacroArgs args) {
   std::string variable = loop_variable(context, *args[0]);
   if (variable.empty()) return nullptr;
   return collect(context, std::move(target), std::move(variable), std::move(args[1]), std::move(args[0]));
 }
 
 /// optional.optMap(x, f): `f` over the content. The content is bound as the accumulator of a fold that never loops.
-ExprPtr bind_content(MacroContext& context, ExprPtr& target, Args& args, const char* name, bool wrap) {
+ExprPtr bind_content(MacroContext& context, ExprPtr& target, MacroArgs& args, const char* name, bool wrap) {
   if (args[0]->kind != Expr::Kind::kIdent)
     return context.fail(*args[0], std::string(name) + "() variable name must be a simple identifier");
   auto content = context.copy(*target);
@@ -128,11 +128,11 @@ std::vector<Macro> optional_macros() {
       {.name = "optMap",
        .arguments = 2,
        .expand = [](MacroContext& context, ExprPtr target,
-                    Args args) { return bind_content(context, target, args, "optMap", true); }},
+                    MacroArgs args) { return bind_content(context, target, args, "optMap", true); }},
       {.name = "optFlatMap",
        .arguments = 2,
        .expand = [](MacroContext& context, ExprPtr target,
-                    Args args) { return bind_content(context, target, args, "optFlatMap", false); }},
+                    MacroArgs args) { return bind_content(context, target, args, "optFlatMap", false); }},
   };
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 using Args = std::span<const Value>;
 
-constexpr std::int64_t kNanos = 1'000'000'000;
-
 Value overflow(std::string_view what) { return Value::error(std::string(what) + " overflow"); }
 
 Value shifted(const Value& timestamp, std::int64_t nanoseconds) {
@@ -234,9 +232,6 @@ std::vector<Function> arithmetic() {
                                 fixed("subtract_uint64", {natural, natural}, natural, subtract)}),
   };
 }
-
-/// Operators the planner has nodes of its own for: only their types matter.
-Value planned(CallContext&, Args) { return Value::no_such_overload(); }
 
 }  // namespace
 

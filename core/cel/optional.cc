@@ -46,14 +46,6 @@ Value unwrap(CallContext&, Args args) {
   return failure.is_error() ? failure : Value::list(std::move(values));
 }
 
-/// or() and the optional selections have nodes of their own: only their types matter.
-Value planned(CallContext&, Args) { return Value::no_such_overload(); }
-
-Overload constant_time(Overload overload) {
-  overload.constant_time = true;
-  return overload;
-}
-
 }  // namespace
 
 Library optional_library() {

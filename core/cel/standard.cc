@@ -16,13 +16,6 @@ namespace {
 
 using Args = std::span<const Value>;
 
-constexpr std::int64_t kNanos = 1'000'000'000;
-
-Overload constant_time(Overload overload) {
-  overload.constant_time = true;
-  return overload;
-}
-
 Value identity(CallContext&, Args args) { return args[0]; }
 
 Value no_conversion(const Value& from, const char* to) {

@@ -232,7 +232,6 @@ std::optional<std::int64_t> parse_duration(std::string_view text) {
 }
 
 std::string format_duration(std::int64_t nanoseconds) {
-  constexpr std::int64_t kNanos = 1'000'000'000;
   const double seconds = static_cast<double>(nanoseconds / kNanos) + static_cast<double>(nanoseconds % kNanos) / 1e9;
   return format_fixed(seconds) + "s";
 }

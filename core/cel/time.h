@@ -15,6 +15,7 @@ namespace fleetadm::cel {
 /// 0001-01-01T00:00:00Z … 9999-12-31T23:59:59Z.
 inline constexpr std::int64_t kMinTimestamp = -62135596800;
 inline constexpr std::int64_t kMaxTimestamp = 253402300799;
+inline constexpr std::int64_t kNanos = 1'000'000'000;  // of a second
 
 /// A timestamp from RFC 3339 text (Go's leniencies included: one-digit hours, a comma before the fraction); none where it is
 /// none. The range is not checked.
