@@ -97,23 +97,8 @@ Report report_of(const sandbox::SandboxHome& home, const std::string& name) {
   return report;
 }
 
-Result<Report> up(Context& context, const UpOptions& options, const std::vector<std::string>& /*args*/) {
-  FLEETADM_TRY(const auto home, sandbox_home(context));
-  sandbox::ServeOptions serve;
-  serve.name = options.name;
-  serve.clusters = static_cast<int>(options.clusters);
-  serve.ephemeral = options.ephemeral;
-  serve.nodes = options.has_nodes();
-  serve.executable = context.executable();
-  if (options.foreground) {
-    FLEETADM_CHECK(sandbox::serve_sandbox(
-        home, serve, [] {}, context.stop()));
-    return Report{};
-  }
-  if (home.running(options.name)) {
-    return fail(Category::kConflict, "sandbox \"" + options.name + "\" is running already",
-                "stop it with: fleetadm sandbox down --name " + options.name);
-  }
+/// Starts the sandbox's process and waits until every cluster answers.
+Status start(Context& context, const sandbox::SandboxHome& home, const UpOptions& options) {
   FLEETADM_CHECK(home.write_description(options.name, [&] {
     Json known = home.description(options.name);
     if (!known.is_object()) known = {{"name", options.name}, {"ephemeral", options.ephemeral}, {"clusters", Json::array()}};
@@ -141,6 +126,40 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
     std::this_thread::sleep_for(kStep);
   }
   context.progress().done();
+  return {};
+}
+
+/// One that runs already can be joined, where it is what was asked for.
+Status check_running(const sandbox::SandboxHome& home, const UpOptions& options) {
+  const Json description = home.description(options.name);
+  const auto spokes = static_cast<std::int64_t>(list_at(description, {"clusters"}).size()) - 1;
+  const auto what = "sandbox \"" + options.name + "\" is running already";
+  const auto stop = "stop it with: fleetadm sandbox down --name " + options.name;
+  if (!options.join) return fail(Category::kConflict, what, stop);
+  if (spokes != options.clusters)
+    return fail(Category::kConflict, what + ", with " + std::to_string(spokes) + (spokes == 1 ? " spoke" : " spokes"), stop);
+  if (!flag(description, {"nodes"})) return fail(Category::kConflict, what + ", without the nodes that --join needs", stop);
+  return {};
+}
+
+Result<Report> up(Context& context, const UpOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const auto home, sandbox_home(context));
+  if (options.foreground) {
+    sandbox::ServeOptions serve;
+    serve.name = options.name;
+    serve.clusters = static_cast<int>(options.clusters);
+    serve.ephemeral = options.ephemeral;
+    serve.nodes = options.has_nodes();
+    serve.executable = context.executable();
+    FLEETADM_CHECK(sandbox::serve_sandbox(
+        home, serve, [] {}, context.stop()));
+    return Report{};
+  }
+  if (home.running(options.name)) {
+    FLEETADM_CHECK(check_running(home, options));
+  } else {
+    FLEETADM_CHECK(start(context, home, options));
+  }
   if (options.join) {
     auto spokes = sandbox::cluster_names(static_cast<int>(options.clusters));
     spokes.erase(spokes.begin());
@@ -237,7 +256,7 @@ Command down_command() {
 
 struct NoOptions {};
 
-Result<Report> list(Context& context, const NoOptions& /*options*/, const std::vector<std::string>& /*args*/) {
+Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   Report report;
   report.data = {{"kind", "SandboxList"}, {"items", Json::array()}};
@@ -265,8 +284,8 @@ Command list_command() {
   command.group = "Sandbox";
   command.summary = "List the sandboxes of this machine";
   command.examples = {{"All of them", "fleetadm sandbox list"}};
-  command.make = invocation<NoOptions>([](FlagSet&, NoOptions&) {},
-                                       [](const NoOptions&, const std::vector<std::string>&) { return Status{}; }, list);
+  command.make = invocation<NoOptions>(
+      [](FlagSet&, NoOptions&) {}, [](const NoOptions&, const std::vector<std::string>&) { return Status{}; }, list_sandboxes);
   return command;
 }
 

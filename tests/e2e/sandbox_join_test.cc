@@ -54,6 +54,18 @@ TEST_F(SandboxJoin, MakesAFleetThatWorks) {
   EXPECT_NE(refused.code, 0) << refused.both();
 }
 
+TEST_F(SandboxJoin, JoinsASandboxThatRuns) {
+  ASSERT_EQ(run({"sandbox", "up", "--clusters", "1", "--ephemeral"}).code, 0);
+  const Ran other = run({"sandbox", "up", "--clusters", "2", "--join"});
+  EXPECT_EQ(other.code, 1) << other.both();
+  EXPECT_NE(other.err.find("with 1 spoke"), std::string::npos) << other.both();
+  for (int time = 0; time < 2; ++time) {
+    const Ran joined = run({"sandbox", "up", "--clusters", "1", "--join"});
+    ASSERT_EQ(joined.code, 0) << joined.both();
+  }
+  EXPECT_NE(run({"get", "clusters", "--context", on("hub"), "--no-headers"}).out.find("True"), std::string::npos);
+}
+
 TEST_F(SandboxJoin, NeedsItsNodes) {
   const Ran refused = run({"sandbox", "up", "--join", "--nodes=false"});
   EXPECT_EQ(refused.code, 64) << refused.both();

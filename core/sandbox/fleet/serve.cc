@@ -120,7 +120,8 @@ std::vector<std::string> cluster_names(int clusters) {
 Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const std::function<void()>& ready,
                      std::stop_token stop) {
   const Json before = home.description(options.name);
-  Json description = {{"name", options.name}, {"ephemeral", options.ephemeral}, {"clusters", Json::array()}};
+  Json description = {
+      {"name", options.name}, {"ephemeral", options.ephemeral}, {"nodes", options.nodes}, {"clusters", Json::array()}};
   FLEETADM_CHECK(home.write_description(options.name, before.is_object() ? before : description));
   FLEETADM_TRY(const auto lock, ProcessLock::take(home.folder(options.name) / "process.lock"));
   HttpRuntime runtime(kWorkers);
