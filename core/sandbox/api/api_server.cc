@@ -21,6 +21,7 @@
 #include "core/sandbox/auth/rbac.h"
 #include "core/sandbox/auth/reviews.h"
 #include "core/sandbox/quota/admission.h"
+#include "core/sandbox/streams/pod_connect.h"
 #include "core/sandbox/streams/pod_log.h"
 #include "kubeclient/pki/pki.h"
 
@@ -82,6 +83,7 @@ struct ApiServer::Inner {
   ApiResult<HttpResponse> route_subresource(const ApiRequest& request, const KindPtr& kind) const;
   ApiResult<HttpResponse> missing(const ApiRequest& request) const;
   ApiStatus check_csr_rights(const ApiRequest& request) const;
+  ApiStatus check_connect_rights(const ApiRequest& request, const Kind& kind) const;
 };
 
 namespace {
@@ -137,6 +139,15 @@ ApiStatus ApiServer::Inner::check_csr_rights(const ApiRequest& request) const {
   return forbidden(*kind, what.name, "user not permitted to " + right.verb + " requests with signerName \"" + signer_name + "\"");
 }
 
+/// A WebSocket is asked for with GET, yet what it does to a pod is no reading: the right to create is needed, too.
+ApiStatus ApiServer::Inner::check_connect_rights(const ApiRequest& request, const Kind& kind) const {
+  Attributes right = request.what;
+  right.verb = "create";
+  const auto decision = rbac->authorize(request.user, right);
+  if (decision.allowed) return {};
+  return forbidden(kind, right.name, denial(request.user, right, decision.reason));
+}
+
 ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& request, const KindPtr& kind) const {
   const auto& what = request.what;
   const auto* sub = kind->subresource(what.subresource);
@@ -153,6 +164,10 @@ ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& re
     return answer_preferred(*request.http, 201, token);
   }
   if (sub->name == "log") return answer_pod_log(state, containers, request, kind);
+  if (is_pod_connection(sub->name)) {
+    FLEETADM_CHECK(check_connect_rights(request, *kind));
+    return answer_pod_connection(state, containers, request, kind);
+  }
   if (sub->name == "binding" || sub->name == "eviction") return answer_pod_action(state, request, kind);
   FLEETADM_CHECK(check_csr_rights(request));
   if (what.verb == "get") return answer_get(state, request, kind);

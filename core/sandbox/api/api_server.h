@@ -34,7 +34,7 @@ struct ApiOptions {
   Seen seen;
   /// Asked once a request's user is known; empty: nothing befalls any. Any thread.
   std::function<Disturbance(const ApiRequest&)> disturb;
-  std::shared_ptr<const ContainerTable> containers;  // whose logs are served; may be null
+  std::shared_ptr<const ContainerTable> containers;  // with which logs, exec, … are served; may be null
 };
 
 class ApiServer {

@@ -111,9 +111,12 @@ std::vector<KindPtr> built_in_kinds() {
       .fields(
           "spec.nodeName spec.host spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork status.phase "
           "status.podIP status.podIPs status.nominatedNodeName")
+      .sub("attach", "create get", {}, "PodAttachOptions")
       .sub("binding", "create", "/v1", "Binding")
       .sub("eviction", "create", "policy/v1", "Eviction")
-      .sub("log", "get");
+      .sub("exec", "create get", {}, "PodExecOptions")
+      .sub("log", "get")
+      .sub("portforward", "create get", {}, "PodPortForwardOptions");
   add("v1", "podtemplates", "PodTemplate", "nuog");
   add("v1", "replicationcontrollers", "ReplicationController", "nugsx").names("rc").in("all").fields("status.replicas").orphans();
   add("v1", "resourcequotas", "ResourceQuota", "nuos").names("quota");

@@ -29,6 +29,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
 
   bool feed(std::string_view bytes) override {
     if (finished_) return false;
+    if (upgrade_) return upgrade_->take(bytes);
     if (draining_) return true;
     input_.append(bytes);
     // A client that sends on while it is being answered is pipelining; a little of that is kept.
@@ -36,8 +37,11 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     return parse();
   }
 
+  bool wants_input() const override { return !upgrade_ || upgrade_->takes(); }
+
   void output(std::string& into, std::size_t most) override {
     into.append(std::exchange(output_, {}));
+    if (upgrade_) return upgraded_output(into, most);
     if (!stream_) return;
     while (into.size() < most) {
       std::string piece;
@@ -64,6 +68,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     if (!busy_) return;
     std::string head = "HTTP/1.1 " + std::to_string(response.status) + " " + std::string(status_text(response.status)) + "\r\n";
     for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
+    if (response.upgrade) return upgrade(std::move(response), head);
     if (!keep_alive_) head += "connection: close\r\n";
     if (response.stream) {
       output_ += head + "transfer-encoding: chunked\r\n\r\n";
@@ -148,6 +153,32 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     });
   }
 
+  void upgrade(HttpResponse response, const std::string& head) {
+    output_ += head + "\r\n";
+    upgrade_ = std::move(response.upgrade);
+    stream_ = response.stream ? std::move(response.stream) : upgrade_;
+    stream_->on_ready(host_.flush);
+    upgrade_->begin(host_.watch);
+    // It says itself that it is over, where these bytes end it.
+    if (const auto early = std::exchange(input_, {}); !early.empty()) static_cast<void>(upgrade_->take(early));
+    host_.flush();
+  }
+
+  void upgraded_output(std::string& into, std::size_t most) {
+    while (into.size() < most) {
+      const auto before = into.size();
+      const auto more = stream_->read(into, most - into.size());
+      if (more == BodyStream::More::kYes && into.size() > before) continue;
+      if (more == BodyStream::More::kEnd || more == BodyStream::More::kCut) {
+        stream_.reset();
+        upgrade_.reset();
+        busy_ = false;
+        finished_ = true;
+      }
+      return;
+    }
+  }
+
   void end_of_answer() {
     stream_.reset();
     busy_ = false;
@@ -177,6 +208,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   std::string input_;
   std::string output_;
   std::shared_ptr<BodyStream> stream_;
+  std::shared_ptr<UpgradedStream> upgrade_;  // then the connection is no longer HTTP's
   bool begun_ = false;
   bool continued_ = false;
   bool busy_ = false;

@@ -115,6 +115,12 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     if (at == exchanges_.end() || at->second.answered) return;
     Exchange& exchange = at->second;
     exchange.answered = true;
+    if (response.upgrade) {  // no request of this protocol asks for one in the right way
+      response = HttpResponse();
+      response.status = 400;
+      response.headers = {{"content-type", "text/plain"}};
+      response.body = "an upgrade needs HTTP/1.1\n";
+    }
     exchange.body = std::move(response.body);
     exchange.stream = std::move(response.stream);
     if (!exchange.stream && response.status != 304) {

@@ -48,11 +48,15 @@ class BodyStream {
   virtual void on_ready(std::function<void()> wake) = 0;
 };
 
+class UpgradedStream;  // http/upgrade.h
+
 struct HttpResponse {
   int status = 200;
   Headers headers;  // without content-length and transfer-encoding
   std::string body;
   std::shared_ptr<BodyStream> stream;  // instead of the body
+  /// Of 101 (HTTP/1.1 only): gets what the client sends from then on. `stream` is the same object, or what it is wrapped in.
+  std::shared_ptr<UpgradedStream> upgrade;
   std::chrono::milliseconds delay{0};  // sent so much later
 };
 
@@ -70,6 +74,7 @@ struct HttpLimits {
   std::size_t connections = 4096;
   std::size_t streams = 250;    // of one HTTP/2 connection
   std::size_t answers = 10000;  // that are streamed at the same time (watches, logs)
+  std::size_t upgrades = 250;   // connections that speak another protocol (exec, attach, port-forward)
 };
 
 std::string_view status_text(int status);

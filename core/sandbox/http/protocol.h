@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/sandbox/http/message.h"
+#include "core/sandbox/http/upgrade.h"
 
 namespace fleetadm::sandbox {
 
@@ -19,6 +19,8 @@ struct ProtocolHost {
   std::function<void()> flush;
   /// Runs a function on the I/O thread. Safe on any thread and after the connection is gone (then it does nothing).
   std::function<void(std::function<void()>)> post;
+  /// For upgraded streams, while the connection lives.
+  WatchDescriptor watch;
   HttpLimits limits;
 };
 
@@ -27,6 +29,8 @@ class Protocol {
   virtual ~Protocol() = default;
   /// False: send what is left and close.
   virtual bool feed(std::string_view bytes) = 0;
+  /// False: nothing is to be fed until output was asked for again.
+  virtual bool wants_input() const { return true; }
   /// Appends what is to be sent, up to about `most` bytes. Called when the socket can take more, so a slow client stops the
   /// streams that it reads.
   virtual void output(std::string& into, std::size_t most) = 0;

@@ -12,12 +12,14 @@
 #include <boost/asio/write.hpp>
 #include <condition_variable>
 #include <deque>
+#include <fcntl.h>
 #include <future>
 #include <mutex>
 #include <openssl/ssl.h>
 #include <set>
 #include <thread>
 
+#include "core/sandbox/http/descriptor_watch.h"
 #include "core/sandbox/http/protocol.h"
 #include "kubeclient/base/log.h"
 
@@ -158,6 +160,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   std::function<HttpResponse(const HttpRequest&)> handler;
   std::set<std::shared_ptr<Connection>> connections;
   std::shared_ptr<std::atomic<std::size_t>> streaming = std::make_shared<std::atomic<std::size_t>>(0);
+  std::shared_ptr<std::atomic<std::size_t>> upgraded = std::make_shared<std::atomic<std::size_t>>(0);
   std::mutex running_mutex;  // handlers that run, on workers
   std::condition_variable rested;
   int running = 0;
@@ -188,14 +191,15 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
     });
   }
   void count_stream(HttpResponse& response) const {
-    if (streaming->fetch_add(1) >= limits.answers) {
-      --*streaming;
+    const auto& count = response.upgrade ? upgraded : streaming;
+    if (count->fetch_add(1) >= (response.upgrade ? limits.upgrades : limits.answers)) {
+      --*count;
       response = too_many();
       return;
     }
     auto* const body = response.stream.get();
     response.stream =
-        std::shared_ptr<BodyStream>(body, [counter = streaming, kept = std::move(response.stream)](BodyStream*) mutable {
+        std::shared_ptr<BodyStream>(body, [counter = count, kept = std::move(response.stream)](BodyStream*) mutable {
           kept.reset();
           --*counter;
         });
@@ -296,6 +300,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         here->flush();
       });
     };
+    host.watch = [executor, flush = host.flush](int descriptor) { return watch_descriptor(executor, descriptor, flush); };
     protocol_ = chosen == "h2" ? make_http2(std::move(host)) : make_http1(std::move(host));
     since_ = std::chrono::steady_clock::now();
     flush();
@@ -312,7 +317,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
                               const bool more = self->protocol_->feed({self->input_.data(), size});
                               self->ending_ = !more;
                               self->flush();
-                              if (more && !self->closed_) self->read();
+                              if (!more || self->closed_) return;
+                              if (self->protocol_->wants_input()) return self->read();
+                              self->paused_ = true;
                             });
   }
 
@@ -320,6 +327,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (closed_ || frozen_ || writing_ || !protocol_) return;
     output_.clear();
     protocol_->output(output_, kPiece);
+    if (paused_ && protocol_->wants_input()) {
+      paused_ = false;
+      read();
+    }
     if (output_.empty()) {
       if (ending_ || protocol_->finished()) close();
       return;
@@ -343,6 +354,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<bool> flush_posted_{false};
   bool writing_ = false;
   bool ending_ = false;
+  bool paused_ = false;  // the client is to wait with what it sends
   bool closed_ = false;
   bool frozen_ = false;
   SteadyTime since_;
@@ -386,6 +398,9 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls(const pki::KeyPair& certifi
   return tls;
 }
 
+/// Asio does not: processes that are started beside the server must not hold its sockets.
+void close_on_exec(int socket) { ::fcntl(socket, F_SETFD, FD_CLOEXEC); }
+
 void reset_socket(tcp::socket& socket) {
   boost::system::error_code ignored;
   socket.set_option(asio::socket_base::linger(true, 0), ignored);
@@ -402,6 +417,7 @@ Status HttpListener::Inner::prepare(const ListenOptions& options) {
     return fail(Category::kUsage, "a sandbox listens on loopback only, not on " + options.address);
   const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(options.port));
   acceptor.open(endpoint.protocol(), error);
+  if (!error) close_on_exec(acceptor.native_handle());
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
@@ -423,6 +439,7 @@ void HttpListener::Inner::accept() {
 }
 
 void HttpListener::Inner::take(tcp::socket socket) {
+  close_on_exec(socket.native_handle());
   if (network == Network::kReset) return reset_socket(socket);
   if (connections.size() + held.size() >= limits.connections) return;
   if (network == Network::kSilent) {

@@ -1,6 +1,7 @@
 // A child process held by its pidfd: it never outlives this process (PR_SET_PDEATHSIG) nor its Child object. Linux 5.4+.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ struct ChildSpec {
   std::string folder;                    // working folder; empty: this process's
   std::string output_file;               // stdout and stderr are appended to it (made with mode 0600); empty: /dev/null
   std::vector<BindMount> mounts;         // best effort: where the kernel refuses, the child starts without them
+  /// Its stdin, stdout and stderr where they are not negative; else /dev/null and the output file. They stay the caller's.
+  std::array<int, 3> descriptors = {-1, -1, -1};
+  bool terminal = false;  // descriptors[0] is a terminal, and becomes the one that controls it
 };
 
 /// How a process ended.

@@ -1,7 +1,10 @@
 #include "core/sandbox/node/pod.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "kubeclient/base/log.h"
 #include "kubeclient/rest/resource.h"
@@ -26,6 +29,16 @@ std::set<std::string> volume_sources(const Json& pod, std::string_view member, s
     for (const Json& source : list_at(volume, {"projected", "sources"})) add(source);
   }
   return names;
+}
+
+/// A pipe for a container that reads its stdin; what it reads from is the answer.
+OwnedFd give_input(const Json& container, ContainerPlace& place) {
+  std::array<int, 2> ends{-1, -1};
+  if (!flag(container, {"stdin"}) || pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  OwnedFd writing(ends[1]);
+  set_nonblocking(writing.get());
+  place.input = std::make_shared<ContainerInput>(std::move(writing), flag(container, {"stdinOnce"}));
+  return OwnedFd(ends[0]);
 }
 
 int known_restarts(const Json& pod, std::string_view member, const std::string& name, bool& ran_before) {
@@ -161,10 +174,16 @@ void Pod::start(Container& container, const Json& pod, Instant now) {
   auto spec = command_of(container, pod);
   if (!spec) return hold("CreateContainerConfigError", spec.error());
   const std::uint64_t written = log_size(spec->output_file);
+  auto place = std::make_shared<ContainerPlace>();
+  const OwnedFd input = give_input(container.spec, *place);
+  spec->descriptors[0] = input.get();
   auto child = Child::start(*spec);
   if (!child) return hold("RunContainerError", child.error());
   container.child = std::move(*child);
-  if (host_.containers) host_.containers->started(key_, uid_, view.name, spec->output_file, written);
+  if (host_.containers) {
+    describe_place(*place, container, pod, *spec);
+    host_.containers->started(key_, uid_, view.name, spec->output_file, written, std::move(place));
+  }
   container.kill_at.reset();
   if (container.ran_before) ++view.restarts;
   container.ran_before = true;
@@ -177,6 +196,16 @@ void Pod::start(Container& container, const Json& pod, Instant now) {
   log::info(1, "node", "started " + key_ + "/" + view.name + " as process " + std::to_string(container.child->pid()));
   host_.watch(container.child->pidfd(), key_);
   run_probes(container, now);
+}
+
+void Pod::describe_place(ContainerPlace& place, const Container& container, const Json& pod, const ChildSpec& spec) const {
+  place.executable = spec.program;
+  place.process = container.child->pid();
+  place.environment = spec.environment;
+  place.folder = spec.folder;
+  place.mounts = spec.mounts;
+  place.folders = folders_of(pod, container.spec);
+  place.ports = container.ports;
 }
 
 void Pod::ended(Container& container, const Json& pod, const ExitStatus& how, Instant now) {

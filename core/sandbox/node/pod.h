@@ -80,6 +80,7 @@ class Pod {
   void advance(Container& container, const Json& pod, Instant now);
   void pretend(Container& container, const Json& pod, Instant now);
   void start(Container& container, const Json& pod, Instant now);
+  void describe_place(ContainerPlace& place, const Container& container, const Json& pod, const ChildSpec& spec) const;
   void ended(Container& container, const Json& pod, const ExitStatus& how, Instant now);
   void run_probes(Container& container, Instant now);
   Result<ChildSpec> command_of(Container& container, const Json& pod);

@@ -5,25 +5,11 @@
 
 #include "core/sandbox/node/environment.h"
 #include "core/sandbox/streams/log_body.h"
+#include "core/sandbox/streams/pod_containers.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::sandbox {
 namespace {
-
-std::string container_names(const Json& pod, const char* member) {
-  std::string names;
-  for (const Json& container : list_at(pod, {"spec", member})) names += (names.empty() ? "" : " ") + str(container, {"name"});
-  return names;
-}
-
-const Json* container_named(const Json& pod, const std::string& name) {
-  for (const char* member : {"containers", "initContainers", "ephemeralContainers"}) {
-    for (const Json& container : list_at(pod, {"spec", member})) {
-      if (str(container, {"name"}) == name) return &container;
-    }
-  }
-  return nullptr;
-}
 
 /// The container that is meant; with several, one must be named.
 ApiResult<std::string> container_of(const Json& pod, const std::string& asked) {
@@ -104,12 +90,7 @@ ApiResult<HttpResponse> answer_pod_log(const std::shared_ptr<ApiState>& state,
   const ContainerRun run = request.query.flag("previous") ? *runs->previous : runs->current;
   LogPart part{run.log, run.begin, run.end, options.tail_lines, options.limit_bytes, {}};
   if (request.query.flag("follow") && !run.end) {
-    part.end_of_followed = [containers, key, uid, container, run]() -> std::optional<std::uint64_t> {
-      const auto now = containers->find(key, uid, container);
-      if (now && now->current.begin == run.begin) return now->current.end;
-      if (now && now->previous && now->previous->begin == run.begin) return now->previous->end;
-      return std::max(run.begin, log_size(run.log));  // the pod is gone: what there is was all
-    };
+    part.end_of_followed = end_of_run(containers, key, uid, container, run);
   }
   auto body = LogBody::open(std::move(part));
   if (!body) return tl::unexpected(from_error(body.error()));

@@ -1,11 +1,13 @@
 #include "core/sandbox/node/child.h"
 
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <unistd.h>
 
 #include "core/sandbox/node/reaper.h"
 
@@ -106,6 +108,30 @@ TEST(Child, TakesItsOwnChildrenWithIt) {
   }
   EXPECT_TRUE(gone);
   std::filesystem::remove(file);
+}
+
+TEST(Child, HoldsNothingOfItsParent) {
+  const int leaked = ::open("/dev/null", O_RDONLY);  // not marked, as some libraries' sockets are not
+  ASSERT_GT(leaked, 2);
+  auto child = Child::start(shell("[ ! -e /proc/self/fd/" + std::to_string(leaked) + " ]"));
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->wait(seconds(10))->code, 0);
+  ::close(leaked);
+}
+
+TEST(Child, ReadsAndWritesWhatItIsGiven) {
+  int input[2] = {-1, -1};
+  int output[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(input, O_CLOEXEC) + ::pipe2(output, O_CLOEXEC), 0);
+  ChildSpec spec = shell("read word; echo got $word; echo wrong >&2");
+  spec.descriptors = {input[0], output[1], output[1]};
+  auto child = Child::start(spec);
+  ASSERT_TRUE(child);
+  ASSERT_EQ(::write(input[1], "it\n", 3), 3);
+  EXPECT_EQ(child->wait(seconds(10))->code, 0);
+  char text[64] = {};
+  EXPECT_EQ(std::string(text, static_cast<std::size_t>(::read(output[0], text, sizeof(text)))), "got it\nwrong\n");
+  for (const int fd : {input[0], input[1], output[0], output[1]}) ::close(fd);
 }
 
 TEST(Child, ShowsAFolderElsewhereWhereTheKernelAllowsIt) {
