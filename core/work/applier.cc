@@ -152,18 +152,26 @@ ApplyOutcome Applier::replace_secret(const ApplyRequest& request, const Json& li
 }
 
 void Applier::fix_owner(const ApplyRequest& request, ApplyOutcome& outcome) const {
-  if (!outcome.live) return;
-  const Json patch = owner_patch(*outcome.live, request.owner, request.owned);
-  if (patch.empty()) return;
   const Manifest& manifest = request.manifest;
-  Result<Json> patched =
-      spoke_.patch(*manifest.resource, manifest.ns, manifest.name, kube::PatchType::kMerge, patch, write_options());
-  if (!patched) {
+  // The references are replaced as a whole, so the patch is for one version; a fast controller writes right after a creation.
+  for (std::size_t attempt = 0; outcome.live; ++attempt) {
+    const Json patch = owner_patch(*outcome.live, request.owner, request.owned);
+    if (patch.empty()) return;
+    Result<Json> patched =
+        spoke_.patch(*manifest.resource, manifest.ns, manifest.name, kube::PatchType::kMerge, patch, write_options());
+    if (patched) {
+      outcome.live = std::move(*patched);
+      outcome.wrote = true;
+      return;
+    }
     outcome.error = patched.error();
-    return;
+    if (patched.error().category != Category::kConflict || attempt == kConflictWaits.size()) return;
+    std::this_thread::sleep_for(kConflictWaits[attempt]);
+    ApplyOutcome now = read(manifest);
+    if (!now.live || uid_of(*now.live) != uid_of(*outcome.live)) return;
+    outcome.live = std::move(now.live);
+    outcome.error.reset();
   }
-  outcome.live = std::move(*patched);
-  outcome.wrote = true;
 }
 
 ApplyOutcome Applier::create_only(const ApplyRequest& request) const {

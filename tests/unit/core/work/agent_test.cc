@@ -1,4 +1,5 @@
 // The work agent against two API servers in memory.
+#include <atomic>
 #include <gtest/gtest.h>
 
 #include "core/api/kinds.h"
@@ -282,6 +283,36 @@ TEST_F(WorkAgent, StrategiesDoWhatTheySay) {
   EXPECT_TRUE(eventually([&] { return fleet.is_gone("w1"); }));
   EXPECT_TRUE(fleet.config_map("seen"));
   EXPECT_FALSE(fleet.config_map("once"));
+}
+
+TEST_F(WorkAgent, AWriteRightAfterTheCreationCostsNoIgnoredField) {
+  put("w1", "[" + config_map("ssa", "1") + "]",
+      R"({"manifestConfigs": [{"resourceIdentifier": {"group": "", "resource": "configmaps", "namespace": "default", "name": "ssa"},
+          "updateStrategy": {"type": "ServerSideApply", "serverSideApply": {"force": true,
+            "ignoreFields": [{"condition": "OnSpokePresent", "jsonPointers": ["/data/v"]}]}}}]})");
+  std::atomic<bool> raced = false;
+  fleet.spoke->on_request([&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    const bool owners = call.name == "ssa" && call.content_type.find("merge-patch") != std::string::npos;
+    if (owners && !raced.exchange(true)) {
+      Json live = *fleet.config_map("ssa");
+      live["metadata"]["annotations"]["example.com/seen"] = "yes";
+      fleet.spoke->put(kube::resources::config_maps(), live);
+    }
+    return std::nullopt;
+  });
+  fleet.start_agent();
+  wait_applied("w1");
+  testing::settle(*fleet.hub, *fleet.spoke);
+  EXPECT_TRUE(raced);
+  EXPECT_EQ(list_at(*fleet.config_map("ssa"), {"metadata", "ownerReferences"}).size(), 1U);
+  int applies = 0;
+  for (const testkit::ApiCall& call : fleet.spoke->writes()) {
+    if (call.name == "ssa" && call.content_type.find("apply-patch") != std::string::npos) ++applies;
+  }
+  EXPECT_EQ(applies, 1) << "a second one would leave the field out and so reset it";
+  EXPECT_EQ(value_of(fleet.config_map("ssa")), "1");
+  fleet.stop_agent();
+  fleet.spoke->on_request({});
 }
 
 TEST_F(WorkAgent, AnExecutorWithoutRightsGetsNothingWritten) {
