@@ -79,6 +79,7 @@ Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(HttpRuntime& runtim
   for (const Json& known : list_at(before, {"clusters"})) ports[str(known, {"name"})] = static_cast<int>(num(known, {"port"}));
   const auto& names = fleet.clusters;
   std::vector<std::unique_ptr<Cluster>> clusters(names.size());
+  const auto timers = std::make_shared<Timers>();
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::optional<Error> failed;
@@ -87,6 +88,7 @@ Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(HttpRuntime& runtim
       ClusterOptions cluster;
       cluster.name = names[i];
       cluster.faults = faults;
+      cluster.timers = timers;
       if (const auto table = fleet.containers.find(names[i]); table != fleet.containers.end()) cluster.containers = table->second;
       if (const auto port = ports.find(names[i]); port != ports.end()) cluster.port = port->second;
       if (!options.ephemeral) cluster.folder = home.folder(options.name) / names[i];
