@@ -84,11 +84,13 @@ std::vector<Cause> workload_problems(const Kind& kind, const Json& object) {
   if (job) {
     check_job_spec(object_at(object, {"spec"}), "spec", causes);
   } else {
+    for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"})
+      check_natural(object_at(object, {"spec"}), "spec", name, causes);
     check_template(object_at(object, {"spec", "template"}), "spec.template", causes);
     if (const auto policy = str(object, {"spec", "template", "spec", "restartPolicy"}, "Always"); policy != "Always")
       causes.push_back(unsupported("spec.template.spec.restartPolicy", policy, {"Always"}));
   }
-  check_selector(object, !job, causes);
+  if (kind.plural != "replicationcontrollers") check_selector(object, !job, causes);  // whose selector is a map
   return causes;
 }
 
@@ -179,7 +181,8 @@ Rules cron_job_rules() {
 }  // namespace
 
 void set_workload_rules(Engine& engine) {
-  for (const char* storage : {"apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs"}) {
+  for (const char* storage : {"apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs",
+                              "/replicationcontrollers"}) {
     engine.set_rules(storage, workload_rules());
   }
   engine.set_rules("batch/cronjobs", cron_job_rules());

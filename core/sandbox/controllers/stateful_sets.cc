@@ -110,7 +110,7 @@ void sync_stateful_set(const ControllerContext& context, const std::string& ns, 
   if (!set || is_deleting(*set)) return;
   const auto selector = LabelSelector::from_object(find(*set, {"spec", "selector"}));
   if (!selector) return;
-  const auto wanted = num(*set, {"spec", "replicas"}, 1);
+  const auto wanted = std::max<std::int64_t>(0, num(*set, {"spec", "replicas"}, 1));
   const auto first = num(*set, {"spec", "ordinals", "start"});
   StatefulPods pods;
   for (Json& pod : claim(context, *pod_kind, *set, *selector)) {

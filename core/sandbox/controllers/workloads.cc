@@ -266,7 +266,7 @@ void sync_replicas(const ControllerContext& context, const Kind& kind, const std
   auto pods = claim(context, *pod_kind, *set, *selector);
   pods.erase(std::remove_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_finished(pod) || is_deleting(pod); }),
              pods.end());
-  const auto wanted = num(*set, {"spec", "replicas"}, 1);
+  const auto wanted = std::max<std::int64_t>(0, num(*set, {"spec", "replicas"}, 1));
   auto active = static_cast<std::int64_t>(pods.size());
   std::string refused;
   for (; active < wanted && refused.empty(); ++active) {
