@@ -19,6 +19,10 @@ constexpr std::size_t kMaxNote = 1024;
 constexpr std::size_t kMaxWord = 128;
 constexpr auto kSeriesEnds = std::chrono::minutes(6);  // a repetition later than this is a new happening
 constexpr auto kCall = std::chrono::seconds(10);
+// A change that touches thousands of objects tells of thousands of things. So many are told at once, and then one an interval,
+// so that the writes that matter have the server to themselves; what the queue cannot hold meanwhile is dropped.
+constexpr int kBurst = 64;
+constexpr auto kInterval = std::chrono::milliseconds(50);
 
 /// At most `limit` bytes, cut between characters.
 std::string cut(std::string_view text, std::size_t limit) {
@@ -96,9 +100,19 @@ struct Recorder::State {
     if (error.category != Category::kCancelled) log::info(2, "events", "an event was not recorded: " + error.message);
   }
 
+  /// Waits until one more may be sent; false: stopped meanwhile.
+  bool await_turn(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+    const auto now = std::chrono::steady_clock::now();
+    paid_until = std::max(paid_until, now) + kInterval;
+    const auto begin = paid_until - kBurst * kInterval;
+    if (begin > now) changed.wait_until(lock, stop, begin, [] { return false; });
+    return !stop.stop_requested();
+  }
+
   void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
     while (changed.wait(lock, stop, [&] { return !queue.empty(); })) {
+      if (!await_turn(lock, stop)) return;
       const Happening happening = std::move(queue.front());
       queue.pop_front();
       sending = true;
@@ -114,7 +128,8 @@ struct Recorder::State {
   const std::string controller;
   const std::string instance;
   const std::shared_ptr<Clock> clock;
-  std::map<std::string, Series> series;  // the sender's alone
+  std::map<std::string, Series> series;              // the sender's alone, as is
+  std::chrono::steady_clock::time_point paid_until;  // when the events sent so far would have taken their intervals
 
   std::mutex mutex;  // guards what follows
   std::condition_variable_any changed;

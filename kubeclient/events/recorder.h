@@ -13,7 +13,8 @@ class Recorder {
  public:
   Recorder(Client client, std::string controller, std::string instance, std::shared_ptr<Clock> clock = Clock::system());
   /// `type` is "Normal" or "Warning". `ns`: where the Event lives (the regarding object's namespace, or "default"). Failures are
-  /// logged, not returned: an event is never worth failing for. Does not block: sent from a small queue, dropped when it is full.
+  /// logged, not returned: an event is never worth failing for. Does not block: sent from a small queue, 64 at once and 20 a
+  /// second for longer, dropped when it is full.
   void event(const Json& regarding, std::string_view ns, std::string_view type, std::string_view reason, std::string_view action,
              std::string_view note);
   /// Waits (bounded) until what was queued is sent.
