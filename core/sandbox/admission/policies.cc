@@ -4,6 +4,8 @@
 #include <map>
 
 #include "core/sandbox/admission/authorizer.h"
+#include "core/sandbox/api/custom.h"
+#include "core/sandbox/convert/converter.h"
 
 namespace fleetadm::sandbox::admission {
 namespace {
@@ -65,9 +67,10 @@ Json request_json(const Asked& asked, const Kind& as) {
 }
 
 /// The object in another version of its kind.
-Json in_version(const Json* object, const Kind& from, const KindPtr& to) {
+ApiResult<Json> in_version(const Json* object, const Kind& from, const KindPtr& to) {
   if (object == nullptr) return nullptr;
   if (!to) return *object;
+  if (const auto* converter = converter_of(*to)) return converter->convert(*object, to->version);
   Json out = from.on_write ? from.on_write(*object) : *object;
   if (to->on_read) out = to->on_read(std::move(out));
   out["apiVersion"] = to->api_version();
@@ -117,14 +120,22 @@ tl::expected<std::vector<Json>, std::string> params_of(const Engine& engine, con
     return tl::unexpected(std::string("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"));
   std::vector<Json> out;
   if (const auto name = str(ref, {"name"}); !name.empty()) {
-    if (auto found = engine.get(*row, where, name)) out.push_back(std::move(*found));
+    auto found = engine.read(*row, where, name);
+    if (!found && found.error().code != 404) return tl::unexpected(found.error().message);
+    if (found) out.push_back(std::move(*found));
   } else {
     const auto selector = LabelSelector::from_object(find(ref, {"selector"}));
     if (!selector) return tl::unexpected(selector.error().message);
     for (Json& one : engine.list(*row, where)) {
       Labels labels;
       for (auto& [key, value] : strings_at(one, {"metadata", "labels"})) labels.emplace_back(key, value);
-      if (selector->matches(labels)) out.push_back(std::move(one));
+      if (!selector->matches(labels)) continue;
+      if (const auto* converter = converter_of(*row)) {
+        auto converted = converter->convert(std::move(one), row->version);
+        if (!converted) return tl::unexpected(converted.error().message);
+        one = std::move(*converted);
+      }
+      out.push_back(std::move(one));
     }
   }
   if (out.empty() && str(ref, {"parameterNotFoundAction"}) == "Deny")
@@ -248,11 +259,15 @@ ApiStatus Policies::admit(const Admission& write, std::vector<std::string>& warn
         what.subresource = asked.subresource;
         what.ns = asked.ns;
         what.name = asked.name;
-        const auto& view = write.options.admitted_view;
-        facts.emplace(Facts{view && write.object != nullptr ? view(*write.object) : in_version(write.object, write.kind, other),
-                            view && write.old != nullptr ? view(*write.old) : in_version(write.old, write.kind, other),
-                            request_json(asked, other ? *other : write.kind), namespace_json(engine_, asked), nullptr,
-                            authorizer_value(write.options.user, ask_), resource_check_value(write.options.user, ask_, what)});
+        const auto seen = [&, &view = write.options.admitted_view](const Json* object) -> ApiResult<Json> {
+          if (view && object != nullptr) return view(*object);
+          return in_version(object, write.kind, other);
+        };
+        FLEETADM_TRY(Json object, seen(write.object));
+        FLEETADM_TRY(Json old, seen(write.old));
+        facts.emplace(Facts{std::move(object), std::move(old), request_json(asked, other ? *other : write.kind),
+                            namespace_json(engine_, asked), nullptr, authorizer_value(write.options.user, ask_),
+                            resource_check_value(write.options.user, ask_, what)});
       }
       for (Json& one : *params) {
         facts->params = std::move(one);

@@ -20,6 +20,8 @@
 #include "core/sandbox/auth/impersonate.h"
 #include "core/sandbox/auth/rbac.h"
 #include "core/sandbox/auth/reviews.h"
+#include "core/sandbox/convert/service_address.h"
+#include "core/sandbox/convert/webhook.h"
 #include "core/sandbox/quota/admission.h"
 #include "core/sandbox/streams/pod_connect.h"
 #include "core/sandbox/streams/pod_log.h"
@@ -72,7 +74,15 @@ struct ApiServer::Inner {
     auto& known = served[name];
     if (known == print) return;
     known = std::move(print);
-    state->kinds.set_custom(name, rows_of(definition, state->kinds.custom(name)));
+    state->kinds.set_custom(name, rows_of(definition, state->kinds.custom(name), place()));
+  }
+
+  /// What conversion webhooks get to know. Whoever holds a row holds the state as well.
+  convert::Place place() const {
+    return {[store = state->store.get()](const std::string& ns, const std::string& name, int port) {
+              return convert::service_address(*store, ns, name, port);
+            },
+            state->ending.get_token()};
   }
 
   Seen seen;
@@ -228,7 +238,8 @@ ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiReq
 }
 
 ApiServer::ApiServer(std::unique_ptr<Inner> inner) : inner_(std::move(inner)) {}
-ApiServer::~ApiServer() = default;
+ApiServer::~ApiServer() { end_calls(); }
+void ApiServer::end_calls() { inner_->state->ending.request_stop(); }
 
 Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   auto inner = std::make_unique<Inner>(options);

@@ -46,6 +46,8 @@ class ApiServer {
 
   /// Any thread; may block (storage, waiting for a revision).
   HttpResponse handle(const HttpRequest& request) const;
+  /// Ends what requests wait for outside of this server (webhooks), before it is torn down. Any thread.
+  void end_calls();
   Engine& engine();
   /// Called after every committed write, on the writer's thread.
   void on_write(Observer listener);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "core/sandbox/api/conversion_rules.h"
 #include "core/sandbox/api/negotiate.h"
 #include "core/sandbox/api/selector.h"
+#include "core/sandbox/convert/converter.h"
+#include "core/sandbox/convert/review.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -15,7 +18,7 @@ void default_definition(Json& crd) {
   Json& names = at_or_make(crd, {"spec", "names"});
   if (str(names, {"singular"}).empty()) names["singular"] = lower_case(str(names, {"kind"}));
   if (str(names, {"listKind"}).empty()) names["listKind"] = str(names, {"kind"}) + "List";
-  if (find(crd, {"spec", "conversion"}) == nullptr) at_or_make(crd, {"spec", "conversion"}) = {{"strategy", "None"}};
+  default_conversion(crd);
 }
 
 std::vector<Cause> definition_problems(const Json& crd) {
@@ -62,6 +65,7 @@ std::vector<Cause> definition_problems(const Json& crd) {
   if (storage != 1)
     out.push_back(bad_value("spec.versions", list_at(crd, {"spec", "versions"}),
                             "must have exactly one version marked as storage version"));
+  for (auto& cause : conversion_problems(object_at(crd, {"spec", "conversion"}))) out.push_back(std::move(cause));
   return out;
 }
 
@@ -102,6 +106,13 @@ bool has_default(const Json& schema) {
   return schema.is_structured() && std::any_of(schema.begin(), schema.end(), has_default);
 }
 
+std::string storage_version_of(const Json& crd) {
+  for (const Json& version : list_at(crd, {"spec", "versions"})) {
+    if (flag(version, {"storage"})) return str(version, {"name"});
+  }
+  return {};
+}
+
 std::vector<std::string> names_of(const Json& crd) {
   auto out = string_list_at(crd, {"spec", "names", "shortNames"});
   out.push_back(str(crd, {"spec", "names", "plural"}));
@@ -109,25 +120,68 @@ std::vector<std::string> names_of(const Json& crd) {
   return out;
 }
 
+/// A version's schema compiled, or as it was compiled before; null where it is none.
+std::shared_ptr<const types::Structural> shape_of(const Json& version, const std::vector<KindPtr>& before) {
+  const Json& schema = object_at(version, {"schema", "openAPIV3Schema"});
+  for (const auto& row : before) {
+    if (row->version == str(version, {"name"}) && row->custom->schema == schema) return row->custom->shape;
+  }
+  auto compiled = types::Structural::compile(schema, "");
+  return compiled ? std::move(*compiled) : nullptr;
+}
+
+/// Null where every version reads alike. `shapes`: of the served versions by name; those of the others are added.
+std::shared_ptr<const convert::Converter> make_converter(
+    const Json& definition, std::map<std::string, std::shared_ptr<const types::Structural>, std::less<>> shapes,
+    const convert::Place& place) {
+  const Json& versions = list_at(definition, {"spec", "versions"});
+  if (versions.size() < 2) return nullptr;
+  const bool by_webhook = str(definition, {"spec", "conversion", "strategy"}) == "Webhook";
+  const Json& schema = object_at(versions.front(), {"schema", "openAPIV3Schema"});
+  const bool alike = std::all_of(versions.begin(), versions.end(), [&](const Json& version) {
+    return object_at(version, {"schema", "openAPIV3Schema"}) == schema;
+  });
+  if (alike && !by_webhook) return nullptr;
+  convert::Converter::Options options;
+  options.group = str(definition, {"spec", "group"});
+  options.kind = str(definition, {"spec", "names", "kind"});
+  options.storage_version = storage_version_of(definition);
+  const auto stored = string_list_at(definition, {"status", "storedVersions"});
+  options.first_version = stored.empty() ? options.storage_version : stored.front();
+  for (const Json& version : versions) {
+    auto& shape = shapes[str(version, {"name"})];
+    if (!shape) shape = shape_of(version, {});
+    if (!shape) shapes.erase(str(version, {"name"}));
+  }
+  options.shapes = std::move(shapes);
+  if (by_webhook) {
+    const Json& webhook = object_at(definition, {"spec", "conversion", "webhook"});
+    options.webhook = std::make_shared<const convert::Webhook>(object_at(webhook, {"clientConfig"}), place);
+    options.review_version = convert::review_version(string_list_at(webhook, {"conversionReviewVersions"}));
+  }
+  return std::make_shared<const convert::Converter>(std::move(options));
+}
+
 }  // namespace
 
-std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before) {
+std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before, const convert::Place& place) {
   std::vector<KindPtr> out;
   if (!holds(definition, "Established")) return out;
   const Json& names = object_at(definition, {"spec", "names"});
+  std::map<std::string, std::shared_ptr<const types::Structural>, std::less<>> shapes;
+  for (const Json& version : list_at(definition, {"spec", "versions"})) {
+    if (flag(version, {"served"})) shapes[str(version, {"name"})] = shape_of(version, before);
+  }
+  const auto converter = make_converter(definition, shapes, place);
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
     if (!flag(version, {"served"})) continue;
     auto custom = std::make_shared<CustomKind>();
     custom->definition = name_of(definition);
     custom->schema = object_at(version, {"schema", "openAPIV3Schema"});
-    for (const auto& row : before) {
-      if (row->version == str(version, {"name"}) && row->custom->schema == custom->schema) custom->shape = row->custom->shape;
-    }
-    if (!custom->shape) {
-      auto compiled = types::Structural::compile(custom->schema, "");
-      if (!compiled) continue;  // refused when it was written; a file from elsewhere may hold one
-      custom->shape = std::move(*compiled);
-    }
+    custom->shape = shapes[str(version, {"name"})];
+    if (!custom->shape) continue;  // refused when it was written; a file from elsewhere may hold one
+    custom->storage_version = storage_version_of(definition);
+    custom->converter = converter;
     custom->columns = list_at(version, {"additionalPrinterColumns"});
     custom->terminating = is_deleting(definition);
     if (flag(version, {"deprecated"}))

@@ -11,6 +11,11 @@
 
 namespace fleetadm::sandbox {
 
+namespace convert {
+class Converter;
+struct Place;
+}  // namespace convert
+
 /// One version of a custom resource.
 struct CustomKind {
   std::string definition;                          // the CRD's name
@@ -20,11 +25,18 @@ struct CustomKind {
   Json scale;                                      // the scale subresource's paths; null where there is none
   bool has_status = false;
   bool terminating = false;
-  std::string deprecation;  // warning text; empty where the version is not deprecated
+  std::string deprecation;      // warning text; empty where the version is not deprecated
+  std::string storage_version;  // what objects are written in
+  /// Of all versions of the definition; null where all of them read alike (one version, or one schema and no webhook).
+  std::shared_ptr<const convert::Converter> converter;
 };
 
+inline const convert::Converter* converter_of(const Kind& kind) {
+  return kind.custom == nullptr ? nullptr : kind.custom->converter.get();
+}
+
 /// The rows that a definition serves now (none before it is established). Schemas of `before` are not compiled again.
-std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before);
+std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before, const convert::Place& place);
 
 /// Defaults, validation and status of definitions. Their observer keeps the kind table in step.
 Rules definition_rules();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/selector.h"
+#include "core/sandbox/convert/converter.h"
 #include "core/sandbox/types/defaults.h"
 #include "core/sandbox/types/managed_fields.h"
 #include "kubeclient/pki/pki.h"
@@ -81,6 +83,20 @@ Json through_subresource(const Kind& kind, Json object, const Json& old, const s
   return object;
 }
 
+/// Written anew even where nothing of it changes: its definition has another storage version by now.
+bool is_outdated(const Kind& kind, const Stored& stored) {
+  if (const auto* converter = converter_of(kind)) return converter->version_of(stored) != converter->storage_version();
+  return kind.custom != nullptr && !stored.version.empty() && stored.version != kind.custom->storage_version;
+}
+
+/// The very text of the store, with what it leaves out.
+Json as_stored(const Kind& kind, const Stored& stored) {
+  Json object = stored.json();
+  object["apiVersion"] = kind.group + "/" + converter_of(kind)->version_of(stored);
+  object["kind"] = kind.kind;
+  return object;
+}
+
 ApiStatus check_immutable(const Kind& kind, const Json& object, const Json& old) {
   std::vector<Cause> causes;
   if (is_deleting(old)) {
@@ -107,7 +123,13 @@ const Rules* Engine::rules(const Kind& kind) const {
   return at == rules_.end() ? nullptr : &at->second;
 }
 
+bool Engine::converts(const Kind& kind, const Stored& stored) {
+  const auto* converter = converter_of(kind);
+  return converter != nullptr && converter->version_of(stored) != kind.version;
+}
+
 Json Engine::full(const Kind& kind, const Stored& stored) const {
+  if (converts(kind, stored)) return converter_of(kind)->decode(stored);
   Json object = stored.json();
   if (kind.on_read) object = kind.on_read(std::move(object));
   object["apiVersion"] = kind.api_version();
@@ -116,8 +138,34 @@ Json Engine::full(const Kind& kind, const Stored& stored) const {
 }
 
 std::string Engine::text(const Kind& kind, const Stored& stored) const {
-  if (kind.on_read) return dump_json(full(kind, stored));
+  if (kind.on_read || converts(kind, stored)) return dump_json(full(kind, stored));
   return "{\"apiVersion\":\"" + kind.api_version() + "\",\"kind\":\"" + kind.kind + "\"," + stored.body.substr(1);
+}
+
+ApiResult<Json> Engine::read(const Kind& kind, const Stored& stored) const {
+  if (!converts(kind, stored)) return full(kind, stored);
+  return converter_of(kind)->convert(full(kind, stored), kind.version);
+}
+
+ApiResult<Json> Engine::read(const Kind& kind, const std::string& ns, const std::string& name) const {
+  const auto stored = store_.get(kind.storage, ns, name);
+  if (!stored) return not_found(kind, name);
+  return read(kind, *stored);
+}
+
+ApiResult<std::vector<Json>> Engine::read(const Kind& kind, const std::vector<const Stored*>& stored) const {
+  std::vector<Json> objects;
+  objects.reserve(stored.size());
+  for (const Stored* one : stored) objects.push_back(full(kind, *one));
+  const auto* converter = converter_of(kind);
+  if (converter == nullptr) return objects;
+  return converter->convert(std::move(objects), kind.version);
+}
+
+/// A controller of the sandbox works on an object in the version that it is stored in, and so depends on no webhook.
+KindPtr Engine::row_for(const Kind& asked, const Stored& stored, const WriteOptions& options) const {
+  if (!options.internal || !converts(asked, stored)) return nullptr;
+  return kinds_.find(asked.group, converter_of(asked)->version_of(stored), asked.plural);
 }
 
 ApiResult<Json> Engine::get(const Kind& kind, const std::string& ns, const std::string& name) const {
@@ -154,10 +202,41 @@ ApiStatus Engine::check_namespace(const Kind& kind, const std::string& ns, const
 ApiResult<Json> Engine::put(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected, Json object,
                             bool remove, bool dry_run, bool& raced) {
   raced = false;
+  if (const auto* converter = converter_of(kind)) {
+    FLEETADM_TRY(Json stored, converter->convert(object, converter->storage_version()));
+    return put_converted(kind, ns, name, expected, std::move(object), std::move(stored), remove, dry_run, raced);
+  }
   if (dry_run) return object;
   Json stored = object;
   if (kind.on_write) stored = kind.on_write(std::move(stored));
   Write write{kind.storage, ns, name, expected, std::move(stored), remove};
+  if (kind.custom != nullptr) write.version = kind.custom->storage_version;
+  FLEETADM_CHECK(commit(kind, std::move(write), object, raced));
+  return object;
+}
+
+/// `stored` is `object` in the version that is written. The answer is what a reader of this row sees from now on.
+ApiResult<Json> Engine::put_converted(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected,
+                                      Json object, Json stored, bool remove, bool dry_run, bool& raced) {
+  raced = false;
+  const auto api_version = str(stored, {"apiVersion"});
+  const auto version = api_version.substr(api_version.rfind('/') + 1);
+  const bool shows_itself = remove || version == kind.version;
+  if (dry_run) {
+    if (shows_itself) return object;
+    return converter_of(kind)->convert(std::move(stored), kind.version);
+  }
+  FLEETADM_TRY(const auto done,
+               commit(kind, {kind.storage, ns, name, expected, std::move(stored), remove, version}, object, raced));
+  if (shows_itself) return object;
+  return read(kind, *done);
+}
+
+/// Writes, and tells of the object as its writer knows it.
+ApiResult<StoredPtr> Engine::commit(const Kind& kind, Write write, Json& object, bool& raced) {
+  const auto ns = write.ns;
+  const auto name = write.name;
+  const bool remove = write.remove;
   auto done = store_.write(std::move(write));
   if (!done) {
     raced = done.error().category == Category::kConflict;
@@ -165,7 +244,7 @@ ApiResult<Json> Engine::put(const Kind& kind, const std::string& ns, const std::
   }
   at_or_make(object, {"metadata", "resourceVersion"}) = std::to_string((*done)->revision);
   if (observer_) observer_(kind, ns, name, remove ? nullptr : &object);
-  return object;
+  return std::move(*done);
 }
 
 ApiResult<Written> Engine::create(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options) {
@@ -275,16 +354,18 @@ ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json
   return object;
 }
 
-ApiResult<Written> Engine::modify(const Kind& kind, const std::string& ns, const std::string& name, const WriteOptions& options,
+ApiResult<Written> Engine::modify(const Kind& asked, const std::string& ns, const std::string& name, const WriteOptions& options,
                                   bool may_create, const Change& change) {
   for (int i = 0; i < kMostRaces; ++i) {
-    const auto stored = store_.get(kind.storage, ns, name);
+    const auto stored = store_.get(asked.storage, ns, name);
     if (!stored) {
-      if (!may_create) return not_found(kind, name);
+      if (!may_create) return not_found(asked, name);
       FLEETADM_TRY(Json made, change(nullptr));
-      return create(kind, ns, std::move(made), options);
+      return create(asked, ns, std::move(made), options);
     }
-    const Json old = full(kind, *stored);
+    const KindPtr other = row_for(asked, *stored, options);
+    const Kind& kind = other ? *other : asked;
+    FLEETADM_TRY(const Json old, read(kind, *stored));
     FLEETADM_TRY(Json object, change(&old));
     std::vector<std::string> warnings;
     FLEETADM_TRY(object, prepare_update(kind, std::move(object), old, options, warnings));
@@ -295,23 +376,33 @@ ApiResult<Written> Engine::modify(const Kind& kind, const std::string& ns, const
       if (!gone) return tl::unexpected(std::move(gone).error());
       return Written{std::move(*gone), false, true, std::move(warnings)};
     }
-    if (types::same_but_times(object, old))
+    const auto* converter = converter_of(kind);
+    std::optional<Json> next;  // in the storage version, where that is another one: what counts is what would be stored
+    if (converter != nullptr && converter->storage_version() != kind.version) {
+      FLEETADM_TRY(next, converter->convert(object, converter->storage_version()));
+    }
+    if (!is_outdated(kind, *stored) &&
+        (next ? types::same_but_times(*next, as_stored(kind, *stored)) : types::same_but_times(object, old)))
       return Written{old, false, false, std::move(warnings)};  // nothing to write: no event, the same version
     bool raced = false;
-    auto written = put(kind, ns, name, stored->revision, std::move(object), false, options.dry_run, raced);
+    auto written =
+        next ? put_converted(kind, ns, name, stored->revision, std::move(object), std::move(*next), false, options.dry_run, raced)
+             : put(kind, ns, name, stored->revision, std::move(object), false, options.dry_run, raced);
     if (raced) continue;
     if (!written) return tl::unexpected(std::move(written).error());
     return Written{std::move(*written), false, false, std::move(warnings)};
   }
-  return modified_meanwhile(kind, name);
+  return modified_meanwhile(asked, name);
 }
 
-ApiResult<Written> Engine::remove(const Kind& kind, const std::string& ns, const std::string& name, const DeleteOptions& options,
+ApiResult<Written> Engine::remove(const Kind& asked, const std::string& ns, const std::string& name, const DeleteOptions& options,
                                   const WriteOptions& by) {
   for (int i = 0; i < kMostRaces; ++i) {
-    const auto stored = store_.get(kind.storage, ns, name);
-    if (!stored) return not_found(kind, name);
-    const Json old = full(kind, *stored);
+    const auto stored = store_.get(asked.storage, ns, name);
+    if (!stored) return not_found(asked, name);
+    const KindPtr other = row_for(asked, *stored, by);
+    const Kind& kind = other ? *other : asked;
+    FLEETADM_TRY(const Json old, read(kind, *stored));
     if (!options.uid.empty() && options.uid != uid_of(old)) {
       Kind named = kind;
       named.plural = kind.kind;
@@ -362,7 +453,11 @@ ApiResult<Written> Engine::remove(const Kind& kind, const std::string& ns, const
         !finalizers.empty() || grace > 0 || (kind.storage == "/namespaces" && !list_at(object, {"spec", "finalizers"}).empty());
     bool raced = false;
     if (!held) {
-      auto gone = put(kind, ns, name, stored->revision, std::move(object), true, options.dry_run, raced);
+      // What goes need not be converted to be seen once more.
+      auto gone = converter_of(kind) != nullptr
+                      ? put_converted(kind, ns, name, stored->revision, std::move(object), as_stored(kind, *stored), true,
+                                      options.dry_run, raced)
+                      : put(kind, ns, name, stored->revision, std::move(object), true, options.dry_run, raced);
       if (raced) continue;
       if (!gone) return tl::unexpected(std::move(gone).error());
       return Written{std::move(*gone), false, true, std::move(warnings)};
@@ -385,7 +480,7 @@ ApiResult<Written> Engine::remove(const Kind& kind, const std::string& ns, const
     if (!written) return tl::unexpected(std::move(written).error());
     return Written{std::move(*written), false, false, std::move(warnings)};
   }
-  return modified_meanwhile(kind, name);
+  return modified_meanwhile(asked, name);
 }
 
 }  // namespace fleetadm::sandbox

@@ -96,8 +96,8 @@ class Engine {
   void set_tracker(TrackFields tracker) { tracker_ = std::move(tracker); }
   void set_admission(Admit admit) { admit_ = std::move(admit); }
 
-  ApiResult<Json> get(const Kind& kind, const std::string& ns, const std::string& name) const;
-  /// All objects, full, of one namespace or all.
+  ApiResult<Json> get(const Kind& kind, const std::string& ns, const std::string& name) const;  // full()
+  /// All objects, full(), of one namespace or all.
   std::vector<Json> list(const Kind& kind, const std::string& ns = {}) const;
   ApiResult<Written> create(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options);
   /// Reads, lets `change` make the new state of it, and writes that; again where another write came in between, unless the new
@@ -114,10 +114,17 @@ class Engine {
   /// same again is no write. Custom resources are held to their schema.
   ApiResult<Written> take_over(const Kind& kind, Json object, const WriteOptions& options);
 
-  /// The object of a stored text in this row's version, with apiVersion and kind.
+  /// The object of a stored text with apiVersion and kind: in this row's version, but for a custom resource that would have to
+  /// be converted (it says which version it is in). Asks no webhook.
   Json full(const Kind& kind, const Stored& stored) const;
   /// The same as text, without parsing where the version is the stored one.
   std::string text(const Kind& kind, const Stored& stored) const;
+  /// full() has to be converted to be in this row's version.
+  static bool converts(const Kind& kind, const Stored& stored);
+  /// The objects in this row's version whatever that takes: a webhook's answer may be waited for. 500 where it has none.
+  ApiResult<Json> read(const Kind& kind, const Stored& stored) const;
+  ApiResult<Json> read(const Kind& kind, const std::string& ns, const std::string& name) const;
+  ApiResult<std::vector<Json>> read(const Kind& kind, const std::vector<const Stored*>& stored) const;
 
   Store& store() { return store_; }
   const Store& store() const { return store_; }
@@ -135,6 +142,10 @@ class Engine {
   }
   ApiResult<Json> put(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected, Json object,
                       bool remove, bool dry_run, bool& raced);
+  ApiResult<StoredPtr> commit(const Kind& kind, Write write, Json& object, bool& raced);
+  ApiResult<Json> put_converted(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected,
+                                Json object, Json stored, bool remove, bool dry_run, bool& raced);
+  KindPtr row_for(const Kind& asked, const Stored& stored, const WriteOptions& options) const;
   ApiStatus check_namespace(const Kind& kind, const std::string& ns, const std::string& name) const;
   const Rules* rules(const Kind& kind) const;
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/tables.h"
+#include "core/sandbox/convert/converter.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -82,6 +84,31 @@ ApiStatus check_list_options(const ApiRequest& request, std::int64_t revision) {
 
 tl::unexpected<ApiError> expired(std::string message) { return api_fail(410, "Expired", std::move(message)); }
 
+using ItemPlace = std::vector<Item>::iterator;
+
+/// The next `most` objects that are selected, in the row's version; `begin` moves behind the last that was looked at. Some are
+/// converted at a time, since the selection is of what they are converted to.
+ApiStatus read_page(const Engine& engine, const Kind& kind, const Selection& selection, ItemPlace& begin, ItemPlace end,
+                    std::size_t most, std::vector<const Item*>& page, std::vector<Json>& objects) {
+  while (begin != end && page.size() < most) {
+    const auto left = static_cast<std::size_t>(std::distance(begin, end));
+    const auto wanted = selection.selects() ? convert::Converter::kMostAtOnce : most - page.size();
+    std::vector<const Stored*> some;
+    for (auto at = begin; some.size() < std::min({left, wanted, convert::Converter::kMostAtOnce}); ++at)
+      some.push_back(at->object.get());
+    FLEETADM_TRY(auto converted, engine.read(kind, some));
+    for (Json& object : converted) {
+      if (page.size() >= most) return {};
+      if (selection.matches(begin->ns, begin->name, object)) {
+        page.push_back(&*begin);
+        objects.push_back(std::move(object));
+      }
+      ++begin;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::vector<std::string>& object_conversions() {
@@ -105,6 +132,15 @@ bool Selection::matches(const Engine& engine, const Kind& kind, const std::strin
     if (!parsed) parsed = engine.full(kind, object);
     return *parsed;
   });
+}
+
+bool Selection::matches(const std::string& in, const std::string& name, const Json& object) const {
+  if (!labels.empty()) {
+    Labels own;
+    for (auto& [key, value] : strings_at(object, {"metadata", "labels"})) own.emplace_back(key, value);
+    if (!labels.matches(own)) return false;
+  }
+  return fields.matches(in, name, [&]() -> const Json& { return object; });
 }
 
 ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind) {
@@ -135,9 +171,11 @@ ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const
   FLEETADM_CHECK(reach(*state->store, revision));
   const auto stored = state->store->get(kind->storage, request.what.ns, request.what.name);
   if (!stored) return not_found(*kind, request.what.name);
-  if (wanted.as.empty()) return answer_body(200, state->engine->text(*kind, *stored), wanted);
-  FLEETADM_TRY(const Json shown, present(*kind, state->engine->full(*kind, *stored), wanted, request.query.get("includeObject"),
-                                         state->engine->clock().now()));
+  if (wanted.as.empty() && !Engine::converts(*kind, *stored))
+    return answer_body(200, state->engine->text(*kind, *stored), wanted);
+  FLEETADM_TRY(Json object, state->engine->read(*kind, *stored));
+  FLEETADM_TRY(const Json shown,
+               present(*kind, std::move(object), wanted, request.query.get("includeObject"), state->engine->clock().now()));
   return answer_body(200, dump_json(shown), wanted);
 }
 
@@ -176,11 +214,19 @@ ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, cons
     begin = std::upper_bound(items.begin(), items.end(), from.start,
                              [&](const std::string& place, const Item& item) { return place < key(item); });
   }
-  const bool selects = !selection.labels.empty() || !selection.fields.empty();
+  const bool selects = selection.selects();
   const bool all = limit <= 0 || (request.query.get("resourceVersion") == "0" && token.empty());
+  const auto most = all ? items.size() : static_cast<std::size_t>(limit);
   std::vector<const Item*> page;
-  for (; begin != items.end() && (all || page.size() < static_cast<std::size_t>(limit)); ++begin) {
-    if (!selects || selection.matches(engine, *kind, begin->ns, begin->name, *begin->object)) page.push_back(&*begin);
+  std::vector<Json> objects;  // of the page, where a text is not enough
+  const bool converts = converter_of(*kind) != nullptr &&
+                        std::any_of(begin, items.end(), [&](const Item& item) { return Engine::converts(*kind, *item.object); });
+  if (converts) {
+    FLEETADM_CHECK(read_page(engine, *kind, selection, begin, items.end(), most, page, objects));
+  } else {
+    for (; begin != items.end() && page.size() < most; ++begin) {
+      if (!selects || selection.matches(engine, *kind, begin->ns, begin->name, *begin->object)) page.push_back(&*begin);
+    }
   }
   Json metadata = {{"resourceVersion", std::to_string(snapshot->revision)}};
   if (begin != items.end() && !page.empty()) {
@@ -193,12 +239,13 @@ ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, cons
     for (std::size_t i = 0; i < page.size(); ++i) {
       if (i > 0) body += ',';
       const bool plain = !kind->on_read && kind->custom == nullptr;
-      body += plain ? page[i]->object->body : engine.text(*kind, *page[i]->object);
+      body += converts ? dump_json(objects[i]) : plain ? page[i]->object->body : engine.text(*kind, *page[i]->object);
     }
     return answer_body(200, body + "]}", wanted);
   }
-  std::vector<Json> objects;
-  for (const Item* item : page) objects.push_back(engine.full(*kind, *item->object));
+  if (!converts) {
+    for (const Item* item : page) objects.push_back(engine.full(*kind, *item->object));
+  }
   if (wanted.as == "Table") {
     FLEETADM_TRY(const Json table, make_table(*kind, std::move(objects), metadata, request.query.get("includeObject"),
                                               wanted.version, engine.clock().now()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 
 #include "core/sandbox/api/engine.h"
 #include "core/sandbox/api/negotiate.h"
@@ -19,6 +20,7 @@ struct ApiState {
   KindTable kinds;
   std::unique_ptr<Engine> engine;
   std::shared_ptr<OpenApiDocuments> openapi;
+  std::stop_source ending;  // calls to webhooks end with it
 };
 
 ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
@@ -32,6 +34,10 @@ struct Selection {
   FieldSelector fields;
   bool matches(const Engine& engine, const Kind& kind, const std::string& ns, const std::string& name,
                const Stored& object) const;
+  /// An object that was converted: its labels may be others than those that are stored.
+  bool matches(const std::string& ns, const std::string& name, const Json& object) const;
+  /// More than a namespace is asked for.
+  bool selects() const { return !labels.empty() || !fields.empty(); }
 };
 ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind);
 

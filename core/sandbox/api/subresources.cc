@@ -131,7 +131,7 @@ ApiStatus take_from_budgets(Engine& engine, const Kind& pods, const std::string&
 ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
   const auto& what = request.what;
   if (what.verb == "get") {
-    FLEETADM_TRY(const Json object, state->engine->get(*kind, what.ns, what.name));
+    FLEETADM_TRY(const Json object, state->engine->read(*kind, what.ns, what.name));
     FLEETADM_TRY(const Json scale, scale_of(*kind, object));
     return answer_preferred(*request.http, 200, scale);
   }

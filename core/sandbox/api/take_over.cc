@@ -32,7 +32,7 @@ ApiResult<Written> Engine::take_over(const Kind& kind, Json object, const WriteO
     const RuleContext context{*this, kind, options, now};
     Json old;
     if (stored) {
-      old = full(kind, *stored);
+      FLEETADM_TRY(old, read(kind, *stored));
       if (is_deleting(old)) return already_exists(kind, name, true);
       for (const char* field : {"uid", "creationTimestamp", "resourceVersion"})
         at_or_make(next, {"metadata", field}) = str(old, {"metadata", field});

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <random>
 
+#include "core/sandbox/api/converted_events.h"
+#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/read.h"
 #include "core/sandbox/api/tables.h"
 #include "core/sandbox/types/protobuf_encode.h"
@@ -47,7 +49,10 @@ class ApiWatch final : public BodyStream {
         options_(std::move(options)),
         slot_(std::make_shared<WakeSlot>()),
         kinds_(state_->kinds.generation()),
-        next_bookmark_(Steady::now() + kBookmarkEvery) {}
+        next_bookmark_(Steady::now() + kBookmarkEvery) {
+    if (converter_of(*kind_) != nullptr)
+      converted_.emplace(kind_, options_.selection.selects(), [slot = slot_] { slot->call(); });
+  }
   ~ApiWatch() override { watch_.reset(); }  // before the store may go
 
   /// Initial objects, in order, and the revision that the log is read from.
@@ -71,6 +76,7 @@ class ApiWatch final : public BodyStream {
       return More::kEnd;
     }
     if (gone()) return More::kEnd;
+    if (converted_) return read_converted(into, most);
     while (!initial_.empty() && into.size() < most) {
       send(into, "ADDED", *initial_.front().object);
       initial_.pop_front();
@@ -91,6 +97,52 @@ class ApiWatch final : public BodyStream {
   }
 
  private:
+  /// Never waits for a webhook: what is not converted yet comes with a later call.
+  More read_converted(std::string& into, std::size_t most) {
+    while (into.size() < most) {
+      if (!converted_->empty()) {
+        auto event = converted_->next();
+        if (!event) {
+          put(into, "ERROR", status_of(event.error()));
+          return More::kEnd;
+        }
+        if (!*event) return Steady::now() >= options_.deadline ? More::kEnd : More::kLater;
+        const auto& one = **event;
+        send(into, *one.event, one.now ? &*one.now : nullptr, one.before ? &*one.before : nullptr);
+        continue;
+      }
+      if (!initial_.empty()) {
+        converted_->add(some_initial());
+        continue;
+      }
+      if (std::exchange(options_.end_of_initial, false)) bookmark(into, start_, true);
+      auto events = watch_->take(ConvertedEvents::kMostAtOnce);
+      if (!events) return into.empty() ? More::kCut : More::kYes;  // as above
+      if (events->empty()) return timed(into);
+      // A webhook is not asked about objects of another name than the one that is watched.
+      if (const auto name = options_.selection.fields.exact("metadata.name"); !name.empty()) {
+        sent_ = events->back()->revision;
+        std::erase_if(*events, [&](const EventPtr& event) { return event->name != name; });
+      }
+      converted_->add(std::move(*events));
+    }
+    return More::kYes;
+  }
+
+  std::vector<EventPtr> some_initial() {
+    std::vector<EventPtr> out;
+    for (; !initial_.empty() && out.size() < ConvertedEvents::kMostAtOnce; initial_.pop_front()) {
+      auto& item = initial_.front();
+      auto event = std::make_shared<Event>();
+      event->revision = item.object->revision;
+      event->ns = std::move(item.ns);
+      event->name = std::move(item.name);
+      event->now = std::move(item.object);
+      out.push_back(std::move(event));
+    }
+    return out;
+  }
+
   bool gone() {
     if (kind_->custom == nullptr) return false;
     const auto now = state_->kinds.generation();
@@ -112,17 +164,25 @@ class ApiWatch final : public BodyStream {
     return now >= options_.deadline ? More::kEnd : More::kLater;
   }
 
-  void send(std::string& into, const Event& event) {
-    const auto& selection = options_.selection;
-    const Engine& engine = *state_->engine;
-    const bool after = event.type != Change::kDeleted && selection.matches(engine, *kind_, event.ns, event.name, *event.now);
-    const bool before = event.before && selection.matches(engine, *kind_, event.ns, event.name, *event.before);
-    sent_ = event.revision;
-    if (after) return send(into, before ? "MODIFIED" : "ADDED", *event.now);
+  /// `now` and `was`: the states of the event where they had to be converted.
+  void send(std::string& into, const Event& event, const Json* now = nullptr, const Json* was = nullptr) {
+    const auto matches = [&](const Stored& stored, const Json* converted) {
+      const auto& selection = options_.selection;
+      return converted != nullptr ? selection.matches(event.ns, event.name, *converted)
+                                  : selection.matches(*state_->engine, *kind_, event.ns, event.name, stored);
+    };
+    const auto send_now = [&](std::string_view type) {
+      if (now == nullptr) return send(into, type, *event.now);
+      show(into, type, *now);
+    };
+    const bool after = event.type != Change::kDeleted && matches(*event.now, now);
+    const bool before = event.before && matches(*event.before, was);
+    sent_ = std::max(sent_, event.revision);
+    if (after) return send_now(before ? "MODIFIED" : "ADDED");
     if (!before) return;
-    if (event.type == Change::kDeleted) return send(into, "DELETED", *event.now);
+    if (event.type == Change::kDeleted) return send_now("DELETED");
     // It left the selection: the state that was in it, with the revision of the change.
-    Json object = engine.full(*kind_, *event.before);
+    Json object = was != nullptr ? *was : state_->engine->full(*kind_, *event.before);
     at_or_make(object, {"metadata", "resourceVersion"}) = std::to_string(event.revision);
     show(into, "DELETED", std::move(object));
   }
@@ -166,6 +226,7 @@ class ApiWatch final : public BodyStream {
   std::uint64_t kinds_;
   Steady::time_point next_bookmark_;
   std::deque<Item> initial_;
+  std::optional<ConvertedEvents> converted_;  // of kinds whose objects may be stored in another version
   std::int64_t start_ = 0;
   std::int64_t sent_ = 0;  // the client knows this revision
   std::unique_ptr<Watch> watch_;
@@ -232,7 +293,9 @@ ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, con
     auto snapshot = state->store->list(kind->storage, options.selection.ns);
     if (!snapshot) return tl::unexpected(from_error(snapshot.error()));
     for (auto& item : snapshot->items) {
-      if (options.selection.matches(*state->engine, *kind, item.ns, item.name, *item.object)) items.push_back(std::move(item));
+      const bool later = Engine::converts(*kind, *item.object);  // the selection is of what it is converted to
+      if (later || options.selection.matches(*state->engine, *kind, item.ns, item.name, *item.object))
+        items.push_back(std::move(item));
     }
     revision = snapshot->revision;
   }

@@ -192,10 +192,13 @@ ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>
   by.dry_run = options.dry_run;
   Json items = Json::array();
   for (const auto& item : snapshot->items) {
-    if (!selection.matches(*state->engine, *kind, item.ns, item.name, *item.object)) continue;
+    const bool converts = Engine::converts(*kind, *item.object);
+    if (!converts && !selection.matches(*state->engine, *kind, item.ns, item.name, *item.object)) continue;
+    FLEETADM_TRY(Json object, state->engine->read(*kind, *item.object));
+    if (converts && !selection.matches(item.ns, item.name, object)) continue;
     auto gone = state->engine->remove(*kind, item.ns, item.name, options, by);
     if (!gone && gone.error().code != 404) return tl::unexpected(std::move(gone).error());
-    items.push_back(state->engine->full(*kind, *item.object));
+    items.push_back(std::move(object));
   }
   const Json list = {{"kind", kind->list_kind},
                      {"apiVersion", kind->api_version()},

@@ -117,6 +117,7 @@ struct Cluster::Inner {
 Cluster::Cluster(std::unique_ptr<Inner> inner) : inner_(std::move(inner)) {}
 
 Cluster::~Cluster() {
+  inner_->api->end_calls();  // requests must not wait for what is outside
   inner_->listener.reset();  // no new requests
   inner_->controllers.reset();
 }

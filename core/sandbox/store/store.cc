@@ -16,8 +16,9 @@ std::vector<std::pair<std::string, std::string>> labels_of(const Json& object) {
   return out;
 }
 
-StoredPtr store_object(Json& object, std::int64_t revision) {
+StoredPtr store_object(Json& object, std::int64_t revision, std::string version) {
   auto stored = std::make_shared<Stored>();
+  stored->version = std::move(version);
   at_or_make(object, {"metadata", "resourceVersion"}) = std::to_string(revision);
   object.erase("apiVersion");
   object.erase("kind");
@@ -25,6 +26,25 @@ StoredPtr store_object(Json& object, std::int64_t revision) {
   stored->revision = revision;
   stored->labels = labels_of(object);
   return stored;
+}
+
+// The journal has one text an object: the version stands in it where the object itself has none.
+constexpr std::string_view kVersionBefore = "{\"apiVersion\":\"";
+constexpr std::string_view kVersionBehind = "\",";
+
+std::string journal_body(const Stored& stored) {
+  if (stored.version.empty()) return stored.body;
+  return std::string(kVersionBefore) + stored.version + std::string(kVersionBehind) + stored.body.substr(1);
+}
+
+/// Takes the version out of a journal's text.
+std::string take_version(std::string& body) {
+  if (!body.starts_with(kVersionBefore)) return {};
+  const auto end = body.find('"', kVersionBefore.size());
+  if (end == std::string::npos || body.compare(end, kVersionBehind.size(), kVersionBehind) != 0) return {};
+  auto version = body.substr(kVersionBefore.size(), end - kVersionBefore.size());
+  body.replace(0, end + kVersionBehind.size(), "{");
+  return version;
 }
 
 tl::unexpected<Error> conflict(std::string reason) {
@@ -108,6 +128,7 @@ Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Journal> journal, Lim
     FLEETADM_TRY(const Json object, parse_json(row.body));
     auto stored = std::make_shared<Stored>();
     stored->labels = labels_of(object);
+    stored->version = take_version(row.body);
     stored->body = std::move(row.body);
     stored->revision = row.revision;
     store->lane(row.resource).objects[key_of(row.ns, row.name)] = {row.ns, row.name, std::move(stored)};
@@ -214,9 +235,9 @@ void Store::commit(std::vector<Pending*>& batch) {
       answers.emplace_back(one, conflict("Changed"));
       continue;
     }
-    auto now = store_object(change.object, ++next);
+    auto now = store_object(change.object, ++next, std::move(change.version));
     overlay[overlay_key] = change.remove ? nullptr : now;
-    if (inner_->journal) rows.push_back({change.resource, change.ns, change.name, next, now->body, change.remove});
+    if (inner_->journal) rows.push_back({change.resource, change.ns, change.name, next, journal_body(*now), change.remove});
     auto event = std::make_shared<Event>();
     event->type = change.remove ? Change::kDeleted : before ? Change::kModified : Change::kAdded;
     event->revision = next;

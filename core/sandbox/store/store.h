@@ -24,6 +24,7 @@ namespace fleetadm::sandbox {
 struct Stored {
   std::string body;  // compact JSON, metadata.resourceVersion included
   std::int64_t revision = 0;
+  std::string version;                                      // of a custom resource the version that the text is in: "v1beta1"
   std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
 
   Json json() const;
@@ -61,6 +62,7 @@ struct Write {
   std::int64_t expected = 0;  // the revision that the object must have now; 0: it must not exist
   Json object;                // the new state; for a removal the last one
   bool remove = false;
+  std::string version = {};  // that the object is in, where that has to be known (Stored)
 };
 
 class Store;

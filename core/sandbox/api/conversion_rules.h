@@ -1,0 +1,16 @@
+// spec.conversion of a custom resource definition: its defaults and what is wrong with it. Pure.
+#pragma once
+
+#include <vector>
+
+#include "core/sandbox/api/error.h"
+
+namespace fleetadm::sandbox {
+
+/// Strategy None where nothing is said, port 443 of a webhook's service.
+void default_conversion(Json& definition);
+/// Causes name the fields as kube-apiserver does ("spec.conversion.webhookClientConfig" for
+/// spec.conversion.webhook.clientConfig).
+std::vector<Cause> conversion_problems(const Json& conversion);
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,45 @@
+// Events of a watch in another version than the one that its objects are stored in. They come out in the order in which they
+// went in: one that is still being converted holds back those after it, and nobody else. No call blocks; one thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/sandbox/api/kind.h"
+#include "core/sandbox/convert/converter.h"
+
+namespace fleetadm::sandbox {
+
+struct ConvertedEvent {
+  EventPtr event;
+  // In the watch's version; empty where the stored text is in it already.
+  std::optional<Json> now;
+  std::optional<Json> before;
+};
+
+class ConvertedEvents {
+ public:
+  /// `kind` has a converter. `before`: the state before an event is asked for, too. `wake`: next() may have more; any thread.
+  ConvertedEvents(KindPtr kind, bool before, std::function<void()> wake);
+
+  static constexpr std::size_t kMostAtOnce = convert::Converter::kMostAtOnce / 2;  // events have two objects
+  /// Nothing is left: the next events may be added, at most kMostAtOnce.
+  bool empty() const { return events_.empty(); }
+  void add(std::vector<EventPtr> events);
+  /// The next event; empty where it is not converted yet, or there is none. A failure is the end of the watch.
+  ApiResult<std::optional<ConvertedEvent>> next();
+
+ private:
+  bool needed(const StoredPtr& stored) const;
+
+  KindPtr kind_;
+  bool before_;
+  std::function<void()> wake_;
+  std::deque<ConvertedEvent> events_;                // in order
+  std::unique_ptr<convert::Conversion> conversion_;  // of all of them that need one; null once they have it
+};
+
+}  // namespace fleetadm::sandbox

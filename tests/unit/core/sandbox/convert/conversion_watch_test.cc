@@ -1,0 +1,83 @@
+// Watches in a version that a webhook converts to.
+#include "tests/unit/core/sandbox/convert/conversion_lab.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_F(ConversionLab, WatchesConvertedEvents) {
+  made(link_v1("a", "one:1"));
+  auto events = watch(links("v2"), 2);
+  std::this_thread::sleep_for(300ms);
+  made(link_v1("b", "two:1"));
+  expect(merge(links("v1", "/a"), {{"spec", {{"address", "three:1"}}}}), 200);
+  expect(send("DELETE", links("v1", "/b")), 200);
+  const auto seen = events.get();
+  EXPECT_EQ(words(seen), (std::vector<std::string>{"ADDED a one", "ADDED b two", "MODIFIED a three", "DELETED b two"}));
+  for (const Json& event : seen) EXPECT_EQ(str(event, {"object", "apiVersion"}), "x.example.com/v2");
+}
+
+TEST_F(ConversionLab, ASlowWebhookHoldsUpItsWatchAndNoOther) {
+  made(link_v1("a", "one:1"));
+  webhook_->set(Mood::kSlow);
+  auto slow = watch(links("v2"), 5);
+  auto others = watch(links("v1"), 2);
+  std::this_thread::sleep_for(200ms);
+  const auto began = std::chrono::steady_clock::now();
+  made(link_v1("b", "two:1"));
+  expect(merge(links("v1", "/b"), {{"spec", {{"address", "three:1"}}}}), 200);
+  EXPECT_EQ(get("/version").status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 900ms) << "nothing waits for the webhook";
+  EXPECT_EQ(others.get().size(), 3U);
+  EXPECT_EQ(words(slow.get()), (std::vector<std::string>{"ADDED a one", "ADDED b two", "MODIFIED b three"}));
+}
+
+TEST_F(ConversionLab, AFailureEndsTheWatch) {
+  auto events = watch(links("v2"), 8);
+  std::this_thread::sleep_for(300ms);
+  made(link_v1("a", "one:1"));
+  for (int i = 0; i < 100 && webhook_->reviews().empty(); ++i) std::this_thread::sleep_for(10ms);
+  std::this_thread::sleep_for(100ms);
+  webhook_->set(Mood::kRefuses);
+  const auto began = std::chrono::steady_clock::now();
+  made(link_v1("b", "two:1"));
+  const auto seen = events.get();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 3s);
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(str(seen[0], {"type"}), "ADDED");
+  EXPECT_EQ(str(seen[1], {"type"}), "ERROR");
+  EXPECT_EQ(num(seen[1], {"object", "code"}), 500);
+  EXPECT_EQ(str(seen[1], {"object", "message"}), "conversion webhook for x.example.com/v1, Kind=Link failed: not today");
+}
+
+TEST_F(ConversionLab, ManyEventsComeInOrder) {
+  for (int i = 0; i < 130; ++i) made(link_v1("l" + std::to_string(1000 + i), "h" + std::to_string(i) + ":1"));
+  auto events = watch(links("v2") + "?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", 3);
+  std::this_thread::sleep_for(500ms);
+  for (int i = 0; i < 20; ++i)
+    expect(merge(links("v1", "/l1000"), {{"spec", {{"address", "n" + std::to_string(i) + ":1"}}}}), 200);
+  const auto seen = words(events.get());
+  ASSERT_GE(seen.size(), 151U);
+  for (int i = 0; i < 130; ++i)
+    EXPECT_EQ(seen[static_cast<std::size_t>(i)], "ADDED l" + std::to_string(1000 + i) + " h" + std::to_string(i));
+  EXPECT_EQ(seen[130], "BOOKMARK  ");
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(131 + i)], "MODIFIED l1000 n" + std::to_string(i));
+}
+
+TEST_F(ConversionLab, SelectsByWhatIsShown) {
+  webhook_->set(Mood::kRelabels);
+  auto selected = watch(links("v2") + "?labelSelector=via%3Dwebhook", 2);
+  auto nothing = watch(links("v2") + "?labelSelector=via%3Dother", 2);
+  auto named = watch(links("v2") + "?fieldSelector=metadata.name%3Db", 2);
+  std::this_thread::sleep_for(300ms);
+  made(link_v1("a"));
+  made(link_v1("b"));
+  expect(send("DELETE", links("v1", "/a")), 200);
+  EXPECT_EQ(words(selected.get()), (std::vector<std::string>{"ADDED a h", "ADDED b h", "DELETED a h"}));
+  EXPECT_TRUE(nothing.get().empty());
+  EXPECT_EQ(words(named.get()), (std::vector<std::string>{"ADDED b h"}));
+}
+
+}  // namespace
+}  // namespace fleetadm::sandbox
