@@ -140,7 +140,7 @@ Result<controller::Outcome> Controller::place(const std::string& key, const std:
   controller::Outcome outcome;
   const auto at_latest = [&](const std::optional<Instant>& when) {
     if (!when) return;
-    const Duration wait = std::max<Duration>(*when - now, Duration::zero()) + std::chrono::milliseconds(1);
+    const Duration wait = (*when > now ? *when - now : Duration::zero()) + std::chrono::milliseconds(1);
     if (!outcome.requeue_after || wait < *outcome.requeue_after) outcome.requeue_after = wait;
   };
   at_latest(pass.requeue_at);

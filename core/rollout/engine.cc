@@ -15,6 +15,12 @@ Instant later(Instant at, Duration by) {
   return at + by;
 }
 
+/// How long from `now` to a later moment; saturates.
+Duration until(Instant at, Instant now) {
+  const bool fits = now >= Instant() || at <= Instant::max() + now.time_since_epoch();
+  return fits ? at - now : Duration::max();
+}
+
 /// Any other bits than those of a State count as Progressing.
 bool running(State state) {
   switch (state) {
@@ -76,7 +82,7 @@ Result<Step> next_step(const Strategy& strategy, const std::vector<Group>& group
   step.removed = std::move(removed);
   for (const ClusterState& one : step.rollout) {
     if (!one.recheck || *one.recheck <= now) continue;
-    const Duration wait = *one.recheck - now;
+    const Duration wait = until(*one.recheck, now);
     if (!step.recheck_after || wait < *step.recheck_after) step.recheck_after = wait;
   }
   return step;

@@ -1,5 +1,6 @@
 #include "core/registration/join/preflight.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -53,7 +54,8 @@ constexpr std::array<Right, 6> kRights{{{"cluster.open-cluster-management.io", "
 void check_clock(Run& run, const HubLook& look, const Clock& clock) {
   if (!look.date) return run.warning("clock", "the hub tells no time");
   const auto now = clock.now();
-  const auto apart = now > *look.date ? now - *look.date : *look.date - now;
+  const Instant date = std::max(*look.date, Instant());  // an earlier one is wrong enough, and its distance need not fit
+  const auto apart = now > date ? now - date : date - now;
   const std::string text = format_duration(std::chrono::duration_cast<std::chrono::seconds>(apart)) + " apart";
   if (apart > kClockFailure) {
     Error error;

@@ -231,6 +231,21 @@ TEST(RolloutDeadlines, AreReadAsUpstreamReadsThem) {  // R37
   EXPECT_EQ(parse_deadline("xNone").error().message, "time: invalid duration \"xNone\"");
 }
 
+// The wait until a deadline need not fit a duration where the clock is ages away.
+TEST(RolloutDeadlines, AreReachableFromAnyNow) {
+  const Result<Strategy> strategy = parse_strategy(
+      *parse_json(R"({"type":"ProgressivePerGroup","progressivePerGroup":{"minSuccessTime":"1m","progressDeadline":"1s"}})"));
+  ASSERT_TRUE(strategy);
+  const ClusterState soaking{"c1", {"", 0}, State::kSucceeded, now(), std::nullopt};
+  const auto wait_at = [&](const char* at) {
+    const Result<Step> step = next_step(*strategy, {{{"", 0}, {"c1"}}}, {soaking}, *parse_time(at), Conduct::kSound);
+    return step ? step->recheck_after : Duration(-1);
+  };
+  EXPECT_EQ(wait_at("0001-01-01T00:00:00Z"), Duration::max());
+  EXPECT_EQ(wait_at("2026-11-20T12:00:00Z"), std::chrono::minutes(1));
+  EXPECT_EQ(wait_at("9999-01-01T00:00:00Z"), std::nullopt);
+}
+
 // A limit never lets a failing rollout begin another cluster, whatever the order of what is known.
 TEST(RolloutSound, ABreachStartsNothingWhereverTheFailureIs) {
   for (const char* failing : {"n1", "n3", "n6"}) {
