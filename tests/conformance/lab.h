@@ -119,6 +119,7 @@ std::vector<Check> patch_checks();
 std::vector<Check> deletion_checks();
 std::vector<Check> list_checks();
 std::vector<Check> custom_checks();
+std::vector<Check> conversion_checks();
 std::vector<Check> access_checks();
 std::vector<Check> admission_checks();
 std::vector<Check> protobuf_checks();

@@ -82,11 +82,12 @@ struct ApiServer::Inner {
     return {[store = state->store.get()](const std::string& ns, const std::string& name, int port) {
               return convert::service_address(*store, ns, name, port);
             },
-            state->ending.get_token()};
+            state->ending.get_token(), wait_outside};
   }
 
   Seen seen;
   std::shared_ptr<const ContainerTable> containers;
+  std::function<void(const std::function<void()>&)> wait_outside;
 
   ApiResult<HttpResponse> answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const;
   ApiResult<HttpResponse> route(ApiRequest request) const;
@@ -246,6 +247,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   FLEETADM_TRY(inner->state->store, Store::open(std::move(options.journal), options.store));
   inner->seen = std::move(options.seen);
   inner->containers = std::move(options.containers);
+  inner->wait_outside = std::move(options.wait_outside);
   auto& state = *inner->state;
   state.engine = std::make_unique<Engine>(*state.store, state.kinds, options.clock ? options.clock : Clock::system());
   state.openapi = std::make_shared<OpenApiDocuments>();

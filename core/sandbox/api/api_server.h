@@ -35,6 +35,8 @@ struct ApiOptions {
   /// Asked once a request's user is known; empty: nothing befalls any. Any thread.
   std::function<Disturbance(const ApiRequest&)> disturb;
   std::shared_ptr<const ContainerTable> containers;  // with which logs, exec, … are served; may be null
+  /// Runs what waits long for something outside (a webhook), so that other requests are answered meanwhile; may be empty.
+  std::function<void(const std::function<void()>&)> wait_outside;
 };
 
 class ApiServer {

@@ -1,6 +1,7 @@
 #include "core/sandbox/api/apply.h"
 
 #include "core/sandbox/api/write.h"
+#include "core/sandbox/convert/converter.h"
 #include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/managed_fields.h"
 #include "core/sandbox/types/patch.h"
@@ -36,6 +37,16 @@ types::Writer writer_of(const Kind& kind, const WriteOptions& options, Instant n
     out.reset = {"spec"};
   } else if (options.subresource.empty() && kind.subresource("status") != nullptr) {
     out.reset = {"status"};
+  }
+  if (const auto* converter = converter_of(kind)) {
+    out.convert = [converter](const Json& object, const std::string& api_version) -> tl::expected<types::InVersion, std::string> {
+      const auto version = api_version.substr(api_version.rfind('/') + 1);
+      const auto* type = converter->type(version);
+      if (type == nullptr) return types::InVersion();
+      auto converted = converter->convert(object, version);
+      if (!converted) return tl::unexpected(converted.error().message);
+      return types::InVersion{std::move(*converted), type};
+    };
   }
   return out;
 }

@@ -71,18 +71,12 @@ void check_webhook_client(const Json& client, std::vector<Cause>& out) {
     check_webhook_url(str(client, {"url"}), out);
   } else {
     const auto at = conversion_field(".webhookClientConfig.service");
-    if (str(*service, {"name"}).empty()) out.push_back(required(at + ".name"));
-    if (str(*service, {"namespace"}).empty()) out.push_back(required(at + ".namespace"));
+    // kube-apiserver takes the one for the other.
+    if (str(*service, {"name"}).empty()) out.push_back(required(at + ".namespace"));
+    if (str(*service, {"namespace"}).empty()) out.push_back(required(at + ".name"));
     if (const auto port = num(*service, {"port"}); port < 1 || port > 65535)
       out.push_back(bad_value(at + ".port", port, "port is not valid: must be between 1 and 65535, inclusive"));
     check_webhook_path(str(*service, {"path"}), out);
-  }
-  if (const auto bundle = str(client, {"caBundle"}); !bundle.empty()) {
-    const auto text = pki::base64_decode(bundle);
-    if (!text || !pki::parse_certificates(*text)) {
-      out.push_back(bad_value(conversion_field(".webhookClientConfig.caBundle"), bundle,
-                              "unable to load root certificates: unable to parse bytes as PEM block"));
-    }
   }
 }
 
@@ -117,6 +111,19 @@ void default_conversion(Json& definition) {
   const Json* service = find(conversion, {"webhook", "clientConfig", "service"});
   if (service != nullptr && service->is_object() && find(*service, {"port"}) == nullptr)
     at_or_make(conversion, {"webhook", "clientConfig", "service", "port"}) = 443;
+}
+
+bool has_bad_ca_bundle(const Json& conversion) {
+  const auto bundle = str(conversion, {"webhook", "clientConfig", "caBundle"});
+  if (bundle.empty()) return false;
+  const auto text = pki::base64_decode(bundle);
+  return !text || !pki::parse_certificates(*text);
+}
+
+std::vector<Cause> ca_bundle_problems(const Json& conversion) {
+  if (!has_bad_ca_bundle(conversion)) return {};
+  return {bad_value(conversion_field(".webhookClientConfig.caBundle"), str(conversion, {"webhook", "clientConfig", "caBundle"}),
+                    "unable to load root certificates: unable to parse bytes as PEM block")};
 }
 
 std::vector<Cause> conversion_problems(const Json& conversion) {

@@ -12,5 +12,9 @@ void default_conversion(Json& definition);
 /// Causes name the fields as kube-apiserver does ("spec.conversion.webhookClientConfig" for
 /// spec.conversion.webhook.clientConfig).
 std::vector<Cause> conversion_problems(const Json& conversion);
+/// A webhook's caBundle is a problem of its own: one that holds no certificate is taken until the definition is established
+/// (which waits for a better one), and kept where it was so before.
+bool has_bad_ca_bundle(const Json& conversion);
+std::vector<Cause> ca_bundle_problems(const Json& conversion);
 
 }  // namespace fleetadm::sandbox

@@ -242,9 +242,12 @@ bool establish(Json& definition, const std::vector<Json>& others, Instant now) {
   bool changed = false;
   if (taken.empty()) {
     changed = set_condition(definition, "NamesAccepted", true, "NoConflicts", "no conflicts found", now);
-    changed =
-        set_condition(definition, "Established", true, "InitialNamesAccepted", "the initial names have been accepted", now) ||
-        changed;
+    const bool waits = !holds(definition, "Established") && has_bad_ca_bundle(object_at(definition, {"spec", "conversion"}));
+    changed = (waits ? set_condition(definition, "Established", false, "InvalidCABundle",
+                                     "The conversion webhook CABundle is invalid", now)
+                     : set_condition(definition, "Established", true, "InitialNamesAccepted",
+                                     "the initial names have been accepted", now)) ||
+              changed;
     Json names = object_at(definition, {"spec", "names"});
     if (object_at(definition, {"status", "acceptedNames"}) != names) {
       at_or_make(definition, {"status", "acceptedNames"}) = std::move(names);
@@ -294,6 +297,9 @@ Rules definition_rules() {
               bad_value("status.storedVersions[" + std::to_string(index) + "]", name, "missing from spec.versions"));
         ++index;
       }
+    }
+    if (holds(old, "Established") && !has_bad_ca_bundle(object_at(old, {"spec", "conversion"}))) {
+      for (auto& cause : ca_bundle_problems(object_at(crd, {"spec", "conversion"}))) problems.push_back(std::move(cause));
     }
     if (!problems.empty()) return invalid(context.kind, name_of(crd), problems);
     if (context.options.subresource.empty() && !is_deleting(crd)) establish(crd, context.engine.list(context.kind), context.now);

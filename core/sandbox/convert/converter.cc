@@ -15,6 +15,7 @@ constexpr std::size_t kMostObjectBytes = 3 * 1024 * 1024;
 constexpr std::size_t kMostAnswerBytes = 64 * 1024 * 1024;
 // Only a transport that never ends breaks this.
 constexpr auto kPatienceBeyondTimeout = std::chrono::seconds(45);
+constexpr auto kNotLong = std::chrono::milliseconds(50);
 
 tl::unexpected<ApiError> not_converted(std::string why) { return api_fail(500, "", std::move(why)); }
 
@@ -50,8 +51,12 @@ bool Conversion::done() const {
 
 void Conversion::wait() const {
   if (!parts_->slot) return;
-  std::unique_lock lock(parts_->slot->mutex);
-  parts_->slot->changed.wait_for(lock, kPatienceBeyondTimeout, [this] { return parts_->slot->answer.has_value(); });
+  const auto answered_within = [&slot = *parts_->slot](auto patience) {
+    std::unique_lock lock(slot.mutex);
+    return slot.changed.wait_for(lock, patience, [&slot] { return slot.answer.has_value(); });
+  };
+  if (answered_within(kNotLong)) return;
+  parts_->converter->options_.webhook->wait([&] { answered_within(kPatienceBeyondTimeout); });
 }
 
 ApiResult<std::vector<Json>> Conversion::take() {

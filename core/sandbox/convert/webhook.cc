@@ -119,6 +119,11 @@ Webhook::Webhook(const Json& client, Place place) : place_(std::move(place)) {
   }
 }
 
+void Webhook::wait(const std::function<void()>& until_answered) const {
+  if (place_.wait_outside) return place_.wait_outside(until_answered);
+  until_answered();
+}
+
 std::shared_ptr<kube::Transport> Webhook::transport_to(const std::string& server) const {
   const std::lock_guard lock(mutex_);
   if (transport_ && server_ == server) return transport_;

@@ -18,6 +18,8 @@ struct Place {
   /// Where a service's backend listens ("127.0.0.1:8443"), or why there is none.
   std::function<tl::expected<std::string, std::string>(const std::string& ns, const std::string& name, int port)> service;
   std::stop_token stop;  // the cluster ends: calls end with it
+  /// Runs what waits long, so that others can go on meanwhile; may be empty.
+  std::function<void(const std::function<void()>&)> wait_outside;
 };
 
 /// Any thread.
@@ -32,6 +34,8 @@ class Webhook {
   /// been called); without it nothing more is called. A body longer than `most` is refused. The certificate is always checked,
   /// against the caBundle alone where there is one, else against the system's roots.
   std::unique_ptr<kube::StreamHandle> post(std::string body, std::size_t most, std::function<void(Answer)> done) const;
+  /// Runs a function that waits for an answer.
+  void wait(const std::function<void()>& until_answered) const;
 
  private:
   std::shared_ptr<kube::Transport> transport_to(const std::string& server) const;

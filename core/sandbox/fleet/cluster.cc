@@ -133,6 +133,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   api.store = options.store;
   api.seen = options.seen;
   api.containers = options.containers;
+  api.wait_outside = [&runtime](const std::function<void()>& wait) { runtime.wait_outside(wait); };
   if (!options.folder.empty()) {
     std::error_code failed;
     fs::create_directories(options.folder, failed);

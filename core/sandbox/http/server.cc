@@ -31,6 +31,7 @@ using tcp = asio::ip::tcp;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kMostQueued = 4096;
+constexpr std::size_t kMostStandIns = 32;
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr auto kTick = std::chrono::milliseconds(500);
 
@@ -69,6 +70,18 @@ class Pool {
     ready_.notify_one();
     return true;
   }
+  void wait_outside(const std::function<void()>& wait) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (++outside_ > stand_ins_ && stand_ins_ < kMostStandIns && !stopping_) {
+        threads_.emplace_back([this] { run(); });  // it stays: who waited once may wait again
+        ++stand_ins_;
+      }
+    }
+    wait();
+    const std::lock_guard lock(mutex_);
+    --outside_;
+  }
   void stop() {
     {
       const std::lock_guard lock(mutex_);
@@ -97,6 +110,8 @@ class Pool {
   std::condition_variable ready_;
   std::deque<std::function<void()>> tasks_;
   std::vector<std::thread> threads_;
+  std::size_t outside_ = 0;
+  std::size_t stand_ins_ = 0;
   bool stopping_ = false;
 };
 
@@ -115,6 +130,7 @@ struct HttpRuntime::Inner {
 HttpRuntime::HttpRuntime(std::size_t workers) : inner_(std::make_shared<Inner>(workers)) {}
 HttpRuntime::~HttpRuntime() { stop(); }
 bool HttpRuntime::work(std::function<void()> task) { return inner_->pool.add(std::move(task)); }
+void HttpRuntime::wait_outside(const std::function<void()>& wait) { inner_->pool.wait_outside(wait); }
 void HttpRuntime::stop() {
   inner_->pool.stop();
   inner_->guard.reset();

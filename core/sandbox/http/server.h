@@ -22,6 +22,9 @@ class HttpRuntime {
 
   /// Runs a function on a worker. False where more wait than the pool will ever catch up with: the caller answers 429.
   bool work(std::function<void()> task);
+  /// Runs what waits long for something outside of this process, on the caller's thread; while it does, another worker stands in,
+  /// so that those who wait (up to 32) hold up nobody else.
+  void wait_outside(const std::function<void()>& wait);
   /// Runs what is queued, refuses the rest, cuts the connections and joins the threads. Idempotent.
   void stop();
 

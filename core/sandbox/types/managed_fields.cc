@@ -1,6 +1,8 @@
 #include "core/sandbox/types/managed_fields.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <tuple>
 
 #include "core/sandbox/types/typed.h"
@@ -91,21 +93,122 @@ Entry* find_entry(Entries& entries, const Entry& wanted) {
   return at == entries.end() ? nullptr : &*at;
 }
 
+/// What a write changes, in the words of each version in which managers own fields.
+class VersionedChanges {
+ public:
+  struct Change {
+    Difference difference;
+    FieldSet written;
+  };
+
+  VersionedChanges(const Json& before, const Json& after, const TypeNode& type, const Writer& writer)
+      : before_(before), after_(after), writer_(writer), own_(compared(before, after, type)) {}
+
+  const Difference& own() const { return own_.difference; }
+  /// Null: that version is gone. Else why it cannot be said.
+  tl::expected<const Change*, std::string> in(const std::string& api_version) {
+    if (!writer_.convert || api_version == writer_.api_version) return &own_;
+    if (const auto known = others_.find(api_version); known != others_.end()) return known->second ? &*known->second : nullptr;
+    auto& place = others_[api_version];
+    auto before = writer_.convert(before_, api_version);
+    if (!before) return tl::unexpected("failed to convert old object: " + before.error());
+    if (before->type == nullptr) return nullptr;
+    auto after = writer_.convert(after_, api_version);
+    if (!after) return tl::unexpected("failed to convert new object: " + after.error());
+    place = compared(before->object, after->object, *before->type);
+    return &*place;
+  }
+
+ private:
+  Change compared(const Json& before, const Json& after, const TypeNode& type) const {
+    Change out;
+    out.difference = compare(before, after, type);
+    for (FieldSet* set : {&out.difference.added, &out.difference.modified, &out.difference.removed}) {
+      set->subtract_below(reset_set(writer_));
+      set->subtract(untracked());
+    }
+    out.written = out.difference.modified;
+    out.written.add(out.difference.added);
+    return out;
+  }
+
+  const Json& before_;
+  const Json& after_;
+  const Writer& writer_;
+  Change own_;
+  std::map<std::string, std::optional<Change>> others_;
+};
+
+using Taken = std::vector<std::pair<Entry, FieldSet>>;
+
 /// Takes what changed from the managers other than `mine`; answers whose fields those were.
-std::vector<std::pair<Entry, FieldSet>> dispossess(Entries& entries, const Entry& mine, const Difference& difference) {
-  FieldSet written = difference.modified;
-  written.add(difference.added);
-  std::vector<std::pair<Entry, FieldSet>> taken;
+tl::expected<Taken, std::string> dispossess(Entries& entries, const Entry& mine, VersionedChanges& changes) {
+  Taken taken;
+  Entries kept;
   for (Entry& entry : entries) {
-    if (entry.same_identity(mine)) continue;
-    FieldSet conflict = entry.fields.intersection(written);
-    if (!conflict.empty()) {
+    if (entry.same_identity(mine)) {
+      entry.fields.subtract(changes.own().removed);
+      kept.push_back(std::move(entry));
+      continue;
+    }
+    const auto change = changes.in(entry.api_version);
+    if (!change) return tl::unexpected(change.error());
+    if (*change == nullptr) continue;
+    if (FieldSet conflict = entry.fields.intersection((*change)->written); !conflict.empty()) {
       taken.emplace_back(entry, conflict);
       entry.fields.subtract(conflict);
     }
+    entry.fields.subtract((*change)->difference.removed);
+    kept.push_back(std::move(entry));
   }
-  for (Entry& entry : entries) entry.fields.subtract(difference.removed);
+  entries = std::move(kept);
   return taken;
+}
+
+/// Takes exactly these fields out, and containers of which nothing is left.
+void remove_fields(Json& value, const TypeNode& type, const FieldSet& dropped) {
+  FieldSet kept = fields_of(value, type);
+  kept.subtract(dropped);
+  prune_fields(value, type, dropped, kept);
+}
+
+/// prune_fields() where managers speak several versions: what the writer applied `last` and no longer wants goes in the version
+/// that it was applied in; what that takes away in other versions, and their managers (the writer at last) own, stays.
+tl::expected<Json, std::string> prune_across(const Json& merged, const FieldSet& last, const std::string& last_version,
+                                             const Entries& entries, const FieldSet& intent, const Writer& writer) {
+  std::map<std::string, FieldSet> owned;
+  for (const Entry& entry : entries) owned[entry.api_version].add(entry.fields);
+  owned[writer.api_version].add(intent);
+  auto start = writer.convert(merged, last_version);
+  if (!start) return tl::unexpected("failed to convert merged object to last applied version: " + start.error());
+  if (start->type == nullptr) return merged;
+  Json pruned = std::move(start->object);
+  FieldSet dropped = last.intersection(fields_of(pruned, *start->type));
+  dropped.subtract(owned[last_version]);
+  remove_fields(pruned, *start->type, dropped);
+  const auto put_back = [&](const std::string& version) -> tl::expected<void, std::string> {
+    auto whole = writer.convert(merged, version);
+    if (!whole) return tl::unexpected("failed to convert merged object at version " + version + ": " + whole.error());
+    if (whole->type == nullptr) return {};
+    const auto rest = writer.convert(pruned, version);
+    if (!rest) return tl::unexpected("failed to convert pruned object at version " + version + ": " + rest.error());
+    FieldSet gone = fields_of(whole->object, *whole->type);
+    gone.subtract(fields_of(rest->object, *whole->type));
+    gone.subtract(owned[version]);
+    remove_fields(whole->object, *whole->type, gone);
+    pruned = std::move(whole->object);
+    return {};
+  };
+  for (const auto& [version, fields] : owned) {
+    if (version == last_version || version == writer.api_version) continue;
+    if (auto done = put_back(version); !done) return tl::unexpected(done.error());
+  }
+  if (writer.api_version != last_version) {
+    if (auto done = put_back(writer.api_version); !done) return tl::unexpected(done.error());
+  }
+  auto end = writer.convert(pruned, writer.api_version);
+  if (!end) return tl::unexpected("failed to convert pruned object: " + end.error());
+  return std::move(end->object);
 }
 
 void drop_empty(Entries& entries) {
@@ -177,6 +280,8 @@ Refusal conflicts(const std::vector<std::pair<Entry, FieldSet>>& taken) {
   return refusal;
 }
 
+Refusal not_convertible(std::string why) { return {.code = 500, .reason = {}, .message = std::move(why), .causes = {}}; }
+
 std::string kind_text(const Json& object) {
   const std::string api_version = str(object, {"apiVersion"});
   const auto [group, version] = split_api_version(api_version);
@@ -238,27 +343,33 @@ tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Js
   mine.fields.subtract(untracked());
   FieldSet last;
   std::string last_time;
+  std::string last_version;
   if (Entry* known = find_entry(entries, mine)) {
     last = std::move(known->fields);
     last_time = known->time;
+    last_version = known->api_version;
     std::erase_if(entries, [&](const Entry& entry) { return entry.same_identity(mine); });
   }
   Json merged = merge_intent(before, intent, type);
   if (!last.empty()) {
     FieldSet owned = fields_of(intent, type);  // with what identifies the object
-    for (const Entry& entry : entries) owned.add(entry.fields);
-    prune_fields(merged, type, last, owned);
+    const auto differs = [&](const Entry& entry) { return entry.api_version != writer.api_version; };
+    if (writer.convert && (last_version != writer.api_version || std::any_of(entries.begin(), entries.end(), differs))) {
+      auto pruned = prune_across(merged, last, last_version, entries, owned, writer);
+      if (!pruned) return tl::unexpected(not_convertible("failed to prune fields: " + pruned.error()));
+      merged = std::move(*pruned);
+    } else {
+      for (const Entry& entry : entries) owned.add(entry.fields);
+      prune_fields(merged, type, last, owned);
+    }
   }
-  Difference difference = compare(before, merged, type);
-  for (FieldSet* set : {&difference.added, &difference.modified, &difference.removed}) {
-    set->subtract_below(ignored);
-    set->subtract(untracked());
-  }
+  VersionedChanges changes(before, merged, type, writer);
   entries.push_back(mine);
-  const auto taken = dispossess(entries, mine, difference);
-  if (!taken.empty() && !force) return tl::unexpected(conflicts(taken));
+  const auto taken = dispossess(entries, mine, changes);
+  if (!taken) return tl::unexpected(not_convertible(taken.error()));
+  if (!taken->empty() && !force) return tl::unexpected(conflicts(*taken));
   if (Entry* kept = find_entry(entries, mine)) {
-    if (difference.empty() && kept->fields == last && !last_time.empty()) kept->time = last_time;
+    if (changes.own().empty() && kept->fields == last && !last_time.empty()) kept->time = last_time;
   }
   drop_empty(entries);
   fold_ancient(entries);
@@ -278,14 +389,10 @@ Json track_update(const Json* live, const Json& empty, Json updated, const TypeN
     if (entries.empty()) return without_managed_fields(std::move(updated));
   }
   Json after = without_managed_fields(std::move(updated));
-  Difference difference = compare(before, after, type);
-  const FieldSet ignored = reset_set(writer);
-  for (FieldSet* set : {&difference.added, &difference.modified, &difference.removed}) {
-    set->subtract_below(ignored);
-    set->subtract(untracked());
-  }
+  VersionedChanges changes(before, after, type, writer);
+  const Difference& difference = changes.own();
   const Entry mine{writer.manager, "Update", writer.api_version, format_time(writer.now), writer.subresource, {}};
-  dispossess(entries, mine, difference);
+  if (!dispossess(entries, mine, changes)) return after;
   Entry* known = find_entry(entries, mine);
   if (known == nullptr) {
     entries.push_back(mine);

@@ -278,6 +278,21 @@ TEST_F(ConversionLab, EndsWhileAWebhookHangs) {
   waiting.wait();
 }
 
+TEST_F(ConversionLab, OthersAreServedWhileAWebhookHangs) {
+  made(link_v1("a"));
+  EXPECT_EQ(get(links("v2", "/a")).status, 200);
+  webhook_->set(Mood::kNever);
+  std::vector<std::future<int>> waiting;  // more than there are workers
+  for (int i = 0; i < 8; ++i) waiting.push_back(std::async(std::launch::async, [this] { return get(links("v2", "/a")).status; }));
+  for (int i = 0; i < 300 && webhook_->reviews().size() < 9; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(webhook_->reviews().size(), 9U);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(get(links("v1", "/a")).status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+  webhook_->set(Mood::kGood);
+  for (auto& one : waiting) EXPECT_EQ(one.get(), 200);
+}
+
 TEST_F(ConversionLab, RefusesDefinitionsThatNameNoWebhook) {
   const auto cause = [&](const Json& conversion) {
     Json definition = webhook_->definition("y.example.com");
@@ -299,17 +314,39 @@ TEST_F(ConversionLab, RefusesDefinitionsThatNameNoWebhook) {
   EXPECT_EQ(cause(with_client({{"url", "http://127.0.0.1/convert"}})), "spec.conversion.webhookClientConfig.url");
   EXPECT_EQ(cause(with_client({{"url", "https://me@127.0.0.1/convert"}})), "spec.conversion.webhookClientConfig.url");
   EXPECT_EQ(cause(with_client({{"url", "https://127.0.0.1/convert?a=b"}})), "spec.conversion.webhookClientConfig.url");
-  EXPECT_EQ(cause(with_client({{"service", {{"name", "x"}}}})), "spec.conversion.webhookClientConfig.service.namespace");
+  EXPECT_EQ(cause(with_client({{"service", {{"name", "x"}}}})), "spec.conversion.webhookClientConfig.service.name");
   EXPECT_EQ(cause(with_client({{"service", {{"name", "x"}, {"namespace", "y"}, {"path", "no"}}}})),
             "spec.conversion.webhookClientConfig.service.path");
-  EXPECT_EQ(cause(with_client({{"url", "https://127.0.0.1"}, {"caBundle", pki::base64_encode("no certificate")}})),
-            "spec.conversion.webhookClientConfig.caBundle");
   Json reviews = good;
   reviews["webhook"]["conversionReviewVersions"] = {"v7"};
   EXPECT_EQ(cause(reviews), "spec.conversion.conversionReviewVersions");
   Json unused = good;
   unused["strategy"] = "None";
   EXPECT_EQ(cause(unused), "spec.conversion.webhookClientConfig");
+}
+
+TEST_F(ConversionLab, WaitsForACaBeforeItIsServed) {
+  Json definition = webhook_->definition("y.example.com");
+  Json& bundle = definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"];
+  bundle = pki::base64_encode("no certificate");
+  const auto established = [](const Json& object) {
+    for (const Json& one : list_at(object, {"status", "conditions"})) {
+      if (str(one, {"type"}) == "Established") return str(one, {"status"}) + " " + str(one, {"reason"});
+    }
+    return std::string();
+  };
+  EXPECT_EQ(established(expect(send("POST", kDefinitions, definition), 201)), "False InvalidCABundle");
+  const std::string objects = "/apis/y.example.com/v1/namespaces/default/links";
+  EXPECT_EQ(get(objects).status, 404);
+  const auto patch = [&](const std::string& text) {
+    return merge(kDefinitions + std::string("/links.y.example.com"),
+                 {{"spec", {{"conversion", {{"webhook", {{"clientConfig", {{"caBundle", text}}}}}}}}}});
+  };
+  EXPECT_EQ(established(expect(patch(webhook_->ca_bundle()), 200)), "True InitialNamesAccepted");
+  EXPECT_EQ(get(objects).status, 200);
+  const auto refused = patch(pki::base64_encode("no certificate"));
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_NE(refused.message().find("spec.conversion.webhookClientConfig.caBundle: Invalid value"), std::string::npos);
 }
 
 TEST_F(ConversionLab, OtherSchemaWithoutAWebhookDropsFields) {
@@ -322,6 +359,45 @@ TEST_F(ConversionLab, OtherSchemaWithoutAWebhookDropsFields) {
   const Json seen = expect(get(links("v2", "/a")), 200);
   EXPECT_EQ(object_at(seen, {"spec"}), (Json{{"note", "kept"}}));
   EXPECT_TRUE(webhook_->reviews().empty());
+}
+
+/// The fields below spec that a manager owns in a version; null where it has no entry there.
+Json owned(const Json& object, const std::string& manager, const std::string& version) {
+  for (const Json& entry : list_at(object, {"metadata", "managedFields"})) {
+    if (str(entry, {"manager"}) == manager && str(entry, {"apiVersion"}).ends_with("/" + version))
+      return object_at(entry, {"fieldsV1", "f:spec"});
+  }
+  return nullptr;
+}
+
+TEST_F(ConversionLab, ManagersOwnFieldsInTheirOwnVersion) {
+  const auto apply = [&](const Json& object, const std::string& manager, bool force = false) {
+    const auto version = str(object, {"apiVersion"});
+    return send("PATCH",
+                links(version.substr(version.rfind('/') + 1), "/a?fieldManager=" + manager + (force ? "&force=true" : "")),
+                object, "application/apply-patch+yaml");
+  };
+  const Json none = Json::object();
+  Json first = link_v1("a", "one:1");
+  first["spec"]["note"] = "mine";
+  expect(apply(first, "first"), 201);
+  const auto taken = apply(link_v2("a", "two"), "second");
+  EXPECT_EQ(taken.status, 409);
+  EXPECT_NE(dump_json(taken.body).find("\".spec.address\""), std::string::npos) << dump_json(taken.body);
+  const Json forced = expect(apply(link_v2("a", "two"), "second", true), 200);
+  EXPECT_EQ(owned(forced, "first", "v1"), (Json{{"f:note", none}, {"f:replicas", none}}));
+  EXPECT_EQ(owned(forced, "second", "v2"), (Json{{"f:count", none}, {"f:host", none}, {"f:port", none}}));
+  // Who goes on in the other version owns the same there, and what is left out goes.
+  const Json moved = expect(apply(link_v2("a", "two"), "first"), 200);
+  EXPECT_EQ(object_at(moved, {"spec"}), (Json{{"host", "two"}, {"port", "1"}, {"count", 2}}));
+  EXPECT_TRUE(owned(moved, "first", "v1").is_null());
+  EXPECT_EQ(owned(moved, "first", "v2"), (Json{{"f:count", none}, {"f:host", none}, {"f:port", none}}));
+  // What "first" no longer wants stays where "second" does.
+  Json less = link_v1("a", "two:1");
+  less["spec"].erase("replicas");
+  const Json left = expect(apply(less, "first"), 200);
+  EXPECT_EQ(str(left, {"spec", "address"}), "two:1");
+  EXPECT_EQ(num(left, {"spec", "replicas"}), 2);
 }
 
 TEST_F(ConversionLab, OldReviewsToo) {
