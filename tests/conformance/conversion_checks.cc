@@ -12,7 +12,7 @@ namespace {
 using Webhook = testkit::ConversionWebhook;
 using Mood = Webhook::Mood;
 
-const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const std::string kLinkDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A definition of its own, its webhook, and its objects.
 class Links {
@@ -21,7 +21,7 @@ class Links {
       : lab_(lab), group_(lab.ns() + ".example.com") {
     Json definition = hook_.definition(group_);
     if (change) change(definition);
-    expect(lab_.post(kDefinitions, definition), 201);
+    expect(lab_.post(kLinkDefinitions, definition), 201);
     EXPECT_TRUE(served());
   }
   ~Links() {
@@ -33,7 +33,7 @@ class Links {
 
   Webhook& hook() { return hook_; }
   const std::string& group() const { return group_; }
-  std::string definition() const { return kDefinitions + "/links." + group_; }
+  std::string definition() const { return kLinkDefinitions + "/links." + group_; }
   std::string at(const std::string& version, const std::string& rest = {}) const {
     return "/apis/" + group_ + "/" + version + "/namespaces/" + lab_.ns() + "/links" + rest;
   }
@@ -315,10 +315,10 @@ void k15(Lab& lab) {
   ASSERT_TRUE(other);
   Webhook hook;
   Json definition = hook.definition(lab.ns() + ".example.com");
-  const auto path = kDefinitions + "/" + name_of(definition);
+  const auto path = kLinkDefinitions + "/" + name_of(definition);
   const auto objects = "/apis/" + lab.ns() + ".example.com/v1/namespaces/" + lab.ns() + "/links";
   definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = pki::base64_encode(other->certificate);
-  expect(lab.post(kDefinitions, definition), 201);
+  expect(lab.post(kLinkDefinitions, definition), 201);
   const Json object = {{"apiVersion", lab.ns() + ".example.com/v1"}, {"kind", "Link"}, {"metadata", {{"name", "a"}}}};
   EXPECT_TRUE(lab.eventually([&] { return lab.post(objects, object).status == 201; }));
   const auto in_v2 = "/apis/" + lab.ns() + ".example.com/v2/namespaces/" + lab.ns() + "/links/a";
@@ -352,7 +352,7 @@ void k16(Lab& lab) {
   const auto refused = [&](const Json& conversion, const std::string& field) {
     Json definition = hook.definition(lab.ns() + ".example.com");
     definition["spec"]["conversion"] = conversion;
-    const auto answer = lab.post(kDefinitions, definition);
+    const auto answer = lab.post(kLinkDefinitions, definition);
     expect(answer, 422, "Invalid");
     EXPECT_TRUE(has_cause(answer, field)) << field << " " << answer.body;
   };
@@ -382,9 +382,9 @@ void k16(Lab& lab) {
 void k19(Lab& lab) {
   Webhook hook;
   Json definition = hook.definition(lab.ns() + ".example.com");
-  const auto path = kDefinitions + "/" + name_of(definition);
+  const auto path = kLinkDefinitions + "/" + name_of(definition);
   definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = pki::base64_encode("no certificate");
-  expect(lab.post(kDefinitions, definition), 201);
+  expect(lab.post(kLinkDefinitions, definition), 201);
   const auto established = [&] {
     for (const Json& one : list_at(lab.get(path).json(), {"status", "conditions"})) {
       if (str(one, {"type"}) == "Established") return str(one, {"status"}) + " " + str(one, {"reason"});
