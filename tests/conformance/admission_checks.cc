@@ -508,6 +508,21 @@ void v18(Lab& lab) {  // a policy that changes, and one that goes
   EXPECT_TRUE(lab.eventually([&] { return make_map(lab, "free").status == 201; }));
 }
 
+void v19(Lab& lab) {  // connections to pods
+  const Policy enforced(
+      lab, policy(lab,
+                  Json::array({validation("request.operation != 'CONNECT' || !(request.kind.kind == 'PodExecOptions' && "
+                                          "request.kind.version == 'v1' && request.subResource == 'exec' && object.stdout && "
+                                          "object.command.exists(word, word == 'rm'))",
+                                          "no rm")}),
+                  Json::array({rule(), rule("pods/exec", {"CONNECT"})})));
+  enforced.until_enforced();
+  const auto answer = lab.get(lab.core("pods") + "/p/exec?stdout=true&command=rm&command=x");
+  expect(answer, 422, "Invalid");
+  EXPECT_EQ(answer.message(), denial(lab, "p", "no rm", "pods"));
+  expect(lab.get(lab.core("pods") + "/p/attach?stdout=true"), 404, "NotFound");
+}
+
 }  // namespace
 
 std::vector<Check> admission_checks() {
@@ -528,7 +543,8 @@ std::vector<Check> admission_checks() {
           {"V15", "what is no binding", v15},
           {"V16", "subresources and custom resources", v16},
           {"V17", "its place among the checks", v17},
-          {"V18", "change and removal", v18}};
+          {"V18", "change and removal", v18},
+          {"V19", "connections to pods", v19}};
 }
 
 }  // namespace fleetadm::conformance

@@ -215,8 +215,9 @@ void Lab::need_widgets() const {
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  for (const auto& group : {discovery_checks(), object_checks(), patch_checks(), deletion_checks(), list_checks(),
-                            custom_checks(), conversion_checks(), access_checks(), admission_checks(), protobuf_checks()}) {
+  for (const auto& group :
+       {discovery_checks(), object_checks(), patch_checks(), deletion_checks(), list_checks(), custom_checks(),
+        conversion_checks(), access_checks(), admission_checks(), connect_checks(), protobuf_checks()}) {
     out.insert(out.end(), group.begin(), group.end());
   }
   return out;

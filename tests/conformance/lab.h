@@ -118,6 +118,7 @@ std::vector<Check> object_checks();
 std::vector<Check> patch_checks();
 std::vector<Check> deletion_checks();
 std::vector<Check> list_checks();
+std::vector<Check> connect_checks();
 std::vector<Check> custom_checks();
 std::vector<Check> conversion_checks();
 std::vector<Check> access_checks();

@@ -155,6 +155,8 @@ TEST_P(SandboxStreams, Exec) {
   const Ran missing = kubectl({"exec", box, "--", "no-such-program"});
   EXPECT_EQ(missing.code, 1) << missing.both();
   EXPECT_NE(missing.err.find("executable file not found in $PATH"), std::string::npos) << missing.err;
+  const Ran verbose = kubectl({"-v=4", "exec", box, "--", "true"});
+  EXPECT_EQ(verbose.err.find("The subprotocol is v5.channel.k8s.io") != std::string::npos, GetParam()) << verbose.err;
   const Ran token = kubectl({"exec", box, "--", "cat", "/var/run/secrets/kubernetes.io/serviceaccount/namespace"});
   EXPECT_EQ(token.out, "default") << token.both();
 }
@@ -203,7 +205,7 @@ TEST_P(SandboxStreams, Attach) {
 TEST_P(SandboxStreams, PortForward) {
   const std::string base = new_base("");
   auto child = sandbox::Child::start(kubectl_spec(
-      base, {"port-forward", "-n", std::string(kHubNamespace), "deploy/fleetadm-hub", ":8000", "--address=127.0.0.1"}));
+      base, {"port-forward", "-n", std::string(kHubNamespace), "deploy/fleetadm-hub", ":8000", "--address=127.0.0.1", "-v=4"}));
   ASSERT_TRUE(child) << child.error().message;
   std::string port;
   EXPECT_TRUE(eventually([&] {
@@ -222,7 +224,10 @@ TEST_P(SandboxStreams, PortForward) {
   }
   EXPECT_NE(http_get("http://127.0.0.1:" + port + "/metrics").find("\n"), std::string::npos);
   child->stop(seconds(10));
-  EXPECT_EQ(read_file(base + ".err"), "");
+  const std::string told = read_file(base + ".err");
+  EXPECT_EQ(told.find("Before WebSocket Upgrade Connection") != std::string::npos, GetParam()) << told;
+  EXPECT_EQ(told.find("fallback"), std::string::npos) << told;
+  EXPECT_EQ(told.find("Unhandled"), std::string::npos) << told;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kubectl, SandboxStreams, ::testing::Values(true, false),

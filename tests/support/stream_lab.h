@@ -17,7 +17,7 @@ namespace fleetadm::testkit {
 
 class StreamLab {
  public:
-  StreamLab();
+  explicit StreamLab(const sandbox::HttpLimits& limits = {});
   ~StreamLab();
   StreamLab(const StreamLab&) = delete;
   StreamLab& operator=(const StreamLab&) = delete;

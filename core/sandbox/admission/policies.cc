@@ -28,13 +28,17 @@ int code_of(const std::string& reason) {
 
 Json kind_json(const Kind& kind, const std::string& subresource) {
   const auto* sub = subresource.empty() ? nullptr : kind.subresource(subresource);
-  if (sub != nullptr && !sub->kind.empty()) return {{"group", sub->group}, {"version", sub->version}, {"kind", sub->kind}};
+  if (sub != nullptr && !sub->kind.empty()) {
+    const bool own = sub->version.empty();  // a kind of the resource's own group
+    return {{"group", own ? kind.group : sub->group}, {"version", own ? kind.version : sub->version}, {"kind", sub->kind}};
+  }
   return {{"group", kind.group}, {"version", kind.version}, {"kind", kind.kind}};
 }
 
 Json resource_json(const Kind& kind) { return {{"group", kind.group}, {"version", kind.version}, {"resource", kind.plural}}; }
 
 Json options_json(const Admission& write) {
+  if (write.operation == "CONNECT") return nullptr;
   const std::string kind = write.operation == "CREATE"   ? "CreateOptions"
                            : write.operation == "UPDATE" ? "UpdateOptions"
                                                          : "DeleteOptions";

@@ -94,7 +94,7 @@ struct ApiServer::Inner {
   ApiResult<HttpResponse> route_subresource(const ApiRequest& request, const KindPtr& kind) const;
   ApiResult<HttpResponse> missing(const ApiRequest& request) const;
   ApiStatus check_csr_rights(const ApiRequest& request) const;
-  ApiStatus check_connect_rights(const ApiRequest& request, const Kind& kind) const;
+  ApiStatus check_connection(const ApiRequest& request, const Kind& kind) const;
 };
 
 namespace {
@@ -150,9 +150,17 @@ ApiStatus ApiServer::Inner::check_csr_rights(const ApiRequest& request) const {
   return forbidden(*kind, what.name, "user not permitted to " + right.verb + " requests with signerName \"" + signer_name + "\"");
 }
 
-/// A WebSocket is asked for with GET, yet what it does to a pod is no reading: the right to create is needed, too.
-ApiStatus ApiServer::Inner::check_connect_rights(const ApiRequest& request, const Kind& kind) const {
-  Attributes right = request.what;
+/// Admission first. A WebSocket is asked for with GET, yet what it does to a pod is no reading: the right to create is needed,
+/// too.
+ApiStatus ApiServer::Inner::check_connection(const ApiRequest& request, const Kind& kind) const {
+  const auto& what = request.what;
+  const Json asked = connection_options(request);
+  WriteOptions options;
+  options.user = request.user;
+  options.subresource = what.subresource;
+  std::vector<std::string> warnings;
+  FLEETADM_CHECK(policies->admit({kind, "CONNECT", what.ns, what.name, false, &asked, nullptr, options}, warnings));
+  Attributes right = what;
   right.verb = "create";
   const auto decision = rbac->authorize(request.user, right);
   if (decision.allowed) return {};
@@ -176,7 +184,7 @@ ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& re
   }
   if (sub->name == "log") return answer_pod_log(state, containers, request, kind);
   if (is_pod_connection(sub->name)) {
-    FLEETADM_CHECK(check_connect_rights(request, *kind));
+    FLEETADM_CHECK(check_connection(request, *kind));
     return answer_pod_connection(state, containers, request, kind);
   }
   if (sub->name == "binding" || sub->name == "eviction") return answer_pod_action(state, request, kind);

@@ -73,7 +73,7 @@ using Observer = std::function<void(const Kind&, const std::string& ns, const st
 /// A write that is otherwise good, as validating admission sees it.
 struct Admission {
   const Kind& kind;
-  std::string operation;  // CREATE, UPDATE, DELETE
+  std::string operation;  // CREATE, UPDATE, DELETE, CONNECT
   std::string ns;
   std::string name;
   bool generated_name;  // the client left it to the server

@@ -158,7 +158,34 @@ ApiResult<HttpResponse> connect_ports(const Containers& containers, const ApiReq
                      std::make_shared<ForwardSession>(std::move(link), std::move(find), "pod " + name_of(pod) + ", uid " + uid));
 }
 
+/// A port's number; text that is none is told when the connection is made.
+Json port_json(const std::string& text) {
+  int port = 0;
+  std::from_chars(text.data(), text.data() + text.size(), port);
+  return port;
+}
+
 }  // namespace
+
+Json connection_options(const ApiRequest& request) {
+  const auto& query = request.query;
+  const bool ports = request.what.subresource == "portforward";
+  const bool attach = request.what.subresource == "attach";
+  Json options = {{"kind", ports    ? "PodPortForwardOptions"
+                           : attach ? "PodAttachOptions"
+                                    : "PodExecOptions"},
+                  {"apiVersion", "v1"}};
+  if (ports) {
+    for (const std::string& port : query.all("ports")) options["ports"].push_back(port_json(port));
+    return options;
+  }
+  for (const char* stream : {"stdin", "stdout", "stderr", "tty"}) {
+    if (query.flag(stream)) options[stream] = true;
+  }
+  if (const std::string container = query.get("container"); !container.empty()) options["container"] = container;
+  if (!attach) options["command"] = query.all("command");
+  return options;
+}
 
 bool is_pod_connection(const std::string& subresource) {
   return subresource == "exec" || subresource == "attach" || subresource == "portforward";

@@ -307,6 +307,21 @@ TEST_F(Exec, RefusesSpdyWithoutAProtocol) {
   }
 }
 
+TEST(ExecLimits, SessionsAreCounted) {
+  HttpLimits limits;
+  limits.upgrades = 1;
+  StreamLab lab(limits);
+  lab.add_pod("p", "exec sleep 1000");
+  const std::string target = "/api/v1/namespaces/default/pods/p/exec?stdout=true&command=sleep&command=1000";
+  const auto open = [&](testkit::RawClient& raw) { return WebSocketClient(raw).open(target, "v5.channel.k8s.io"); };
+  auto first = lab.client();
+  ASSERT_EQ(open(*first), 101);
+  EXPECT_EQ(open(*lab.client()), 429);
+  EXPECT_EQ(lab.ask("GET", "/version").first, 200);
+  first.reset();
+  EXPECT_TRUE(eventually([&] { return open(*lab.client()) == 101; }, 10s));
+}
+
 class Attach : public Exec {
  protected:
   static int open(WebSocketClient& client, const std::string& pod, const std::string& streams) {
