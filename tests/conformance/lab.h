@@ -124,6 +124,7 @@ std::vector<Check> conversion_checks();
 std::vector<Check> access_checks();
 std::vector<Check> admission_checks();
 std::vector<Check> protobuf_checks();
+std::vector<Check> immutable_checks();
 
 /// Status and reason of an answer; tells the body where it is another.
 void expect(const Answer& answer, int status, const std::string& reason = {});

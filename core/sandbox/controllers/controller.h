@@ -45,6 +45,8 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
 void sync_stateful_set(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_disruption_budget(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_job(const ControllerContext& context, const std::string& ns, const std::string& name);
+/// Removes an event that nobody has told again for an hour.
+void sync_event(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_service(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_resource_quota(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_cron_job(const ControllerContext& context, const std::string& ns, const std::string& name);

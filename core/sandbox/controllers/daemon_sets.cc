@@ -10,6 +10,7 @@ namespace fleetadm::sandbox {
 namespace {
 
 const char* const kRevisionHash = "controller-revision-hash";
+constexpr auto kRefusedDaemon = std::chrono::seconds(5);  // then a pod that a quota or a policy forbade is tried again
 
 /// What daemons live with: a node that is not ready, under pressure, or closed for others.
 Json daemon_tolerations() {
@@ -102,7 +103,12 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
     if (kept == nullptr && !ending) {
       const auto made = context.engine.create(*pod_kind, ns, daemon_pod(*set, name_of(node), history.hash),
                                               as_controller("daemon-set-controller"));
-      if (made) ++counts.current, ++counts.updated;
+      if (made) {
+        ++counts.current;
+        ++counts.updated;
+      } else {
+        look_again_at(context, now + kRefusedDaemon);
+      }
       continue;
     }
     if (kept == nullptr) continue;

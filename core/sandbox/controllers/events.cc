@@ -1,9 +1,23 @@
 #include "core/sandbox/controllers/events.h"
 
+#include <algorithm>
+
 namespace fleetadm::sandbox {
 namespace {
 
 constexpr std::size_t kLongestEventBase = 200;  // a name has 253 characters at most
+constexpr auto kEventsLast = std::chrono::hours(1);
+
+/// When an event was last told.
+Instant told_at(const Json& event) {
+  Instant out;
+  for (const Json* time : {find(event, {"metadata", "creationTimestamp"}), find(event, {"lastTimestamp"}),
+                           find(event, {"eventTime"}), find(event, {"series", "lastObservedTime"})}) {
+    if (time == nullptr || !time->is_string()) continue;
+    out = std::max(out, parse_time(time->get<std::string>()).value_or(Instant()));
+  }
+  return out;
+}
 
 Json event_of(const Json& object, const std::string& name, std::string_view component, std::string_view type,
               std::string_view reason, const std::string& message, Instant now) {
@@ -48,6 +62,15 @@ void record_event(const ControllerContext& context, const Json& object, std::str
     return next;
   });
   static_cast<void>(done);  // who is told of it matters less than what is done
+}
+
+void sync_event(const ControllerContext& context, const std::string& ns, const std::string& name) {
+  const auto kind = context.engine.kinds().find("", "v1", "events");
+  const auto event = context.engine.get(*kind, ns, name);
+  if (!event || is_deleting(*event)) return;
+  const auto until = told_at(*event) + kEventsLast;
+  if (until > context.engine.clock().now()) return look_again_at(context, until);
+  remove(context, *kind, *event);
 }
 
 }  // namespace fleetadm::sandbox

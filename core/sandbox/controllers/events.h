@@ -1,4 +1,4 @@
-// What controllers tell people about objects (core/v1 Events).
+// What controllers tell people about objects (core/v1 Events), and the end of what anyone told.
 #pragma once
 
 #include <string>

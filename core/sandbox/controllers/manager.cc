@@ -34,6 +34,7 @@ const char* const kBudgets = "policy/poddisruptionbudgets";
 const char* const kNodes = "/nodes";
 const char* const kServices = "/services";
 const char* const kEndpoints = "/endpoints";
+const char* const kEvents = "/events";
 const char* const kSlices = "discovery.k8s.io/endpointslices";
 const char* const kQuotas = "/resourcequotas";
 constexpr auto kQuotaReview = std::chrono::seconds(30);  // of one whose status was written, by admission as a rule
@@ -183,6 +184,8 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
     } else if (storage == kRequests || storage == kDeployments || storage == kControllers || storage == kDaemonSets ||
                storage == kStatefulSets || storage == kBudgets || storage == kCronJobs || storage == kServices) {
       queue.insert(key);
+    } else if (storage == kEvents) {
+      if (object != nullptr && later) queue.insert(key);
     } else if (storage == kEndpoints) {
       queue_service(ns, name);
     } else if (storage == kSlices) {
@@ -322,6 +325,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
     if (key.storage == kStatefulSets) return sync_stateful_set(with, key.ns, key.name);
     if (key.storage == kBudgets) return sync_disruption_budget(with, key.ns, key.name);
     if (key.storage == kJobs) return sync_job(with, key.ns, key.name);
+    if (key.storage == kEvents) return sync_event(with, key.ns, key.name);
     if (key.storage == kServices) return sync_service(with, key.ns, key.name);
     if (key.storage == kQuotas) return sync_resource_quota(with, key.ns, key.name);
     if (key.storage == kCronJobs) return sync_cron_job(with, key.ns, key.name);

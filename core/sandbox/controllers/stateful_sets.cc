@@ -11,6 +11,7 @@ namespace fleetadm::sandbox {
 namespace {
 
 const char* const kRevisionName = "controller-revision-hash";
+constexpr auto kRefusedReplica = std::chrono::seconds(5);  // then a pod that a quota or a policy forbade is tried again
 
 std::optional<std::int64_t> ordinal_of(const Json& set, const Json& pod) {
   const auto prefix = name_of(set) + "-";
@@ -144,7 +145,11 @@ void sync_stateful_set(const ControllerContext& context, const std::string& ns, 
       make_claims(context, *set, ordinal);
       auto made = context.engine.create(*pod_kind, ns, stateful_pod(*set, from, ordinal, old ? current : history.current),
                                         as_controller("statefulset-controller"));
-      if (made) pods.at[ordinal] = std::move(made->object);
+      if (made) {
+        pods.at[ordinal] = std::move(made->object);
+      } else {
+        look_again_at(context, now + kRefusedReplica);
+      }
       whole = false;
       continue;
     }

@@ -1,4 +1,5 @@
 // Jobs and Deployments as time passes.
+#include "core/sandbox/controllers/events.h"
 #include "tests/unit/core/sandbox/controllers/lab.h"
 
 namespace fleetadm::sandbox {
@@ -108,6 +109,22 @@ TEST_F(TimedWorkloads, ARolloutWithoutProgressFailsByItsDeadline) {
   pass(6s);
   step();
   EXPECT_EQ(condition(get("apps", "deployments", "d"), "Progressing"), "True NewReplicaSetAvailable");
+}
+
+TEST_F(TimedWorkloads, AnEventIsForgottenAnHourAfterItWasLastTold) {
+  const auto events = engine().kinds().find("", "v1", "events");
+  make("batch", "jobs", job("j"));
+  record_event(context(), the_job(), "test", "Normal", "Tested", "hello");
+  pass(30min);
+  record_event(context(), the_job(), "test", "Normal", "Tested", "hello");
+  ASSERT_EQ(engine().list(*events, "default").size(), 1U);
+  const Json event = engine().list(*events, "default").front();
+  EXPECT_EQ(num(event, {"count"}), 2);
+  sync_event(context(), "default", name_of(event));
+  EXPECT_EQ(asked(), "2026-01-01T01:30:30Z");
+  pass(1h);
+  sync_event(context(), "default", name_of(event));
+  EXPECT_TRUE(engine().list(*events, "default").empty());
 }
 
 }  // namespace
