@@ -7,13 +7,19 @@ namespace fleetadm::conformance {
 namespace {
 
 /// A pod that no node takes.
-void make_pod(Lab& lab, const std::string& name, const std::vector<std::string>& containers = {"main"}) {
-  Json list = Json::array();
-  for (const auto& container : containers) list.push_back({{"name", container}, {"image", "example.com/none:v1"}});
-  const Json pod = {{"apiVersion", "v1"},
-                    {"kind", "Pod"},
-                    {"metadata", {{"name", name}}},
-                    {"spec", {{"nodeSelector", {{"nowhere", "true"}}}, {"containers", std::move(list)}}}};
+void make_pod(Lab& lab, const std::string& name, const std::vector<std::string>& containers = {"main"},
+              const std::vector<std::string>& before = {}) {
+  const auto list_of = [](const std::vector<std::string>& names) {
+    Json list = Json::array();
+    for (const auto& one : names) list.push_back({{"name", one}, {"image", "example.com/none:v1"}});
+    return list;
+  };
+  const Json pod = {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata", {{"name", name}}},
+      {"spec",
+       {{"nodeSelector", {{"nowhere", "true"}}}, {"containers", list_of(containers)}, {"initContainers", list_of(before)}}}};
   Answer made;
   EXPECT_TRUE(lab.eventually([&] {  // its service account comes soon after its namespace
     made = lab.post(lab.core("pods"), pod);
@@ -60,11 +66,12 @@ void x02(Lab& lab) {
 }
 void x03(Lab& lab) {
   make_pod(lab, "p");
-  make_pod(lab, "two", {"a", "b"});
-  refused(lab.get(connect_path(lab, "p", "exec?stdout=true&command=ls&container=other")),
-          "container other is not valid for pod p");
-  refused(lab.get(connect_path(lab, "two", "attach?stdout=true")),
-          "a container name must be specified for pod two, choose one of: [a b]");
+  make_pod(lab, "two", {"a", "b"}, {"first"});
+  for (const char* what : {"exec?stdout=true&command=ls&container=other", "log?container=other"})
+    refused(lab.get(connect_path(lab, "p", what)), "container other is not valid for pod p");
+  for (const char* what : {"attach?stdout=true", "log"})
+    refused(lab.get(connect_path(lab, "two", what)),
+            "a container name must be specified for pod two, choose one of: [first a b]");
   refused(lab.get(connect_path(lab, "two", "exec?stdout=true&command=ls&container=b")), "pod two does not have a host assigned");
 }
 void x04(Lab& lab) {

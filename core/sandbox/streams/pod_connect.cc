@@ -20,22 +20,6 @@ namespace {
 
 using Containers = std::shared_ptr<const ContainerTable>;
 
-/// The container that is meant; with several, one must be named.
-ApiResult<std::string> container_to_connect(const Json& pod, const std::string& asked) {
-  if (!asked.empty()) {
-    if (container_named(pod, asked) == nullptr)
-      return bad_request("container " + asked + " is not valid for pod " + name_of(pod));
-    return asked;
-  }
-  const Json& containers = list_at(pod, {"spec", "containers"});
-  if (containers.size() == 1) return str(containers[0], {"name"});
-  std::string names;
-  for (const char* member : {"initContainers", "containers", "ephemeralContainers"}) {
-    if (const std::string more = container_names(pod, member); !more.empty()) names += (names.empty() ? "" : " ") + more;
-  }
-  return bad_request("a container name must be specified for pod " + name_of(pod) + ", choose one of: [" + names + "]");
-}
-
 ApiResult<ChannelsWanted> channels_wanted(const Query& query) {
   ChannelsWanted wanted{query.flag("stdin"), query.flag("stdout"), query.flag("stderr"), query.flag("tty")};
   if (wanted.terminal) wanted.errors = false;  // a terminal has one output
@@ -199,7 +183,7 @@ ApiResult<HttpResponse> answer_pod_connection(const std::shared_ptr<ApiState>& s
   FLEETADM_TRY(const Json pod, state->engine->get(*kind, what.ns, what.name));
   std::string container;
   if (what.subresource != "portforward") {
-    FLEETADM_TRY(container, container_to_connect(pod, request.query.get("container")));
+    FLEETADM_TRY(container, chosen_container(pod, request.query.get("container")));
   }
   if (str(pod, {"spec", "nodeName"}).empty()) return bad_request("pod " + what.name + " does not have a host assigned");
   if (!asks_stream_upgrade(*request.http)) return bad_request("Upgrade request required");

@@ -11,22 +11,6 @@
 namespace fleetadm::sandbox {
 namespace {
 
-/// The container that is meant; with several, one must be named.
-ApiResult<std::string> container_of(const Json& pod, const std::string& asked) {
-  if (!asked.empty()) {
-    if (container_named(pod, asked) == nullptr)
-      return bad_request("container " + asked + " is not valid for pod " + name_of(pod));
-    return asked;
-  }
-  const Json& containers = list_at(pod, {"spec", "containers"});
-  if (containers.size() == 1) return str(containers[0], {"name"});
-  std::string message = "a container name must be specified for pod " + name_of(pod) + ", choose one of: [" +
-                        container_names(pod, "containers") + "]";
-  if (const std::string init = container_names(pod, "initContainers"); !init.empty())
-    message += " or one of the init containers: [" + init + "]";
-  return bad_request(message);
-}
-
 struct LogOptions {
   std::optional<std::uint64_t> tail_lines;
   std::optional<std::uint64_t> limit_bytes;
@@ -71,7 +55,7 @@ ApiResult<HttpResponse> answer_pod_log(const std::shared_ptr<ApiState>& state,
   const auto& what = request.what;
   FLEETADM_TRY(const LogOptions options, log_options(request));
   FLEETADM_TRY(const Json pod, state->engine->get(*kind, what.ns, what.name));
-  FLEETADM_TRY(const std::string container, container_of(pod, request.query.get("container")));
+  FLEETADM_TRY(const std::string container, chosen_container(pod, request.query.get("container")));
   if (str(pod, {"spec", "nodeName"}).empty()) return answer_text(200, "");
 
   const std::string key = kube::object_key(pod);
