@@ -13,33 +13,28 @@ namespace fleetadm::sandbox {
 namespace {
 
 constexpr std::size_t kForwardPiece = 16 * 1024;  // of one tunnel in its turn
-constexpr std::size_t kMostUnread = 256 * 1024;   // answers to a client that sends and does not read
 
 }  // namespace
 
 ForwardSession::ForwardSession(std::unique_ptr<ForwardLink> link, FindPort find_port, std::string whose,
                                const ForwardSessionLimits& limits)
-    : link_(std::move(link)),
+    : StreamSession(limits.times),
+      link_(std::move(link)),
       find_port_(std::move(find_port)),
       whose_(std::move(whose)),
-      limits_(limits),
-      moved_(Steady::now()),
-      sent_(moved_) {}
+      limits_(limits) {}
 
 void ForwardSession::begin(const WatchDescriptor& watch) {
   watch_ = watch;
   link_->begin(*this);
 }
 
-// The connection is woken by the sockets that are watched.
-void ForwardSession::on_ready(std::function<void()>) {}
-
 bool ForwardSession::take(std::string_view bytes) {
-  if (!over_ && !link_->feed(bytes, *this)) over_ = true;
-  return !over_;
+  if (!over() && !link_->feed(bytes, *this)) finish();
+  return !over();
 }
 
-bool ForwardSession::takes() const { return waiting_ < limits_.waiting && link_->output().size() < kMostUnread; }
+bool ForwardSession::takes() const { return waiting_ < limits_.waiting && link_->output().size() < kMostUnsent; }
 
 Status ForwardSession::connect(Tunnel& tunnel) {
   FLEETADM_TRY(const int here, find_port_(tunnel.port));
@@ -61,7 +56,7 @@ void ForwardSession::refuse(Id id, int port, const std::string& why) {
 }
 
 void ForwardSession::on_open(Id id, int port) {
-  moved_ = Steady::now();
+  moved(Steady::now());
   if (tunnels_.size() >= limits_.tunnels) return refuse(id, port, "too many connections at once");
   Tunnel tunnel;
   tunnel.port = port;
@@ -74,7 +69,7 @@ void ForwardSession::on_data(Id id, std::string_view bytes) {
   if (at == tunnels_.end() || at->second.client_ended) return;
   at->second.waiting += bytes;
   waiting_ += bytes.size();
-  moved_ = Steady::now();
+  moved(Steady::now());
 }
 
 void ForwardSession::on_end(Id id) {
@@ -157,27 +152,12 @@ void ForwardSession::advance(std::size_t most, Steady::time_point now) {
       const Step done = step(id, tunnels_.at(id), most - unsent);
       last_ = id;
       more = more || done == Step::kMoved;
-      if (done == Step::kMoved) moved_ = now;
+      if (done == Step::kMoved) moved(now);
       if (done == Step::kDone) on_gone(id);
     }
   }
   link_->expire(now);
-  if (link_->finished() && !leave_by_) leave_by_ = now + limits_.leave;
-  if (leave_by_ ? now >= *leave_by_ : now - moved_ > limits_.idle) over_ = true;
-  if (!over_ && now - sent_ > limits_.keep_alive) {
-    link_->keep_alive();
-    sent_ = now;
-  }
-}
-
-BodyStream::More ForwardSession::read(std::string& into, std::size_t most) {
-  const auto now = Steady::now();
-  if (!over_) advance(most, now);
-  const auto output = std::exchange(link_->output(), {});
-  if (output.empty()) return over_ ? More::kEnd : More::kLater;
-  into += output;
-  sent_ = now;
-  return More::kYes;
+  if (link_->finished()) leave(now);
 }
 
 }  // namespace fleetadm::sandbox

@@ -1,7 +1,6 @@
 // One port-forward: a client's connections, each to a port of a pod, which is one of 127.0.0.1 here.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,22 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/http/upgrade.h"
 #include "core/sandbox/streams/forward_link.h"
 #include "core/sandbox/streams/owned_fd.h"
+#include "core/sandbox/streams/stream_session.h"
 #include "kubeclient/base/result.h"
 
 namespace fleetadm::sandbox {
 
 struct ForwardSessionLimits {
+  SessionTimes times = {};
   std::size_t tunnels = 128;
   std::size_t waiting = 256 * 1024;  // bytes that the pod has not taken yet; then the client waits, with all its connections
-  std::chrono::milliseconds leave = std::chrono::seconds(5);
-  std::chrono::milliseconds idle = std::chrono::hours(4);
-  std::chrono::milliseconds keep_alive = std::chrono::seconds(30);
 };
 
-class ForwardSession final : public UpgradedStream, private ForwardLink::Sink {
+class ForwardSession final : public StreamSession, private ForwardLink::Sink {
  public:
   /// The port of 127.0.0.1 behind a port of the pod; an error where the pod has none. I/O thread.
   using FindPort = std::function<Result<int>(int port)>;
@@ -35,11 +32,8 @@ class ForwardSession final : public UpgradedStream, private ForwardLink::Sink {
   void begin(const WatchDescriptor& watch) override;
   bool take(std::string_view bytes) override;
   bool takes() const override;
-  More read(std::string& into, std::size_t most) override;
-  void on_ready(std::function<void()> wake) override;
 
  private:
-  using Steady = std::chrono::steady_clock;
   using Id = ForwardLink::Id;
   struct Tunnel {
     OwnedFd socket;
@@ -62,7 +56,9 @@ class ForwardSession final : public UpgradedStream, private ForwardLink::Sink {
   Step step(Id id, Tunnel& tunnel, std::size_t most);
   std::optional<Step> finish_connecting(Id id, Tunnel& tunnel);
   bool push(Tunnel& tunnel);
-  void advance(std::size_t most, Steady::time_point now);
+  void advance(std::size_t most, Steady::time_point now) override;
+  std::string& output() override { return link_->output(); }
+  void keep_alive() override { link_->keep_alive(); }
 
   std::unique_ptr<ForwardLink> link_;
   const FindPort find_port_;
@@ -73,10 +69,6 @@ class ForwardSession final : public UpgradedStream, private ForwardLink::Sink {
   Id last_ = 0;  // that was served
   std::size_t waiting_ = 0;
   std::string piece_;
-  bool over_ = false;
-  Steady::time_point moved_;
-  Steady::time_point sent_;
-  std::optional<Steady::time_point> leave_by_;
 };
 
 }  // namespace fleetadm::sandbox

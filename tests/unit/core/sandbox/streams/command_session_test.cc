@@ -85,7 +85,7 @@ TEST_F(Sessions, EndWithAStatusAndTheClientsGoodbye) {
 }
 
 TEST_F(Sessions, DoNotWaitForAGoodbyeForever) {
-  const auto session = websocket({.leave = 20ms});
+  const auto session = websocket({.times = {.leave = 20ms}});
   script_.over = true;
   std::string bytes;
   EXPECT_EQ(read(*session, bytes), BodyStream::More::kYes);
@@ -107,7 +107,7 @@ TEST_F(Sessions, DoNotWaitForStreamsForever) {
 }
 
 TEST_F(Sessions, EndWhenNothingMoves) {
-  const auto session = websocket({.idle = 200ms});
+  const auto session = websocket({.times = {.idle = 200ms}});
   std::string bytes;
   read(*session, bytes);
   std::this_thread::sleep_for(250ms);
@@ -118,7 +118,7 @@ TEST_F(Sessions, EndWhenNothingMoves) {
 }
 
 TEST_F(Sessions, SaySomethingWhileTheyAreSilent) {
-  const auto session = websocket({.keep_alive = 20ms});
+  const auto session = websocket({.times = {.keep_alive = 20ms}});
   std::string bytes;
   read(*session, bytes);
   bytes.clear();
