@@ -299,7 +299,7 @@ void set_kind_rules(Engine& engine) {
   engine.set_rules("/pods", pod_rules());
   engine.set_rules("/services", service_rules());
   set_workload_rules(engine);
-  for (const char* storage : plainly_immutable()) {
+  for (const auto& storage : plainly_immutable()) {
     Rules rules;
     rules.update = [](const RuleContext& context, Json& object, const Json& old) { return check_update(context, object, old); };
     engine.set_rules(storage, std::move(rules));

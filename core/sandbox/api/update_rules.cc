@@ -1,7 +1,6 @@
 #include "core/sandbox/api/update_rules.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/sandbox/types/defaults.h"
@@ -27,9 +26,22 @@ void take_member(const Json& from, Json& to, Path path) {
   }
 }
 
-void keep_same(const Json& object, const Json& old, Path path, std::string field, Problems& out) {
-  const Json now = value_or_null(object, path);
-  if (now != value_or_null(old, path)) out.push_back(bad_value(std::move(field), now, kImmutable));
+/// A field that may not change: `member` of `parent`, or of the object where that is empty.
+struct KeptField {
+  std::string_view parent;
+  std::string_view member;
+  std::string_view told = {};  // as which it is told; empty: as what it is
+};
+
+void keep_same(const Json& object, const Json& old, const KeptField& field, Problems& out) {
+  const auto value_in = [&](const Json& one) {
+    return field.parent.empty() ? value_or_null(one, {field.member}) : value_or_null(one, {field.parent, field.member});
+  };
+  const Json now = value_in(object);
+  if (now == value_in(old)) return;
+  std::string name(field.told);
+  if (name.empty()) name = (field.parent.empty() ? "" : std::string(field.parent) + ".") + std::string(field.member);
+  out.push_back(bad_value(std::move(name), now, kImmutable));
 }
 
 /// The members that differ, one a line, as a person reads it. (Kubernetes' own listing is of its internal types.)
@@ -70,29 +82,18 @@ Json with_scheduling_of(Json before, const Json& now) {
 Problems job_update(const Json& job, const Json& old) {
   Problems out;
   if (str(job, {"spec", "completionMode"}) != "Indexed") {
-    keep_same(job, old, {"spec", "completions"}, "spec.completions", out);
+    keep_same(job, old, {"spec", "completions"}, out);
   } else if (const Json* wanted = find(job, {"spec", "completions"}); wanted != nullptr &&
                                                                       *wanted != value_or_null(old, {"spec", "completions"}) &&
                                                                       *wanted != value_or_null(job, {"spec", "parallelism"})) {
     out.push_back(bad_value("spec.completions", *wanted, "can only be modified in tandem with spec.parallelism"));
   }
-  keep_same(job, old, {"spec", "selector"}, "spec.selector", out);
+  keep_same(job, old, {"spec", "selector"}, out);
   const Json& now = object_at(job, {"spec", "template"});
   Json before = object_at(old, {"spec", "template"});
   if (flag(old, {"spec", "suspend"}) && find(old, {"status", "startTime"}) == nullptr)
     before = with_scheduling_of(std::move(before), now);
   if (now != before) out.push_back(bad_value("spec.template", now, kImmutable));
-  keep_same(job, old, {"spec", "completionMode"}, "spec.completionMode", out);
-  keep_same(job, old, {"spec", "podFailurePolicy"}, "spec.podFailurePolicy", out);
-  keep_same(job, old, {"spec", "backoffLimitPerIndex"}, "spec.backoffLimitPerIndex", out);
-  keep_same(job, old, {"spec", "managedBy"}, "spec.managedBy", out);
-  keep_same(job, old, {"spec", "successPolicy"}, "spec.successPolicy", out);
-  return out;
-}
-
-Problems selector_update(const Json& object, const Json& old) {
-  Problems out;
-  keep_same(object, old, {"spec", "selector"}, "spec.selector", out);
   return out;
 }
 
@@ -294,7 +295,6 @@ Problems claim_update(const Json& claim, const Json& old) {
   const auto there = Quantity::parse(str(old, {"status", "capacity", "storage"}, "0"));
   if (now && had && now->compare(*had) < 0 && (!there || now->compare(*there) <= 0))
     out.push_back(forbidden_field("spec.resources.requests.storage", "field can not be less than status.capacity"));
-  keep_same(claim, old, {"spec", "volumeMode"}, "volumeMode", out);
   return out;
 }
 
@@ -317,7 +317,6 @@ Problems volume_update(const Json& volume, const Json& old) {
     out.push_back(forbidden_field("spec.persistentvolumesource",
                                   "spec.persistentvolumesource is immutable after creation" + changed_members(before, now)));
   }
-  keep_same(volume, old, {"spec", "volumeMode"}, "volumeMode", out);
   return out;
 }
 
@@ -327,35 +326,12 @@ Problems storage_class_update(const Json& one, const Json& old) {
     if (value_or_null(one, {field}) != value_or_null(old, {field}))
       out.push_back(forbidden_field(field, "updates to " + std::string(field) + " are forbidden."));
   }
-  keep_same(one, old, {"volumeBindingMode"}, "volumeBindingMode", out);
   return out;
 }
 
 Problems priority_class_update(const Json& one, const Json& old) {
-  Problems out;
-  if (num(one, {"value"}) != num(old, {"value"})) out.push_back(forbidden_field("value", "may not be changed in an update."));
-  keep_same(one, old, {"preemptionPolicy"}, "preemptionPolicy", out);
-  return out;
-}
-
-Problems driver_update(const Json& one, const Json& old) {
-  Problems out;
-  keep_same(one, old, {"spec", "attachRequired"}, "spec.attachedRequired", out);
-  keep_same(one, old, {"spec", "volumeLifecycleModes"}, "spec.volumeLifecycleModes", out);
-  return out;
-}
-
-Problems capacity_update(const Json& one, const Json& old) {
-  Problems out;
-  keep_same(one, old, {"nodeTopology"}, "nodeTopology", out);
-  keep_same(one, old, {"storageClassName"}, "storageClassName", out);
-  return out;
-}
-
-Problems attachment_update(const Json& one, const Json& old) {
-  Problems out;
-  keep_same(one, old, {"spec"}, "spec", out);
-  return out;
+  if (num(one, {"value"}) == num(old, {"value"})) return {};
+  return {forbidden_field("value", "may not be changed in an update.")};
 }
 
 // --- the rest ---
@@ -377,85 +353,77 @@ Problems quota_update(const Json& quota, const Json& old) {
   return {bad_value("spec.scopes", value_or_null(quota, {"spec", "scopes"}), kImmutable)};
 }
 
-Problems revision_update(const Json& one, const Json& old) {
-  Problems out;
-  keep_same(one, old, {"data"}, "data", out);
-  return out;
-}
+/// What the updates of a resource are checked for: what it says itself, then the fields that may not change at all.
+struct UpdateRule {
+  std::string_view storage;
+  Problems (*own)(const Json& object, const Json& old) = nullptr;
+  std::vector<KeptField> kept = {};
+  bool plain = false;  // there are no other rules for the resource
+};
 
-Problems slice_update(const Json& one, const Json& old) {
-  Problems out;
-  keep_same(one, old, {"addressType"}, "addressType", out);
-  return out;
-}
-
-Problems runtime_class_update(const Json& one, const Json& old) {
-  Problems out;
-  keep_same(one, old, {"handler"}, "handler", out);
-  return out;
-}
-
-Problems ingress_class_update(const Json& one, const Json& old) {
-  Problems out;
-  keep_same(one, old, {"spec", "controller"}, "spec.controller", out);
-  return out;
-}
-
-using UpdateCheck = Problems (*)(const Json&, const Json&);
-
-const std::map<std::string, UpdateCheck>& update_checks() {
-  static const std::map<std::string, UpdateCheck> all = {
-      {"batch/jobs", job_update},
-      {"apps/deployments", selector_update},
-      {"apps/replicasets", selector_update},
-      {"apps/daemonsets", selector_update},
+const std::vector<UpdateRule>& update_rules() {
+  static const std::vector<KeptField> selector = {{"spec", "selector"}};
+  static const std::vector<KeptField> volume_mode = {{"spec", "volumeMode", "volumeMode"}};
+  static const std::vector<UpdateRule> all = {
+      {"batch/jobs",
+       job_update,
+       {{"spec", "completionMode"},
+        {"spec", "podFailurePolicy"},
+        {"spec", "backoffLimitPerIndex"},
+        {"spec", "managedBy"},
+        {"spec", "successPolicy"}}},
+      {"apps/deployments", nullptr, selector},
+      {"apps/replicasets", nullptr, selector},
+      {"apps/daemonsets", nullptr, selector},
       {"apps/statefulsets", stateful_set_update},
-      {"apps/controllerrevisions", revision_update},
       {"/pods", pod_update},
       {"/services", service_update},
-      {"/persistentvolumeclaims", claim_update},
-      {"/persistentvolumes", volume_update},
-      {"/nodes", node_update},
-      {"/resourcequotas", quota_update},
-      {"storage.k8s.io/storageclasses", storage_class_update},
-      {"storage.k8s.io/csidrivers", driver_update},
-      {"storage.k8s.io/csistoragecapacities", capacity_update},
-      {"storage.k8s.io/volumeattachments", attachment_update},
-      {"scheduling.k8s.io/priorityclasses", priority_class_update},
-      {"discovery.k8s.io/endpointslices", slice_update},
-      {"node.k8s.io/runtimeclasses", runtime_class_update},
-      {"networking.k8s.io/ingressclasses", ingress_class_update},
+      {"apps/controllerrevisions", nullptr, {{"", "data"}}, true},
+      {"/persistentvolumeclaims", claim_update, volume_mode, true},
+      {"/persistentvolumes", volume_update, volume_mode, true},
+      {"/nodes", node_update, {}, true},
+      {"/resourcequotas", quota_update, {}, true},
+      {"storage.k8s.io/storageclasses", storage_class_update, {{"", "volumeBindingMode"}}, true},
+      {"storage.k8s.io/csidrivers",
+       nullptr,
+       {{"spec", "attachRequired", "spec.attachedRequired"}, {"spec", "volumeLifecycleModes"}},
+       true},
+      {"storage.k8s.io/csistoragecapacities", nullptr, {{"", "nodeTopology"}, {"", "storageClassName"}}, true},
+      {"storage.k8s.io/volumeattachments", nullptr, {{"", "spec"}}, true},
+      {"scheduling.k8s.io/priorityclasses", priority_class_update, {{"", "preemptionPolicy"}}, true},
+      {"discovery.k8s.io/endpointslices", nullptr, {{"", "addressType"}}, true},
+      {"node.k8s.io/runtimeclasses", nullptr, {{"", "handler"}}, true},
+      {"networking.k8s.io/ingressclasses", nullptr, {{"spec", "controller"}}, true},
   };
   return all;
+}
+
+Problems problems_by(const UpdateRule& rule, const Json& object, const Json& old) {
+  Problems out;
+  if (rule.own != nullptr) out = rule.own(object, old);
+  for (const KeptField& field : rule.kept) keep_same(object, old, field, out);
+  return out;
 }
 
 }  // namespace
 
 std::vector<Cause> update_problems(const Kind& kind, const Json& object, const Json& old) {
-  const auto at = update_checks().find(kind.storage);
-  if (at == update_checks().end()) return {};
-  auto problems = at->second(object, old);
+  const auto& rules = update_rules();
+  const auto rule = std::find_if(rules.begin(), rules.end(), [&](const auto& one) { return one.storage == kind.storage; });
+  if (rule == rules.end()) return {};
+  auto problems = problems_by(*rule, object, old);
   if (problems.empty()) return problems;
   Json filled = old;  // what was stored by an older version may lack a default that this one fills in
   types::apply_defaults(filled);
-  return filled == old ? problems : at->second(object, filled);
+  return filled == old ? problems : problems_by(*rule, object, filled);
 }
 
-const std::vector<const char*>& plainly_immutable() {
-  static const std::vector<const char*> all = {"apps/controllerrevisions",
-                                               "/persistentvolumeclaims",
-                                               "/persistentvolumes",
-                                               "/nodes",
-                                               "/resourcequotas",
-                                               "storage.k8s.io/storageclasses",
-                                               "storage.k8s.io/csidrivers",
-                                               "storage.k8s.io/csistoragecapacities",
-                                               "storage.k8s.io/volumeattachments",
-                                               "scheduling.k8s.io/priorityclasses",
-                                               "discovery.k8s.io/endpointslices",
-                                               "node.k8s.io/runtimeclasses",
-                                               "networking.k8s.io/ingressclasses"};
-  return all;
+std::vector<std::string> plainly_immutable() {
+  std::vector<std::string> out;
+  for (const UpdateRule& rule : update_rules()) {
+    if (rule.plain) out.emplace_back(rule.storage);
+  }
+  return out;
 }
 
 }  // namespace fleetadm::sandbox

@@ -1,6 +1,7 @@
 // What an update of a built-in object may not change: the immutable fields of Kubernetes' own kinds. Pure.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/sandbox/api/error.h"
@@ -13,6 +14,6 @@ namespace fleetadm::sandbox {
 std::vector<Cause> update_problems(const Kind& kind, const Json& object, const Json& old);
 
 /// Resources, as the store names them, whose updates are checked for this and that have no other rules.
-const std::vector<const char*>& plainly_immutable();
+std::vector<std::string> plainly_immutable();
 
 }  // namespace fleetadm::sandbox
