@@ -12,8 +12,7 @@ namespace {
 using sandbox::Fault;
 using sandbox::FaultKind;
 
-struct AddOptions {
-  std::string name = kSandboxName;
+struct AddOptions : NamedSandbox {
   std::vector<std::string> clusters;
   std::vector<std::string> verbs;
   std::vector<std::string> resources;
@@ -116,14 +115,14 @@ Result<Report> add(Context& context, const AddOptions& options, const std::vecto
 }
 
 Status check_add(const AddOptions& options, const std::vector<std::string>& args) {
-  FLEETADM_CHECK(check_sandbox_name(options.name));
+  FLEETADM_CHECK(check_sandbox(options));
   FLEETADM_TRY(const auto fault, fault_of(options, args.front()));
   static_cast<void>(fault);
   return {};
 }
 
 void bind_add(FlagSet& flags, AddOptions& options) {
-  sandbox_name_flag(flags, options.name);
+  bind_sandbox(flags, options);
   flags.comma_texts(&options.clusters, "cluster", "clusters that it befalls (default: all)", 'c').value_name = "CLUSTER";
   flags.comma_texts(&options.verbs, "verb", "only requests of these verbs, such as get, watch or update").value_name = "VERB";
   flags
@@ -167,10 +166,6 @@ Command add_command() {
 
 // --- list ---
 
-struct ListOptions {
-  std::string name = kSandboxName;
-};
-
 std::string joined_or(const Json& fault, std::string_view member, const std::string& otherwise) {
   std::string out;
   for (const auto& one : string_list_at(fault, {member})) out += (out.empty() ? "" : ",") + one;
@@ -188,7 +183,7 @@ std::string details_of(const Json& fault) {
   return out;
 }
 
-Result<Report> list_faults(Context& context, const ListOptions& options, const std::vector<std::string>& /*args*/) {
+Result<Report> list_faults(Context& context, const NamedSandbox& options, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const Json answer, ask_sandbox(context, options.name, {{"do", "fault-list"}}));
   Report report;
   report.data = {{"kind", "FaultList"}, {"items", Json::array()}};
@@ -219,16 +214,13 @@ Command fault_list_command() {
   command.summary = "List the faults of a running sandbox";
   command.examples = {{"With filters and strikes", "fleetadm sandbox fault list -o wide"},
                       {"For a script", "fleetadm sandbox fault list --name test -o json"}};
-  command.make = invocation<ListOptions>(
-      [](FlagSet& flags, ListOptions& options) { sandbox_name_flag(flags, options.name); },
-      [](const ListOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); }, list_faults);
+  command.make = invocation<NamedSandbox>(bind_sandbox, check_sandbox, list_faults);
   return command;
 }
 
 // --- clear ---
 
-struct ClearOptions {
-  std::string name = kSandboxName;
+struct ClearOptions : NamedSandbox {
   std::vector<std::string> clusters;
   bool all = false;
 };
@@ -250,7 +242,7 @@ Result<Report> clear(Context& context, const ClearOptions& options, const std::v
 }
 
 Status check_clear(const ClearOptions& options, const std::vector<std::string>& args) {
-  FLEETADM_CHECK(check_sandbox_name(options.name));
+  FLEETADM_CHECK(check_sandbox(options));
   if (args.empty() && options.clusters.empty() && !options.all)
     return fail(Category::kUsage, "name the faults to clear", "or their clusters with --cluster, or --all");
   if (options.all && (!args.empty() || !options.clusters.empty()))
@@ -269,7 +261,7 @@ Command clear_command() {
                       {"All of them", "fleetadm sandbox fault clear --all"}};
   command.make = invocation<ClearOptions>(
       [](FlagSet& flags, ClearOptions& options) {
-        sandbox_name_flag(flags, options.name);
+        bind_sandbox(flags, options);
         flags.comma_texts(&options.clusters, "cluster", "the faults of these clusters", 'c').value_name = "CLUSTER";
         flags.boolean(&options.all, "all", "every fault");
       },

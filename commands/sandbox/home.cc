@@ -13,11 +13,14 @@ Status check_sandbox_name(const std::string& name) {
   return fail(Category::kUsage, "\"" + name + "\" is no name for a sandbox", "use up to 40 lower-case letters, digits and '-'");
 }
 
-Flag& sandbox_name_flag(FlagSet& flags, std::string& name) {
-  Flag& flag = flags.text(&name, "name", "name of the sandbox");
+void bind_sandbox(FlagSet& flags, NamedSandbox& options) {
+  Flag& flag = flags.text(&options.name, "name", "name of the sandbox");
   flag.value_name = "NAME";
-  flag.default_text = name;
-  return flag;
+  flag.default_text = options.name;
+}
+
+Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>& /*args*/) {
+  return check_sandbox_name(options.name);
 }
 
 tl::unexpected<Error> no_sandbox(const std::string& name) {

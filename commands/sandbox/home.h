@@ -13,7 +13,14 @@ inline constexpr const char* kSandboxName = "sandbox";  // the default
 
 Result<sandbox::SandboxHome> sandbox_home(const Context& context);
 Status check_sandbox_name(const std::string& name);
-Flag& sandbox_name_flag(FlagSet& flags, std::string& name);
+
+/// Of every command that is about one sandbox, which --name names.
+struct NamedSandbox {
+  std::string name = kSandboxName;
+};
+void bind_sandbox(FlagSet& flags, NamedSandbox& options);
+Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>& args = {});
+
 tl::unexpected<Error> no_sandbox(const std::string& name);
 
 /// "c1" and, with the sandbox's name before it, the context's "sandbox-c1"; kNotFound where it has no such cluster.

@@ -10,8 +10,7 @@ namespace {
 constexpr std::size_t kMostDump = 128UL * 1024 * 1024;
 constexpr auto kLoadPatience = std::chrono::minutes(5);
 
-struct LoadOptions {
-  std::string name = kSandboxName;
+struct LoadOptions : NamedSandbox {
   std::string cluster = "hub";
   std::string file;
 };
@@ -47,7 +46,7 @@ Result<Report> load(Context& context, const LoadOptions& options, const std::vec
 
 Status check_load(const LoadOptions& options, const std::vector<std::string>& /*args*/) {
   if (options.file.empty()) return fail(Category::kUsage, "name the dump with -f", "\"-\" is standard input");
-  return check_sandbox_name(options.name);
+  return check_sandbox(options);
 }
 
 }  // namespace
@@ -66,7 +65,7 @@ void register_sandbox_load(Registry& registry) {
                       {"From a file, into a spoke", "fleetadm sandbox load -f dump.yaml --cluster c1"}};
   command.make = invocation<LoadOptions>(
       [](FlagSet& flags, LoadOptions& options) {
-        sandbox_name_flag(flags, options.name);
+        bind_sandbox(flags, options);
         Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster that takes them", 'c');
         cluster.value_name = "CLUSTER";
         cluster.default_text = options.cluster;

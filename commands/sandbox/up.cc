@@ -26,8 +26,7 @@ constexpr int kMostNodesUnasked = 10;
 
 // --- up ---
 
-struct UpOptions {
-  std::string name = kSandboxName;
+struct UpOptions : NamedSandbox {
   std::int64_t clusters = 1;
   bool ephemeral = false;
   std::string nodes = "auto";
@@ -169,7 +168,7 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
 }
 
 Status check_up(const UpOptions& options, const std::vector<std::string>& /*args*/) {
-  FLEETADM_CHECK(check_sandbox_name(options.name));
+  FLEETADM_CHECK(check_sandbox(options));
   if (options.clusters < 0 || options.clusters > kMostClusters)
     return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMostClusters));
   if (options.join && !options.has_nodes())
@@ -196,7 +195,7 @@ Command up_command() {
                       {"In memory only, beside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
   command.make = invocation<UpOptions>(
       [](FlagSet& flags, UpOptions& options) {
-        sandbox_name_flag(flags, options.name);
+        bind_sandbox(flags, options);
         Flag& clusters = flags.integer(&options.clusters, "clusters", "number of spokes beside the hub");
         clusters.value_name = "N";
         clusters.default_text = "1";
@@ -216,8 +215,7 @@ Command up_command() {
 
 // --- down ---
 
-struct DownOptions {
-  std::string name = kSandboxName;
+struct DownOptions : NamedSandbox {
   bool keep = false;
 };
 
@@ -245,10 +243,10 @@ Command down_command() {
                       {"Stop one and keep its objects", "fleetadm sandbox down --name test --keep"}};
   command.make = invocation<DownOptions>(
       [](FlagSet& flags, DownOptions& options) {
-        sandbox_name_flag(flags, options.name);
+        bind_sandbox(flags, options);
         flags.boolean(&options.keep, "keep", "keep objects and keys");
       },
-      [](const DownOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); }, down);
+      check_sandbox, down);
   return command;
 }
 
@@ -289,8 +287,7 @@ Command list_command() {
   return command;
 }
 
-struct KubeconfigOptions {
-  std::string name = kSandboxName;
+struct KubeconfigOptions : NamedSandbox {
   std::string merge;
 };
 
@@ -340,13 +337,12 @@ Command kubeconfig_command() {
                       {"Add its contexts to another file", "fleetadm sandbox kubeconfig --merge ~/.kube/config"}};
   command.make = invocation<KubeconfigOptions>(
       [](FlagSet& flags, KubeconfigOptions& options) {
-        sandbox_name_flag(flags, options.name);
+        bind_sandbox(flags, options);
         Flag& merge = flags.text(&options.merge, "merge", "kubeconfig file to add the contexts to, instead of printing them");
         merge.value_name = "FILE";
         merge.complete = Complete::kFiles;
       },
-      [](const KubeconfigOptions& options, const std::vector<std::string>&) { return check_sandbox_name(options.name); },
-      kubeconfig);
+      check_sandbox, kubeconfig);
   return command;
 }
 
