@@ -41,8 +41,10 @@ struct ApiServer::Inner {
   std::map<std::string, std::string> served;  // definition → what its rows were made of
   std::shared_mutex listener_mutex;
   Observer listener;
+  quota::PendingWrites pending_writes;
 
   void observe(const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
+    pending_writes.done({ns, kind.storage, name});
     if (kind.storage == "apiextensions.k8s.io/customresourcedefinitions") {
       serve_definition(name);
     } else if (kind.group == "rbac.authorization.k8s.io") {
@@ -269,7 +271,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   engine.set_tracker(field_tracker());
   engine.set_admission([raw = inner.get()](const Admission& write, std::vector<std::string>& warnings) -> ApiStatus {
     FLEETADM_CHECK(raw->policies->admit(write, warnings));
-    return quota::admit(*raw->state->engine, write);
+    return quota::admit(*raw->state->engine, raw->pending_writes, write);
   });
   set_kind_rules(engine);
   engine.set_rules("/secrets", with_account_tokens(secret_rules(), inner->signer, options.ca_pem));
@@ -312,6 +314,7 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
 }
 
 Engine& ApiServer::engine() { return *inner_->state->engine; }
+quota::PendingWrites& ApiServer::pending_writes() { return inner_->pending_writes; }
 
 void ApiServer::on_write(Observer listener) {
   const std::unique_lock lock(inner_->listener_mutex);

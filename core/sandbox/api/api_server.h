@@ -10,6 +10,7 @@
 
 #include "core/sandbox/api/engine.h"
 #include "core/sandbox/http/message.h"
+#include "core/sandbox/quota/pending.h"
 #include "core/sandbox/store/journal.h"
 #include "core/sandbox/streams/containers.h"
 
@@ -51,6 +52,7 @@ class ApiServer {
   /// Ends what requests wait for outside of this server (webhooks), before it is torn down. Any thread.
   void end_calls();
   Engine& engine();
+  quota::PendingWrites& pending_writes();
   /// Called after every committed write, on the writer's thread.
   void on_write(Observer listener);
 

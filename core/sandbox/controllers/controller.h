@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/sandbox/api/engine.h"
+#include "core/sandbox/quota/pending.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -17,6 +18,7 @@ struct ControllerContext {
   std::string ca_pem;
   /// Calls the same controller for the same object again after that time, unless something else does before. May be empty.
   std::function<void(Duration after)> again = {};
+  quota::PendingWrites* pending = nullptr;  // what quotas let through; may be null
 };
 
 void look_again_at(const ControllerContext& context, Instant at);

@@ -309,7 +309,8 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   }
 
   ControllerContext context(const ObjectKey& key) {
-    return {server.engine(), ca, ca.certificate, [this, key](Duration after) { put_aside(key, after); }};
+    return {server.engine(), ca, ca.certificate, [this, key](Duration after) { put_aside(key, after); },
+            &server.pending_writes()};
   }
 
   void sync(const ObjectKey& key) {

@@ -39,8 +39,8 @@ void drop_zeros(Amounts& amounts) {
   std::erase_if(amounts, [](const auto& one) { return one.second.is_zero(); });
 }
 
-/// The quota's new state, with what the write takes of it.
-ApiResult<Json> charged(const Json& quota, const Admission& write, const Amounts& usage, Instant now) {
+/// What the write takes of the quota; nothing where it is none of its business.
+ApiResult<Amounts> taken_of(const Json& quota, const Admission& write, const Amounts& usage, Instant now) {
   const auto refused = [&](const std::string& why) { return forbidden(write.kind, write.name, why); };
   const auto hard = amounts_of(object_at(quota, {"status", "hard"}));
   const auto used = amounts_of(object_at(quota, {"status", "used"}));
@@ -48,7 +48,7 @@ ApiResult<Json> charged(const Json& quota, const Admission& write, const Amounts
   for (const auto& [name, amount] : hard) {
     if (counts_for(write.kind, name)) restricted.emplace(name, amount);
   }
-  if (restricted.empty() || !in_scopes(quota, write.kind, *write.object)) return quota;
+  if (restricted.empty() || !in_scopes(quota, write.kind, *write.object)) return Amounts();
   if (write.kind.storage == "/pods") {
     if (const auto missing = unspecified(*write.object, restricted); !missing.empty())
       return refused("failed quota: " + name_of(quota) + ": " + missing);
@@ -63,19 +63,25 @@ ApiResult<Json> charged(const Json& quota, const Admission& write, const Amounts
     more = increase(std::move(more), usage_of(write.kind, *write.old, now));
   more = masked(more, hard);
   drop_zeros(more);
-  if (more.empty()) return quota;
-  Amounts after = used;
   Amounts exceeded;
   for (const auto& [name, amount] : more) {
-    after[name] += amount;
-    if (after[name].compare(hard.at(name)) > 0) exceeded.emplace(name, amount);
+    Quantity after = used.contains(name) ? used.at(name) : Quantity();
+    after += amount;
+    if (after.compare(hard.at(name)) > 0) exceeded.emplace(name, amount);
   }
   if (!exceeded.empty()) {
     return refused("exceeded quota: " + name_of(quota) + ", requested: " + to_text(exceeded) +
                    ", used: " + to_text(masked(used, exceeded)) + ", limited: " + to_text(masked(hard, exceeded)));
   }
+  return more;
+}
+
+/// The quota's new state, with that taken.
+Json charged(const Json& quota, const Amounts& more) {
+  auto used = amounts_of(object_at(quota, {"status", "used"}));
+  for (const auto& [name, amount] : more) used[name] += amount;
   Json next = quota;
-  at_or_make(next, {"status", "used"}) = to_json(after);
+  at_or_make(next, {"status", "used"}) = to_json(used);
   return next;
 }
 
@@ -93,7 +99,7 @@ ApiStatus check_limit_ranges(Engine& engine, const Admission& write) {
 
 }  // namespace
 
-ApiStatus admit(Engine& engine, const Admission& write) {
+ApiStatus admit(Engine& engine, PendingWrites& pending, const Admission& write) {
   FLEETADM_CHECK(check_limit_ranges(engine, write));
   if (write.ns.empty() || engine.store().count("/resourcequotas", write.ns) == 0) return {};
   const auto now = engine.clock().now();
@@ -106,10 +112,19 @@ ApiStatus admit(Engine& engine, const Admission& write) {
   by.subresource = "status";
   by.internal = true;
   by.dry_run = write.options.dry_run;
+  const PendingWrites::Write key{write.ns, write.kind.storage, write.name};
   for (const Json& one : engine.list(*kind, write.ns)) {
-    auto done = engine.modify(*kind, write.ns, name_of(one), by, false,
-                              [&](const Json* quota) { return charged(*quota, write, *usage, now); });
-    if (!done && done.error().code != 404) return tl::unexpected(std::move(done).error());
+    const auto charge = [&](const Json* quota) -> ApiResult<Json> {
+      FLEETADM_TRY(Amounts more, taken_of(*quota, write, *usage, now));
+      if (more.empty()) return *quota;
+      Json next = charged(*quota, more);
+      if (!by.dry_run) pending.charge(key, name_of(one), std::move(more));
+      return next;
+    };
+    auto done = engine.modify(*kind, write.ns, name_of(one), by, false, charge);
+    if (done || done.error().code == 404) continue;
+    pending.done(key);
+    return tl::unexpected(std::move(done).error());
   }
   return {};
 }

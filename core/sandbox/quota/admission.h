@@ -3,11 +3,13 @@
 #pragma once
 
 #include "core/sandbox/api/engine.h"
+#include "core/sandbox/quota/pending.h"
 
 namespace fleetadm::sandbox::quota {
 
-/// 403 `pods "x" is forbidden: exceeded quota: …`. What is let through is counted in the quotas' status at once, so that two
-/// writers at the same time do not both take the last of it; the quotas' controller puts it right where a write then fails.
-ApiStatus admit(Engine& engine, const Admission& write);
+/// 403 `pods "x" is forbidden: exceeded quota: …`. What is let through is counted in the quotas' status at once, by compare and
+/// swap, so that two writers at the same time do not both take the last of it. Until the write is stored it is among `pending`,
+/// by which the quotas' controller does not take it back; the controller puts it right where the write then fails.
+ApiStatus admit(Engine& engine, PendingWrites& pending, const Admission& write);
 
 }  // namespace fleetadm::sandbox::quota

@@ -22,10 +22,12 @@ class ControllerLab : public ::testing::Test {
   }
   Engine& engine() { return server_->engine(); }
   ControllerContext context() {
-    return {engine(), ca_, "ca", [this](Duration after) {
+    return {engine(), ca_, "ca",
+            [this](Duration after) {
               const auto at = clock_->now() + after;
               if (!asked_ || at < *asked_) asked_ = at;
-            }};
+            },
+            &server_->pending_writes()};
   }
   KindPtr kind(std::string_view group, std::string_view plural) { return engine().kinds().find_plural(group, plural); }
   void set_time(const char* text) { clock_->set(parse_time(text).value()); }

@@ -1,3 +1,7 @@
+#include <atomic>
+#include <thread>
+
+#include "core/sandbox/quota/admission.h"
 #include "core/sandbox/quota/usage.h"
 #include "tests/unit/core/sandbox/controllers/lab.h"
 
@@ -72,6 +76,67 @@ TEST_F(Quotas, ADryRunTakesNothing) {
   secret.update({{"apiVersion", "v1"}, {"kind", "Secret"}});
   EXPECT_TRUE(engine().create(*kind("", "secrets"), "default", secret, by));
   EXPECT_EQ(used("secrets"), "0");
+}
+
+TEST_F(Quotas, KeepWhatAWriteOnItsWayTakes) {
+  quota({{"secrets", "2"}});
+  const auto secrets = kind("", "secrets");
+  const Json secret = {{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", "a"}, {"namespace", "default"}}}};
+  const auto by = as_controller("test");
+  ASSERT_TRUE(
+      quota::admit(engine(), server_->pending_writes(), {*secrets, "CREATE", "default", "a", false, &secret, nullptr, by}));
+  EXPECT_EQ(used("secrets"), "1");
+  make("", "secrets", named("b"));
+  sync();
+  EXPECT_EQ(used("secrets"), "2") << "a is let through, and not stored yet";
+  EXPECT_NE(refused("", "secrets", named("c")), "");
+  make("", "configmaps", named("a"));
+  sync();
+  EXPECT_EQ(used("secrets"), "2") << "another object of that name";
+  server_->pending_writes().done({"default", "/secrets", "a"});
+  sync();
+  EXPECT_EQ(used("secrets"), "1") << "its write failed";
+}
+
+TEST_F(Quotas, ForgetWritesThatStayAway) {
+  quota::PendingWrites pending(std::chrono::milliseconds(20));
+  const quota::Amounts one = {{"secrets", Quantity::from_int(1)}};
+  pending.charge({"default", "/secrets", "a"}, "q", one);
+  pending.charge({"default", "/secrets", "b"}, "q", one);
+  pending.charge({"default", "/secrets", "b"}, "q", one);
+  pending.charge({"default", "/secrets", "b"}, "other", one);
+  pending.charge({"else", "/secrets", "a"}, "q", one);
+  EXPECT_EQ(pending.of("default", "q").at("secrets").to_string(), "2");
+  pending.done({"default", "/secrets", "b"});
+  EXPECT_EQ(pending.of("default", "q").at("secrets").to_string(), "1");
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_TRUE(pending.of("default", "q").empty());
+}
+
+TEST_F(Quotas, HoldAgainstManyWritersAndTheirOwnController) {
+  constexpr int kRoom = 40;
+  quota({{"secrets", std::to_string(kRoom)}});
+  std::atomic<bool> over = false;
+  std::thread counter([&] {
+    while (!over) sync();
+  });
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 6; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < 20; ++i) {
+        const auto made = try_make("", "secrets", named(std::to_string(writer) + "-" + std::to_string(i)));
+        if (!made) EXPECT_TRUE(made.error().code == 403 || made.error().code == 409) << made.error().message;
+      }
+    });
+  }
+  for (auto& one : writers) one.join();
+  over = true;
+  counter.join();
+  EXPECT_LE(all("", "secrets").size(), std::size_t{kRoom});
+  sync();
+  for (int i = 0; i <= kRoom; ++i) static_cast<void>(try_make("", "secrets", named("last-" + std::to_string(i))));
+  EXPECT_EQ(all("", "secrets").size(), std::size_t{kRoom});
+  EXPECT_EQ(used("secrets"), std::to_string(kRoom));
 }
 
 TEST_F(Quotas, TellAReplicaSetThatItsPodsAreRefused) {
