@@ -89,6 +89,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     parser_->header_limit(static_cast<std::uint32_t>(host_.limits.header));
     parser_->body_limit(host_.limits.body);
     parser_->eager(true);
+    share_ = std::make_shared<BodyShare>(host_.room);
     begun_ = false;
     continued_ = false;
   }
@@ -100,6 +101,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       input_.erase(0, used);
       begun_ = true;
       if (error == http::error::body_limit) return refuse_body();
+      if (!share_->grow_to(parser_->get().body().size())) return refuse_for_now();
       if (error && error != http::error::need_more) {
         output_ += "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         finished_ = true;
@@ -127,6 +129,16 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     return true;
   }
 
+  bool refuse_for_now() {
+    input_.clear();
+    restart();
+    draining_ = true;
+    busy_ = true;
+    keep_alive_ = false;
+    answer(too_many_requests());
+    return true;
+  }
+
   void begin(bool too_large) {
     auto& message = parser_->get();
     HttpRequest request;
@@ -139,6 +151,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       request.headers.emplace_back(lower(std::string_view(field.name_string())), std::string(field.value()));
     request.body_too_large = too_large;
     if (!too_large) request.body = std::move(message.body());
+    request.share = std::move(share_);
     request.peer = host_.peer;
     keep_alive_ = message.version() >= 11 && !contains_word(request.header("connection"), "close");
     head_only_ = request.method == "HEAD";
@@ -205,6 +218,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
 
   ProtocolHost host_;
   std::optional<http::request_parser<http::string_body>> parser_;
+  std::shared_ptr<BodyShare> share_;
   std::string input_;
   std::string output_;
   std::shared_ptr<BodyStream> stream_;

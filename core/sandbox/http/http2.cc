@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <nghttp2/nghttp2.h>
@@ -10,6 +11,8 @@
 
 namespace fleetadm::sandbox {
 namespace {
+
+using Steady = std::chrono::steady_clock;
 
 struct FreeSession {
   void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
@@ -28,6 +31,9 @@ struct Exchange {
   std::size_t sent = 0;
   std::shared_ptr<BodyStream> stream;
   bool ended = false;
+  std::shared_ptr<BodyShare> share;          // of the request's body
+  Steady::time_point since = Steady::now();  // when it began; of an answer: when the client last took something of it
+  bool given_up = false;
 };
 
 nghttp2_nv header_of(const std::string& name, const std::string& value) {
@@ -83,6 +89,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
 
   void output(std::string& into, std::size_t most) override {
+    give_up_slow_ones();
     for (auto& [id, exchange] : exchanges_) {
       if (exchange.waiting) {
         exchange.waiting = false;
@@ -115,6 +122,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     if (at == exchanges_.end() || at->second.answered) return;
     Exchange& exchange = at->second;
     exchange.answered = true;
+    exchange.since = Steady::now();
     if (response.upgrade) {  // no request of this protocol asks for one in the right way
       response = HttpResponse();
       response.status = 400;
@@ -145,6 +153,18 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
 
  private:
+  /// A connection that is busy with one request is not to keep parts of others, or answers that nobody takes, for ever.
+  void give_up_slow_ones() {
+    const auto now = Steady::now();
+    for (auto& [id, exchange] : exchanges_) {
+      const bool late = !exchange.begun && now - exchange.since > host_.limits.request;
+      const bool stuck = exchange.answered && !exchange.stream && now - exchange.since > host_.limits.stuck;
+      if (exchange.given_up || (!late && !stuck)) continue;
+      exchange.given_up = true;
+      nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+    }
+  }
+
   int on_begin(const nghttp2_frame* frame) {
     if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
       exchanges_[frame->hd.stream_id].request.peer = host_.peer;
@@ -175,16 +195,26 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   int on_data(std::int32_t id, std::string_view data) {
     const auto at = exchanges_.find(id);
     if (at == exchanges_.end()) return 0;
-    HttpRequest& request = at->second.request;
-    if (request.body_too_large) return 0;
-    if (request.body.size() + data.size() > host_.limits.body) {
-      request.body_too_large = true;
-      request.body.clear();
-      request.body.shrink_to_fit();
-      begin(id, at->second);
+    Exchange& exchange = at->second;
+    if (exchange.begun) return 0;  // the rest of what was refused
+    HttpRequest& request = exchange.request;
+    const auto size = request.body.size() + data.size();
+    const bool too_large = size > host_.limits.body;
+    if (!exchange.share) exchange.share = std::make_shared<BodyShare>(host_.room);
+    if (!too_large && exchange.share->grow_to(size)) {
+      request.body.append(data);
       return 0;
     }
-    request.body.append(data);
+    request.body_too_large = too_large;
+    request.body.clear();
+    request.body.shrink_to_fit();
+    exchange.share.reset();
+    if (too_large) {
+      begin(id, exchange);
+    } else {
+      exchange.begun = true;
+      answer(id, too_many_requests());
+    }
     return 0;
   }
 
@@ -202,8 +232,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     exchange.begun = true;
     const std::weak_ptr<Http2> self = weak_from_this();
     HttpRequest request = std::move(exchange.request);
+    request.share = std::move(exchange.share);
     exchange.request.method = request.method;
-    exchange.request.body_too_large = request.body_too_large;
     host_.handle(std::move(request), [self, id, post = host_.post](HttpResponse response) {
       auto kept = std::make_shared<HttpResponse>(std::move(response));
       post([self, id, kept] {
@@ -230,6 +260,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     const auto count = std::min(size, exchange.body.size() - exchange.sent);
     std::memcpy(buffer, exchange.body.data() + exchange.sent, count);
     exchange.sent += count;
+    if (count > 0) exchange.since = Steady::now();
     if (exchange.sent == exchange.body.size() && (!exchange.stream || exchange.ended)) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(count);
   }

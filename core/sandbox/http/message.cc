@@ -17,6 +17,14 @@ std::vector<std::string> HttpRequest::all(std::string_view name) const {
   return out;
 }
 
+HttpResponse too_many_requests() {
+  HttpResponse out;
+  out.status = 429;
+  out.headers = {{"retry-after", "1"}, {"content-type", "text/plain"}};
+  out.body = "Too many requests, please try again later.\n";
+  return out;
+}
+
 std::string_view status_text(int status) {
   switch (status) {
     case 101: return "Switching Protocols";

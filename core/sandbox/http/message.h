@@ -22,6 +22,8 @@ struct Peer {
   std::string sha256;  // of the certificate's DER, hex
 };
 
+class BodyShare;  // http/body_room.h
+
 struct HttpRequest {
   std::string method;
   std::string path;   // as sent, percent-encoded
@@ -30,6 +32,7 @@ struct HttpRequest {
   std::string body;
   bool body_too_large = false;  // then the body is empty
   std::shared_ptr<const Peer> peer;
+  std::shared_ptr<const BodyShare> share;  // keeps the server's count of the memory that bodies take
 
   /// The first header of a name (lower case); empty where there is none.
   std::string_view header(std::string_view name) const;
@@ -60,12 +63,16 @@ struct HttpResponse {
   std::chrono::milliseconds delay{0};  // sent so much later
 };
 
+/// 429: the client is to try again.
+HttpResponse too_many_requests();
+
 using Reply = std::function<void(HttpResponse)>;
 /// Called on the I/O thread; must not block. `reply` may be called from any thread, once.
 using HttpHandler = std::function<void(HttpRequest, Reply)>;
 
 struct HttpLimits {
   std::size_t body = 3 * 1024 * 1024;
+  std::size_t bodies = 256 * 1024 * 1024;  // of all requests together, until they are answered
   std::size_t header = 64 * 1024;
   std::chrono::seconds handshake{10};
   std::chrono::seconds request{60};  // from its first byte to its last

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/sandbox/http/body_room.h"
 #include "core/sandbox/http/upgrade.h"
 
 namespace fleetadm::sandbox {
@@ -22,6 +23,7 @@ struct ProtocolHost {
   /// For upgraded streams, while the connection lives.
   WatchDescriptor watch;
   HttpLimits limits;
+  std::shared_ptr<BodyRoom> room = nullptr;  // null: as much as comes
 };
 
 class Protocol {

@@ -30,7 +30,6 @@ namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-constexpr std::size_t kMostQueued = 4096;
 constexpr std::size_t kMostStandIns = 32;
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr auto kTick = std::chrono::milliseconds(500);
@@ -64,7 +63,7 @@ class Pool {
   bool add(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
-      if (stopping_ || tasks_.size() >= kMostQueued) return false;
+      if (stopping_ || tasks_.size() >= kMostQueuedRequests) return false;
       tasks_.push_back(std::move(task));
     }
     ready_.notify_one();
@@ -145,14 +144,6 @@ namespace {
 
 class Connection;
 
-HttpResponse too_many() {
-  HttpResponse out;
-  out.status = 429;
-  out.headers = {{"retry-after", "1"}, {"content-type", "text/plain"}};
-  out.body = "Too many requests, please try again later.\n";
-  return out;
-}
-
 }  // namespace
 
 /// Lives on the I/O thread; connections share it.
@@ -163,7 +154,8 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
         timer(runtime->context),
         client_ca(options.client_ca),
         judged_at(options.now),
-        limits(options.limits) {}
+        limits(options.limits),
+        room(std::make_shared<BodyRoom>(options.limits.bodies)) {}
   std::shared_ptr<HttpRuntime::Inner> runtime;
   std::shared_ptr<asio::ssl::context> tls;
   tcp::acceptor acceptor;
@@ -171,6 +163,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   std::string client_ca;
   std::function<std::time_t()> judged_at;
   HttpLimits limits;
+  std::shared_ptr<BodyRoom> room;
   Network network = Network::kWhole;
   std::vector<tcp::socket> held;  // taken while the network was silent
   std::function<HttpResponse(const HttpRequest&)> handler;
@@ -210,7 +203,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
     const auto& count = response.upgrade ? upgraded : streaming;
     if (count->fetch_add(1) >= (response.upgrade ? limits.upgrades : limits.answers)) {
       --*count;
-      response = too_many();
+      response = too_many_requests();
       return;
     }
     auto* const body = response.stream.get();
@@ -239,8 +232,8 @@ namespace {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, asio::ssl::context& tls, HttpLimits limits)
-      : stream_(std::move(socket), tls), limits_(limits), since_(std::chrono::steady_clock::now()) {}
+  Connection(tcp::socket socket, asio::ssl::context& tls, HttpLimits limits, std::shared_ptr<BodyRoom> room)
+      : stream_(std::move(socket), tls), limits_(limits), room_(std::move(room)), since_(std::chrono::steady_clock::now()) {}
 
   /// Client certificates are judged by this time instead of the system's.
   void set_time(std::time_t now) { X509_VERIFY_PARAM_set_time(SSL_get0_param(stream_.native_handle()), now); }
@@ -300,6 +293,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     host.handle = handler;
     host.peer = peer_of(stream_.native_handle());
     host.limits = limits_;
+    host.room = room_;
     const std::weak_ptr<Connection> weak = weak_from_this();
     const auto executor = stream_.get_executor();
     host.post = [weak, executor](std::function<void()> task) {
@@ -363,6 +357,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   asio::ssl::stream<tcp::socket> stream_;
   HttpLimits limits_;
+  std::shared_ptr<BodyRoom> room_;
   std::shared_ptr<Protocol> protocol_;
   std::function<void(const std::shared_ptr<Connection>&)> gone_;
   std::array<char, 16 * 1024> input_{};
@@ -462,7 +457,7 @@ void HttpListener::Inner::take(tcp::socket socket) {
     held.push_back(std::move(socket));
     return;
   }
-  auto connection = std::make_shared<Connection>(std::move(socket), *tls, limits);
+  auto connection = std::make_shared<Connection>(std::move(socket), *tls, limits, room);
   if (judged_at) connection->set_time(judged_at());
   connections.insert(connection);
   const std::weak_ptr<Inner> weak = weak_from_this();
@@ -474,7 +469,7 @@ void HttpListener::Inner::take(tcp::socket socket) {
         const bool queued = here->runtime->pool.add([weak, kept, reply] {
           if (const auto still = weak.lock()) still->run(*kept, reply);
         });
-        if (!queued) reply(too_many());
+        if (!queued) reply(too_many_requests());
       },
       [weak](const std::shared_ptr<Connection>& gone) {
         if (const auto here = weak.lock()) here->connections.erase(gone);

@@ -12,6 +12,8 @@
 
 namespace fleetadm::sandbox {
 
+inline constexpr std::size_t kMostQueuedRequests = 4096;  // that wait for a worker, of all listeners of a runtime
+
 /// One I/O thread and a pool of workers. The destructor cuts all connections and joins; listeners end first.
 class HttpRuntime {
  public:

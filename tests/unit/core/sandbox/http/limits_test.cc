@@ -123,6 +123,23 @@ TEST_F(HttpLimitsTest, LargeBodiesHeadersAndUrlsAreRefused) {
   EXPECT_EQ(ask("/version"), 200);
 }
 
+TEST_F(HttpLimitsTest, BodiesTogetherAreLimited) {
+  HttpLimits limits;
+  limits.bodies = 20'000;
+  start(limits);
+  SlowClient first(listener_->port());
+  const std::string head = "POST " + std::string(kLimitedMaps) + " HTTP/1.1\r\nhost: a\r\ncontent-length: 14000\r\n\r\n";
+  ASSERT_TRUE(first.connected() && first.send(head + std::string(12'000, 'x')));
+  const auto refused_at_once = [&] { return ask(kLimitedMaps, "{\"data\":\"" + std::string(10'000, 'x') + "\"}") == 429; };
+  const auto until = Steady::now() + 5s;
+  while (!refused_at_once() && Steady::now() < until) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(refused_at_once());
+  EXPECT_EQ(ask("/version"), 200);
+  ASSERT_TRUE(first.send(std::string(2'000, 'x')));  // nonsense, but all of it: it is answered, and its memory given back
+  while (refused_at_once() && Steady::now() < until + 5s) std::this_thread::sleep_for(10ms);
+  EXPECT_FALSE(refused_at_once());
+}
+
 TEST_F(HttpLimitsTest, DeepBodiesAreRefused) {
   start({});
   for (const auto& [open, close] : {std::pair("[", "]"), std::pair("{\"a\":", "}")}) {
