@@ -64,6 +64,7 @@ ApiResult<Json> read_intent(const ApiRequest& request, const Kind& kind) {
   const auto parsed = parse_yaml(request.http->body);  // JSON is YAML
   if (!parsed) return bad_request("error decoding YAML: " + parsed.error().message);
   if (!parsed->is_object()) return bad_request("the body is no object");
+  FLEETADM_CHECK(check_body_depth(*parsed));
   if (const auto version = str(*parsed, {"apiVersion"}); version != kind.api_version()) {
     return bad_request("the API version in the data (" + version + ") does not match the expected API version (" +
                        kind.api_version() + ")");

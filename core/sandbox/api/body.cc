@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/sandbox/api/write.h"
+#include "core/sandbox/types/depth.h"
 #include "core/sandbox/types/protobuf.h"
 #include "kubeclient/base/utf8.h"
 #include "kubeclient/base/yaml.h"
@@ -49,6 +50,11 @@ std::string agent_name(std::string_view agent) {
 
 }  // namespace
 
+ApiStatus check_body_depth(const Json& body) {
+  if (!types::object_too_deep(body)) return {};
+  return bad_request("the body is nested deeper than " + std::to_string(types::kMaxObjectDepth) + " levels");
+}
+
 ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string_view subresource) {
   auto api_version = kind.api_version();
   auto name = kind.kind;
@@ -58,6 +64,7 @@ ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string
   }
   FLEETADM_TRY(Json object, parse_text(http, api_version, name, kind.custom != nullptr));
   if (!object.is_object()) return bad_request("the body is no object");
+  FLEETADM_CHECK(check_body_depth(object));
   const auto given_version = str(object, {"apiVersion"});
   const auto given_kind = str(object, {"kind"});
   if (kind.custom != nullptr && given_kind.empty()) return bad_request("Object 'Kind' is missing in the body");

@@ -3,6 +3,7 @@
 
 #include "core/sandbox/api/apply.h"
 #include "core/sandbox/api/write.h"
+#include "core/sandbox/types/depth.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -29,7 +30,7 @@ ApiResult<Json> apply_patch(const Kind& kind, const Json& old, const std::string
       FLEETADM_TRY(out, strategic_patch(kind, old, patch));
     }
   }
-  if (!out.is_object() || !object_at(out, {"metadata"}).is_object()) return rejected();
+  if (!out.is_object() || !object_at(out, {"metadata"}).is_object() || types::object_too_deep(out)) return rejected();
   return out;
 }
 

@@ -19,6 +19,8 @@ ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, con
 /// POST of a pod's binding or eviction.
 ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
 
+/// 400 where an object is nested deeper than what is stored may be.
+ApiStatus check_body_depth(const Json& body);
 /// The object of a request's body: JSON, YAML or protobuf; apiVersion and kind are checked against (or taken from) the row.
 ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string_view subresource);
 /// dryRun, fieldManager, fieldValidation, checked. `options_kind`: "CreateOptions" and so on.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/sandbox/types/depth.h"
 #include "core/sandbox/types/patch.h"
 
 namespace fleetadm::sandbox::types {
@@ -97,21 +98,22 @@ class Patcher {
     const Json* from = find(operation, {"from"});
     const auto source = from != nullptr && from->is_string() ? parse_pointer(from->get<std::string>()) : std::nullopt;
     if (!source) return failed();
-    const Json* moved = at(*source);
+    Json* moved = at(*source);
     Json* holder = source->empty() ? nullptr : parent_of(*source);
     // A copy of a member that is not there is null.
     const bool absent_member = moved == nullptr && op == "copy" && holder != nullptr && holder->is_object();
     if (moved == nullptr && !absent_member) return failed();
-    Json content = absent_member ? Json() : *moved;
-    if (op == "move") {
-      if (tokens->size() > source->size() && std::equal(source->begin(), source->end(), tokens->begin())) {
-        return failed();
-      }
-      FLEETADM_CHECK(remove(*source));
-    } else {
+    if (op == "copy") {
+      Json content = absent_member ? Json() : *moved;
       copied_ += count_values(content);
       if (copied_ > kMaxCopiedValues) return failed();
+      return add(*tokens, std::move(content));
     }
+    if (tokens->size() > source->size() && std::equal(source->begin(), source->end(), tokens->begin())) return failed();
+    Json content = std::move(*moved);
+    FLEETADM_CHECK(remove(*source));
+    moved_ += count_values(content);
+    if (moved_ > kMaxMovedValues) return failed();
     return add(*tokens, std::move(content));
   }
 
@@ -127,7 +129,13 @@ class Patcher {
   /// The container of the last token.
   Json* parent_of(const std::vector<std::string>& tokens) { return at({tokens.begin(), tokens.end() - 1}); }
 
+  /// There would be something deeper than anything that was parsed.
+  static bool too_deep(const std::vector<std::string>& tokens, const Json& value) {
+    return tokens.size() > kMaxJsonDepth || nested_deeper(value, kMaxJsonDepth - static_cast<int>(tokens.size()));
+  }
+
   Status add(const std::vector<std::string>& tokens, Json value) {
+    if (too_deep(tokens, value)) return failed();
     if (tokens.empty()) {
       object_ = std::move(value);
       return {};
@@ -151,6 +159,7 @@ class Patcher {
   }
 
   Status replace(const std::vector<std::string>& tokens, Json value) {
+    if (too_deep(tokens, value)) return failed();
     if (Json* target = at(tokens)) {
       *target = std::move(value);
       return {};
@@ -181,6 +190,7 @@ class Patcher {
 
   Json object_;
   std::size_t copied_ = 0;
+  std::size_t moved_ = 0;
 };
 
 /// RFC 7386; recursion is bounded by the depth of what was parsed.

@@ -15,6 +15,8 @@ namespace fleetadm::sandbox::types {
 inline constexpr std::size_t kMaxJsonPatchOperations = 10'000;
 /// What `copy` operations may add to a document, in values.
 inline constexpr std::size_t kMaxCopiedValues = 200'000;
+/// What `move` operations may carry about in one, in values.
+inline constexpr std::size_t kMaxMovedValues = 20'000'000;
 
 /// `operations` is the patch document (an array).
 Result<Json> json_patch(Json object, const Json& operations);

@@ -150,6 +150,13 @@ TEST_F(HttpLimitsTest, DeepBodiesAreRefused) {
     EXPECT_EQ(ask(kLimitedMaps, deep), 400);
     EXPECT_EQ(ask(kLimitedMaps, deep, "application/yaml"), 400);
   }
+  const auto nested_maps = [](int levels) {
+    std::string out;
+    for (int i = 0; i < levels; ++i) out += "{\"a\":";
+    return out + "1" + std::string(static_cast<std::size_t>(levels), '}');
+  };
+  EXPECT_EQ(ask(kLimitedMaps, nested_maps(800), "application/yaml"), 400) << "YAML may be deeper than what is stored";
+  EXPECT_EQ(ask(kLimitedMaps, nested_maps(505)), 400);
   std::string groups;  // of protobuf: nested messages, each the only field of the one around it
   for (int i = 0; i < 2'000; ++i)
     groups = std::string("\x0a") + static_cast<char>(0x80 | (groups.size() & 0x7f)) +

@@ -6,6 +6,7 @@
 
 #include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/defaults.h"
+#include "core/sandbox/types/depth.h"
 #include "tests/support/source_folder.h"
 
 namespace fleetadm::sandbox::types {
@@ -104,6 +105,60 @@ TEST(JsonPatch, IsBounded) {
   Json doubling = Json::array();
   for (int i = 0; i < 60; ++i) doubling.push_back({{"op", "copy"}, {"from", "/a"}, {"path", "/a/" + std::to_string(i)}});
   EXPECT_EQ(json_patch(json(R"({"a":{}})"), doubling).error().code, 422);
+}
+
+TEST(JsonPatch, NestsNothingDeeperThanWhatIsParsed) {
+  // Each copy into its own innermost member doubles the depth.
+  Json operations = Json::array();
+  std::string innermost = "/a";
+  for (int i = 0; i < 10; ++i) {
+    operations.push_back({{"op", "copy"}, {"from", "/a"}, {"path", innermost + "/b"}});
+    std::string deeper = innermost + "/b";
+    for (std::size_t at = 0; (at = innermost.find("/b", at)) != std::string::npos; at += 2) deeper += "/b";
+    innermost = deeper;
+  }
+  EXPECT_EQ(json_patch(json(R"({"a":{}})"), operations).error().code, 422);
+  operations.erase(operations.begin() + 6, operations.end());
+  EXPECT_TRUE(json_patch(json(R"({"a":{}})"), operations));
+
+  Json deep = 1;
+  std::string path;
+  for (int i = 0; i < 300; ++i) {
+    deep = Json{{"b", std::move(deep)}};
+    path += "/b";
+  }
+  const Json object = {{"a", deep}};
+  for (const char* op : {"add", "replace"})
+    EXPECT_EQ(json_patch(object, Json::array({{{"op", op}, {"path", "/a" + path}, {"value", deep}}})).error().code, 422) << op;
+  EXPECT_EQ(
+      json_patch({{"a", deep}, {"c", deep}}, Json::array({{{"op", "move"}, {"from", "/c"}, {"path", "/a" + path}}})).error().code,
+      422);
+}
+
+TEST(JsonPatch, CarriesOnlySoMuchAbout) {
+  Json large = Json::array();
+  for (int i = 0; i < 30'000; ++i) large.push_back(i);
+  Json operations = Json::array();
+  for (int i = 0; i < 1'000; ++i) {
+    operations.push_back({{"op", "move"}, {"from", i % 2 == 0 ? "/a" : "/b"}, {"path", i % 2 == 0 ? "/b" : "/a"}});
+  }
+  EXPECT_EQ(json_patch({{"a", large}}, operations).error().code, 422);
+  operations.erase(operations.begin() + 500, operations.end());
+  EXPECT_TRUE(json_patch({{"a", large}}, operations));
+}
+
+TEST(Depth, IsCountedWithoutManagedFields) {
+  const auto nested = [](int levels) {
+    Json out = 1;
+    for (int i = 0; i < levels; ++i) out = Json::array({std::move(out)});
+    return out;
+  };
+  EXPECT_FALSE(nested_deeper(1, 0));
+  EXPECT_FALSE(nested_deeper(nested(3), 3));
+  EXPECT_TRUE(nested_deeper(nested(4), 3));
+  EXPECT_FALSE(object_too_deep({{"spec", nested(kMaxObjectDepth - 1)}}));
+  EXPECT_TRUE(object_too_deep({{"spec", nested(kMaxObjectDepth)}}));
+  EXPECT_FALSE(object_too_deep({{"metadata", nested(kMaxObjectDepth + 4)}}));
 }
 
 TEST(MergePatch, MergesAndDeletes) {
