@@ -1,4 +1,4 @@
-// X: exec, attach and port-forward as far as an API server decides alone: which pod and container, who may, what is refused.
+// Y: exec, attach and port-forward as far as an API server decides alone: which pod and container, who may, what is refused.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/lab.h"
@@ -53,18 +53,18 @@ std::string may_exec(Lab& lab, const std::string& account, const std::vector<std
   return token;
 }
 
-void x01(Lab& lab) {
+void y01(Lab& lab) {
   for (const char* what : {"exec?stdout=true&command=ls", "attach?stdout=true", "portforward"}) {
     expect(lab.get(connect_path(lab, "nobody", what)), 404, "NotFound");
     expect(lab.post(connect_path(lab, "nobody", what), nullptr), 404, "NotFound");
   }
 }
-void x02(Lab& lab) {
+void y02(Lab& lab) {
   make_pod(lab, "p");
   for (const char* what : {"exec?stdout=true&command=ls", "attach?stdout=true", "portforward"})
     refused(lab.get(connect_path(lab, "p", what)), "pod p does not have a host assigned");
 }
-void x03(Lab& lab) {
+void y03(Lab& lab) {
   make_pod(lab, "p");
   make_pod(lab, "two", {"a", "b"}, {"first"});
   for (const char* what : {"exec?stdout=true&command=ls&container=other", "log?container=other"})
@@ -74,12 +74,12 @@ void x03(Lab& lab) {
             "a container name must be specified for pod two, choose one of: [first a b]");
   refused(lab.get(connect_path(lab, "two", "exec?stdout=true&command=ls&container=b")), "pod two does not have a host assigned");
 }
-void x04(Lab& lab) {
+void y04(Lab& lab) {
   make_pod(lab, "p");
   refused(lab.get(connect_path(lab, "p", "exec?stdout=true&command=ls&dryRun=All")), "dryRun is not supported");
   expect(lab.send({.method = "DELETE", .path = connect_path(lab, "p", "exec")}), 405, "MethodNotAllowed");
 }
-void x05(Lab& lab) {  // a WebSocket's GET needs the right to create, too
+void y05(Lab& lab) {  // a WebSocket's GET needs the right to create, too
   make_pod(lab, "p");
   const auto reader = may_exec(lab, "reader", {"get"});
   expect(connect_as(lab, reader, "GET"), 403, "Forbidden");
@@ -92,11 +92,11 @@ void x05(Lab& lab) {  // a WebSocket's GET needs the right to create, too
 }  // namespace
 
 std::vector<Check> connect_checks() {
-  return {{"X01", "no pod", x01},
-          {"X02", "a pod without a node", x02},
-          {"X03", "which container", x03},
-          {"X04", "dry run and method", x04},
-          {"X05", "rights", x05}};
+  return {{"Y01", "no pod", y01},
+          {"Y02", "a pod without a node", y02},
+          {"Y03", "which container", y03},
+          {"Y04", "dry run and method", y04},
+          {"Y05", "rights", y05}};
 }
 
 }  // namespace fleetadm::conformance

@@ -45,7 +45,10 @@ class RealServer final : public Server {
       absent_ = programs.error().message;
       return;
     }
-    auto started = testkit::KubeServer::start({.name = "conformance"});
+    // Besides the controllers that the project's other suites need.
+    auto started = testkit::KubeServer::start(
+        {.name = "conformance",
+         .controller_manager_flags = {"--controllers=endpoints-controller,endpointslice-controller,resourcequota-controller"}});
     if (started) {
       server_ = std::move(*started);
     } else {
