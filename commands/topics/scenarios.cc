@@ -43,6 +43,7 @@ void register_topics(Registry& registry) {
       cel_scenarios(),
   };
   registry.add_topic(std::move(topic));
+  registry.add_topic(sandbox_limits_topic());
 }
 
 Topic::Section placement_scenarios() {

@@ -14,4 +14,6 @@ Topic::Section rollout_scenarios();
 Topic::Section work_scenarios();
 Topic::Section cel_scenarios();
 
+Topic sandbox_limits_topic();  // fleetadm-sandbox-limits(7)
+
 }  // namespace fleetadm::commands

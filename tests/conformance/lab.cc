@@ -215,12 +215,12 @@ void Lab::need_widgets() const {
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  custom_checks(), conversion_checks(), access_checks(), admission_checks(), connect_checks(), protobuf_checks(),
-      immutable_checks()
-}) {
+  for (const auto& group :
+       {discovery_checks(), object_checks(), patch_checks(), deletion_checks(), list_checks(), custom_checks(),
+        conversion_checks(), access_checks(), admission_checks(), connect_checks(), protobuf_checks(), immutable_checks()}) {
     out.insert(out.end(), group.begin(), group.end());
   }
-return out;
+  return out;
 }
 
 }  // namespace fleetadm::conformance

@@ -76,7 +76,13 @@ class RealTarget final : public Target {
   std::string kubeconfig_file() const override { return server_->kubeconfig_file(); }
   std::filesystem::path folder() const override { return server_->folder(); }
   Status start() {
-    FLEETADM_TRY(server_, testkit::KubeServer::start({.name = "specs"}));
+    // Besides the controllers that the project's other suites need.
+    FLEETADM_TRY(server_,
+                 testkit::KubeServer::start({.name = "specs",
+                                             .controller_manager_flags = {
+                                                 "--controllers=cronjob-controller,daemonset-controller,disruption-controller,"
+                                                 "endpoints-controller,endpointslice-controller,replicationcontroller-controller,"
+                                                 "resourcequota-controller,statefulset-controller"}}));
     FLEETADM_TRY(node_, testkit::SandboxNode::start(*server_));
     return {};
   }

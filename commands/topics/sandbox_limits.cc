@@ -1,0 +1,129 @@
+// fleetadm-sandbox-limits(7): what a sandbox's servers take of a client, said by the numbers that they go by.
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/topics/topics.h"
+#include "core/sandbox/http/server.h"
+#include "core/sandbox/streams/command_session.h"
+#include "core/sandbox/streams/forward_session.h"
+#include "core/sandbox/types/depth.h"
+#include "core/sandbox/types/patch.h"
+#include "core/sandbox/types/protobuf.h"
+#include "core/sandbox/types/structural.h"
+
+namespace fleetadm::commands {
+namespace {
+
+/// "4,096"
+template <class Number>
+std::string counted(Number number) {
+  auto out = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(out.size()) - 3; at > 0; at -= 3) out.insert(static_cast<std::size_t>(at), ",");
+  return out;
+}
+
+/// "3 MiB"
+std::string sized(std::size_t bytes) {
+  constexpr std::size_t kKibi = 1024;
+  return bytes % (kKibi * kKibi) == 0 ? counted(bytes / (kKibi * kKibi)) + " MiB" : counted(bytes / kKibi) + " KiB";
+}
+
+/// "30 s", "4 h"
+std::string timed(std::chrono::milliseconds time) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  return seconds >= 3600 && seconds % 3600 == 0 ? counted(seconds / 3600) + " h" : counted(seconds) + " s";
+}
+
+/// The entries of a section, each a term and what holds for it, between what is said before and after them.
+std::string listed(const std::string& before, const std::vector<std::pair<std::string, std::string>>& entries,
+                   const std::string& after = {}) {
+  std::string out = before;
+  if (!out.empty()) out += "\n\n";
+  for (const auto& [term, text] : entries) out += "* " + term + ": " + text + "\n";
+  out.pop_back();
+  return after.empty() ? out : out + "\n\n" + after;
+}
+
+Topic::Section limits_of_requests() {
+  namespace types = sandbox::types;
+  const sandbox::HttpLimits limits;
+  return {
+      "REQUESTS",
+      listed({},
+             {{"body", sized(limits.body) + "; a larger one is answered with 413"},
+              {"bodies", sized(limits.bodies) +
+                             " for those of a cluster's requests that arrive, wait or are being answered; one more is answered "
+                             "with 429"},
+              {"head", sized(limits.header) + " of URL and headers; beyond that 400, or the end of the HTTP/2 stream"},
+              {"depth", counted(types::kMaxObjectDepth) +
+                            " lists and objects around each other in JSON and YAML, as in what a patch makes of an object; " +
+                            counted(types::kMaxProtobufDepth) +
+                            " messages in protobuf. Deeper bodies are answered with 400, such patches with 422"},
+              {"values", counted(types::kMaxProtobufValues) + " in a protobuf body"},
+              {"JSON patch", counted(types::kMaxJsonPatchOperations) + " operations, as with Kubernetes, which copy " +
+                                 counted(types::kMaxCopiedValues) + " values and move " + counted(types::kMaxMovedValues) +
+                                 " at most"},
+              {"schema", counted(types::kMaxSchemaNodes) + " nodes in each version of a custom resource definition"}})};
+}
+
+Topic::Section limits_of_time() {
+  const sandbox::HttpLimits limits;
+  return {"TIME", listed({},
+                         {{"handshake", timed(limits.handshake)},
+                          {"request", timed(limits.request) + " from its first byte to its last"},
+                          {"answer", timed(limits.stuck) + " in which the client takes nothing of it"},
+                          {"idle", timed(limits.idle) + " between requests"}},
+                         "Then the connection ends; where other requests of an HTTP/2 connection are being answered, only the "
+                         "stream. A watch lasts as long as it was asked for, as with Kubernetes.")};
+}
+
+Topic::Section limits_of_number() {
+  const sandbox::HttpLimits limits;
+  return {"NUMBER",
+          listed({},
+                 {{"connections", counted(limits.connections) + " to a cluster; more are closed as they come"},
+                  {"requests", counted(limits.streams) + " at the same time on one HTTP/2 connection"},
+                  {"watches", counted(limits.answers) + " of a cluster, followed logs among them; one more is answered with 429"},
+                  {"sessions",
+                   counted(limits.upgrades) + " of exec, attach and port-forward of a cluster; one more is answered with 429"},
+                  {"waiting requests",
+                   counted(sandbox::kMostQueuedRequests) + " of all clusters of the sandbox; one more is answered with 429"}},
+                 "How many objects there are is not limited, as little as by Kubernetes: a ReplicaSet that wants a million pods "
+                 "fills the machine's memory.")};
+}
+
+Topic::Section limits_of_sessions() {
+  const sandbox::CommandSessionLimits command;
+  const sandbox::ForwardSessionLimits forward;
+  return {
+      "SESSIONS",
+      listed("Of exec, attach, cp and port-forward.",
+             {{"idle", timed(command.times.idle) + " without a byte either way, as kubelets have it"},
+              {"opening", timed(command.open) + " for the client to open its channels"},
+              {"goodbye", timed(command.times.leave) + " for the client to close after the end"},
+              {"input", sized(command.waiting) + " that a command has not read yet, " + sized(forward.waiting) +
+                            " that a forwarded port has not; then the client waits"},
+              {"forwarding", counted(forward.tunnels) + " connections at the same time in one session; over WebSocket channels " +
+                                 counted(sandbox::kMostForwardedPorts) + " ports"}})};
+}
+
+}  // namespace
+
+Topic sandbox_limits_topic() {
+  Topic topic;
+  topic.name = "sandbox-limits";
+  topic.summary = "What a sandbox's servers take of a client";
+  topic.synopsis = "fleetadm sandbox up";
+  topic.sections = {{"DESCRIPTION",
+                     "Each cluster of a sandbox is a server on loopback. Whatever is sent to it, by whom it may be, is bounded: "
+                     "what goes beyond these limits is refused or cut off, and the others are served on. The limits are fixed."},
+                    limits_of_requests(),
+                    limits_of_time(),
+                    limits_of_number(),
+                    limits_of_sessions()};
+  return topic;
+}
+
+}  // namespace fleetadm::commands
