@@ -1,5 +1,6 @@
 // D and N: discovery, health, OpenAPI, content negotiation.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "tests/conformance/lab.h"
 
@@ -177,6 +178,50 @@ void n10(Lab& lab) {
   expect(lab.send({.method = "POST", .path = lab.maps(), .body = text, .content_type = "application/yaml"}), 201);
 }
 
+void d15(Lab& lab) {
+  expect(lab.get(lab.maps()), 200);
+  const auto answer = lab.get("/metrics");
+  expect(answer, 200);
+  EXPECT_TRUE(answer.headers.contains("content-type") &&
+              answer.headers.at("content-type").starts_with("text/plain; version=0.0.4"));
+  for (const char* text :
+       {"\napiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"configmaps\","
+        "scope=\"namespace\",subresource=\"\",verb=\"LIST\",version=\"v1\"} ",
+        "\napiserver_current_inflight_requests{request_kind=\"mutating\"} ",
+        "\napiserver_resource_objects{group=\"\",resource=\"configmaps\"} ", "\nprocess_resident_memory_bytes ",
+        "\nprocess_cpu_seconds_total ", "\nprocess_open_fds "}) {
+    EXPECT_NE(answer.body.find(text), std::string::npos) << text;
+  }
+  expect(lab.send({.path = "/metrics", .token = lab.account_token("nobody")}), 403, "Forbidden");
+  std::set<std::string> urls;
+  const Json role = lab.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:monitoring").json();
+  for (const Json& rule : list_at(role, {"rules"})) {
+    for (const auto& url : string_list_at(rule, {"nonResourceURLs"})) urls.insert(url);
+  }
+  for (const char* url : {"/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/metrics/slis", "/readyz", "/readyz/*"})
+    EXPECT_TRUE(urls.contains(url)) << url;
+}
+
+void n11(Lab& lab) {
+  const auto ask = [&](const std::string& path, const std::string& encoding) {
+    const auto answer = lab.send({.path = path, .headers = {"accept-encoding: " + encoding}});
+    expect(answer, 200);
+    return answer.headers.contains("content-encoding") ? answer.headers.at("content-encoding") : std::string("none");
+  };
+  const Json large = {{"apiVersion", "v1"},
+                      {"kind", "ConfigMap"},
+                      {"metadata", {{"name", "large"}}},
+                      {"data", {{"text", std::string(200'000, 'x')}}}};
+  expect(lab.post(lab.maps(), large), 201);
+  for (const auto& path : {lab.maps() + "/large", lab.maps()}) {
+    EXPECT_EQ(ask(path, "gzip"), "gzip") << path;
+    EXPECT_EQ(ask(path, "deflate, gzip"), "gzip") << path;
+    EXPECT_EQ(ask(path, "gzip;q=1"), "none") << path;
+    EXPECT_EQ(ask(path, "identity"), "none") << path;
+  }
+  EXPECT_EQ(ask(lab.maps() + "/kube-root-ca.crt", "gzip"), "none");
+}
+
 }  // namespace
 
 std::vector<Check> discovery_checks() {
@@ -194,6 +239,7 @@ std::vector<Check> discovery_checks() {
           {"D12", "OpenAPI document", d12},
           {"D13", "OpenAPI stale hash", d13},
           {"D14", "OpenAPI patch parameters", d14},
+          {"D15", "metrics", d15},
           {"N01", "YAML out", n01},
           {"N02", "not acceptable", n02},
           {"N03", "bad body type", n03},
@@ -203,7 +249,8 @@ std::vector<Check> discovery_checks() {
           {"N07", "table of one object", n07},
           {"N08", "includeObject", n08},
           {"N09", "metadata list", n09},
-          {"N10", "YAML in", n10}};
+          {"N10", "YAML in", n10},
+          {"N11", "gzip out", n11}};
 }
 
 }  // namespace fleetadm::conformance

@@ -14,6 +14,7 @@
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/discovery.h"
 #include "core/sandbox/api/kind_rules.h"
+#include "core/sandbox/api/metrics.h"
 #include "core/sandbox/api/write.h"
 #include "core/sandbox/auth/account_secrets.h"
 #include "core/sandbox/auth/authenticate.h"
@@ -22,6 +23,7 @@
 #include "core/sandbox/auth/reviews.h"
 #include "core/sandbox/convert/service_address.h"
 #include "core/sandbox/convert/webhook.h"
+#include "core/sandbox/http/gzip.h"
 #include "core/sandbox/quota/admission.h"
 #include "core/sandbox/streams/pod_connect.h"
 #include "core/sandbox/streams/pod_log.h"
@@ -42,6 +44,7 @@ struct ApiServer::Inner {
   std::shared_mutex listener_mutex;
   Observer listener;
   quota::PendingWrites pending_writes;
+  RequestMetrics metrics;
 
   void observe(const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
     pending_writes.done({ns, kind.storage, name});
@@ -245,7 +248,10 @@ ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiReq
     named.plural = request.what.resource;
     return forbidden(named, request.what.name, denial(request.user, request.what, decision.reason));
   }
-  return request.what.resource_request ? route(request) : answer_path(state, request);
+  if (request.what.resource_request) return route(request);
+  if (request.path == "/metrics" && http.method == "GET")
+    return answer_text(200, metrics.text(*state), "text/plain; version=0.0.4; charset=utf-8");
+  return answer_path(state, request);
 }
 
 ApiServer::ApiServer(std::unique_ptr<Inner> inner) : inner_(std::move(inner)) {}
@@ -292,6 +298,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
 }
 
 HttpResponse ApiServer::handle(const HttpRequest& request) const {
+  const auto running = inner_->metrics.begin(request);
   ApiRequest asked;
   Disturbance disturbance;
   auto answer = [&]() -> HttpResponse {
@@ -308,6 +315,10 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
   answer.headers.emplace_back("audit-id", pki::random_uuid());
   answer.headers.emplace_back("date", http_date(inner_->state->engine->clock().now()));
   if (inner_->seen) inner_->seen(asked, answer);
+  const auto& what = asked.what;
+  const auto kind = what.resource_request ? inner_->state->kinds.find(what.group, what.version, what.resource) : KindPtr();
+  inner_->metrics.count(asked, kind.get(), answer.status);
+  if (what.resource_request || asked.path.starts_with("/api")) compress_answer(request, answer);
   answer.delay = disturbance.delay;
   if (answer.stream && disturbance.stream) answer.stream = disturbance.stream(std::move(answer.stream));
   return answer;

@@ -129,6 +129,8 @@ std::vector<Json> cluster_roles() {
       role("system:discovery", Json::array({urls({"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi",
                                                   "/openapi/*", "/readyz", "/version", "/version/"})})),
       role("system:public-info-viewer", Json::array({urls(health)})),
+      role("system:monitoring", Json::array({urls({"/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/metrics/slis",
+                                                   "/readyz", "/readyz/*"})})),
       role("system:basic-user",
            Json::array({rule({"create"}, {"authorization.k8s.io"}, {"selfsubjectaccessreviews", "selfsubjectrulesreviews"}),
                         rule({"create"}, {"authentication.k8s.io"}, {"selfsubjectreviews"})})),
@@ -157,6 +159,8 @@ ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem) {
       ensure(engine, rbac, "clusterrolebindings", "", binding("system:discovery", "system:discovery", {"system:authenticated"})));
   FLEETADM_CHECK(ensure(engine, rbac, "clusterrolebindings", "",
                         binding("system:basic-user", "system:basic-user", {"system:authenticated"})));
+  FLEETADM_CHECK(
+      ensure(engine, rbac, "clusterrolebindings", "", binding("system:monitoring", "system:monitoring", {"system:monitoring"})));
   FLEETADM_CHECK(ensure(
       engine, rbac, "clusterrolebindings", "",
       binding("system:public-info-viewer", "system:public-info-viewer", {"system:authenticated", "system:unauthenticated"})));

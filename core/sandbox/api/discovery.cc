@@ -208,8 +208,9 @@ ApiResult<HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, cons
     return no_such_path();
   }
   if (parts.empty())
-    return answer_json(200,
-                       {{"paths", {"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}}});
+    return answer_json(
+        200,
+        {{"paths", {"/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}}});
   return no_such_path();
 }
 
