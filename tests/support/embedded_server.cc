@@ -60,7 +60,8 @@ Status KubeServer::prepare_embedded() {
   embedded_->options.name = options_.name;
   embedded_->options.folder = folder() / "cluster";
   embedded_->options.port = free_port();
-  embedded_->options.controllers = on_sandbox();
+  embedded_->options.controllers = on_sandbox() || !options_.controller_manager;
+  embedded_->options.containers = options_.containers;
   embedded_->options.seen = [embedded = embedded_.get()](const sandbox::ApiRequest& request,
                                                          const sandbox::HttpResponse& response) {
     embedded->note(request, response);

@@ -19,6 +19,10 @@
 #include "kubeclient/pki/pki.h"
 #include "tests/support/temporary_folder.h"
 
+namespace fleetadm::sandbox {
+class ContainerTable;
+}
+
 namespace fleetadm::testkit {
 
 /// One answered request of the audit log. Writes carry their bodies, reads do not.
@@ -47,7 +51,8 @@ struct KubeServerOptions {
   std::string name = "kube";       // in kubeconfigs (context and cluster name) and log file names
   bool controller_manager = true;  // signing, garbage collection, namespaces, Deployments, Jobs, service accounts
   std::vector<std::string> apiserver_flags;
-  bool embedded = false;  // a sandbox server with a real controller manager, where servers are real ones
+  bool embedded = false;  // a sandbox server where servers are real ones: with a real controller manager, or its own controllers
+  std::shared_ptr<const sandbox::ContainerTable> containers;  // of a sandbox server: what it shows logs of and runs commands in
   std::vector<std::string> controller_manager_flags;
 };
 

@@ -97,7 +97,9 @@ struct ApiServer::Inner {
   ApiResult<HttpResponse> answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const;
   ApiResult<HttpResponse> route(ApiRequest request) const;
   ApiResult<HttpResponse> route_subresource(const ApiRequest& request, const KindPtr& kind) const;
+  ApiResult<HttpResponse> bind_named_pod(ApiRequest request, const KindPtr& kind) const;
   ApiResult<HttpResponse> missing(const ApiRequest& request) const;
+  std::string deprecation_of(const Attributes& what) const;
   ApiStatus check_csr_rights(const ApiRequest& request) const;
   ApiStatus check_connection(const ApiRequest& request, const Kind& kind) const;
 };
@@ -131,6 +133,15 @@ ApiResult<HttpResponse> ApiServer::Inner::missing(const ApiRequest& request) con
   if (!state->kinds.has_version(what.group, what.version) || state->kinds.is_custom_group(what.group))
     return answer_text(404, "404 page not found\n");
   return api_fail(404, "NotFound", "the server could not find the requested resource");
+}
+
+/// What clients of a kind or version are warned of; empty where it has a future.
+std::string ApiServer::Inner::deprecation_of(const Attributes& what) const {
+  if (what.group.empty() && what.resource == "endpoints")
+    return "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+  if (what.group.empty() && what.resource == "componentstatuses") return "v1 ComponentStatus is deprecated in v1.19+";
+  const auto kind = state->kinds.find(what.group, what.version, what.resource);
+  return kind && kind->custom != nullptr ? kind->custom->deprecation : std::string();
 }
 
 /// Approving and signing need a right on the signer, too.
@@ -199,6 +210,15 @@ ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& re
   return answer_patch(state, request, kind);
 }
 
+/// The old form of pods/binding, which names the pod in its body.
+ApiResult<HttpResponse> ApiServer::Inner::bind_named_pod(ApiRequest request, const KindPtr& kind) const {
+  FLEETADM_TRY(const Json body, read_body(*request.http, *kind, ""));
+  request.what.resource = "pods";
+  request.what.subresource = "binding";
+  request.what.name = name_of(body);
+  return answer_pod_action(state, request, state->kinds.find("", "v1", "pods"));
+}
+
 ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
   auto& what = request.what;
   const auto kind = state->kinds.find(what.group, what.version, what.resource);
@@ -214,6 +234,7 @@ ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
   if (what.verb == "create") {
     const auto in_url = request.path.ends_with("/" + what.resource) || request.path.ends_with("/" + what.resource + "/");
     if (!in_url && kind->custom == nullptr) return method_not_allowed();
+    if (kind->kind == "Binding" && kind->group.empty()) return bind_named_pod(std::move(request), kind);
     if (!is_review(*kind)) return answer_create(state, request, kind);
     FLEETADM_CHECK(negotiate(*request.http, {}, true));  // nothing is kept of it that could be shown in another form
     FLEETADM_TRY(Json body, read_body(*request.http, *kind, ""));
@@ -248,10 +269,20 @@ ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiReq
     named.plural = request.what.resource;
     return forbidden(named, request.what.name, denial(request.user, request.what, decision.reason));
   }
-  if (request.what.resource_request) return route(request);
-  if (request.path == "/metrics" && http.method == "GET")
-    return answer_text(200, metrics.text(*state), "text/plain; version=0.0.4; charset=utf-8");
-  return answer_path(state, request);
+  if (!request.what.resource_request) {
+    if (request.path == "/metrics" && http.method == "GET")
+      return answer_text(200, metrics.text(*state), "text/plain; version=0.0.4; charset=utf-8");
+    return answer_path(state, request);
+  }
+  auto answered = route(request);
+  if (const auto warning = deprecation_of(request.what); !warning.empty()) {
+    if (answered) {
+      add_warnings(*answered, {warning});
+    } else {
+      answered.error().warnings.push_back(warning);
+    }
+  }
+  return answered;
 }
 
 ApiServer::ApiServer(std::unique_ptr<Inner> inner) : inner_(std::move(inner)) {}

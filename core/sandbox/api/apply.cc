@@ -33,6 +33,10 @@ types::Writer writer_of(const Kind& kind, const WriteOptions& options, Instant n
   out.api_version = kind.api_version();
   out.subresource = options.subresource;
   out.now = now;
+  if (options.admitted_as == "scale") {
+    out.subresource = "scale";
+    out.timeless = true;
+  }
   if (options.subresource == "status" || options.subresource == "approval") {
     out.reset = {"spec"};
   } else if (options.subresource.empty() && kind.subresource("status") != nullptr) {
@@ -80,6 +84,28 @@ ApiResult<Json> read_intent(const ApiRequest& request, const Kind& kind) {
     return bad_request("the namespace of the provided object does not match the namespace sent on the request");
   }
   return *parsed;
+}
+
+/// kubectl's own record of what was applied follows what its users apply on the server.
+void follow_last_applied(const WriteOptions& options, Json intent, Json& merged) {
+  constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+  if (options.manager != "kubectl" || annotation_of(merged, kLastApplied).empty()) return;
+  erase_at(intent, {"metadata", "annotations", kLastApplied});
+  if (find(intent, {"metadata", "annotations"}) != nullptr && object_at(intent, {"metadata", "annotations"}).empty())
+    erase_at(intent, {"metadata", "annotations"});
+  std::string text;
+  for (const char c : dump_json(intent)) {  // as Go writes JSON
+    if (c == '<') {
+      text += "\\u003c";
+    } else if (c == '>') {
+      text += "\\u003e";
+    } else if (c == '&') {
+      text += "\\u0026";
+    } else {
+      text += c;
+    }
+  }
+  at_or_make(merged, {"metadata", "annotations", kLastApplied}) = text + "\n";
 }
 
 /// Keys that the body gives twice: Strict refuses them, Warn says so.
@@ -131,6 +157,7 @@ ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, con
                      const auto decoded = kind->custom != nullptr ? kind->custom->shape->prune(*merged, unknown)
                                                                   : types::decode_builtin(*merged, *type, unknown);
                      if (!decoded) return tl::unexpected(from_error(decoded.error()));
+                     follow_last_applied(options, intent, *merged);
                      return std::move(*merged);
                    }));
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions(), kind->custom == nullptr));
@@ -170,11 +197,6 @@ ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request
   if (mode != "Strict") {
     warnings = complaints;
     return {};
-  }
-  if (request.what.verb == "patch") {
-    return invalid(
-        kind, "",
-        {{"FieldValueInvalid", "Invalid value: " + types::strict_message(kind.kind, kind.version, complaints), "patch"}});
   }
   return bad_request(types::strict_message(kind.kind, kind.version, complaints));
 }

@@ -51,7 +51,10 @@ Json binding(const std::string& name, const std::string& role_name, const Words&
   Json subjects = Json::array();
   for (const auto& group : groups)
     subjects.push_back({{"kind", "Group"}, {"apiGroup", "rbac.authorization.k8s.io"}, {"name", group}});
-  return {{"metadata", {{"name", name}, {"labels", {{"kubernetes.io/bootstrapping", "rbac-defaults"}}}}},
+  return {{"metadata",
+           {{"name", name},
+            {"labels", {{"kubernetes.io/bootstrapping", "rbac-defaults"}}},
+            {"annotations", {{"rbac.authorization.kubernetes.io/autoupdate", "true"}}}}},
           {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role_name}}},
           {"subjects", std::move(subjects)}};
 }
@@ -137,7 +140,8 @@ std::vector<Json> cluster_roles() {
       role("system:auth-delegator", Json::array({rule({"create"}, {"authentication.k8s.io"}, {"tokenreviews"}),
                                                  rule({"create"}, {"authorization.k8s.io"}, {"subjectaccessreviews"})})),
       role("system:service-account-issuer-discovery",
-           Json::array({urls({"/.well-known/openid-configuration", "/openid/v1/jwks/"})})),
+           Json::array({urls({"/.well-known/openid-configuration/", "/.well-known/openid-configuration", "/openid/v1/jwks/",
+                              "/openid/v1/jwks"})})),
       role("system:node-bootstrapper",
            Json::array({rule({"create", "get", "list", "watch"}, {"certificates.k8s.io"}, {"certificatesigningrequests"})})),
   };
@@ -170,12 +174,12 @@ ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem) {
   FLEETADM_CHECK(ensure(engine, "scheduling.k8s.io", "priorityclasses", "",
                         {{"metadata", {{"name", "system-cluster-critical"}}},
                          {"value", 2000000000},
-                         {"globalDefault", false},
+                         {"description", "For pods that the cluster needs, which may run on any node."},
                          {"preemptionPolicy", "PreemptLowerPriority"}}));
   FLEETADM_CHECK(ensure(engine, "scheduling.k8s.io", "priorityclasses", "",
                         {{"metadata", {{"name", "system-node-critical"}}},
                          {"value", 2000001000},
-                         {"globalDefault", false},
+                         {"description", "For pods that a node needs, which may run on no other."},
                          {"preemptionPolicy", "PreemptLowerPriority"}}));
   return ensure(
       engine, "", "services", "default",

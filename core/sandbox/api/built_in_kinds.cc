@@ -88,8 +88,10 @@ std::vector<KindPtr> built_in_kinds() {
   std::vector<Row> rows;
   const auto add = [&rows](std::string_view group_version, std::string_view plural, std::string_view kind,
                            std::string_view traits) -> Row& { return rows.emplace_back(group_version, plural, kind, traits); };
-  rows.reserve(80);
+  rows.reserve(90);
 
+  add("v1", "bindings", "Binding", "n1");
+  add("v1", "componentstatuses", "ComponentStatus", "").names("cs").row().verbs = words("get list");
   add("v1", "configmaps", "ConfigMap", "nu").names("cm");
   add("v1", "endpoints", "Endpoints", "nuc").names("ep");
   add("v1", "events", "Event", "nuc")
@@ -158,7 +160,9 @@ std::vector<KindPtr> built_in_kinds() {
       .sub("approval", "get patch update");
   add("networking.k8s.io/v1", "ingressclasses", "IngressClass", "ug");
   add("networking.k8s.io/v1", "ingresses", "Ingress", "nugs").names("ing");
+  add("networking.k8s.io/v1", "ipaddresses", "IPAddress", "u").names("ip");
   add("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", "nug").names("netpol");
+  add("networking.k8s.io/v1", "servicecidrs", "ServiceCIDR", "uos");
   add("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", "ngs").names("pdb");
   add("rbac.authorization.k8s.io/v1", "clusterrolebindings", "ClusterRoleBinding", "ucp");
   add("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", "ucp");
@@ -169,6 +173,7 @@ std::vector<KindPtr> built_in_kinds() {
   add("storage.k8s.io/v1", "csistoragecapacities", "CSIStorageCapacity", "n");
   add("storage.k8s.io/v1", "storageclasses", "StorageClass", "uo").names("sc");
   add("storage.k8s.io/v1", "volumeattachments", "VolumeAttachment", "os");
+  add("storage.k8s.io/v1", "volumeattributesclasses", "VolumeAttributesClass", "uo").names("vac");
   add("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "g")
       .in("api-extensions");
   add("admissionregistration.k8s.io/v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", "gs").in("api-extensions");
@@ -183,6 +188,10 @@ std::vector<KindPtr> built_in_kinds() {
   add("coordination.k8s.io/v1", "leases", "Lease", "nc");
   add("node.k8s.io/v1", "runtimeclasses", "RuntimeClass", "c");
   add("discovery.k8s.io/v1", "endpointslices", "EndpointSlice", "nug");
+  add("resource.k8s.io/v1", "deviceclasses", "DeviceClass", "ugo");
+  add("resource.k8s.io/v1", "resourceclaims", "ResourceClaim", "nuos");
+  add("resource.k8s.io/v1", "resourceclaimtemplates", "ResourceClaimTemplate", "nuo");
+  add("resource.k8s.io/v1", "resourceslices", "ResourceSlice", "ugo").fields("spec.nodeName spec.driver");
   add("flowcontrol.apiserver.k8s.io/v1", "flowschemas", "FlowSchema", "ugs");
   add("flowcontrol.apiserver.k8s.io/v1", "prioritylevelconfigurations", "PriorityLevelConfiguration", "ugs");
 

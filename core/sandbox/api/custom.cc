@@ -12,8 +12,6 @@
 namespace fleetadm::sandbox {
 namespace {
 
-const char* const kFinalizer = "customresourcecleanup.apiextensions.k8s.io";
-
 void default_definition(Json& crd) {
   Json& names = at_or_make(crd, {"spec", "names"});
   if (str(names, {"singular"}).empty()) names["singular"] = lower_case(str(names, {"kind"}));
@@ -274,9 +272,6 @@ Rules definition_rules() {
   out.defaults = default_definition;
   out.create = [](const RuleContext& context, Json& crd) -> ApiStatus {
     if (const auto problems = definition_problems(crd); !problems.empty()) return invalid(context.kind, name_of(crd), problems);
-    auto finalizers = string_list_at(crd, {"metadata", "finalizers"});
-    if (std::find(finalizers.begin(), finalizers.end(), kFinalizer) == finalizers.end()) finalizers.emplace_back(kFinalizer);
-    at_or_make(crd, {"metadata", "finalizers"}) = finalizers;
     // Served from the answer on: nothing has to be waited for in one process.
     establish(crd, context.engine.list(context.kind), context.now);
     return {};

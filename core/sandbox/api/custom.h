@@ -16,6 +16,9 @@ class Converter;
 struct Place;
 }  // namespace convert
 
+/// Holds a definition that is being deleted until its objects are gone.
+inline constexpr const char* kDefinitionCleanup = "customresourcecleanup.apiextensions.k8s.io";
+
 /// One version of a custom resource.
 struct CustomKind {
   std::string definition;                          // the CRD's name

@@ -5,6 +5,7 @@
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/selector.h"
 #include "core/sandbox/convert/converter.h"
+#include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/defaults.h"
 #include "core/sandbox/types/managed_fields.h"
 #include "kubeclient/pki/pki.h"
@@ -43,6 +44,14 @@ void merge_owners(Json& object) {
     if (std::find(kept.begin(), kept.end(), owner) == kept.end()) kept.push_back(owner);
   }
   at_or_make(object, {"metadata", "ownerReferences"}) = std::move(kept);
+}
+
+/// A rule's answer; where it complains of fields as the metadata's check did before it, one answer tells of all.
+ApiStatus collect_problems(ApiStatus answer, std::vector<Cause>& problems) {
+  if (answer || problems.empty() || answer.error().code != 422) return answer;
+  for (const Json& cause : list_at(answer.error().details, {"causes"}))
+    problems.push_back({str(cause, {"reason"}), str(cause, {"message"}), str(cause, {"field"})});
+  return {};
 }
 
 bool may_go(const Kind& kind, const Json& object) {
@@ -280,15 +289,21 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
   at_or_make(object, {"metadata", "creationTimestamp"}) = format_time(now);
   at_or_make(object, {"metadata", "uid"}) = pki::random_uuid();
   merge_owners(object);
-  if (kind.subresource("status") != nullptr && kind.storage != "/namespaces") object.erase("status");
+  if (kind.subresource("status") != nullptr && kind.storage != "/namespaces") {
+    object.erase("status");
+    // Of built-in kinds the wire always shows one.
+    Json empty = kind.custom == nullptr ? types::empty_builtin(kind.api_version(), kind.kind) : Json();
+    if (const Json* status = find(empty, {"status"})) object["status"] = *status;
+  }
   if (counts_generation(kind)) at_or_make(object, {"metadata", "generation"}) = 1;
   const Rules* own = rules(kind);
   const RuleContext context{*this, kind, options, now};
   if (kind.custom == nullptr) types::apply_defaults(object);
   if (own != nullptr && own->defaults) own->defaults(object);
   if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_create(kind, object));
-  if (const auto problems = metadata_problems(kind, object); !problems.empty()) return invalid(kind, name, problems);
-  if (own != nullptr && own->create) FLEETADM_CHECK(own->create(context, object));
+  auto problems = metadata_problems(kind, object);
+  if (own != nullptr && own->create) FLEETADM_CHECK(collect_problems(own->create(context, object), problems));
+  if (!problems.empty()) return invalid(kind, name, problems);
   if (tracker_ && options.tracks_fields) tracker_(kind, nullptr, object, options, now);
   std::vector<std::string> warnings;
   FLEETADM_CHECK(admit({kind, "CREATE", ns, name, generated, &object, nullptr, options}, warnings));
@@ -341,13 +356,17 @@ ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json
   if (own != nullptr && own->defaults) own->defaults(object);
   if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_update(kind, object, old, options.subresource));
   FLEETADM_CHECK(check_immutable(kind, object, old));
-  if (const auto problems = metadata_problems(kind, object); !problems.empty()) return invalid(kind, name, problems);
-  if (own != nullptr && own->update) FLEETADM_CHECK(own->update(context, object, old));
-  if (counts_generation(kind) && options.subresource.empty()) {
+  auto problems = metadata_problems(kind, object);
+  if (own != nullptr && own->update) FLEETADM_CHECK(collect_problems(own->update(context, object, old), problems));
+  if (!problems.empty()) return invalid(kind, name, problems);
+  if (counts_generation(kind) && options.subresource.empty() && options.admitted_as != "binding") {
     const bool has_status = kind.subresource("status") != nullptr;
     const bool same = has_status ? same_but(object, old, {"metadata", "status", "apiVersion", "kind"})
                                  : same_but(object, old, {"metadata", "apiVersion", "kind"});
-    if (!same) at_or_make(object, {"metadata", "generation"}) = num(old, {"metadata", "generation"}) + 1;
+    // Of Deployments annotations count, too, but for those of their controller.
+    const bool annotated = kind.storage == "apps/deployments" && !options.internal &&
+                           object_at(object, {"metadata", "annotations"}) != object_at(old, {"metadata", "annotations"});
+    if (!same || annotated) at_or_make(object, {"metadata", "generation"}) = num(old, {"metadata", "generation"}) + 1;
   }
   if (tracker_ && options.tracks_fields) tracker_(kind, &old, object, options, context.now);
   FLEETADM_CHECK(admit({kind, "UPDATE", namespace_of(old), name, false, &object, &old, options}, warnings));
@@ -428,6 +447,11 @@ ApiResult<Written> Engine::remove(const Kind& asked, const std::string& ns, cons
     const auto without = [&](const char* finalizer) {
       finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), finalizer), finalizers.end());
     };
+    if (kind.storage == "apiextensions.k8s.io/customresourcedefinitions" && !is_deleting(old)) {
+      without(kDefinitionCleanup);
+      finalizers.emplace_back(kDefinitionCleanup);
+      at_or_make(object, {"metadata", "finalizers"}) = finalizers;
+    }
     auto policy = options.propagation;
     if (policy.empty() && kind.orphans_by_default && !is_deleting(old)) policy = "Orphan";
     if (!policy.empty()) {

@@ -47,6 +47,7 @@ Json events_api_view(Json event) {
   fill(event, "deprecatedFirstTimestamp", nullptr);
   fill(event, "deprecatedLastTimestamp", nullptr);
   fill(event, "deprecatedSource", Json::object());
+  if (str(event, {"reportingInstance"}).empty()) event.erase("reportingInstance");
   return event;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include "core/sandbox/api/pod_checks.h"
+#include "core/sandbox/api/service_ports.h"
 #include "core/sandbox/api/update_rules.h"
 #include "core/sandbox/quota/limits.h"
 #include "core/sandbox/quota/usage.h"
@@ -205,17 +207,18 @@ Rules pod_rules() {
   out.defaults = [](Json& pod) {
     set_default(pod, {"spec", "serviceAccountName"}, "default");
     set_default(pod, {"spec", "serviceAccount"}, str(pod, {"spec", "serviceAccountName"}));
-    set_default(pod, {"spec", "priority"}, 0);
-    set_default(pod, {"spec", "preemptionPolicy"}, "PreemptLowerPriority");
     set_default(pod, {"status", "phase"}, "Pending");
   };
   out.create = [](const RuleContext& context, Json& pod) -> ApiStatus {
-    if (list_at(pod, {"spec", "containers"}).empty()) return invalid(context.kind, name_of(pod), {required("spec.containers")});
     const auto ns = namespace_of(pod);
+    FLEETADM_CHECK(complete_pod(context, pod));
     if (context.engine.store().count("/limitranges", ns) > 0)
       quota::give_default_limits(context.engine.list(*context.engine.kinds().find("", "v1", "limitranges"), ns), pod);
     pod["status"] = {{"phase", "Pending"}, {"qosClass", quota::qos_class(pod)}};
-    return mount_account(context, pod);
+    FLEETADM_CHECK(mount_account(context, pod));
+    const auto problems = pod_spec_problems(object_at(pod, {"spec"}), "spec");
+    if (!problems.empty()) return invalid(context.kind, name_of(pod), problems);
+    return {};
   };
   out.update = [](const RuleContext& context, Json& pod, const Json& old) -> ApiStatus {
     if (context.options.admitted_as == "binding") return {};  // which gives the pod its node
@@ -278,15 +281,39 @@ void keep_address(Json& service, const Json& old) {
 Rules service_rules() {
   Rules out;
   out.defaults = [](Json& service) { set_default(service, {"status", "loadBalancer"}, Json::object()); };
-  out.create = [](const RuleContext&, Json& service) -> ApiStatus {
+  out.create = [](const RuleContext& context, Json& service) -> ApiStatus {
     give_address(service);
-    return {};
+    return give_node_ports(context, service, nullptr);
   };
   out.update = [](const RuleContext& context, Json& service, const Json& old) -> ApiStatus {
     keep_address(service, old);
+    FLEETADM_CHECK(give_node_ports(context, service, &old));
     return check_update(context, service, old);
   };
   return out;
+}
+
+/// Names and values of the system's own classes are not for others.
+ApiStatus check_new_priority_class(const RuleContext& context, Json& one) {
+  constexpr std::int64_t kHighest = 1'000'000'000;
+  if (context.options.internal) return {};
+  std::vector<Cause> causes;
+  if (name_of(one).starts_with("system-")) {
+    causes.push_back(forbidden_field(
+        "metadata.name", "priority class names with 'system-' prefix are reserved for system use only. error: " + name_of(one) +
+                             " is not a known system priority class"));
+  } else if (num(one, {"value"}) > kHighest) {
+    causes.push_back(forbidden_field("value", "maximum allowed value of a user defined priority is " + std::to_string(kHighest)));
+  }
+  if (causes.empty()) return {};
+  return invalid(context.kind, name_of(one), causes);
+}
+
+/// Since when a volume has its phase.
+void note_volume_phase(const RuleContext& context, Json& volume, const Json* old) {
+  if (old == nullptr) at_or_make(volume, {"status", "phase"}) = "Pending";
+  if (old == nullptr || str(volume, {"status", "phase"}) != str(*old, {"status", "phase"}))
+    at_or_make(volume, {"status", "lastPhaseTransitionTime"}) = format_time(context.now);
 }
 
 }  // namespace
@@ -302,6 +329,17 @@ void set_kind_rules(Engine& engine) {
   for (const auto& storage : plainly_immutable()) {
     Rules rules;
     rules.update = [](const RuleContext& context, Json& object, const Json& old) { return check_update(context, object, old); };
+    if (std::string_view(storage) == "scheduling.k8s.io/priorityclasses") rules.create = check_new_priority_class;
+    if (std::string_view(storage) == "/persistentvolumes") {
+      rules.create = [](const RuleContext& context, Json& volume) -> ApiStatus {
+        note_volume_phase(context, volume, nullptr);
+        return {};
+      };
+      rules.update = [](const RuleContext& context, Json& volume, const Json& old) -> ApiStatus {
+        note_volume_phase(context, volume, &old);
+        return check_update(context, volume, old);
+      };
+    }
     engine.set_rules(storage, std::move(rules));
   }
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/sandbox/api/engine.h"
+#include "core/sandbox/api/names.h"
 #include "core/sandbox/api/selector.h"
 
 namespace fleetadm::sandbox {
@@ -8,27 +9,23 @@ namespace {
 
 constexpr std::size_t kMostAnnotationBytes = 256 * 1024;
 
-constexpr std::string_view kSubdomainText =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
-    "an "
-    "alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-constexpr std::string_view kLabelText =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
-    "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+std::vector<std::string> name_problems(const Kind& kind, const std::string& name) {
+  if (auto unusable = path_segment_problems(name); !unusable.empty()) return unusable;
+  switch (kind.name_rule) {
+    case NameRule::kSubdomain: return dns_subdomain_problems(name);
+    case NameRule::kLabel:  // those of services have to begin with a letter
+      return kind.kind == "Service" ? service_name_problems(name) : dns_label_problems(name);
+    case NameRule::kPath: break;
+  }
+  return {};
+}
 
 void check_name(const Kind& kind, const std::string& name, std::vector<Cause>& out) {
   if (name.empty()) {
     out.push_back(required("metadata.name", "name or generateName is required"));
     return;
   }
-  if (name == "." || name == ".." || name.find('/') != std::string::npos || name.find('%') != std::string::npos) {
-    out.push_back(bad_value("metadata.name", name, "may not be '.' or '..' nor contain '/' or '%'"));
-    return;
-  }
-  if (kind.name_rule == NameRule::kSubdomain && !is_dns_subdomain(name))
-    out.push_back(bad_value("metadata.name", name, kSubdomainText));
-  if (kind.name_rule == NameRule::kLabel && !is_dns_label(name)) out.push_back(bad_value("metadata.name", name, kLabelText));
+  for (const auto& problem : name_problems(kind, name)) out.push_back(bad_value("metadata.name", name, problem));
 }
 
 void check_owners(const Json& object, std::vector<Cause>& out) {
@@ -53,11 +50,8 @@ std::vector<Cause> metadata_problems(const Kind& kind, const Json& object) {
   std::vector<Cause> out;
   check_name(kind, name_of(object), out);
   for (const auto& [key, value] : strings_at(object, {"metadata", "labels"})) {
-    if (!is_qualified_name(key))
-      out.push_back(bad_value("metadata.labels", key, "name part must consist of alphanumeric characters, '-', '_' or '.'"));
-    if (!is_label_value(value))
-      out.push_back(bad_value("metadata.labels", value,
-                              "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'"));
+    for (const auto& problem : label_key_problems(key)) out.push_back(bad_value("metadata.labels", key, problem));
+    for (const auto& problem : label_value_problems(value)) out.push_back(bad_value("metadata.labels", value, problem));
   }
   std::size_t bytes = 0;
   for (const auto& [key, value] : strings_at(object, {"metadata", "annotations"})) {
@@ -65,8 +59,7 @@ std::vector<Cause> metadata_problems(const Kind& kind, const Json& object) {
     std::string folded = key;
     std::transform(folded.begin(), folded.end(), folded.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (!is_qualified_name(folded))
-      out.push_back(bad_value("metadata.annotations", key, "name part must consist of alphanumeric characters, '-', '_' or '.'"));
+    for (const auto& problem : label_key_problems(folded)) out.push_back(bad_value("metadata.annotations", key, problem));
   }
   if (bytes > kMostAnnotationBytes)
     out.push_back({"FieldValueTooLong", "Too long: may not be more than 262144 bytes", "metadata.annotations"});

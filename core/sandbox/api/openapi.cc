@@ -103,11 +103,27 @@ std::shared_ptr<const OpenApiDocuments::Document> OpenApiDocuments::whole(const 
   return kept("", rows, true);
 }
 
+namespace {
+
+/// The binary form of the older document, with nothing but its frame ({"swagger": "2.0", "info": {…}, "paths": {}}): kubectl asks
+/// for it where the newer one does not know a kind (v1 List), and leaves the checks to the server then.
+HttpResponse version_two_frame() {
+  const auto field = [](char number, const std::string& bytes) {  // a length-delimited field of under 128 bytes
+    return std::string(1, static_cast<char>(number << 3 | 2)) + static_cast<char>(bytes.size()) + bytes;
+  };
+  return answer_text(200, field(1, "2.0") + field(2, field(1, "Kubernetes") + field(2, "v1")) + field(8, ""),
+                     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+}
+
+}  // namespace
+
 ApiResult<HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, const ApiRequest& request) {
   const auto rows = state->kinds.all();
   std::string_view path = request.path;
   while (path.ends_with('/')) path.remove_suffix(1);
   if (path == "/openapi/v2") {
+    if (request.http->header("accept").find("com.github.proto-openapi.spec.v2") != std::string_view::npos)
+      return version_two_frame();
     FLEETADM_CHECK(negotiate(*request.http, {}));
     return answer_document(request, *state->openapi->whole(rows), false);
   }

@@ -151,7 +151,7 @@ ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind)
   for (const auto& path : out.fields.paths()) {
     if (path == "metadata.name" || (path == "metadata.namespace" && kind.namespaced)) continue;
     if (std::find(kind.selectable.begin(), kind.selectable.end(), path) != kind.selectable.end()) continue;
-    if (kind.selectable.empty()) {
+    if (kind.selectable.empty() && kind.custom == nullptr) {
       return bad_request("\"" + path + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
     }
     return bad_request("field label not supported: " + path);

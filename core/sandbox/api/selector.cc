@@ -56,6 +56,10 @@ tl::unexpected<ApiError> unparsable(std::string_view text, std::string_view why)
   return bad_request("unable to parse requirement: " + std::string(why) + " in " + dump_json(Json(std::string(text))));
 }
 
+tl::unexpected<ApiError> unexpected_word(const std::string& found, std::string_view expected) {
+  return bad_request("unable to parse requirement: found '" + found + "' expected: '" + std::string(expected) + "'");
+}
+
 }  // namespace
 
 bool is_label_value(std::string_view text) {
@@ -115,11 +119,11 @@ ApiResult<LabelSelector> LabelSelector::parse(std::string_view text) {
         term.op = Op::kExists;
       } else if (word == "in" || word == "notin") {
         term.op = word == "in" ? Op::kIn : Op::kNotIn;
-        if (!lexer.eat("(")) return unparsable(text, "found no '('");
+        if (!lexer.eat("(")) return unexpected_word(lexer.word(), "(");
         do {
           term.values.push_back(lexer.word());
         } while (lexer.eat(","));
-        if (!lexer.eat(")")) return unparsable(text, "found no ')'");
+        if (!lexer.eat(")")) return unexpected_word(lexer.word(), ")");
       } else {
         return unparsable(text, "found '" + word + "', expected: in, notin, =, ==, !=, gt, lt");
       }

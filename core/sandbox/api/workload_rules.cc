@@ -1,8 +1,10 @@
 // Deployments, ReplicaSets, DaemonSets, StatefulSets, Jobs and CronJobs.
 #include <algorithm>
-#include <set>
+#include <cstdlib>
+#include <iterator>
 
 #include "core/sandbox/api/kind_rules.h"
+#include "core/sandbox/api/pod_checks.h"
 #include "core/sandbox/api/selector.h"
 #include "core/sandbox/api/update_rules.h"
 #include "core/sandbox/cron/schedule.h"
@@ -15,15 +17,8 @@ constexpr std::size_t kLongestCronJob = 52;  // its Jobs append eleven character
 
 /// Of a pod template; `field` is where it stands.
 void check_template(const Json& form, const std::string& field, std::vector<Cause>& causes) {
-  if (list_at(form, {"spec", "containers"}).empty()) causes.push_back(required(field + ".spec.containers"));
-  int index = 0;
-  std::set<std::string> names;
-  for (const Json& container : list_at(form, {"spec", "containers"})) {
-    const auto at = field + ".spec.containers[" + std::to_string(index++) + "]";
-    if (str(container, {"name"}).empty()) causes.push_back(required(at + ".name"));
-    if (str(container, {"image"}).empty()) causes.push_back(required(at + ".image"));
-    if (!names.insert(str(container, {"name"})).second) causes.push_back(duplicate(at + ".name", str(container, {"name"})));
-  }
+  auto problems = pod_spec_problems(object_at(form, {"spec"}), field + ".spec");
+  causes.insert(causes.end(), std::make_move_iterator(problems.begin()), std::make_move_iterator(problems.end()));
 }
 
 void check_selector(const Json& object, bool matches_all_without, std::vector<Cause>& causes) {
@@ -78,6 +73,20 @@ void select_by_uid(Json& job) {
   at_or_make(job, {"spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid"}) = uid;
 }
 
+/// Who gives no labels gets those of the template; Kubernetes' newer kinds do without.
+void take_template_labels(Json& object) {
+  const Json labels = object_at(object, {"spec", "template", "metadata", "labels"});
+  if (!labels.empty() && object_at(object, {"metadata", "labels"}).empty()) at_or_make(object, {"metadata", "labels"}) = labels;
+}
+
+/// An annotation of DaemonSets counts the changes of their template.
+void count_templates(Json& set, const Json* old) {
+  constexpr const char* kTemplates = "deprecated.daemonset.template.generation";
+  const auto before = old == nullptr ? 0 : std::strtoll(annotation_of(*old, kTemplates).c_str(), nullptr, 10);
+  const bool same = old != nullptr && object_at(*old, {"spec", "template"}) == object_at(set, {"spec", "template"});
+  at_or_make(set, {"metadata", "annotations", kTemplates}) = std::to_string(same ? std::max(before, 1LL) : before + 1);
+}
+
 std::vector<Cause> workload_problems(const Kind& kind, const Json& object) {
   std::vector<Cause> causes;
   const bool job = kind.plural == "jobs";
@@ -103,10 +112,13 @@ Rules workload_rules() {
   Rules out;
   out.create = [](const RuleContext& context, Json& object) -> ApiStatus {
     if (context.kind.plural == "jobs" && !flag(object, {"spec", "manualSelector"})) select_by_uid(object);
+    if (context.kind.plural == "jobs" || context.kind.plural == "replicationcontrollers") take_template_labels(object);
+    if (context.kind.plural == "daemonsets") count_templates(object, nullptr);
     return told(context, object, workload_problems(context.kind, object));
   };
   out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
     if (!context.options.subresource.empty()) return {};  // the spec stays as it was
+    if (context.kind.plural == "daemonsets") count_templates(object, &old);
     auto causes = workload_problems(context.kind, object);
     for (auto& cause : update_problems(context.kind, object, old)) causes.push_back(std::move(cause));
     return told(context, object, causes);

@@ -85,6 +85,45 @@ ApiResult<DeleteOptions> read_delete_options(const ApiRequest& request, const Ki
   return out;
 }
 
+/// A value as Go prints it with %v.
+std::string go_text(const Json& value) {
+  if (value.is_null()) return "<nil>";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_structured()) return dump_json(value);
+  std::string out;
+  for (const auto& [key, member] : value.items())
+    out += (out.empty() ? "" : " ") + (value.is_object() ? key + ":" : std::string()) + go_text(member);
+  return (value.is_object() ? "map[" : "[") + out + "]";
+}
+
+/// Without the lists whose order it tells: applying them takes them out of it.
+Json without_ordered_lists(const Json& patch) {
+  if (!patch.is_object()) return patch;
+  constexpr std::string_view kOrder = "$setElementOrder/";
+  Json out = Json::object();
+  for (const auto& [key, member] : patch.items()) {
+    if (!key.starts_with(kOrder) && !patch.contains(std::string(kOrder) + key)) out[key] = without_ordered_lists(member);
+  }
+  return out;
+}
+
+/// What is said of a patch whose outcome is no object of its kind: with the patch as Go prints it where it is a strategic one,
+/// else with the outcome. The decoder's complaint names the types.
+tl::unexpected<ApiError> unfit_patch(const Json* strategic, const Json& outcome, ApiError complaint) {
+  constexpr std::string_view kStrict = "strict decoding error: ";
+  constexpr std::string_view kCannot = "json: cannot unmarshal ";
+  const auto shown = strategic != nullptr ? go_text(without_ordered_lists(*strategic)) : dump_json(outcome);
+  if (const auto strict = complaint.message.find(kStrict); strict != std::string::npos)
+    return invalid({}, "", {bad_value("patch", shown, complaint.message.substr(strict))});
+  const auto at = complaint.message.find(kCannot);
+  const auto last = complaint.message.rfind(" of type ");
+  if (strategic == nullptr || at == std::string::npos || last == std::string::npos) return tl::unexpected(std::move(complaint));
+  const bool number = complaint.message.compare(at + kCannot.size(), 6, "number") == 0;
+  const auto type = complaint.message.substr(last + 9);
+  const auto why = number && type == "string" ? std::string("cannot convert int64 to string") : "unrecognized type: " + type;
+  return invalid({}, "", {bad_value("patch", shown, why)});
+}
+
 }  // namespace
 
 ApiResult<HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
@@ -144,14 +183,21 @@ ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, con
   if (request.query.has("force"))
     return invalid_options("PatchOptions", "force", "Forbidden: may not be specified for non-apply patch");
   const auto patch = parse_json(request.http->body);
-  if (!patch) return bad_request("error decoding patch: " + patch.error().message);
+  if (!patch) {
+    const bool cut_off = patch.error().message.find("unexpected end of input") != std::string::npos;
+    return bad_request(cut_off ? "unexpected end of JSON input" : "error decoding patch: " + patch.error().message);
+  }
+  const bool strategic = type == "application/strategic-merge-patch+json";
   std::vector<std::string> warnings;
   FLEETADM_TRY(
       auto written,
       state->engine->modify(*kind, request.what.ns, request.what.name, options, false, [&](const Json* old) -> ApiResult<Json> {
         FLEETADM_TRY(Json object, apply_patch(*kind, *old, type, *patch));
         warnings.clear();
-        FLEETADM_CHECK(check_fields(*kind, object, request, warnings));
+        if (auto checked = check_fields(*kind, object, request, warnings); !checked) {
+          FLEETADM_TRY(const Json outcome, apply_patch(*kind, *old, type, *patch));
+          return unfit_patch(strategic ? &*patch : nullptr, outcome, std::move(checked).error());
+        }
         if (namespace_of(object) != namespace_of(*old))
           return bad_request("the namespace of the object does not match the namespace on the URL");
         return object;

@@ -107,7 +107,9 @@ ApiStatus check_binding(const Rbac& rbac, const RuleContext& context, const Json
       causes.push_back(required(at + ".namespace"));
   }
   if (old != nullptr && object_at(*old, {"roleRef"}) != object_at(binding, {"roleRef"})) {
-    causes.push_back(bad_value("roleRef", object_at(binding, {"roleRef"}), "cannot change roleRef"));
+    // As Go prints its internal type.
+    const Json shown = {{"APIGroup", str(binding, {"roleRef", "apiGroup"})}, {"Kind", role_kind}, {"Name", role_name}};
+    causes.push_back(bad_value("roleRef", shown, "cannot change roleRef"));
   }
   if (!causes.empty()) return invalid(context.kind, name_of(binding), causes);
   if (context.options.internal) return {};

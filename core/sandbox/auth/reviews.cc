@@ -197,6 +197,7 @@ ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts,
   if (!token) return tl::unexpected(from_error(token.error()));
   at_or_make(token_request, {"metadata", "name"}) = name;
   at_or_make(token_request, {"metadata", "namespace"}) = ns;
+  at_or_make(token_request, {"metadata", "uid"}) = pki::random_uuid();
   at_or_make(token_request, {"metadata", "creationTimestamp"}) = format_time(now);
   at_or_make(token_request, {"spec", "audiences"}) = audiences;
   at_or_make(token_request, {"spec", "expirationSeconds"}) = seconds;

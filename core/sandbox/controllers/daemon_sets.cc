@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/sandbox/controllers/events.h"
 #include "core/sandbox/controllers/pods.h"
 #include "core/sandbox/controllers/revisions.h"
 #include "core/sandbox/node/node.h"
@@ -60,6 +61,10 @@ void write_daemon_status(const ControllerContext& context, const Kind& kind, con
   });
 }
 
+void tell_of_daemon_pod(const ControllerContext& context, const Json& set, std::string_view reason, const std::string& message) {
+  record_event(context, set, "daemonset-controller", "Normal", reason, message);
+}
+
 }  // namespace
 
 void sync_daemon_set(const ControllerContext& context, const std::string& ns, const std::string& name) {
@@ -106,6 +111,7 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
       if (made) {
         ++counts.current;
         ++counts.updated;
+        tell_of_daemon_pod(context, *set, "SuccessfulCreate", "Created pod: " + name_of(made->object));
       } else {
         look_again_at(context, now + kRefusedDaemon);
       }
@@ -132,7 +138,7 @@ void sync_daemon_set(const ControllerContext& context, const std::string& ns, co
       // What is not available may always go.
       std::optional<Instant> later_on;
       if (pod_available(pod, least, now, later_on) && may_go-- <= 0) continue;
-      remove(context, *pod_kind, pod);
+      if (remove(context, *pod_kind, pod)) tell_of_daemon_pod(context, *set, "SuccessfulDelete", "Deleted pod: " + name_of(pod));
     }
   }
   if (next_available) look_again_at(context, *next_available);

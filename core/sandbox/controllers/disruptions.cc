@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/sandbox/controllers/events.h"
 #include "core/sandbox/controllers/pods.h"
 
 namespace fleetadm::sandbox {
@@ -84,6 +85,7 @@ void sync_disruption_budget(const ControllerContext& context, const std::string&
   for (Json& pod : context.engine.list(*pod_kind, ns)) {
     if (!pod_finished(pod) && selector->matches(labels_of(pod))) pods.push_back(std::move(pod));
   }
+  if (pods.empty()) record_event(context, *budget, "controllermanager", "Normal", "NoPods", "No matching pods found");
   change(context, *kind, *budget, as_controller("disruption-controller", "status"), [&](Json& next) {
     const auto now = context.engine.clock().now();
     Json disrupted = object_at(next, {"status", "disruptedPods"});

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/sandbox/controllers/events.h"
 #include "core/sandbox/controllers/pods.h"
 
 namespace fleetadm::sandbox {
@@ -141,8 +142,12 @@ void make_job_pods(const ControllerContext& context, const Kind& pods, const Jso
       view.running.insert(index);
     }
     Json pod = view.indexed ? indexed_pod(job, index) : pod_from_template(job);
-    if (!context.engine.create(pods, namespace_of(job), std::move(pod), as_controller("job-controller")))
+    const auto made = context.engine.create(pods, namespace_of(job), std::move(pod), as_controller("job-controller"));
+    if (!made) {
+      record_event(context, job, "job-controller", "Warning", "FailedCreate", "Error creating: " + made.error().message);
       return look_again_at(context, context.engine.clock().now() + kRefusedJobRetry);
+    }
+    record_event(context, job, "job-controller", "Normal", "SuccessfulCreate", "Created pod: " + name_of(made->object));
     ++view.active;
   }
 }
@@ -252,9 +257,10 @@ void sync_job(const ControllerContext& context, const std::string& ns, const std
   } else {
     make_job_pods(context, *pod_kind, *job, view);
   }
-  change(context, *kind, *job, as_controller("job-controller", "status"), [&](Json& next) {
+  const bool written = change(context, *kind, *job, as_controller("job-controller", "status"), [&](Json& next) {
     set_job_start(next, now);
     Json& status = at_or_make(next, {"status"});
+    status["uncountedTerminatedPods"] = Json::object();  // none ever: pods are counted as they are
     set_count(status, "active", rests ? 0 : view.active);
     set_count(status, "succeeded", view.succeeded);
     set_count(status, "failed", view.failed);
@@ -267,6 +273,12 @@ void sync_job(const ControllerContext& context, const std::string& ns, const std
     set_job_condition(next, complete ? "SuccessCriteriaMet" : "FailureTarget", true, end->reason, end->message, now);
     set_job_condition(next, end->type, true, end->reason, end->message, now);
   });
+  if (!end || !written) return;
+  if (std::string_view(end->type) == "Complete") {
+    record_event(context, *job, "job-controller", "Normal", "Completed", "Job completed");
+  } else {
+    record_event(context, *job, "job-controller", "Warning", end->reason, end->message);
+  }
 }
 
 }  // namespace fleetadm::sandbox

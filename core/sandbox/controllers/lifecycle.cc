@@ -1,18 +1,23 @@
 // The beginning and end of namespaces and of custom resource definitions (reference kubernetes-wire.md B.17.3, B.19).
 #include <algorithm>
+#include <map>
 
+#include "core/sandbox/api/custom.h"
 #include "core/sandbox/controllers/controller.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
-/// Deletes what is left of a kind in a namespace (all of them: ""); how many objects remain.
-std::size_t empty_out(const ControllerContext& context, const Kind& kind, const std::string& ns) {
+using FinalizerCounts = std::map<std::string, std::size_t>;
+
+/// Deletes what is left of a kind in a namespace (all of them: ""); how many objects remain, and what holds them.
+std::size_t empty_out(const ControllerContext& context, const Kind& kind, const std::string& ns, FinalizerCounts& held) {
   const auto snapshot = context.engine.store().list(kind.storage, ns);
   if (!snapshot) return 1;
   for (const auto& item : snapshot->items) {
     const Json object = context.engine.full(kind, *item.object);
     if (!is_deleting(object)) remove(context, kind, object);
+    for (const auto& finalizer : string_list_at(object, {"metadata", "finalizers"})) ++held[finalizer];
   }
   return context.engine.store().count(kind.storage, ns);
 }
@@ -20,15 +25,20 @@ std::size_t empty_out(const ControllerContext& context, const Kind& kind, const 
 void end_namespace(const ControllerContext& context, const Kind& kind, const Json& ns) {
   std::size_t left = 0;
   std::string remaining;
+  FinalizerCounts held;
   for (const auto& row : context.engine.kinds().all()) {
     if (!row->namespaced || !row->has_verb("deletecollection") || context.engine.store().count(row->storage, name_of(ns)) == 0)
       continue;
-    if (const auto count = empty_out(context, *row, name_of(ns)); count > 0) {
+    if (const auto count = empty_out(context, *row, name_of(ns), held); count > 0) {
       left += count;
-      remaining += (remaining.empty() ? "" : ", ") + row->qualified() + " has " + std::to_string(count) + " resource instances";
+      remaining += (remaining.empty() ? "" : ", ") + row->plural + "." + row->group + " has " + std::to_string(count) +
+                   " resource instances";
     }
   }
   if (left > 0) {
+    std::string holders;
+    for (const auto& [finalizer, count] : held)
+      holders += (holders.empty() ? "" : ", ") + finalizer + " in " + std::to_string(count) + " resource instances";
     change(context, kind, ns, as_controller("namespace-controller", "status"), [&](Json& object) {
       const auto now = context.engine.clock().now();
       set_condition(object, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
@@ -39,6 +49,11 @@ void end_namespace(const ControllerContext& context, const Kind& kind, const Jso
                     "All content successfully deleted, may be waiting on finalization", now);
       set_condition(object, "NamespaceContentRemaining", true, "SomeResourcesRemain",
                     "Some resources are remaining: " + remaining, now);
+      set_condition(object, "NamespaceFinalizersRemaining", !held.empty(),
+                    held.empty() ? "ContentHasNoFinalizers" : "SomeFinalizersRemain",
+                    held.empty() ? "All content-preserving finalizers finished"
+                                 : "Some content in the namespace has finalizers remaining: " + holders,
+                    now);
       for (Json& one : at_or_make(object, {"status", "conditions"})) one.erase("lastUpdateTime");
     });
     return;
@@ -84,13 +99,13 @@ void sync_namespace(const ControllerContext& context, const std::string& name) {
 void sync_definition(const ControllerContext& context, const std::string& name) {
   const auto kind = kind_of(context, "apiextensions.k8s.io", "customresourcedefinitions");
   const auto crd = context.engine.get(*kind, "", name);
-  if (!crd || !is_deleting(*crd) || !has_finalizer(*crd, "customresourcecleanup.apiextensions.k8s.io")) return;
+  if (!crd || !is_deleting(*crd) || !has_finalizer(*crd, kDefinitionCleanup)) return;
   const auto row = context.engine.kinds().find_plural(str(*crd, {"spec", "group"}), str(*crd, {"spec", "names", "plural"}));
-  if (row && empty_out(context, *row, "") > 0) return;  // their end calls this again
+  FinalizerCounts held;
+  if (row && empty_out(context, *row, "", held) > 0) return;  // their end calls this again
   change(context, *kind, *crd, as_controller("customresource-cleanup"), [](Json& object) {
     auto finalizers = string_list_at(object, {"metadata", "finalizers"});
-    finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), "customresourcecleanup.apiextensions.k8s.io"),
-                     finalizers.end());
+    finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), kDefinitionCleanup), finalizers.end());
     at_or_make(object, {"metadata", "finalizers"}) = finalizers;
   });
 }

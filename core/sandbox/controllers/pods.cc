@@ -81,7 +81,13 @@ std::int64_t share_of(const Json* value, std::int64_t of, bool round_up) {
 
 std::string hash_of_template(Json pod_template) {
   erase_at(pod_template, {"metadata", "labels", "pod-template-hash"});
-  return pki::sha256_hex(dump_json(pod_template)).substr(0, 10);
+  // The letters that Kubernetes makes names of.
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  constexpr std::size_t kLength = 10;
+  const auto digest = pki::sha256_hex(dump_json(pod_template));
+  std::string out;
+  for (std::size_t i = 0; i < kLength; ++i) out += kLetters[std::stoul(digest.substr(2 * i, 2), nullptr, 16) % kLetters.size()];
+  return out;
 }
 
 Labels labels_of(const Json& object) {

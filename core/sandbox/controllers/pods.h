@@ -21,7 +21,7 @@ Json pod_from_template(const Json& owner);
 /// "25%" of a number, or the number itself; 0 where there is none.
 std::int64_t share_of(const Json* value, std::int64_t of, bool round_up);
 
-/// Ten hexadecimal digits of a pod template, without the label that Deployments put into it.
+/// Ten letters and figures of a pod template, without the label that Deployments put into it.
 std::string hash_of_template(Json pod_template);
 
 /// The objects of a kind that the owner controls. Orphans that the selector matches become its own, and its own that the

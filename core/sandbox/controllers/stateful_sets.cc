@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "core/sandbox/controllers/events.h"
 #include "core/sandbox/controllers/pods.h"
 #include "core/sandbox/controllers/revisions.h"
 
@@ -30,7 +31,7 @@ Json stateful_pod(const Json& set, const Json& pod_template, std::int64_t ordina
   at_or_make(owner, {"spec", "template"}) = std::move(plain);
   Json pod = pod_from_template(owner);
   const auto name = name_of(set) + "-" + std::to_string(ordinal);
-  erase_at(pod, {"metadata", "generateName"});
+  at_or_make(pod, {"metadata", "generateName"}) = name_of(set) + "-";
   at_or_make(pod, {"metadata", "name"}) = name;
   at_or_make(pod, {"metadata", "labels", "statefulset.kubernetes.io/pod-name"}) = name;
   at_or_make(pod, {"metadata", "labels", "apps.kubernetes.io/pod-index"}) = std::to_string(ordinal);
@@ -102,6 +103,12 @@ void write_stateful_status(const ControllerContext& context, const Kind& kind, c
   });
 }
 
+/// `what`: "Create", "Delete".
+void tell_of_stateful_pod(const ControllerContext& context, const Json& set, const std::string& what, const std::string& pod) {
+  record_event(context, set, "statefulset-controller", "Normal", "Successful" + what,
+               what + " Pod " + pod + " in StatefulSet " + name_of(set) + " successful");
+}
+
 }  // namespace
 
 void sync_stateful_set(const ControllerContext& context, const std::string& ns, const std::string& name) {
@@ -146,6 +153,7 @@ void sync_stateful_set(const ControllerContext& context, const std::string& ns, 
       auto made = context.engine.create(*pod_kind, ns, stateful_pod(*set, from, ordinal, old ? current : history.current),
                                         as_controller("statefulset-controller"));
       if (made) {
+        tell_of_stateful_pod(context, *set, "Create", name_of(made->object));
         pods.at[ordinal] = std::move(made->object);
       } else {
         look_again_at(context, now + kRefusedReplica);
@@ -164,7 +172,7 @@ void sync_stateful_set(const ControllerContext& context, const std::string& ns, 
             [&](const Json& a, const Json& b) { return *ordinal_of(*set, a) > *ordinal_of(*set, b); });
   if (whole || !in_order) {
     for (const Json& pod : pods.beyond) {
-      if (!is_deleting(pod)) remove(context, *pod_kind, pod);
+      if (!is_deleting(pod) && remove(context, *pod_kind, pod)) tell_of_stateful_pod(context, *set, "Delete", name_of(pod));
       if (in_order) break;  // the next one goes when this one is gone
     }
   }
@@ -172,7 +180,7 @@ void sync_stateful_set(const ControllerContext& context, const std::string& ns, 
     for (auto ordinal = first + wanted; ordinal-- > std::max(first, partition);) {
       const Json& pod = pods.at[ordinal];
       if (label_of(pod, kRevisionName) == history.current) continue;
-      remove(context, *pod_kind, pod);
+      if (remove(context, *pod_kind, pod)) tell_of_stateful_pod(context, *set, "Delete", name_of(pod));
       break;
     }
   }

@@ -1,6 +1,8 @@
 // Deployment → ReplicaSet → Pod, and ReplicationController → Pod.
 #include <algorithm>
+#include <array>
 
+#include "core/sandbox/controllers/events.h"
 #include "core/sandbox/controllers/pods.h"
 
 namespace fleetadm::sandbox {
@@ -8,6 +10,9 @@ namespace {
 
 const char* const kHash = "pod-template-hash";
 const char* const kRevision = "deployment.kubernetes.io/revision";
+const char* const kHistory = "deployment.kubernetes.io/revision-history";
+const char* const kDesired = "deployment.kubernetes.io/desired-replicas";
+const char* const kMost = "deployment.kubernetes.io/max-replicas";
 const char* const kReplicaFailure = "ReplicaFailure";
 constexpr auto kRefusedRetry = std::chrono::seconds(5);  // for a pod that a quota or a policy forbade
 
@@ -22,11 +27,55 @@ std::int64_t sum(const std::vector<Json>& sets, Path path) {
   return out;
 }
 
-void scale(const ControllerContext& context, const Kind& kind, const Json& set, std::int64_t replicas) {
-  if (num(set, {"spec", "replicas"}) == replicas) return;
-  change(context, kind, set, as_controller("deployment-controller"), [&](Json& next) {
+std::int64_t surge_of(const Json& deployment) {
+  if (str(deployment, {"spec", "strategy", "type"}) == "Recreate") return 0;
+  return share_of(find(deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), num(deployment, {"spec", "replicas"}, 1),
+                  true);
+}
+
+/// What clients that scale a set in proportion go by.
+void say_replicas(const Json& deployment, Json& set) {
+  const auto wanted = num(deployment, {"spec", "replicas"}, 1);
+  at_or_make(set, {"metadata", "annotations", kDesired}) = std::to_string(wanted);
+  at_or_make(set, {"metadata", "annotations", kMost}) = std::to_string(wanted + surge_of(deployment));
+}
+
+/// A deployment's newest set says what the deployment says of itself, and which revision it is and was.
+void describe_set(const Json& deployment, Json& set, std::int64_t revision) {
+  static const std::array<std::string_view, 6> kOfOneObject = {kRevision,
+                                                               kHistory,
+                                                               kDesired,
+                                                               kMost,
+                                                               "kubectl.kubernetes.io/last-applied-configuration",
+                                                               "deprecated.deployment.rollback.to"};
+  for (const auto& [key, value] : strings_at(deployment, {"metadata", "annotations"})) {
+    if (std::find(kOfOneObject.begin(), kOfOneObject.end(), key) == kOfOneObject.end())
+      at_or_make(set, {"metadata", "annotations", key}) = value;
+  }
+  const auto before = annotation_of(set, kRevision);
+  if (before == std::to_string(revision)) return;
+  if (!before.empty()) {
+    const auto history = annotation_of(set, kHistory);
+    at_or_make(set, {"metadata", "annotations", kHistory}) = history.empty() ? before : history + "," + before;
+  }
+  at_or_make(set, {"metadata", "annotations", kRevision}) = std::to_string(revision);
+}
+
+void tell_scaling(const ControllerContext& context, const Json& deployment, const std::string& set, std::int64_t before,
+                  std::int64_t after) {
+  record_event(context, deployment, "deployment-controller", "Normal", "ScalingReplicaSet",
+               std::string(after > before ? "Scaled up" : "Scaled down") + " replica set " + set + " from " +
+                   std::to_string(before) + " to " + std::to_string(after));
+}
+
+void scale(const ControllerContext& context, const Kind& kind, const Json& deployment, const Json& set, std::int64_t replicas) {
+  const auto before = num(set, {"spec", "replicas"});
+  if (before == replicas) return;
+  const bool done = change(context, kind, set, as_controller("deployment-controller"), [&](Json& next) {
     at_or_make(next, {"spec", "replicas"}) = replicas;
+    say_replicas(deployment, next);
   });
+  if (done) tell_scaling(context, deployment, name_of(set), before, replicas);
 }
 
 void make_set(const ControllerContext& context, const Kind& kind, const Json& deployment, const std::string& hash,
@@ -41,10 +90,11 @@ void make_set(const ControllerContext& context, const Kind& kind, const Json& de
   at_or_make(set, {"spec", "template", "metadata", "labels", kHash}) = hash;
   at_or_make(set, {"metadata", "labels"}) = object_at(set, {"spec", "template", "metadata", "labels"});
   at_or_make(set, {"metadata", "name"}) = name_of(deployment) + "-" + hash;
-  at_or_make(set, {"metadata", "annotations", kRevision}) = std::to_string(revision);
+  describe_set(deployment, set, revision);
+  say_replicas(deployment, set);
   at_or_make(set, {"metadata", "ownerReferences"}) = Json::array({owner_reference(deployment)});
-  static_cast<void>(
-      context.engine.create(kind, namespace_of(deployment), std::move(set), as_controller("deployment-controller")));
+  const auto made = context.engine.create(kind, namespace_of(deployment), std::move(set), as_controller("deployment-controller"));
+  if (made && replicas > 0) tell_scaling(context, deployment, name_of(made->object), 0, replicas);
 }
 
 /// Moves the sets one step towards the wanted state, within maxSurge and maxUnavailable.
@@ -59,16 +109,17 @@ void roll(const ControllerContext& context, const Kind& kind, const Json& deploy
   if (surge == 0 && unavailable == 0) unavailable = 1;
   if (recreate) {
     for (const Json& set : sets.all) {
-      if (&set != sets.current) scale(context, kind, set, 0);
+      if (&set != sets.current) scale(context, kind, deployment, set, 0);
     }
     const auto old_pods = sum(sets.all, {"status", "replicas"}) - num(*sets.current, {"status", "replicas"});
-    if (total == current && old_pods == 0) scale(context, kind, *sets.current, wanted);
+    if (total == current && old_pods == 0) scale(context, kind, deployment, *sets.current, wanted);
     return;
   }
   if (current > wanted || total == current) {
-    scale(context, kind, *sets.current, wanted);
+    scale(context, kind, deployment, *sets.current, wanted);
   } else {
-    scale(context, kind, *sets.current, std::min(wanted, current + std::max<std::int64_t>(0, wanted + surge - total)));
+    scale(context, kind, deployment, *sets.current,
+          std::min(wanted, current + std::max<std::int64_t>(0, wanted + surge - total)));
   }
   auto may_go = sum(sets.all, {"status", "availableReplicas"}) - (wanted - unavailable);
   for (const Json& set : sets.all) {
@@ -79,7 +130,7 @@ void roll(const ControllerContext& context, const Kind& kind, const Json& deploy
     const auto take = std::min(has, idle + std::max<std::int64_t>(0, may_go));
     if (take <= 0) continue;
     may_go -= take - idle;
-    scale(context, kind, set, has - take);
+    scale(context, kind, deployment, set, has - take);
   }
 }
 
@@ -182,6 +233,7 @@ void write_deployment_status(const ControllerContext& context, const Kind& kind,
     set_count(status, "updatedReplicas", counts.updated);
     set_count(status, "readyReplicas", counts.ready);
     set_count(status, "availableReplicas", counts.available);
+    status["terminatingReplicas"] = sum(sets.all, {"status", "terminatingReplicas"});
     set_count(status, "unavailableReplicas", std::max<std::int64_t>(0, counts.wanted - counts.available));
     const auto most = share_of(find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), counts.wanted, false);
     const bool enough = counts.available >= counts.wanted - most;
@@ -223,13 +275,9 @@ void sync_deployment(const ControllerContext& context, const std::string& ns, co
   }
   if (sets.current != nullptr) {
     const auto own = std::strtoll(annotation_of(*sets.current, kRevision).c_str(), nullptr, 10);
-    if (own < revision) {
-      // Rolled back to an old template: it is the newest revision again.
-      ++revision;
-      change(context, *set_kind, *sets.current, as_controller("deployment-controller"), [&](Json& next) {
-        at_or_make(next, {"metadata", "annotations", kRevision}) = std::to_string(revision);
-      });
-    }
+    if (own < revision) ++revision;  // rolled back to an old template: it is the newest revision again
+    change(context, *set_kind, *sets.current, as_controller("deployment-controller"),
+           [&](Json& next) { describe_set(*deployment, next, revision); });
     if (const Json* least = find(*deployment, {"spec", "minReadySeconds"});
         num(*deployment, {"spec", "minReadySeconds"}) != num(*sets.current, {"spec", "minReadySeconds"})) {
       change(context, *set_kind, *sets.current, as_controller("deployment-controller"), [&](Json& next) {
@@ -264,14 +312,22 @@ void sync_replicas(const ControllerContext& context, const Kind& kind, const std
   const auto selector = LabelSelector::from_object(plain_selector ? &wrapped : spec);
   if (!selector) return;
   auto pods = claim(context, *pod_kind, *set, *selector);
+  const auto terminating =
+      std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return is_deleting(pod) && !pod_finished(pod); });
   pods.erase(std::remove_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_finished(pod) || is_deleting(pod); }),
              pods.end());
   const auto wanted = std::max<std::int64_t>(0, num(*set, {"spec", "replicas"}, 1));
+  const char* const component = plain_selector ? "replication-controller" : "replicaset-controller";
   auto active = static_cast<std::int64_t>(pods.size());
   std::string refused;
   for (; active < wanted && refused.empty(); ++active) {
     const auto made = context.engine.create(*pod_kind, ns, pod_from_template(*set), as_controller("replicaset-controller"));
-    if (!made) refused = made.error().message;
+    if (!made) {
+      refused = made.error().message;
+      record_event(context, *set, component, "Warning", "FailedCreate", "Error creating: " + refused);
+    } else {
+      record_event(context, *set, component, "Normal", "SuccessfulCreate", "Created pod: " + name_of(made->object));
+    }
   }
   if (active > wanted) {
     // Those that are not ready go first, then the youngest.
@@ -279,7 +335,11 @@ void sync_replicas(const ControllerContext& context, const Kind& kind, const std
       if (pod_ready(a) != pod_ready(b)) return !pod_ready(a);
       return str(a, {"metadata", "creationTimestamp"}) > str(b, {"metadata", "creationTimestamp"});
     });
-    for (std::int64_t i = 0; i < active - wanted; ++i) remove(context, *pod_kind, pods[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < active - wanted; ++i) {
+      const Json& pod = pods[static_cast<std::size_t>(i)];
+      if (remove(context, *pod_kind, pod))
+        record_event(context, *set, component, "Normal", "SuccessfulDelete", "Deleted pod: " + name_of(pod));
+    }
   }
   const auto good = std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_ready(pod); });
   const auto now = context.engine.clock().now();
@@ -292,9 +352,10 @@ void sync_replicas(const ControllerContext& context, const Kind& kind, const std
   change(context, kind, *set, as_controller("replicaset-controller", "status"), [&](Json& next) {
     Json& status = at_or_make(next, {"status"});
     status["replicas"] = static_cast<std::int64_t>(pods.size());
-    status["fullyLabeledReplicas"] = static_cast<std::int64_t>(pods.size());
-    status["readyReplicas"] = good;
-    status["availableReplicas"] = available;
+    set_count(status, "fullyLabeledReplicas", static_cast<std::int64_t>(pods.size()));
+    set_count(status, "readyReplicas", good);
+    set_count(status, "availableReplicas", available);
+    if (!plain_selector) status["terminatingReplicas"] = terminating;
     status["observedGeneration"] = num(*set, {"metadata", "generation"});
     if (refused.empty()) {
       drop_condition(next, kReplicaFailure);

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <netinet/in.h>
+#include <set>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ namespace {
 constexpr std::int64_t kLeaseSeconds = 40;
 constexpr auto kLeaseRenewal = std::chrono::seconds(10);
 constexpr auto kStatusRenewal = std::chrono::minutes(5);
-constexpr auto kUnfitRetry = std::chrono::seconds(30);  // the node's labels may change
+constexpr auto kUnfitRetry = std::chrono::seconds(30);  // also where a change of the node was missed
 constexpr auto kStopGrace = std::chrono::seconds(10);
 constexpr std::string_view kLeaseNamespace = "kube-node-lease";
 
@@ -95,6 +96,7 @@ class Node {
     watch_sources(kube::resources::secrets(), [](const Pod& pod, const std::string& name) { return pod.uses_secret(name); });
     watch_sources(kube::resources::config_maps(),
                   [](const Pod& pod, const std::string& name) { return pod.uses_config_map(name); });
+    watch_node();
     const auto heartbeat = manager_.add({.name = "lease", .workers = 1},
                                         [this](const std::string& /*key*/, const std::stop_token& /*stop*/) { return renew(); });
     heartbeat->add("lease");
@@ -122,6 +124,18 @@ class Node {
         if (kube::split_key(key).ns == changed.ns && uses(*pod, changed.name)) keys.push_back(key);
       }
       return keys;
+    });
+  }
+
+  // Pods that the node did not fit may fit it once somebody has changed it (taints, labels, cordon).
+  void watch_node() {
+    kube::InformerOptions options;
+    options.field_selector = "metadata.name=" + options_.name;
+    options.project = [](Json& object) { object.erase("status"); };
+    const auto informer = manager_.informer(client_, kube::resources::nodes(), options);
+    Manager::enqueue_on(*informer, pod_queue_, [this](const kube::CachedObject& /*node*/) {
+      const std::lock_guard lock(mutex_);
+      return std::vector<std::string>(unfit_.begin(), unfit_.end());
     });
   }
 
@@ -193,7 +207,8 @@ class Node {
       if (!cached) return controller::Outcome{};
     }
     const std::string node = str(pod, {"spec", "nodeName"});
-    if (node.empty()) return bind(pod);
+    if (node.empty()) return bind(key, pod);
+    set_unfit(key, false);
     if (node != options_.name) return controller::Outcome{};
     const std::string phase = str(pod, {"status", "phase"});
     const bool over = phase == "Succeeded" || phase == "Failed";
@@ -211,7 +226,17 @@ class Node {
                                    std::max(Duration(std::chrono::milliseconds(5)), *step.again - Clock::system()->now())};
   }
 
-  Result<controller::Outcome> bind(const Json& pod) {
+  void set_unfit(const std::string& key, bool unfit) {
+    const std::lock_guard lock(mutex_);
+    if (unfit) {
+      unfit_.insert(key);
+    } else {
+      unfit_.erase(key);
+    }
+  }
+
+  Result<controller::Outcome> bind(const std::string& key, const Json& pod) {
+    set_unfit(key, true);  // before the node is looked at: no change of it is missed
     FLEETADM_TRY(const auto node, client_.get(kube::resources::nodes(), "", options_.name));
     if (!wants_node(pod, node)) return controller::Outcome{.requeue_after = kUnfitRetry};
     const Json binding = {{"apiVersion", "v1"},
@@ -270,6 +295,7 @@ class Node {
     const std::lock_guard lock(mutex_);
     if (auto found = running_.extract(key)) last = std::move(found.mapped());
     sent_.erase(key);
+    unfit_.erase(key);
   }
 
   void stop_pods() {
@@ -287,6 +313,7 @@ class Node {
   std::chrono::steady_clock::time_point status_written_{};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Pod>> running_;
+  std::set<std::string> unfit_;       // pods that nothing has bound so far
   std::map<std::string, Json> sent_;  // the status that each pod has, as written by us
   std::shared_ptr<kube::Informer> pods_;
   std::shared_ptr<Queue> pod_queue_;

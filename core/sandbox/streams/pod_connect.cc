@@ -67,7 +67,9 @@ ApiResult<HttpResponse> connect_command(const Containers& containers, const ApiR
   auto choice = choose_upgrade(*request.http, {kChannelsV5, kChannelsV4}, kChannelsV4);
   if (choice.protocol.empty()) return std::move(choice.answer);
 
-  const std::string what = attach ? "error attaching to container: " : "error executing command in container: ";
+  // Kubernetes passes what comes by WebSocket on to the node by SPDY, and wraps its complaint once more.
+  const std::string what = std::string(choice.websocket ? "Internal error occurred: " : "") +
+                           (attach ? "error attaching to container: " : "error executing command in container: ");
   if (const std::string why = why_no_process(*container_named(pod, container)); !why.empty())
     return command_answer(std::move(choice), make_failed_end(what + why), wanted);
   const auto runs = containers ? containers->find(kube::object_key(pod), uid_of(pod), container) : std::nullopt;

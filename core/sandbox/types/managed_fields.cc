@@ -369,7 +369,7 @@ tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Js
   if (!taken) return tl::unexpected(not_convertible(taken.error()));
   if (!taken->empty() && !force) return tl::unexpected(conflicts(*taken));
   if (Entry* kept = find_entry(entries, mine)) {
-    if (changes.own().empty() && kept->fields == last && !last_time.empty()) kept->time = last_time;
+    if (merged == before) kept->time = last_time;  // who changes nothing leaves no time
   }
   drop_empty(entries);
   fold_ancient(entries);
@@ -391,7 +391,8 @@ Json track_update(const Json* live, const Json& empty, Json updated, const TypeN
   Json after = without_managed_fields(std::move(updated));
   VersionedChanges changes(before, after, type, writer);
   const Difference& difference = changes.own();
-  const Entry mine{writer.manager, "Update", writer.api_version, format_time(writer.now), writer.subresource, {}};
+  const auto time = writer.timeless ? std::string() : format_time(writer.now);
+  const Entry mine{writer.manager, "Update", writer.api_version, time, writer.subresource, {}};
   if (!dispossess(entries, mine, changes)) return after;
   Entry* known = find_entry(entries, mine);
   if (known == nullptr) {

@@ -31,6 +31,7 @@ struct Writer {
   std::string subresource;         // "status"; empty: the object itself
   std::vector<std::string> reset;  // top-level fields that this endpoint does not write: {"status"}, {"spec"}
   Instant now;
+  bool timeless = false;  // leaves no time of its writes
   /// An object in another version, for managers that own fields there; else why it cannot be had. Empty: the kind's versions
   /// name their fields alike.
   std::function<tl::expected<InVersion, std::string>(const Json& object, const std::string& api_version)> convert;

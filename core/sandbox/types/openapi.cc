@@ -27,6 +27,7 @@ constexpr std::string_view kRawExtension = "io.k8s.apimachinery.pkg.runtime.RawE
 constexpr std::string_view kTime = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
 constexpr std::string_view kMicroTime = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 constexpr std::string_view kFields = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
+constexpr std::string_view kAnyJson = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON";
 constexpr std::string_view kSchemaProps = "apiextensions/v1.JSONSchemaProps";
 
 /// Collects schemas, each with what it refers to.
@@ -65,7 +66,9 @@ class Schemas {
     Json required = Json::array();
     for (const FieldType* field : type->fields) {
       const bool of_root = type->is_object && (field->name == "apiVersion" || field->name == "kind" || field->name == "metadata");
-      schema["properties"][field->name] = described(member(*field), description_of(of_root ? "" : name, field->name));
+      Json made = described(member(*field), description_of(of_root ? "" : name, field->name));
+      add_values(made, values_of(name, field->name));
+      schema["properties"][field->name] = std::move(made);
       if (field->required) required.push_back(field->name);
     }
     if (!required.empty()) schema["required"] = std::move(required);
@@ -99,9 +102,31 @@ class Schemas {
     return schema;
   }
 
+  /// To the items of lists and maps.
+  static void add_values(Json& schema, std::string_view values) {
+    if (values.data() == nullptr) return;
+    Json* place = &schema;
+    for (const char* inner : {"items", "additionalProperties"}) {
+      if (schema.contains(inner)) place = &schema[inner];
+    }
+    Json& list = (*place)["enum"] = Json::array();
+    while (true) {
+      const auto bar = values.find('|');
+      list.push_back(values.substr(0, bar));
+      if (bar == std::string_view::npos) break;
+      values.remove_prefix(bar + 1);
+    }
+  }
+
   Json named(std::string_view name, Json schema) {
     if (!contains(std::string(name))) put(std::string(name), std::move(schema));
     return reference(name);
+  }
+
+  /// A schema or something else: nothing is said of what may stand there.
+  Json schema_union(std::string_view ending) {
+    message(kSchemaProps);
+    return named(published_name(kSchemaProps) + std::string(ending), Json::object());
   }
 
   Json value(const TypeNode& node, bool pointer) {
@@ -122,9 +147,10 @@ class Schemas {
       case Form::kStrings: return {{"type", "array"}, {"items", {{"type", "string"}}}};
       case Form::kRaw: return named(kRawExtension, {{"type", "object"}});
       case Form::kFieldsV1: return named(kFields, {{"type", "object"}});
-      case Form::kSchemaOrBool:
-      case Form::kSchemaOrArray:
-      case Form::kSchemaOrStrings: message(kSchemaProps); return Json::object();
+      case Form::kSchemaOrBool: return schema_union("OrBool");
+      case Form::kSchemaOrArray: return schema_union("OrArray");
+      case Form::kSchemaOrStrings: return schema_union("OrStringArray");
+      case Form::kJson: return named(kAnyJson, Json::object());
       case Form::kStruct: {
         Json reference_to = message(node.message);
         if (pointer) return reference_to;

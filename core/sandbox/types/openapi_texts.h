@@ -1,4 +1,4 @@
-// What `kubectl explain` says of the fields that every object has.
+// What `kubectl explain` says of fields beyond their types: texts of those that every object has, and enumerated values.
 #pragma once
 
 #include <string_view>
@@ -8,5 +8,8 @@ namespace fleetadm::sandbox::types {
 /// Of a field of a message ("meta/v1.ObjectMeta"); `message` "": of an object's root (apiVersion, kind, metadata). Empty where
 /// there is nothing to say.
 std::string_view description_of(std::string_view message, std::string_view field);
+
+/// The values that a field (or an item of it) may have, joined by "|"; empty where it may have any.
+std::string_view values_of(std::string_view message, std::string_view field);
 
 }  // namespace fleetadm::sandbox::types

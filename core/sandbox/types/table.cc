@@ -41,14 +41,7 @@ class CustomPrinter final : public TablePrinter {
     const auto found = work::select_json_path(path, object);
     if (!found || found->empty()) return nullptr;
     const Json& first = found->front();
-    if (type == "string") {
-      std::string text;
-      for (const Json& item : *found) {
-        if (!text.empty()) text += ' ';
-        text += item.is_string() ? item.get<std::string>() : dump_json(item);
-      }
-      return text;
-    }
+    if (type == "string") return first.is_string() ? first : Json(dump_json(first));  // of several the first is shown
     if (type == "date") {
       if (!first.is_string()) return first.is_null() ? Json() : Json("<invalid>");
       const auto at = parse_time(first.get_ref<const std::string&>());

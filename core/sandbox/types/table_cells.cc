@@ -89,6 +89,7 @@ const TablePrinter& builtin_printer(std::string_view group, std::string_view kin
     add_workload_printers(printers);
     add_core_printers(printers);
     add_cluster_printers(printers);
+    add_rare_printers(printers);
     return printers;
   }();
   static const BuiltinPrinter kCreated({{"Name"}, {"Created At", "date"}}, [](const Json& object, Instant) -> Json {

@@ -32,6 +32,7 @@ using Printers = std::map<std::pair<std::string_view, std::string_view>, Builtin
 void add_workload_printers(Printers& printers);
 void add_core_printers(Printers& printers);
 void add_cluster_printers(Printers& printers);
+void add_rare_printers(Printers& printers);
 
 /// The age of a time in the object; "<unknown>" where there is none.
 std::string age_of(const Json& object, Instant now, Path path = {"metadata", "creationTimestamp"});

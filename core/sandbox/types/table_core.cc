@@ -26,9 +26,10 @@ Json service_cells(const Json& object, Instant now) {
     if (num(port, {"nodePort"}) > 0) text += ":" + std::to_string(num(port, {"nodePort"}));
     ports.push_back(text + "/" + str(port, {"protocol"}));
   }
+  const auto addresses = string_list_at(object, {"spec", "clusterIPs"});
   return {name_of(object),
           str(object, {"spec", "type"}),
-          or_else(str(object, {"spec", "clusterIP"})),
+          addresses.empty() ? "<none>" : addresses.front(),
           external_ip(object),
           or_else(joined(ports)),
           age_of(object, now),
@@ -78,7 +79,7 @@ Json event_cells(const Json& object, Instant now) {
   std::string last = since({last_name});
   if (last == "<unknown>") last = first;
   std::int64_t count = num(object, {new_kind ? "deprecatedCount" : "count"});
-  if (find(object, {"series"}) != nullptr && num(object, {"series", "count"}) != 0) {
+  if (find(object, {"series"}) != nullptr) {
     last = since({"series", "lastObservedTime"});
     count = num(object, {"series", "count"});
   } else if (count == 0) {
@@ -88,21 +89,16 @@ Json event_cells(const Json& object, Instant now) {
   std::transform(kind.begin(), kind.end(), kind.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   const Json& source = object_at(object, {new_kind ? "deprecatedSource" : "source"});
-  std::string from = str(source, {"component"});
-  if (from.empty()) from = str(object, {new_kind ? "reportingController" : "reportingComponent"});
-  if (const std::string host = str(source, {"host"}); !host.empty()) from += ", " + host;
+  std::string from = or_else(str(source, {"component"}), str(object, {new_kind ? "reportingController" : "reportingComponent"}));
+  const std::string host = or_else(str(source, {"host"}), str(object, {"reportingInstance"}));
+  if (!host.empty()) from += ", " + host;
   std::string message = str(object, {new_kind ? "note" : "message"});
-  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
-  return {last,
-          str(object, {"type"}),
-          str(object, {"reason"}),
-          kind + "/" + str(about, {"name"}),
-          str(about, {"fieldPath"}),
-          from,
-          message,
-          first,
-          count,
-          name_of(object)};
+  constexpr std::string_view kBlanks = " \t\r\n";
+  message.erase(message.find_last_not_of(kBlanks) + 1);
+  message.erase(0, std::min(message.find_first_not_of(kBlanks), message.size()));
+  if (const std::string name = str(about, {"name"}); !name.empty()) kind += "/" + name;
+  return {last,  str(object, {"type"}), str(object, {"reason"}), kind, str(about, {"fieldPath"}), from, message, first,
+          count, name_of(object)};
 }
 
 Json binding_cells(const Json& object, Instant now) {
@@ -119,13 +115,10 @@ Json binding_cells(const Json& object, Instant now) {
 }
 
 Json csr_cells(const Json& object, Instant now) {
-  std::string condition;
-  for (const char* type : {"Approved", "Denied", "Failed"}) {
-    if (condition_of(object, type) == nullptr) continue;
-    if (condition.empty() || std::string_view(type) == "Denied") condition = type;
-    if (std::string_view(type) == "Failed") condition += condition == type ? "" : ",Failed";
-  }
-  if (condition.empty()) condition = "Pending";
+  std::string condition = condition_of(object, "Denied") != nullptr     ? "Denied"
+                          : condition_of(object, "Approved") != nullptr ? "Approved"
+                                                                        : "Pending";
+  if (condition_of(object, "Failed") != nullptr) condition += ",Failed";
   if (!str(object, {"status", "certificate"}).empty()) condition += ",Issued";
   const auto seconds = num(object, {"spec", "expirationSeconds"});
   const Instant zero{};
@@ -141,10 +134,16 @@ Json csr_cells(const Json& object, Instant now) {
 Json endpoints_cells(const Json& object, Instant now) {
   std::vector<std::string> found;
   for (const Json& subset : list_at(object, {"subsets"})) {
+    const Json& addresses = list_at(subset, {"addresses"});
     const Json& ports = list_at(subset, {"ports"});
-    for (const Json& address : list_at(subset, {"addresses"})) {
-      if (ports.empty()) found.push_back(str(address, {"ip"}));
-      for (const Json& port : ports) found.push_back(str(address, {"ip"}) + ":" + std::to_string(num(port, {"port"})));
+    if (ports.empty()) {
+      for (const std::string& ip : names_in(addresses, "ip")) found.push_back(ip);
+    }
+    for (const Json& port : ports) {
+      for (const std::string& ip : names_in(addresses, "ip")) {
+        const bool colons = ip.find(':') != std::string::npos;
+        found.push_back((colons ? "[" + ip + "]" : ip) + ":" + std::to_string(num(port, {"port"})));
+      }
     }
   }
   const std::size_t more = found.size() > 3 ? found.size() - 3 : 0;
@@ -157,7 +156,7 @@ Json endpoints_cells(const Json& object, Instant now) {
 Json slice_cells(const Json& object, Instant now) {
   std::vector<std::string> ports, addresses;
   for (const Json& port : list_at(object, {"ports"}))
-    ports.push_back(find(port, {"port"}) == nullptr ? "*" : std::to_string(num(port, {"port"})));
+    ports.push_back(find(port, {"port"}) != nullptr ? std::to_string(num(port, {"port"})) : or_else(str(port, {"name"}), "*"));
   for (const Json& endpoint : list_at(object, {"endpoints"})) {
     for (const std::string& address : string_list_at(endpoint, {"addresses"})) addresses.push_back(address);
   }
@@ -169,9 +168,9 @@ Json slice_cells(const Json& object, Instant now) {
   return {name_of(object), str(object, {"addressType"}), shortened(ports), shortened(addresses), age_of(object, now)};
 }
 
-std::string access_modes(const Json& object) {
+std::string access_modes(const std::vector<std::string>& given) {
   std::vector<std::string> modes;
-  for (const std::string& mode : string_list_at(object, {"spec", "accessModes"})) {
+  for (const std::string& mode : given) {
     modes.push_back(mode == "ReadWriteOnce" ? "RWO" : mode == "ReadOnlyMany" ? "ROX" : mode == "ReadWriteMany" ? "RWX" : "RWOP");
   }
   return joined(modes);
@@ -183,7 +182,7 @@ Json claim_cells(const Json& object, Instant now) {
           is_deleting(object) ? "Terminating" : str(object, {"status", "phase"}),
           str(object, {"spec", "volumeName"}),
           bound ? str(object, {"status", "capacity", "storage"}) : "",
-          bound ? access_modes(object) : "",
+          bound ? access_modes(string_list_at(object, {"status", "accessModes"})) : "",
           str(object, {"spec", "storageClassName"}),
           or_else(str(object, {"spec", "volumeAttributesClassName"}), "<unset>"),
           age_of(object, now),
@@ -194,7 +193,7 @@ Json volume_cells(const Json& object, Instant now) {
   const Json* claim = find(object, {"spec", "claimRef"});
   return {name_of(object),
           str(object, {"spec", "capacity", "storage"}),
-          access_modes(object),
+          access_modes(string_list_at(object, {"spec", "accessModes"})),
           str(object, {"spec", "persistentVolumeReclaimPolicy"}),
           is_deleting(object) ? "Terminating" : str(object, {"status", "phase"}),
           claim == nullptr ? "" : str(*claim, {"namespace"}) + "/" + str(*claim, {"name"}),
@@ -215,14 +214,19 @@ Json quota_cells(const Json& object, Instant now) {
 }
 
 Json ingress_cells(const Json& object, Instant now) {
+  constexpr std::size_t kShownHosts = 3;
   std::vector<std::string> hosts, addresses;
-  for (const Json& rule : list_at(object, {"spec", "rules"})) {
-    if (const std::string host = str(rule, {"host"}); !host.empty()) hosts.push_back(host);
+  const Json& rules = list_at(object, {"spec", "rules"});
+  for (const Json& rule : rules) {
+    if (const std::string host = str(rule, {"host"}); !host.empty() && hosts.size() < kShownHosts) hosts.push_back(host);
   }
+  std::string names = or_else(joined(hosts), "*");
+  if (hosts.size() == kShownHosts && rules.size() > kShownHosts)
+    names += " + " + std::to_string(rules.size() - kShownHosts) + " more...";
   for (const Json& ingress : list_at(object, {"status", "loadBalancer", "ingress"})) {
     addresses.push_back(or_else(str(ingress, {"ip"}), str(ingress, {"hostname"})));
   }
-  return {name_of(object),   or_else(str(object, {"spec", "ingressClassName"})),          or_else(joined(hosts), "*"),
+  return {name_of(object),   or_else(str(object, {"spec", "ingressClassName"})),          names,
           joined(addresses), list_at(object, {"spec", "tls"}).empty() ? "80" : "80, 443", age_of(object, now)};
 }
 

@@ -23,56 +23,93 @@ struct PodSummary {
   std::optional<Instant> last_restart;
 };
 
-PodSummary summary_of(const Json& pod) {
-  PodSummary summary;
-  summary.total = static_cast<std::int64_t>(list_at(pod, {"spec", "containers"}).size());
-  summary.reason = or_else(str(pod, {"status", "reason"}), str(pod, {"status", "phase"}));
-  if (!list_at(pod, {"spec", "schedulingGates"}).empty() && summary.reason == "Pending") {
-    const Json* scheduled = condition_of(pod, "PodScheduled");
-    if (scheduled != nullptr && str(*scheduled, {"reason"}) == "SchedulingGated") summary.reason = "SchedulingGated";
+/// Init containers that go on beside the others.
+std::set<std::string> sidecars_of(const Json& pod) {
+  std::set<std::string> names;
+  for (const Json& container : list_at(pod, {"spec", "initContainers"})) {
+    if (str(container, {"restartPolicy"}) == "Always") names.insert(str(container, {"name"}));
   }
-  const auto restarted = [&](const Json& status) {
-    const auto at = parse_time(str(status, {"lastState", "terminated", "finishedAt"}));
-    if (at && (!summary.last_restart || *summary.last_restart < *at)) summary.last_restart = at;
-  };
-  bool initialising = false;
+  return names;
+}
+
+void count_restarts(PodSummary& summary, const Json& status) {
+  summary.restarts += num(status, {"restartCount"});
+  const auto at = parse_time(str(status, {"lastState", "terminated", "finishedAt"}));
+  if (at && (!summary.last_restart || *summary.last_restart < *at)) summary.last_restart = at;
+}
+
+/// What the first init container that is not done says; false where all are.
+bool summarize_init(const Json& pod, const std::set<std::string>& sidecars, PodSummary& summary, PodSummary& of_sidecars) {
   std::size_t index = 0;
   for (const Json& status : list_at(pod, {"status", "initContainerStatuses"})) {
-    summary.restarts += num(status, {"restartCount"});
-    restarted(status);
     ++index;
+    count_restarts(summary, status);
+    const bool sidecar = sidecars.contains(str(status, {"name"}));
+    if (sidecar) count_restarts(of_sidecars, status);
     const Json* ended = find(status, {"state", "terminated"});
     if (ended != nullptr && num(*ended, {"exitCode"}) == 0) continue;
+    if (sidecar && flag(status, {"started"})) {
+      if (flag(status, {"ready"})) ++summary.ready;
+      continue;
+    }
     const std::string reason = container_reason(status);
-    if (ended != nullptr) {
-      summary.reason = "Init:" + reason;
-    } else if (!reason.empty() && reason != "PodInitializing") {
+    if (ended != nullptr || (!reason.empty() && reason != "PodInitializing")) {
       summary.reason = "Init:" + reason;
     } else {
       summary.reason =
           "Init:" + std::to_string(index - 1) + "/" + std::to_string(list_at(pod, {"spec", "initContainers"}).size());
     }
-    initialising = true;
-    break;
+    return true;
   }
-  if (!initialising || is_true(pod, "Initialized")) {
-    summary.restarts = 0;
-    bool any_running = false;
-    const Json& statuses = list_at(pod, {"status", "containerStatuses"});
-    for (std::size_t i = statuses.size(); i-- > 0;) {
-      const Json& status = statuses[i];
-      summary.restarts += num(status, {"restartCount"});
-      restarted(status);
-      if (const std::string reason = container_reason(status); !reason.empty()) {
-        summary.reason = reason;
-      } else if (flag(status, {"ready"}) && find(status, {"state", "running"}) != nullptr) {
-        any_running = true;
-        ++summary.ready;
-      }
+  return false;
+}
+
+void summarize_containers(const Json& pod, PodSummary& summary) {
+  bool any_running = false;
+  std::string error;
+  const Json& statuses = list_at(pod, {"status", "containerStatuses"});
+  for (std::size_t i = statuses.size(); i-- > 0;) {
+    const Json& status = statuses[i];
+    count_restarts(summary, status);
+    if (const std::string reason = container_reason(status); !reason.empty()) {
+      summary.reason = reason;
+      if (num(status, {"state", "terminated", "exitCode"}) != 0) error = reason;
+    } else if (flag(status, {"ready"}) && find(status, {"state", "running"}) != nullptr) {
+      any_running = true;
+      ++summary.ready;
     }
-    if (summary.reason == "Completed" && any_running) summary.reason = is_true(pod, "Ready") ? "Running" : "NotReady";
   }
-  if (is_deleting(pod)) summary.reason = str(pod, {"status", "reason"}) == "NodeLost" ? "Unknown" : "Terminating";
+  if (summary.reason != "Completed") return;
+  if (any_running && is_true(pod, "Ready")) {
+    summary.reason = "Running";
+  } else if (!error.empty()) {
+    summary.reason = error;
+  } else if (any_running) {
+    summary.reason = "NotReady";
+  }
+}
+
+PodSummary summary_of(const Json& pod) {
+  const auto sidecars = sidecars_of(pod);
+  PodSummary summary;
+  summary.total = static_cast<std::int64_t>(list_at(pod, {"spec", "containers"}).size() + sidecars.size());
+  summary.reason = or_else(str(pod, {"status", "reason"}), str(pod, {"status", "phase"}));
+  const Json* scheduled = condition_of(pod, "PodScheduled");
+  if (scheduled != nullptr && str(*scheduled, {"reason"}) == "SchedulingGated") summary.reason = "SchedulingGated";
+  PodSummary of_sidecars;
+  const bool initialising = summarize_init(pod, sidecars, summary, of_sidecars);
+  if (!initialising || is_true(pod, "Initialized")) {
+    summary.restarts = of_sidecars.restarts;
+    summary.last_restart = of_sidecars.last_restart;
+    summarize_containers(pod, summary);
+  }
+  if (!is_deleting(pod)) return summary;
+  const std::string phase = str(pod, {"status", "phase"});
+  if (str(pod, {"status", "reason"}) == "NodeLost") {
+    summary.reason = "Unknown";
+  } else if (phase != "Succeeded" && phase != "Failed") {
+    summary.reason = "Terminating";
+  }
   return summary;
 }
 
@@ -86,12 +123,13 @@ Json pod_cells(const Json& pod, Instant now) {
         std::count_if(wanted.begin(), wanted.end(), [&](const Json& gate) { return is_true(pod, str(gate, {"conditionType"})); });
     gates = std::to_string(met) + "/" + std::to_string(wanted.size());
   }
+  const Json& ips = list_at(pod, {"status", "podIPs"});
   return {name_of(pod),
           std::to_string(summary.ready) + "/" + std::to_string(summary.total),
           summary.reason,
           restarts,
           age_of(pod, now),
-          or_else(str(pod, {"status", "podIP"})),
+          ips.empty() ? "<none>" : str(ips.front(), {"ip"}),
           or_else(str(pod, {"spec", "nodeName"})),
           or_else(str(pod, {"status", "nominatedNodeName"})),
           gates};
@@ -192,23 +230,55 @@ Json disruption_cells(const Json& object, Instant now) {
           age_of(object, now)};
 }
 
+/// "current/target" of one metric, by the member that describes it: an average value, a share of what is asked for, or a value.
+std::string metric_text(const Json& wanted, const Json* seen, bool of_resource) {
+  const auto current = [&](const char* field) {
+    return seen == nullptr ? std::string("<unknown>") : int_or_text(*seen, {"current", field}, "<unknown>");
+  };
+  if (const Json* average = find(wanted, {"target", "averageValue"}))
+    return current("averageValue") + "/" + (average->is_string() ? average->get<std::string>() : dump_json(*average));
+  if (!of_resource) return current("value") + "/" + int_or_text(wanted, {"target", "value"}, "0");
+  std::string share = current("averageUtilization");
+  if (share != "<unknown>") share += "%";
+  const auto target = num(wanted, {"target", "averageUtilization"}, -1);
+  return share + "/" + (target < 0 ? std::string("<auto>") : std::to_string(target) + "%");
+}
+
+std::string metrics_text(const Json& metrics, const Json& statuses) {
+  constexpr std::size_t kShown = 2;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const std::string type = str(metrics[i], {"type"});
+    const char* member = type == "Resource"            ? "resource"
+                         : type == "ContainerResource" ? "containerResource"
+                         : type == "Pods"              ? "pods"
+                         : type == "Object"            ? "object"
+                                                       : "external";
+    const bool of_resource = type == "Resource" || type == "ContainerResource";
+    const Json& wanted = object_at(metrics[i], {member});
+    const Json* seen = i < statuses.size() ? find(statuses[i], {member}) : nullptr;
+    std::string text = metric_text(wanted, seen, of_resource);
+    if (of_resource) text = str(wanted, {"name"}) + ": " + text;
+    const bool average = find(wanted, {"target", "averageValue"}) != nullptr;
+    if (average && (type == "Object" || type == "External")) text += " (avg)";
+    texts.push_back(std::move(text));
+  }
+  const std::size_t more = texts.size() > kShown ? texts.size() - kShown : 0;
+  if (more > 0) texts.resize(kShown);
+  return or_else(joined(texts, ", ")) + (more > 0 ? " + " + std::to_string(more) + " more..." : "");
+}
+
 Json autoscaler_cells(const Json& object, Instant now) {
-  std::vector<std::string> targets;
-  for (const Json& metric : list_at(object, {"spec", "metrics"})) {
-    const std::string name = str(metric, {"resource", "name"});
-    if (str(metric, {"type"}) != "Resource" || name.empty()) continue;
-    std::string current = "<unknown>";
-    for (const Json& seen : list_at(object, {"status", "currentMetrics"})) {
-      if (str(seen, {"resource", "name"}) == name && find(seen, {"resource", "current", "averageUtilization"}) != nullptr) {
-        current = std::to_string(num(seen, {"resource", "current", "averageUtilization"})) + "%";
-      }
-    }
-    targets.push_back(name + ": " + current + "/" + std::to_string(num(metric, {"resource", "target", "averageUtilization"})) +
-                      "%");
+  std::string targets = metrics_text(list_at(object, {"spec", "metrics"}), list_at(object, {"status", "currentMetrics"}));
+  // Version 1 knows the processors' share alone.
+  if (const Json* share = find(object, {"spec", "targetCPUUtilizationPercentage"})) {
+    std::string current = int_or_text(object, {"status", "currentCPUUtilizationPercentage"}, "<unknown>");
+    if (current != "<unknown>") current += "%";
+    targets = "cpu: " + current + "/" + dump_json(*share) + "%";
   }
   return {name_of(object),
           str(object, {"spec", "scaleTargetRef", "kind"}) + "/" + str(object, {"spec", "scaleTargetRef", "name"}),
-          or_else(joined(targets, ", ")),
+          targets,
           int_or_text(object, {"spec", "minReplicas"}, "<unset>"),
           num(object, {"spec", "maxReplicas"}),
           num(object, {"status", "currentReplicas"}),

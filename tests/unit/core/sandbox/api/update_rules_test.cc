@@ -87,7 +87,7 @@ TEST_F(UpdateRules, APodChangesItsImageAndLittleElse) {
   EXPECT_EQ(fields("", "pods", "p", set({"spec", "activeDeadlineSeconds"}, 60)), Fields{});
   EXPECT_EQ(fields("", "pods", "p", set({"spec", "activeDeadlineSeconds"}, 61)), Fields{"spec.activeDeadlineSeconds"});
   const Json toleration = {{"key", "a"}, {"operator", "Exists"}, {"tolerationSeconds", 5}};
-  EXPECT_EQ(fields("", "pods", "p", set({"spec", "tolerations"}, Json::array({toleration}))), Fields{});
+  EXPECT_EQ(fields("", "pods", "p", [&](Json& next) { next["spec"]["tolerations"].push_back(toleration); }), Fields{});
   EXPECT_EQ(fields("", "pods", "p", set({"spec", "tolerations"}, Json::array())), Fields{"spec.tolerations"});
   EXPECT_EQ(fields("", "pods", "p", set({"spec", "nodeName"}, "n")), Fields{"spec"});
   EXPECT_EQ(fields("", "pods", "p",

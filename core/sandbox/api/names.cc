@@ -1,0 +1,126 @@
+#include "core/sandbox/api/names.h"
+
+#include <algorithm>
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr std::size_t kMostLabelBytes = 63;
+constexpr std::size_t kMostSubdomainBytes = 253;
+
+constexpr std::string_view kKeyWords =
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+    "'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+constexpr std::string_view kValueWords =
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+    "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+constexpr std::string_view kDnsLabelWords =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
+    "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+constexpr std::string_view kSubdomainWords =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
+    "an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+constexpr std::string_view kServiceWords =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end "
+    "with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    "'[a-z]([-a-z0-9]*[a-z0-9])?')";
+
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+bool is_figure(char c) { return c >= '0' && c <= '9'; }
+bool is_dns_character(char c) { return is_small(c) || is_figure(c); }
+bool is_alphanumeric(char c) { return is_dns_character(c) || (c >= 'A' && c <= 'Z'); }
+
+/// Ends as `edge` says, with `inner` besides between them.
+template <class Edge>
+bool is_built_of(std::string_view text, Edge edge, std::string_view inner) {
+  return !text.empty() && edge(text.front()) && edge(text.back()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return edge(c) || inner.find(c) != std::string_view::npos; });
+}
+
+bool is_subdomain_form(std::string_view text) {
+  while (true) {
+    const auto dot = text.find('.');
+    if (!is_built_of(text.substr(0, dot), is_dns_character, "-")) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+std::string too_long(std::size_t most) { return "must be no more than " + std::to_string(most) + " bytes"; }
+
+}  // namespace
+
+std::vector<std::string> label_key_problems(std::string_view key) {
+  const auto slashes = std::count(key.begin(), key.end(), '/');
+  if (slashes > 1) {
+    return {"a valid label key " + std::string(kKeyWords) +
+            " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
+  }
+  std::vector<std::string> out;
+  std::string_view name = key;
+  if (slashes == 1) {
+    const auto prefix = key.substr(0, key.find('/'));
+    name = key.substr(prefix.size() + 1);
+    if (prefix.empty()) {
+      out.emplace_back("prefix part must be non-empty");
+    } else {
+      for (const auto& problem : dns_subdomain_problems(prefix)) out.push_back("prefix part " + problem);
+    }
+  }
+  if (name.empty()) {
+    out.emplace_back("name part must be non-empty");
+  } else if (name.size() > kMostLabelBytes) {
+    out.push_back("name part " + too_long(kMostLabelBytes));
+  }
+  if (!is_built_of(name, is_alphanumeric, "-_.")) out.push_back("name part " + std::string(kKeyWords));
+  return out;
+}
+
+std::vector<std::string> label_value_problems(std::string_view value) {
+  std::vector<std::string> out;
+  if (value.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
+  if (!value.empty() && !is_built_of(value, is_alphanumeric, "-_.")) out.emplace_back(kValueWords);
+  return out;
+}
+
+std::vector<std::string> dns_label_problems(std::string_view name) {
+  std::vector<std::string> out;
+  if (name.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
+  if (!is_built_of(name, is_dns_character, "-")) {
+    if (is_subdomain_form(name)) {
+      out.emplace_back("must not contain dots");
+    } else {
+      out.emplace_back(kDnsLabelWords);
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> dns_subdomain_problems(std::string_view name) {
+  std::vector<std::string> out;
+  if (name.size() > kMostSubdomainBytes) out.push_back(too_long(kMostSubdomainBytes));
+  if (!is_subdomain_form(name)) out.emplace_back(kSubdomainWords);
+  return out;
+}
+
+std::vector<std::string> service_name_problems(std::string_view name) {
+  std::vector<std::string> out;
+  if (name.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
+  if (!is_built_of(name, is_dns_character, "-") || !is_small(name.front())) out.emplace_back(kServiceWords);
+  return out;
+}
+
+std::vector<std::string> path_segment_problems(std::string_view name) {
+  for (const std::string_view whole : {".", ".."}) {
+    if (name == whole) return {"may not be '" + std::string(whole) + "'"};
+  }
+  std::vector<std::string> out;
+  for (const char part : {'/', '%'}) {
+    if (name.find(part) != std::string_view::npos) out.push_back("may not contain '" + std::string(1, part) + "'");
+  }
+  return out;
+}
+
+}  // namespace fleetadm::sandbox
