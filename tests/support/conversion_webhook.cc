@@ -138,7 +138,7 @@ bool ConversionWebhook::handle(const TlsRequest& request, const TlsWrite& write)
     reviews_.push_back(*review);
   }
   auto mood = mood_.load();
-  if (mood == Mood::kSlow) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (mood == Mood::kSlow) std::this_thread::sleep_for(std::chrono::seconds(2));
   while (mood == Mood::kNever && !ending_) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     mood = mood_.load();

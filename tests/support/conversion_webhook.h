@@ -28,7 +28,7 @@ class ConversionWebhook {
     kOtherName,
     kOtherUid,   // of the response
     kHuge,       // 4 MiB
-    kSlow,       // answers rightly after a second
+    kSlow,       // answers rightly after two seconds
     kNever,      // until the mood changes
     kOddLabels,  // labels that are no text
   };
