@@ -20,6 +20,8 @@ const std::vector<Replacement>& replacements() {
     // The letters of Kubernetes' generated names; hashes of templates have up to ten of them.
     const std::string letters = "[bcdfghjklmnpqrstvwxz2456789]";
     const std::string hash = letters + "{8,10}";
+    // From 30000 to 32767: above are the ports that a system gives its servers.
+    const std::string node_port = R"(3(?:[01]\d{3}|2(?:[0-6]\d{2}|7(?:[0-5]\d|6[0-7]))))";
     const std::array<std::pair<std::string, std::string>, 25> rows = {{
         {R"(-----BEGIN [A-Z ]+-----[^-]*-----END [A-Z ]+-----)", "PEM"},
         {R"(\bLS0tLS1CRUdJTi[A-Za-z0-9+/=]+)", "PEM"},
@@ -38,8 +40,8 @@ const std::vector<Replacement>& replacements() {
         {R"((\\?"?resourceVersion\\?"?: *\\?"?|Resource Version: +|resourceVersion=)\d+)", "\\1VERSION"},
         {R"((LIVE|MERGED)-\d+)", "\\1-N"},
         {R"(kubectl-edit-\w+)", "kubectl-edit-N"},
-        {R"(\b(3[0-2]\d{3})(/(?:TCP|UDP))\b)", "PORT\\2"},
-        {R"((nodePort"?: *)3[0-2]\d{3}\b)", "\\1PORT"},
+        {"\\b" + node_port + R"((/(?:TCP|UDP))\b)", "PORT\\1"},
+        {R"((nodePort"?: *))" + node_port + R"(\b)", "\\1PORT"},
         // Generated names.
         {R"(((?:pod-template|controller-revision)-hash"?[=:] *"?)[0-9a-z-]+)", "\\1HASH"},
         {"-" + hash + "-" + letters + R"({5}\b)", "-HASH-RANDOM"},

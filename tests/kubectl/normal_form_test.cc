@@ -16,6 +16,10 @@ TEST(KubectlNormalForm, HidesWhatTwoServersCannotShare) {
   EXPECT_EQ(normal_form("--- /tmp/a/LIVE-12/v1.ConfigMap.x.y\t2026-01-02 03:04:05.123456789 +0000", "/tmp/a"),
             "--- FOLDER/LIVE-N/v1.ConfigMap.x.y\tTIME");
   EXPECT_EQ(normal_form("80:31234/TCP on 10.0.0.17", ""), "80:PORT/TCP on ADDRESS");
+  EXPECT_EQ(normal_form("30000/TCP 32767/UDP 32700/TCP 32699/TCP", ""), "PORT/TCP PORT/UDP PORT/TCP PORT/TCP");
+  // A server's own port, of those that a system gives away.
+  EXPECT_EQ(normal_form("TargetPort: 32768/TCP, nodePort: 32768", ""), "TargetPort: 32768/TCP, nodePort: 32768");
+  EXPECT_EQ(normal_form("TargetPort: 29999/TCP", ""), "TargetPort: 29999/TCP");
   EXPECT_EQ(normal_form("eyJhbGciOi.eyJhdWQi.c2lnbmF0dXJl", ""), "TOKEN");
 }
 
