@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::int64_t kLongestRaw = 65536;  // of many values, all have to fit into one status
 
-struct Options {
+struct AgentRunOptions {
   agent::AgentOptions agent;
   std::vector<std::string> annotations;  // key=value
   work::WorkAgentOptions work;
   std::int64_t max_raw_length = 1024;
 };
 
-void bind(FlagSet& flags, Options& options) {
+void bind_agent(FlagSet& flags, AgentRunOptions& options) {
   agent::AgentOptions& agent = options.agent;
   flags.text(&agent.cluster_name, "cluster-name", "Name of this cluster on the hub (default: as stored, else random)");
   flags.text(&agent.agent_id, "agent-id", "Last part of this agent's common name (default: as stored, else random)");
@@ -58,7 +58,7 @@ void bind(FlagSet& flags, Options& options) {
   flags.boolean(&agent.leader_elect, "leader-elect", "Run only while holding the agent's lease (for more than one replica)");
 }
 
-Status validate(const Options& options, const std::vector<std::string>&) {
+Status validate_agent(const AgentRunOptions& options, const std::vector<std::string>&) {
   if (options.max_raw_length < 0 || options.max_raw_length > kLongestRaw)
     return fail(Category::kUsage, "--max-raw-feedback is not in 0…" + std::to_string(kLongestRaw));
   if (options.work.eviction_grace < Duration::zero()) return fail(Category::kUsage, "--work-eviction-grace cannot be negative");
@@ -78,8 +78,8 @@ std::string instance(const Context& context) {
   return host.data();
 }
 
-Result<Report> run(Context& context, const Options& given, const std::vector<std::string>&) {
-  Options options = given;
+Result<Report> run_agent(Context& context, const AgentRunOptions& given, const std::vector<std::string>&) {
+  AgentRunOptions options = given;
   for (const std::string& annotation : options.annotations) {
     const auto equals = annotation.find('=');
     options.agent.cluster_annotations[annotation.substr(0, equals)] = annotation.substr(equals + 1);
@@ -124,7 +124,7 @@ void register_agent(Registry& registry) {
                       {"Outside of a cluster",
                        "fleetadm agent run --kubeconfig spoke.kubeconfig --bootstrap-kubeconfig "
                        "bootstrap.kubeconfig --cluster-name c1"}};
-  command.make = invocation<Options>(bind, validate, run);
+  command.make = invocation<AgentRunOptions>(bind_agent, validate_agent, run_agent);
   registry.add(std::move(command));
 }
 

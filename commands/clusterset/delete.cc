@@ -2,6 +2,7 @@
 #include "commands/clusterset/clusterset.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {

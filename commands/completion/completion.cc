@@ -101,7 +101,7 @@ end
 complete -c fleetadm -f -a '(__fleetadm_complete)'
 )script";
 
-struct Options {};
+struct CompletionOptions {};
 
 }  // namespace
 
@@ -125,13 +125,13 @@ void register_completion(Registry& registry) {
   command.args.values = {"bash", "zsh", "fish"};
   command.examples = {{"For this bash session", "source <(fleetadm completion bash)"},
                       {"For every fish session", "fleetadm completion fish > ~/.config/fish/completions/fleetadm.fish"}};
-  command.make = invocation<Options>(
-      [](FlagSet&, Options&) {},
-      [](const Options&, const std::vector<std::string>& args) -> Status {
+  command.make = invocation<CompletionOptions>(
+      [](FlagSet&, CompletionOptions&) {},
+      [](const CompletionOptions&, const std::vector<std::string>& args) -> Status {
         if (!completion_script(args.front()).empty()) return {};
         return fail(Category::kUsage, "no completion for the shell \"" + args.front() + "\": must be bash, zsh or fish");
       },
-      [](Context& context, const Options&, const std::vector<std::string>& args) -> Result<Report> {
+      [](Context& context, const CompletionOptions&, const std::vector<std::string>& args) -> Result<Report> {
         context.terminal().write_stdout(completion_script(args.front()));
         return Report{};
       });

@@ -6,6 +6,7 @@
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/hub/csr_rules.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 
@@ -107,12 +108,6 @@ Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const
     }
   }
   return seen;
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : std::string(separator)) + word;
-  return text;
 }
 
 // What would be done for one cluster, or why nothing can be.

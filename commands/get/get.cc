@@ -9,7 +9,7 @@
 namespace fleetadm::commands {
 namespace {
 
-struct Options {
+struct GetOptions {
   std::string selector;
   std::string cluster_set;
   std::string cluster;
@@ -17,9 +17,9 @@ struct Options {
   bool all_namespaces = false;
 };
 
-Status any(const Options&, const std::vector<std::string>&) { return {}; }
+Status any(const GetOptions&, const std::vector<std::string>&) { return {}; }
 
-Result<Report> clusters(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> clusters(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
   ListRequest request{args, options.selector, "", options.watch};
   if (!options.cluster_set.empty()) {
     // A set that does not exist is a mistake, not an empty list.
@@ -59,7 +59,7 @@ Result<Report> clusters(Context& context, const Options& options, const std::vec
   return list_objects(context, cluster_view(), request);
 }
 
-Result<Report> cluster_sets(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> cluster_sets(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
   std::map<std::string, std::vector<std::string>> bound;
   bool known = true;
   FLEETADM_TRY(const kube::Client client, context.client());
@@ -80,7 +80,7 @@ Result<Report> cluster_sets(Context& context, const Options& options, const std:
   return list_objects(context, cluster_set_view(bound_to), {args, options.selector, "", options.watch});
 }
 
-Result<Report> placements(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> placements(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
   if (options.all_namespaces && !args.empty())
     return fail(Category::kUsage, "a name and --all-namespaces cannot be given together");
   std::string ns;
@@ -105,7 +105,7 @@ Result<Report> placements(Context& context, const Options& options, const std::v
   return list_objects(context, placement_view(options.all_namespaces, clusters_of), {args, options.selector, ns, options.watch});
 }
 
-Result<Report> works(Context& context, const Options& options, const std::vector<std::string>& args) {
+Result<Report> works(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
   const std::string ns = options.cluster.empty() ? context.global().config.ns : options.cluster;
   if (!args.empty() && ns.empty())
     return fail(Category::kUsage, "a work's name needs the cluster it is for",
@@ -134,14 +134,14 @@ void register_clusters(Registry& registry) {
       {"Those of a region, the largest last", "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
       {"Names only, for a script", "fleetadm get clusters -o name"},
       {"Changes as they happen", "fleetadm get clusters -w"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<GetOptions>(
+      [](FlagSet& flags, GetOptions& options) {
         list_flags(flags, options.selector, options.watch);
         Flag& set = flags.text(&options.cluster_set, "clusterset", "only the clusters of this set");
         set.value_name = "NAME";
         set.complete = Complete::kClusterSets;
       },
-      [](const Options& options, const std::vector<std::string>& args) -> Status {
+      [](const GetOptions& options, const std::vector<std::string>& args) -> Status {
         if (!options.cluster_set.empty() && !args.empty())
           return fail(Category::kUsage, "names and --clusterset cannot be given together");
         return {};
@@ -151,14 +151,14 @@ void register_clusters(Registry& registry) {
 }
 
 void register_others(Registry& registry) {
-  const auto bind = [](FlagSet& flags, Options& options) { list_flags(flags, options.selector, options.watch); };
+  const auto bind = [](FlagSet& flags, GetOptions& options) { list_flags(flags, options.selector, options.watch); };
   Command sets = row("get clustersets", "Clusters", "List the cluster sets");
   sets.description = "Lists cluster sets, how many clusters each has, and the namespaces that may place work on them.";
   sets.args.complete = Complete::kClusterSets;
   sets.aliases = {"clusterset get",        "get clusterset", "get managedclustersets",
                   "get managedclusterset", "get mclset",     "get mclsets"};
   sets.examples = {{"", "fleetadm get clustersets"}};
-  sets.make = invocation<Options>(bind, any, cluster_sets);
+  sets.make = invocation<GetOptions>(bind, any, cluster_sets);
   registry.add(std::move(sets));
 
   Command placement = row("get placements", "Placement", "List the placements of a namespace");
@@ -168,8 +168,8 @@ void register_others(Registry& registry) {
   placement.args.complete = Complete::kPlacements;
   placement.aliases = {"placement get", "get placement"};
   placement.examples = {{"Placements of all namespaces with the clusters they chose", "fleetadm get placements -A -o wide"}};
-  placement.make = invocation<Options>(
-      [bind](FlagSet& flags, Options& options) {
+  placement.make = invocation<GetOptions>(
+      [bind](FlagSet& flags, GetOptions& options) {
         bind(flags, options);
         flags.boolean(&options.all_namespaces, "all-namespaces", "of all namespaces", 'A');
       },
@@ -182,8 +182,8 @@ void register_others(Registry& registry) {
   work.aliases = {"get work", "get manifestworks", "get manifestwork"};
   work.examples = {{"Everything that is on its way to the clusters", "fleetadm get works"},
                    {"One cluster's", "fleetadm get works --cluster c1"}};
-  work.make = invocation<Options>(
-      [bind](FlagSet& flags, Options& options) {
+  work.make = invocation<GetOptions>(
+      [bind](FlagSet& flags, GetOptions& options) {
         bind(flags, options);
         Flag& cluster = flags.text(&options.cluster, "cluster", "only the works for this cluster");
         cluster.value_name = "NAME";

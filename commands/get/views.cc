@@ -4,16 +4,11 @@
 
 #include "commands/get/get.h"
 #include "core/api/kinds.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/base/quantity.h"
 
 namespace fleetadm::commands {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
 
 // "k=v:Effect,…"
 std::string taints_cell(const Json& cluster) {

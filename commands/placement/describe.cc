@@ -8,6 +8,7 @@
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/placement/decode.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -10,6 +10,7 @@
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/placement/cel_evaluator.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -70,16 +70,6 @@ Report written_report(const Context& context, const kube::Resource& resource, Js
   return report;
 }
 
-std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
-  if (parts.empty()) return "<none>";
-  std::string out;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out += separator;
-    out += parts[i];
-  }
-  return out;
-}
-
 Status check_name(std::string_view what, std::string_view name) {
   if (kube::is_dns_subdomain(name)) return {};
   return fail(Category::kUsage, std::string(what) + " \"" + std::string(name) + "\" is not a valid name",

@@ -28,9 +28,6 @@ Result<Json> read_back(Context& context, const kube::Client& client, const kube:
 /// The report of one written object.
 Report written_report(const Context& context, const kube::Resource& resource, Json object, std::string_view what);
 
-/// Parts with a separator; "<none>" where there are none.
-std::string joined(const std::vector<std::string>& parts, std::string_view separator = ",");
-
 /// kUsage where a name is no RFC 1123 subdomain.
 Status check_name(std::string_view what, std::string_view name);
 

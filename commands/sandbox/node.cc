@@ -21,7 +21,7 @@ std::string host_name() {
   return kube::is_dns_subdomain(result) ? result : "sandbox-node";
 }
 
-void bind(FlagSet& flags, sandbox::NodeOptions& options) {
+void bind_node(FlagSet& flags, sandbox::NodeOptions& options) {
   options.name = host_name();
   Flag& name = flags.text(&options.name, "name", "name of the Node");
   name.value_name = "NAME";
@@ -33,7 +33,7 @@ void bind(FlagSet& flags, sandbox::NodeOptions& options) {
   logs.complete = Complete::kFolders;
 }
 
-Status validate(const sandbox::NodeOptions& options, const std::vector<std::string>& /*args*/) {
+Status validate_node(const sandbox::NodeOptions& options, const std::vector<std::string>& /*args*/) {
   if (!kube::is_dns_subdomain(options.name)) {
     return fail(Category::kUsage, "the node's name \"" + options.name + "\" is no DNS name",
                 "use lower-case letters, digits, '-' and '.'");
@@ -48,7 +48,7 @@ Status validate(const sandbox::NodeOptions& options, const std::vector<std::stri
   return {};
 }
 
-Result<Report> run(Context& context, const sandbox::NodeOptions& given, const std::vector<std::string>& /*args*/) {
+Result<Report> run_node(Context& context, const sandbox::NodeOptions& given, const std::vector<std::string>& /*args*/) {
   sandbox::NodeOptions options = given;
   options.executable = context.executable();
   FLEETADM_TRY(const auto config, context.rest_config());
@@ -75,7 +75,7 @@ void register_sandbox(Registry& registry) {
   command.examples = {{"Serve the cluster of a kubeconfig", "fleetadm sandbox node --kubeconfig hub.kubeconfig --name hub-node"},
                       {"A small machine, with the pods' logs in a folder",
                        "fleetadm sandbox node --kubeconfig c1.kubeconfig --cpu 2 --memory 4Gi --log-dir logs"}};
-  command.make = invocation<sandbox::NodeOptions>(bind, validate, run);
+  command.make = invocation<sandbox::NodeOptions>(bind_node, validate_node, run_node);
   registry.add(std::move(command));
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int kOldestMinor = 30;
 constexpr int kNewestMinor = 35;
 
-struct Options {
+struct VersionOptions {
   bool client = false;
 };
 
@@ -39,7 +39,7 @@ std::string skew_of(const kube::ServerVersion& server) {
   return "supported (" + range + ")";
 }
 
-Result<Report> run(Context& context, const Options& options, const std::vector<std::string>&) {
+Result<Report> run_version(Context& context, const VersionOptions& options, const std::vector<std::string>&) {
   const std::string platform = "linux/" + std::string(kArch);
   Report report;
   report.lines.push_back(std::string("Client Version: ") + FLEETADM_VERSION);
@@ -89,11 +89,11 @@ void register_version(Registry& registry) {
   command.examples = {
       {"The versions of both sides", "fleetadm version"},
       {"Only this program's, for a script", "fleetadm version --client -o jsonpath='{.clientVersion.gitVersion}'"}};
-  command.make = invocation<Options>(
-      [](FlagSet& flags, Options& options) {
+  command.make = invocation<VersionOptions>(
+      [](FlagSet& flags, VersionOptions& options) {
         flags.boolean(&options.client, "client", "print this program's version and ask no server");
       },
-      [](const Options&, const std::vector<std::string>&) -> Status { return {}; }, run);
+      [](const VersionOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_version);
   registry.add(std::move(command));
 }
 

@@ -12,6 +12,7 @@
 #include "commands/work/manifests.h"
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/discovery/mapper.h"
 
 namespace fleetadm::commands {
@@ -164,12 +165,6 @@ void add_lines(const work::ObjectChange& change, std::vector<std::string>& lines
   }
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 /// Clusters with equal differences together, the largest group first.
 Report report_of(const Found& found) {
   std::map<std::string, std::pair<Json, std::vector<const ClusterDiff*>>> groups;
@@ -194,11 +189,11 @@ Report report_of(const Found& found) {
     std::vector<std::string> clusters;
     for (const ClusterDiff* diff : diffs) clusters.push_back(diff->cluster);
     report.lines.push_back(std::to_string(clusters.size()) + (clusters.size() == 1 ? " cluster: " : " clusters: ") +
-                           joined(clusters));
+                           joined(clusters, ", "));
     for (const work::ObjectChange& change : diffs.front()->changes) add_lines(change, report.lines);
     items.push_back({{"clusters", clusters}, {"objects", std::move(objects)}});
   }
-  if (!same.empty()) report.notes.push_back("No difference: " + joined(same));
+  if (!same.empty()) report.notes.push_back("No difference: " + joined(same, ", "));
   report.data = {{"kind", "WorkDiff"}, {"groups", std::move(items)}, {"same", same}};
   report.failures = found.failures;
   if (!sorted.empty() && found.failures.empty()) report.exit_code = 1;

@@ -5,6 +5,7 @@
 #include "core/api/kinds.h"
 #include "core/placement/decode.h"
 #include "core/placement/scenario.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::placement {
 namespace {
@@ -12,12 +13,6 @@ namespace {
 using Kind = Change::Kind;
 
 constexpr int kMostRounds = 6;  // a change of a label may move the cluster to another set, and so on
-
-Labels labels_of(const Json& cluster) {
-  Labels labels;
-  for (auto& [key, value] : strings_at(cluster, {"metadata", "labels"})) labels.emplace_back(key, value);
-  return labels;
-}
 
 Labels claims_of(const Json& cluster) {
   Labels claims;
@@ -56,12 +51,6 @@ void describe_unmet(const Json& selector, const Labels& labels, std::string_view
     into.push_back(std::string(what) + " " + (one.error().empty() ? one.text() : one.error()) + " (" +
                    quoted(key, value_of(labels, key)) + ")");
   }
-}
-
-std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : std::string(separator)) + part;
-  return out;
 }
 
 const Json& selector_of(const Json& predicate, std::string_view member) {

@@ -23,14 +23,14 @@ Json shown(const Json& placement) {
           {"status", {{"numberOfSelectedClusters", 0}, {"decisionGroups", nullptr}, {"conditions", nullptr}}}};
 }
 
-Scores ranked(Scores sums) {
+Scores by_sum(Scores sums) {
   std::stable_sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return sums;
 }
 
 Json results(const Json& placement, const Pass& pass) {
   Json out{{"placement", shown(placement)}};
-  const Scores sums = ranked(pass.sums);
+  const Scores sums = by_sum(pass.sums);
   for (const FilterRecord& filter : pass.filters) {
     std::vector<std::string> clusters = filter.clusters;
     if (&filter == &pass.filters.back() && sums.size() == clusters.size()) {

@@ -6,12 +6,6 @@
 namespace fleetadm::placement {
 namespace {
 
-Labels labels_of(const Json& object) {
-  Labels labels;
-  for (auto& [key, value] : strings_at(object, {"metadata", "labels"})) labels.emplace_back(key, value);
-  return labels;
-}
-
 Effect effect_of(const std::string& text) {
   if (text == "NoSelect") return Effect::kNoSelect;
   if (text == "PreferNoSelect") return Effect::kPreferNoSelect;
@@ -42,6 +36,12 @@ std::optional<std::int64_t> optional_number(const Json& object, Path path) {
 }
 
 }  // namespace
+
+Labels labels_of(const Json& object) {
+  Labels labels;
+  for (auto& [key, value] : strings_at(object, {"metadata", "labels"})) labels.emplace_back(key, value);
+  return labels;
+}
 
 Cluster decode_cluster(const Json& object) {
   Cluster cluster;

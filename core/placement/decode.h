@@ -11,6 +11,7 @@ Binding decode_binding(const Json& object);
 Decision decode_decision(const Json& object);
 Score decode_score(const Json& object);
 Placement decode_placement(const Json& object);
+Labels labels_of(const Json& object);
 
 inline constexpr std::string_view kGroupIndexLabel = "cluster.open-cluster-management.io/decision-group-index";
 inline constexpr std::string_view kGroupNameLabel = "cluster.open-cluster-management.io/decision-group-name";

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/placement/stages.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::placement {
 namespace {
@@ -13,12 +14,6 @@ std::vector<std::string> names_of(const World& world, const std::vector<Slot>& s
   names.reserve(slots.size());
   for (const Slot slot : slots) names.push_back(world.name_of(slot));
   return names;
-}
-
-std::string join(const std::vector<std::string>& parts) {
-  std::string out;
-  for (std::size_t i = 0; i < parts.size(); ++i) out += (i == 0 ? "" : ",") + parts[i];
-  return out;
 }
 
 constexpr std::size_t kMostNote = 1000;
@@ -93,10 +88,11 @@ ConditionValue satisfied_condition(const Placement& placement, const Eligible& e
   }
   if (eligible.sets.empty()) {
     return no("NoIntersection",
-              "None of ManagedClusterSets [" + join(placement.cluster_sets) + "] is bound to placement namespace");
+              "None of ManagedClusterSets [" + joined(placement.cluster_sets) + "] is bound to placement namespace");
   }
   if (eligible.clusters->empty()) {
-    return no("AllManagedClusterSetsEmpty", "All ManagedClusterSets [" + join(eligible.sets) + "] have no member ManagedCluster");
+    return no("AllManagedClusterSetsEmpty",
+              "All ManagedClusterSets [" + joined(eligible.sets) + "] have no member ManagedCluster");
   }
   if (verdict.code == Code::kError) return no("NotAllDecisionsScheduled", verdict.message);
   if (selection.clusters.empty()) return no("NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate");

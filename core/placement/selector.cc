@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "kubeclient/base/joined.h"
+
 namespace fleetadm::placement {
 namespace {
 
@@ -38,15 +40,6 @@ constexpr std::string_view kValueRule =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
     "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-
-std::string join(const std::vector<std::string>& parts, std::string_view separator) {
-  std::string out;
-  for (const auto& part : parts) {
-    if (!out.empty()) out += separator;
-    out += part;
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -149,7 +142,7 @@ void Selector::add(std::string_view key, std::string_view op, std::vector<std::s
   }
   std::vector<std::string> errors;
   if (const auto bad = qualified_name_errors(key); !bad.empty()) {
-    errors.push_back("key: Invalid value: " + go_quote(key) + ": " + join(bad, "; "));
+    errors.push_back("key: Invalid value: " + go_quote(key) + ": " + joined(bad, "; "));
   }
   const bool takes_values = requirement.op == Op::kIn || requirement.op == Op::kNotIn;
   if (takes_values && values.empty()) {
@@ -162,7 +155,7 @@ void Selector::add(std::string_view key, std::string_view op, std::vector<std::s
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (const auto bad = label_value_errors(values[i]); !bad.empty()) {
       errors.push_back("values[" + std::to_string(i) + "][" + std::string(key) + "]: Invalid value: " + go_quote(values[i]) +
-                       ": " + join(bad, "; "));
+                       ": " + joined(bad, "; "));
     }
   }
   if (!errors.empty()) {
@@ -171,7 +164,7 @@ void Selector::add(std::string_view key, std::string_view op, std::vector<std::s
     for (auto& error : errors) {
       if (std::find(unique.begin(), unique.end(), error) == unique.end()) unique.push_back(std::move(error));
     }
-    error_ = unique.size() == 1 ? unique.front() : "[" + join(unique, ", ") + "]";
+    error_ = unique.size() == 1 ? unique.front() : "[" + joined(unique, ", ") + "]";
     return;
   }
   std::sort(values.begin(), values.end());
@@ -218,18 +211,18 @@ std::string Selector::text() const {
     switch (requirement.op) {
       case Op::kIn:
         parts.push_back(requirement.values.size() == 1 ? requirement.key + "=" + requirement.values.front()
-                                                       : requirement.key + " in (" + join(requirement.values, ",") + ")");
+                                                       : requirement.key + " in (" + joined(requirement.values, ",") + ")");
         break;
       case Op::kNotIn:
         parts.push_back(requirement.values.size() == 1 && requirement.values.front().empty()
                             ? requirement.key + "!="
-                            : requirement.key + " notin (" + join(requirement.values, ",") + ")");
+                            : requirement.key + " notin (" + joined(requirement.values, ",") + ")");
         break;
       case Op::kExists: parts.push_back(requirement.key); break;
       case Op::kDoesNotExist: parts.push_back("!" + requirement.key); break;
     }
   }
-  return join(parts, ",");
+  return joined(parts, ",");
 }
 
 }  // namespace fleetadm::placement

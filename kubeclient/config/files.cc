@@ -11,24 +11,11 @@
 #include <thread>
 #include <unistd.h>
 
+#include "kubeclient/base/owned_fd.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::kube {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 std::string reason(int code) { return std::error_code(code, std::generic_category()).message(); }
 
@@ -55,7 +42,7 @@ std::string followed(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return file_error("reading", path, errno);
   std::string content;
   std::array<char, 16384> buffer{};
@@ -79,7 +66,7 @@ Status write_file(const std::string& path, std::string_view content) {
   const bool exists = ::stat(target.c_str(), &old) == 0;
   const std::string temporary = target + "." + pki::random_suffix(8) + ".tmp";
   const int failure = [&] {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const OwnedFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.get() < 0) return errno;
     if (exists && ::fchmod(file.get(), old.st_mode & 07777U) != 0) return errno;
     // Giving the file back to its owner takes privileges that a plain user neither has nor needs.
@@ -105,7 +92,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
   std::filesystem::create_directories(folder_of(lock_path), made);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (true) {
-    const Descriptor file(::open(lock_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
+    const OwnedFd file(::open(lock_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
     if (file.get() >= 0) break;
     if (errno != EEXIST) return file_error("locking", lock_path, errno);
     if (std::chrono::steady_clock::now() > deadline) {

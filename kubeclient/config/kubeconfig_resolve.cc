@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kubeclient/base/joined.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/config/files.h"
 #include "kubeclient/config/kubeconfig.h"
@@ -29,12 +30,6 @@ struct Selection {
   const Json* user = nullptr;
 };
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 tl::unexpected<Error> absent(std::string_view kind, const std::string& name, std::string hint = {}) {
   return fail(Category::kNotFound, std::string(kind) + " \"" + name + "\" does not exist in the kubeconfig", std::move(hint));
 }
@@ -43,7 +38,7 @@ Result<Selection> select(const Kubeconfig& config, const ConfigOverrides& overri
   const Json& document = config.document();
   Selection out;
   out.context_name = overrides.context.empty() ? config.current_context() : overrides.context;
-  const std::string known = config.contexts().empty() ? "" : "contexts: " + joined(config.contexts());
+  const std::string known = config.contexts().empty() ? "" : "contexts: " + joined(config.contexts(), ", ");
   if (!out.context_name.empty()) {
     const Json* context = named(document, "contexts", "context", out.context_name);
     if (context == nullptr) return absent("context", out.context_name, known);
@@ -72,7 +67,7 @@ class Problems {
   void add(std::string text) { texts_.push_back(std::move(text)); }
   bool none() const { return texts_.empty(); }
   tl::unexpected<Error> error() const {
-    const std::string all = joined(texts_);
+    const std::string all = joined(texts_, ", ");
     return fail(Category::kUsage, "invalid configuration: " + (texts_.size() > 1 ? "[" + all + "]" : all));
   }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/owned_fd.h"
 #include "kubeclient/discovery/parse.h"
 
 namespace fleetadm::kube {
@@ -17,21 +18,6 @@ namespace {
 
 constexpr auto kMaxAge = std::chrono::minutes(10);
 constexpr off_t kMaxSize = 32 * 1024 * 1024;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 /// FNV-1a, 64 bits: names a file, guards nothing.
 std::string short_hash(std::string_view text) {
@@ -53,9 +39,9 @@ DiscoveryCacheFile::DiscoveryCacheFile(std::string folder, std::string_view serv
 
 std::optional<Discovery> DiscoveryCacheFile::read() const {
   if (file_.empty()) return std::nullopt;
-  const Descriptor fd(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const OwnedFd fd(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat info {};
-  if (!fd.ok() || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) || !mine_alone(info) || info.st_size > kMaxSize) {
+  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) || !mine_alone(info) || info.st_size > kMaxSize) {
     return std::nullopt;
   }
   const auto age = std::chrono::system_clock::now() - std::chrono::system_clock::from_time_t(info.st_mtime);
@@ -84,8 +70,8 @@ void DiscoveryCacheFile::write(const Discovery& discovery) const {
   if (::lstat(folder_.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return;
   if ((info.st_mode & 077U) != 0 && ::chmod(folder_.c_str(), 0700) != 0) return;
   std::string temporary = file_ + ".XXXXXX";
-  const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));  // mode 0600
-  if (!fd.ok()) return;
+  const OwnedFd fd(::mkostemp(temporary.data(), O_CLOEXEC));  // mode 0600
+  if (!fd) return;
   const std::string text = dump_json(to_json(discovery));
   std::size_t done = 0;
   while (done < text.size()) {

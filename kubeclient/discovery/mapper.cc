@@ -11,7 +11,7 @@ namespace fleetadm::kube {
 
 namespace {
 
-constexpr auto kLookAgain = std::chrono::seconds(10);
+constexpr auto kAskAgain = std::chrono::seconds(10);
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -114,7 +114,7 @@ struct Mapper::State {
     const std::scoped_lock lock(mutex);
     FLEETADM_CHECK(load());
     if (const DiscoveredResource* found = find(*known)) return *found;
-    if (from_disk || std::chrono::steady_clock::now() - asked >= kLookAgain) {
+    if (from_disk || std::chrono::steady_clock::now() - asked >= kAskAgain) {
       FLEETADM_CHECK(ask());
       if (const DiscoveredResource* found = find(*known)) return *found;
     }

@@ -4,7 +4,7 @@ namespace fleetadm::kube {
 
 namespace {
 
-constexpr std::size_t kMaxWaiting = 512U * 1024U * 1024U;
+constexpr std::size_t kMaxWaitingBody = 512U * 1024U * 1024U;
 constexpr std::size_t kPiece = 64U * 1024U;
 
 }  // namespace
@@ -18,7 +18,7 @@ void BodyPipe::on_response(int status, const std::map<std::string, std::string>&
 void BodyPipe::on_data(std::string_view chunk) {
   const std::scoped_lock lock(mutex_);
   if (ended_ || chunk.empty()) return;
-  if (waiting_bytes_ + chunk.size() > kMaxWaiting) {
+  if (waiting_bytes_ + chunk.size() > kMaxWaitingBody) {
     error_ = fail(Category::kInvalid, "more than 512 MiB of the server's answer wait to be read").value();
     ended_ = true;
     pieces_.clear();

@@ -17,26 +17,13 @@
 #include <unordered_map>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/owned_fd.h"
 
 namespace fleetadm::kube {
 
 namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // Work of others must not end the loop: an exception here is a defect of the callee, and is told rather than spread.
 void run_guarded(const std::function<void()>& work) {
@@ -55,8 +42,8 @@ struct EpollLoop::Core {
     std::shared_ptr<const std::function<void(std::uint32_t)>> ready;
   };
 
-  Fd epoll{::epoll_create1(EPOLL_CLOEXEC)};
-  Fd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  OwnedFd epoll{::epoll_create1(EPOLL_CLOEXEC)};
+  OwnedFd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> stopping{false};
   std::atomic<std::thread::id> thread_id{};
 

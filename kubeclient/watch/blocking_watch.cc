@@ -5,7 +5,7 @@
 namespace fleetadm::kube {
 
 namespace {
-constexpr std::size_t kMaxWaiting = 256U * 1024U * 1024U;  // bytes of events that nobody read yet
+constexpr std::size_t kMaxWaitingEvents = 256U * 1024U * 1024U;  // bytes of events that nobody read yet
 constexpr std::size_t kMaxErrorBody = 64U * 1024U;
 }  // namespace
 
@@ -26,7 +26,7 @@ class BlockingWatch::Sink final : public StreamSink {
       waiting_bytes_ += line.size();
       waiting_.emplace_back(line);
     });
-    if (!fits || waiting_bytes_ > kMaxWaiting) {
+    if (!fits || waiting_bytes_ > kMaxWaitingEvents) {
       ended_ = Ended{fail(Category::kUnavailable, "the watch brings more than is read").value()};
     }
     changed_.notify_all();

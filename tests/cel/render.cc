@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "core/cel/library/opaque_values.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::testkit {
@@ -46,12 +47,6 @@ std::string opaque(const Value& value) {
   if (value.as<cel::UrlValue>() != nullptr) return "url(" + text + ")";
   if (value.as<cel::SemverValue>() != nullptr) return "semver(" + text + ")";
   return "format(" + text + ")";
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ",") + part;
-  return out;
 }
 
 }  // namespace

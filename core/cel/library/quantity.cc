@@ -9,7 +9,7 @@ using Args = std::span<const Value>;
 
 Value quantity_value(ExactQuantity quantity) { return Value::opaque(std::make_unique<const QuantityValue>(std::move(quantity))); }
 
-Value parse(CallContext&, Args args) {
+Value parse_quantity(CallContext&, Args args) {
   auto quantity = ExactQuantity::parse(args[0].text());
   return quantity ? quantity_value(std::move(*quantity)) : Value::error(quantity.error().message);
 }
@@ -18,7 +18,7 @@ Value is_quantity(CallContext&, Args args) { return Value::boolean(ExactQuantity
 
 /// Of one quantity.
 template <class Read>
-Implementation of(Read read) {
+Implementation of_quantity(Read read) {
   return [read](CallContext&, Args args) {
     const auto* quantity = args[0].as<QuantityValue>();
     return quantity == nullptr ? Value::no_such_overload() : Value(read(quantity->value));
@@ -27,7 +27,7 @@ Implementation of(Read read) {
 
 /// Of two; a whole number counts as a quantity too.
 template <class Read>
-Implementation of_two(Read read) {
+Implementation of_two_quantities(Read read) {
   return [read](CallContext&, Args args) {
     const auto* left = args[0].as<QuantityValue>();
     if (left == nullptr) return Value::no_such_overload();
@@ -63,25 +63,28 @@ Library quantity_library() {
   const Type yes_no = Type::boolean();
   const Type integer = Type::integer();
   const Type q = QuantityValue::cel_type();
-  const auto less = of_two([](const Q& a, const Q& b) { return Value::boolean(a.compare(b) < 0); });
-  const auto greater = of_two([](const Q& a, const Q& b) { return Value::boolean(a.compare(b) > 0); });
-  const auto compared = of_two([](const Q& a, const Q& b) { return Value::integer(a.compare(b)); });
-  const auto approximate = of([](const Q& a) { return Value::real(a.approximate()); });
-  const auto is_integer = of([](const Q& a) { return Value::boolean(a.as_int().has_value()); });
+  const auto less = of_two_quantities([](const Q& a, const Q& b) { return Value::boolean(a.compare(b) < 0); });
+  const auto greater = of_two_quantities([](const Q& a, const Q& b) { return Value::boolean(a.compare(b) > 0); });
+  const auto compared = of_two_quantities([](const Q& a, const Q& b) { return Value::integer(a.compare(b)); });
+  const auto approximate = of_quantity([](const Q& a) { return Value::real(a.approximate()); });
+  const auto is_integer = of_quantity([](const Q& a) { return Value::boolean(a.as_int().has_value()); });
   Library library{.name = "kubernetes.quantity"};
   library.functions = {
-      {"quantity", {global("string_to_quantity", {text}, q, parse)}},
+      {"quantity", {global("string_to_quantity", {text}, q, parse_quantity)}},
       {"isQuantity", {global("is_quantity_string", {text}, yes_no, is_quantity)}},
-      {"sign", {global("quantity_sign", {q}, integer, of([](const Q& a) { return Value::integer(a.sign()); }))}},
+      {"sign", {global("quantity_sign", {q}, integer, of_quantity([](const Q& a) { return Value::integer(a.sign()); }))}},
       {"isGreaterThan", {member("quantity_is_greater_than", {q, q}, yes_no, greater)}},
       {"isLessThan", {member("quantity_is_less_than", {q, q}, yes_no, less)}},
       {"compareTo", {member("quantity_compare_to", {q, q}, integer, compared)}},
       {"asApproximateFloat", {member("quantity_get_float", {q}, Type::real(), approximate)}},
-      {"asInteger", {member("quantity_get_int", {q}, integer, of(as_integer))}},
+      {"asInteger", {member("quantity_get_int", {q}, integer, of_quantity(as_integer))}},
       {"isInteger", {member("quantity_is_integer", {q}, yes_no, is_integer)}},
-      {"add", {member("quantity_add", {q, q}, q, of_two(add)), member("quantity_add_int", {q, integer}, q, of_two(add))}},
+      {"add",
+       {member("quantity_add", {q, q}, q, of_two_quantities(add)),
+        member("quantity_add_int", {q, integer}, q, of_two_quantities(add))}},
       {"sub",
-       {member("quantity_sub", {q, q}, q, of_two(subtract)), member("quantity_sub_int", {q, integer}, q, of_two(subtract))}},
+       {member("quantity_sub", {q, q}, q, of_two_quantities(subtract)),
+        member("quantity_sub_int", {q, integer}, q, of_two_quantities(subtract))}},
   };
   return library;
 }

@@ -28,7 +28,7 @@ re2::StringPiece match(const RE2& pattern, std::string_view text, std::size_t fr
 
 std::string_view view(re2::StringPiece found) { return {found.data(), found.size()}; }
 
-Value find(const RE2& pattern, Args args) {
+Value find_first(const RE2& pattern, Args args) {
   if (!pattern.ok()) return illegal(pattern);
   const re2::StringPiece found = match(pattern, args[0].text(), 0);
   return Value::string(found.data() == nullptr ? std::string() : std::string(view(found)));
@@ -58,7 +58,7 @@ Value find_all(const RE2& pattern, CallContext& context, Args args) {
   return Value::list(std::move(out));
 }
 
-Value find_any(CallContext&, Args args) { return find(*compile(args[1].text()), args); }
+Value find_any(CallContext&, Args args) { return find_first(*compile(args[1].text()), args); }
 Value find_all_any(CallContext& context, Args args) { return find_all(*compile(args[1].text()), context, args); }
 
 // The pattern, compiled once where it is a literal; none: it is not. A bad one is no program.
@@ -72,7 +72,7 @@ Result<Pattern> literal_pattern(std::span<const std::optional<Value>> literals) 
 Result<Implementation> find_literal(std::span<const std::optional<Value>> literals) {
   FLEETADM_TRY(const Pattern pattern, literal_pattern(literals));
   if (!pattern) return Implementation();
-  return [pattern](CallContext&, Args args) { return find(*pattern, args); };
+  return [pattern](CallContext&, Args args) { return find_first(*pattern, args); };
 }
 
 Result<Implementation> find_all_literal(std::span<const std::optional<Value>> literals) {

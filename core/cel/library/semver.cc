@@ -8,7 +8,7 @@ namespace {
 using Args = std::span<const Value>;
 using Version = SemanticVersion;
 
-Value parse(CallContext&, Args args) {
+Value parse_semver(CallContext&, Args args) {
   auto version = Version::parse(args[0].text());
   if (!version) return Value::error(version.error().message);
   return Value::opaque(std::make_unique<const SemverValue>(std::move(*version)));
@@ -24,7 +24,7 @@ Value part_of(CallContext&, Args args) {
 }
 
 template <class Read>
-Implementation of_two(Read read) {
+Implementation of_two_versions(Read read) {
   return [read](CallContext&, Args args) {
     const auto* left = args[0].as<SemverValue>();
     const auto* right = args[1].as<SemverValue>();
@@ -40,12 +40,12 @@ Library semver_library() {
   const Type yes_no = Type::boolean();
   const Type integer = Type::integer();
   const Type semver = SemverValue::cel_type();
-  const auto less = of_two([](int order) { return Value::boolean(order < 0); });
-  const auto greater = of_two([](int order) { return Value::boolean(order > 0); });
-  const auto compared = of_two([](int order) { return Value::integer(order); });
+  const auto less = of_two_versions([](int order) { return Value::boolean(order < 0); });
+  const auto greater = of_two_versions([](int order) { return Value::boolean(order > 0); });
+  const auto compared = of_two_versions([](int order) { return Value::integer(order); });
   Library library{.name = "kubernetes.Semver"};
   library.functions = {
-      {"semver", {global("string_to_semver", {text}, semver, parse)}},
+      {"semver", {global("string_to_semver", {text}, semver, parse_semver)}},
       {"isSemver", {global("is_semver_string", {text}, yes_no, is_semver)}},
       {"isGreaterThan", {member("semver_is_greater_than", {semver, semver}, yes_no, greater)}},
       {"isLessThan", {member("semver_is_less_than", {semver, semver}, yes_no, less)}},

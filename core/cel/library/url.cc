@@ -12,9 +12,9 @@ namespace {
 // The part of a URL that a text is for: each allows other characters unescaped.
 enum class Part { kPath, kHost, kZone, kUser, kQuery, kFragment };
 
-tl::unexpected<Error> malformed(std::string message) { return fail(Category::kInvalid, std::move(message)); }
+tl::unexpected<Error> malformed_url(std::string message) { return fail(Category::kInvalid, std::move(message)); }
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 bool allowed(char c, Part part) {
   if (is_alnum(c)) return true;
@@ -49,7 +49,7 @@ Result<std::string> unescape(std::string_view text, Part part) {
     }
     if (c != '%') {
       if (host && static_cast<unsigned char>(c) < 0x80 && !allowed(c, part)) {
-        return malformed("invalid character " + quoted(text.substr(i, 1)) + " in host name");
+        return malformed_url("invalid character " + in_quotes(text.substr(i, 1)) + " in host name");
       }
       out += c;
       continue;
@@ -57,12 +57,12 @@ Result<std::string> unescape(std::string_view text, Part part) {
     const std::string_view sequence = text.substr(i, 3);
     const int high = sequence.size() == 3 ? hex(sequence[1]) : -1;
     const int low = sequence.size() == 3 ? hex(sequence[2]) : -1;
-    if (high < 0 || low < 0) return malformed("invalid URL escape " + quoted(sequence));
+    if (high < 0 || low < 0) return malformed_url("invalid URL escape " + in_quotes(sequence));
     const char byte = static_cast<char>(high << 4 | low);
     // Hosts may escape what is not ASCII, and the percent sign of a zone.
-    if (part == Part::kHost && high < 8 && sequence != "%25") return malformed("invalid URL escape " + quoted(sequence));
+    if (part == Part::kHost && high < 8 && sequence != "%25") return malformed_url("invalid URL escape " + in_quotes(sequence));
     if (part == Part::kZone && sequence != "%25" && byte != ' ' && !allowed(byte, Part::kHost)) {
-      return malformed("invalid URL escape " + quoted(sequence));
+      return malformed_url("invalid URL escape " + in_quotes(sequence));
     }
     out += byte;
     i += 2;
@@ -104,7 +104,7 @@ Result<std::pair<std::string, std::string_view>> split_scheme(std::string_view t
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ':') {
-      if (i == 0) return malformed("missing protocol scheme");
+      if (i == 0) return malformed_url("missing protocol scheme");
       std::string scheme(text.substr(0, i));
       for (char& letter : scheme) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
       return std::pair(std::move(scheme), text.substr(i + 1));
@@ -123,9 +123,9 @@ bool is_port(std::string_view text) {
 
 Result<std::string> read_bracketed(std::string_view host) {
   const std::size_t close = host.rfind(']');
-  if (close == std::string_view::npos) return malformed("missing ']' in host");
+  if (close == std::string_view::npos) return malformed_url("missing ']' in host");
   const std::string_view port = host.substr(close + 1);
-  if (!is_port(port)) return malformed("invalid port " + quoted(port) + " after host");
+  if (!is_port(port)) return malformed_url("invalid port " + in_quotes(port) + " after host");
   const std::string_view name = host.substr(1, close - 1);
   const std::size_t zone = name.find("%25");
   FLEETADM_TRY(std::string address, unescape(name.substr(0, zone), Part::kHost));
@@ -134,20 +134,20 @@ Result<std::string> read_bracketed(std::string_view host) {
     address += zone_text;
   }
   const auto parsed = IpAddress::parse(address);
-  if (!parsed) return malformed("invalid host: " + parsed.error().message);
-  if (!parsed->v6) return malformed("invalid IP-literal");
+  if (!parsed) return malformed_url("invalid host: " + parsed.error().message);
+  if (!parsed->v6) return malformed_url("invalid IP-literal");
   return "[" + address + "]" + std::string(port);
 }
 
 Result<std::string> read_host(const std::string& scheme, std::string_view host) {
   const std::size_t open = host.rfind('[');
-  if (open != std::string_view::npos && open > 0) return malformed("invalid IP-literal");
+  if (open != std::string_view::npos && open > 0) return malformed_url("invalid IP-literal");
   if (open == 0) return read_bracketed(host);
   // One colon, before the port; databases have several hosts with one each.
   const bool web = scheme == "http" || scheme == "https";
   const std::size_t colon = web ? host.find(':') : host.rfind(':');
   if (colon != std::string_view::npos && !is_port(host.substr(colon)))
-    return malformed("invalid port " + quoted(host.substr(colon)) + " after host");
+    return malformed_url("invalid port " + in_quotes(host.substr(colon)) + " after host");
   return unescape(host, Part::kHost);
 }
 
@@ -164,7 +164,7 @@ Status Url::read_authority(std::string_view authority) {
   FLEETADM_TRY(host_, read_host(scheme_, at == std::string_view::npos ? authority : authority.substr(at + 1)));
   if (at == std::string_view::npos) return {};
   const std::string_view info = authority.substr(0, at);
-  if (!is_user_info(info)) return malformed("net/url: invalid userinfo");
+  if (!is_user_info(info)) return malformed_url("net/url: invalid userinfo");
   const std::size_t colon = info.find(':');
   FLEETADM_TRY(const std::string name, unescape(info.substr(0, colon), Part::kUser));
   has_user_ = true;
@@ -183,8 +183,8 @@ Status Url::read_path(std::string_view path) {
 
 Result<Url> Url::parse(std::string_view text, bool request) {
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(text.begin(), text.end(), control)) return malformed("net/url: invalid control character in URL");
-  if (text.empty() && request) return malformed("empty url");
+  if (std::any_of(text.begin(), text.end(), control)) return malformed_url("net/url: invalid control character in URL");
+  if (text.empty() && request) return malformed_url("empty url");
   Url url;
   if (text == "*") {
     url.path_ = "*";
@@ -205,9 +205,9 @@ Result<Url> Url::parse(std::string_view text, bool request) {
       url.opaque_ = rest;
       return url;
     }
-    if (request) return malformed("invalid URI for request");
+    if (request) return malformed_url("invalid URI for request");
     if (rest.substr(0, rest.find('/')).find(':') != std::string_view::npos)
-      return malformed("first path segment in URL cannot contain colon");
+      return malformed_url("first path segment in URL cannot contain colon");
   }
   const bool may_have_authority = !url.scheme_.empty() || (!request && !rest.starts_with("///"));
   if (may_have_authority && rest.starts_with("//")) {
@@ -223,7 +223,7 @@ Result<Url> Url::parse(std::string_view text, bool request) {
 }
 
 Status Url::check_request(std::string_view text) {
-  if (auto url = parse(text, true); !url) return malformed("parse " + quoted(text) + ": " + url.error().message);
+  if (auto url = parse(text, true); !url) return malformed_url("parse " + in_quotes(text) + ": " + url.error().message);
   return {};
 }
 
@@ -231,11 +231,11 @@ Result<Url> Url::parse_request(std::string_view text) {
   FLEETADM_CHECK(check_request(text));
   const std::size_t hash = text.find('#');
   auto url = parse(text.substr(0, hash), false);
-  if (!url) return malformed("parse " + quoted(text.substr(0, hash)) + ": " + url.error().message);
+  if (!url) return malformed_url("parse " + in_quotes(text.substr(0, hash)) + ": " + url.error().message);
   if (hash != std::string_view::npos) {
     url->raw_fragment_ = text.substr(hash + 1);
     auto fragment = unescape(url->raw_fragment_, Part::kFragment);
-    if (!fragment) return malformed("parse " + quoted(text) + ": " + fragment.error().message);
+    if (!fragment) return malformed_url("parse " + in_quotes(text) + ": " + fragment.error().message);
     url->fragment_ = std::move(*fragment);
   }
   return url;

@@ -8,7 +8,7 @@ namespace {
 
 using Args = std::span<const Value>;
 
-Value parse(CallContext&, Args args) {
+Value parse_url(CallContext&, Args args) {
   auto url = Url::parse_request(args[0].text());
   if (!url) return Value::error("URL parse error during conversion from string: " + url.error().message);
   return Value::opaque(std::make_unique<const UrlValue>(std::move(*url)));
@@ -45,7 +45,7 @@ Library urls_library() {
   const Type url = UrlValue::cel_type();
   Library library{.name = "kubernetes.urls"};
   library.functions = {
-      {"url", {global("string_to_url", {text}, url, parse)}},
+      {"url", {global("string_to_url", {text}, url, parse_url)}},
       {"isURL", {global("is_url_string", {text}, Type::boolean(), is_url)}},
       {"getScheme", {member("url_get_scheme", {url}, text, text_of([](const Url& u) { return u.scheme(); }))}},
       {"getHost", {member("url_get_host", {url}, text, text_of([](const Url& u) { return u.host(); }))}},

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/owned_fd.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -23,26 +24,8 @@ using Steady = std::chrono::steady_clock;
 constexpr auto kClientPatience = std::chrono::seconds(10);
 constexpr const char* kSocketName = "control";
 
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  int get() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
 /// Through the folder's descriptor: a socket's address holds 107 characters, and a home folder may be longer.
-sockaddr_un address_in(const Descriptor& folder) {
+sockaddr_un address_in(const OwnedFd& folder) {
   sockaddr_un out{};
   out.sun_family = AF_UNIX;
   const auto path = "/proc/self/fd/" + std::to_string(folder.get()) + "/" + kSocketName;
@@ -50,8 +33,8 @@ sockaddr_un address_in(const Descriptor& folder) {
   return out;
 }
 
-Descriptor open_folder(const std::filesystem::path& folder) {
-  return Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+OwnedFd open_folder(const std::filesystem::path& folder) {
+  return OwnedFd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 /// False: not before `until`.
@@ -108,13 +91,13 @@ Json error_json(const Error& error) {
 
 struct ControlServer::Inner {
   std::filesystem::path socket;
-  Descriptor listening;
-  Descriptor woken;
+  OwnedFd listening;
+  OwnedFd woken;
   Handler handle;
   Tick tick;
   std::jthread thread;
 
-  void answer(const Descriptor& client) const {
+  void answer(const OwnedFd& client) const {
     const auto until = Steady::now() + kClientPatience;
     if (!is_owner(client.get())) return;
     auto text = receive_text(client.get(), until);
@@ -143,7 +126,7 @@ struct ControlServer::Inner {
       std::array<pollfd, 2> wanted{{{listening.get(), POLLIN, 0}, {woken.get(), POLLIN, 0}}};
       if (::poll(wanted.data(), wanted.size(), static_cast<int>(left)) <= 0) continue;
       if (stop.stop_requested() || (wanted[0].revents & POLLIN) == 0) continue;
-      const Descriptor client(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const OwnedFd client(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (client) answer(client);
     }
   }
@@ -169,8 +152,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(const std::filesyste
   };
   const auto opened = open_folder(folder);
   if (!opened) return broken("cannot open the folder of");
-  inner->woken = Descriptor(::eventfd(0, EFD_CLOEXEC));
-  inner->listening = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  inner->woken = OwnedFd(::eventfd(0, EFD_CLOEXEC));
+  inner->listening = OwnedFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!inner->listening || !inner->woken) return broken("cannot make");
   ::unlink(inner->socket.c_str());
   const auto address = address_in(opened);
@@ -184,7 +167,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(const std::filesyste
 Result<Json> control_call(const std::filesystem::path& folder, const Json& request, Duration patience) {
   const auto until = Steady::now() + std::chrono::duration_cast<Steady::duration>(patience);
   const auto opened = open_folder(folder);
-  const Descriptor connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const OwnedFd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto address = address_in(opened);
   if (!opened || !connection || ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return fail(Category::kUnavailable, "the sandbox is not running");

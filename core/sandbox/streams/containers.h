@@ -13,7 +13,8 @@
 #include <string>
 
 #include "core/sandbox/node/child.h"
-#include "core/sandbox/streams/owned_fd.h"
+#include "core/sandbox/streams/nonblocking.h"
+#include "kubeclient/base/owned_fd.h"
 
 namespace fleetadm::sandbox {
 

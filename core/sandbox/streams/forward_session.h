@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "core/sandbox/streams/forward_link.h"
-#include "core/sandbox/streams/owned_fd.h"
+#include "core/sandbox/streams/nonblocking.h"
 #include "core/sandbox/streams/stream_session.h"
+#include "kubeclient/base/owned_fd.h"
 #include "kubeclient/base/result.h"
 
 namespace fleetadm::sandbox {

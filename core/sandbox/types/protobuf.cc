@@ -121,7 +121,7 @@ Result<Pair> read_pair(std::string_view bytes) {
   return pair;
 }
 
-class Decoder {
+class MessageDecoder {
  public:
   /// Merges a message into `into` (an object).
   Status message(std::string_view bytes, const StructType& type, Json& into, int depth) {
@@ -358,7 +358,7 @@ bool is_protobuf(std::string_view body) { return body.starts_with(kMagic); }
 
 Result<Json> decode_message(std::string_view bytes, const StructType& type) {
   Json object = Json::object();
-  FLEETADM_CHECK(Decoder().message(bytes, type, object, 0));
+  FLEETADM_CHECK(MessageDecoder().message(bytes, type, object, 0));
   return object;
 }
 

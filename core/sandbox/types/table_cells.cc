@@ -1,5 +1,7 @@
 #include "core/sandbox/types/table_cells.h"
 
+#include "kubeclient/base/joined.h"
+
 namespace fleetadm::sandbox::types {
 
 std::string age_of(const Json& object, Instant now, Path path) {
@@ -8,14 +10,6 @@ std::string age_of(const Json& object, Instant now, Path path) {
 }
 std::string or_else(std::string text, std::string_view otherwise) { return text.empty() ? std::string(otherwise) : text; }
 
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += separator;
-    text += word;
-  }
-  return text;
-}
 std::vector<std::string> names_in(const Json& list, std::string_view member) {
   std::vector<std::string> names;
   for (const Json& item : list) names.push_back(str(item, {member}));

@@ -37,7 +37,6 @@ void add_rare_printers(Printers& printers);
 /// The age of a time in the object; "<unknown>" where there is none.
 std::string age_of(const Json& object, Instant now, Path path = {"metadata", "creationTimestamp"});
 std::string or_else(std::string text, std::string_view otherwise = "<none>");
-std::string joined(const std::vector<std::string>& words, std::string_view separator = ",");
 std::vector<std::string> names_in(const Json& list, std::string_view member);
 std::string labels_text(const Json& labels);
 std::string selector_text(const Json* selector);

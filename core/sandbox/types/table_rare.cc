@@ -1,5 +1,6 @@
 // Rows of kinds that people seldom look at: storage drivers, device claims, flow control, addresses, templates.
 #include "core/sandbox/types/table_cells.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::sandbox::types {
 namespace {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/sandbox/types/table_cells.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::sandbox::types {
 namespace {

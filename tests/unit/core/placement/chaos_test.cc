@@ -30,7 +30,7 @@ struct Step {
   int number = 0;  // of times, or of a cluster
 };
 
-std::string describe(const std::vector<Step>& steps) {
+std::string describe_steps(const std::vector<Step>& steps) {
   static const char* const names[] = {"fail",           "refuse",      "lose answer of", "break watches",
                                       "expire history", "new cluster", "beat of",        "restart"};
   std::string out;
@@ -188,7 +188,7 @@ class Trial {
 
 TEST(PlacementChaos, AClusterThatStaysEligibleIsNeverUnselected) {
   testkit::holds_for_all<std::vector<Step>>(40, {random_steps, [](const auto& steps) { return testkit::shorter(steps); },
-                                                 describe, [](const auto& steps) { return Trial().wrong(steps); }, 40});
+                                                 describe_steps, [](const auto& steps) { return Trial().wrong(steps); }, 40});
 }
 
 }  // namespace

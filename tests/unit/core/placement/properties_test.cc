@@ -127,14 +127,14 @@ std::vector<Case> smaller_cases(const Case& made) {
   return all;
 }
 
-std::string describe(const Case& made) {
+std::string describe_case(const Case& made) {
   std::string out = dump_json(made.placement);
   for (const Json& object : made.objects) out += "\n" + dump_json(object);
   return out;
 }
 
 void holds(int rounds, std::function<std::string(const Case&)> wrong) {
-  testkit::holds_for_all<Case>(rounds, {random_case, smaller_cases, describe, std::move(wrong)});
+  testkit::holds_for_all<Case>(rounds, {random_case, smaller_cases, describe_case, std::move(wrong)});
 }
 
 // Membership in the plainest words, apart from the engine's.

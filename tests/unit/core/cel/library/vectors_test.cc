@@ -13,7 +13,7 @@ TEST(CelVectors, EveryRecordedAnswerIsOurs) {
   ASSERT_TRUE(answerer.has_value()) << answerer.error().message;
   int lines = 0;
   int different = 0;
-  const Status read = test::for_each_vector("cel.jsonl.gz", [&](const Json& line) {
+  const Status read = fleetadm::test::for_each_vector("cel.jsonl.gz", [&](const Json& line) {
     ++lines;
     const auto answer = answerer->answer(line);
     ASSERT_TRUE(answer.has_value()) << answer.error().message;
@@ -24,7 +24,7 @@ TEST(CelVectors, EveryRecordedAnswerIsOurs) {
     ADD_FAILURE() << str(line, {"id"}) << ": " << str(line, {"expression"}) << "\n  want " << dump_json(expect) << "\n  got  "
                   << dump_json(*answer);
   });
-  if (!read && !test::in_ci()) GTEST_SKIP() << read.error().message << " (" << read.error().hint << ")";
+  if (!read && !fleetadm::test::in_ci()) GTEST_SKIP() << read.error().message << " (" << read.error().hint << ")";
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_GE(lines, 2700);
   EXPECT_EQ(different, 0) << "of " << lines;

@@ -10,7 +10,8 @@
 #include <sys/socket.h>
 #include <thread>
 
-#include "core/sandbox/streams/owned_fd.h"
+#include "core/sandbox/streams/nonblocking.h"
+#include "kubeclient/base/owned_fd.h"
 #include "tests/support/stream_clients.h"
 #include "tests/support/stream_lab.h"
 

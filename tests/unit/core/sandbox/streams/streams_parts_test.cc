@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "core/sandbox/streams/listening.h"
-#include "core/sandbox/streams/owned_fd.h"
+#include "core/sandbox/streams/nonblocking.h"
 #include "core/sandbox/streams/process_end.h"
 #include "core/sandbox/streams/tar_names.h"
+#include "kubeclient/base/owned_fd.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -1,33 +1,11 @@
-// A descriptor that is closed with its owner, and reads and writes that never wait.
+// Reads and writes of descriptors that never wait.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace fleetadm::sandbox {
-
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept {
-    if (this != &other) {
-      close();
-      fd_ = std::exchange(other.fd_, -1);
-    }
-    return *this;
-  }
-  ~OwnedFd() { close(); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void close();
-
- private:
-  int fd_ = -1;
-};
 
 /// How a read or write that does not wait ended: kLater: nothing now; kGone: nothing ever (end, broken pipe, error).
 enum class FdResult { kSome, kLater, kGone };

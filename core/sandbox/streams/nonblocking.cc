@@ -1,4 +1,4 @@
-#include "core/sandbox/streams/owned_fd.h"
+#include "core/sandbox/streams/nonblocking.h"
 
 #include <cerrno>
 #include <csignal>
@@ -39,10 +39,6 @@ class NoPipeSignal {
 FdResult result_of_errno() { return errno == EAGAIN || errno == EWOULDBLOCK ? FdResult::kLater : FdResult::kGone; }
 
 }  // namespace
-
-void OwnedFd::close() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
 
 FdResult read_some(int fd, std::string& into, std::size_t most) {
   const auto before = into.size();
