@@ -149,6 +149,9 @@ struct Kind {
   std::string undisturbed = {};    // how it ends
   int kills = 0;
   bool exhausted = false;  // a hub came to the end before its k-th write
+
+  /// A write for each cluster that is begun, and one for how it ended; statuses between may fall together.
+  int fewest_writes() const { return static_cast<int>(order.size()) + 1; }
 };
 
 /// The rollouts of "quick", one after the other: each value is new.
@@ -217,7 +220,7 @@ class Quick {
       ASSERT_TRUE(ends(kind, true)) << kind.name << ", life " << lives << ": " << end();
       died = !fleet_.hub_runs();
     }
-    EXPECT_GT(lives, 6) << "each life has one write, and there are more";
+    EXPECT_GT(lives, kind.fewest_writes()) << "each life but the last has one write";
     expect_the_same(kind, kind.name + ", killed after each write");
   }
 
@@ -281,8 +284,8 @@ TEST_F(Rollouts, C_AKilledHubEndsTheSameWithinTheLimitsAndAPauseHoldsMeanwhile) 
   for (int k = 1; k <= 60 && !(failing.exhausted && repairing.exhausted) && !HasFatalFailure(); ++k) {
     for (Kind* kind : {&failing, &repairing}) quick.killed_after(*kind, k);
   }
-  EXPECT_GE(failing.kills, 6) << "the kill switch did not work";
-  EXPECT_GE(repairing.kills, 8) << "the kill switch did not work";
+  for (const Kind* kind : {&failing, &repairing})
+    EXPECT_GE(kind->kills, kind->fewest_writes()) << "the kill switch did not work: " << kind->name;
   RecordProperty("kills", failing.kills + repairing.kills);
 
   std::this_thread::sleep_until(held_since + kHeld);
