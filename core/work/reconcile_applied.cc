@@ -160,7 +160,10 @@ Result<controller::Outcome> finish_work(Engine& engine, Json work) {
 Result<controller::Outcome> reconcile_applied(Engine& engine, const std::string& name, std::stop_token) {
   const kube::CachedPtr cached = engine.applied->get(name);
   if (!cached) {
-    if (name.starts_with(engine.hash + "-")) engine.work_queue->add(name.substr(engine.hash.size() + 1));
+    // A work that stands for it makes it again, or ends. (Where both are gone, neither reconcile has anything to tell the other.)
+    if (!name.starts_with(engine.hash + "-")) return controller::Outcome{};
+    const std::string work = name.substr(engine.hash.size() + 1);
+    if (engine.works->get(engine.work_key(work))) engine.work_queue->add(work);
     return controller::Outcome{};
   }
   const Json applied_work = cached->decode();

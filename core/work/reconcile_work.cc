@@ -474,7 +474,8 @@ Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& na
   const kube::CachedPtr cached = engine.works->get(engine.work_key(name));
   if (!cached) {
     engine.forget(name);
-    engine.applied_queue->add(applied_name(engine.hash, name));
+    const std::string applied = applied_name(engine.hash, name);
+    if (engine.applied->get(applied)) engine.applied_queue->add(applied);
     return controller::Outcome{};
   }
   Json work = cached->decode();

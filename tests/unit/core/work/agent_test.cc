@@ -1,6 +1,9 @@
 // The work agent against two API servers in memory.
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "core/api/kinds.h"
 #include "core/work/conditions.h"
@@ -216,6 +219,32 @@ TEST_F(WorkAgent, DeletionTakesOnlyWhatTheWorkOwns) {
   fleet.remove_work("w2");
   EXPECT_TRUE(eventually([&] { return fleet.is_gone("w2"); }));
   EXPECT_FALSE(fleet.config_map("shared"));
+}
+
+/// The time that all threads of this process computed.
+std::chrono::nanoseconds computed() {
+  timespec used{};
+  EXPECT_EQ(::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used), 0);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+// The reconciles of a work and of its inventory must not call each other without end once both are gone.
+TEST_F(WorkAgent, RestsWhenAWorkIsGone) {
+  put("w1", "[" + config_map("a", "1") + "]");
+  put("w2", "[" + config_map("b", "1") + "]");
+  fleet.start_agent();
+  wait_applied("w1");
+  wait_applied("w2");
+  fleet.remove_work("w1");
+  ASSERT_TRUE(eventually([&] { return fleet.is_gone("w1"); }));
+  std::chrono::nanoseconds used{};
+  EXPECT_TRUE(eventually([&] {
+    const auto before = computed();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    used = computed() - before;
+    return used < std::chrono::milliseconds(20);
+  })) << used.count()
+      << " ns of 200 ms";
 }
 
 TEST_F(WorkAgent, AnOrphaningWorkLeavesItsObjects) {
