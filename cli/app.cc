@@ -1,8 +1,10 @@
 #include "cli/app.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include "cli/globals.h"
 #include "cli/help.h"
 #include "cli/render/renderer.h"
+#include "cli/signals.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::cli {
@@ -33,18 +36,38 @@ class Output {
   void write(std::string_view text) {
     if (error_ == 0 && !write_all(STDOUT_FILENO, text)) error_ = errno;
   }
+  bool failed() const { return error_ != 0; }
   int finish(int code, bool color) const {
     if (error_ == 0) return code;
     if (error_ == EPIPE) return kExitBrokenPipe;
     Error error;
     error.message = std::string("cannot write the output: ") + std::strerror(error_);
     write_all(STDERR_FILENO, render_error(error, color));
-    return code == 0 ? kExitFailure : code;
+    // A stream that stopped because it could not write any more was not cancelled by anyone.
+    return code == kExitOk || code == kExitCancelled ? kExitFailure : code;
   }
 
  private:
   int error_ = 0;
 };
+
+// A standard stream that was closed before we began would lend its number to the next file or socket, and what is printed would
+// go there. Its place is taken by something that can be used for nothing, so that reading and writing still fail.
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+  }
+}
+
+int code_of(const Report& report) {
+  if (report.exit_code != 0) return report.exit_code;
+  if (report.failures.empty()) return kExitOk;
+  // What an interrupt left unfinished is no partial failure.
+  const bool cancelled = std::any_of(report.failures.begin(), report.failures.end(),
+                                     [](const Error& error) { return error.category == Category::kCancelled; });
+  return cancelled ? kExitCancelled : kExitPartial;
+}
 
 int report_error(const Error& error, bool color) {
   write_all(STDERR_FILENO, render_error(error, color));
@@ -90,6 +113,7 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   options.headers = !globals.no_headers;
   options.quiet = globals.quiet;
   options.color = color;
+  options.terminal = ::isatty(STDOUT_FILENO) == 1;
   if (!globals.sort_by.empty()) {
     Result<JsonPath> path = JsonPath::parse_path(globals.sort_by);
     if (!path) return refuse(path.error().wrap("--sort-by"));
@@ -103,13 +127,14 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
       [](std::string_view text) { write_all(STDERR_FILENO, text); });
   ProcessContext context(globals, [&](const Report& report) {
     if (Status ok = renderer.print(report); !ok) report_error(ok.error(), color);
+    if (out.failed()) stop_by_ourselves();  // nobody reads on: a watch ends here, not at the next interrupt
   });
   std::vector<std::string> args = argv.args;
   args.insert(args.end(), argv.after_dash.begin(), argv.after_dash.end());
   Result<Report> report = call.run(context, args);
   context.end_progress();
   if (!report) return out.finish(refuse(report.error()), color);
-  const int code = report->exit_code != 0 ? report->exit_code : report->failures.empty() ? kExitOk : kExitPartial;
+  const int code = code_of(*report);
   if (Status ok = renderer.print(std::move(*report)); !ok) return out.finish(refuse(ok.error()), color);
   return out.finish(code, color);
 }
@@ -209,6 +234,7 @@ Registry full_registry() {
 }
 
 int run(const std::vector<std::string>& words) {
+  hold_standard_streams();
   ::signal(SIGPIPE, SIG_IGN);  // a cut connection or pipe is an error to handle, not an end
   try {
     return run_checked(words);

@@ -6,6 +6,7 @@
 #include "cli/argv/parser.h"
 #include "cli/globals.h"
 #include "core/api/kinds.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/kubeconfig.h"
 
@@ -62,7 +63,14 @@ std::string flag_values(const Flag& flag, const std::string& before, const std::
                         const LiveNames& live) {
   const std::size_t comma = flag.repeated ? current.rfind(',') : std::string::npos;
   if (comma == std::string::npos) return values(flag.complete, flag.values, before, current, {}, globals, live);
-  return values(flag.complete, flag.values, before + current.substr(0, comma + 1), current.substr(comma + 1), {}, globals, live);
+  std::vector<std::string> used;  // those in front of the last comma
+  for (std::size_t at = 0; at <= comma;) {
+    const std::size_t end = current.find(',', at);
+    used.push_back(current.substr(at, end - at));
+    at = end + 1;
+  }
+  return values(flag.complete, flag.values, before + current.substr(0, comma + 1), current.substr(comma + 1), used, globals,
+                live);
 }
 
 // The flag that takes the next word, if `word` ends in one ("-n", "--context", "-qn").
@@ -78,6 +86,23 @@ const Flag* waiting_flag(const std::string& word, const FlagList& flags) {
     if (flag->arity == Arity::kValue) return i + 1 == word.size() ? flag : nullptr;
   }
   return nullptr;
+}
+
+// The words of the registry below a path, with what each does.
+void add_words(const Registry& registry, const std::string& path, Candidates& out) {
+  for (const std::string& word : words_under(registry, path)) {
+    const Command* command = command_at(registry, path.empty() ? word : path + " " + word);
+    out.add(word, command != nullptr ? command->summary : "");
+  }
+}
+
+// What `help` can tell about: commands and, as its first word, topics.
+std::string help_words(const Registry& registry, const std::vector<std::string>& given, const std::string& current) {
+  Candidates out(current);
+  add_words(registry, fleetadm::joined(given, " "), out);
+  if (given.empty())
+    for (const commands::Topic& topic : registry.topics()) out.add(topic.name, topic.summary);
+  return out.end();
 }
 
 }  // namespace
@@ -123,12 +148,10 @@ std::string complete(const Registry& registry, const std::vector<std::string>& w
   }
   if (found->command == nullptr) {
     Candidates out(current);
-    for (const std::string& word : words_under(registry, found->path)) {
-      const Command* command = command_at(registry, found->path.empty() ? word : found->path + " " + word);
-      out.add(word, command == nullptr ? "" : command->summary);
-    }
+    add_words(registry, found->path, out);
     return out.end();
   }
+  if (found->command->path == "help") return help_words(registry, given, current);
   const auto& args = found->command->args;
   if (args.max >= 0 && given.size() >= static_cast<std::size_t>(args.max)) return ":none\n";
   return values(args.complete, args.values, "", current, given, globals, live);

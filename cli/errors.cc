@@ -22,6 +22,12 @@ std::string_view usual_hint(const Error& error) {
     case Category::kUnavailable: return "check that the server is running and that its address in the kubeconfig is right";
     case Category::kTimeout: return "try again with a longer --timeout or --request-timeout";
     case Category::kGone: return "run the command again";
+    case Category::kNotFound:
+      if (error.code == 404) return "check the name, and --namespace and --context";
+      return "";
+    case Category::kConflict:
+      if (error.reason == "Conflict") return "someone else has changed it meanwhile: run the command again";
+      return "";
     default: return "";
   }
 }

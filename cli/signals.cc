@@ -53,4 +53,10 @@ std::stop_token stop_on_signals() {
   return source.get_token();
 }
 
+void stop_by_ourselves() {
+  stop_on_signals();
+  const char byte = 1;
+  [[maybe_unused]] const ssize_t written = ::write(signal_pipe, &byte, 1);
+}
+
 }  // namespace fleetadm::cli

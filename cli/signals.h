@@ -8,4 +8,7 @@ namespace fleetadm::cli {
 /// Installs the handlers and one waiting thread on the first call; later calls return the same token.
 std::stop_token stop_on_signals();
 
+/// Sets that token as a first signal would: there is no use in going on (the reader of the output is gone).
+void stop_by_ourselves();
+
 }  // namespace fleetadm::cli

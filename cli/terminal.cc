@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "cli/signals.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::cli {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxStdin = 64U << 20U;
 constexpr std::size_t kStdinChunk = 1U << 20U;
+constexpr int kLookForInterruptMs = 100;
 
 class ProcessProgress final : public commands::Progress {
  public:
@@ -101,9 +103,18 @@ Result<bool> ProcessTerminal::confirm(std::string_view question) {
   write_all(STDERR_FILENO, log::escape_terminal(question) + " [y/N] ");
   std::string answer;
   char c = 0;
+  // An interrupted read would be begun again (SA_RESTART): what is waited with is a poll that looks for the interrupt.
+  const std::stop_token stop = stop_on_signals();
   while (answer.size() < 64) {
+    pollfd wait{STDIN_FILENO, POLLIN, 0};
+    const int ready = ::poll(&wait, 1, kLookForInterruptMs);
+    if (stop.stop_requested()) {
+      write_all(STDERR_FILENO, "\n");
+      return fail(Category::kCancelled, "cancelled");
+    }
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     const ssize_t count = ::read(STDIN_FILENO, &c, 1);
-    if (count < 0 && errno == EINTR) return fail(Category::kCancelled, "cancelled");
+    if (count < 0 && errno == EINTR) continue;
     if (count <= 0 || c == '\n') break;
     answer += c;
   }

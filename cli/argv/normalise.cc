@@ -62,6 +62,7 @@ Result<NormalArgv> normalise(const std::vector<std::string>& words, const FlagLi
       out.help = true;
       return out;
     }
+    if (word == "--help=false") continue;
     if (word[1] == '-') {
       const std::size_t equals = word.find('=');
       const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);

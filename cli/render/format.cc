@@ -1,23 +1,18 @@
 #include "cli/render/format.h"
 
-#include <fstream>
 #include <sstream>
 
 #include "cli/argv/suggest.h"
+#include "commands/framework/files.h"
 
 namespace fleetadm::cli {
 namespace {
 
 constexpr std::size_t kMaxTemplate = 1U << 20U;
 
-Result<std::string> read_template(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return fail(Category::kUsage, "cannot read " + file);
-  std::string text(kMaxTemplate, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() == kMaxTemplate) return fail(Category::kUsage, file + " is longer than 1 MiB");
-  return text;
+tl::unexpected<Error> needs_template(const std::string& name) {
+  return fail(Category::kUsage, "output format " + name + " needs a template",
+              "write for example -o " + name + (name == "jsonpath" ? "='{.items[*].metadata.name}'" : "=NAME:.metadata.name"));
 }
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -83,15 +78,14 @@ Result<Format> parse_format(const std::string& text) {
       format.kind = kind;
       return format;
     }
-    if (name == "jsonpath" || name == "custom-columns")
-      return fail(
-          Category::kUsage, "output format " + name + " needs a template",
-          "write for example -o " + name + (name == "jsonpath" ? "='{.items[*].metadata.name}'" : "=NAME:.metadata.name"));
+    if (name == "jsonpath" || name == "custom-columns") return needs_template(name);
   } else if (name == "jsonpath" || name == "jsonpath-file") {
     std::string source = rest;
     if (name == "jsonpath-file") {
-      FLEETADM_TRY(source, read_template(rest));
+      FLEETADM_TRY(source, commands::read_whole_file(rest, kMaxTemplate));
+      if (source.empty()) return fail(Category::kUsage, "jsonpath-file: \"" + rest + "\" is empty");
     }
+    if (source.empty()) return needs_template(name);
     format.kind = Format::Kind::kJsonPath;
     FLEETADM_TRY(format.jsonpath, JsonPath::parse(source));
     return format;
@@ -101,7 +95,7 @@ Result<Format> parse_format(const std::string& text) {
     return format;
   } else if (name == "custom-columns-file") {
     format.kind = Format::Kind::kColumns;
-    FLEETADM_TRY(const std::string source, read_template(rest));
+    FLEETADM_TRY(const std::string source, commands::read_whole_file(rest, kMaxTemplate));
     FLEETADM_TRY(format.columns, parse_columns_file(source));
     return format;
   }

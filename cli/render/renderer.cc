@@ -60,7 +60,11 @@ Result<std::string> Renderer::text_of(const Report& report) {
 
 Status Renderer::print(Report report) {
   if (options_.sort_by) FLEETADM_CHECK(sort_report(report, *options_.sort_by));
-  FLEETADM_TRY(const std::string text, text_of(report));
+  FLEETADM_TRY(std::string text, text_of(report));
+  // Tables are escaped cell by cell. Data is given as it is to a program, but a terminal would obey what a server put into it.
+  const bool raw =
+      format_.kind == Format::Kind::kJson || format_.kind == Format::Kind::kYaml || format_.kind == Format::Kind::kJsonPath;
+  if (raw && options_.terminal) text = log::escape_terminal(text, true);
   if (!text.empty()) out_(text);
   const bool tabular = format_.kind == Format::Kind::kTable || format_.kind == Format::Kind::kWide;
   if (tabular && report.table && report.table->rows.empty() && !report.table->empty_text.empty() && !options_.quiet)

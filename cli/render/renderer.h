@@ -15,7 +15,8 @@ namespace fleetadm::cli {
 struct RenderOptions {
   bool headers = true;
   bool quiet = false;
-  bool color = false;  // of stderr
+  bool color = false;     // of stderr
+  bool terminal = false;  // stdout is one: nothing that steers it may reach it
   std::optional<JsonPath> sort_by;
 };
 

@@ -62,7 +62,7 @@ void reorder(std::vector<T>& list, const std::vector<std::size_t>& order) {
 
 Status sort_report(commands::Report& report, const JsonPath& path) {
   const Json& items = list_at(report.data, {"items"});
-  if (items.size() < 2) return {};
+  if (items.empty()) return {};
   std::vector<Key> keys;
   bool any = false;
   for (const Json& item : items) {

@@ -79,6 +79,10 @@ std::string instance(const Context& context) {
 }
 
 Result<Report> run_agent(Context& context, const AgentRunOptions& given, const std::vector<std::string>&) {
+  if (context.global().dry_run != kube::DryRun::kNone) {
+    return fail(Category::kUsage, "agent run is a program that goes on: --dry-run cannot be given with it",
+                "`fleetadm join --dry-run=server` tells what an agent would be made of");
+  }
   AgentRunOptions options = given;
   for (const std::string& annotation : options.annotations) {
     const auto equals = annotation.find('=');

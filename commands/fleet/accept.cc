@@ -250,8 +250,9 @@ Status confirm(Context& context, const AcceptOptions& options, const std::vector
     context.progress().done("CN=" + plan.shown.common_name + " O=" + plan.shown.organizations + ", " + plan.shown.key + ", " +
                             plan.shown.age + " old");
   }
-  if (options.yes || plans.empty() || !context.terminal().interactive() || context.global().dry_run != kube::DryRun::kNone)
-    return {};
+  if (options.yes || plans.empty() || context.global().dry_run != kube::DryRun::kNone) return {};
+  // A script that names its clusters has chosen them; --all takes whoever asked, so it needs an answer, be it --yes.
+  if (!context.terminal().interactive() && !options.all) return {};
   FLEETADM_TRY(const bool sure, context.terminal().confirm("Accept " + std::to_string(plans.size()) +
                                                            (plans.size() == 1 ? " cluster?" : " clusters?")));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");

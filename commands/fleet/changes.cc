@@ -1,6 +1,17 @@
 #include "commands/fleet/changes.h"
 
+#include <algorithm>
+
 namespace fleetadm::commands {
+
+Status check_program_args(std::string_view flag, const std::vector<std::string>& args) {
+  for (const std::string& arg : args) {
+    if (arg.size() > 2 && arg.starts_with("--") && arg[2] != '=') continue;
+    return fail(Category::kUsage, "--" + std::string(flag) + " \"" + arg + "\" is no flag of the program",
+                "write it as one word: --" + std::string(flag) + "=--name=value");
+  }
+  return {};
+}
 
 install::Options told_options(Context& context, std::string_view part, Duration timeout) {
   install::Options options;
@@ -31,6 +42,18 @@ std::vector<std::string> change_lines(const std::vector<install::Change>& change
                     std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
   }
   return lines;
+}
+
+std::vector<std::string> change_names(const std::vector<install::Change>& changes) {
+  std::vector<std::string> names;
+  for (const auto& change : changes) {
+    if (change.action == install::Action::kKeptForeign) continue;
+    std::string kind = change.kind;
+    std::transform(kind.begin(), kind.end(), kind.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    names.push_back(kind + (change.group.empty() ? "" : "." + change.group) + "/" + change.name);
+  }
+  return names;
 }
 
 }  // namespace fleetadm::commands

@@ -11,6 +11,10 @@
 
 namespace fleetadm::commands {
 
+/// What --hub-arg and --agent-arg hand to `fleetadm hub run` and `fleetadm agent run`: flags, each one word. Anything else would
+/// only show as a program that does not start.
+Status check_program_args(std::string_view flag, const std::vector<std::string>& args);
+
 /// Options of install:: whose changes are told as notes of the progress, and which end with the command.
 install::Options told_options(Context& context, std::string_view part, Duration timeout);
 
@@ -20,5 +24,8 @@ Result<std::vector<install::Change>> told_step(Context& context, std::string_vie
 
 /// "Deployment ns/name created", one a change. What stayed as it was is told in a dry run only.
 std::vector<std::string> change_lines(const std::vector<install::Change>& changes, bool dry_run);
+
+/// "deployment.apps/name", one a change, for -o name: all but what was kept because it is someone else's.
+std::vector<std::string> change_names(const std::vector<install::Change>& changes);
 
 }  // namespace fleetadm::commands

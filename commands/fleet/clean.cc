@@ -82,6 +82,7 @@ Result<Report> run_clean(Context& context, const CleanOptions& options, const st
   Report report;
   report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(changes)}};
   report.lines = change_lines(changes, dry_run);
+  report.names = change_names(changes);
   if (changes.empty()) report.lines.emplace_back("Nothing to do: no part of a hub is installed here.");
   return report;
 }

@@ -47,7 +47,10 @@ void bind_init(FlagSet& flags, InitOptions& options) {
 Status validate_init(const InitOptions& options, const std::vector<std::string>&) {
   if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas takes 1 to 9");
   if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
-  return {};
+  for (const std::string& user : options.auto_approve_users) {
+    if (user.empty()) return fail(Category::kUsage, "--auto-approve-user needs the name of a user");
+  }
+  return check_program_args("hub-arg", options.hub_args);
 }
 
 // The newest thing that the installed manifests need is the authorizer of ValidatingAdmissionPolicies (GA in 1.30).
@@ -158,6 +161,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   }
   report.data["kind"] = "InitReport";
   report.data["changes"] = install::to_json(changes);
+  report.names = change_names(changes);
   std::vector<std::string> lines = change_lines(changes, dry_run);
   if (lines.empty()) lines.emplace_back("The hub is installed already; nothing changed.");
   lines.insert(lines.end(), report.lines.begin(), report.lines.end());

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "commands/fleet/changes.h"
@@ -67,25 +68,64 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
 }
 
+bool is_ca_pin(std::string_view text) {
+  constexpr std::string_view kKind = "sha256:";
+  return text.size() == kKind.size() + 64 && text.starts_with(kKind) &&
+         std::all_of(text.begin() + kKind.size(), text.end(), is_hex);
+}
+
+/// https://host[:port][/prefix] and nothing else: no credentials, no query, nothing that a terminal or a header would obey.
+bool is_hub_url(std::string_view text) {
+  constexpr std::string_view kScheme = "https://";
+  if (!text.starts_with(kScheme)) return false;
+  text.remove_prefix(kScheme.size());
+  const std::string_view host = text.substr(0, text.find_first_of("/:"));
+  return !host.empty() && std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || std::string_view("@?#\\\"<>").find(c) != std::string_view::npos;
+  });
+}
+
+Status check_trust(const JoinOptions& options) {
+  if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
+    return fail(Category::kUsage, "nothing says which CA the hub has",
+                "pass --ca-cert-hash as `fleetadm init` printed it, --ca-file, or --system-roots where the hub's certificate is "
+                "publicly signed");
+  }
+  if (options.system_roots && !(options.ca_cert_hash.empty() && options.ca_file.empty())) {
+    return fail(Category::kUsage, "--system-roots excludes --ca-cert-hash and --ca-file",
+                "pass only what says which CA signed the hub's certificate");
+  }
+  if (!options.ca_cert_hash.empty() && !is_ca_pin(options.ca_cert_hash)) {
+    return fail(Category::kUsage,
+                "--ca-cert-hash \"" + options.ca_cert_hash + "\" is no CA pin (sha256: and 64 hexadecimal digits)",
+                "copy it whole from what `fleetadm init` or `fleetadm get token` prints on the hub");
+  }
+  return {};
+}
+
 Status validate_join(const JoinOptions& options, const std::vector<std::string>&) {
   if (!kube::is_dns_label(options.cluster_name)) {
     return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is no DNS label",
                 "lower-case letters, digits and '-', at most 63 characters: it becomes a namespace on the hub");
   }
-  if (!options.hub_apiserver.starts_with("https://")) {
-    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is no https URL",
+  if (!is_hub_url(options.hub_apiserver)) {
+    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is no https URL of a server",
                 "it looks like https://hub.example.com:6443");
   }
   if (options.hub_token.empty() == options.hub_token_file.empty()) {
     return fail(Category::kUsage, "exactly one of --hub-token and --hub-token-file is needed",
                 "`fleetadm get token` on the hub gives a token");
   }
-  if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
-    return fail(Category::kUsage, "nothing says which CA the hub has",
-                "pass --ca-cert-hash as `fleetadm init` printed it, --ca-file, or --system-roots where the hub's certificate is "
-                "publicly signed");
+  FLEETADM_CHECK(check_trust(options));
+  // A kubeconfig takes these, and the agent gets one.
+  static constexpr std::array<std::string_view, 3> kProxies = {"http://", "https://", "socks5://"};
+  if (!options.proxy_url.empty() && std::none_of(kProxies.begin(), kProxies.end(), [&](std::string_view scheme) {
+        return options.proxy_url.starts_with(scheme) && options.proxy_url.size() > scheme.size();
+      })) {
+    return fail(Category::kUsage, "--proxy-url is no http, https or socks5 URL", "it looks like http://proxy.example.com:3128");
   }
-  return {};
+  if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
+  return check_program_args("agent-arg", options.agent_args);
 }
 
 Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& options) {
@@ -98,14 +138,25 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
   endpoint.cluster_name = options.cluster_name;
   if (!options.ca_file.empty()) {
     FLEETADM_TRY(endpoint.ca_pem, read_whole_file(options.ca_file, kMaxFile));
-    FLEETADM_TRY([[maybe_unused]] const auto certificates, pki::parse_certificates(endpoint.ca_pem));
+    if (auto certificates = pki::parse_certificates(endpoint.ca_pem); !certificates) {
+      Error error = certificates.error().wrap("--ca-file \"" + options.ca_file + "\"");
+      error.category = Category::kUsage;
+      error.hint = "it has to hold the CA of the hub as PEM (certificate-authority-data of its kubeconfig, decoded)";
+      return fail(std::move(error));
+    }
   }
   endpoint.token = options.hub_token;
   if (!options.hub_token_file.empty()) {
     FLEETADM_TRY(endpoint.token, read_file_or_stdin(context, options.hub_token_file, kMaxFile));
   }
   endpoint.token = std::string(trimmed(endpoint.token));
-  if (endpoint.token.empty()) return fail(Category::kUsage, "the bootstrap token is empty");
+  if (endpoint.token.empty()) {
+    const std::string source =
+        options.hub_token_file == "-" ? "standard input holds" : "\"" + options.hub_token_file + "\" holds";
+    return fail(Category::kUsage,
+                options.hub_token_file.empty() ? "--hub-token is blank" : "--hub-token-file: " + source + " no token",
+                "`fleetadm get token -o jsonpath={.hub-token}` on the hub gives one");
+  }
   return endpoint;
 }
 
@@ -211,13 +262,17 @@ Table to_table(const std::vector<join::Check>& checks) {
 
 void tell(Progress& progress, const std::vector<join::Check>& checks) {
   for (const auto& check : checks) {
+    // A check that did not run has no tick; the error tells at which one the way ended.
+    if (check.outcome == join::Outcome::kSkipped) continue;
+    if (check.outcome == join::Outcome::kWarning) {
+      progress.warn(check.name + ": " + check.detail);
+      continue;
+    }
     progress.begin(check.name);
     if (check.outcome == join::Outcome::kPassed) {
       progress.done(check.detail);
-    } else if (check.outcome == join::Outcome::kFailed) {
-      progress.failed(check.detail);
     } else {
-      progress.done(std::string(join::to_string(check.outcome)) + ": " + check.detail);
+      progress.failed(check.detail);
     }
   }
 }
@@ -246,7 +301,8 @@ Result<Report> run(Context& context, const JoinOptions& options, const std::vect
   report.data["changes"] = install::to_json(changes);
   report.lines = change_lines(changes, dry_run);
   if (report.lines.empty()) report.lines.emplace_back("The agent is installed already; nothing changed.");
-  report.notes.push_back("Now accept the cluster on the hub: fleetadm accept " + options.cluster_name);
+  report.names = change_names(changes);
+  if (!dry_run) report.notes.push_back("Now accept the cluster on the hub: fleetadm accept " + options.cluster_name);
   return report;
 }
 

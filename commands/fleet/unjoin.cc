@@ -95,6 +95,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
       if (!options.hub_kubeconfig.empty()) hub.kubeconfig = options.hub_kubeconfig;
       FLEETADM_TRY(const auto config, context.rest_config(hub));
       FLEETADM_CHECK(step("Leaving the fleet on the hub", join::leave_on_hub, context.client(config)));
+      how.left_hub = true;
     }
     FLEETADM_CHECK(step("Removing the agent", join::leave_on_spoke, here));
   }
@@ -103,6 +104,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
   report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
   const bool dry_run = here.gate().dry_run != kube::DryRun::kNone;
   report.lines = change_lines(changes, dry_run);
+  report.names = change_names(changes);
   if (changes.empty()) report.lines.emplace_back("Nothing to do: no part of the fleet is left here.");
   if (!with_hub && !changes.empty()) {
     report.notes.push_back(

@@ -30,6 +30,7 @@ Result<Duration> parse_flag_duration(std::string_view text) {
   if (!bare) {
     auto value = parse_duration(text);
     if (!value) return fail(Category::kUsage, "not a duration like 30s, 5m or 1h30m");
+    if (*value < Duration::zero()) return fail(Category::kUsage, "must not be negative");
     return *value;
   }
   FLEETADM_TRY(const std::int64_t seconds, parse_integer(text));

@@ -1,9 +1,12 @@
 #include "commands/framework/files.h"
 
 #include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
 #include <utility>
+
+#include "kubeclient/base/owned_fd.h"
 
 namespace fleetadm::commands {
 
@@ -22,18 +25,22 @@ Flag& files_flag(FlagSet& flags, std::vector<std::string>* into, std::string nam
 }
 
 Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Category::kUsage, "cannot read \"" + path + "\": " + std::strerror(errno));
+  const auto refused = [&](int code) {
+    return fail(Category::kUsage, "cannot read \"" + path + "\": " + std::error_code(code, std::generic_category()).message());
+  };
+  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return refused(errno);
   std::string text;
   std::string chunk(64U << 10U, '\0');
-  while (file) {
-    file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    text.append(chunk, 0, static_cast<std::size_t>(file.gcount()));
+  while (true) {
+    const ssize_t count = ::read(file.get(), chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return refused(errno);  // a directory can be opened, but not read
+    if (count == 0) return text;
+    text.append(chunk, 0, static_cast<std::size_t>(count));
     if (text.size() > most)
       return fail(Category::kUsage, "\"" + path + "\" is larger than " + std::to_string(most >> 20U) + " MiB");
   }
-  if (file.bad() || !file.eof()) return fail(Category::kUsage, "cannot read \"" + path + "\"");
-  return text;
 }
 
 Result<std::string> read_file_or_stdin(Context& context, const std::string& path, std::size_t most) {

@@ -28,6 +28,10 @@ void bind(FlagSet& flags, HubRunOptions& options) {
 }
 
 Result<Report> run(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
+  if (context.global().dry_run != kube::DryRun::kNone) {
+    return fail(Category::kUsage, "hub run is a program that goes on: --dry-run cannot be given with it",
+                "`fleetadm init --dry-run=server` tells what a hub would be made of");
+  }
   // Controllers are many small threads' worth of short-lived JSON: one arena a thread would keep what each of them freed.
   ::mallopt(M_ARENA_MAX, 2);
   FLEETADM_TRY(const kube::RestConfig config, context.rest_config());

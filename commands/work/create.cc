@@ -153,10 +153,12 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
   remove_leftovers(hub, left, complete, report);
   if (!options.wait.empty() && context.global().dry_run == kube::DryRun::kNone && !complete.empty()) {
     const std::vector<std::string> waited(complete.begin(), complete.end());
+    std::vector<Error> late;
     for (const WorkPart& part : parts) {
-      for (Error& late : wait_for_works(context, hub, part.name, waited, options.wait, options.timeout))
-        report.failures.push_back(std::move(late));
+      for (Error& one : wait_for_works(context, hub, part.name, waited, options.wait, options.timeout))
+        late.push_back(std::move(one));
     }
+    tell_late(report, std::move(late), waited.size());
   }
   report.data = list_of(std::move(written));
   return report;
@@ -254,10 +256,13 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     report.notes.push_back("The hub makes the works for the clusters that the placement selects: fleetadm work get " + call.name);
     return report;
   }
+  std::vector<Error> late;
   for (const WorkPart& part : parts) {
-    for (Error& late : wait_for_set(context, hub, ref, part.name, options.wait, options.timeout))
-      report.failures.push_back(std::move(late));
+    for (Error& one : wait_for_set(context, hub, ref, part.name, options.wait, options.timeout)) late.push_back(std::move(one));
   }
+  if (late.empty()) return report;
+  const Result<std::vector<std::string>> decided = decided_clusters(hub, ref);
+  tell_late(report, std::move(late), decided ? decided->size() : 1);
   return report;
 }
 

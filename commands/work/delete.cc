@@ -111,10 +111,13 @@ Result<Report> from_clusters(Context& context, const kube::Client& hub, const De
   if (removed.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
   const bool waits = options.wait && context.global().dry_run == kube::DryRun::kNone && !removed.empty();
   if (waits) {
+    std::vector<Error> late;
+    std::set<std::string> waited;
     for (const auto& [work, clusters] : clusters_of) {
-      for (Error& late : wait_until_gone(context, hub, work, clusters, options.timeout))
-        report.failures.push_back(std::move(late));
+      waited.insert(clusters.begin(), clusters.end());
+      for (Error& one : wait_until_gone(context, hub, work, clusters, options.timeout)) late.push_back(std::move(one));
     }
+    tell_late(report, std::move(late), waited.size());
   }
   Json items = Json::array();
   for (const auto& [cluster, work] : removed) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "commands/framework/watched.h"
@@ -16,6 +17,7 @@ namespace fleetadm::commands {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(30);  // for the first lists
+constexpr int kDeadlineExitCode = 6;
 
 /// What is still missing, by cluster; empty: done.
 using Missing = std::map<std::string, std::string>;
@@ -107,6 +109,17 @@ kube::InformerOptions the_set(const std::string& ns, const std::string& name) {
 }
 
 }  // namespace
+
+void tell_late(Report& report, std::vector<Error> late, std::size_t waited) {
+  std::set<std::string> clusters;
+  bool only_late = !late.empty() && report.failures.empty();
+  for (Error& error : late) {
+    clusters.insert(error.cluster);
+    only_late = only_late && error.category == Category::kTimeout;
+    report.failures.push_back(std::move(error));
+  }
+  if (only_late && clusters.size() >= waited) report.exit_code = kDeadlineExitCode;
+}
 
 std::string blocking(const Json& work, const std::string& condition) {
   if (is_deleting(work)) return "the work is being deleted";

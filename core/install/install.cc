@@ -28,8 +28,8 @@ std::vector<kube::Resource> removal_order() {
 
 bool is_ours(const Json& object, std::string_view part) { return label_of(object, kPartLabel) == part; }
 
-Change change_of(const Json& object, std::string_view kind, Action action) {
-  return Change{std::string(kind), namespace_of(object), name_of(object), action};
+Change change_of(const Json& object, const kube::Resource& resource, Action action) {
+  return Change{resource.kind, namespace_of(object), name_of(object), action, resource.group};
 }
 
 Status wait_established(const kube::Client& client, const std::string& name, Duration timeout, std::stop_token stop) {
@@ -71,7 +71,7 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
   const std::string name = name_of(object);
   at_or_make(object, {"metadata", "labels", kPartLabel}) = options.part;
   FLEETADM_TRY(const auto before, client.find(resource, ns, name));
-  if (before && !is_ours(*before, options.part)) return change_of(*before, resource.kind, Action::kKeptForeign);
+  if (before && !is_ours(*before, options.part)) return change_of(*before, resource, Action::kKeptForeign);
   if (before && is_deleting(*before)) {
     return fail(Category::kConflict, resource.kind + " " + kube::object_key(ns, name) + " is being deleted",
                 "wait until it is gone and run the command again");
@@ -82,7 +82,7 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
   if (!after) return fail(after.error().wrap("cannot apply " + resource.kind + " " + kube::object_key(ns, name)));
   Action action = Action::kCreated;
   if (before) action = same_intent(*before, *std::move(after)) ? Action::kUnchanged : Action::kConfigured;
-  return Change{resource.kind, ns, name, action};
+  return Change{resource.kind, ns, name, action, resource.group};
 }
 
 Status wait_gone(const kube::Client& client, const kube::Resource& resource, const Json& object, const Options& options,
@@ -148,7 +148,7 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
       if (options.keep) {
         FLEETADM_TRY(const bool keep, options.keep(resource, object));
         if (keep) {
-          changes.push_back(change_of(object, resource.kind, Action::kKeptForeign));
+          changes.push_back(change_of(object, resource, Action::kKeptForeign));
           if (options.told) options.told(changes.back());
           continue;
         }
@@ -161,7 +161,7 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
       if (!removed && removed.error().category != Category::kNotFound) {
         return fail(removed.error().wrap("cannot delete " + resource.kind + " " + kube::object_key(object)));
       }
-      Change change = change_of(object, resource.kind, Action::kDeleted);
+      Change change = change_of(object, resource, Action::kDeleted);
       if (options.told) options.told(change);
       changes.push_back(std::move(change));
       removed_objects.push_back(object);

@@ -29,6 +29,7 @@ struct Change {
   std::string ns;
   std::string name;
   Action action = Action::kUnchanged;
+  std::string group = {};  // of the kind; empty for the core's
 };
 
 struct Options {

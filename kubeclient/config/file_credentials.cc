@@ -12,6 +12,16 @@ namespace {
 
 constexpr Duration kLookAgain = std::chrono::seconds(1);
 
+// A credential that is not there is a login that fails, not an object that was not found.
+Result<std::string> read_credential(const std::string& path) {
+  auto text = read_file(path);
+  if (text || text.error().category != Category::kNotFound) return text;
+  Error error = text.error();
+  error.category = Category::kAuth;
+  error.hint = "the kubeconfig or the pod names this file for its credentials: make it again, or name another";
+  return fail(std::move(error));
+}
+
 class FileSource final : public CredentialSource {
  public:
   FileSource(FileCredentials files, std::shared_ptr<Clock> clock) : files_(std::move(files)), clock_(std::move(clock)) {}
@@ -46,10 +56,10 @@ class FileSource final : public CredentialSource {
   Result<Credentials> read() const {
     Credentials out = files_.fixed;
     if (!files_.certificate_file.empty()) {
-      FLEETADM_TRY(out.client_certificate, read_file(files_.certificate_file));
+      FLEETADM_TRY(out.client_certificate, read_credential(files_.certificate_file));
     }
     if (!files_.key_file.empty()) {
-      FLEETADM_TRY(out.client_key, read_file(files_.key_file));
+      FLEETADM_TRY(out.client_key, read_credential(files_.key_file));
     }
     const bool pair_from_files = !files_.certificate_file.empty() || !files_.key_file.empty();
     if (pair_from_files && !pki::key_matches(out.client_certificate, out.client_key)) {
@@ -58,7 +68,7 @@ class FileSource final : public CredentialSource {
                                        " does not belong to its key");
     }
     if (!files_.token_file.empty()) {
-      FLEETADM_TRY(const std::string text, read_file(files_.token_file));
+      FLEETADM_TRY(const std::string text, read_credential(files_.token_file));
       out.token = std::string(trimmed(text));
       if (out.token.empty()) return fail(Category::kAuth, "the token file " + files_.token_file + " is empty");
     }

@@ -229,15 +229,20 @@ Result<Kubeconfig> Kubeconfig::load(const ConfigOverrides& overrides) {
     const std::string full = absolute_path(path, here());
     const auto text = read_file(full);
     if (!text) {
-      if (text.error().category != Category::kNotFound) return fail(text.error());
+      if (text.error().category != Category::kNotFound) {
+        return fail(text.error().with_hint("name a kubeconfig that can be read with --kubeconfig or KUBECONFIG"));
+      }
       if (!overrides.kubeconfig.empty()) {
         return fail(Error(text.error()).with_hint("check --kubeconfig"));
       }
       ++missing;
       continue;
     }
-    FLEETADM_TRY(const Json document, read_document(*text, path, folder_of(full)));
-    merge(config.document_, document);
+    const auto document = read_document(*text, path, folder_of(full));
+    if (!document) {
+      return fail(document.error().with_hint("correct that file, or name another with --kubeconfig or KUBECONFIG"));
+    }
+    merge(config.document_, *document);
   }
   if (!variable.empty() && overrides.kubeconfig.empty() && missing == paths.size() && missing > 0) {
     log::warn("config", "none of the files that KUBECONFIG names exists: " + variable);

@@ -68,7 +68,8 @@ class Problems {
   bool none() const { return texts_.empty(); }
   tl::unexpected<Error> error() const {
     const std::string all = joined(texts_, ", ");
-    return fail(Category::kUsage, "invalid configuration: " + (texts_.size() > 1 ? "[" + all + "]" : all));
+    return fail(Category::kUsage, "invalid configuration: " + (texts_.size() > 1 ? "[" + all + "]" : all),
+                "correct the kubeconfig, or choose another context with --context");
   }
 
  private:

@@ -49,7 +49,10 @@ std::string registration_binding_name(std::string_view cluster) { return cluster
 std::string work_binding_name(std::string_view cluster) { return cluster_role_name(cluster) + ":work"; }
 
 Json cluster_namespace(std::string_view cluster) {
-  return object_of(kube::resources::namespaces(), std::string(cluster), cluster);
+  Json out = object_of(kube::resources::namespaces(), std::string(cluster), cluster);
+  out["metadata"]["annotations"][std::string(kNamespaceMadeForAnnotation)] =
+      std::string(cluster);  // ensure() gives it at creation only
+  return out;
 }
 
 Json cluster_role(std::string_view cluster, bool accepted) {

@@ -14,6 +14,9 @@ namespace fleetadm::registration::hub {
 inline constexpr std::string_view kApiCleanupFinalizer = "cluster.open-cluster-management.io/api-resource-cleanup";
 inline constexpr std::string_view kResourceCleanupFinalizer = "cluster.open-cluster-management.io/resource-cleanup";
 inline constexpr std::string_view kWorkCleanupFinalizer = "cluster.open-cluster-management.io/manifest-work-cleanup";
+/// On a namespace that the hub made for a cluster, with the cluster's name. One that was there before gets the cluster's label as
+/// well, but not this: it is someone else's and stays when the cluster leaves.
+inline constexpr std::string_view kNamespaceMadeForAnnotation = "fleetadm.io/made-for-cluster";
 inline constexpr std::string_view kSharedRegistrationRole = "open-cluster-management:managedcluster:registration";
 inline constexpr std::string_view kSharedWorkRole = "open-cluster-management:managedcluster:work";
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/api/kinds.h"
+#include "core/registration/hub/rbac.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 
@@ -33,7 +34,7 @@ Status remove_one(const kube::Client& client, const kube::Resource& resource, co
   if (!removed && removed.error().category != Category::kNotFound) {
     return fail(removed.error().wrap("cannot delete " + resource.kind + " " + kube::object_key(object)));
   }
-  changes.push_back({resource.kind, namespace_of(object), name_of(object), Action::kDeleted});
+  changes.push_back({resource.kind, namespace_of(object), name_of(object), Action::kDeleted, resource.group});
   return {};
 }
 
@@ -88,14 +89,30 @@ Status delete_cluster(const kube::Client& hub, const DepartureOptions& options, 
   return {};
 }
 
+// A namespace that was there before the cluster joined, whatever it holds: it loses the label that the hub gave it, and stays.
+Status release_namespace(const kube::Client& hub, const Json& ns, std::vector<Change>& changes) {
+  FLEETADM_TRY([[maybe_unused]] const Json released, hub.modify(r::namespaces(), "", name_of(ns), [](Json& object) -> Status {
+    erase_at(object, {"metadata", "labels", api::kClusterNameLabel});
+    return {};
+  }));
+  changes.push_back({"Namespace", "", name_of(ns), Action::kConfigured});
+  return {};
+}
+
 Status delete_namespace(const kube::Client& hub, const DepartureOptions& options, std::vector<Change>& changes) {
   FLEETADM_TRY(const auto ns, hub.find(r::namespaces(), "", options.cluster_name));
   if (!ns) return {};
   // Another kind of namespace that happens to have the cluster's name is not ours to delete.
   if (label_of(*ns, api::kClusterNameLabel) != options.cluster_name) return {};
+  if (annotation_of(*ns, registration::hub::kNamespaceMadeForAnnotation) != options.cluster_name)
+    return release_namespace(hub, *ns, changes);
   FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), options.cluster_name));
-  if (!works.empty())
-    return fail(Category::kConflict, "namespace " + options.cluster_name + " on the hub still holds ManifestWorks");
+  // With the cluster its works go. A dry run leaves both where they are.
+  const bool works_go = hub.gate().dry_run != kube::DryRun::kNone && !changes.empty();
+  if (!works.empty() && !works_go) {
+    return fail(Category::kConflict, "namespace " + options.cluster_name + " on the hub still holds ManifestWorks",
+                "the cluster is gone, and its agent with it: delete them (fleetadm work delete), or pass --keep-namespace");
+  }
   if (options.told) options.told("deleting the namespace " + options.cluster_name + " on the hub");
   FLEETADM_CHECK(remove_one(hub, r::namespaces(), *ns, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
@@ -120,6 +137,7 @@ Result<bool> keep_type_in_use(const kube::Client& spoke, const kube::Resource& r
 Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& options, std::vector<Change>& changes) {
   FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
   if (applied.empty()) return {};
+  if (!options.force && options.left_hub && spoke.gate().dry_run != kube::DryRun::kNone) return {};
   if (!options.force) {
     return fail(
         Category::kConflict,
@@ -174,7 +192,15 @@ Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const Depa
 Result<std::string> joined_as(const kube::Client& spoke) {
   FLEETADM_TRY(const auto secret, spoke.find(r::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
   if (!secret) return std::string();
-  return pki::base64_decode(str(*secret, {"data", "cluster-name"}));
+  FLEETADM_TRY(std::string name, pki::base64_decode(str(*secret, {"data", "cluster-name"})));
+  // Whoever can write this secret must not choose what is deleted on the hub beyond a cluster's name.
+  if (!name.empty() && !kube::is_dns_label(name)) {
+    return fail(
+        Category::kInvalid,
+        "the secret " + std::string(api::kHubKubeconfigSecret) + " names the cluster \"" + name + "\", which is no DNS label",
+        "it was changed by someone; delete it and run the command again with --cluster-name");
+  }
+  return name;
 }
 
 }  // namespace fleetadm::join

@@ -17,13 +17,15 @@ struct DepartureOptions {
   std::string cluster_name;
   bool force = false;           // do not wait for an agent that is gone: finalizers that only it would remove are removed
   bool keep_namespace = false;  // the cluster's namespace on the hub
+  bool left_hub = false;        // leave_on_hub() came first: in a dry run the works that it would have removed are still there
   Duration timeout = std::chrono::minutes(5);
   std::stop_token stop;
   std::function<void(std::string_view)> told;  // progress
 };
 
 /// Deletes the ManagedCluster and waits until the hub controllers and the agent have cleaned up; then the cluster's namespace
-/// (only where it carries the cluster's label and holds no works) and its certificate requests.
+/// (only where the hub made it and it holds no works; one that was there before loses the cluster's label and stays) and its
+/// certificate requests.
 Result<std::vector<install::Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options);
 
 /// Removes the agent. kConflict while AppliedManifestWorks are left, unless forced (then the objects they own are removed).

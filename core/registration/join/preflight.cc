@@ -146,7 +146,15 @@ Preflight check_hub(const HubEndpoint& endpoint, const Clock& clock, std::stop_t
   request.path = "/version";
   request.timeout = kLookTimeout;
   if (auto answer = bare.raw(request); !answer && answer.error().code == 0) {
-    run.failed("TLS", answer.error());
+    Error error = answer.error();
+    if (error.category == Category::kTls) {
+      error.hint =
+          endpoint.ca_pem.empty() && endpoint.ca_pin.empty()
+              ? "this system does not trust the hub's CA: pass --ca-cert-hash as `fleetadm get token` prints it on the hub"
+              : "the hub's certificate must be signed by the CA of --ca-cert-hash or --ca-file and name the host of "
+                "--hub-apiserver; something else may be answering there";
+    }
+    run.failed("TLS", std::move(error));
     run.skipped({"token", "hub", "RBAC", "version"});
     return result;
   }

@@ -189,6 +189,13 @@ TEST_F(ArgvTest, HelpWinsOverMistakesAfterIt) {
   EXPECT_TRUE(argv_.help);
 }
 
+TEST_F(ArgvTest, HelpThatIsNotWanted) {
+  EXPECT_EQ(parse({"--help=false", "-q"}), "");
+  EXPECT_FALSE(argv_.help);
+  EXPECT_EQ(parse({"--help=true"}), "");
+  EXPECT_TRUE(argv_.help);
+}
+
 TEST_F(ArgvTest, ChoicesNameWhatIsAllowed) {
   EXPECT_EQ(parse({"--mode=be"}), "invalid value \"be\" for --mode: must be one of a, bee");
 }

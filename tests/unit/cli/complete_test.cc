@@ -89,7 +89,8 @@ TEST_F(CompleteTest, LiveNamesOfTheLinesContext) {
   EXPECT_EQ(run({"--context", "hub", "work", "send", "--clusters", "c"}), "c1\nc10\n:none\n");
   EXPECT_EQ(context_, "hub");
   EXPECT_EQ(run({"work", "send", "--clusters", "d1,c"}), "d1,c1\nd1,c10\n:none\n");
-  EXPECT_EQ(run({"work", "send", "--clusters=d1,"}), "--clusters=d1,c1\n--clusters=d1,c10\n--clusters=d1,d1\n:none\n");
+  EXPECT_EQ(run({"work", "send", "--clusters=d1,"}), "--clusters=d1,c1\n--clusters=d1,c10\n:none\n");
+  EXPECT_EQ(run({"work", "send", "--clusters", "d1,c1,"}), "d1,c1,c10\n:none\n");
   EXPECT_EQ(run({"--context", "s"}), "spoke\n:none\n");
 }
 
@@ -98,6 +99,17 @@ TEST_F(CompleteTest, ArgumentsOnceEachUpToTheLast) {
   EXPECT_EQ(run({"work", "send", "w1", ""}), "w2\n:none\n");
   EXPECT_EQ(run({"work", "send", "w1", "w2", ""}), ":none\n");
   EXPECT_EQ(run({"work", "send", "--", ""}), ":files\n");
+}
+
+TEST(RealRegistryTest, HelpCompletesCommandsAndTopics) {
+  const commands::Registry registry = full_registry();
+  const auto none = [](Complete, const commands::GlobalOptions&) { return Words{}; };
+  const std::string all = complete(registry, {"help", ""}, none);
+  EXPECT_NE(all.find("\njoin\t"), std::string::npos) << all;
+  EXPECT_NE(all.find("scenarios\t"), std::string::npos) << "topics, too";
+  EXPECT_EQ(all.find("__generate"), std::string::npos);
+  EXPECT_EQ(complete(registry, {"help", "get", "clusters"}, none).find("clusters\t"), 0U);
+  EXPECT_EQ(complete(registry, {"help", "get", "scen"}, none), ":none\n");
 }
 
 TEST(RealRegistryTest, EveryCommandAnswersInEveryPlace) {

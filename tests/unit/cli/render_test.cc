@@ -68,6 +68,25 @@ TEST(RenderTest, CellsCannotSteerTheTerminal) {
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 2);
 }
 
+TEST(RenderTest, DataCannotSteerTheTerminalEither) {
+  Report report;
+  report.data = Json::object({{"a",
+                               "x\x1b[2J\xC2\x9B"
+                               "31my\nz"}});
+  RenderOptions terminal;
+  terminal.terminal = true;
+  EXPECT_EQ(print("jsonpath={.a}", report, terminal).out, "x\\x1b[2J\\u009b31my\nz");
+  EXPECT_EQ(print("jsonpath={.a}", report).out,
+            "x\x1b[2J\xC2\x9B"
+            "31my\nz")
+      << "a program gets it as it is";
+  for (const char* format : {"json", "yaml", "custom-columns=A:.a"}) {
+    const std::string out = print(format, report, terminal).out;
+    EXPECT_EQ(out.find('\x1b'), std::string::npos) << format;
+    EXPECT_EQ(out.find("\xC2\x9B"), std::string::npos) << format;
+  }
+}
+
 TEST(RenderTest, NothingFoundIsSaidOnStderrOnly) {
   Report report = table_sample();
   report.table->rows.clear();
@@ -117,6 +136,12 @@ TEST(RenderTest, SortBySortsRowsObjectsAndNames) {
   EXPECT_EQ(sorted(".cpu", "name").out, "cluster/c1\ncluster/cluster-10\n");  // 500m < 2
   EXPECT_EQ(sorted("{.n}", "jsonpath={.items[*].metadata.name}").out, "cluster-10 c1");
   EXPECT_EQ(sorted(".nope", "").err, "FAILED --sort-by: no object has that field");
+  Report one;
+  one.data = *parse_json(R"({"items":[{"a":1}]})");
+  EXPECT_FALSE(sort_report(one, *JsonPath::parse_path(".nope"))) << "a wrong path is one with a single object, too";
+  EXPECT_TRUE(sort_report(one, *JsonPath::parse_path(".a")));
+  one.data = *parse_json(R"({"items":[]})");
+  EXPECT_TRUE(sort_report(one, *JsonPath::parse_path(".nope"))) << "nothing to sort";
 }
 
 TEST(RenderTest, SortIsNaturalStableAndTakesMissingFirst) {
@@ -150,7 +175,8 @@ TEST(RenderTest, AStreamOfReportsHasOneHeader) {
 TEST(FormatTest, WrongFormatsAreUsageErrors) {
   for (const char* text :
        {"jsonn", "xml", "jsonpath", "custom-columns", "jsonpath={", "custom-columns=", "custom-columns=A", "custom-columns=:x",
-        "custom-columns-file=/nonexistent", "jsonpath-file=/nonexistent", "go-template=x"}) {
+        "custom-columns-file=/nonexistent", "jsonpath-file=/nonexistent", "go-template=x", "jsonpath=", "jsonpath-file=/",
+        "jsonpath-file=/dev/null", "jsonpath-file=/dev/zero", "custom-columns-file=/"}) {
     const Result<Format> format = parse_format(text);
     ASSERT_FALSE(format) << text;
     EXPECT_EQ(format.error().category, Category::kUsage) << text;
@@ -191,6 +217,18 @@ TEST(ErrorsTest, WhatWhyAndHow) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find("error: clusters is forbidden"), 0U);
   EXPECT_NE(text.find("(Forbidden, HTTP 403)\nhint: ask for the missing permission"), std::string::npos) << text;
+  Error missing;
+  missing.category = Category::kNotFound;
+  missing.message = "no such context";
+  EXPECT_EQ(render_error(missing, false), "error: no such context\n");
+  missing.code = 404;
+  EXPECT_NE(render_error(missing, false).find("hint: check the name"), std::string::npos);
+  Error conflict;
+  conflict.category = Category::kConflict;
+  conflict.message = "it exists";
+  EXPECT_EQ(render_error(conflict, false).find("hint"), std::string::npos);
+  conflict.reason = "Conflict";
+  EXPECT_NE(render_error(conflict, false).find("run the command again"), std::string::npos);
   error.hint = "do this";
   EXPECT_NE(render_error(error, false).find("\nhint: do this\n"), std::string::npos);
   EXPECT_EQ(render_error(error, true).find("\x1b[31merror:\x1b[0m "), 0U);

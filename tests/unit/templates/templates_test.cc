@@ -1,6 +1,7 @@
 #include "templates/templates.h"
 
 #include <gtest/gtest.h>
+#include <map>
 
 #include "kubeclient/base/yaml.h"
 
@@ -31,6 +32,28 @@ TEST(Templates, CrdsAreNamedByPluralAndGroup) {
       EXPECT_EQ(name_of(object), str(object, {"spec", "names", "plural"}) + "." + str(object, {"spec", "group"})) << name;
     }
   }
+}
+
+// Whoever holds the bootstrap token can act as this role: each cluster that joins does.
+TEST(Templates, TheBootstrapRoleReadsAndJoinsNoMoreThanAFirstContactNeeds) {
+  const auto objects = render("hub/bootstrap.yaml", {});
+  ASSERT_TRUE(objects) << objects.error().message;
+  std::map<std::string, Json> rules;
+  for (const Json& object : *objects) {
+    for (const Json& rule : list_at(object, {"rules"})) {
+      for (const std::string& resource : string_list_at(rule, {"resources"})) rules[resource] = rule;
+    }
+  }
+  EXPECT_EQ(string_list_at(rules["configmaps"], {"resourceNames"}),
+            (std::vector<std::string>{"cluster-info", "kube-root-ca.crt"}));
+  EXPECT_EQ(string_list_at(rules["configmaps"], {"verbs"}), std::vector<std::string>{"get"});
+  EXPECT_EQ(string_list_at(rules["managedclustersets/join"], {"resourceNames"}), std::vector<std::string>{"default"});
+  for (const auto& [resource, rule] : rules) {
+    for (const std::string& verb : string_list_at(rule, {"verbs"})) {
+      EXPECT_TRUE(verb == "get" || verb == "list" || verb == "watch" || verb == "create") << verb << " " << resource;
+    }
+  }
+  EXPECT_EQ(rules.size(), 4U);
 }
 
 TEST(Templates, UnknownFilesAreADefect) {

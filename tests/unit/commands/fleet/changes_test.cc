@@ -16,5 +16,22 @@ TEST(ChangeLines, LeaveOutWhatStayedAsItWasUnlessNothingIsReallyDone) {
   EXPECT_TRUE(change_lines({}, false).empty());
 }
 
+TEST(ChangeNames, AreThoseOfKubectl) {
+  const std::vector<install::Change> changes{{"Deployment", "ns", "agent", install::Action::kCreated, "apps"},
+                                             {"Namespace", "", "c1", install::Action::kDeleted},
+                                             {"ClusterRole", "", "theirs", install::Action::kKeptForeign, "rbac"}};
+  EXPECT_EQ(change_names(changes), (std::vector<std::string>{"deployment.apps/agent", "namespace/c1"}));
+}
+
+TEST(ProgramArgs, AreFlagsOfOneWord) {
+  EXPECT_TRUE(check_program_args("hub-arg", {"--leader-elect=false", "--quiet"}));
+  for (const char* wrong : {"", "-", "--", "--=x", "leader-elect=false", "-v"}) {
+    const Status checked = check_program_args("hub-arg", {"--v=2", wrong});
+    ASSERT_FALSE(checked) << wrong;
+    EXPECT_EQ(checked.error().category, Category::kUsage);
+    EXPECT_NE(checked.error().message.find("--hub-arg"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace fleetadm::commands

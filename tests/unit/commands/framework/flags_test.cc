@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "commands/framework/files.h"
 #include "commands/framework/listing.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
+#include "tests/support/temporary_folder.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -42,6 +44,31 @@ TEST(FlagSetTest, CommaTextsSkipEmptyParts) {
   ASSERT_TRUE(flag.set(""));
   ASSERT_TRUE(flag.set("c"));
   EXPECT_EQ(into, (std::vector<std::string>{"a", "b", "c"}));
+}
+
+TEST(FlagSetTest, DurationsAreNeverNegative) {
+  FlagSet flags;
+  Duration duration{};
+  Flag& flag = flags.duration(&duration, "timeout", "");
+  for (const char* wrong : {"-1s", "-5", "-1h30m", "soon", "", "99999999h"}) EXPECT_FALSE(flag.set(wrong)) << wrong;
+  EXPECT_EQ(flag.set("-1s").error().message, "must not be negative");
+  ASSERT_TRUE(flag.set("90"));
+  EXPECT_EQ(duration, std::chrono::seconds(90));
+  ASSERT_TRUE(flag.set("0s"));
+  EXPECT_EQ(duration, Duration::zero());
+}
+
+TEST(FilesTest, WhatCannotBeReadIsNamedWithItsReason) {
+  const testkit::TemporaryFolder folder("files");
+  const std::string text = folder.write("text", "abc");
+  EXPECT_EQ(*read_whole_file(text, 3), "abc");
+  EXPECT_NE(read_whole_file(text, 2).error().message.find("larger"), std::string::npos);
+  EXPECT_NE(read_whole_file("/dev/zero", 1U << 20U).error().message.find("larger than 1 MiB"), std::string::npos);
+  const auto folder_read = read_whole_file("/", 3);
+  ASSERT_FALSE(folder_read);
+  EXPECT_EQ(folder_read.error().category, Category::kUsage);
+  EXPECT_EQ(folder_read.error().message, "cannot read \"/\": Is a directory");
+  EXPECT_EQ(read_whole_file("/nonexistent", 3).error().message, "cannot read \"/nonexistent\": No such file or directory");
 }
 
 TEST(InvocationTest, ValidationComesBeforeRunAndOptionsAreNew) {

@@ -158,6 +158,7 @@ TEST_F(WorkCommands, WaitReadsBackAndNamesWhatBlocks) {
   ASSERT_EQ(late->failures.size(), 1U);
   EXPECT_EQ(late->failures[0].category, Category::kTimeout);
   EXPECT_EQ(late->failures[0].message, "the agent has not reported it yet");
+  EXPECT_EQ(late->exit_code, 6) << "not one came in time: a deadline, no partial failure";
   Json seen = *work("c1");
   const std::int64_t generation = num(seen, {"metadata", "generation"});
   seen["status"]["conditions"] = Json::array();

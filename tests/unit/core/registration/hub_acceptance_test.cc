@@ -51,6 +51,7 @@ TEST_F(AcceptanceTest, AcceptedGetsNamespaceRbacLeaseAndCondition) {
   HubLife hub(api, clock);
   ASSERT_TRUE(hub.settle());
   EXPECT_EQ(label_of(*api->get(res::namespaces(), {}, "c1"), api::kClusterNameLabel), "c1");
+  EXPECT_EQ(annotation_of(*api->get(res::namespaces(), {}, "c1"), kNamespaceMadeForAnnotation), "c1");
   const Json role = *api->get(res::cluster_roles(), {}, kRole);
   EXPECT_EQ(*find(role, {"rules"}), cluster_role("c1", true)["rules"]);
   const Json binding = *api->get(res::cluster_role_bindings(), {}, kRole);
@@ -261,6 +262,16 @@ TEST_F(AcceptanceTest, AForeignBindingOfThatNameIsReplaced) {
   const Json now = *api->get(res::role_bindings(), "c1", kRole + ":registration");
   EXPECT_EQ(str(now, {"roleRef", "name"}), kSharedRegistrationRole);
   EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "True");
+}
+
+TEST_F(AcceptanceTest, ANamespaceThatWasThereBeforeIsNotCalledOurs) {
+  api->put(res::namespaces(), {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "shop"}}}});
+  put_cluster("shop", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  const Json ns = *api->get(res::namespaces(), {}, "shop");
+  EXPECT_EQ(label_of(ns, api::kClusterNameLabel), "shop");
+  EXPECT_EQ(annotation_of(ns, kNamespaceMadeForAnnotation), "") << "unjoin deletes what carries this";
 }
 
 TEST_F(AcceptanceTest, ReservedNamesAreRefused) {

@@ -39,7 +39,11 @@ TEST_F(CredentialFiles, TokensAreReadAgain) {
   std::filesystem::remove(path("token"));
   clock_->advance(5s);
   EXPECT_EQ(source->current()->token, "three");
-  EXPECT_FALSE(file_credentials(files, clock_)->current());
+  const auto first = file_credentials(files, clock_)->current();
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().category, Category::kAuth) << "no object was looked for and not found: the login fails";
+  EXPECT_NE(first.error().message.find(path("token")), std::string::npos);
+  EXPECT_FALSE(first.error().hint.empty());
 }
 
 TEST_F(CredentialFiles, PairsRotateTogether) {

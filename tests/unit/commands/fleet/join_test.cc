@@ -1,0 +1,80 @@
+// What join refuses before it asks anybody: each mistake is named, with the next step.
+#include <gtest/gtest.h>
+#include <map>
+
+#include "commands/fleet/fleet.h"
+#include "tests/support/fake_api.h"
+#include "tests/support/fake_context.h"
+#include "tests/support/temporary_folder.h"
+
+namespace fleetadm::commands {
+namespace {
+
+using Flags = std::vector<std::pair<std::string, std::string>>;
+
+const std::string kPin = "sha256:" + std::string(64, 'a');
+
+class JoinTest : public ::testing::Test {
+ protected:
+  JoinTest() { register_join(registry_); }
+  /// join with good flags, some of them changed; an empty value takes a flag away.
+  Result<Report> join(const Flags& changes) {
+    std::map<std::string, std::string> flags{
+        {"cluster-name", "c1"}, {"hub-apiserver", "https://hub.example:6443"}, {"hub-token", "t"}, {"ca-cert-hash", kPin}};
+    for (const auto& [name, value] : changes) flags[name] = value;
+    std::erase_if(flags, [](const auto& flag) { return flag.second.empty(); });
+    return testkit::run_command(registry_, "join", context_, Flags(flags.begin(), flags.end()), {});
+  }
+  void refused(const Flags& changes, const std::string& names) {
+    const auto report = join(changes);
+    ASSERT_FALSE(report) << names;
+    EXPECT_EQ(report.error().category, Category::kUsage) << report.error().message;
+    EXPECT_NE(report.error().message.find(names), std::string::npos) << report.error().message;
+    EXPECT_FALSE(report.error().hint.empty()) << report.error().message;
+    EXPECT_TRUE(api_->calls().empty()) << "nobody was asked";
+  }
+
+  std::shared_ptr<testkit::FakeApi> api_ = testkit::FakeApi::make();
+  testkit::FakeContext context_{api_->client()};
+  testkit::TemporaryFolder folder_{"join"};
+  Registry registry_;
+};
+
+TEST_F(JoinTest, ThePinIsLookedAtBeforeTheHub) {
+  for (const std::string& pin : {std::string("sha256:00"), std::string("md5:") + std::string(64, 'a'), std::string(64, 'a'),
+                                 "sha256:" + std::string(63, 'a') + "g", kPin + "a"}) {
+    refused({{"ca-cert-hash", pin}}, "is no CA pin");
+  }
+}
+
+TEST_F(JoinTest, TheAddressIsThatOfAServer) {
+  for (const char* url : {"https://", "https:///x", "https://:6443", "http://hub", "hub:6443", "https://user:pass@hub",
+                          "https://hub?x", "https://hub#x", "https://hub x", "https://hub\nx"}) {
+    refused({{"hub-apiserver", url}}, "is no https URL");
+  }
+}
+
+TEST_F(JoinTest, OneThingTellsTheCa) {
+  refused({{"ca-cert-hash", ""}}, "nothing says which CA");
+  refused({{"system-roots", "true"}}, "--system-roots excludes");
+  refused({{"ca-cert-hash", ""}, {"ca-file", "x"}, {"system-roots", "true"}}, "--system-roots excludes");
+}
+
+TEST_F(JoinTest, FilesAreNamed) {
+  const std::string ca = folder_.write("ca.crt", "");
+  refused({{"ca-cert-hash", ""}, {"ca-file", ca}}, "--ca-file \"" + ca + "\"");
+  const std::string token = folder_.write("token", " \n");
+  refused({{"hub-token", ""}, {"hub-token-file", token}}, token);
+  refused({{"hub-token", ""}, {"hub-token-file", "-"}}, "standard input holds no token");
+  refused({{"hub-token", " "}}, "--hub-token is blank");
+}
+
+TEST_F(JoinTest, WhatTheAgentWouldFailOnIsRefusedHere) {
+  refused({{"proxy-url", "ftp://proxy"}}, "--proxy-url");
+  refused({{"proxy-url", "socks5://"}}, "--proxy-url");
+  refused({{"agent-arg", "leader-elect"}}, "--agent-arg");
+  refused({{"cluster-name", "C_1"}}, "C_1");
+}
+
+}  // namespace
+}  // namespace fleetadm::commands
