@@ -18,7 +18,14 @@ FlagSet global_flags(GlobalOptions& options) {
   name(flags.text(&options.config.kubeconfig, "kubeconfig", "kubeconfig file to use instead of $KUBECONFIG and ~/.kube/config"),
        "FILE", Complete::kFiles);
   name(flags.text(&options.config.context, "context", "kubeconfig context to use"), "NAME", Complete::kContexts);
-  name(flags.text(&options.config.ns, "namespace", "namespace to work in", 'n'), "NAME", Complete::kNamespaces);
+  Flag& ns = flags.text(&options.config.ns, "namespace", "namespace to work in", 'n');
+  name(ns, "NAME", Complete::kNamespaces);
+  ns.set = [&options](std::string_view value) -> Status {
+    if (!value.empty() && !kube::is_dns_label(value))
+      return fail(Category::kUsage, "no DNS label (lower-case letters, digits and '-', at most 63)");
+    options.config.ns = value;
+    return {};
+  };
   name(flags.text(&options.config.as, "as", "user to impersonate (system:serviceaccount:NS:NAME for a service account)"), "USER");
   name(flags.texts(&options.config.as_groups, "as-group", "group to impersonate (may be given more than once)"), "GROUP");
   name(flags.text(&options.config.as_uid, "as-uid", "uid to impersonate"), "UID");

@@ -31,7 +31,8 @@ struct AcceptOptions {
 void bind_accept(FlagSet& flags, AcceptOptions& options) {
   flags.comma_texts(&options.clusters, "clusters", "Clusters to accept (a,b or repeated); the same as naming them as arguments")
       .complete = Complete::kClusters;
-  flags.boolean(&options.all, "all", "Accept every cluster that waits with a well-formed request");
+  flags.boolean(&options.all, "all",
+                "Accept every cluster that waits with a well-formed request (with --yes where there is no terminal)");
   flags.texts(&options.requesters, "requester", "Also approve requests of this user, beside the bootstrap identities; repeatable")
       .value_name = "USER";
   flags.text(&options.csr, "csr", "Approve this certificate request, where a cluster has several").value_name = "NAME";

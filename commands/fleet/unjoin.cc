@@ -126,7 +126,7 @@ void register_unjoin(Registry& registry) {
       "With --hub-context the cluster is deleted on the hub first, which removes everything that was distributed to it; then the "
       "agent "
       "and what came with it are removed from the cluster of the current context. Both sides are left as they were before the "
-      "join. "
+      "join; a namespace on the hub that had the cluster's name before stays. "
       "A run that was interrupted is finished by running it again.";
   command.examples = {{"Leave the fleet on both sides", "fleetadm unjoin --context c1 --hub-context hub"},
                       {"Only remove the agent", "fleetadm unjoin --context c1"},

@@ -107,6 +107,8 @@ Result<Report> placements(Context& context, const GetOptions& options, const std
 
 Result<Report> works(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
   const std::string ns = options.cluster.empty() ? context.global().config.ns : options.cluster;
+  if (!ns.empty() && !kube::is_dns_label(ns))
+    return fail(Category::kUsage, "\"" + ns + "\" is no name of a cluster (a DNS label)", "fleetadm get clusters lists them");
   if (!args.empty() && ns.empty())
     return fail(Category::kUsage, "a work's name needs the cluster it is for",
                 "give --cluster NAME, or leave the work's name out");

@@ -149,7 +149,9 @@ void read_impersonation(const Selection& selection, const ConfigOverrides& overr
   if (!overrides.as_uid.empty()) config.impersonate_uid = overrides.as_uid;
   if (!overrides.as_groups.empty()) config.impersonate_groups = overrides.as_groups;
   const bool more = !config.impersonate_uid.empty() || !config.impersonate_groups.empty() || !config.impersonate_extra.empty();
-  if (config.impersonate_user.empty() && more) problems.add("a uid, groups or extra are impersonated without a user (as)");
+  if (!config.impersonate_user.empty() || !more) return;
+  const bool asked = !overrides.as_uid.empty() || !overrides.as_groups.empty();
+  problems.add(asked ? "--as-uid and --as-group need --as" : "a uid, groups or extra are impersonated without a user (as)");
 }
 
 // spec.cluster of what a plugin is told.

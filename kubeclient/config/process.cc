@@ -88,13 +88,13 @@ class Child {
 
 std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& extra) {
   std::vector<std::string> out;
-  for (char** at = environ; *at != nullptr; ++at) {
-    const std::string entry = *at;
-    const std::string name = entry.substr(0, entry.find('='));
-    const bool replaced = std::any_of(extra.begin(), extra.end(), [&](const auto& item) { return item.first == name; });
-    if (!replaced) out.push_back(entry);
+  for (char** at = environ; *at != nullptr; ++at) out.emplace_back(*at);
+  // Each name once, the last one counts: of two entries most programs would see the first.
+  for (const auto& [name, value] : extra) {
+    const std::string begin = name + "=";
+    std::erase_if(out, [&](const std::string& entry) { return entry.starts_with(begin); });
+    out.push_back(begin + value);
   }
-  for (const auto& [name, value] : extra) out.push_back(name + "=" + value);
   return out;
 }
 

@@ -253,6 +253,18 @@ TEST_F(Process, EndsWithItsProgramNotWithWhatThatLeftRunning) {
   EXPECT_LT(std::chrono::steady_clock::now() - from, 3s);
 }
 
+TEST_F(Process, OfTwoValuesOfAVariableTheLastCounts) {
+  ProcessOptions options;
+  options.command = "env";
+  options.env = {{"FLEETADM_TEST_VALUE", "one"}, {"HOME", "/elsewhere"}, {"FLEETADM_TEST_VALUE", "two"}};
+  const auto done = run_process(options);
+  ASSERT_TRUE(done);
+  EXPECT_NE(done->output.find("FLEETADM_TEST_VALUE=two\n"), std::string::npos);
+  EXPECT_EQ(done->output.find("FLEETADM_TEST_VALUE=one"), std::string::npos);
+  EXPECT_NE(done->output.find("HOME=/elsewhere\n"), std::string::npos);
+  EXPECT_EQ(done->output.find("HOME=" + folder_), std::string::npos);
+}
+
 TEST_F(Process, StdinIsEmptyAndSignalsAreReported) {
   ProcessOptions options;
   options.command = "cat";
