@@ -49,23 +49,29 @@ struct Line {
   std::string_view text;
   std::string answer;  // with its newline
   bool failed = false;
-  std::string broken;  // why the line is no case
 };
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
+// A line that is no case is answered, too: answers stay as many as lines, and whoever waits for one gets it.
+std::string not_a_case(const Line& line, std::string why) {
+  constexpr std::string_view kOneLine = "line 1, ";  // of the text that was parsed: the line's own number is told beside it
+  if (const std::size_t at = why.find(kOneLine); at != std::string::npos) why.erase(at, kOneLine.size());
+  return "line " + std::to_string(line.number) + " is no case: " + why;
+}
+
 void answer_line(Line& line, const AnswerCase& answer) {
   const auto parsed = parse_json(line.text);
+  Json out;
   if (!parsed || !parsed->is_object()) {
-    line.broken = parsed ? "not an object" : parsed.error().message;
-    constexpr std::string_view kOneLine = "line 1, ";  // of the text that was parsed: the line's own number is told beside it
-    if (const std::size_t at = line.broken.find(kOneLine); at != std::string::npos) line.broken.erase(at, kOneLine.size());
-    return;
+    line.failed = true;
+    out = Json{{"error", not_a_case(line, parsed ? "not an object" : parsed.error().message)}};
+  } else {
+    Result<Json> answered = answer(*parsed);
+    line.failed = !answered;
+    out = answered ? std::move(*answered) : Json{{"error", answered.error().message}};
+    if (const Json* id = find(*parsed, {"id"}); id != nullptr) out["id"] = *id;
   }
-  Result<Json> answered = answer(*parsed);
-  line.failed = !answered;
-  Json out = answered ? std::move(*answered) : Json{{"error", answered.error().message}};
-  if (const Json* id = find(*parsed, {"id"}); id != nullptr) out["id"] = *id;
   line.answer = dump_json(out) + "\n";
 }
 
@@ -96,14 +102,14 @@ class Batch {
       }
       ++number_;
       const std::string_view line = std::string_view(text).substr(at, end - at);
-      if (!blank(line)) lines.push_back({number_, line, {}, false, {}});
+      if (!blank(line)) lines.push_back({number_, line, {}, false});
       at = std::min(end + 1, text.size());
     }
     if (text.size() - at > kLongest) {
       return fail(Category::kInvalid, "line " + std::to_string(number_ + 1) + " is longer than 256 MiB");
     }
     answer_round(lines, answer_);
-    FLEETADM_CHECK(print(lines));
+    print(lines);
     text.erase(0, at);
     return {};
   }
@@ -115,27 +121,20 @@ class Batch {
       Error error;
       error.category = Category::kPartial;
       error.message = std::to_string(failed_) + (failed_ == 1 ? " case was" : " cases were") + " answered with an error";
+      error.hint = "man fleetadm-scenarios tells the formats";
       report.failures.push_back(std::move(error));
     }
     return report;
   }
 
  private:
-  Status print(const std::vector<Line>& lines) {
+  void print(const std::vector<Line>& lines) {
     std::string out;
-    const Line* broken = nullptr;
     for (const Line& line : lines) {
-      if (!line.broken.empty()) {
-        broken = &line;
-        break;
-      }
       out += line.answer;
       failed_ += line.failed ? 1 : 0;
     }
     if (!out.empty() && !context_.terminal().write_stdout(out)) reader_gone_ = true;
-    if (broken == nullptr) return {};
-    return fail(Category::kInvalid, "line " + std::to_string(broken->number) + " is no case: " + broken->broken,
-                "each line is one JSON object; man fleetadm-scenarios tells the formats");
   }
 
   Context& context_;

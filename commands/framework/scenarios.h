@@ -17,8 +17,8 @@ using AnswerCase = std::function<Result<Json>(const Json& line)>;
 Flag& scenarios_flag(FlagSet& flags, std::string* into);
 
 /// Answers every line of a file, or of standard input for "-", on stdout. Blank lines are left out. A line that is no JSON
-/// object ends it with an error that tells its number, after the lines before it are answered. Cases that were answered with an
-/// error make the report a partial failure.
+/// object is answered with an error that tells its number, without an id. Cases that were answered with an error make the report
+/// a partial failure.
 Result<Report> answer_scenarios(Context& context, const std::string& path, const AnswerCase& answer);
 
 }  // namespace fleetadm::commands
