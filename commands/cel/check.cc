@@ -12,6 +12,14 @@ Status validate_check(const CheckOptions&, const std::vector<std::string>&) { re
 
 std::string wanted_type(const std::string& environment) { return environment == "message" ? "string" : "bool"; }
 
+/// Whether values of a type may be what is wanted; an optional counts for what it holds.
+bool may_be(std::string_view type, std::string_view wanted) {
+  constexpr std::string_view kOptional = "optional_type(";
+  while (type.starts_with(kOptional) && type.ends_with(')'))
+    type = type.substr(kOptional.size(), type.size() - kOptional.size() - 1);
+  return type == wanted || type == "dyn";
+}
+
 Result<Report> run_check(Context&, const CheckOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const cel::Env env, environment_of(options.environment));
   const auto program = env.compile(args.front());
@@ -21,7 +29,7 @@ Result<Report> run_check(Context&, const CheckOptions& options, const std::vecto
   report.data = {
       {"kind", "CelCheck"}, {"environment", options.environment}, {"valid", true}, {"expression", args.front()}, {"type", type}};
   report.lines.push_back("the expression is valid; its type is " + type);
-  if (const std::string wanted = wanted_type(options.environment); type != wanted && !program->result_type().is_dyn()) {
+  if (const std::string wanted = wanted_type(options.environment); !may_be(type, wanted) && !program->result_type().is_dyn()) {
     report.notes.push_back(options.environment == "selector"
                                ? "a cluster selector needs a bool: with this expression no cluster matches"
                                : "a " + options.environment + " expression needs a " + wanted + ": this one is always an error");

@@ -40,7 +40,7 @@ class Programs final : public CelProgram {
       const cel::Outcome outcome = program.evaluate({{"managedCluster", cel::Value::view(object)}}, {}, &scores);
       if (outcome.cost > left) return false;
       left -= outcome.cost;
-      return outcome.value.is_true();
+      return cel::taken_as(outcome.value).is_true();
     });
   }
 

@@ -79,10 +79,11 @@ RuleVerdict evaluate(const Rule& rule, const Json& object, std::uint64_t& budget
     if (outcome.cost > budget) return {"False", kExpressionError, "CEL evaluation budget exceeded"};
     if (!outcome.ok()) return {"False", kExpressionError, std::string(outcome.value.text())};
     budget -= outcome.cost;
-    if (!outcome.value.is(cel::Kind::kBool)) {
+    const cel::Value value = cel::taken_as(outcome.value);
+    if (!value.is(cel::Kind::kBool)) {
       return {"False", kExpressionError, "expected bool result, got " + outcome.value.runtime_type().name()};
     }
-    if (outcome.value.is_false()) return {"False", kEvaluated, ""};
+    if (value.is_false()) return {"False", kEvaluated, ""};
   }
   return {"True", kEvaluated, ""};
 }
@@ -99,10 +100,11 @@ std::string message_of(const Rule& rule, const Json& object, bool result) {
     const cel::Outcome outcome = program->evaluate(
         {{"object", cel::Value::view(object)}, {"result", cel::Value::boolean(result)}}, {.cost = cel::kObjectCostBudget});
     if (!outcome.ok()) return std::string(outcome.value.text());
-    if (!outcome.value.is(cel::Kind::kString)) {
+    const cel::Value value = cel::taken_as(outcome.value);
+    if (!value.is(cel::Kind::kString)) {
       return "expected message expression to have a string result, got " + outcome.value.runtime_type().name();
     }
-    if (!outcome.value.text().empty()) return std::string(outcome.value.text());
+    if (!value.text().empty()) return std::string(value.text());
   }
   if (!rule.message.empty()) return rule.message;
   return (result ? "Manifest is " : "Manifest is not ") + rule.condition;

@@ -1,5 +1,7 @@
 #include "core/cel/library/environments.h"
 
+#include <optional>
+
 #include "core/cel/library/libraries.h"
 
 namespace fleetadm::cel {
@@ -31,6 +33,13 @@ Result<Env> condition_environment(bool with_result) {
   if (with_result) variables.variables.push_back({"result", Type::boolean()});
   libraries.push_back(std::move(variables));
   return Env::build(std::move(libraries));
+}
+
+Value taken_as(const Value& result) {
+  if (result.is(Kind::kType)) return Value::string(result.as_type().name());
+  if (!result.is(Kind::kOptional)) return result;
+  const std::optional<Value> content = result.content();
+  return content ? taken_as(*content) : Value::null();
 }
 
 }  // namespace fleetadm::cel

@@ -27,10 +27,11 @@ Result<Json> ScenarioAnswerer::answer(const Json& line) const {
   const Outcome outcome =
       program->evaluate({{"object", Value::view(object)}, {"result", Value::boolean(true)}}, {.cost = kObjectCostBudget});
   if (!outcome.ok()) return failed("evaluate", std::string(outcome.value.text()));
-  if (!outcome.value.is(Kind::kString)) {
+  const Value value = taken_as(outcome.value);
+  if (!value.is(Kind::kString)) {
     return failed("evaluate", "the value is no text but of type " + outcome.value.runtime_type().name());
   }
-  return Json{{"value", outcome.value.text().empty() ? kEmptyText : outcome.value.text()}};
+  return Json{{"value", value.text().empty() ? kEmptyText : value.text()}};
 }
 
 }  // namespace fleetadm::cel

@@ -79,6 +79,10 @@ TEST_F(CelEdgeCases, WhatMatches) {
        "[1,2,3,4,5,6,7,8,9,0].all(a,[1,2,3,4,5,6,7,8,9,0].all(b,[1,2,3,4,5,6,7,8,9,0].all(c,[1,2,3,4,5,6,7,8,9,0].all(d,"
        "[1,2,3,4,5,6,7,8,9,0].all(e,[1,2,3,4,5,6,7,8,9,0].all(f, true))))))",
        {}},
+      {"an optional for what it holds", R"(managedCluster.metadata.?labels[?"env"].optMap(e, e == "prod"))", {"a"}},
+      {"an optional that holds false", "optional.of(false)", {}},
+      {"an optional in an optional", "optional.of(optional.of(true))", {"a", "b", "c"}},
+      {"the name of a type", "bool", {}},
       {"versions", R"(semver(managedCluster.metadata.labels["version"]).isLessThan(semver("1.31.0")))", {"a"}},
   };
   for (const Row& row : rows) {

@@ -340,6 +340,20 @@ TEST(Conditions, FeedbackIsKeptWhileTheObjectCannotBeRead) {
   EXPECT_EQ(str(*condition_in(list_at(after[0], {"conditions"}), "StatusFeedbackSynced"), {"reason"}), "StatusFeedbackSynced");
 }
 
+TEST(Conditions, RulesTakeAnOptionalForWhatItHolds) {
+  const Json object = parsed(R"({"spec": {"ready": true, "text": "fine"}})");
+  const auto condition = [&](const char* rule) { return evaluate_condition_rules(parsed(rule), object); };
+  const Json held = condition(R"([{"type": "CEL", "condition": "Up", "celExpressions": ["object.?spec.?ready"],
+                                   "messageExpression": "object.?spec.?text"}])");
+  ASSERT_EQ(held.size(), 1U);
+  EXPECT_EQ(str(held[0], {"status"}), "True");
+  EXPECT_EQ(str(held[0], {"message"}), "fine");
+  const Json none = condition(R"([{"type": "CEL", "condition": "Up", "celExpressions": ["object.?spec.?nope"]}])");
+  ASSERT_EQ(none.size(), 1U);
+  EXPECT_EQ(str(none[0], {"status"}), "False");
+  EXPECT_EQ(str(none[0], {"reason"}), "ConditionRuleExpressionError");
+}
+
 TEST(Conditions, RulesAggregateToTheWorkAndGoWithTheirGeneration) {
   const Json job =
       parsed(R"({"apiVersion": "batch/v1", "kind": "Job", "status": {"conditions": [{"type": "Failed", "status": "True"}]}})");
