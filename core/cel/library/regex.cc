@@ -2,40 +2,31 @@
 #include <re2/re2.h>
 
 #include "core/cel/library/libraries.h"
+#include "core/cel/pattern.h"
 
 namespace fleetadm::cel {
 namespace {
 
 using Args = std::span<const Value>;
-using Pattern = std::shared_ptr<const RE2>;
+using Pattern = std::shared_ptr<const re2::RE2>;
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
-Pattern compile(std::string_view text) {
-  RE2::Options options;
-  options.set_log_errors(false);
-  return std::make_shared<const RE2>(piece(text), options);
-}
-
-Value illegal(const RE2& pattern) { return Value::error("Illegal regex: " + pattern.error()); }
-
 // The text of the leftmost match from a place, or a null piece.
-re2::StringPiece match(const RE2& pattern, std::string_view text, std::size_t from) {
+re2::StringPiece match(const re2::RE2& pattern, std::string_view text, std::size_t from) {
   re2::StringPiece found;
-  if (!pattern.Match(piece(text), from, text.size(), RE2::UNANCHORED, &found, 1)) return {};
+  if (!pattern.Match(piece(text), from, text.size(), re2::RE2::UNANCHORED, &found, 1)) return {};
   return found;
 }
 
 std::string_view view(re2::StringPiece found) { return {found.data(), found.size()}; }
 
-Value find_first(const RE2& pattern, Args args) {
-  if (!pattern.ok()) return illegal(pattern);
+Value find_first(const re2::RE2& pattern, Args args) {
   const re2::StringPiece found = match(pattern, args[0].text(), 0);
   return Value::string(found.data() == nullptr ? std::string() : std::string(view(found)));
 }
 
-Value find_all(const RE2& pattern, CallContext& context, Args args) {
-  if (!pattern.ok()) return illegal(pattern);
+Value find_all(const re2::RE2& pattern, CallContext& context, Args args) {
   const std::string_view text = args[0].text();
   const std::int64_t limit = args.size() > 2 ? args[2].as_int() : -1;
   std::vector<Value> out;
@@ -58,15 +49,19 @@ Value find_all(const RE2& pattern, CallContext& context, Args args) {
   return Value::list(std::move(out));
 }
 
-Value find_any(CallContext&, Args args) { return find_first(*compile(args[1].text()), args); }
-Value find_all_any(CallContext& context, Args args) { return find_all(*compile(args[1].text()), context, args); }
+Value find_any(CallContext& context, Args args) {
+  const auto pattern = compile_pattern(args[1].text(), context.work);
+  return pattern ? find_first(**pattern, args) : Value::error("Illegal regex: " + pattern.error().message);
+}
+Value find_all_any(CallContext& context, Args args) {
+  const auto pattern = compile_pattern(args[1].text(), context.work);
+  return pattern ? find_all(**pattern, context, args) : Value::error("Illegal regex: " + pattern.error().message);
+}
 
 // The pattern, compiled once where it is a literal; none: it is not. A bad one is no program.
 Result<Pattern> literal_pattern(std::span<const std::optional<Value>> literals) {
   if (literals.size() < 2 || !literals[1] || !literals[1]->is(Kind::kString)) return Pattern();
-  Pattern pattern = compile(literals[1]->text());
-  if (!pattern->ok()) return fail(Category::kInvalid, "error parsing regexp: " + pattern->error());
-  return pattern;
+  return compile_pattern(literals[1]->text());
 }
 
 Result<Implementation> find_literal(std::span<const std::optional<Value>> literals) {
