@@ -36,12 +36,14 @@ std::string CelGenerator::of_type(std::string_view type, int depth) {
   for (const auto& [name, of] : scope_) {
     if (of == type) choices.insert(choices.end(), 4, name);
   }
-  for (const CelProduction& one : cel_productions()) {
-    if (one.type != type) continue;
-    if (one.in == CelProduction::In::kSelector && !selector_) continue;
-    if (one.in == CelProduction::In::kCondition && selector_) continue;
-    if (depth <= 0 && !is_terminal(one.pattern)) continue;
-    choices.push_back(one.pattern);
+  for (const auto& productions : {cel_productions(), odd_cel_inputs()}) {
+    for (const CelProduction& one : productions) {
+      if (one.type != type) continue;
+      if (one.in == CelProduction::In::kSelector && !selector_) continue;
+      if (one.in == CelProduction::In::kCondition && selector_) continue;
+      if (depth <= 0 && !is_terminal(one.pattern)) continue;
+      choices.push_back(one.pattern);
+    }
   }
   // A type without terminals goes on for one more step; each of them has one that leads to texts.
   if (choices.empty()) return of_type(type, 1);

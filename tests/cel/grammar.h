@@ -15,5 +15,7 @@ struct CelProduction {
 };
 
 std::span<const CelProduction> cel_productions();
+/// More of them: edges and rare calls.
+std::span<const CelProduction> odd_cel_inputs();
 
 }  // namespace fleetadm::testkit
