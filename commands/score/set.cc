@@ -15,11 +15,13 @@
 namespace fleetadm::commands {
 namespace {
 
+constexpr Duration kAlways = Duration::max();
+
 struct SetOptions {
   std::string cluster;
   std::string least;
   std::string most;
-  Duration valid_for = Duration::zero();
+  Duration valid_for = kAlways;
   std::string valid_until;
   std::vector<std::string> files;
 };
@@ -66,8 +68,10 @@ Status validate(const SetOptions& options, const std::vector<std::string>& args)
       return fail(Category::kUsage, "--min \"" + options.least + "\" or --max \"" + options.most + "\" is no number");
     if (*least > *most) return fail(Category::kUsage, "--min is larger than --max");
   }
-  if (options.valid_for < Duration::zero()) return fail(Category::kUsage, "--valid-for must not be negative");
-  if (options.valid_for != Duration::zero() && !options.valid_until.empty()) {
+  if (options.valid_for <= Duration::zero()) {
+    return fail(Category::kUsage, "--valid-for must be longer than nothing", "scores count always where it is not given");
+  }
+  if (options.valid_for != kAlways && !options.valid_until.empty()) {
     return fail(Category::kUsage, "--valid-for and --valid-until exclude each other");
   }
   if (!options.valid_until.empty() && !parse_time(options.valid_until)) {
@@ -88,8 +92,9 @@ Status validate(const SetOptions& options, const std::vector<std::string>& args)
 
 std::string validity(Context& context, const SetOptions& options) {
   if (!options.valid_until.empty()) return format_time(*parse_time(options.valid_until));
-  if (options.valid_for > Duration::zero()) return format_time(context.clock().now() + options.valid_for);
-  return {};
+  if (options.valid_for == kAlways) return {};
+  const Instant now = context.clock().now();
+  return format_time(options.valid_for > Instant::max() - now ? Instant::max() : now + options.valid_for);
 }
 
 Result<std::vector<Wanted>> from_arguments(Context& context, const SetOptions& options, const std::vector<std::string>& args) {
@@ -106,6 +111,9 @@ Result<std::vector<Wanted>> from_arguments(Context& context, const SetOptions& o
     const std::string item = args[i].substr(0, equal);
     FLEETADM_TRY(const std::int64_t value, score_of(options, item, args[i].substr(equal + 1)));
     if (!wanted.items.emplace(item, value).second) return fail(Category::kUsage, "score " + item + " is given twice");
+  }
+  for (const std::string& item : wanted.gone) {
+    if (wanted.items.contains(item)) return fail(Category::kUsage, "score " + item + " is both given and taken away");
   }
   return std::vector<Wanted>{std::move(wanted)};
 }
@@ -134,8 +142,10 @@ Result<std::vector<Wanted>> from_files(Context& context, const SetOptions& optio
         return fail(Category::kInvalid, where + "score " + name + " is there twice");
     }
     if (const std::string until = validity(context, options); !until.empty()) wanted.valid_until = until;
-    if (!wanted.valid_until.empty() && !parse_time(wanted.valid_until)) {
-      return fail(Category::kInvalid, where + "validUntil \"" + wanted.valid_until + "\" is no time");
+    if (!wanted.valid_until.empty()) {
+      const auto until = parse_time(wanted.valid_until);
+      if (!until) return fail(Category::kInvalid, where + "validUntil \"" + wanted.valid_until + "\" is no time");
+      wanted.valid_until = format_time(*until);  // as the hub's other readers take it
     }
     for (const Wanted& other : all) {
       if (other.cluster == wanted.cluster && other.name == wanted.name) {

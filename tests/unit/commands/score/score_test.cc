@@ -91,9 +91,24 @@ TEST_F(ScoreCommands, WrongInputIsSaidBeforeAnythingIsWritten) {
   EXPECT_EQ(category({"load", "cpu=1"}, {{"cluster", "c1"}, {"valid-for", "1m"}, {"valid-until", "2026-03-01T10:00:00Z"}}),
             Category::kUsage);
   EXPECT_EQ(category({"load", "cpu=1"}, {{"cluster", "c1"}, {"valid-until", "tomorrow"}}), Category::kUsage);
+  EXPECT_EQ(category({"load", "cpu=1"}, {{"cluster", "c1"}, {"valid-for", "0s"}}), Category::kUsage);
+  EXPECT_EQ(category({"load", "cpu=1"}, {{"cluster", "c1"}, {"valid-for", "-5m"}}), Category::kUsage);
+  EXPECT_EQ(category({"load", "cpu=1", "cpu-"}, {{"cluster", "c1"}}), Category::kUsage);
   EXPECT_EQ(category({"load", "cpu=1"}, {{"cluster", "c3"}}), Category::kNotFound);
   EXPECT_EQ(set({"load", "cpu=1"}, {{"cluster", "c3"}}).error().hint, "did you mean \"c1\" or \"c2\"?");
   EXPECT_EQ(api->write_count(), 0);
+}
+
+TEST_F(ScoreCommands, ValidityOfAnyLengthAndForm) {
+  ASSERT_TRUE(set({"load", "cpu=1"}, {{"cluster", "c1"}, {"valid-for", "2562047h"}}).has_value());
+  EXPECT_EQ(str(stored("c1", "load"), {"status", "validUntil"}).substr(0, 4), "2262")
+      << "292 years from now are beyond all times";
+  context.screen.input =
+      "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {name: load, namespace: "
+      "c1}\nstatus: {validUntil: \"2026-03-01t11:00:00+01:00\", scores: [{name: cpu, value: 7}]}\n";
+  const auto report = set({}, {{"filename", "-"}});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(str(stored("c1", "load"), {"status", "validUntil"}), "2026-03-01T10:00:00Z");
 }
 
 TEST_F(ScoreCommands, AMissingRightIsNamed) {
