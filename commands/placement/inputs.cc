@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "commands/placement/checked.h"
 #include "commands/placement/written.h"
 #include "commands/work/manifests.h"
 #include "core/api/kinds.h"
@@ -72,6 +73,7 @@ Status add_files(Context& context, const std::vector<std::string>& files, const 
   FLEETADM_TRY(std::vector<LoadedManifest> loaded, load_manifests(context, files));
   std::map<std::string, int> others;
   std::map<std::string, std::string> seen;
+  PlacementSchema schema;
   for (LoadedManifest& manifest : loaded) {
     for (Json& object : items_of(std::move(manifest.object))) {
       const auto kind = placement::object_kind(object);
@@ -90,7 +92,10 @@ Status add_files(Context& context, const std::vector<std::string>& files, const 
         return fail(Category::kInvalid, manifest.where() + ": " + identity + " is already in " + first->second,
                     "leave one of the two out");
       }
-      if (*kind == ObjectKind::kPlacement) placement::apply_placement_defaults(object);
+      if (*kind == ObjectKind::kPlacement) {
+        FLEETADM_CHECK(schema.check(object, manifest.where(), into.notes));
+        placement::apply_placement_defaults(object);
+      }
       into.objects.put(std::move(object));
     }
   }

@@ -18,7 +18,7 @@ void bind_inputs(FlagSet& flags, InputFlags& into);
 
 struct Inputs {
   placement::Objects objects;
-  std::vector<std::string> notes;  // what was left out
+  std::vector<std::string> notes;  // what was left out, or cannot be known
   Instant now;
 };
 
@@ -28,7 +28,7 @@ struct Inputs {
 Result<Inputs> read_inputs(Context& context, const InputFlags& flags, const std::string& ns);
 
 /// The objects of files, folders or standard input ("-") that the scheduler reads; of other kinds only a note is made.
-/// `default_ns` is the namespace of those that name none.
+/// `default_ns` is the namespace of those that name none. kInvalid: a Placement that the API server would refuse.
 Status add_files(Context& context, const std::vector<std::string>& files, const std::string& default_ns, Inputs& into);
 
 /// -n, else the namespace of the kubeconfig's context; with files, where no hub is asked: -n, else "default".

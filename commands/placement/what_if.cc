@@ -56,6 +56,22 @@ Status taint(Json& cluster, const std::string& change, const std::string& text, 
   return {};
 }
 
+// What is not there cannot be taken away: a slip of the pen must not look like a change without effect.
+Status nothing_to_take(const Json& cluster, const std::string& change, const std::string& what, const std::string& key,
+                       const std::vector<std::string>& known) {
+  return fail(Category::kNotFound,
+              "--what-if \"" + change + "\": cluster \"" + name_of(cluster) + "\" has no " + what + " \"" + key + "\"",
+              did_you_mean(key, known));
+}
+
+Status untaint(Json& cluster, const std::string& change, const std::string& key) {
+  std::vector<std::string> known;
+  for (const Json& one : list_at(cluster, {"spec", "taints"})) known.push_back(str(one, {"key"}));
+  if (std::find(known.begin(), known.end(), key) == known.end()) return nothing_to_take(cluster, change, "taint", key, known);
+  drop_taint(cluster, key, nullptr);
+  return {};
+}
+
 Status label(Json& cluster, const std::string& change, const std::string& text) {
   const std::string form = "label=CLUSTER:KEY=VALUE, or label=CLUSTER:KEY- to take it away";
   const std::size_t equal = text.find('=');
@@ -65,7 +81,9 @@ Status label(Json& cluster, const std::string& change, const std::string& text) 
   Json& labels = at_or_make(cluster, {"metadata", "labels"});
   if (!labels.is_object()) labels = Json::object();
   if (equal == std::string::npos) {
-    labels.erase(key);
+    std::vector<std::string> known;
+    for (const auto& [name, value] : labels.items()) known.push_back(name);
+    if (labels.erase(key) == 0) return nothing_to_take(cluster, change, "label", key, known);
     return {};
   }
   const std::string value = text.substr(equal + 1);
@@ -109,8 +127,7 @@ Status apply_one(Context& context, const std::string& change, const std::string&
   const std::string what = rest.substr(colon + 1);
   if (verb == "taint") return taint(*cluster, change, what, inputs.now);
   if (verb == "label") return label(*cluster, change, what);
-  drop_taint(*cluster, what, nullptr);
-  return {};
+  return untaint(*cluster, change, what);
 }
 
 }  // namespace
