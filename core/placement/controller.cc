@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/api/kinds.h"
@@ -119,7 +120,12 @@ Result<controller::Outcome> Controller::place(const std::string& key, const std:
     return controller::Outcome{};
   }
   if (run->pass.skipped) return controller::Outcome{};
-  const Pass& pass = run->pass;
+  // Decisions carry the placement's name as a label. Where it cannot be one, there are none, and the conditions say so.
+  std::optional<Pass> undecided;
+  if (const auto errors = label_value_errors(kube::split_key(key).name); !errors.empty()) {
+    undecided = without_decisions(run->pass, errors.front());
+  }
+  const Pass& pass = undecided ? *undecided : run->pass;
   if (!pass.failure.empty()) {
     // Only a changed set can mend it, and that change comes as an event.
     log::warn(kName, key + ": " + pass.failure);

@@ -25,8 +25,13 @@ std::optional<double> allocatable(const Json& object, std::string_view resource)
   return figure(object, "capacity", resource) ? figure(object, "allocatable", resource) : std::nullopt;
 }
 
-const Json& selector_at(const Json& object, std::string_view parent, std::string_view member) {
-  return object_at(object, {parent, member});
+Selector label_selector(const Json& object, std::string_view parent) {
+  return Selector::compile(object_at(object, {parent, "labelSelector"}));
+}
+
+// The kind has matchExpressions only: anything else is no part of it.
+Selector claim_selector(const Json& object, std::string_view parent) {
+  return Selector::compile(Json{{"matchExpressions", list_at(object, {parent, "claimSelector", "matchExpressions"})}});
 }
 
 std::optional<std::int64_t> optional_number(const Json& object, Path path) {
@@ -52,8 +57,10 @@ Cluster decode_cluster(const Json& object) {
   }
   normalize(cluster.claims);
   for (const Json& taint : list_at(object, {"spec", "taints"})) {
-    cluster.taints.push_back(
-        {str(taint, {"key"}), str(taint, {"value"}), effect_of(str(taint, {"effect"})), parse_time(str(taint, {"timeAdded"}))});
+    std::string effect = str(taint, {"effect"});
+    Taint one{str(taint, {"key"}), str(taint, {"value"}), effect_of(effect), parse_time(str(taint, {"timeAdded"})), {}};
+    if (one.effect == Effect::kOther) one.other_effect = std::move(effect);
+    cluster.taints.push_back(std::move(one));
   }
   cluster.cpu = allocatable(object, "cpu");
   cluster.memory = allocatable(object, "memory");
@@ -103,8 +110,8 @@ Placement decode_placement(const Json& object) {
   placement.cluster_sets = string_list_at(object, {"spec", "clusterSets"});
   placement.number_of_clusters = optional_number(object, {"spec", "numberOfClusters"});
   for (const Json& predicate : list_at(object, {"spec", "predicates"})) {
-    placement.predicates.push_back({Selector::compile(selector_at(predicate, "requiredClusterSelector", "labelSelector")),
-                                    Selector::compile(selector_at(predicate, "requiredClusterSelector", "claimSelector")),
+    placement.predicates.push_back({label_selector(predicate, "requiredClusterSelector"),
+                                    claim_selector(predicate, "requiredClusterSelector"),
                                     string_list_at(predicate, {"requiredClusterSelector", "celSelector", "celExpressions"})});
   }
   placement.mode = str(object, {"spec", "prioritizerPolicy", "mode"});
@@ -130,9 +137,8 @@ Placement decode_placement(const Json& object) {
     if (size->is_number_integer()) placement.group_size.number = num(strategy, {"clustersPerDecisionGroup"});
   }
   for (const Json& group : list_at(strategy, {"decisionGroups"})) {
-    placement.groups.push_back({str(group, {"groupName"}),
-                                Selector::compile(selector_at(group, "groupClusterSelector", "labelSelector")),
-                                Selector::compile(selector_at(group, "groupClusterSelector", "claimSelector"))});
+    placement.groups.push_back({str(group, {"groupName"}), label_selector(group, "groupClusterSelector"),
+                                claim_selector(group, "groupClusterSelector")});
   }
   return placement;
 }

@@ -9,15 +9,15 @@ namespace {
 
 // Whether one toleration speaks of a taint at all (its seconds aside).
 bool speaks_of(const Toleration& toleration, const Taint& taint) {
-  static constexpr auto effect_name = [](Effect effect) -> std::string_view {
-    switch (effect) {
+  static constexpr auto effect_name = [](const Taint& of) -> std::string_view {
+    switch (of.effect) {
       case Effect::kNoSelect: return "NoSelect";
       case Effect::kPreferNoSelect: return "PreferNoSelect";
       case Effect::kNoSelectIfNew: return "NoSelectIfNew";
-      default: return "";
+      default: return of.other_effect;
     }
   };
-  if (!toleration.effect.empty() && toleration.effect != effect_name(taint.effect)) return false;
+  if (!toleration.effect.empty() && toleration.effect != effect_name(taint)) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
   if (toleration.op == "Exists") return true;
   return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;

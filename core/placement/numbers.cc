@@ -51,8 +51,12 @@ std::optional<Suffix> parse_suffix(std::string_view text) {
   return Suffix{10, negative ? -exponent : exponent};
 }
 
-// 10^n as the nearest double, as a table of correctly rounded constants gives it.
-double power_of_ten(int n) { return std::strtod(("1e" + std::to_string(n)).c_str(), nullptr); }
+// 10^n as Go has it: the product of two correctly rounded constants, which is not always the nearest double.
+double power_of_ten(int n) {
+  const auto nearest = [](int e) { return std::strtod(("1e" + std::to_string(e)).c_str(), nullptr); };
+  if (n > 308) return std::numeric_limits<double>::infinity();
+  return n < 32 ? nearest(n) : nearest(n / 32 * 32) * nearest(n % 32);
+}
 
 // An unsigned decimal number: digits × 10^-scale.
 struct Decimal {

@@ -108,6 +108,25 @@ Json entries_json(const std::vector<std::string>& clusters) {
   return list;
 }
 
+Pass without_decisions(const Pass& pass, const std::string& why) {
+  Pass none = pass;
+  none.selected.clear();
+  none.decisions.clear();
+  none.surplus.clear();
+  none.groups.clear();
+  none.selected_count = 0;
+  none.requeue_at.reset();
+  none.scores_expire_at.reset();
+  for (ConditionValue& one : none.conditions) {
+    const bool decided = one.type == "PlacementSatisfied" && (one.status == "True" || one.reason == "NotAllDecisionsScheduled");
+    if (!decided || pass.verdict.code == Code::kError) continue;  // an error says what it is
+    one.status = "False";
+    one.reason = "NotAllDecisionsScheduled";
+    one.message = "the placement's name cannot be a label of its decisions: " + why;
+  }
+  return none;
+}
+
 std::vector<Write> plan_writes(const Json& placement, const Pass& pass, const std::map<std::string, Json>& existing) {
   std::vector<Write> writes;
   for (const WantedDecision& wanted : pass.decisions) {

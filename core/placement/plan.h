@@ -19,6 +19,9 @@ struct Write {
   std::vector<std::string> clusters;  // kEntries
 };
 
+/// What is left of a pass where the placement can have no decisions (`why`): nothing selected, and a condition that says so.
+Pass without_decisions(const Pass& pass, const std::string& why);
+
 /// The writes that turn the existing decisions (by name) into the wanted ones, in order. `placement` is the owner's object.
 std::vector<Write> plan_writes(const Json& placement, const Pass& pass, const std::map<std::string, Json>& existing);
 

@@ -17,6 +17,17 @@ std::vector<std::string> names_of(const World& world, const std::vector<Slot>& s
 }
 
 constexpr std::size_t kMostNote = 1000;
+constexpr std::size_t kMostMessage = 32768;  // of a condition; with more, the API server refuses the status
+
+// As much of a message as fits, in whole characters.
+std::string fitting(std::string message) {
+  constexpr std::string_view kMore = "...";
+  if (message.size() <= kMostMessage) return message;
+  std::size_t end = kMostMessage - kMore.size();
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
+  message.resize(end);
+  return message.append(kMore);
+}
 
 bool aborted(const Verdict& verdict) { return verdict.code == Code::kError || verdict.code == Code::kMisconfigured; }
 
@@ -165,6 +176,7 @@ Pass schedule(const World& world, const Placement& placement, Instant now, const
   pass.selected_count = static_cast<std::int64_t>(pass.selected.size());
   if (Verdict verdict = group_decisions(context, selection.clusters, pass); aborted(verdict)) pass.verdict = std::move(verdict);
   pass.conditions = {misconfigured_condition(pass.verdict), satisfied_condition(placement, eligible, pass.verdict, selection)};
+  for (ConditionValue& one : pass.conditions) one.message = fitting(std::move(one.message));
   std::unordered_set<std::string_view> wanted;
   for (const WantedDecision& one : pass.decisions) wanted.insert(one.name);
   for (const auto& [name, decision] : context.own) {

@@ -25,6 +25,7 @@ struct Taint {
   std::string value;
   Effect effect = Effect::kNone;
   std::optional<Instant> added;  // absent: a toleration with seconds never tolerates it
+  std::string other_effect;      // the word, where the effect is kOther
 
   bool operator==(const Taint&) const = default;
 };

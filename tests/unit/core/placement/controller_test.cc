@@ -168,6 +168,21 @@ TEST_F(PlacementController, MisconfigurationEmptiesAndIsTold) {
   EXPECT_TRUE(controller::condition_is(placement(), "PlacementMisconfigured", "True"));
 }
 
+TEST_F(PlacementController, ANameThatCannotBeALabelIsTold) {
+  put_cluster("c1");
+  put_placement(Json::object());
+  const std::string name(70, 'n');
+  put(fleetadm::test::placement_object("apps", name, fleetadm::test::parsed(R"({"prioritizerPolicy":{"mode":"Exact"}})")));
+  Running running(api, clock);
+  const auto stored = [&] { return api->get(api::placements(), "apps", name).value_or(Json()); };
+  ASSERT_TRUE(eventually([&] { return controller::condition_is(stored(), "PlacementSatisfied", "False"); }));
+  const Json object = stored();
+  EXPECT_EQ(str(*controller::find_condition(object, "PlacementSatisfied"), {"message"}),
+            "the placement's name cannot be a label of its decisions: must be no more than 63 bytes");
+  EXPECT_EQ(num(object, {"status", "numberOfSelectedClusters"}, -1), 0);
+  ASSERT_TRUE(settled({{"p-decision-1", {"c1"}}}, "AllDecisionsScheduled")) << "no decisions but those of the other";
+}
+
 TEST_F(PlacementController, AWriteThatFailsIsTriedAgain) {
   put_cluster("c1");
   api->fail_next("create", "placementdecisions", 500, "InternalError", 1);

@@ -233,6 +233,35 @@ TEST(PlacementEdgeCases, TaintsAndTolerations) {
          "NoManagedClusterMatched", "TaintToleration:If the operator is Exists, the value should be empty.");
   expect("P37 no candidate", run("[]", R"({"tolerations":[{"operator":"Equal"}]})"), {}, "AllManagedClusterSetsEmpty");
   expect("P38", run(list({fresh}), R"({"tolerations":[{"key":"k","operator":"Foo"}]})"), {}, "NoManagedClusterMatched");
+  const std::string odd = cluster("t", "{}", "[" + taint("Odd") + "]");
+  expect("an effect of no name", run(list({odd}), "{}"), {}, "NoManagedClusterMatched");
+  expect("tolerated by its word", run(list({odd}), R"({"tolerations":[{"operator":"Exists","effect":"Odd"}]})"), {"t"},
+         "AllDecisionsScheduled");
+  expect("and by no other", run(list({odd}), R"({"tolerations":[{"operator":"Exists","effect":"Even"}]})"), {},
+         "NoManagedClusterMatched");
+}
+
+TEST(PlacementEdgeCases, MessagesFitAStatus) {
+  std::string mode;
+  for (int i = 0; i < 20'000; ++i) mode += "\u00e9";
+  const Pass pass = run(list({cluster("a")}), R"({"prioritizerPolicy":{"mode":")" + mode + R"("}})");
+  const std::string& message = condition_of(pass, "PlacementMisconfigured").message;
+  EXPECT_LE(message.size(), 32768U);
+  EXPECT_GT(message.size(), 32760U);
+  EXPECT_TRUE(message.starts_with(":incorrect prioritizer policy mode: ")) << message.substr(0, 60);
+  EXPECT_TRUE(message.ends_with("\u00e9...")) << message.substr(message.size() - 8);
+}
+
+TEST(PlacementEdgeCases, ClaimSelectorsHaveNoLabels) {
+  const std::string claimed = cluster("t", "{}", "[]", R"([{"name":"region","value":"eu"}])");
+  expect(
+      "matchLabels of claims are no part of the kind",
+      run(list({claimed}), R"({"predicates":[{"requiredClusterSelector":{"claimSelector":{"matchLabels":{"region":"us"}}}}]})"),
+      {"t"}, "AllDecisionsScheduled");
+  expect("expressions are",
+         run(list({claimed}), R"({"predicates":[{"requiredClusterSelector":{"claimSelector":{"matchLabels":{"region":"eu"},
+                                  "matchExpressions":[{"key":"region","operator":"In","values":["us"]}]}}}]})"),
+         {}, "NoManagedClusterMatched");
 }
 
 Scores scores_of(const Pass& pass, std::string_view prioritizer) {

@@ -47,6 +47,7 @@ TEST(QuantityAsDouble, HasTheBitsOfKubernetes) {
                                                          {"00012", 0x4028000000000000},
                                                          {".5", 0x3fe0000000000000},
                                                          {"5.", 0x4014000000000000},
+                                                         {"1e33", 0x46c8a6e32246c99d},
                                                          {"-1.5Gi", 0xc1d8000000000000}};
   for (const auto& [text, bits] : cases) {
     const auto value = quantity_as_double(text);
