@@ -148,6 +148,15 @@ Value join(CallContext& context, Args args) {
 
 Value format(CallContext& context, Args args) { return format_string(args[0].text(), args[1], context.work); }
 
+// Upstream binds it as a call of any number of arguments, and those are evaluated only up to the first that fails.
+Overload in_order(Overload overload, Implementation call) {
+  overload.specialise = [call = std::move(call)](std::span<const std::optional<Value>>) -> Result<Implementation> {
+    return call;
+  };
+  overload.in_order_when_specialised = true;
+  return overload;
+}
+
 }  // namespace
 
 Library strings_library() {
@@ -178,7 +187,7 @@ Library strings_library() {
       {"reverse", {member("string_reverse", {text}, text, reverse, transform_cost)}},
       {"join",
        {member("list_join", {texts}, text, join, join_cost), member("list_join_string", {texts, text}, text, join, join_cost)}},
-      {"format", {member("string_format", {text, Type::list(Type::dyn())}, text, format, traversal_cost)}},
+      {"format", {in_order(member("string_format", {text, Type::list(Type::dyn())}, text, format, traversal_cost), format)}},
       {"strings.quote", {global("strings_quote", {text}, text, quote, traversal_cost)}},
   };
   library.validators = {check_format};
