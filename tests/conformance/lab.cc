@@ -69,6 +69,14 @@ bool has_cause(const Answer& answer, const std::string& field_or_reason) {
   return false;
 }
 
+std::string complaint(const Answer& answer, std::string_view field) {
+  const Json status = answer.json();
+  for (const Json& cause : list_at(status, {"details", "causes"})) {
+    if (str(cause, {"field"}) == field) return str(cause, {"message"});
+  }
+  return {};
+}
+
 Lab::Lab(const Server& server) : server_(server), ns_("conf-" + pki::random_suffix(8)) {
   pki::LeafOptions leaf;
   leaf.subject = {"conformance", {"system:masters"}, {}};
@@ -215,9 +223,9 @@ void Lab::need_widgets() const {
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  for (const auto& group :
-       {discovery_checks(), object_checks(), patch_checks(), deletion_checks(), list_checks(), custom_checks(),
-        conversion_checks(), access_checks(), admission_checks(), connect_checks(), protobuf_checks(), immutable_checks()}) {
+  for (const auto& group : {discovery_checks(), object_checks(), patch_checks(), deletion_checks(), list_checks(),
+                            custom_checks(), conversion_checks(), access_checks(), admission_checks(), connect_checks(),
+                            protobuf_checks(), immutable_checks(), edge_checks(), write_checks(), kind_checks()}) {
     out.insert(out.end(), group.begin(), group.end());
   }
   return out;

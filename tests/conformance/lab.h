@@ -125,11 +125,16 @@ std::vector<Check> access_checks();
 std::vector<Check> admission_checks();
 std::vector<Check> protobuf_checks();
 std::vector<Check> immutable_checks();
+std::vector<Check> edge_checks();
+std::vector<Check> write_checks();
+std::vector<Check> kind_checks();
 
 /// Status and reason of an answer; tells the body where it is another.
 void expect(const Answer& answer, int status, const std::string& reason = {});
 /// The field (or reason) of a cause is there.
 bool has_cause(const Answer& answer, const std::string& field_or_reason);
+/// The message of the cause at a field; empty where there is none.
+std::string complaint(const Answer& answer, std::string_view field);
 
 inline constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 

@@ -19,6 +19,7 @@
 #include "core/sandbox/auth/account_secrets.h"
 #include "core/sandbox/auth/authenticate.h"
 #include "core/sandbox/auth/impersonate.h"
+#include "core/sandbox/auth/issuer.h"
 #include "core/sandbox/auth/rbac.h"
 #include "core/sandbox/auth/reviews.h"
 #include "core/sandbox/convert/service_address.h"
@@ -121,6 +122,18 @@ std::string http_date(Instant at) {
   return text.data();
 }
 
+/// Of requests that do not last.
+ApiStatus check_timeout(const ApiRequest& request) {
+  static constexpr std::array<std::string_view, 5> kLasting = {"attach", "exec", "log", "portforward", "proxy"};
+  const auto& what = request.what;
+  const auto text = request.query.get("timeout");
+  if (text.empty() || what.verb == "watch") return {};
+  if (std::find(kLasting.begin(), kLasting.end(), what.subresource) != kLasting.end()) return {};
+  if (const auto limit = parse_duration(text); !limit)
+    return bad_request("invalid timeout specified in the request URL - time: " + limit.error().message);
+  return {};
+}
+
 tl::unexpected<ApiError> method_not_allowed() {
   return api_fail(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
 }
@@ -130,8 +143,7 @@ tl::unexpected<ApiError> method_not_allowed() {
 /// What no row serves: a Status inside built-in groups, plain text elsewhere.
 ApiResult<HttpResponse> ApiServer::Inner::missing(const ApiRequest& request) const {
   const auto& what = request.what;
-  if (!state->kinds.has_version(what.group, what.version) || state->kinds.is_custom_group(what.group))
-    return answer_text(404, "404 page not found\n");
+  if (state->kinds.is_custom_group(what.group)) return answer_text(404, "404 page not found\n");
   return api_fail(404, "NotFound", "the server could not find the requested resource");
 }
 
@@ -256,6 +268,7 @@ ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
 
 ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const {
   request = read_request(http);
+  FLEETADM_CHECK(check_timeout(request));
   FLEETADM_TRY(const User caller, authenticator->authenticate(http));
   FLEETADM_TRY(request.user, impersonate(*rbac, caller, http));
   if (disturb) disturbance = disturb(request);
@@ -272,6 +285,7 @@ ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiReq
   if (!request.what.resource_request) {
     if (request.path == "/metrics" && http.method == "GET")
       return answer_text(200, metrics.text(*state), "text/plain; version=0.0.4; charset=utf-8");
+    if (auto document = answer_issuer(signer, http, request.path)) return std::move(*document);
     return answer_path(state, request);
   }
   auto answered = route(request);

@@ -70,16 +70,13 @@ ApiResult<Json> read_intent(const ApiRequest& request, const Kind& kind) {
   if (!parsed->is_object()) return bad_request("the body is no object");
   FLEETADM_CHECK(check_body_depth(*parsed));
   if (const auto version = str(*parsed, {"apiVersion"}); version != kind.api_version()) {
-    return bad_request("the API version in the data (" + version + ") does not match the expected API version (" +
-                       kind.api_version() + ")");
+    return bad_request("Incorrect version specified in apply patch. Specified patch version: " + version +
+                       ", expected: " + kind.api_version());
   }
   if (str(*parsed, {"kind"}) != kind.kind)
     return bad_request("the kind in the data (" + str(*parsed, {"kind"}) + ") does not match the expected kind (" + kind.kind +
                        ")");
-  if (name_of(*parsed) != request.what.name) {
-    return bad_request("the name of the object (" + name_of(*parsed) + ") does not match the name on the URL (" +
-                       request.what.name + ")");
-  }
+  if (const auto name = name_of(*parsed); !name.empty() && name != request.what.name) return other_name(name, request.what.name);
   if (const auto ns = namespace_of(*parsed); kind.namespaced && !ns.empty() && ns != request.what.ns) {
     return bad_request("the namespace of the provided object does not match the namespace sent on the request");
   }
@@ -142,6 +139,7 @@ ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, con
   FLEETADM_TRY(auto written,
                state->engine->modify(
                    *kind, request.what.ns, request.what.name, options, may_create, [&](const Json* old) -> ApiResult<Json> {
+                     if (old == nullptr && name_of(intent).empty()) return other_name({}, request.what.name);
                      if (old == nullptr && !uid_of(intent).empty()) {
                        return modified_meanwhile(*kind, request.what.name,
                                                  "uid mismatch: the provided object specified uid " + uid_of(intent) +
@@ -207,17 +205,6 @@ ApiResult<Json> strategic_patch(const Kind& kind, const Json& old, const Json& p
   auto patched = types::strategic_merge_patch(old, patch, *type);
   if (!patched) return tl::unexpected(from_error(patched.error()));
   return std::move(*patched);
-}
-
-ApiResult<Json> read_delete_body(const HttpRequest& http) {
-  if (media_type(http.header("content-type")) == "application/vnd.kubernetes.protobuf") {
-    auto decoded = types::decode_protobuf(http.body, "meta.k8s.io/v1", "DeleteOptions");
-    if (!decoded) return tl::unexpected(from_error(decoded.error()));
-    return std::move(*decoded);
-  }
-  auto body = media_type(http.header("content-type")) == "application/yaml" ? parse_yaml(http.body) : parse_json(http.body);
-  if (!body || !body->is_object()) return bad_request("the body is no DeleteOptions");
-  return std::move(*body);
 }
 
 TrackFields field_tracker() {

@@ -19,9 +19,6 @@ ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request
 
 ApiResult<Json> strategic_patch(const Kind& kind, const Json& old, const Json& patch);
 
-/// DeleteOptions of a body, in any of the three formats.
-ApiResult<Json> read_delete_body(const HttpRequest& http);
-
 /// Managed fields of writes that are no applies.
 TrackFields field_tracker();
 

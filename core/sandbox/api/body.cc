@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/sandbox/api/write.h"
+#include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/depth.h"
 #include "core/sandbox/types/protobuf.h"
 #include "kubeclient/base/utf8.h"
@@ -95,22 +96,40 @@ ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string
   return object;
 }
 
+ApiResult<Json> read_delete_body(const HttpRequest& http) {
+  const auto* type = types::find_kind("meta.k8s.io/v1", "DeleteOptions");
+  FLEETADM_TRY(Json body, parse_text(http, "meta.k8s.io/v1", "DeleteOptions", false));
+  if (!body.is_object()) return bad_request("the body is no DeleteOptions");
+  FLEETADM_CHECK(check_body_depth(body));
+  if (const auto kind = str(body, {"kind"}); !kind.empty() && kind != "DeleteOptions") {
+    return bad_request("no kind \"" + kind + "\" is registered for version \"" + str(body, {"apiVersion"}, "v1") +
+                       "\": a deletion takes DeleteOptions");
+  }
+  // What cannot be read must not be taken for left out: a precondition would not be kept.
+  std::vector<std::string> unknown;
+  if (const auto decoded = types::decode_builtin(body, *type, unknown); !decoded) return bad_request(decoded.error().message);
+  return body;
+}
+
 ApiResult<WriteOptions> read_write_options(const ApiRequest& request, const std::string& options_kind) {
   WriteOptions out;
   out.user = request.user;
   out.subresource = request.what.subresource;
-  for (const auto& value : request.query.all("dryRun")) {
-    if (value != "All")
-      return invalid_options(options_kind, "dryRun", unsupported("", value, {"All"}).message, "FieldValueNotSupported");
-    out.dry_run = true;
-  }
+  const auto dry_run = request.query.all("dryRun");
+  out.dry_run = !dry_run.empty();
+  if (std::any_of(dry_run.begin(), dry_run.end(), [](const std::string& value) { return value != "All"; }))
+    return invalid_options(options_kind, "dryRun", unsupported("", dry_run, {"All"}).message, "FieldValueNotSupported");
   out.manager = request.query.get("fieldManager");
   if (out.manager.size() > kMostManager) {
     return invalid_options(options_kind, "fieldManager", "Too long: may not be more than 128 bytes", "FieldValueTooLong");
   }
-  if (std::any_of(out.manager.begin(), out.manager.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
-    return invalid_options(options_kind, "fieldManager",
-                           bad_value("", out.manager, "should only contain printable characters").message, "FieldValueInvalid");
+  for (std::size_t i = 0; i < out.manager.size(); ++i) {
+    const auto c = static_cast<unsigned char>(out.manager[i]);
+    if (c >= 0x20 && c != 0x7f) continue;
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    const auto why =
+        std::string("invalid character U+00") + kHex[c >> 4U] + kHex[c & 15U] + " (at position " + std::to_string(i) + ")";
+    return invalid_options(options_kind, "fieldManager", bad_value("", out.manager, why).message, "FieldValueInvalid");
   }
   if (out.manager.empty()) out.manager = agent_name(request.http->header("user-agent"));
   if (const auto validation = request.query.get("fieldValidation");

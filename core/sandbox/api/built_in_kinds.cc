@@ -115,6 +115,7 @@ std::vector<KindPtr> built_in_kinds() {
           "status.podIP status.podIPs status.nominatedNodeName")
       .sub("attach", "create get", {}, "PodAttachOptions")
       .sub("binding", "create", "/v1", "Binding")
+      .sub("ephemeralcontainers", "get patch update")
       .sub("eviction", "create", "policy/v1", "Eviction")
       .sub("exec", "create get", {}, "PodExecOptions")
       .sub("log", "get")

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/sandbox/api/conversion_rules.h"
+#include "core/sandbox/api/definition_checks.h"
 #include "core/sandbox/api/negotiate.h"
 #include "core/sandbox/api/selector.h"
 #include "core/sandbox/convert/converter.h"
@@ -17,54 +18,6 @@ void default_definition(Json& crd) {
   if (str(names, {"singular"}).empty()) names["singular"] = lower_case(str(names, {"kind"}));
   if (str(names, {"listKind"}).empty()) names["listKind"] = str(names, {"kind"}) + "List";
   default_conversion(crd);
-}
-
-std::vector<Cause> definition_problems(const Json& crd) {
-  std::vector<Cause> out;
-  const auto plural = str(crd, {"spec", "names", "plural"});
-  const auto group = str(crd, {"spec", "group"});
-  if (group.empty()) out.push_back(required("spec.group"));
-  if (!group.empty() && (!is_dns_subdomain(group) || group.find('.') == std::string::npos)) {
-    out.push_back(bad_value("spec.group", group, "should be a domain with at least one dot"));
-  }
-  if (plural.empty()) out.push_back(required("spec.names.plural"));
-  if (str(crd, {"spec", "names", "kind"}).empty()) out.push_back(required("spec.names.kind"));
-  if (name_of(crd) != plural + "." + group)
-    out.push_back(bad_value("metadata.name", name_of(crd), "must be spec.names.plural+\".\"+spec.group"));
-  const auto scope = str(crd, {"spec", "scope"});
-  if (scope != "Namespaced" && scope != "Cluster") out.push_back(unsupported("spec.scope", scope, {"Cluster", "Namespaced"}));
-  if (flag(crd, {"spec", "preserveUnknownFields"})) {
-    out.push_back(bad_value("spec.preserveUnknownFields", true,
-                            "must be false, or specify x-kubernetes-preserve-unknown-fields: true in the schema"));
-  }
-  const auto protected_group =
-      group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" || group.ends_with(".kubernetes.io");
-  if (protected_group && annotation_of(crd, "api-approved.kubernetes.io").empty()) {
-    out.push_back(required("metadata.annotations[api-approved.kubernetes.io]",
-                           "protected groups must have approval annotation \"api-approved.kubernetes.io\""));
-  }
-  int storage = 0;
-  int index = 0;
-  std::set<std::string> seen;
-  for (const Json& version : list_at(crd, {"spec", "versions"})) {
-    const auto at = "spec.versions[" + std::to_string(index++) + "]";
-    const auto name = str(version, {"name"});
-    if (!is_dns_label(name)) out.push_back(bad_value(at + ".name", name, "must be a DNS label"));
-    if (!seen.insert(name).second) out.push_back(duplicate(at + ".name", name));
-    if (flag(version, {"storage"})) ++storage;
-    const Json* schema = find(version, {"schema", "openAPIV3Schema"});
-    if (schema == nullptr) {
-      out.push_back(required(at + ".schema.openAPIV3Schema", "schemas are required"));
-    } else if (const auto compiled = types::Structural::compile(*schema, at + ".schema.openAPIV3Schema"); !compiled) {
-      for (const auto& cause : compiled.error()) out.push_back({cause.reason, cause.message, cause.field});
-    }
-  }
-  if (index == 0) out.push_back(required("spec.versions"));
-  if (storage != 1)
-    out.push_back(bad_value("spec.versions", list_at(crd, {"spec", "versions"}),
-                            "must have exactly one version marked as storage version"));
-  for (auto& cause : conversion_problems(object_at(crd, {"spec", "conversion"}))) out.push_back(std::move(cause));
-  return out;
 }
 
 Json* condition_of(Json& crd, const std::string& type) {
@@ -282,14 +235,20 @@ Rules definition_rules() {
       problems.push_back(bad_value("spec.scope", str(crd, {"spec", "scope"}), "field is immutable"));
     if (str(crd, {"spec", "group"}) != str(old, {"spec", "group"}))
       problems.push_back(bad_value("spec.group", str(crd, {"spec", "group"}), "field is immutable"));
+    if (const auto kind = str(crd, {"spec", "names", "kind"});
+        holds(old, "Established") && kind != str(old, {"spec", "names", "kind"}))
+      problems.push_back(bad_value("spec.names.kind", kind, "field is immutable"));
     std::set<std::string> versions;
     for (const Json& version : list_at(crd, {"spec", "versions"})) versions.insert(str(version, {"name"}));
     if (context.options.subresource.empty()) {
       int index = 0;
       for (const auto& name : string_list_at(crd, {"status", "storedVersions"})) {
         if (!versions.contains(name))
-          problems.push_back(
-              bad_value("status.storedVersions[" + std::to_string(index) + "]", name, "missing from spec.versions"));
+          problems.push_back(bad_value("status.storedVersions[" + std::to_string(index) + "]", name,
+                                       "missing from spec.versions; " + name +
+                                           " was previously a storage version, and must remain in " +
+                                           "spec.versions until a storage migration ensures no data remains persisted in " +
+                                           name + " and removes " + name + " from status.storedVersions"));
         ++index;
       }
     }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/sandbox/api/custom.h"
+#include "core/sandbox/api/health.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -127,12 +128,16 @@ Json aggregated(const std::vector<GroupVersions>& groups, bool core, const std::
 }
 
 ApiResult<HttpResponse> root(const std::vector<GroupVersions>& groups, const ApiRequest& request, bool core) {
-  FLEETADM_TRY(const auto wanted, negotiate(*request.http, {"APIGroupDiscoveryList;apidiscovery.k8s.io;v2",
-                                                            "APIGroupDiscoveryList;apidiscovery.k8s.io;v2beta1"}));
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, {"APIGroupDiscoveryList;apidiscovery.k8s.io;v2"}));
   if (wanted.as.empty()) {
-    if (core)
-      return answer_body(
-          200, dump_json({{"kind", "APIVersions"}, {"versions", {"v1"}}, {"serverAddressByClientCIDRs", Json::array()}}), wanted);
+    if (core) {
+      const Json address = {{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", std::string(request.http->header("host"))}};
+      return answer_body(200,
+                         dump_json({{"kind", "APIVersions"},
+                                    {"versions", Json::array({"v1"})},
+                                    {"serverAddressByClientCIDRs", Json::array({address})}}),
+                         wanted);
+    }
     Json list = Json::array();
     for (const auto& group : groups) {
       if (!group.group.empty()) list.push_back(group_json(group, false));
@@ -173,7 +178,7 @@ ApiResult<HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, cons
   const bool reads = request.http->method == "GET" || request.http->method == "HEAD";
   if (!reads) return api_fail(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
   const auto& first = parts.empty() ? std::string("/") : parts.front();
-  if (first == "healthz" || first == "livez" || first == "readyz") return answer_text(200, "ok");
+  if (is_health_path(first)) return answer_health(parts, request.query);
   if (first == "version" && parts.size() == 1) {
     return answer_json(200, {{"major", "1"},
                              {"minor", "35"},
@@ -205,12 +210,13 @@ ApiResult<HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, cons
           return answer_body(200, dump_json(resource_list(group_version(name, version), rows)), wanted);
       }
     }
-    return no_such_path();
+    if (state->kinds.is_custom_group(name)) return no_such_path();
+    return api_fail(404, "NotFound", "the server could not find the requested resource");
   }
   if (parts.empty())
-    return answer_json(
-        200,
-        {{"paths", {"/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}}});
+    return answer_json(200, {{"paths",
+                              {"/.well-known/openid-configuration", "/api", "/apis", "/healthz", "/livez", "/metrics",
+                               "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version"}}});
   return no_such_path();
 }
 

@@ -1,8 +1,10 @@
 #include "core/sandbox/api/engine.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/sandbox/api/custom.h"
+#include "core/sandbox/api/object_checks.h"
 #include "core/sandbox/api/selector.h"
 #include "core/sandbox/convert/converter.h"
 #include "core/sandbox/types/decode.h"
@@ -35,15 +37,8 @@ void copy(const Json& from, Json& to, std::initializer_list<const char*> fields)
 
 bool counts_generation(const Kind& kind) { return kind.generation || kind.custom != nullptr; }
 
-/// The same owner twice counts once.
-void merge_owners(Json& object) {
-  const Json* owners = find(object, {"metadata", "ownerReferences"});
-  if (owners == nullptr || !owners->is_array() || owners->size() < 2) return;
-  Json kept = Json::array();
-  for (const Json& owner : *owners) {
-    if (std::find(kept.begin(), kept.end(), owner) == kept.end()) kept.push_back(owner);
-  }
-  at_or_make(object, {"metadata", "ownerReferences"}) = std::move(kept);
+void add_object_problems(const Kind& kind, const Json& object, std::vector<Cause>& problems) {
+  for (auto& cause : object_problems(kind, object)) problems.push_back(std::move(cause));
 }
 
 /// A rule's answer; where it complains of fields as the metadata's check did before it, one answer tells of all.
@@ -59,6 +54,19 @@ bool may_go(const Kind& kind, const Json& object) {
   if (!list_at(object, {"metadata", "finalizers"}).empty()) return false;
   if (kind.storage == "/namespaces" && !list_at(object, {"spec", "finalizers"}).empty()) return false;
   return num(object, {"metadata", "deletionGracePeriodSeconds"}) == 0;
+}
+
+/// Only a DELETE says that an object goes. Of one that goes already the marks are put back silently.
+ApiStatus check_deletion_marks(const Kind& kind, const Json& object, const Json& old) {
+  if (is_deleting(old)) return {};
+  std::vector<Cause> causes;
+  for (const char* field : {"deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    const Json* given = find(object, {"metadata", field});
+    if (given != nullptr && !given->is_null())
+      causes.push_back(bad_value(std::string("metadata.") + field, *given, "field is immutable"));
+  }
+  if (causes.empty()) return {};
+  return invalid(kind, name_of(old), causes);
 }
 
 /// What a write to a subresource may change; everything else comes from the stored object.
@@ -84,6 +92,12 @@ Json through_subresource(const Kind& kind, Json object, const Json& old, const s
     copy(object, out, {"labels", "annotations", "managedFields"});
     return out;
   }
+  if (subresource == "ephemeralcontainers") {
+    at_or_make(out, {"spec", "ephemeralContainers"}) = list_at(object, {"spec", "ephemeralContainers"});
+    if (list_at(out, {"spec", "ephemeralContainers"}).empty()) erase_at(out, {"spec", "ephemeralContainers"});
+    copy(object, out, {"managedFields"});
+    return out;
+  }
   if (subresource == "finalize") {
     at_or_make(out, {"spec", "finalizers"}) = list_at(object, {"spec", "finalizers"});
     copy(object, out, {"managedFields"});
@@ -107,16 +121,17 @@ Json as_stored(const Kind& kind, const Stored& stored) {
 }
 
 ApiStatus check_immutable(const Kind& kind, const Json& object, const Json& old) {
+  if (!is_deleting(old)) return {};
+  std::set<std::string> added;
+  for (auto& name : string_list_at(object, {"metadata", "finalizers"})) added.insert(std::move(name));
+  for (const auto& name : string_list_at(old, {"metadata", "finalizers"})) added.erase(name);
+  std::string names;
+  for (const auto& name : added) names += (names.empty() ? "\"" : ", \"") + name + "\"";
   std::vector<Cause> causes;
-  if (is_deleting(old)) {
-    const auto before = string_list_at(old, {"metadata", "finalizers"});
-    for (const auto& name : string_list_at(object, {"metadata", "finalizers"})) {
-      if (std::find(before.begin(), before.end(), name) == before.end()) {
-        causes.push_back(forbidden_field(
-            "metadata.finalizers",
-            "no new finalizers can be added if the object is being deleted, found new finalizers []string{\"" + name + "\"}"));
-      }
-    }
+  if (!added.empty()) {
+    causes.push_back(forbidden_field(
+        "metadata.finalizers",
+        "no new finalizers can be added if the object is being deleted, found new finalizers []string{" + names + "}"));
   }
   if (!causes.empty()) return invalid(kind, name_of(object), causes);
   return {};
@@ -288,7 +303,10 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
   const auto now = clock_->now();
   at_or_make(object, {"metadata", "creationTimestamp"}) = format_time(now);
   at_or_make(object, {"metadata", "uid"}) = pki::random_uuid();
-  merge_owners(object);
+  auto warnings = merge_owners(object);
+  if (kind.custom != nullptr) {
+    for (auto& warning : finalizer_warnings(object, nullptr)) warnings.push_back(std::move(warning));
+  }
   if (kind.subresource("status") != nullptr && kind.storage != "/namespaces") {
     object.erase("status");
     // Of built-in kinds the wire always shows one.
@@ -302,10 +320,10 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
   if (own != nullptr && own->defaults) own->defaults(object);
   if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_create(kind, object));
   auto problems = metadata_problems(kind, object);
+  if (!options.internal) add_object_problems(kind, object, problems);
   if (own != nullptr && own->create) FLEETADM_CHECK(collect_problems(own->create(context, object), problems));
   if (!problems.empty()) return invalid(kind, name, problems);
   if (tracker_ && options.tracks_fields) tracker_(kind, nullptr, object, options, now);
-  std::vector<std::string> warnings;
   FLEETADM_CHECK(admit({kind, "CREATE", ns, name, generated, &object, nullptr, options}, warnings));
   if (const auto existing = store_.get(kind.storage, ns, name)) return already_exists(kind, name, is_deleting(existing->json()));
   bool raced = false;
@@ -318,9 +336,7 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
 ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json& old, const WriteOptions& options,
                                        std::vector<std::string>& warnings) {
   const auto name = name_of(old);
-  if (name_of(object) != name) {
-    return bad_request("the name of the object (" + name_of(object) + ") does not match the name on the URL (" + name + ")");
-  }
+  if (name_of(object) != name) return other_name(name_of(object), name);
   if (const auto uid = uid_of(object); !uid.empty() && uid != uid_of(old)) {
     return modified_meanwhile(kind, name,
                               "StorageError: invalid object, Code: 4, Key: " + kind.storage + "/" + name +
@@ -338,11 +354,15 @@ ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json
     return modified_meanwhile(kind, name);
   }
   object = through_subresource(kind, std::move(object), old, options.subresource);
+  FLEETADM_CHECK(check_deletion_marks(kind, object, old));
   copy(old, object,
        {"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion",
         "selfLink"});
   if (kind.namespaced) copy(old, object, {"namespace"});
-  merge_owners(object);
+  for (auto& warning : merge_owners(object)) warnings.push_back(std::move(warning));
+  if (kind.custom != nullptr) {
+    for (auto& warning : finalizer_warnings(object, &old)) warnings.push_back(std::move(warning));
+  }
   if (options.subresource.empty() && kind.subresource("status") != nullptr) {
     if (const Json* status = find(old, {"status"})) {
       object["status"] = *status;
@@ -357,9 +377,11 @@ ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json
   if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_update(kind, object, old, options.subresource));
   FLEETADM_CHECK(check_immutable(kind, object, old));
   auto problems = metadata_problems(kind, object);
+  if (!options.internal && options.subresource.empty()) add_object_problems(kind, object, problems);
   if (own != nullptr && own->update) FLEETADM_CHECK(collect_problems(own->update(context, object, old), problems));
   if (!problems.empty()) return invalid(kind, name, problems);
-  if (counts_generation(kind) && options.subresource.empty() && options.admitted_as != "binding") {
+  const bool specifies = options.subresource.empty() || options.subresource == "ephemeralcontainers";
+  if (counts_generation(kind) && specifies && options.admitted_as != "binding") {
     const bool has_status = kind.subresource("status") != nullptr;
     const bool same = has_status ? same_but(object, old, {"metadata", "status", "apiVersion", "kind"})
                                  : same_but(object, old, {"metadata", "apiVersion", "kind"});

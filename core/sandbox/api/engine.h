@@ -38,6 +38,7 @@ struct DeleteOptions {
   std::string resource_version;
   std::string propagation;  // "", Background, Foreground, Orphan
   bool dry_run = false;
+  bool keeps_no_orphans = false;  // orphanDependents=false, the old form: what is not gone at once is answered with 202
 };
 
 struct Written {
@@ -164,6 +165,10 @@ ApiStatus check_custom_update(const Kind& kind, Json& object, const Json& old, c
 
 // Metadata (metadata.cc).
 std::vector<Cause> metadata_problems(const Kind& kind, const Json& object);
+/// What a custom resource's client is told of finalizers that it adds (`old` null: of all).
+std::vector<std::string> finalizer_warnings(const Json& object, const Json* old);
+/// The same owner twice counts once; the client is told of it.
+std::vector<std::string> merge_owners(Json& object);
 bool same_but(const Json& a, const Json& b, std::initializer_list<std::string_view> left_out);
 
 }  // namespace fleetadm::sandbox

@@ -80,10 +80,20 @@ tl::unexpected<ApiError> invalid(const Kind& kind, const std::string& name, cons
 
 tl::unexpected<ApiError> invalid_options(const std::string& options_kind, const std::string& field, const std::string& message,
                                          const std::string& reason) {
+  return invalid_options(options_kind, {{reason, message, field}});
+}
+
+tl::unexpected<ApiError> invalid_options(const std::string& options_kind, const std::vector<Cause>& causes) {
   Kind kind;
   kind.group = "meta.k8s.io";
   kind.kind = options_kind;
-  return invalid(kind, "", {{reason, message, field}});
+  return invalid(kind, "", causes);
+}
+
+tl::unexpected<ApiError> other_name(const std::string& given, const std::string& in_url) {
+  if (given.empty())
+    return bad_request("the name of the object (" + in_url + " based on URL) was undeterminable: name must be provided");
+  return bad_request("the name of the object (" + given + ") does not match the name on the URL (" + in_url + ")");
 }
 
 tl::unexpected<ApiError> forbidden(const Kind& kind, const std::string& name, const std::string& why) {
@@ -147,7 +157,8 @@ Json status_of(const ApiError& error) {
   if (!error.reason.empty()) status["reason"] = error.reason;
   Json details = error.details.is_object() ? error.details : Json::object();
   if (error.retry_after > 0) details["retryAfterSeconds"] = error.retry_after;
-  status["details"] = std::move(details);
+  const bool plain = error.code == 400 || error.code == 401 || error.code == 410 || error.code == 413;
+  if (!plain || !details.empty()) status["details"] = std::move(details);
   return status;
 }
 

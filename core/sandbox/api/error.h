@@ -41,6 +41,10 @@ tl::unexpected<ApiError> invalid(const Kind& kind, const std::string& name, cons
 /// 422 of options: kind "ListOptions" and so on, group meta.k8s.io.
 tl::unexpected<ApiError> invalid_options(const std::string& options_kind, const std::string& field, const std::string& message,
                                          const std::string& reason = "FieldValueForbidden");
+/// The same with several.
+tl::unexpected<ApiError> invalid_options(const std::string& options_kind, const std::vector<Cause>& causes);
+/// 400: what was sent is named otherwise than the URL says, or not at all.
+tl::unexpected<ApiError> other_name(const std::string& given, const std::string& in_url);
 /// 403 of an object: `configmaps "x" is forbidden: why`.
 tl::unexpected<ApiError> forbidden(const Kind& kind, const std::string& name, const std::string& why);
 /// An error of the rest of the program as the wire shows it: kConflict 409, kInvalid 422 or its code, else 500.

@@ -114,12 +114,6 @@ KindPtr KindTable::find_plural(std::string_view group, std::string_view plural) 
 bool KindTable::has_group(std::string_view group) const { return state()->versions.contains(group); }
 bool KindTable::is_custom_group(std::string_view group) const { return !state()->built_in_groups.contains(group); }
 
-bool KindTable::has_version(std::string_view group, std::string_view version) const {
-  const auto now = state();
-  const auto at = now->versions.find(group);
-  return at != now->versions.end() && at->second.contains(version);
-}
-
 std::vector<KindPtr> KindTable::all() const { return state()->ordered; }
 
 void KindTable::set_custom(const std::string& definition, std::vector<KindPtr> rows) {

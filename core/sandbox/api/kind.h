@@ -74,7 +74,6 @@ class KindTable {
   KindPtr find_kind(std::string_view group, std::string_view kind) const;
   KindPtr find_plural(std::string_view group, std::string_view plural) const;
   bool has_group(std::string_view group) const;
-  bool has_version(std::string_view group, std::string_view version) const;
   bool is_custom_group(std::string_view group) const;
   /// In discovery's order: groups by priority, versions by preference, resources by name.
   std::vector<KindPtr> all() const;

@@ -216,12 +216,19 @@ Rules pod_rules() {
       quota::give_default_limits(context.engine.list(*context.engine.kinds().find("", "v1", "limitranges"), ns), pod);
     pod["status"] = {{"phase", "Pending"}, {"qosClass", quota::qos_class(pod)}};
     FLEETADM_CHECK(mount_account(context, pod));
-    const auto problems = pod_spec_problems(object_at(pod, {"spec"}), "spec");
+    auto problems = pod_spec_problems(object_at(pod, {"spec"}), "spec");
+    if (!list_at(pod, {"spec", "ephemeralContainers"}).empty())
+      problems.push_back(forbidden_field("spec.ephemeralContainers", "cannot be set on create"));
     if (!problems.empty()) return invalid(context.kind, name_of(pod), problems);
     return {};
   };
   out.update = [](const RuleContext& context, Json& pod, const Json& old) -> ApiStatus {
     if (context.options.admitted_as == "binding") return {};  // which gives the pod its node
+    if (context.options.subresource == "ephemeralcontainers") {
+      if (const auto problems = ephemeral_container_problems(pod, old); !problems.empty())
+        return invalid(context.kind, name_of(pod), problems);
+      return {};
+    }
     return check_update(context, pod, old);
   };
   return out;

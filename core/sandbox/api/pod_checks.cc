@@ -219,6 +219,45 @@ std::vector<Cause> pod_spec_problems(const Json& spec, const std::string& path) 
   return out;
 }
 
+std::vector<Cause> ephemeral_container_problems(const Json& pod, const Json& old) {
+  const std::string path = "spec.ephemeralContainers";
+  const Json& spec = object_at(pod, {"spec"});
+  const Json& added = list_at(spec, {"ephemeralContainers"});
+  Causes out;
+  Names volumes;
+  for (const Json& volume : list_at(spec, {"volumes"})) volumes.insert(str(volume, {"name"}));
+  Names lasting;
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const Json& container : list_at(spec, {list})) lasting.insert(str(container, {"name"}));
+  }
+  Names names = lasting;
+  int index = 0;
+  for (const Json& container : added) {
+    const auto at = path + "[" + std::to_string(index++) + "]";
+    check_container(container, at, volumes, out);
+    const auto name = str(container, {"name"});
+    if (!name.empty() && !names.insert(name).second) out.push_back(duplicate(at + ".name", name));
+    if (const auto target = str(container, {"targetContainerName"}); !target.empty() && !lasting.contains(target))
+      out.push_back({"FieldValueNotFound", "Not found: " + dump_json(Json(target)), at + ".targetContainerName"});
+    for (const char* field : {"ports", "resources", "resizePolicy", "restartPolicy", "livenessProbe", "readinessProbe",
+                              "startupProbe", "lifecycle"}) {
+      if (const Json* given = find(container, {field}); given != nullptr && !given->empty())
+        out.push_back(forbidden_field(at + "." + field, "cannot be set for an Ephemeral Container"));
+    }
+  }
+  for (const Json& before : list_at(old, {"spec", "ephemeralContainers"})) {
+    const auto name = str(before, {"name"});
+    const auto now = std::find_if(added.begin(), added.end(), [&](const Json& one) { return str(one, {"name"}) == name; });
+    const auto which = "existing ephemeral containers " + dump_json(Json(name)) + " may not be ";
+    if (now == added.end()) {
+      out.push_back(forbidden_field(path, which + "removed\n"));
+    } else if (*now != before) {
+      out.push_back(forbidden_field(path, which + "changed\n"));
+    }
+  }
+  return out;
+}
+
 ApiStatus complete_pod(const RuleContext& context, Json& pod) {
   FLEETADM_CHECK(set_priority(context, pod));
   for (const char* taint : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {

@@ -9,6 +9,10 @@ namespace fleetadm::sandbox {
 /// Of a pod's spec that stands at `path` ("spec", "spec.template.spec").
 std::vector<Cause> pod_spec_problems(const Json& spec, const std::string& path);
 
+/// Of the ephemeral containers that the subresource gives to a pod: those that it has stay as they are, and none may do what pods
+/// are relied upon for.
+std::vector<Cause> ephemeral_container_problems(const Json& pod, const Json& old);
+
 /// A new pod's priority and the tolerations that every pod has. 403 where its priority class does not exist, or
 /// where it names a priority that its class does not have.
 ApiStatus complete_pod(const RuleContext& context, Json& pod);

@@ -56,29 +56,28 @@ ApiResult<Continue> decode(std::string token) {
     out.revision = num(*parsed, {"rv"});
     out.start = str(*parsed, {"start"});
   }
-  if (!parsed || out.revision == 0 || out.start.empty()) return bad_request("continue key is not valid: invalid continue token");
+  if (!parsed || out.revision == 0 || out.start.empty())
+    return bad_request("invalid continue token: continue key is not valid: it is none of this server's");
   out.start.pop_back();
   return out;
 }
 
-ApiStatus check_list_options(const ApiRequest& request, std::int64_t revision) {
-  const auto& query = request.query;
+ApiStatus check_list_options(const Query& query) {
   const auto match = query.get("resourceVersionMatch");
-  const auto refuse = [](const std::string& field, const std::string& message) {
-    return invalid_options("ListOptions", field, "Forbidden: " + message);
-  };
-  if (query.has("sendInitialEvents")) return refuse("sendInitialEvents", "sendInitialEvents is forbidden for list");
-  if (match.empty()) return {};
-  if (query.get("resourceVersion").empty())
-    return refuse("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
-  if (!query.get("continue").empty())
-    return refuse("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
-  if (match != "Exact" && match != "NotOlderThan") {
-    return invalid_options("ListOptions", "resourceVersionMatch", unsupported("", match, {"Exact", "NotOlderThan", ""}).message,
-                           "FieldValueNotSupported");
+  const std::string at = "resourceVersionMatch";
+  std::vector<Cause> causes;
+  if (!match.empty()) {
+    if (query.get("resourceVersion").empty())
+      causes.push_back(forbidden_field(at, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    if (!query.get("continue").empty())
+      causes.push_back(forbidden_field(at, "resourceVersionMatch is forbidden when continue is provided"));
+    if (match != "Exact" && match != "NotOlderThan") causes.push_back(unsupported(at, match, {"Exact", "NotOlderThan", ""}));
+    if (match == "Exact" && query.get("resourceVersion") == "0")
+      causes.push_back(forbidden_field(at, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
   }
-  if (match == "Exact" && revision == 0)
-    return refuse("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+  if (query.has("sendInitialEvents"))
+    causes.push_back(forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  if (!causes.empty()) return invalid_options("ListOptions", causes);
   return {};
 }
 
@@ -183,7 +182,7 @@ ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, cons
   const Engine& engine = *state->engine;
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, list_conversions(), kind->custom == nullptr));
   FLEETADM_TRY(const auto revision, revision_of(request.query, 400));
-  FLEETADM_CHECK(check_list_options(request, revision));
+  FLEETADM_CHECK(check_list_options(request.query));
   FLEETADM_TRY(const auto selection, read_selection(request, *kind));
   FLEETADM_TRY(const auto limit, request.query.integer("limit"));
   const auto token = request.query.get("continue");

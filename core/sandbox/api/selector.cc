@@ -22,44 +22,6 @@ const std::string* label(const Labels& labels, const std::string& key) {
   return at == labels.end() || at->first != key ? nullptr : &at->second;
 }
 
-/// Words and signs of a label selector.
-class Lexer {
- public:
-  explicit Lexer(std::string_view text) : text_(text) {}
-  void skip() {
-    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
-  }
-  bool end() {
-    skip();
-    return at_ >= text_.size();
-  }
-  bool eat(std::string_view sign) {
-    skip();
-    if (!text_.substr(at_).starts_with(sign)) return false;
-    at_ += sign.size();
-    return true;
-  }
-  std::string word() {
-    skip();
-    const auto begin = at_;
-    while (at_ < text_.size() && !is_space(text_[at_]) && std::string_view("=!,()<>").find(text_[at_]) == std::string_view::npos)
-      ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
- private:
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
-
-tl::unexpected<ApiError> unparsable(std::string_view text, std::string_view why) {
-  return bad_request("unable to parse requirement: " + std::string(why) + " in " + dump_json(Json(std::string(text))));
-}
-
-tl::unexpected<ApiError> unexpected_word(const std::string& found, std::string_view expected) {
-  return bad_request("unable to parse requirement: found '" + found + "' expected: '" + std::string(expected) + "'");
-}
-
 }  // namespace
 
 bool is_label_value(std::string_view text) {
@@ -91,50 +53,6 @@ bool is_qualified_name(std::string_view text) {
     text.remove_prefix(slash + 1);
   }
   return !text.empty() && is_label_value(text);
-}
-
-ApiResult<LabelSelector> LabelSelector::parse(std::string_view text) {
-  LabelSelector out;
-  Lexer lexer(text);
-  if (lexer.end()) return out;
-  while (true) {
-    Term term;
-    const bool negated = lexer.eat("!");
-    term.key = lexer.word();
-    if (!is_qualified_name(term.key)) return unparsable(text, "invalid label key " + dump_json(Json(term.key)));
-    if (negated) {
-      term.op = Op::kAbsent;
-    } else if (lexer.eat("!=")) {
-      term.op = Op::kNotIn;
-      term.values = {lexer.word()};
-    } else if (lexer.eat("==") || lexer.eat("=")) {
-      term.values = {lexer.word()};
-    } else if (const bool greater = lexer.eat(">"); greater || lexer.eat("<")) {
-      term.op = greater ? Op::kGreater : Op::kLess;
-      term.values = {lexer.word()};
-      if (!integer(term.values.front())) return unparsable(text, "for 'Gt', 'Lt' operators, the value must be an integer");
-    } else {
-      const auto word = lexer.word();
-      if (word.empty()) {
-        term.op = Op::kExists;
-      } else if (word == "in" || word == "notin") {
-        term.op = word == "in" ? Op::kIn : Op::kNotIn;
-        if (!lexer.eat("(")) return unexpected_word(lexer.word(), "(");
-        do {
-          term.values.push_back(lexer.word());
-        } while (lexer.eat(","));
-        if (!lexer.eat(")")) return unexpected_word(lexer.word(), ")");
-      } else {
-        return unparsable(text, "found '" + word + "', expected: in, notin, =, ==, !=, gt, lt");
-      }
-    }
-    for (const auto& value : term.values) {
-      if (!is_label_value(value)) return unparsable(text, "invalid label value " + dump_json(Json(value)));
-    }
-    out.terms_.push_back(std::move(term));
-    if (lexer.end()) return out;
-    if (!lexer.eat(",")) return unparsable(text, "expected ','");
-  }
 }
 
 ApiResult<LabelSelector> LabelSelector::from_object(const Json* selector) {

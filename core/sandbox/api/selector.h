@@ -39,6 +39,8 @@ class FieldSelector {
   /// The value that "path=value" demands; empty where it does not.
   std::string exact(std::string_view path) const;
   std::vector<std::string> paths() const;
+  /// Selects no other value of `path` besides what it does already.
+  void demand(std::string path, std::string value) { terms_.push_back({std::move(path), std::move(value), false}); }
   /// metadata.name and metadata.namespace come from the arguments; other fields from the object, which is read only then.
   template <class ReadObject>
   bool matches(const std::string& ns, const std::string& name, ReadObject&& object) const {

@@ -183,9 +183,11 @@ ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state
   const Json success = {
       {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Success"}, {"code", 201}};
   if (what.subresource == "eviction") {
-    DeleteOptions gone;
-    if (const Json* grace = find(body, {"deleteOptions", "gracePeriodSeconds"}); grace != nullptr && grace->is_number())
-      gone.grace_seconds = num(body, {"deleteOptions", "gracePeriodSeconds"});
+    if (const auto named = name_of(body); !named.empty() && named != what.name)
+      return bad_request("name in URL does not match name in Eviction object");
+    FLEETADM_TRY(auto gone, delete_options_of(object_at(body, {"deleteOptions"})));
+    // Drains say in the body that they only try; either place is enough.
+    options.dry_run = options.dry_run || gone.dry_run;
     gone.dry_run = options.dry_run;
     FLEETADM_CHECK(take_from_budgets(*state->engine, *kind, what.ns, what.name, options));
     FLEETADM_CHECK(state->engine->remove(*kind, what.ns, what.name, gone, options));

@@ -237,15 +237,19 @@ class ApiWatch final : public BodyStream {
 
 ApiStatus check_watch_options(const Query& query) {
   const auto match = query.get("resourceVersionMatch");
-  const auto refuse = [](const std::string& message) {
-    return invalid_options("ListOptions", "resourceVersionMatch", "Forbidden: " + message);
-  };
-  if (query.has("sendInitialEvents") && match.empty())
-    return refuse("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-  if (!match.empty() && !query.has("sendInitialEvents"))
-    return refuse("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-  if (!match.empty() && match != "NotOlderThan")
-    return refuse("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  const bool initial = query.has("sendInitialEvents");
+  const std::string at = "resourceVersionMatch";
+  std::vector<Cause> causes;
+  if (initial && match != "NotOlderThan")
+    causes.push_back(forbidden_field(at, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+  if (!match.empty()) {
+    if (!initial)
+      causes.push_back(forbidden_field(at, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+    if (match != "NotOlderThan") causes.push_back(unsupported(at, match, {"NotOlderThan"}));
+    if (!query.get("continue").empty())
+      causes.push_back(forbidden_field(at, "resourceVersionMatch is forbidden when continue is provided"));
+  }
+  if (!causes.empty()) return invalid_options("ListOptions", causes);
   return {};
 }
 
@@ -258,6 +262,8 @@ ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, con
   const bool initial = query.flag("sendInitialEvents");
   FLEETADM_CHECK(check_watch_options(query));
   FLEETADM_TRY(options.selection, read_selection(request, *kind));
+  // The old form, /watch/…/<name>, has no selector.
+  if (!request.what.name.empty()) options.selection.fields.demand("metadata.name", request.what.name);
   FLEETADM_TRY(auto seconds, query.integer("timeoutSeconds"));
   static thread_local std::minstd_rand random{std::random_device{}()};
   if (seconds <= 0) seconds = 1800 + static_cast<std::int64_t>(random() % 1800);

@@ -23,11 +23,15 @@ void check_template(const Json& form, const std::string& field, std::vector<Caus
 
 void check_selector(const Json& object, bool matches_all_without, std::vector<Cause>& causes) {
   const Json* wanted = find(object, {"spec", "selector"});
-  if (wanted == nullptr) causes.push_back(required("spec.selector"));
+  if (wanted == nullptr || wanted->is_null()) causes.push_back(required("spec.selector"));
   Labels labels;
   for (const auto& [key, value] : strings_at(object, {"spec", "template", "metadata", "labels"})) labels.emplace_back(key, value);
   const auto selector = LabelSelector::from_object(wanted);
-  const bool fits = wanted == nullptr ? matches_all_without : selector && selector->matches(labels);
+  if (!selector) {
+    causes.push_back(bad_value("spec.selector", *wanted, "invalid label selector"));
+    return;
+  }
+  const bool fits = wanted == nullptr ? matches_all_without : selector->matches(labels);
   if (fits) return;
   causes.push_back(bad_value("spec.template.metadata.labels", strings_at(object, {"spec", "template", "metadata", "labels"}),
                              "`selector` does not match template `labels`"));

@@ -39,37 +39,19 @@ ApiResult<HttpResponse> answer_object(const std::shared_ptr<ApiState>& state, co
   return response;
 }
 
-ApiResult<DeleteOptions> read_delete_options(const ApiRequest& request, const Kind& kind) {
-  DeleteOptions out;
+/// DeleteOptions as they come in, of a body or of a query.
+struct AskedDeletion {
+  DeleteOptions options;
   std::optional<bool> orphan;
   std::vector<std::string> dry_run;
-  if (!request.http->body.empty()) {
-    Kind options;
-    options.kind = "DeleteOptions";
-    options.version = "v1";
-    FLEETADM_TRY(const Json body, read_delete_body(*request.http));
-    if (const Json* grace = find(body, {"gracePeriodSeconds"}); grace != nullptr && grace->is_number_integer())
-      out.grace_seconds = num(body, {"gracePeriodSeconds"});
-    out.uid = str(body, {"preconditions", "uid"});
-    out.resource_version = str(body, {"preconditions", "resourceVersion"});
-    out.propagation = str(body, {"propagationPolicy"});
-    if (const Json* flag_value = find(body, {"orphanDependents"}); flag_value != nullptr && flag_value->is_boolean())
-      orphan = flag(body, {"orphanDependents"});
-    dry_run = string_list_at(body, {"dryRun"});
-  } else {
-    if (request.query.has("gracePeriodSeconds")) {
-      FLEETADM_TRY(out.grace_seconds, request.query.integer("gracePeriodSeconds"));
-    }
-    out.propagation = request.query.get("propagationPolicy");
-    if (request.query.has("orphanDependents")) orphan = request.query.flag("orphanDependents");
-    dry_run = request.query.all("dryRun");
-  }
-  for (const auto& value : dry_run) {
-    if (value != "All")
-      return invalid_options("DeleteOptions", "dryRun", unsupported("", value, {"All"}).message, "FieldValueNotSupported");
-    out.dry_run = true;
-  }
-  if (orphan && !out.propagation.empty()) {
+};
+
+ApiResult<DeleteOptions> checked_deletion(AskedDeletion asked) {
+  auto& out = asked.options;
+  out.dry_run = !asked.dry_run.empty();
+  if (std::any_of(asked.dry_run.begin(), asked.dry_run.end(), [](const std::string& value) { return value != "All"; }))
+    return invalid_options("DeleteOptions", "dryRun", unsupported("", asked.dry_run, {"All"}).message, "FieldValueNotSupported");
+  if (asked.orphan && !out.propagation.empty()) {
     return invalid_options("DeleteOptions", "propagationPolicy",
                            bad_value("", out.propagation, "orphanDependents and deletionPropagation cannot be both set").message,
                            "FieldValueInvalid");
@@ -80,9 +62,24 @@ ApiResult<DeleteOptions> read_delete_options(const ApiRequest& request, const Ki
                            unsupported("", out.propagation, {"Foreground", "Background", "Orphan", "nil"}).message,
                            "FieldValueNotSupported");
   }
-  if (orphan) out.propagation = *orphan ? "Orphan" : "Background";
-  static_cast<void>(kind);
-  return out;
+  if (asked.orphan) out.propagation = *asked.orphan ? "Orphan" : "Background";
+  out.keeps_no_orphans = asked.orphan && !*asked.orphan;
+  return std::move(out);
+}
+
+ApiResult<DeleteOptions> read_delete_options(const ApiRequest& request) {
+  if (!request.http->body.empty()) {
+    FLEETADM_TRY(const Json body, read_delete_body(*request.http));
+    return delete_options_of(body);
+  }
+  AskedDeletion asked;
+  if (request.query.has("gracePeriodSeconds")) {
+    FLEETADM_TRY(asked.options.grace_seconds, request.query.integer("gracePeriodSeconds"));
+  }
+  asked.options.propagation = request.query.get("propagationPolicy");
+  if (request.query.has("orphanDependents")) asked.orphan = request.query.flag("orphanDependents");
+  asked.dry_run = request.query.all("dryRun");
+  return checked_deletion(std::move(asked));
 }
 
 /// A value as Go prints it with %v.
@@ -115,16 +112,52 @@ tl::unexpected<ApiError> unfit_patch(const Json* strategic, const Json& outcome,
   const auto shown = strategic != nullptr ? go_text(without_ordered_lists(*strategic)) : dump_json(outcome);
   if (const auto strict = complaint.message.find(kStrict); strict != std::string::npos)
     return invalid({}, "", {bad_value("patch", shown, complaint.message.substr(strict))});
+  if (strategic == nullptr) {
+    constexpr std::string_view kHandled = " cannot be handled as a ";
+    auto why = complaint.message;
+    if (const auto handled = why.find(kHandled); handled != std::string::npos) {
+      if (const auto colon = why.find(": ", handled); colon != std::string::npos) why.erase(0, colon + 2);
+    }
+    return invalid({}, "", {bad_value("patch", shown, why)});
+  }
   const auto at = complaint.message.find(kCannot);
   const auto last = complaint.message.rfind(" of type ");
-  if (strategic == nullptr || at == std::string::npos || last == std::string::npos) return tl::unexpected(std::move(complaint));
+  if (at == std::string::npos || last == std::string::npos) return tl::unexpected(std::move(complaint));
   const bool number = complaint.message.compare(at + kCannot.size(), 6, "number") == 0;
   const auto type = complaint.message.substr(last + 9);
   const auto why = number && type == "string" ? std::string("cannot convert int64 to string") : "unrecognized type: " + type;
   return invalid({}, "", {bad_value("patch", shown, why)});
 }
 
+/// A patch makes no other kind of an object; what it leaves out of that is put back.
+ApiStatus check_patched_kind(const Json& old, Json& object) {
+  for (const char* field : {"apiVersion", "kind"}) {
+    const auto before = str(old, {field});
+    const auto after = str(object, {field});
+    if (after.empty()) object[field] = before;
+    if (after.empty() || after == before) continue;
+    return invalid({}, "",
+                   {bad_value("patch", dump_json(object),
+                              "the " + std::string(field) + " " + before + " of the object cannot be changed to " + after)});
+  }
+  return {};
+}
+
 }  // namespace
+
+ApiResult<DeleteOptions> delete_options_of(const Json& body) {
+  AskedDeletion asked;
+  auto& out = asked.options;
+  if (const Json* grace = find(body, {"gracePeriodSeconds"}); grace != nullptr && grace->is_number_integer())
+    out.grace_seconds = num(body, {"gracePeriodSeconds"});
+  out.uid = str(body, {"preconditions", "uid"});
+  out.resource_version = str(body, {"preconditions", "resourceVersion"});
+  out.propagation = str(body, {"propagationPolicy"});
+  if (const Json* orphan = find(body, {"orphanDependents"}); orphan != nullptr && orphan->is_boolean())
+    asked.orphan = flag(body, {"orphanDependents"});
+  asked.dry_run = string_list_at(body, {"dryRun"});
+  return checked_deletion(std::move(asked));
+}
 
 ApiResult<HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
@@ -148,9 +181,7 @@ ApiResult<HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, co
   FLEETADM_CHECK(check_fields(*kind, object, request, warnings));
   FLEETADM_CHECK(check_namespace_of(*kind, object, request.what.ns));
   const auto& name = request.what.name;
-  if (name_of(object) != name) {
-    return bad_request("the name of the object (" + name_of(object) + ") does not match the name on the URL (" + name + ")");
-  }
+  if (name_of(object) != name) return other_name(name_of(object), name);
   options.client_update = true;
   const bool may_create = kind->create_on_update && request.what.subresource.empty();
   FLEETADM_TRY(auto written,
@@ -194,6 +225,7 @@ ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, con
       state->engine->modify(*kind, request.what.ns, request.what.name, options, false, [&](const Json* old) -> ApiResult<Json> {
         FLEETADM_TRY(Json object, apply_patch(*kind, *old, type, *patch));
         warnings.clear();
+        if (auto same = check_patched_kind(*old, object); !same) return tl::unexpected(std::move(same).error());
         if (auto checked = check_fields(*kind, object, request, warnings); !checked) {
           FLEETADM_TRY(const Json outcome, apply_patch(*kind, *old, type, *patch));
           return unfit_patch(strategic ? &*patch : nullptr, outcome, std::move(checked).error());
@@ -207,12 +239,13 @@ ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, con
 
 ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
-  FLEETADM_TRY(const auto options, read_delete_options(request, *kind));
+  FLEETADM_TRY(const auto options, read_delete_options(request));
   WriteOptions by;
   by.user = request.user;
   by.dry_run = options.dry_run;
   FLEETADM_TRY(auto gone, state->engine->remove(*kind, request.what.ns, request.what.name, options, by));
-  if (!gone.removed || kind->delete_returns_object) return answer_object(state, request, *kind, 200, std::move(gone));
+  const int status = !gone.removed && options.keeps_no_orphans ? 202 : 200;
+  if (!gone.removed || kind->delete_returns_object) return answer_object(state, request, *kind, status, std::move(gone));
   Json details = {{"name", request.what.name}, {"kind", kind->plural}, {"uid", uid_of(gone.object)}};
   if (!kind->group.empty()) details["group"] = kind->group;
   auto response = answer_preferred(*request.http, 200,
@@ -229,7 +262,7 @@ ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>
                                                  const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, {}, kind->custom == nullptr));
-  FLEETADM_TRY(const auto options, read_delete_options(request, *kind));
+  FLEETADM_TRY(const auto options, read_delete_options(request));
   FLEETADM_TRY(const auto selection, read_selection(request, *kind));
   const auto snapshot = state->store->list(kind->storage, request.what.ns);
   if (!snapshot) return tl::unexpected(from_error(snapshot.error()));

@@ -23,6 +23,10 @@ ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state
 ApiStatus check_body_depth(const Json& body);
 /// The object of a request's body: JSON, YAML or protobuf; apiVersion and kind are checked against (or taken from) the row.
 ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string_view subresource);
+/// DeleteOptions of a body, in any of the three formats: 400 where a field is of another type, 415 where the format is another.
+ApiResult<Json> read_delete_body(const HttpRequest& http);
+/// The same as values; 422 where they contradict each other.
+ApiResult<DeleteOptions> delete_options_of(const Json& body);
 /// dryRun, fieldManager, fieldValidation, checked. `options_kind`: "CreateOptions" and so on.
 ApiResult<WriteOptions> read_write_options(const ApiRequest& request, const std::string& options_kind);
 

@@ -94,6 +94,13 @@ std::optional<User> Authenticator::service_account(std::string_view token, std::
     user.extra["authentication.kubernetes.io/pod-name"] = {pod};
     user.extra["authentication.kubernetes.io/pod-uid"] = {str(own, {"pod", "uid"})};
   }
+  if (const auto node = str(own, {"node", "name"}); !node.empty()) {
+    // Of a pod's token the node is only told of; where the pod is, the token is good.
+    const auto uid = str(own, {"node", "uid"});
+    if (find(own, {"pod"}) == nullptr && !alive("/nodes", "", node, uid)) return std::nullopt;
+    user.extra["authentication.kubernetes.io/node-name"] = {node};
+    if (!uid.empty()) user.extra["authentication.kubernetes.io/node-uid"] = {uid};
+  }
   if (const auto secret = str(own, {"secret", "name"});
       !secret.empty() && !alive("/secrets", ns, secret, str(own, {"secret", "uid"}))) {
     return std::nullopt;

@@ -41,7 +41,15 @@ ApiResult<User> impersonate(const Rbac& rbac, const User& user, const HttpReques
   }
   if (name.empty()) {
     if (groups.empty() && uid.empty() && extra.empty()) return user;
-    return bad_request("requested impersonation headers without impersonating a user");
+    // What was asked for, as Go prints references to objects.
+    std::string asked;
+    const auto add = [&asked](const std::string& one) { asked += (asked.empty() ? "{" : " {") + one + "}"; };
+    for (const auto& group : groups) add("Group  " + group + "    ");
+    for (const auto& [key, values] : extra) {
+      for (const auto& value : values) add("UserExtra  " + value + "  authentication.k8s.io/v1  " + key);
+    }
+    if (!uid.empty()) add("UID  " + uid + "  authentication.k8s.io/v1  ");
+    return bad_request("requested [" + asked + "] without impersonating a user");
   }
   User out;
   out.name = name;

@@ -38,20 +38,38 @@ Attributes attributes_of(const Json& spec) {
   return out;
 }
 
-ApiStatus check_attributes(const Kind& kind, const Json& spec) {
-  const bool resource = object_at(spec, {"resourceAttributes"}).size() > 0 || find(spec, {"resourceAttributes"}) != nullptr;
-  const bool other = find(spec, {"nonResourceAttributes"}) != nullptr;
-  Kind named = kind;
-  named.kind.clear();
-  if (resource && other)
-    return invalid(named, "",
-                   {bad_value("spec.nonResourceAttributes", object_at(spec, {"nonResourceAttributes"}),
-                              "cannot be specified in combination with resourceAttributes")});
-  if (!resource && !other)
-    return invalid(named, "",
-                   {bad_value("spec.resourceAttributes", nullptr,
-                              "exactly one of nonResourceAttributes or resourceAttributes must be specified")});
-  return {};
+/// What is wrong with an access review, whoever asks; `ns` is the URL's, of a local one.
+std::vector<Cause> review_problems(const Kind& kind, const Json& review, const std::string& ns) {
+  const Json& spec = object_at(review, {"spec"});
+  const auto given = [&spec](const char* field) -> const Json* {
+    const Json* value = find(spec, {field});
+    return value == nullptr || value->is_null() ? nullptr : value;
+  };
+  const Json* resource = given("resourceAttributes");
+  const Json* other = given("nonResourceAttributes");
+  const bool local = kind.kind == "LocalSubjectAccessReview";
+  std::vector<Cause> out;
+  if (resource != nullptr && other != nullptr) {
+    out.push_back(bad_value("spec.nonResourceAttributes", *other, "cannot be specified in combination with resourceAttributes"));
+  } else if (resource == nullptr && other == nullptr) {
+    out.push_back(bad_value("spec.resourceAttributes", nullptr,
+                            "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
+  }
+  if (kind.kind != "SelfSubjectAccessReview" && str(spec, {"user"}).empty() && string_list_at(spec, {"groups"}).empty())
+    out.push_back(bad_value("spec.user", "", "at least one of user or group must be specified"));
+  Json metadata = object_at(review, {"metadata"});
+  if (local) metadata.erase("namespace");
+  for (const auto& [field, value] : metadata.items()) {
+    if (field == "managedFields" || value.empty() || value == Json("") || value == Json(0)) continue;  // nothing was said
+    out.push_back(
+        bad_value("metadata", object_at(review, {"metadata"}), local ? "must be empty except for namespace" : "must be empty"));
+    break;
+  }
+  if (!local) return out;
+  if (resource != nullptr && str(*resource, {"namespace"}) != ns)
+    out.push_back(bad_value("spec.resourceAttributes.namespace", str(*resource, {"namespace"}), "must match metadata.namespace"));
+  if (other != nullptr) out.push_back(bad_value("spec.nonResourceAttributes", *other, "disallowed on this kind of request"));
+  return out;
 }
 
 Json decision_json(const Decision& decision) {
@@ -69,25 +87,13 @@ User reviewed_user(const Json& spec) {
 }
 
 ApiResult<Json> access_review(const Reviewers& who, const Kind& kind, const ApiRequest& request, Json review) {
+  Kind named = kind;
+  named.kind.clear();
+  if (const auto problems = review_problems(kind, review, request.what.ns); !problems.empty())
+    return invalid(named, "", problems);
   const Json& spec = object_at(review, {"spec"});
-  FLEETADM_CHECK(check_attributes(kind, spec));
-  auto what = attributes_of(spec);
-  User user = request.user;
-  if (kind.kind != "SelfSubjectAccessReview") {
-    user = reviewed_user(spec);
-    if (user.name.empty() && user.groups.empty()) {
-      Kind named = kind;
-      named.kind.clear();
-      return invalid(named, "", {bad_value("spec.user", "", "at least one of user or group must be specified")});
-    }
-  }
-  if (kind.kind == "LocalSubjectAccessReview") {
-    if (what.resource_request && what.ns != request.what.ns) {
-      Kind named = kind;
-      named.kind.clear();
-      return invalid(named, "", {bad_value("spec.resourceAttributes.namespace", what.ns, "must match metadata.namespace")});
-    }
-  }
+  const auto what = attributes_of(spec);
+  const User user = kind.kind == "SelfSubjectAccessReview" ? request.user : reviewed_user(spec);
   review["status"] = decision_json(who.rbac.authorize(user, what));
   return review;
 }
@@ -178,6 +184,11 @@ ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts,
     }
     const std::string key = bound_kind == "Pod" ? "pod" : bound_kind == "Secret" ? "secret" : "node";
     own[key] = {{"name", name_of(object)}, {"uid", uid_of(object)}};
+    if (const auto node = str(object, {"spec", "nodeName"}); bound_kind == "Pod" && !node.empty()) {
+      own["node"] = {{"name", node}};
+      const auto stored = who.engine.store().get("/nodes", "", node);
+      if (stored) own["node"]["uid"] = uid_of(stored->json());
+    }
   }
   auto lifetime = seconds;
   if (seconds == kBoundPodToken && bound_kind == "Pod" && ours) {

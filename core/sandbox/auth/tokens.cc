@@ -1,6 +1,8 @@
 #include "core/sandbox/auth/tokens.h"
 
 #include <algorithm>
+#include <array>
+#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
@@ -47,6 +49,28 @@ Result<std::vector<unsigned char>> der_of_raw(const std::string& raw) {
   return out;
 }
 
+/// The same key has the same name in every server: the digest of its public half.
+Result<std::string> name_of_key(EVP_PKEY* key) {
+  unsigned char* der = nullptr;
+  const int size = i2d_PUBKEY(key, &der);
+  if (size <= 0) return pki::openssl_failure("reading a public key");
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  const int done = EVP_Digest(der, static_cast<std::size_t>(size), digest.data(), &length, EVP_sha256(), nullptr);
+  OPENSSL_free(der);
+  if (done != 1) return pki::openssl_failure("naming a public key");
+  return pki::base64url_encode({reinterpret_cast<const char*>(digest.data()), length});
+}
+
+Result<std::string> coordinate(EVP_PKEY* key, const char* name) {
+  BIGNUM* number = nullptr;
+  if (EVP_PKEY_get_bn_param(key, name, &number) != 1) return pki::openssl_failure("reading a public key");
+  const pki::BignumPtr owned(number);
+  std::array<unsigned char, kHalf> bytes{};
+  if (BN_bn2binpad(number, bytes.data(), kHalf) != kHalf) return pki::openssl_failure("reading a public key");
+  return pki::base64url_encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
 }  // namespace
 
 std::int64_t unix_seconds(Instant at) { return std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count(); }
@@ -61,7 +85,9 @@ Result<std::string> base64url_decode(std::string_view text) {
 
 Result<std::string> TokenSigner::sign(const Json& claims) const {
   FLEETADM_TRY(const auto key, pki::read_private_key(key_));
-  const auto text = pki::base64url_encode(R"({"alg":"ES256","typ":"JWT"})") + "." + pki::base64url_encode(dump_json(claims));
+  FLEETADM_TRY(const auto kid, name_of_key(key.get()));
+  const auto header = dump_json({{"alg", "ES256"}, {"kid", kid}, {"typ", "JWT"}});
+  const auto text = pki::base64url_encode(header) + "." + pki::base64url_encode(dump_json(claims));
   const ContextPtr context(EVP_MD_CTX_new());
   std::size_t size = 0;
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
@@ -74,6 +100,14 @@ Result<std::string> TokenSigner::sign(const Json& claims) const {
   der.resize(size);
   FLEETADM_TRY(const auto raw, raw_of_der(der));
   return text + "." + pki::base64url_encode(raw);
+}
+
+Result<Json> TokenSigner::public_key() const {
+  FLEETADM_TRY(const auto key, pki::read_private_key(key_));
+  FLEETADM_TRY(const auto kid, name_of_key(key.get()));
+  FLEETADM_TRY(const auto x, coordinate(key.get(), OSSL_PKEY_PARAM_EC_PUB_X));
+  FLEETADM_TRY(const auto y, coordinate(key.get(), OSSL_PKEY_PARAM_EC_PUB_Y));
+  return Json{{"use", "sig"}, {"kty", "EC"}, {"kid", kid}, {"crv", "P-256"}, {"alg", "ES256"}, {"x", x}, {"y", y}};
 }
 
 Result<Json> TokenSigner::verify(std::string_view token, Instant now) const {

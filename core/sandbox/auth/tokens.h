@@ -18,6 +18,8 @@ class TokenSigner {
   Result<std::string> sign(const Json& claims) const;
   /// The claims of a token with a good signature that is valid now; kAuth otherwise.
   Result<Json> verify(std::string_view token, Instant now) const;
+  /// The public half as a JSON Web Key (RFC 7517); its kid is in the header of every token.
+  Result<Json> public_key() const;
 
  private:
   std::string key_;

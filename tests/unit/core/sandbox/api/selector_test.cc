@@ -28,6 +28,32 @@ TEST(LabelSelector, RefusesNonsense) {
   }
 }
 
+TEST(LabelSelector, SaysWhatItFoundInsteadOfWhat) {
+  const std::string requirement = "unable to parse requirement: ";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"a b", requirement + "found 'b', expected: in, notin, =, ==, !=, gt, lt"},
+      {"a in 1", requirement + "found '1' expected: '('"},
+      {"a in (1 2)", requirement + "found '2', expected: ',' or ')'"},
+      {"a notin (1,", requirement + "found '', expected: ',', or identifier"},
+      {"a in (", requirement + "found '', expected: ',', ')' or identifier"},
+      {"!", requirement + "found '', expected: identifier"},
+      {"!a=1", "found '=', expected: ',' or 'end of string'"},
+      {"a=1,", "found '', expected: identifier after ','"},
+      {"(a)", "found '(', expected: !, identifier, or 'end of string'"},
+      {"a<1.5", requirement + "values[0]: Invalid value: \"1.5\": for 'Gt', 'Lt' operators, the value must be an integer"}};
+  for (const auto& [text, message] : cases) {
+    const auto parsed = LabelSelector::parse(text);
+    ASSERT_FALSE(parsed.has_value()) << text;
+    EXPECT_EQ(parsed.error().message, message);
+  }
+}
+
+TEST(LabelSelector, TakesEmptyValues) {
+  for (const char* yes : {"a=", "a==,!b", "a in ()", "a in (,)", "a in (x,)", "a in (,x)", "in notin (x)", "a!=in"})
+    EXPECT_TRUE(matches(yes, {{"a", ""}})) << yes;
+  for (const char* no : {"a!=", "a notin ()", "a in (x)"}) EXPECT_FALSE(matches(no, {{"a", ""}})) << no;
+}
+
 TEST(LabelSelector, OfNothingSelectsNothing) {
   EXPECT_FALSE(LabelSelector::from_object(nullptr)->matches({}));
   const Json empty = Json::object();
@@ -54,6 +80,16 @@ TEST(FieldSelector, ReadsTheObjectOnlyWhereItMust) {
   EXPECT_TRUE(FieldSelector::parse("spec.other=")->matches("", "", read));
   EXPECT_EQ(by_name->exact("metadata.name"), "x");
   EXPECT_EQ(by_name->exact("metadata.namespace"), "");
+}
+
+TEST(FieldSelector, TakesOneDemandMore) {
+  auto selector = FieldSelector::parse("spec.a=1");
+  ASSERT_TRUE(selector.has_value());
+  selector->demand("metadata.name", "x");
+  const Json object = {{"spec", {{"a", "1"}}}};
+  const auto read = [&]() -> const Json& { return object; };
+  EXPECT_TRUE(selector->matches("", "x", read));
+  EXPECT_FALSE(selector->matches("", "y", read));
 }
 
 TEST(FieldSelector, UnescapesValues) {

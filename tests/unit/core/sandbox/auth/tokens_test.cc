@@ -25,6 +25,22 @@ TEST(TokenSigner, VerifiesItsOwnTokensForTheirTime) {
   EXPECT_FALSE(signer.verify(*signer.sign(claims(10, 60)), kNow).has_value());
 }
 
+TEST(TokenSigner, NamesItsKeyInEveryToken) {
+  const TokenSigner signer(*pki::generate_key());
+  const auto key = signer.public_key();
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  const auto token = *signer.sign(claims(-10, 60));
+  const auto header = parse_json(*base64url_decode(token.substr(0, token.find('.'))));
+  ASSERT_TRUE(header.has_value());
+  EXPECT_EQ(str(*header, {"alg"}), "ES256");
+  EXPECT_EQ(str(*header, {"kid"}), str(*key, {"kid"}));
+  EXPECT_EQ(str(*key, {"kty"}), "EC");
+  EXPECT_EQ(str(*key, {"crv"}), "P-256");
+  for (const char* coordinate : {"x", "y"}) EXPECT_EQ(base64url_decode(str(*key, {coordinate}))->size(), 32U) << coordinate;
+  EXPECT_EQ(key->contains("d"), false);  // the private half stays here
+  EXPECT_NE(str(*TokenSigner(*pki::generate_key()).public_key(), {"kid"}), str(*key, {"kid"}));
+}
+
 TEST(TokenSigner, RefusesWhatItDidNotSign) {
   const TokenSigner signer(*pki::generate_key());
   const TokenSigner other(*pki::generate_key());

@@ -1,0 +1,18 @@
+// /healthz, /livez and /readyz, whole and check by check (reference kubernetes-wire.md B.13).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/sandbox/api/request.h"
+#include "core/sandbox/http/message.h"
+
+namespace fleetadm::sandbox {
+
+bool is_health_path(std::string_view first);
+/// `parts`: of the path, at least one. ?verbose lists the checks, ?exclude= leaves one out; plain-text 404 of a check that there
+/// is not.
+HttpResponse answer_health(const std::vector<std::string>& parts, const Query& query);
+
+}  // namespace fleetadm::sandbox
