@@ -305,7 +305,7 @@ void register_score_set(Registry& registry) {
         cluster.complete = Complete::kClusters;
         flags.text(&options.least, "min", "the value that is a score of -100").value_name = "VALUE";
         flags.text(&options.most, "max", "the value that is a score of 100").value_name = "VALUE";
-        flags.duration(&options.valid_for, "valid-for", "how long the scores count (default: always)");
+        flags.duration(&options.valid_for, "valid-for", "how long the scores count").default_text = "always";
         flags.text(&options.valid_until, "valid-until", "until when the scores count").value_name = "TIME";
         Flag& file =
             flags.texts(&options.files, "filename", "file or folder with AddOnPlacementScores (\"-\": standard input)", 'f');
