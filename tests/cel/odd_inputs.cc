@@ -4,8 +4,8 @@
 namespace fleetadm::testkit {
 namespace {
 
-constexpr auto kSelector = CelProduction::In::kSelector;
-constexpr auto kCondition = CelProduction::In::kCondition;
+constexpr auto kOfSelectors = CelProduction::In::kSelector;
+constexpr auto kOfConditions = CelProduction::In::kCondition;
 
 constexpr CelProduction kOddInputs[] = {
     {"bool", R"~({strings} == {strings})~"},
@@ -310,29 +310,29 @@ constexpr CelProduction kOddInputs[] = {
     {"optint", R"~([{optint}, {optint}].unwrapOpt().first())~"},
     {"optint", R"~({map}.?a)~"},
     {"optint", R"~({ints}.filter(x, {bool|x:int}).first())~"},
-    {"dyn", R"~('[1, 2.5, "a", null, true]'.parseJSON())~", kSelector},
-    {"dyn", R"~('1e400'.parseJSON())~", kSelector},
-    {"dyn", R"~('{"a":1,"a":2}'.parseJSON())~", kSelector},
-    {"dyn", R"~('nul'.parseJSON())~", kSelector},
-    {"dyn", R"~(' 1 '.parseJSON())~", kSelector},
-    {"dyn", R"~('"\\ud83d"'.parseJSON())~", kSelector},
-    {"dyn", R"~('123456789012345678901234567890'.parseJSON())~", kSelector},
-    {"dyn", R"~('{}x'.parseJSON())~", kSelector},
-    {"dyn", R"~(''.parseJSON())~", kSelector},
-    {"dyn", R"~('[1,]'.parseJSON())~", kSelector},
-    {"dyn", R"~('"\u00e9\\n"'.parseJSON())~", kSelector},
-    {"dyn", R"~(managedCluster[{string}])~", kSelector},
-    {"dyn", R"~(managedCluster.spec.taints)~", kSelector},
-    {"dyn", R"~(managedCluster.scores('demo'))~", kSelector},
-    {"dyn", R"~(managedCluster.metadata)~", kSelector},
-    {"dyn", R"~(object[{string}])~", kCondition},
-    {"dyn", R"~(object.status.numbers)~", kCondition},
-    {"dyn", R"~(object.status.big + {int})~", kCondition},
-    {"dyn", R"~(object.?status.?nil)~", kCondition},
-    {"dyn", R"~(object.status.ratio)~", kCondition},
-    {"dyn", R"~(object.status.whole)~", kCondition},
-    {"dyn", R"~(object.status.list)~", kCondition},
-    {"dyn", R"~(object.metadata)~", kCondition},
+    {"dyn", R"~('[1, 2.5, "a", null, true]'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('1e400'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('{"a":1,"a":2}'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('nul'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~(' 1 '.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('"\\ud83d"'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('123456789012345678901234567890'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('{}x'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~(''.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('[1,]'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~('"\u00e9\\n"'.parseJSON())~", kOfSelectors},
+    {"dyn", R"~(managedCluster[{string}])~", kOfSelectors},
+    {"dyn", R"~(managedCluster.spec.taints)~", kOfSelectors},
+    {"dyn", R"~(managedCluster.scores('demo'))~", kOfSelectors},
+    {"dyn", R"~(managedCluster.metadata)~", kOfSelectors},
+    {"dyn", R"~(object[{string}])~", kOfConditions},
+    {"dyn", R"~(object.status.numbers)~", kOfConditions},
+    {"dyn", R"~(object.status.big + {int})~", kOfConditions},
+    {"dyn", R"~(object.?status.?nil)~", kOfConditions},
+    {"dyn", R"~(object.status.ratio)~", kOfConditions},
+    {"dyn", R"~(object.status.whole)~", kOfConditions},
+    {"dyn", R"~(object.status.list)~", kOfConditions},
+    {"dyn", R"~(object.metadata)~", kOfConditions},
 };
 
 }  // namespace
