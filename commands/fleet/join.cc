@@ -122,7 +122,7 @@ Status validate_join(const JoinOptions& options, const std::vector<std::string>&
   if (!options.proxy_url.empty() && std::none_of(kProxies.begin(), kProxies.end(), [&](std::string_view scheme) {
         return options.proxy_url.starts_with(scheme) && options.proxy_url.size() > scheme.size();
       })) {
-    return fail(Category::kUsage, "--proxy-url is no http, https or socks5 URL", "it looks like http://proxy.example.com:3128");
+    return fail(Category::kUsage, "--proxy-url is no http, https or socks5 URL", "it looks like http://gateway.example.com:3128");
   }
   if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
   return check_program_args("agent-arg", options.agent_args);
