@@ -1,0 +1,83 @@
+// Removing a part: what a server does not finish by itself is asked for again.
+#include <gtest/gtest.h>
+
+#include "core/install/install.h"
+#include "tests/support/fake_api.h"
+
+namespace fleetadm::install {
+namespace {
+
+namespace r = kube::resources;
+using testkit::ApiCall;
+using testkit::FakeApi;
+
+constexpr const char* kName = "things.example.org";
+
+Json type(const std::string& uid = "u1") {
+  return {{"apiVersion", "apiextensions.k8s.io/v1"},
+          {"kind", "CustomResourceDefinition"},
+          {"metadata",
+           {{"name", kName},
+            {"uid", uid},
+            {"labels", {{std::string(kPartLabel), "hub"}}},
+            {"finalizers", {"customresourcecleanup.apiextensions.k8s.io"}}}}};
+}
+
+Json terminating(Json object, const char* reason) {
+  object["status"]["conditions"] = Json::array(
+      {{{"type", "Established"}, {"status", "True"}}, {{"type", "Terminating"}, {"status", "True"}, {"reason", reason}}});
+  return object;
+}
+
+Options hub_part(Duration timeout) {
+  Options options;
+  options.part = "hub";
+  options.timeout = timeout;
+  return options;
+}
+
+// As kube-apiserver: after a failure it comes back to a type only where something but the condition changed.
+TEST(RemovePart, AsksAgainForATypeThatTheServerGaveUpOn) {
+  const auto api = FakeApi::make();
+  api->put(r::custom_resource_definitions(), type());
+  api->on_request([&](const ApiCall& call) -> std::optional<kube::Response> {
+    if (call.plural != "customresourcedefinitions") return std::nullopt;
+    const auto now = api->get(r::custom_resource_definitions(), "", kName);
+    if (call.verb == "get" && now && is_deleting(*now) && find(*now, {"status"}) == nullptr)
+      api->put(r::custom_resource_definitions(), terminating(*now, "InstanceDeletionFailed"));
+    if (call.verb == "patch") api->erase(r::custom_resource_definitions(), "", kName);
+    return std::nullopt;
+  });
+  const auto changes = remove_part(api->client(), hub_part(std::chrono::seconds(20)));
+  ASSERT_TRUE(changes) << changes.error().message;
+  EXPECT_EQ(changes->size(), 1u);
+  EXPECT_EQ(api->count("patch"), 1);
+}
+
+TEST(RemovePart, LeavesATypeAloneThatIsBeingEmptied) {
+  const auto api = FakeApi::make();
+  api->put(r::custom_resource_definitions(), terminating(type(), "InstanceDeletionInProgress"));
+  const auto changes = remove_part(api->client(), hub_part(std::chrono::milliseconds(2500)));
+  ASSERT_FALSE(changes);
+  EXPECT_EQ(changes.error().category, Category::kTimeout);
+  EXPECT_NE(changes.error().message.find("was deleted but is not gone: timed out after 2.5s"), std::string::npos)
+      << changes.error().message;
+  EXPECT_EQ(api->count("patch"), 0);
+}
+
+TEST(RemovePart, TakesATypeOfTheSameNameForAnother) {
+  const auto api = FakeApi::make();
+  api->put(r::custom_resource_definitions(), type());
+  api->on_request([&](const ApiCall& call) -> std::optional<kube::Response> {
+    const auto now = api->get(r::custom_resource_definitions(), "", kName);
+    if (call.verb == "get" && now && is_deleting(*now))
+      api->put(r::custom_resource_definitions(), terminating(type("u2"), "InstanceDeletionFailed"));
+    return std::nullopt;
+  });
+  const auto changes = remove_part(api->client(), hub_part(std::chrono::seconds(20)));
+  ASSERT_TRUE(changes) << changes.error().message;
+  EXPECT_EQ(api->count("patch"), 0);
+}
+
+}  // namespace
+}  // namespace fleetadm::install
