@@ -187,6 +187,7 @@ Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, con
   FLEETADM_CHECK(validate(options));
   keep_memory_small();
   const kube::Client client = parts.connect(spoke);
+  controller::Manager health({1, options.health_address, parts.clock});
   Runtime runtime{options,
                   parts,
                   client,
@@ -195,9 +196,8 @@ Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, con
                   BootstrapSource(client, options.ns, options.bootstrap_secret, options.bootstrap_kubeconfig),
                   {},
                   {},
-                  {}};
-  // Serves health alone; each session has managers of its own.
-  controller::Manager health({1, options.health_address, parts.clock});
+                  {},
+                  health};
   health.add_page("/debug/agent", [&runtime](std::string_view) {
     return controller::Manager::Page{200, "application/json", dump_json(runtime.phase.describe())};
   });

@@ -8,6 +8,7 @@
 #include "core/agent/agent.h"
 #include "core/agent/bootstrap_source.h"
 #include "core/agent/signals.h"
+#include "core/controller/controller.h"
 #include "core/registration/agent/hub_secret.h"
 
 namespace fleetadm::agent {
@@ -35,6 +36,7 @@ struct Runtime {
   Signal bootstrap_changed;   // the bootstrap secret
   Signal credential_changed;  // the hub kubeconfig secret
   Phase phase;
+  controller::Manager& health;  // serves health alone; each session has managers of its own and shows their counts here
 
   Instant now() const { return parts.clock->now(); }
 };

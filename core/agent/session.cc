@@ -188,6 +188,7 @@ void Session::run_work_engine(const kube::Client& hub, std::stop_token stop) {
     options.clock = runtime_.parts.clock;
     controller::Manager manager(std::move(options));
     runtime_.parts.add_work(manager, Joined{identity_, endpoint_.server, hub, runtime_.spoke});
+    runtime_.health.count_too(manager);
     const Status done = manager.run(stop);
     if (done) return;
     log::error("agent", "work: " + done.error().message);
@@ -202,6 +203,7 @@ SessionEnd Session::work(const kube::Client& hub, std::stop_token stop) {
   options.clock = runtime_.parts.clock;
   controller::Manager manager(std::move(options));
   add_registration(manager, hub);
+  runtime_.health.count_too(manager);
   const std::unique_ptr<Signal, void (*)(Signal*)> unhook(&runtime_.credential_changed,
                                                           [](Signal* signal) { signal->set_hook({}); });
 

@@ -72,6 +72,8 @@ class Manager {
     std::string body;
   };
   void add_page(std::string prefix, std::function<Page(std::string_view path)> page);
+  /// Shows the controllers and caches of `other` in this manager's /metrics, too, for as long as `other` lives.
+  void count_too(const Manager& other);
 
   /// Starts the health server now (a standby answers probes before it leads); run() does it otherwise. Nothing without an
   /// address.

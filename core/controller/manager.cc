@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -34,6 +35,7 @@ struct Manager::State {
   std::vector<std::pair<std::string, std::function<Page(std::string_view)>>> pages;
   bool running = false;
   std::unique_ptr<HealthServer> health;
+  std::vector<std::weak_ptr<const State>> counted_too;
 
   std::vector<std::shared_ptr<kube::Informer>> all_informers() const {
     const std::lock_guard lock(mutex);
@@ -79,8 +81,21 @@ Manager::Page Manager::State::readyz() const {
 }
 
 Manager::Page Manager::State::metrics() const {
+  std::vector<LaneStats> lanes = scheduler->stats();
+  std::vector<std::shared_ptr<kube::Informer>> caches = all_informers();
+  std::vector<std::weak_ptr<const State>> others;
+  {
+    const std::lock_guard lock(mutex);
+    others = counted_too;
+  }
+  for (const auto& other : others) {
+    const auto alive = other.lock();
+    if (!alive) continue;
+    std::ranges::move(alive->scheduler->stats(), std::back_inserter(lanes));
+    std::ranges::move(alive->all_informers(), std::back_inserter(caches));
+  }
   std::map<std::string, InformerStats> by_resource;  // several caches of one type are one series
-  for (const auto& informer : all_informers()) {
+  for (const auto& informer : caches) {
     auto& entry = by_resource.try_emplace(informer->resource().qualified(), InformerStats{{}, 0, true}).first->second;
     entry.objects += informer->list().size();
     entry.synced = entry.synced && informer->synced();
@@ -90,7 +105,7 @@ Manager::Page Manager::State::metrics() const {
     entry.resource = name;
     stats.push_back(entry);
   }
-  return {200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(scheduler->stats(), stats, resident_bytes())};
+  return {200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(lanes, stats, resident_bytes())};
 }
 
 Manager::Page Manager::State::page(std::string_view path) const {
@@ -164,6 +179,12 @@ void Manager::add_health_check(std::string name, std::function<std::string()> ch
 void Manager::add_page(std::string prefix, std::function<Page(std::string_view path)> page) {
   const std::lock_guard lock(state_->mutex);
   state_->pages.emplace_back(std::move(prefix), std::move(page));
+}
+
+void Manager::count_too(const Manager& other) {
+  const std::lock_guard lock(state_->mutex);
+  std::erase_if(state_->counted_too, [](const auto& one) { return one.expired(); });
+  state_->counted_too.emplace_back(other.state_);
 }
 
 Status Manager::serve_health() {

@@ -101,5 +101,24 @@ TEST(Metrics, IsPrometheusText) {
   EXPECT_GT(resident_bytes(), 1000000u);
 }
 
+TEST(Metrics, OfAnotherManagerAsLongAsItLives) {
+  Manager outer({.threads = 1, .health_address = "127.0.0.1:0"});
+  ASSERT_TRUE(outer.serve_health());
+  const auto series = [&outer](const std::string& name) {
+    return get(outer.health_endpoint(), "/metrics").find("workqueue_adds_total{name=\"" + name + "\"} 1\n") != std::string::npos;
+  };
+  auto inner = std::make_unique<Manager>(Manager::Options{});
+  inner->add({.name = "inside"}, [](const std::string&, std::stop_token) -> Result<Outcome> { return Outcome{}; })->add("key");
+  outer.add({.name = "outside"}, [](const std::string&, std::stop_token) -> Result<Outcome> { return Outcome{}; })->add("key");
+  EXPECT_TRUE(series("outside"));
+  EXPECT_FALSE(series("inside"));
+  outer.count_too(*inner);
+  EXPECT_TRUE(series("outside"));
+  EXPECT_TRUE(series("inside"));
+  inner.reset();
+  EXPECT_TRUE(series("outside"));
+  EXPECT_FALSE(series("inside"));
+}
+
 }  // namespace
 }  // namespace fleetadm::controller
