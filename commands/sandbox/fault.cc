@@ -100,6 +100,7 @@ Result<std::vector<std::string>> clusters_of(const Context& context, const std::
 }
 
 Result<Report> add(Context& context, const AddOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(refuse_dry_run(context, "sandbox fault add"));
   FLEETADM_TRY(Fault fault, fault_of(options, args.front()));
   FLEETADM_TRY(fault.clusters, clusters_of(context, options.name, options.clusters));
   FLEETADM_TRY(const Json answer,
@@ -226,6 +227,7 @@ struct ClearOptions : NamedSandbox {
 };
 
 Result<Report> clear(Context& context, const ClearOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(refuse_dry_run(context, "sandbox fault clear"));
   FLEETADM_TRY(const auto clusters, clusters_of(context, options.name, options.clusters));
   std::vector<std::string> ids;
   for (const auto& arg : args) ids.push_back(arg.starts_with("fault/") ? arg.substr(6) : arg);

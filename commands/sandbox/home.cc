@@ -23,6 +23,11 @@ Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>
   return check_sandbox_name(options.name);
 }
 
+Status refuse_dry_run(const Context& context, const std::string& command) {
+  if (context.global().dry_run == kube::DryRun::kNone) return {};
+  return fail(Category::kUsage, command + " has no dry run", "leave --dry-run out");
+}
+
 tl::unexpected<Error> no_sandbox(const std::string& name) {
   return fail(Category::kNotFound, "there is no sandbox \"" + name + "\"", "fleetadm sandbox list");
 }

@@ -21,6 +21,9 @@ struct NamedSandbox {
 void bind_sandbox(FlagSet& flags, NamedSandbox& options);
 Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>& args = {});
 
+/// kUsage where --dry-run is given: of commands that have nothing to tell beforehand.
+Status refuse_dry_run(const Context& context, const std::string& command);
+
 tl::unexpected<Error> no_sandbox(const std::string& name);
 
 /// "c1" and, with the sandbox's name before it, the context's "sandbox-c1"; kNotFound where it has no such cluster.

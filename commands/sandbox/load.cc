@@ -16,6 +16,7 @@ struct LoadOptions : NamedSandbox {
 };
 
 Result<Report> load(Context& context, const LoadOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_CHECK(refuse_dry_run(context, "sandbox load"));
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(options.name);
   if (!description.is_object()) return no_sandbox(options.name);

@@ -5,6 +5,7 @@
 #include <array>
 #include <unistd.h>
 
+#include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"
 #include "kubeclient/base/quantity.h"
 #include "kubeclient/rest/resource.h"
@@ -49,6 +50,7 @@ Status validate_node(const sandbox::NodeOptions& options, const std::vector<std:
 }
 
 Result<Report> run_node(Context& context, const sandbox::NodeOptions& given, const std::vector<std::string>& /*args*/) {
+  FLEETADM_CHECK(refuse_dry_run(context, "sandbox node"));
   sandbox::NodeOptions options = given;
   options.executable = context.executable();
   FLEETADM_TRY(const auto config, context.rest_config());

@@ -92,7 +92,21 @@ Report report_of(const sandbox::SandboxHome& home, const std::string& name) {
   for (const Json& cluster : list_at(description, {"clusters"}))
     table.rows.push_back({name + "-" + str(cluster, {"name"}), str(cluster, {"server"})});
   report.table = std::move(table);
+  report.names = {"sandbox/" + name};
   report.notes = {"export KUBECONFIG=" + home.kubeconfig(name).string()};
+  return report;
+}
+
+/// What up would do, under --dry-run.
+Report would_start(const sandbox::SandboxHome& home, const UpOptions& options) {
+  const bool runs = home.running(options.name).has_value();
+  Report report;
+  report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"spokes", options.clusters},
+                 {"start", !runs},          {"join", options.join}, {"dryRun", true}};
+  report.names = {"sandbox/" + options.name};
+  report.notes = {"sandbox \"" + options.name + "\" " + (runs ? "is running" : "would be started") + ", with " +
+                  std::to_string(options.clusters) + (options.clusters == 1 ? " spoke" : " spokes") +
+                  (options.join ? ", and its clusters would be joined" : "") + " (dry run)"};
   return report;
 }
 
@@ -143,7 +157,9 @@ Status check_running(const sandbox::SandboxHome& home, const UpOptions& options)
 
 Result<Report> up(Context& context, const UpOptions& options, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
+  const bool dry_run = context.global().dry_run != kube::DryRun::kNone;
   if (options.foreground) {
+    FLEETADM_CHECK(refuse_dry_run(context, "sandbox up --foreground"));
     sandbox::ServeOptions serve;
     serve.name = options.name;
     serve.clusters = static_cast<int>(options.clusters);
@@ -156,7 +172,9 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
   }
   if (home.running(options.name)) {
     FLEETADM_CHECK(check_running(home, options));
+    if (dry_run) return would_start(home, options);
   } else {
+    if (dry_run) return would_start(home, options);
     FLEETADM_CHECK(start(context, home, options));
   }
   if (options.join) {
@@ -223,11 +241,16 @@ Result<Report> down(Context& context, const DownOptions& options, const std::vec
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(options.name);
   if (!description.is_object()) return no_sandbox(options.name);
-  FLEETADM_CHECK(home.stop(options.name, std::chrono::seconds(20)));
-  if (!options.keep) FLEETADM_CHECK(home.remove(options.name));
+  const bool dry_run = context.global().dry_run != kube::DryRun::kNone;
+  if (!dry_run) {
+    FLEETADM_CHECK(home.stop(options.name, std::chrono::seconds(20)));
+    if (!options.keep) FLEETADM_CHECK(home.remove(options.name));
+  }
   Report report;
   report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"stopped", true}, {"removed", !options.keep}};
-  report.notes = {"sandbox \"" + options.name + "\" " + (options.keep ? "stopped" : "removed")};
+  if (dry_run) report.data["dryRun"] = true;
+  report.names = {"sandbox/" + options.name};
+  report.notes = {"sandbox \"" + options.name + "\" " + (options.keep ? "stopped" : "removed") + (dry_run ? " (dry run)" : "")};
   return report;
 }
 
@@ -271,6 +294,7 @@ Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, co
                                     {"kubeconfig", home.kubeconfig(name).string()}});
     table.rows.push_back({name, process ? "Running" : "Stopped", std::to_string(count),
                           process ? std::to_string(process->pid) : "", home.kubeconfig(name).string()});
+    report.names.push_back("sandbox/" + name);
   }
   report.table = std::move(table);
   return report;
@@ -320,6 +344,7 @@ Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options, co
     context.terminal().write_stdout(text);
     return Report{};
   }
+  FLEETADM_CHECK(refuse_dry_run(context, "sandbox kubeconfig --merge"));
   FLEETADM_TRY(const Json document, parse_yaml(text));
   FLEETADM_CHECK(merge_into(options.merge, document));
   Report report;
