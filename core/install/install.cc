@@ -1,18 +1,15 @@
 #include "core/install/install.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "core/install/wait_gone.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::install {
 namespace {
 
 namespace r = kube::resources;
-
-constexpr auto kTypePatience = std::chrono::seconds(2);
-constexpr std::string_view kAskedAgain = "fleetadm.io/removal-asked-again";
 
 // In the order of removal: what runs, what guards, what grants, what holds data, then the folders and types themselves.
 std::vector<kube::Resource> removal_order() {
@@ -89,50 +86,6 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
   return Change{resource.kind, ns, name, action, resource.group};
 }
 
-/// kube-apiserver empties a type before it lets it go. Where that failed ("storage is (re)initializing": nobody had read the type
-/// since the server started) and the second try came upon its own write (409), it does not try again before it looks at all types
-/// anew, after 5 minutes; a change of anything but the Terminating condition makes it try at once
-/// (apiextensions-apiserver, pkg/controller/finalizer).
-Status ask_again(const kube::Client& client, const kube::Resource& resource, const Json& object, Instant now) {
-  const auto current = client.find(resource, "", name_of(object));
-  if (!current) return fail(current.error());
-  if (!*current || uid_of(**current) != uid_of(object)) return {};
-  const Json& conditions = list_at(**current, {"status", "conditions"});
-  const bool failed = std::any_of(conditions.begin(), conditions.end(), [](const Json& one) {
-    return str(one, {"type"}) == "Terminating" && str(one, {"reason"}).starts_with("InstanceDeletion") &&
-           str(one, {"status"}) == "True" && str(one, {"reason"}) != "InstanceDeletionInProgress";
-  });
-  if (!failed) return {};
-  const Json change = {
-      {"metadata", {{"uid", uid_of(object)}, {"annotations", {{std::string(kAskedAgain), format_micro_time(now)}}}}}};
-  const auto patched = client.patch(resource, "", name_of(object), kube::PatchType::kMerge, change);
-  if (patched || patched.error().category == Category::kNotFound || patched.error().category == Category::kConflict) return {};
-  return fail(patched.error());
-}
-
-Status wait_gone(const kube::Client& client, const kube::Resource& resource, const Json& object, const Options& options,
-                 Instant deadline) {
-  const std::string uid = uid_of(object);
-  const bool is_type = resource.kind == "CustomResourceDefinition";
-  const auto gone = [&](const std::optional<Json>& current) -> Result<bool> { return !current || uid_of(*current) != uid; };
-  while (true) {
-    const Duration patience = is_type ? std::min<Duration>(left(deadline), kTypePatience) : left(deadline);
-    auto waited = kube::wait_for(client, resource, namespace_of(object), name_of(object), gone, patience, options.stop);
-    if (waited) return {};
-    Error error = waited.error();
-    if (is_type && error.category == Category::kTimeout) {
-      if (left(deadline) > Duration::zero()) {
-        const Status asked = ask_again(client, resource, object, Clock::system()->now());
-        if (asked) continue;
-        error = asked.error();
-      } else {
-        error.message = "timed out after " + format_duration(options.timeout);
-      }
-    }
-    return fail(error.wrap(resource.kind + " " + kube::object_key(object) + " was deleted but is not gone"));
-  }
-}
-
 }  // namespace
 
 std::string_view to_string(Action action) {
@@ -204,7 +157,11 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
       removed_objects.push_back(object);
     }
     if (client.gate().dry_run != kube::DryRun::kNone) continue;
-    for (const Json& object : removed_objects) FLEETADM_CHECK(wait_gone(client, resource, object, options, deadline));
+    for (const Json& object : removed_objects) {
+      if (Status gone = wait_gone(client, resource, object, left(deadline), options.stop); !gone) {
+        return fail(gone.error().wrap(resource.kind + " " + kube::object_key(object) + " was deleted but is not gone"));
+      }
+    }
   }
   return changes;
 }

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "core/api/kinds.h"
+#include "core/install/wait_gone.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/pki/pki.h"
-#include "kubeclient/watch/informer.h"
 
 namespace fleetadm::join {
 namespace {
@@ -48,15 +48,6 @@ Status strip_finalizers(const kube::Client& client, const kube::Resource& resour
   return {};
 }
 
-Status wait_gone(const kube::Client& client, const kube::Resource& resource, const Json& object,
-                 const DepartureOptions& options) {
-  const std::string uid = uid_of(object);
-  auto gone = [&](const std::optional<Json>& current) -> Result<bool> { return !current || uid_of(*current) != uid; };
-  auto waited = kube::wait_for(client, resource, namespace_of(object), name_of(object), gone, options.timeout, options.stop);
-  if (!waited) return fail(waited.error());
-  return {};
-}
-
 // What keeps a ManagedCluster that is being deleted, in words.
 Error why_cluster_stays(const kube::Client& hub, const Json& cluster, const DepartureOptions& options, const Error& cause) {
   Error error = cause.wrap("the ManagedCluster " + options.cluster_name + " is being deleted but is not gone");
@@ -83,7 +74,7 @@ Status delete_cluster(const kube::Client& hub, const DepartureOptions& options, 
       FLEETADM_CHECK(strip_finalizers(hub, api::manifest_works(), work));
     }
   }
-  if (Status gone = wait_gone(hub, api::managed_clusters(), *cluster, options); !gone) {
+  if (Status gone = install::wait_gone(hub, api::managed_clusters(), *cluster, options.timeout, options.stop); !gone) {
     return fail(why_cluster_stays(hub, *cluster, options, gone.error()));
   }
   return {};
@@ -116,7 +107,7 @@ Status delete_namespace(const kube::Client& hub, const DepartureOptions& options
   if (options.told) options.told("deleting the namespace " + options.cluster_name + " on the hub");
   FLEETADM_CHECK(remove_one(hub, r::namespaces(), *ns, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
-  if (Status gone = wait_gone(hub, r::namespaces(), *ns, options); !gone) {
+  if (Status gone = install::wait_gone(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
     return fail(gone.error().wrap("the namespace " + options.cluster_name + " is being deleted but is not gone"));
   }
   return {};
@@ -149,7 +140,9 @@ Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& o
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, "fleetadm-agent"));
   if (deployment && label_of(*deployment, install::kPartLabel) == install::kAgentPart) {
     FLEETADM_CHECK(remove_one(spoke, r::deployments(), *deployment, changes));
-    if (spoke.gate().dry_run == kube::DryRun::kNone) FLEETADM_CHECK(wait_gone(spoke, r::deployments(), *deployment, options));
+    if (spoke.gate().dry_run == kube::DryRun::kNone) {
+      FLEETADM_CHECK(install::wait_gone(spoke, r::deployments(), *deployment, options.timeout, options.stop));
+    }
   }
   for (const Json& work : applied) {
     FLEETADM_CHECK(remove_one(spoke, api::applied_manifest_works(), work, changes));

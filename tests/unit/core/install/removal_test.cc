@@ -24,8 +24,9 @@ Json type(const std::string& uid = "u1") {
 }
 
 Json terminating(Json object, const char* reason) {
-  object["status"]["conditions"] = Json::array(
-      {{{"type", "Established"}, {"status", "True"}}, {{"type", "Terminating"}, {"status", "True"}, {"reason", reason}}});
+  object["status"]["conditions"] =
+      Json::array({{{"type", "Established"}, {"status", "True"}},
+                   {{"type", "Terminating"}, {"status", "True"}, {"reason", reason}, {"message", "as it says"}}});
   return object;
 }
 
@@ -60,7 +61,7 @@ TEST(RemovePart, LeavesATypeAloneThatIsBeingEmptied) {
   const auto changes = remove_part(api->client(), hub_part(std::chrono::milliseconds(2500)));
   ASSERT_FALSE(changes);
   EXPECT_EQ(changes.error().category, Category::kTimeout);
-  EXPECT_NE(changes.error().message.find("was deleted but is not gone: timed out after 2.5s"), std::string::npos)
+  EXPECT_NE(changes.error().message.find("was deleted but is not gone: timed out after 2.5s: as it says"), std::string::npos)
       << changes.error().message;
   EXPECT_EQ(api->count("patch"), 0);
 }
@@ -77,6 +78,27 @@ TEST(RemovePart, TakesATypeOfTheSameNameForAnother) {
   const auto changes = remove_part(api->client(), hub_part(std::chrono::seconds(20)));
   ASSERT_TRUE(changes) << changes.error().message;
   EXPECT_EQ(api->count("patch"), 0);
+}
+
+TEST(RemovePart, TellsWhatKeepsANamespace) {
+  const auto api = FakeApi::make();
+  api->put(r::namespaces(),
+           {{"apiVersion", "v1"},
+            {"kind", "Namespace"},
+            {"metadata", {{"name", "n"}, {"labels", {{std::string(kPartLabel), "hub"}}}, {"finalizers", {"example.org/keep"}}}}});
+  auto changes = remove_part(api->client(), hub_part(std::chrono::milliseconds(200)));
+  ASSERT_FALSE(changes);
+  EXPECT_NE(changes.error().message.find("finalizers are left: example.org/keep"), std::string::npos) << changes.error().message;
+  Json now = *api->get(r::namespaces(), "", "n");
+  now["status"]["conditions"] = Json::array(
+      {{{"type", "NamespaceDeletionDiscoveryFailure"}, {"status", "False"}, {"message", "all is well"}},
+       {{"type", "NamespaceContentRemaining"}, {"status", "True"}, {"message", "things.example.org has 1 resource instances"}}});
+  api->put(r::namespaces(), now);
+  changes = remove_part(api->client(), hub_part(std::chrono::milliseconds(200)));
+  ASSERT_FALSE(changes);
+  EXPECT_NE(changes.error().message.find(": things.example.org has 1 resource instances"), std::string::npos)
+      << changes.error().message;
+  EXPECT_EQ(changes.error().message.find("all is well"), std::string::npos) << changes.error().message;
 }
 
 }  // namespace
