@@ -38,10 +38,11 @@ class SandboxTarget final : public Target {
     const auto binary = testkit::fleetadm_binary();
     if (binary.empty()) return fail(Category::kUsage, "FLEETADM_BINARY is not set", "run the suite with ./dev test or ctest");
     for (const char* name : {"node-1", "node-2"}) {
-      FLEETADM_TRY(auto child, sandbox::Child::start({.program = binary,
-                                                      .args = {"sandbox", "node", "--kubeconfig", kubeconfig_, "--name", name},
-                                                      .environment = testkit::clean_environment(),
-                                                      .output_file = (folder_.path() / (std::string(name) + ".log")).string()}));
+      FLEETADM_TRY(auto child,
+                   sandbox::Child::start({.program = binary,
+                                          .args = {"sandbox", "node", "--kubeconfig", kubeconfig_, "--name", name},
+                                          .environment = testkit::clean_environment({"TMPDIR=" + folder_.path().string()}),
+                                          .output_file = (folder_.path() / (std::string(name) + ".log")).string()}));
       nodes_.push_back(std::move(child));
     }
     auto& engine = cluster_->api().engine();

@@ -53,7 +53,8 @@ Status Fleet::start_node(int i) {
                "--name",  name,   "--log-dir",    (folder_.path() / (name + "-pods")).string()};
   // Each spoke a little larger than the one before, so that prioritizers have something to tell apart.
   spec.args.push_back("--memory=" + std::to_string(4 + 4 * i) + "Gi");
-  spec.environment = {"HOME=" + folder_.path().string(), "PATH=/usr/bin:/bin"};
+  // A node that is killed leaves its state behind; in this folder it goes with the rest.
+  spec.environment = {"HOME=" + folder_.path().string(), "TMPDIR=" + folder_.path().string(), "PATH=/usr/bin:/bin"};
   spec.output_file = (folder_.path() / (name + ".log")).string();
   FLEETADM_TRY(auto child, sandbox::Child::start(spec));
   nodes_.insert_or_assign(i, std::move(child));

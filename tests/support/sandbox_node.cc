@@ -47,7 +47,7 @@ Result<std::unique_ptr<SandboxNode>> SandboxNode::start(const KubeServer& server
                                {.program = binary,
                                 .args = {"sandbox", "node", "--kubeconfig", server.kubeconfig_file(), "--name", options.name,
                                          "--cpu", options.cpu, "--memory", options.memory, "--log-dir", logs.string(), "-v", "1"},
-                                .environment = clean_environment(),
+                                .environment = clean_environment({"TMPDIR=" + logs.string()}),  // goes with the server's folder
                                 .output_file = (logs / "node.log").string()}));
   std::unique_ptr<SandboxNode> node(new SandboxNode(std::move(child), logs));
   const std::string path = "/api/v1/nodes/" + options.name;
