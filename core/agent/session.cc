@@ -131,7 +131,7 @@ void Session::add_registration(controller::Manager& manager, const kube::Client&
   row.name = "lease";
   row.resync = options.healthcheck_period;
   const auto lease_queue = manager.add(row, [this, lease](const std::string&, std::stop_token) -> Result<controller::Outcome> {
-    const auto outcome = lease->reconcile(cluster());
+    auto outcome = lease->reconcile(cluster());
     rejections_.note("lease", outcome ? std::nullopt : std::optional<Error>(outcome.error()), runtime_.now());
     if (outcome) return outcome;
     log::warn("agent", "lease: " + outcome.error().message);
@@ -160,7 +160,7 @@ void Session::add_registration(controller::Manager& manager, const kube::Client&
   const auto queue = manager.add(row, [this, reporter](const std::string&, std::stop_token) -> Result<controller::Outcome> {
     const auto now = cluster();
     if (!now) return controller::Outcome{};
-    const auto outcome = reporter->reconcile(*now);
+    auto outcome = reporter->reconcile(*now);
     if (outcome) return outcome;
     const bool stale = outcome.error().category == Category::kConflict;
     if (!stale) log::warn("agent", "status: " + outcome.error().message);
