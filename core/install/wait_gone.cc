@@ -56,7 +56,7 @@ Status wait_gone(const kube::Client& client, const kube::Resource& resource, con
   const auto deadline = Steady::now() + timeout;
   const std::string uid = uid_of(object);
   const bool is_type = resource.kind == "CustomResourceDefinition";
-  std::optional<Json> last;
+  std::optional<Json> last;  // as read in the present stretch of the wait
   const auto gone = [&](const std::optional<Json>& current) -> Result<bool> {
     last = current;
     return !current || uid_of(*current) != uid;
@@ -64,6 +64,7 @@ Status wait_gone(const kube::Client& client, const kube::Resource& resource, con
   while (true) {
     const Duration left = std::max<Duration>(deadline - Steady::now(), Duration::zero());
     const Duration patience = is_type ? std::min<Duration>(left, kTypePatience) : left;
+    last.reset();
     const auto waited = kube::wait_for(client, resource, namespace_of(object), name_of(object), gone, patience, stop);
     if (waited) return {};
     if (waited.error().category != Category::kTimeout) return fail(waited.error());
@@ -72,11 +73,12 @@ Status wait_gone(const kube::Client& client, const kube::Resource& resource, con
       continue;
     }
     Error error = waited.error();
-    using Tenths = std::chrono::duration<std::int64_t, std::deci>;  // what is left of a longer wait is no round figure
-    error.message = "timed out after " + format_duration(std::chrono::round<Tenths>(timeout));
-    if (last) {
-      if (const std::string why = what_keeps(*last); !why.empty()) error.message += ": " + why;
+    if (!last) return fail(std::move(error));  // the server could not be asked: the error says why
+    if (is_type) {                             // it was waited for in stretches, and the error knows of the last one only
+      using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+      error.message = "timed out after " + format_duration(std::chrono::round<Tenths>(timeout));
     }
+    if (const std::string why = what_keeps(*last); !why.empty()) error.message += ": " + why;
     return fail(std::move(error));
   }
 }

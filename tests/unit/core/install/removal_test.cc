@@ -80,6 +80,16 @@ TEST(RemovePart, TakesATypeOfTheSameNameForAnother) {
   EXPECT_EQ(api->count("patch"), 0);
 }
 
+TEST(RemovePart, TellsWhyTheServerCouldNotBeAsked) {
+  const auto api = FakeApi::make();
+  api->put(r::custom_resource_definitions(), type());
+  api->refuse_next("get", "customresourcedefinitions", 1000);
+  const auto changes = remove_part(api->client(), hub_part(std::chrono::milliseconds(2300)));
+  ASSERT_FALSE(changes);
+  EXPECT_EQ(changes.error().category, Category::kTimeout);
+  EXPECT_NE(changes.error().message.find("(last error: "), std::string::npos) << changes.error().message;
+}
+
 TEST(RemovePart, TellsWhatKeepsANamespace) {
   const auto api = FakeApi::make();
   api->put(r::namespaces(),
