@@ -98,8 +98,7 @@ Report report_of(const sandbox::SandboxHome& home, const std::string& name) {
 }
 
 /// What up would do, under --dry-run.
-Report would_start(const sandbox::SandboxHome& home, const UpOptions& options) {
-  const bool runs = home.running(options.name).has_value();
+Report would_start(const UpOptions& options, bool runs) {
   Report report;
   report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"spokes", options.clusters},
                  {"start", !runs},          {"join", options.join}, {"dryRun", true}};
@@ -157,7 +156,6 @@ Status check_running(const sandbox::SandboxHome& home, const UpOptions& options)
 
 Result<Report> up(Context& context, const UpOptions& options, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
-  const bool dry_run = context.global().dry_run != kube::DryRun::kNone;
   if (options.foreground) {
     FLEETADM_CHECK(refuse_dry_run(context, "sandbox up --foreground"));
     sandbox::ServeOptions serve;
@@ -170,13 +168,10 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
         home, serve, [] {}, context.stop()));
     return Report{};
   }
-  if (home.running(options.name)) {
-    FLEETADM_CHECK(check_running(home, options));
-    if (dry_run) return would_start(home, options);
-  } else {
-    if (dry_run) return would_start(home, options);
-    FLEETADM_CHECK(start(context, home, options));
-  }
+  const bool runs = home.running(options.name).has_value();
+  if (runs) FLEETADM_CHECK(check_running(home, options));
+  if (context.global().dry_run != kube::DryRun::kNone) return would_start(options, runs);
+  if (!runs) FLEETADM_CHECK(start(context, home, options));
   if (options.join) {
     auto spokes = sandbox::cluster_names(static_cast<int>(options.clusters));
     spokes.erase(spokes.begin());
