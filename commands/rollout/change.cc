@@ -27,9 +27,9 @@ Status RolloutChange::apply_to(Json& set) const {
   if (manifests) at_or_make(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}) = *manifests;
   FLEETADM_CHECK(edit_placement_refs(set, placement, strategy));
   if (list_at(set, {"spec", "placementRefs"}).empty())
-    return fail(Category::kUsage, "--placement is missing", "a new rollout needs to know its clusters");
+    return fail(Category::kUsage, "missing flag: --placement", "a new rollout needs --placement to select its clusters");
   if (list_at(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}).empty())
-    return fail(Category::kUsage, "no manifests are named", "use -f FILE, -f FOLDER or -f -");
+    return fail(Category::kUsage, "no manifests given", "use -f FILE, -f FOLDER or -f -");
   return {};
 }
 
@@ -42,19 +42,19 @@ Result<RolloutChange> read_change(Context& context, const ChangeOptions& options
     FLEETADM_CHECK(check_manifests(loaded));
     if (split_manifests(change.name.name, loaded, {}, work::kManifestLimit).size() > 1) {
       return fail(Category::kInvalid,
-                  "the manifests are more than one work may have (" + std::to_string(work::kManifestLimit / 1024) + " KiB)",
-                  "fleetadm work apply --placement splits them into several works, each with a rollout of its own");
+                  "the manifests exceed the size limit of one work (" + std::to_string(work::kManifestLimit / 1024) + " KiB)",
+                  "\"fleetadm work apply --placement\" splits them into several works, each with its own rollout");
     }
     change.manifests = manifest_list(loaded);
   }
   if (!options.placement.empty()) {
     FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.placement));
     if (text.find('/') == std::string::npos) change.name.ns = ref.ns;
-    if (ref.ns != change.name.ns) return fail(Category::kUsage, "a rollout and its placement are in one namespace");
+    if (ref.ns != change.name.ns) return fail(Category::kUsage, "a rollout and its placement must be in the same namespace");
     change.placement = ref.name;
   }
   if (change.name.ns.size() + 1 + change.name.name.size() > 63)
-    return fail(Category::kUsage, "namespace and name of a rollout may have 62 characters together");
+    return fail(Category::kUsage, "a rollout's namespace and name together are limited to 62 characters");
   return change;
 }
 

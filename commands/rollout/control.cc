@@ -2,6 +2,7 @@
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
+#include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -47,7 +48,7 @@ Result<Report> pause(Context& context, const ControlOptions& options, const std:
   FLEETADM_TRY(const Json before, read_set(hub, name));
   const bool already = work::control_of(before).paused;
   FLEETADM_TRY(Json set, annotate(hub, name, {{work::kPausedAnnotation, "true"}}));
-  return confirmed(context, hub, name, options, said(name, std::move(set), already ? "is paused already" : "paused"), "Paused",
+  return confirmed(context, hub, name, options, said(name, std::move(set), already ? "is already paused" : "paused"), "Paused",
                    false);
 }
 
@@ -56,8 +57,9 @@ Result<Report> resume(Context& context, const ControlOptions& options, const std
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
   if (view.plan.aborted) {
-    return fail(Category::kConflict, "rollout " + name.name + " was aborted: there is nothing to resume",
-                "fleetadm rollout restart " + name.name + " begins where it was; fleetadm rollout undo goes back");
+    return fail(Category::kConflict, "rollout " + name.name + " was aborted; there is nothing to resume",
+                "to continue from where it stopped: fleetadm rollout restart " + name.name + " -n " + name.ns +
+                    "; to roll back: fleetadm rollout undo");
   }
   if (!view.plan.paused) return said(name, view.set, "is not paused");
   FLEETADM_TRY(Json set, annotate(hub, name, {{work::kPausedAnnotation, ""}}));
@@ -69,18 +71,18 @@ Result<Report> abort(Context& context, const ControlOptions& options, const std:
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
   if (view.plan.rolled_out) {
-    return fail(Category::kConflict, "rollout " + name.name + " is complete: there is nothing to abort",
-                "fleetadm rollout undo " + name.name + " goes back to the revision before");
+    return fail(Category::kConflict, "rollout " + name.name + " is complete; there is nothing to abort",
+                "to return to the previous revision: fleetadm rollout undo " + name.name + " -n " + name.ns);
   }
   if (!view.revision) {
-    return fail(Category::kConflict, "the hub has not begun this rollout yet", "pause it, or try again in a moment");
+    return fail(Category::kConflict, "the hub has not started this rollout yet", "pause it, or retry in a moment");
   }
   FLEETADM_TRY(
       Json set,
       annotate(hub, name, {{work::kAbortedAnnotation, std::to_string(view.revision->number)}, {work::kPausedAnnotation, ""}}));
-  Report report =
-      said(name, std::move(set), "aborted: no further cluster gets revision " + std::to_string(view.revision->number));
-  report.notes.push_back("Clusters that have it keep it: fleetadm rollout undo " + name.name + " takes it back");
+  Report report = said(name, std::move(set),
+                       "aborted: revision " + std::to_string(view.revision->number) + " will not be rolled out to more clusters");
+  report.notes.push_back("Clusters already updated keep it; to revert: fleetadm rollout undo " + name.name + " -n " + name.ns);
   return confirmed(context, hub, name, options, std::move(report), "Aborted", false);
 }
 
@@ -88,10 +90,10 @@ Result<Report> restart(Context& context, const ControlOptions& options, const st
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
-  if (!view.plan.aborted && !view.plan.failures) return said(name, view.set, "has no failed cluster: nothing is restarted");
+  if (!view.plan.aborted && !view.plan.failures) return said(name, view.set, "has no failed clusters; nothing was restarted");
   if (view.plan.failures && !options.failed) {
     return fail(Category::kUsage, "rollout " + name.name + " has failed clusters",
-                "look at fleetadm rollout status " + name.name + "; --failed gives them another try");
+                "show them with: fleetadm rollout status " + name.name + " -n " + name.ns + "; retry them with --failed");
   }
   std::map<std::string_view, std::string> changes{{work::kAbortedAnnotation, ""}};
   if (options.failed) changes[work::kRetryAnnotation] = format_micro_time(context.clock().now());
@@ -99,11 +101,12 @@ Result<Report> restart(Context& context, const ControlOptions& options, const st
   std::string what = "restarted";
   if (options.failed) {
     const std::size_t tries = view.plan.count(work::Phase::kFailed) + view.plan.count(work::Phase::kTimedOut);
-    what += ": another try for " + std::to_string(tries) + (tries == 1 ? " cluster" : " clusters");
+    what += "; retrying " + pluralize(static_cast<std::uint64_t>(tries), "cluster");
   }
   Report report = said(name, std::move(set), what);
   if (view.plan.paused) {
-    report.notes.push_back("It is still paused: fleetadm rollout resume " + name.name);
+    report.notes.push_back("The rollout is still paused; continue it with: fleetadm rollout resume " + name.name + " -n " +
+                           name.ns);
     return report;
   }
   if (!view.plan.aborted) return report;
@@ -113,7 +116,7 @@ Result<Report> restart(Context& context, const ControlOptions& options, const st
 Status fine(const ControlOptions&, const std::vector<std::string>&) { return {}; }
 
 void bind_control(FlagSet& flags, ControlOptions& options) {
-  flags.duration(&options.timeout, "timeout", "how long to wait until the hub confirms").default_text = "30s";
+  flags.duration(&options.timeout, "timeout", "how long to wait for the hub to confirm").default_text = "30s";
 }
 
 Command row(const std::string& verb, const std::string& summary, const std::string& description) {
@@ -129,31 +132,31 @@ Command row(const std::string& verb, const std::string& summary, const std::stri
 }  // namespace
 
 void register_rollout_control(Registry& registry) {
-  Command command = row("pause", "Hold a rollout: the hub writes nothing for it any more",
-                        "What is under way on clusters goes on there; no further cluster is begun, changed or cleaned up.");
-  command.examples = {{"Hold everything", "fleetadm rollout pause web -n apps"}};
+  Command command = row("pause", "Pause a rollout: the hub makes no further changes",
+                        "Changes in progress on clusters continue; no other cluster is started, changed or cleaned up.");
+  command.examples = {{"Pause a rollout", "fleetadm rollout pause web -n apps"}};
   command.make = invocation<ControlOptions>(bind_control, fine, pause);
   registry.add(std::move(command));
 
-  command = row("resume", "Let a paused rollout go on", "");
-  command.examples = {{"Go on", "fleetadm rollout resume web -n apps"}};
+  command = row("resume", "Resume a paused rollout", "");
+  command.examples = {{"Continue a paused rollout", "fleetadm rollout resume web -n apps"}};
   command.make = invocation<ControlOptions>(bind_control, fine, resume);
   registry.add(std::move(command));
 
-  command = row("abort", "Give a rollout up: no further cluster gets this revision",
-                "Clusters that have the revision keep it until rollout undo, or a new template.");
-  command.examples = {{"Stop here", "fleetadm rollout abort web -n apps"}};
+  command = row("abort", "Abort a rollout: stop delivering this revision",
+                "Clusters already updated keep the revision until \"rollout undo\" or a new template.");
+  command.examples = {{"Stop delivering a revision", "fleetadm rollout abort web -n apps"}};
   command.make = invocation<ControlOptions>(bind_control, fine, abort);
   registry.add(std::move(command));
 
-  command = row("restart", "Go on with an aborted rollout, or give failed clusters another try",
-                "With --failed, what has failed or timed out counts as under way again: its deadline begins anew, and a failure "
-                "that stays counts again after a minute.");
-  command.examples = {{"After the cause was repaired", "fleetadm rollout restart web -n apps --failed"}};
+  command = row("restart", "Restart an aborted rollout, or retry failed clusters",
+                "With --failed, clusters that failed or timed out are retried: their deadline starts again, "
+                "and a failure that persists is counted again after one minute.");
+  command.examples = {{"After the cause has been fixed", "fleetadm rollout restart web -n apps --failed"}};
   command.make = invocation<ControlOptions>(
       [](FlagSet& flags, ControlOptions& options) {
         bind_control(flags, options);
-        flags.boolean(&options.failed, "failed", "another try for the clusters that failed or timed out");
+        flags.boolean(&options.failed, "failed", "retry the clusters that failed or timed out");
       },
       fine, restart);
   registry.add(std::move(command));

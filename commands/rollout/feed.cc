@@ -44,7 +44,9 @@ Result<std::unique_ptr<RolloutFeed>> RolloutFeed::open(const kube::Client& hub, 
 Result<RolloutView> RolloutFeed::view(Instant now) const {
   RolloutObjects objects;
   std::optional<Json> set = watched_.find(sets_, name_.ns, name_.name);
-  if (!set) return fail(Category::kNotFound, "the set " + name_.ns + "/" + name_.name + " is gone: its rollout ends here");
+  if (!set)
+    return fail(Category::kNotFound,
+                "ManifestWorkReplicaSet " + name_.ns + "/" + name_.name + " was deleted, which ended its rollout");
   objects.set = std::move(*set);
   objects.placements = watched_.objects(placements_);
   objects.decisions = watched_.objects(decisions_);

@@ -21,7 +21,7 @@ std::string outcome_of(const work::Revision& revision, bool newest) {
 Result<Json> revision_object(const kube::Client& hub, const Json& set, const work::Revision& revision) {
   FLEETADM_TRY(std::optional<Json> object, hub.find(work::controller_revisions(), namespace_of(set), revision.name));
   if (object) return std::move(*object);
-  return fail(Category::kNotFound, "revision " + std::to_string(revision.number) + " is gone");
+  return fail(Category::kNotFound, "revision " + std::to_string(revision.number) + " no longer exists");
 }
 
 Result<const work::Revision*> numbered(const std::vector<work::Revision>& revisions, std::int64_t number,
@@ -30,7 +30,7 @@ Result<const work::Revision*> numbered(const std::vector<work::Revision>& revisi
     if (one.number == number) return &one;
   }
   return fail(Category::kNotFound, "rollout " + name + " has no revision " + std::to_string(number),
-              "fleetadm rollout history " + name + " lists them");
+              "list the revisions with: fleetadm rollout history " + name);
 }
 
 Json data_of(const work::Revision& one, bool newest) {
@@ -63,14 +63,14 @@ Result<Report> history(Context& context, const HistoryOptions& options, const st
   const Instant now = context.clock().now();
   report.table = Table{{{"REVISION"}, {"OUTCOME"}, {"AGE"}, {"TOOK"}, {"BY"}, {"NOTE"}},
                        {},
-                       "no revisions are recorded: fleetadm's hub records them"};
+                       "No revisions found (only fleetadm's hub controllers record them)."};
   Json items = Json::array();
   for (const work::Revision& one : revisions) {
     const bool newest = &one == &revisions.back();
     const std::string took = one.started && one.finished ? format_age(*one.started, *one.finished) : "<none>";
     report.table->rows.push_back(
         {std::to_string(one.number), outcome_of(one, newest), one.started ? format_age(*one.started, now) : "<unknown>", took,
-         or_none(one.by), one.copied_from > 0 ? "the template of revision " + std::to_string(one.copied_from) : "<none>"});
+         or_none(one.by), one.copied_from > 0 ? "same template as revision " + std::to_string(one.copied_from) : "<none>"});
     items.push_back(data_of(one, newest));
   }
   report.data = Json{{"kind", "RolloutHistory"}, {"namespace", name.ns}, {"name", name.name}, {"items", std::move(items)}};
@@ -84,8 +84,8 @@ Result<const work::Revision*> former(const std::vector<work::Revision>& revision
   const auto found =
       std::find_if(revisions.rbegin(), revisions.rend(), [&](const work::Revision& one) { return one.hash != hash; });
   if (found != revisions.rend()) return &*found;
-  return fail(Category::kNotFound, "rollout " + name + " has no revision before this one",
-              "fleetadm rollout history " + name + " lists them");
+  return fail(Category::kNotFound, "rollout " + name + " has no previous revision",
+              "list the revisions with: fleetadm rollout history " + name);
 }
 
 Result<Report> undo(Context& context, const HistoryOptions& options, const std::vector<std::string>& args) {
@@ -99,7 +99,7 @@ Result<Report> undo(Context& context, const HistoryOptions& options, const std::
   Report report;
   report.names.push_back("manifestworkreplicaset.work.open-cluster-management.io/" + name.name);
   if (target->hash == hash) {
-    report.lines.push_back("rollout " + name.name + " has the template of revision " + number + " already");
+    report.lines.push_back("rollout " + name.name + " already has the template of revision " + number);
     report.data = before;
     return report;
   }
@@ -108,7 +108,8 @@ Result<Report> undo(Context& context, const HistoryOptions& options, const std::
   const std::string who = caller(hub);
   FLEETADM_TRY(report.data, hub.modify(api::manifest_work_replica_sets(), name.ns, name.name, [&](Json& set) -> Status {
     if (work::work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"})) != hash) {
-      return fail(Category::kConflict, "the template was changed meanwhile", "look at fleetadm rollout history " + name.name);
+      return fail(Category::kConflict, "the template was changed in the meantime",
+                  "show its revisions with: fleetadm rollout history " + name.name + " -n " + name.ns);
     }
     at_or_make(set, {"spec", "manifestWorkTemplate"}) = wanted;
     erase_at(set, {"metadata", "annotations", work::kAbortedAnnotation});
@@ -117,10 +118,10 @@ Result<Report> undo(Context& context, const HistoryOptions& options, const std::
     }
     return {};
   }));
-  report.lines.push_back("rollout " + name.name + " goes back to the template of revision " + number);
+  report.lines.push_back("rollout " + name.name + " is being rolled back to revision " + number);
   report.notes.push_back(work::control_of(before).paused
-                             ? "It is paused: fleetadm rollout resume " + name.name + " lets it begin"
-                             : "It follows the rollout strategy: fleetadm rollout status " + name.name + " -w");
+                             ? "The rollout is paused; start it with: fleetadm rollout resume " + name.name + " -n " + name.ns
+                             : "Watch it: fleetadm rollout status " + name.name + " -n " + name.ns + " -w");
   return report;
 }
 
@@ -135,11 +136,11 @@ void register_rollout_history(Registry& registry) {
   Command command;
   command.path = "rollout history";
   command.group = "Work";
-  command.summary = "List the revisions of a rollout: who, when, and how they ended";
-  command.description = "The hub keeps the last ten. With --revision it shows what that one distributes.";
+  command.summary = "List a rollout's revisions: author, time and outcome";
+  command.description = "The hub keeps the last ten. With --revision, it shows what that revision distributes.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"All revisions", "fleetadm rollout history web -n apps"},
-                      {"What the second one was", "fleetadm rollout history web -n apps --revision 2 -o yaml"}};
+                      {"The manifests of revision 2", "fleetadm rollout history web -n apps --revision 2 -o yaml"}};
   command.make = invocation<HistoryOptions>(
       [](FlagSet& flags, HistoryOptions& options) {
         flags.integer(&options.revision, "revision", "show this revision's manifests");
@@ -150,16 +151,16 @@ void register_rollout_history(Registry& registry) {
   command = Command();
   command.path = "rollout undo";
   command.group = "Work";
-  command.summary = "Go back to a former revision";
+  command.summary = "Roll back to a previous revision";
   command.description =
-      "The former manifests become the template again, and are rolled out by the same strategy: only clusters that have "
-      "something else are changed, those that failed first.";
+      "The previous manifests become the template again and are rolled out with the same strategy: "
+      "only clusters that have different manifests are changed, starting with those that failed.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
-  command.examples = {{"To the one before", "fleetadm rollout undo web -n apps"},
-                      {"To a certain one", "fleetadm rollout undo web -n apps --to-revision 2"}};
+  command.examples = {{"To the previous revision", "fleetadm rollout undo web -n apps"},
+                      {"To a specific revision", "fleetadm rollout undo web -n apps --to-revision 2"}};
   command.make = invocation<HistoryOptions>(
       [](FlagSet& flags, HistoryOptions& options) {
-        flags.integer(&options.revision, "to-revision", "the revision to go back to").default_text = "the one before";
+        flags.integer(&options.revision, "to-revision", "the revision to roll back to").default_text = "the previous one";
       },
       validate_history, undo);
   registry.add(std::move(command));

@@ -7,6 +7,7 @@
 #include "commands/work/targets.h"
 #include "core/api/kinds.h"
 #include "core/work/replica_set_forecast.h"
+#include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -19,7 +20,7 @@ std::string group_word(const rollout::GroupKey& group) { return group.name.empty
 
 Report report_of(const std::string& name, const work::Forecast& ahead) {
   Report report;
-  report.table = Table{{{"BATCH"}, {"CLUSTER"}, {"ACTION"}, {"GROUP"}, {"PLACEMENT", true}}, {}, "nothing would be written"};
+  report.table = Table{{{"BATCH"}, {"CLUSTER"}, {"ACTION"}, {"GROUP"}, {"PLACEMENT", true}}, {}, "No changes."};
   Json steps = Json::array();
   int batches = 0;
   std::map<What, int> counts;
@@ -39,14 +40,14 @@ Report report_of(const std::string& name, const work::Forecast& ahead) {
     steps.push_back(std::move(step));
   }
   report.data = Json{{"kind", "RolloutPlan"}, {"name", name}, {"batches", batches}, {"steps", std::move(steps)}};
-  report.notes.push_back(name + ": " + std::to_string(batches) + (batches == 1 ? " batch, " : " batches, ") +
+  report.notes.push_back("Rollout " + name + ": " + pluralize(static_cast<std::uint64_t>(batches), "batch") + ", " +
                          std::to_string(counts[What::kCreated]) + " to create, " + std::to_string(counts[What::kChanged]) +
                          " to change, " + std::to_string(counts[What::kRemoved]) +
-                         " to remove, if every cluster succeeds; nothing has been written");
+                         " to remove, if every cluster succeeds. Nothing has been written.");
   if (!ahead.complete) {
     const std::string why = ahead.end.missing_placement.empty() ? work::rollout_sentence(ahead.end, std::nullopt)
                                                                 : "placement " + ahead.end.missing_placement + " does not exist";
-    report.notes.push_back("it would not be complete then: " + why);
+    report.notes.push_back("The rollout would still be incomplete: " + why);
   }
   return report;
 }
@@ -73,10 +74,11 @@ Result<Report> run_plan(Context& context, const ChangeOptions& options, const st
   FLEETADM_TRY(const RolloutView view, view_rollout(hub, std::move(set), now));
   const work::Assume success = [](const std::string&) { return work::Assumption{}; };
   Report report = report_of(name.name, work::forecast(view.set, view.placements, view.works, view.revision, now, success));
-  if (paused) report.notes.push_back("it is paused: nothing begins before fleetadm rollout resume " + name.name);
+  if (paused)
+    report.notes.push_back("The rollout is paused; start it with: fleetadm rollout resume " + name.name + " -n " + name.ns);
   FLEETADM_TRY(const Removals removals, removals_of(hub, before, view.set));
   if (const Status allowed = check_removals(hub, GuardOptions{}, "it", removals); !allowed)
-    report.notes.push_back(allowed.error().message + ": rollout start will want --allow-removals");
+    report.notes.push_back("\"rollout start\" will require --allow-removals: " + allowed.error().message);
   return report;
 }
 
@@ -88,14 +90,14 @@ void register_rollout_plan(Registry& registry) {
   command.group = "Work";
   command.summary = "Show which clusters a rollout would change, in which order and batch";
   command.description =
-      "The hub's own rules are followed to the end, assuming that every cluster succeeds. Without flags it shows what is left of "
-      "the present rollout; with -f, --placement or the flags of a strategy, what rollout start would do with the same. Nothing "
-      "is written.";
+      "Simulates the rollout to its end using the hub's rules, assuming that every cluster succeeds. "
+      "Without flags, it shows the remaining steps of the current rollout; with -f, --placement or "
+      "strategy flags, what \"rollout start\" would do with the same flags. Nothing is written.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
-  command.examples = {
-      {"What is still to come", "fleetadm rollout plan web -n apps"},
-      {"What new manifests would do", "fleetadm rollout plan web -n apps -f web.yaml"},
-      {"A rollout that is yet to be started", "fleetadm rollout plan web -f web.yaml --placement apps/eu --max-concurrency 25%"}};
+  command.examples = {{"The remaining steps", "fleetadm rollout plan web -n apps"},
+                      {"What new manifests would do", "fleetadm rollout plan web -n apps -f web.yaml"},
+                      {"A rollout that has not been started yet",
+                       "fleetadm rollout plan web -f web.yaml --placement apps/eu --max-concurrency 25%"}};
   command.make = invocation<ChangeOptions>(
       bind_change, [](const ChangeOptions& options, const std::vector<std::string>&) { return validate_change(options); },
       run_plan);

@@ -23,14 +23,17 @@ Status nobody_else(const kube::Client& hub, Instant now) {
   const std::optional<Instant> renewed = parse_time(str(*lease, {"spec", "renewTime"}));
   const Duration lasts = std::chrono::seconds(num(*lease, {"spec", "leaseDurationSeconds"}, 15));
   if (!renewed || *renewed + lasts < now) return {};
-  return fail(Category::kConflict, "the hub's controllers run (" + str(*lease, {"spec", "holderIdentity"}) + "): they drive it",
-              "use fleetadm rollout status -w");
+  return fail(
+      Category::kConflict,
+      "the hub controllers are running (" + str(*lease, {"spec", "holderIdentity"}) + ") and already control this rollout",
+      "watch it with: fleetadm rollout status -w");
 }
 
 Result<Report> run_rollout(Context& context, const RunOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   if (context.global().dry_run != kube::DryRun::kNone) {
-    return fail(Category::kUsage, "a rollout that is run cannot be a dry run", "fleetadm rollout plan shows what would happen");
+    return fail(Category::kUsage, "\"rollout run\" does not support --dry-run",
+                "see what would happen with: fleetadm rollout plan");
   }
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json set, read_set(hub, name));
@@ -47,7 +50,7 @@ Result<Report> run_rollout(Context& context, const RunOptions& options, const st
   driver.join();
   if (!ran) return tl::unexpected(ran.error());
   if (!report && report.error().category == Category::kCancelled) {
-    return fail(Category::kCancelled, "cancelled; the hub knows how far it is, and the same command goes on from there");
+    return fail(Category::kCancelled, "cancelled; progress is stored on the hub, run the same command again to continue");
   }
   return report;
 }
@@ -58,17 +61,17 @@ void register_rollout_run(Registry& registry) {
   Command command;
   command.path = "rollout run";
   command.group = "Work";
-  command.summary = "Drive a rollout from this process until it ends";
+  command.summary = "Run a rollout from this process until it ends";
   command.description =
-      "For hubs on which nobody else drives ManifestWorkReplicaSets, in a job. It is the hub's own controller, for this set "
-      "alone; all it knows is kept on the hub, so that a run that was killed goes on where it was. It refuses where fleetadm's "
-      "hub "
-      "controllers hold their lease. Exit codes are those of rollout status.";
+      "For hubs without a ManifestWorkReplicaSet controller; usually run in a Job. "
+      "It runs the hub's own controller for this rollout only. All progress is stored on the hub, "
+      "so an interrupted run continues where it left off. It refuses to run while fleetadm's hub "
+      "controllers hold their lease. Exit codes are those of \"rollout status\".";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
-  command.examples = {{"In a job", "fleetadm rollout run web -n apps --timeout 1h"}};
+  command.examples = {{"In a Job", "fleetadm rollout run web -n apps --timeout 1h"}};
   command.make = invocation<RunOptions>(
       [](FlagSet& flags, RunOptions& options) {
-        flags.duration(&options.timeout, "timeout", "how long it may take").default_text = "no limit";
+        flags.duration(&options.timeout, "timeout", "maximum duration of the run").default_text = "no limit";
       },
       [](const RunOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_rollout);
   registry.add(std::move(command));

@@ -16,9 +16,10 @@ struct SimulateOptions {
 
 Status validate_simulate(const SimulateOptions& options, const std::vector<std::string>&) {
   if (options.scenarios.empty() && options.file.empty()) {
-    return fail(Category::kUsage, "there is nothing to simulate", "use -f FILE for a whole rollout, or --scenarios FILE");
+    return fail(Category::kUsage, "nothing to simulate", "use -f FILE for a whole rollout, or --scenarios FILE");
   }
-  if (!options.scenarios.empty() && !options.file.empty()) return fail(Category::kUsage, "-f and --scenarios exclude each other");
+  if (!options.scenarios.empty() && !options.file.empty())
+    return fail(Category::kUsage, "-f cannot be combined with --scenarios");
   return {};
 }
 
@@ -38,23 +39,28 @@ void register_rollout_simulate(Registry& registry) {
   Command command;
   command.path = "rollout simulate";
   command.group = "Work";
-  command.summary = "Tell what a rollout would do";
+  command.summary = "Simulate a rollout";
   command.description =
-      "With -f it plays a whole rollout with assumed outcomes by the rules of fleetadm's hub, and draws a timeline. The file "
-      "(YAML) has a strategy, groups (each a name and clusters), takes (how long a cluster needs), and clusters that differ: "
-      "{n3: {fails: true, takes: 10s}, n4: {silent: true}}.\n\nWith --scenarios it answers recorded or made-up cases, one step "
-      "of a rollout a line, in the formats of "
-      "fleetadm-scenarios(7): as upstream's engine would (--conduct upstream), or as the hub of fleetadm does (--conduct sound).";
+      "With -f, it simulates a complete rollout with assumed outcomes by the rules of fleetadm's hub, "
+      "and draws a timeline. The file (YAML) has a strategy, groups (each with a name and clusters), "
+      "takes (how long each cluster needs), and clusters that differ: "
+      "{n3: {fails: true, takes: 10s}, n4: {silent: true}}.\n\n"
+      "With --scenarios, it evaluates recorded or hand-written cases, one rollout step per line, "
+      "in the formats of fleetadm-scenarios(7): by the rules of upstream's engine (--conduct upstream), "
+      "or by the corrected rules of fleetadm's hub (--conduct sound).";
   command.args = {"", 0, 0};
-  command.examples = {{"A timeline", "fleetadm rollout simulate -f rollout.yaml"},
-                      {"Answer the cases of a file", "fleetadm rollout simulate --scenarios cases.jsonl"},
-                      {"Answer them as fleetadm's own hub would", "fleetadm rollout simulate --scenarios - --conduct sound"}};
+  command.examples = {
+      {"A timeline", "fleetadm rollout simulate -f rollout.yaml"},
+      {"Evaluate the cases in a file", "fleetadm rollout simulate --scenarios cases.jsonl"},
+      {"Evaluate them by the rules of fleetadm's hub", "fleetadm rollout simulate --scenarios - --conduct sound"}};
   command.make = invocation<SimulateOptions>(
       [](FlagSet& flags, SimulateOptions& options) {
         file_flag(flags, &options.file, "filename", "file that describes a rollout, or - for stdin", 'f');
         scenarios_flag(flags, &options.scenarios);
-        flags.choice(&options.conduct, "conduct", {"upstream", "sound"}, "whose rules answer the cases").default_text =
-            "upstream";
+        flags
+            .choice(&options.conduct, "conduct", {"upstream", "sound"},
+                    "rules to apply: upstream's, or fleetadm's corrected ones (sound)")
+            .default_text = "upstream";
       },
       validate_simulate, run_simulate);
   registry.add(std::move(command));

@@ -38,7 +38,7 @@ Result<Report> run_start(Context& context, const StartOptions& options, const st
     report.lines.push_back("rollout " + name.name + " started");
   } else {
     if (is_deleting(**before))
-      return fail(Category::kConflict, "rollout " + name.name + " is being deleted", "wait until it is gone");
+      return fail(Category::kConflict, "rollout " + name.name + " is being deleted", "wait until it has been deleted");
     FLEETADM_TRY(const RolloutView view, view_rollout(hub, std::move(**before), context.clock().now()));
     Json wanted = view.set;
     FLEETADM_CHECK(change.apply_to(wanted));
@@ -55,12 +55,13 @@ Result<Report> run_start(Context& context, const StartOptions& options, const st
         sign(set, who);
         return {};
       }));
-      report.lines.push_back("rollout " + name.name + " started: the manifests of before are kept as a revision");
+      report.lines.push_back("rollout " + name.name + " started; the previous manifests are kept as a revision");
     }
-    if (view.plan.paused) report.notes.push_back("It is paused: fleetadm rollout resume " + name.name + " lets it begin");
+    if (view.plan.paused)
+      report.notes.push_back("The rollout is paused; start it with: fleetadm rollout resume " + name.name + " -n " + name.ns);
   }
   if (context.global().dry_run != kube::DryRun::kNone || !options.wait) {
-    report.notes.push_back("fleetadm rollout status " + name.name + " -n " + name.ns + " -w follows it");
+    report.notes.push_back("Watch it: fleetadm rollout status " + name.name + " -n " + name.ns + " -w");
     return report;
   }
   return watch_rollout(context, hub, name, options.timeout);
@@ -70,12 +71,12 @@ void bind_start(FlagSet& flags, StartOptions& options) {
   bind_change(flags, options.change);
   flags.flags().front().required = true;  // -f
   bind_guard(flags, options.guard);
-  flags.boolean(&options.wait, "wait", "wait for the end, as rollout status -w does");
-  flags.duration(&options.timeout, "timeout", "how long --wait waits").default_text = "no limit";
+  flags.boolean(&options.wait, "wait", "wait until the rollout ends, like rollout status -w");
+  flags.duration(&options.timeout, "timeout", "timeout for --wait").default_text = "no limit";
 }
 
 Status validate_start(const StartOptions& options, const std::vector<std::string>&) {
-  if (options.change.files.empty()) return fail(Category::kUsage, "no manifests are named", "use -f FILE, -f FOLDER or -f -");
+  if (options.change.files.empty()) return fail(Category::kUsage, "no manifests given", "use -f FILE, -f FOLDER or -f -");
   FLEETADM_CHECK(validate_guard(options.guard));
   return validate_change(options.change);
 }
@@ -86,15 +87,15 @@ void register_rollout_start(Registry& registry) {
   Command command;
   command.path = "rollout start";
   command.group = "Work";
-  command.summary = "Roll manifests out to what a placement selects, by a strategy";
+  command.summary = "Roll out manifests to the clusters that a placement selects";
   command.description =
-      "Makes a ManifestWorkReplicaSet, or gives an existing one these manifests (and, where they are given, the placement and "
-      "the "
-      "strategy). The hub does the rest: it goes on if this command ends. See rollout plan for what would happen.";
+      "Creates a ManifestWorkReplicaSet, or updates the manifests of an existing one (and its placement "
+      "and strategy, if given). The hub does the rest: the rollout continues after this command exits. "
+      "Use \"rollout plan\" to preview it.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"A canary group first, then a quarter at a time",
                        "fleetadm rollout start web -f web.yaml --placement apps/eu --first canary --max-concurrency 25%"},
-                      {"A new version, and wait", "fleetadm rollout start web -n apps -f web.yaml --wait --timeout 30m"}};
+                      {"Roll out a new version and wait", "fleetadm rollout start web -n apps -f web.yaml --wait --timeout 30m"}};
   command.make = invocation<StartOptions>(bind_start, validate_start, run_start);
   registry.add(std::move(command));
 }

@@ -77,7 +77,7 @@ Report report_of(const RolloutView& view, Instant now) {
   report.data = data_of(view, now);
   report.table = Table{{{"CLUSTER"}, {"PLACEMENT", true}, {"GROUP"}, {"PHASE"}, {"SINCE"}, {"LEFT"}, {"WHY"}},
                        {},
-                       "the placements have selected no clusters"};
+                       "The placements have not selected any clusters."};
   for (const work::ClusterProgress& one : view.plan.clusters) {
     const std::string group = one.group.name.empty() ? std::to_string(one.group.index) : one.group.name;
     report.table->rows.push_back({one.cluster, one.placement, one.phase == Phase::kSkipped ? "<none>" : group,
@@ -135,10 +135,10 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
     const std::optional<Error> trouble = feed->trouble();
     std::string line = sentence(view);
     if (const std::string text = holder(view, now); !text.empty()) line += "; " + text;
-    if (trouble) line += "; the hub does not answer: " + trouble->message;
+    if (trouble) line += "; the hub does not respond: " + trouble->message;
     if (terminal) {
       context.progress().note(bar(view.plan) + line);
-    } else if (const std::string steady = sentence(view) + (trouble ? " (away)" : "");
+    } else if (const std::string steady = sentence(view) + (trouble ? " (unreachable)" : "");
                steady != told && context.global().output.empty()) {
       Report report;
       report.lines.push_back(name.name + ": " + line);
@@ -156,10 +156,12 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
       }
     }
     if (timeout > Duration::zero() && now - begun >= timeout) {
-      if (terminal) context.progress().failed("time is up");
+      if (terminal) context.progress().failed("timed out");
       return fail(Category::kTimeout, name.name + " is not done after " + format_duration(timeout) + ": " + line);
     }
-    if (context.stop().stop_requested()) return fail(Category::kCancelled, "cancelled; the rollout goes on");
+    if (context.stop().stop_requested())
+      return fail(Category::kCancelled, "stopped watching; the rollout continues (resume: fleetadm rollout status " + name.name +
+                                            " -n " + name.ns + " -w)");
     // Deadlines pass without any event.
     const Duration tick = view.plan.clusters.size() > kMany ? kTickOfMany : kTick;
     const Duration left = timeout > Duration::zero() ? std::max<Duration>(begun + timeout - now, Duration::zero()) : tick;
@@ -171,18 +173,20 @@ void register_rollout_status(Registry& registry) {
   Command command;
   command.path = "rollout status";
   command.group = "Work";
-  command.summary = "Show where a rollout is, and what holds it";
+  command.summary = "Show a rollout's progress and what is blocking it";
   command.description =
-      "One row a cluster; what holds the rollout is named with its manifest, its condition, since when, and the time left until "
-      "its deadline. With -w it waits for the end: a progress bar on a terminal, a line for each change elsewhere.\n\nExit "
-      "codes: 0 done, 1 failed or aborted, 3 over with failures that are tolerated, 6 timed out, 7 paused, 8 under way.";
+      "Prints one row per cluster; for what is blocking the rollout it shows the manifest, "
+      "its condition, for how long, and the time left until the deadline. With -w, it waits for the end, "
+      "showing a progress bar on a terminal and otherwise one line per change.\n\n"
+      "Exit codes: 0 done, 1 failed or aborted, 3 finished with tolerated failures, 6 timed out, "
+      "7 paused, 8 in progress.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
-  command.examples = {{"Where it is", "fleetadm rollout status web -n apps"},
-                      {"Wait for the end in a job", "fleetadm rollout status web -n apps -w --timeout 30m"}};
+  command.examples = {{"Show the current progress", "fleetadm rollout status web -n apps"},
+                      {"Wait for the end in a Job", "fleetadm rollout status web -n apps -w --timeout 30m"}};
   command.make = invocation<StatusOptions>(
       [](FlagSet& flags, StatusOptions& options) {
         flags.boolean(&options.watch, "watch", "wait until it is done, failed, timed out or paused", 'w');
-        flags.duration(&options.timeout, "timeout", "how long -w waits").default_text = "no limit";
+        flags.duration(&options.timeout, "timeout", "timeout for -w").default_text = "no limit";
       },
       [](const StatusOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_status);
   registry.add(std::move(command));

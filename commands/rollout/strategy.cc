@@ -14,7 +14,7 @@ Result<Json> threshold(const std::string& flag, const std::string& text) {
   const std::string digits = percent ? text.substr(0, text.size() - 1) : text;
   const bool number = !digits.empty() && digits.size() <= 9 && digits.find_first_not_of("0123456789") == std::string::npos;
   if (!number || (percent && std::stoi(digits) > 100)) {
-    return fail(Category::kUsage, "--" + flag + " " + text + " is neither a count nor a percentage", "use 3 or 25%");
+    return fail(Category::kUsage, "--" + flag + " " + text + " is neither a count nor a percentage", "for example 3 or 25%");
   }
   return percent ? Json(text) : Json(std::stoi(digits));
 }
@@ -28,14 +28,16 @@ bool StrategyOptions::any() const {
 
 void bind_strategy(FlagSet& flags, StrategyOptions& options) {
   flags.choice(&options.kind, "strategy", {"all", "progressive", "per-group"},
-               "how clusters follow each other; progressive where another flag of a strategy is given");
-  flags.text(&options.max_concurrency, "max-concurrency", "clusters at a time").value_name = "COUNT|PERCENT";
-  flags.text(&options.max_failures, "max-failures", "failed clusters that do not stop it yet").value_name = "COUNT|PERCENT";
-  flags.duration(&options.min_success_time, "min-success-time", "how long a cluster has to stay good before the next follows")
+               "rollout strategy; progressive if another strategy flag is given");
+  flags.text(&options.max_concurrency, "max-concurrency", "maximum number of clusters updated at the same time").value_name =
+      "COUNT|PERCENT";
+  flags.text(&options.max_failures, "max-failures", "number of failed clusters to tolerate").value_name = "COUNT|PERCENT";
+  flags.duration(&options.min_success_time, "min-success-time", "how long a cluster must stay healthy before the next one starts")
       .default_text = "0s";
-  flags.text(&options.progress_deadline, "progress-deadline", "time for one cluster before it counts as timed out").value_name =
-      "DURATION";
-  flags.comma_texts(&options.first, "first", "decision groups that come first and may not fail").value_name = "GROUP";
+  flags.text(&options.progress_deadline, "progress-deadline", "how long a cluster may take before it counts as timed out")
+      .value_name = "DURATION";
+  flags.comma_texts(&options.first, "first", "decision groups to update first; none of their clusters may fail").value_name =
+      "GROUP";
 }
 
 Result<Json> strategy_over(const StrategyOptions& options, const Json& present) {
@@ -57,13 +59,13 @@ Result<Json> strategy_over(const StrategyOptions& options, const Json& present) 
   for (const std::string& group : options.first) body["mandatoryDecisionGroups"].push_back({{"groupName", group}});
   const bool more = options.min_success_time >= Duration::zero() || !options.max_failures.empty() || !options.first.empty();
   if ((kind == "all" && more) || (kind != "progressive" && !options.max_concurrency.empty())) {
-    return fail(Category::kUsage, "a strategy flag does not belong to --strategy " + kind,
-                "--max-concurrency is for progressive; all takes --progress-deadline only");
+    return fail(Category::kUsage, "a strategy flag does not apply to --strategy " + kind,
+                "--max-concurrency applies to progressive only; all accepts only --progress-deadline");
   }
   Json strategy{{"type", type}};
   strategy[member] = std::move(body);
   if (const auto parsed = rollout::parse_strategy(strategy); !parsed) {
-    return fail(Category::kUsage, parsed.error().message, "deadlines are like 90s, 10m or 1h30m");
+    return fail(Category::kUsage, parsed.error().message, "for example 90s, 10m or 1h30m");
   }
   return strategy;
 }

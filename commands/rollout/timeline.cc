@@ -25,7 +25,7 @@ struct Scenario {
 };
 
 Error bad(const std::string& path, const std::string& what) {
-  return fail(Category::kInvalid, path + ": " + what, "man fleetadm-rollout-simulate shows such a file").value();
+  return fail(Category::kInvalid, path + ": " + what, "see fleetadm-rollout-simulate(1) for an example").value();
 }
 
 Result<Duration> duration_at(const Json& value, std::string_view key, Duration otherwise) {
@@ -40,7 +40,7 @@ Result<Scenario> read(const std::string& path, const std::string& text) {
   Result<Json> file = parse_yaml(text);
   if (!file) return tl::unexpected(file.error().wrap(path));
   Scenario scenario;
-  if (!file->is_object() || !find(*file, {"groups"})) return tl::unexpected(bad(path, "groups are missing"));
+  if (!file->is_object() || !find(*file, {"groups"})) return tl::unexpected(bad(path, "no groups given"));
   Json strategy = object_at(*file, {"strategy"});
   if (strategy.empty()) strategy["type"] = "All";
   if (const auto parsed = rollout::parse_strategy(strategy); !parsed) {
@@ -114,7 +114,7 @@ Result<Report> simulate_rollout(Context& context, const std::string& path, const
     return special == scenario.special.end() ? scenario.usual : special->second;
   };
   const work::Forecast ahead = work::forecast(scenario.set, scenario.placements, {}, std::nullopt, context.clock().now(), assume);
-  if (ahead.cut_off) return tl::unexpected(bad(path, "this rollout has no end within a million steps"));
+  if (ahead.cut_off) return tl::unexpected(bad(path, "this rollout does not end within a million steps"));
 
   Report report;
   Json events = Json::array();
@@ -130,7 +130,8 @@ Result<Report> simulate_rollout(Context& context, const std::string& path, const
     if (event.batch > 0) entry["batch"] = event.batch;
     events.push_back(std::move(entry));
   }
-  report.table = Table{{{"CLUSTER"}, {"GROUP"}, {"BATCH"}, {"END"}, {"0s to " + format_duration(ahead.took)}}, {}, "no clusters"};
+  report.table =
+      Table{{{"CLUSTER"}, {"GROUP"}, {"BATCH"}, {"END"}, {"0s to " + format_duration(ahead.took)}}, {}, "No clusters."};
   for (const work::ClusterProgress& one : ahead.end.clusters) {
     const std::string group = one.group.name.empty() ? std::to_string(one.group.index) : one.group.name;
     const auto batch = batches.find(one.cluster);
@@ -142,7 +143,7 @@ Result<Report> simulate_rollout(Context& context, const std::string& path, const
       {"kind", "RolloutSimulation"}, {"state", reason}, {"took", format_duration(ahead.took)}, {"events", std::move(events)}};
   report.notes.push_back(reason + " after " + format_duration(ahead.took) + ": " +
                          work::rollout_sentence(ahead.end, std::nullopt));
-  report.notes.emplace_back(". waits  = under way  # done  x failed  t timed out");
+  report.notes.emplace_back(". waiting  = in progress  # done  x failed  t timed out");
   return report;
 }
 

@@ -41,10 +41,10 @@ Result<RolloutName> rollout_name(Context& context, const std::string& text) {
   if (const std::size_t slash = text.find('/'); slash != std::string::npos) {
     RolloutName name{text.substr(0, slash), text.substr(slash + 1)};
     if (kube::is_dns_label(name.ns) && kube::is_dns_subdomain(name.name)) return name;
-    return fail(Category::kUsage, "\"" + text + "\" is not the name of a rollout", "use NAME, or NAMESPACE/NAME");
+    return fail(Category::kUsage, "\"" + text + "\" is not a valid rollout name", "use NAME, or NAMESPACE/NAME");
   }
   if (!kube::is_dns_subdomain(text)) {
-    return fail(Category::kUsage, "\"" + text + "\" is not the name of a rollout", "use NAME, or NAMESPACE/NAME");
+    return fail(Category::kUsage, "\"" + text + "\" is not a valid rollout name", "use NAME, or NAMESPACE/NAME");
   }
   FLEETADM_TRY(std::string ns, context.ns());
   return RolloutName{std::move(ns), text};
@@ -55,7 +55,7 @@ Result<Json> read_set(const kube::Client& hub, const RolloutName& name) {
   if (!set) return tl::unexpected(on_hub(set.error()));
   if (*set) return std::move(**set);
   return fail(Category::kNotFound, "there is no ManifestWorkReplicaSet " + name.ns + "/" + name.name,
-              "fleetadm work create NAME -f FILE --placement PLACEMENT makes one; -n chooses the namespace");
+              "create one with: fleetadm work create NAME -f FILE --placement PLACEMENT; select the namespace with -n");
 }
 
 Result<std::vector<work::Revision>> read_revisions(const kube::Client& hub, const Json& set) {
@@ -194,16 +194,16 @@ std::string caller(const kube::Client& hub) {
 Status wait_for_reason(Context& context, const kube::Client& hub, const RolloutName& name, std::string_view reason, bool negated,
                        Duration timeout) {
   const auto said = [&](const std::optional<Json>& set) -> Result<bool> {
-    if (!set) return fail(Category::kNotFound, "the set " + name.ns + "/" + name.name + " is gone");
+    if (!set) return fail(Category::kNotFound, "ManifestWorkReplicaSet " + name.ns + "/" + name.name + " was deleted");
     const Json* condition = controller::find_condition(*set, work::kRolloutCondition);
     return condition != nullptr && (str(*condition, {"reason"}) == reason) != negated;
   };
   const auto done = kube::wait_for(hub, api::manifest_work_replica_sets(), name.ns, name.name, said, timeout, context.stop());
   if (done) return {};
   if (done.error().category != Category::kTimeout) return tl::unexpected(done.error());
-  return fail(Category::kTimeout,
-              "the hub's controller has not confirmed it within " + format_duration(timeout) + ": it is asked for, not seen",
-              "check that fleetadm's hub is running; upstream's controllers do not know pauses and aborts");
+  return fail(Category::kTimeout, "the change was requested but not confirmed by the hub within " + format_duration(timeout),
+              "check that fleetadm's hub controllers are running; upstream's controllers do not support pause "
+              "and abort");
 }
 
 }  // namespace fleetadm::commands

@@ -15,6 +15,7 @@
 #include "core/work/diff.h"
 #include "core/work/names.h"
 #include "core/work/progress.h"
+#include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -51,7 +52,7 @@ Result<std::vector<WorkPart>> parts_of(const Call& call, const std::vector<Json>
   if (parts.size() > 1) {
     std::string names;
     for (const WorkPart& part : parts) names += (names.empty() ? "" : ", ") + part.name;
-    report.notes.push_back("The manifests are more than one work may have (" + std::to_string(work::kManifestLimit / 1024) +
+    report.notes.push_back("The manifests exceed the size limit of one work (" + std::to_string(work::kManifestLimit / 1024) +
                            " KiB): they are split into " + std::to_string(parts.size()) + " works, " + names + ".");
   }
   // A part that loses an object to another is written last, so that the object never has no work at all.
@@ -85,7 +86,7 @@ Leftovers leftovers_of(const Call& call, const std::vector<Json>& existing, cons
     // A cluster that is not heard of may be meant all the same once it is back: its work stays.
     const auto known = clusters.find(cluster);
     if (known == clusters.end() || work::unreachable(known->second)) {
-      report.notes.push_back("Cluster " + cluster + " is unreachable: its work " + name_of(work) + " is kept.");
+      report.notes.push_back("Cluster " + cluster + " is unreachable; work " + name_of(work) + " is kept there.");
       continue;
     }
     left.removals.clusters.insert(cluster);
@@ -133,8 +134,8 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
     bool all = true;
     for (const WorkPart& part : parts) {
       if (context.stop().stop_requested())
-        return fail(Category::kCancelled, "stopped; " + std::to_string(complete.size()) + " clusters were written");
-      const std::string what = "work " + part.name + " of cluster " + cluster;
+        return fail(Category::kCancelled, "stopped after writing the work for " + pluralize(complete.size(), "cluster"));
+      const std::string what = "work " + part.name + " for cluster " + cluster;
       Result<Written> one =
           write_work(hub, api::manifest_works(), work_object(part.name, cluster, part.manifests, split ? call.name : ""), "",
                      call.overwrite, what, not_of_a_set);
@@ -222,7 +223,7 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
   for (const WorkPart& part : parts) {
     if (const std::string label = ref.ns + "." + part.name; label.size() > 63) {
       return fail(Category::kUsage, "\"" + label + "\" is " + std::to_string(label.size()) + " characters long",
-                  "namespace and name of a work for a placement may have 62 characters together");
+                  "a work's namespace and name together are limited to 62 characters");
     }
   }
   if (call.overwrite) {
@@ -253,7 +254,7 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
   report.data = written.size() == 1 ? std::move(written.front()) : list_of(std::move(written));
   if (context.global().dry_run != kube::DryRun::kNone) return report;
   if (options.wait.empty()) {
-    report.notes.push_back("The hub makes the works for the clusters that the placement selects: fleetadm work get " + call.name);
+    report.notes.push_back("The hub creates a work on each selected cluster; list them with: fleetadm work get " + call.name);
     return report;
   }
   std::vector<Error> late;
@@ -279,23 +280,25 @@ void bind(FlagSet& flags, CreateOptions& options) {
   manifests_flag(flags, options.files).required = true;
   bind_targets(flags, options.targets);
   bind_strategy(flags, options.strategy);
-  Flag& wait = flags.choice(&options.wait, "wait", {"applied", "available"}, "wait until the agents report it");
+  Flag& wait = flags.choice(&options.wait, "wait", {"applied", "available"}, "wait until the agents report this condition");
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "available";
-  flags.duration(&options.timeout, "timeout", "how long --wait waits");
+  flags.duration(&options.timeout, "timeout", "timeout for --wait");
   bind_guard(flags, options.guard);
 }
 
 Status validate_create(const CreateOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(validate_work_name(args.empty() ? std::string{} : args.front()));
-  if (options.files.empty()) return fail(Category::kUsage, "no manifests are named", "use -f FILE, -f FOLDER or -f -");
+  if (options.files.empty()) return fail(Category::kUsage, "no manifests given", "use -f FILE, -f FOLDER or -f -");
   FLEETADM_CHECK(validate_guard(options.guard));
   if (options.prune && !options.targets.placement.empty())
-    return fail(Category::kUsage, "--prune goes with --clusters or -l; for a placement the hub does it");
+    return fail(Category::kUsage, "--prune requires --clusters or -l; for a placement the hub prunes works itself");
   FLEETADM_CHECK(validate_targets(options.targets));
   if (options.strategy.any() && options.targets.placement.empty()) {
-    return fail(Category::kUsage, "a rollout's flags go with --placement: works of named clusters are all written at once",
-                "fleetadm placement create makes a placement");
+    return fail(Category::kUsage,
+                "rollout flags require --placement; works for clusters named with --clusters or -l are all created "
+                "at once",
+                "create a placement with: fleetadm placement create");
   }
   FLEETADM_TRY([[maybe_unused]] const Json strategy, strategy_over(options.strategy, Json()));
   return {};
@@ -309,15 +312,14 @@ void register_work_create(Registry& registry) {
   create.group = "Work";
   create.summary = "Distribute manifests to clusters";
   create.description =
-      "With --clusters or -l a ManifestWork is made for each of these clusters. With --placement a ManifestWorkReplicaSet is "
-      "made beside "
-      "the placement, and the hub keeps a work on every cluster that the placement selects, now and later: all at once, or as "
-      "the "
-      "flags of a rollout (--strategy and those behind it) say.";
+      "With --clusters or -l, a ManifestWork is created for each of these clusters. "
+      "With --placement, a ManifestWorkReplicaSet is created in the placement's namespace, and the hub "
+      "keeps a work on every cluster that the placement selects, now and later: on all of them at once, "
+      "or according to the rollout flags (--strategy and the flags listed after it).";
   create.args = {"NAME", 1, 1};
   create.aliases = {"create work"};
   create.examples = {{"To two clusters", "fleetadm work create web -f web.yaml --clusters c1,c2"},
-                     {"To what a placement selects, and wait until it runs",
+                     {"To the clusters that a placement selects, waiting until the objects are available",
                       "fleetadm work create web -f manifests/ --placement apps/eu --wait"},
                      {"A canary group first, then a quarter at a time",
                       "fleetadm work create web -f web.yaml --placement apps/eu --first canary --max-concurrency 25%"},
@@ -325,7 +327,7 @@ void register_work_create(Registry& registry) {
   create.make = invocation<CreateOptions>(
       [](FlagSet& flags, CreateOptions& options) {
         bind(flags, options);
-        flags.boolean(&options.overwrite, "overwrite", "replace the manifests of a work that exists");
+        flags.boolean(&options.overwrite, "overwrite", "replace the manifests if the work already exists");
       },
       validate_create,
       [](Context& context, const CreateOptions& options, const std::vector<std::string>& args) {
@@ -336,22 +338,20 @@ void register_work_create(Registry& registry) {
   Command apply;
   apply.path = "work apply";
   apply.group = "Work";
-  apply.summary = "Distribute manifests, or change what was distributed";
+  apply.summary = "Distribute manifests, or update those already distributed";
   apply.description =
-      "As work create, but a work that exists gets these manifests (and, where flags of a rollout are given, what they say of "
-      "the strategy). "
-      "Running it again changes nothing. With --prune the work is "
-      "taken from clusters that are not named any more (an unreachable cluster keeps it). What would take works from many "
-      "clusters, "
-      "or delete many objects, needs --allow-removals. Manifests that are more than one work may have are split into several "
-      "works, NAME-part2 and so on, and an object stays in its part.";
+      "Like \"work create\", but updates a work that already exists (and, if rollout flags are given, "
+      "its strategy). Running it again changes nothing. With --prune, the work is removed from clusters "
+      "that are no longer named (an unreachable cluster keeps it). Removing works from many clusters, "
+      "or deleting many objects, requires --allow-removals. Manifests that exceed the limit of one work "
+      "are split into several works, NAME-part2 and so on, and an object stays in its part.";
   apply.args = {"NAME", 1, 1};
   apply.args.complete = Complete::kWorks;
   apply.examples = {{"A new version", "fleetadm work apply web -f web.yaml --placement apps/eu --wait"}};
   apply.make = invocation<CreateOptions>(
       [](FlagSet& flags, CreateOptions& options) {
         bind(flags, options);
-        flags.boolean(&options.prune, "prune", "take the work from clusters that are not named any more");
+        flags.boolean(&options.prune, "prune", "remove the work from clusters that are no longer named");
       },
       validate_create,
       [](Context& context, const CreateOptions& options, const std::vector<std::string>& args) {

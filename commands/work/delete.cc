@@ -10,6 +10,7 @@
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
 #include "core/work/names.h"
+#include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -26,16 +27,16 @@ Error of_a_set(const Json& work) {
   std::string owner = label_of(work, work::kReplicaSetLabel);
   if (const std::size_t dot = owner.find('.'); dot != std::string::npos) owner[dot] = '/';
   return fail(Category::kUsage,
-              "work " + name_of(work) + " of cluster " + namespace_of(work) + " is made by the set " + owner +
-                  ", which would make it again",
-              "delete the set: fleetadm work delete " + kube::split_key(owner).name + " --placement " +
+              "work " + name_of(work) + " for cluster " + namespace_of(work) + " belongs to ManifestWorkReplicaSet " + owner +
+                  ", which would re-create it",
+              "delete it for the placement: fleetadm work delete " + kube::split_key(owner).name + " --placement " +
                   kube::split_key(owner).ns + "/" + label_of(work, work::kPlacementNameLabel))
       .value()
       .with_cluster(namespace_of(work));
 }
 
 Error no_such_work(const std::string& name, const std::string& where) {
-  return fail(Category::kNotFound, "there is no work \"" + name + "\" " + where, "fleetadm work get lists them").value();
+  return fail(Category::kNotFound, "there is no work \"" + name + "\" " + where, "list works with: fleetadm work get").value();
 }
 
 using WorksByCluster = std::map<std::string, std::vector<Json>>;
@@ -102,7 +103,8 @@ Result<Report> from_clusters(Context& context, const kube::Client& hub, const De
   std::map<std::string, std::vector<std::string>> clusters_of;  // work → clusters
   for (const auto& [cluster, works] : chosen) {
     if (context.stop().stop_requested())
-      return fail(Category::kCancelled, "stopped; " + std::to_string(removed.size()) + " works are being deleted");
+      return fail(Category::kCancelled,
+                  "stopped; " + pluralize(removed.size(), "work") + (removed.size() == 1 ? " is" : " are") + " being deleted");
     for (const std::string& gone : delete_on(hub, cluster, works, name, report)) {
       removed.emplace_back(cluster, gone);
       clusters_of[gone].push_back(cluster);
@@ -189,7 +191,7 @@ Result<Report> from_placement(Context& context, const kube::Client& hub, const D
       gone = true;
     }
     report.lines.push_back("work " + part +
-                           (!removed ? " is being taken from"
+                           (!removed ? " is being removed from"
                             : gone   ? " deleted from"
                                      : " is being deleted from") +
                            where);
@@ -209,21 +211,23 @@ void register_work_delete(Registry& registry) {
   Command command;
   command.path = "work delete";
   command.group = "Work";
-  command.summary = "Take a work and its objects away from clusters";
+  command.summary = "Delete a work and its objects from clusters";
   command.description =
-      "The agents delete what the work owns; --wait waits for that. A work that was made for a placement is deleted with "
-      "--placement. Taking it from many clusters, or many objects away, needs --allow-removals.";
+      "The agents delete the objects that the work owns; --wait waits for that. "
+      "A work that was created for a placement is deleted with --placement. Deleting from many clusters, "
+      "or deleting many objects, requires --allow-removals.";
   command.args = {"NAME", 1, 1};
   command.args.complete = Complete::kWorks;
   command.aliases = {"delete work"};
-  command.examples = {{"From two clusters", "fleetadm work delete web --clusters c1,c2 --wait"},
-                      {"A work that was made for a placement", "fleetadm work delete web --placement apps/eu --allow-removals"}};
+  command.examples = {
+      {"From two clusters", "fleetadm work delete web --clusters c1,c2 --wait"},
+      {"A work that was created for a placement", "fleetadm work delete web --placement apps/eu --allow-removals"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
         bind_targets(flags, options.targets);
-        flags.boolean(&options.all_clusters, "all-clusters", "every cluster that has it");
-        flags.boolean(&options.wait, "wait", "wait until it is gone from the clusters");
-        flags.duration(&options.timeout, "timeout", "how long --wait waits");
+        flags.boolean(&options.all_clusters, "all-clusters", "all clusters that have the work");
+        flags.boolean(&options.wait, "wait", "wait until it has been deleted from the clusters");
+        flags.duration(&options.timeout, "timeout", "timeout for --wait");
         bind_guard(flags, options.guard);
       },
       [](const DeleteOptions& options, const std::vector<std::string>& args) -> Status {
@@ -232,7 +236,7 @@ void register_work_delete(Registry& registry) {
         const TargetOptions& targets = options.targets;
         if (!options.all_clusters) return validate_targets(targets, " or --all-clusters");
         if (targets.clusters.empty() && targets.selector.empty() && targets.placement.empty()) return {};
-        return fail(Category::kUsage, "--all-clusters excludes --clusters, -l and --placement");
+        return fail(Category::kUsage, "--all-clusters cannot be combined with --clusters, -l or --placement");
       },
       [](Context& context, const DeleteOptions& options, const std::vector<std::string>& args) -> Result<Report> {
         FLEETADM_TRY(const kube::Client hub, context.client());

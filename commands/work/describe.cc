@@ -62,8 +62,8 @@ void describe_spec(const Json& work, Instant now, std::vector<std::string>& line
   lines.push_back(row("Age", age_cell(work, now)));
   lines.push_back(row("Generation", std::to_string(num(work, {"metadata", "generation"}))));
   const std::string policy = str(work, {"spec", "deleteOption", "propagationPolicy"}, "Foreground");
-  lines.push_back(row("On deletion", policy == "Orphan"              ? "the objects stay (Orphan)"
-                                     : policy == "SelectivelyOrphan" ? "some objects stay (SelectivelyOrphan)"
+  lines.push_back(row("On deletion", policy == "Orphan"              ? "all objects are kept (Orphan)"
+                                     : policy == "SelectivelyOrphan" ? "some objects are kept (SelectivelyOrphan)"
                                                                      : "the objects are deleted (" + policy + ")"));
   if (const Json* ttl = find(work, {"spec", "deleteOption", "ttlSecondsAfterFinished"}); ttl != nullptr && ttl->is_number())
     lines.push_back(row("Kept for", dump_json(*ttl) + "s after it is complete"));
@@ -95,12 +95,12 @@ void describe(const Json& work, const std::map<std::string, Json>& clusters, Ins
   if (const auto cluster = clusters.find(namespace_of(work)); cluster != clusters.end()) {
     if (const auto why = work::unreachable(cluster->second)) {
       lines.push_back(row("Unreachable", (why->since ? "for " + format_age(*why->since, now) + ": " : "") + why->message +
-                                             " (what follows is what was reported before)"));
+                                             " (the status below is the last one reported)"));
     }
   }
   lines.emplace_back("Conditions:");
   const Json& conditions = list_at(work, {"status", "conditions"});
-  if (conditions.empty()) lines.emplace_back("  <none>: the cluster's agent has not looked at it yet");
+  if (conditions.empty()) lines.emplace_back("  <none>: the cluster's agent has not processed it yet");
   for (const Json& condition : conditions) lines.push_back("  " + condition_line(condition, now));
   describe_manifests(work, progress, now, lines);
 }
@@ -113,7 +113,8 @@ Result<Report> run_describe(Context& context, const DescribeOptions& options, co
   if (works.empty()) {
     return fail(Category::kNotFound,
                 "there is no work \"" + args.front() + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-                "fleetadm work get lists them; -n names the namespace of a work that was made for a placement");
+                "list works with: fleetadm work get; for a work that was created for a placement, name its "
+                "namespace with -n");
   }
   Report report;
   const std::map<std::string, Json> clusters = clusters_by_name(hub, report.notes);
@@ -132,8 +133,8 @@ void register_work_describe(Registry& registry) {
   command.path = "work describe";
   command.group = "Work";
   command.aliases = {"describe work"};
-  command.summary = "Show what a work asks for and everything that was reported of it";
-  command.description = "Without --cluster the work is shown for each of its clusters.";
+  command.summary = "Show a work's spec and its reported status";
+  command.description = "Without --cluster, the work is shown for each of its clusters.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"One work on one cluster", "fleetadm work describe web --cluster c1"}};
   command.make = invocation<DescribeOptions>(

@@ -13,6 +13,7 @@
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
 #include "kubeclient/base/joined.h"
+#include "kubeclient/base/plural.h"
 #include "kubeclient/discovery/mapper.h"
 
 namespace fleetadm::commands {
@@ -103,8 +104,8 @@ Result<Found> against_clusters(Context& context, const DiffOptions& options, con
     if (config) {
       task.spoke = context.client(*config);
     } else {
-      task.changes = tl::unexpected(
-          config.error().with_hint("name the cluster's context: --spoke " + cluster + "=CONTEXT, and --spoke-kubeconfig FILE"));
+      task.changes = tl::unexpected(config.error().with_hint("name the cluster's context with --spoke " + cluster +
+                                                             "=CONTEXT, and its file with --spoke-kubeconfig FILE"));
     }
     tasks.push_back(std::move(task));
   }
@@ -188,12 +189,11 @@ Report report_of(const Found& found) {
   for (auto& [objects, diffs] : sorted) {
     std::vector<std::string> clusters;
     for (const ClusterDiff* diff : diffs) clusters.push_back(diff->cluster);
-    report.lines.push_back(std::to_string(clusters.size()) + (clusters.size() == 1 ? " cluster: " : " clusters: ") +
-                           joined(clusters, ", "));
+    report.lines.push_back(pluralize(clusters.size(), "cluster") + ": " + joined(clusters, ", "));
     for (const work::ObjectChange& change : diffs.front()->changes) add_lines(change, report.lines);
     items.push_back({{"clusters", clusters}, {"objects", std::move(objects)}});
   }
-  if (!same.empty()) report.notes.push_back("No difference: " + joined(same, ", "));
+  if (!same.empty()) report.notes.push_back("No differences: " + joined(same, ", ") + ".");
   report.data = {{"kind", "WorkDiff"}, {"groups", std::move(items)}, {"same", same}};
   report.failures = found.failures;
   if (!sorted.empty() && found.failures.empty()) report.exit_code = 1;
@@ -208,7 +208,7 @@ Result<Report> run_diff(Context& context, const DiffOptions& options, const std:
   if (works.empty()) {
     return fail(Category::kNotFound,
                 "there is no work \"" + args.front() + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-                "fleetadm work get lists them");
+                "list works with: fleetadm work get");
   }
   FLEETADM_TRY(const Found found,
                options.files.empty() ? against_clusters(context, options, works) : against_files(context, options, works));
@@ -222,27 +222,31 @@ void register_work_diff(Registry& registry) {
   Command command;
   command.path = "work diff";
   command.group = "Work";
-  command.summary = "Compare what is on the clusters with a work, or a work with a file";
+  command.summary = "Compare live objects with a work, or a work with a file";
   command.description =
-      "Without -f the live objects are read through the clusters' own contexts (of the cluster's name, or as --spoke says) and "
-      "compared with what the work's update strategies would make of them; a line with - is live, with + is the work's, and who "
-      "wrote the live value is named. With -f it shows what applying the file would change, and asks no cluster. Clusters with "
-      "equal differences are shown once. The values of Secrets are never shown. The exit code is 1 where there are differences.";
+      "Without -f, the live objects are read through each cluster's own context (the one with the "
+      "cluster's name, or the one given with --spoke) and compared with the result of the work's update "
+      "strategies. Lines starting with - show the live value and the manager that wrote it, "
+      "lines starting with + the value in the work. With -f, it shows what applying the file would "
+      "change, and does not contact any cluster. Clusters with equal differences are shown together. "
+      "Values of Secrets are never shown. The exit code is 1 if there are differences.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
-  command.examples = {{"Who changed what?", "fleetadm work diff web --spoke-kubeconfig spokes.yaml"},
-                      {"One cluster whose context has another name", "fleetadm work diff web --cluster c1 --spoke c1=kind-c1"},
-                      {"Before an apply", "fleetadm work diff web -f web.yaml"}};
+  command.examples = {
+      {"Show what changed on the clusters, and who changed it", "fleetadm work diff web --spoke-kubeconfig spokes.yaml"},
+      {"One cluster whose context has another name", "fleetadm work diff web --cluster c1 --spoke c1=kind-c1"},
+      {"Preview an apply", "fleetadm work diff web -f web.yaml"}};
   command.make = invocation<DiffOptions>(
       [](FlagSet& flags, DiffOptions& options) {
         files_flag(flags, &options.files, "filename", "compare the work with these manifests (file, folder or -)", 'f');
         only_clusters_flag(flags, options.clusters);
-        Flag& spoke = flags.comma_texts(&options.spokes, "spoke", "the context through which a cluster is read; may be repeated");
+        Flag& spoke = flags.comma_texts(&options.spokes, "spoke", "context to use for a cluster; may be repeated");
         spoke.value_name = "CLUSTER=CONTEXT";
-        file_flag(flags, &options.spoke_kubeconfig, "spoke-kubeconfig", "the kubeconfig file that has these contexts");
+        file_flag(flags, &options.spoke_kubeconfig, "spoke-kubeconfig", "kubeconfig file that contains these contexts");
       },
       [](const DiffOptions& options, const std::vector<std::string>&) -> Status {
         if (options.files.empty() || (options.spokes.empty() && options.spoke_kubeconfig.empty())) return {};
-        return fail(Category::kUsage, "-f asks no cluster: it excludes --spoke and --spoke-kubeconfig");
+        return fail(Category::kUsage,
+                    "-f cannot be combined with --spoke or --spoke-kubeconfig: it does not contact any cluster");
       },
       run_diff);
   registry.add(std::move(command));

@@ -34,9 +34,11 @@ Result<Json> work_of_file(Context& context, const std::string& file) {
     }
   }
   if (works.size() == 1) return std::move(works.front());
-  return fail(Category::kUsage,
-              works.empty() ? "there is no ManifestWork in " + file : file + " has several ManifestWorks; one is wanted",
-              "rules are part of spec.manifestConfigs of a ManifestWork, or of a set's spec.manifestWorkTemplate");
+  return fail(
+      Category::kUsage,
+      works.empty() ? file + " contains no ManifestWork" : file + " contains several ManifestWorks; exactly one is expected",
+      "rules belong in spec.manifestConfigs of a ManifestWork, or in spec.manifestWorkTemplate of a "
+      "ManifestWorkReplicaSet");
 }
 
 std::string place_of(const Json& meta) {
@@ -81,7 +83,7 @@ Json data_of(const work::ObjectPreview& object) {
 Result<Report> preview(Context& context, const EvaluateOptions& options) {
   FLEETADM_TRY(const Json work, work_of_file(context, options.work));
   FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.objects));
-  if (loaded.empty()) return fail(Category::kUsage, "there is no object in what --object names");
+  if (loaded.empty()) return fail(Category::kUsage, "no objects found in the --object files");
   std::vector<Json> objects;
   for (const LoadedManifest& one : loaded) {
     if (str(one.object, {"kind"}).empty()) return fail(Category::kUsage, one.where() + ": the object has no kind");
@@ -93,13 +95,13 @@ Result<Report> preview(Context& context, const EvaluateOptions& options) {
   Report report;
   report.table.emplace();
   report.table->columns = {{"OBJECT"}, {"WHAT"}, {"NAME"}, {"VALUE"}, {"TYPE", true}, {"MESSAGE"}};
-  report.table->empty_text = "The work's rules report nothing of these objects.";
+  report.table->empty_text = "The work's rules report nothing for these objects.";
   Json items = Json::array();
   for (const work::ObjectPreview& object : previews) {
     add_rows(object, *report.table);
     items.push_back(data_of(object));
     if (!object.has_rules) report.notes.push_back("The work has no rules for " + place_of(object.meta) + ".");
-    if (!object.in_work) report.notes.push_back(place_of(object.meta) + " is none of the work's manifests.");
+    if (!object.in_work) report.notes.push_back(place_of(object.meta) + " is not one of the work's manifests.");
   }
   const Json conditions = work::preview_conditions(previews);
   for (const Json& condition : conditions) {
@@ -113,10 +115,10 @@ Result<Report> preview(Context& context, const EvaluateOptions& options) {
 Status validate_evaluate(const EvaluateOptions& options, const std::vector<std::string>&) {
   if (!options.scenarios.empty()) {
     if (options.work.empty() && options.objects.empty() && !options.raw) return {};
-    return fail(Category::kUsage, "--scenarios excludes -f, --object and --raw-feedback");
+    return fail(Category::kUsage, "--scenarios cannot be combined with -f, --object or --raw-feedback");
   }
-  if (options.work.empty()) return fail(Category::kUsage, "no work is named", "use -f FILE, or --scenarios FILE");
-  if (options.objects.empty()) return fail(Category::kUsage, "no object is named", "use --object FILE (kubectl get … -o yaml)");
+  if (options.work.empty()) return fail(Category::kUsage, "no work given", "use -f FILE, or --scenarios FILE");
+  if (options.objects.empty()) return fail(Category::kUsage, "no object given", "use --object FILE (kubectl get … -o yaml)");
   if (options.work == "-" && std::find(options.objects.begin(), options.objects.end(), "-") != options.objects.end())
     return fail(Category::kUsage, "-f and --object cannot both be read from stdin");
   return {};
@@ -128,14 +130,15 @@ void register_work_evaluate(Registry& registry) {
   Command command;
   command.path = "work evaluate";
   command.group = "Work";
-  command.summary = "Tell what a work's feedback and condition rules would report of an object";
+  command.summary = "Show what a work's feedback and condition rules report for an object";
   command.description =
-      "No cluster is asked: -f names the file of a ManifestWork (or ManifestWorkReplicaSet), --object one with live objects as "
-      "kubectl get -o yaml prints them. With --scenarios it answers recorded or made-up cases, one JSON object a line, in the "
-      "formats of fleetadm-scenarios(7).";
-  command.examples = {{"Try rules on a Deployment as it is now",
-                       "kubectl get deployment web -o yaml | fleetadm work evaluate -f work.yaml --object -"},
-                      {"Answer the cases of a file", "fleetadm work evaluate --scenarios cases.jsonl"}};
+      "No cluster is contacted: -f names a file with a ManifestWork (or ManifestWorkReplicaSet), "
+      "and --object one with live objects as printed by \"kubectl get -o yaml\". "
+      "With --scenarios, it evaluates recorded or hand-written cases, one JSON object per line, "
+      "in the formats of fleetadm-scenarios(7).";
+  command.examples = {
+      {"Try rules on a live Deployment", "kubectl get deployment web -o yaml | fleetadm work evaluate -f work.yaml --object -"},
+      {"Evaluate the cases in a file", "fleetadm work evaluate --scenarios cases.jsonl"}};
   command.make = invocation<EvaluateOptions>(
       [](FlagSet& flags, EvaluateOptions& options) {
         file_flag(flags, &options.work, "filename", "file with the work, or - for stdin", 'f');

@@ -96,7 +96,7 @@ Result<Report> run_get(Context& context, const GetOptions& options, const std::v
     if (found) continue;
     Error error =
         fail(Category::kNotFound, "there is no work \"" + name + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-             "fleetadm work get lists them")
+             "list works with: fleetadm work get")
             .value();
     if (names.size() == 1) return tl::unexpected(std::move(error));
     report.failures.push_back(std::move(error));
@@ -113,21 +113,22 @@ void register_work_get(Registry& registry) {
   command.group = "Work";
   command.summary = "List works and whether they are applied and available";
   command.description =
-      "NAME is a work's name, or the name of the set that made it. With -o wide the reason of what is not well is shown.";
+      "NAME is a work's name, or the name of the ManifestWorkReplicaSet that created it. "
+      "-o wide adds the reason for anything that is not healthy.";
   command.args = {"[NAME...]", 0, -1};
   command.args.complete = Complete::kWorks;
-  command.examples = {{"Everything on its way to one cluster", "fleetadm work get --cluster c1"},
+  command.examples = {{"All works for one cluster", "fleetadm work get --cluster c1"},
                       {"One work on all of its clusters, with reasons", "fleetadm work get web -o wide"}};
   command.make = invocation<GetOptions>(
       [](FlagSet& flags, GetOptions& options) {
-        Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only the works of this cluster; may be repeated");
+        Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only works for this cluster; may be repeated");
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
-        flags.boolean(&options.all, "all-clusters", "the works of all clusters (the default)", 'A');
+        flags.boolean(&options.all, "all-clusters", "works for all clusters (the default)", 'A');
         flags.text(&options.selector, "selector", "only works with these labels", 'l').value_name = "SELECTOR";
       },
       [](const GetOptions& options, const std::vector<std::string>&) -> Status {
-        if (options.all && !options.clusters.empty()) return fail(Category::kUsage, "--cluster and -A exclude each other");
+        if (options.all && !options.clusters.empty()) return fail(Category::kUsage, "--cluster cannot be combined with -A");
         return {};
       },
       run_get);

@@ -3,12 +3,13 @@
 #include "core/api/kinds.h"
 #include "core/work/diff.h"
 #include "core/work/preview.h"
+#include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
 namespace {
 
 Error refused(const std::string& why) {
-  Error error = fail(Category::kConflict, why, "if that is meant, say --allow-removals").value();
+  Error error = fail(Category::kConflict, why, "if this is intended, add --allow-removals").value();
   error.reason = "RemovalsNotAllowed";
   return error;
 }
@@ -16,19 +17,20 @@ Error refused(const std::string& why) {
 }  // namespace
 
 void bind_guard(FlagSet& flags, GuardOptions& options) {
-  flags.boolean(&options.allow, "allow-removals", "take works and objects away, however many");
+  flags.boolean(&options.allow, "allow-removals", "allow any number of removals");
   Flag& share = flags.integer(&options.share, "max-removed-clusters",
-                              "per cent of the clusters that may lose the work without --allow-removals");
+                              "maximum percentage of clusters that may lose the work without --allow-removals");
   share.value_name = "PERCENT";
   share.default_text = "20";
   Flag& objects = flags.integer(&options.objects, "max-removed-objects",
-                                "objects that may be deleted, on all clusters together, without --allow-removals");
+                                "maximum number of objects deleted across all clusters without --allow-removals");
   objects.value_name = "N";
   objects.default_text = "100";
 }
 
 Status validate_guard(const GuardOptions& options) {
-  if (options.share < 0 || options.share > 100) return fail(Category::kUsage, "--max-removed-clusters takes 0 to 100 per cent");
+  if (options.share < 0 || options.share > 100)
+    return fail(Category::kUsage, "--max-removed-clusters must be between 0 and 100 percent");
   if (options.objects < 0) return fail(Category::kUsage, "--max-removed-objects cannot be negative");
   return {};
 }
@@ -36,9 +38,8 @@ Status validate_guard(const GuardOptions& options) {
 Status check_removals(const kube::Client& hub, const GuardOptions& options, const std::string& what, const Removals& removals) {
   if (options.allow) return {};
   if (removals.objects > options.objects) {
-    return tl::unexpected(refused(what + " deletes " + std::to_string(removals.objects) +
-                                  " objects; without being told so, at most " + std::to_string(options.objects) +
-                                  " are deleted"));
+    return tl::unexpected(refused(what + " would delete " + pluralize(static_cast<std::uint64_t>(removals.objects), "object") +
+                                  " (limit without --allow-removals: " + std::to_string(options.objects) + ")"));
   }
   const auto lost = static_cast<std::int64_t>(removals.clusters.size());
   if (lost <= 1) return {};
@@ -49,13 +50,13 @@ Status check_removals(const kube::Client& hub, const GuardOptions& options, cons
   };
   const Status counted = all > 0 ? Status{} : hub.list_each(api::managed_clusters(), {}, {}, count);
   if (!counted) {
-    return tl::unexpected(refused(what + " takes works from " + std::to_string(lost) +
-                                  " clusters, and of how many could not be read: " + counted.error().message));
+    return tl::unexpected(refused(what + " would remove works from " + std::to_string(lost) +
+                                  " clusters, but the total number of clusters could not be read: " + counted.error().message));
   }
   if (lost * 100 <= options.share * all) return {};
-  return tl::unexpected(refused(what + " takes works from " + std::to_string(lost) + " of " + std::to_string(all) +
+  return tl::unexpected(refused(what + " would remove works from " + std::to_string(lost) + " of " + std::to_string(all) +
                                 (removals.of > 0 ? " clusters that have it" : " clusters") +
-                                "; without being told so, from at most " + std::to_string(options.share) + " %"));
+                                " (limit without --allow-removals: " + std::to_string(options.share) + "%)"));
 }
 
 std::int64_t deleted_objects(const Json& work_spec, const std::set<std::string>& kept) {

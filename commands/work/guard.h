@@ -1,4 +1,4 @@
-// The guard before works or objects are taken away: more than a share of the clusters, or more than so many objects, only with
+// The guard on removals: works leave more than a share of the clusters, or more than a number of objects are deleted, only with
 // --allow-removals.
 #pragma once
 

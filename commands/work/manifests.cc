@@ -80,8 +80,7 @@ Result<std::vector<LoadedManifest>> load_manifests(Context& context, const std::
       continue;
     }
     if (name.starts_with("http://") || name.starts_with("https://")) {
-      return fail(Category::kUsage, "-f does not read from the network: " + name,
-                  "download it and look at it first, then pass the file");
+      return fail(Category::kUsage, "-f does not accept URLs: " + name, "download and review it first, then pass the file");
     }
     std::error_code error;
     const fs::file_status status = fs::status(name, error);
@@ -101,8 +100,7 @@ Result<std::vector<LoadedManifest>> load_manifests(Context& context, const std::
 }
 
 Status check_manifests(const std::vector<LoadedManifest>& manifests) {
-  if (manifests.empty())
-    return fail(Category::kUsage, "there are no manifests in what -f names", "a work needs at least one object");
+  if (manifests.empty()) return fail(Category::kUsage, "no manifests found in the -f files", "a work needs at least one object");
   std::map<std::string, std::string> seen;
   for (const LoadedManifest& manifest : manifests) {
     const Json& object = manifest.object;
@@ -122,8 +120,8 @@ Status check_manifests(const std::vector<LoadedManifest>& manifests) {
     if (const std::size_t bytes = dump_json(object).size(); bytes > work::kManifestLimit) {
       return fail(Category::kInvalid,
                   where + "the " + str(object, {"kind"}) + " is " + std::to_string((bytes + 1023) / 1024) +
-                      " KiB; a work may have " + std::to_string(work::kManifestLimit / 1024) + " KiB",
-                  "make the object smaller, or put its content where the cluster can fetch it");
+                      " KiB, which exceeds the limit of " + std::to_string(work::kManifestLimit / 1024) + " KiB per work",
+                  "make the object smaller, or store its content where the cluster can fetch it");
     }
   }
   return {};

@@ -56,7 +56,7 @@ Result<WorkSelection> select_works(const kube::Client& hub, const std::string& n
     std::erase_if(selection.sets, [&](const Json& set) { return !refers_to(set, placement->name); });
     if (selection.sets.empty()) {
       return fail(Category::kNotFound, "there is no work \"" + name + "\" for placement " + placement->ns + "/" + placement->name,
-                  "fleetadm work get lists them");
+                  "list works with: fleetadm work get");
     }
   }
   if (!selection.sets.empty()) {
@@ -136,7 +136,7 @@ std::map<std::string, Json> clusters_by_name(const kube::Client& hub, std::vecto
     return {};
   });
   if (!listed) {
-    notes.push_back("Whether the clusters are reachable could not be read: " + listed.error().message);
+    notes.push_back("Cannot determine whether the clusters are reachable: " + listed.error().message);
     clusters.clear();
   }
   return clusters;

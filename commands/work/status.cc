@@ -50,7 +50,7 @@ std::vector<work::WorkProgress> all_progress(const View& view, const std::vector
   const bool set = !view.selection.sets.empty();
   for (const std::string& cluster : set ? view.selection.wanted : view.only) {
     if (have.contains(cluster) || !view.covers(cluster)) continue;
-    const std::string why = set ? "the hub has not made its work yet" : "there is no such work for this cluster";
+    const std::string why = set ? "the hub has not created its work yet" : "this cluster has no such work";
     all.push_back(work::missing_work(cluster, view.selection.name, why, std::nullopt));
   }
   std::sort(all.begin(), all.end(),
@@ -107,7 +107,7 @@ bool all_done(const std::map<std::pair<std::string, std::string>, work::WorkProg
   return !known.empty() && std::all_of(known.begin(), known.end(), [](const auto& entry) { return entry.second.done(); });
 }
 
-/// Prints what is, then each change, until nothing is in the way any more.
+/// Prints what is, then each change, until nothing is blocked.
 Result<Report> watched(Context& context, const kube::Client& hub, const View& view, const StatusOptions& options,
                        const std::vector<work::WorkProgress>& first) {
   std::map<std::pair<std::string, std::string>, work::WorkProgress> known;
@@ -164,14 +164,15 @@ Result<Report> run_status(Context& context, const StatusOptions& options, const 
   if (works.empty() && view.selection.sets.empty()) {
     return fail(Category::kNotFound,
                 "there is no work \"" + args.front() + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-                "fleetadm work get lists them; -n names the namespace of a work that was made for a placement");
+                "list works with: fleetadm work get; for a work that was created for a placement, name its "
+                "namespace with -n");
   }
   std::vector<std::string> notes;
   view.clusters = clusters_by_name(hub, notes);
   const std::vector<work::WorkProgress> all = all_progress(view, works);
   if (options.watch) return watched(context, hub, view, options, all);
   Report report = report_of(all, options, context.global(), context.clock().now());
-  report.table->empty_text = "The placement has selected no cluster.";
+  report.table->empty_text = "The placement has not selected any clusters.";
   report.notes = std::move(notes);
   return report;
 }
@@ -182,21 +183,22 @@ void register_work_status(Registry& registry) {
   Command command;
   command.path = "work status";
   command.group = "Work";
-  command.summary = "Show where a work stands on each cluster, what is in the way, and since when";
+  command.summary = "Show a work's status on each cluster, what blocks it, and for how long";
   command.description =
-      "NAME is a work's name, or that of the set that made it for a placement (of the namespace -n). A row is a manifest that is "
-      "not as it should be, with the condition that says so and how long it has; a cluster where all is well has one row. With "
-      "-w changes are printed as they happen until nothing is in the way any more.";
+      "NAME is a work's name, or the name of the ManifestWorkReplicaSet that created it for a placement "
+      "(in namespace -n). Prints one row for each manifest that is not healthy, with the condition that "
+      "reports it and for how long; a cluster on which everything is healthy has one row. "
+      "With -w, changes are printed as they happen until nothing is blocked.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
-  command.examples = {{"What is in the way?", "fleetadm work status web -n apps"},
+  command.examples = {{"Show what blocks a work", "fleetadm work status web -n apps"},
                       {"Every manifest on one cluster", "fleetadm work status web --cluster c1 --manifests"},
-                      {"Wait and see", "fleetadm work status web --placement apps/eu -w"}};
+                      {"Watch until nothing is blocked", "fleetadm work status web --placement apps/eu -w"}};
   command.make = invocation<StatusOptions>(
       [](FlagSet& flags, StatusOptions& options) {
         only_clusters_flag(flags, options.clusters);
-        placement_flag(flags, &options.placement, "the work that was made for this placement");
-        flags.boolean(&options.manifests, "manifests", "every manifest, also those that are well (as -o wide)");
-        flags.boolean(&options.watch, "watch", "print changes as they happen, until nothing is in the way", 'w');
+        placement_flag(flags, &options.placement, "the work that was created for this placement");
+        flags.boolean(&options.manifests, "manifests", "show every manifest, including healthy ones (as -o wide does)");
+        flags.boolean(&options.watch, "watch", "print changes as they happen, until nothing is blocked", 'w');
       },
       [](const StatusOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_status);
   registry.add(std::move(command));

@@ -11,12 +11,12 @@
 namespace fleetadm::commands {
 
 void bind_targets(FlagSet& flags, TargetOptions& options) {
-  Flag& clusters = flags.comma_texts(&options.clusters, "clusters", "names of the clusters");
+  Flag& clusters = flags.comma_texts(&options.clusters, "clusters", "cluster names");
   clusters.value_name = "NAMES";
   clusters.complete = Complete::kClusters;
-  Flag& selector = flags.text(&options.selector, "selector", "clusters with these labels, as they are now", 'l');
+  Flag& selector = flags.text(&options.selector, "selector", "clusters that currently match this label selector", 'l');
   selector.value_name = "SELECTOR";
-  placement_flag(flags, &options.placement, "the clusters that this placement selects, now and later");
+  placement_flag(flags, &options.placement, "the clusters this placement selects, kept up to date");
 }
 
 Flag& placement_flag(FlagSet& flags, std::string* into, std::string help) {
@@ -37,13 +37,13 @@ Status validate_targets(const TargetOptions& options, const std::string& further
   const int ways = (options.clusters.empty() ? 0 : 1) + (options.selector.empty() ? 0 : 1) + (options.placement.empty() ? 0 : 1);
   if (ways == 1) return {};
   const std::string choices = "--clusters, -l or --placement" + further;
-  if (ways == 0) return fail(Category::kUsage, "no clusters are named", "use one of " + choices);
-  return fail(Category::kUsage, "clusters are named in several ways", "use only one of " + choices);
+  if (ways == 0) return fail(Category::kUsage, "no clusters given", "use one of " + choices);
+  return fail(Category::kUsage, "conflicting cluster selection", "use only one of " + choices);
 }
 
 Status validate_work_name(const std::string& name) {
   if (!kube::is_dns_subdomain(name)) {
-    return fail(Category::kUsage, "\"" + name + "\" cannot be a work's name", "use lower-case letters, digits, '-' and '.'");
+    return fail(Category::kUsage, "\"" + name + "\" is not a valid work name", "use lowercase letters, digits, '-' and '.'");
   }
   if (name.size() > work::kMaxWorkName) {
     return fail(Category::kUsage, "the name is " + std::to_string(name.size()) + " characters long; a work's may have " +
@@ -68,8 +68,8 @@ Status placement_exists(const kube::Client& hub, const PlacementRef& ref) {
   Result<std::optional<Json>> placement = hub.find(api::placements(), ref.ns, ref.name);
   if (!placement) return tl::unexpected(on_hub(placement.error()));
   if (*placement) return {};
-  return fail(Category::kNotFound, "placement \"" + ref.name + "\" is not in namespace \"" + ref.ns + "\"",
-              "fleetadm placement create makes one; fleetadm get placements -A lists them");
+  return fail(Category::kNotFound, "placement \"" + ref.name + "\" not found in namespace \"" + ref.ns + "\"",
+              "create one with: fleetadm placement create; list them with: fleetadm get placements -A");
 }
 
 std::vector<std::string> clusters_of(const std::vector<Json>& decisions) {
@@ -105,8 +105,8 @@ Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOpti
     });
     if (!listed) return tl::unexpected(on_hub(listed.error()));
     if (targets.clusters.empty()) {
-      return fail(Category::kNotFound, "no cluster has the labels \"" + options.selector + "\"",
-                  "fleetadm get clusters shows the clusters; -l takes a label selector");
+      return fail(Category::kNotFound, "no cluster matches the label selector \"" + options.selector + "\"",
+                  "list the clusters with: fleetadm get clusters");
     }
     return targets;
   }
@@ -117,7 +117,7 @@ Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOpti
       targets.clusters.push_back(name);
     } else {
       targets.missing.push_back(fail(Category::kNotFound, "cluster \"" + name + "\" does not exist on this hub",
-                                     "fleetadm get clusters lists those that do")
+                                     "list the clusters with: fleetadm get clusters")
                                     .value()
                                     .with_cluster(name));
     }
@@ -127,7 +127,7 @@ Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOpti
 
 Error on_hub(const Error& error) {
   if (error.code != 404 || !error.hint.empty()) return error;
-  return error.with_hint("the server may be no hub: choose one with --context or --kubeconfig, or run fleetadm init");
+  return error.with_hint("this server may not be a hub: select one with --context or --kubeconfig, or run fleetadm init");
 }
 
 std::string qualified_name(const kube::Resource& resource, const std::string& name) {

@@ -56,7 +56,7 @@ std::vector<Error> wait(Context& context, const std::string& step, Watched& watc
     const Category category = stopped ? Category::kCancelled : Category::kTimeout;
     std::vector<Error> failures;
     for (const auto& [late, reason] : *missing) failures.push_back(fail(category, reason).value().with_cluster(late));
-    context.progress().failed(stopped ? "stopped" : "not within " + format_duration(timeout));
+    context.progress().failed(stopped ? "stopped" : "timed out after " + format_duration(timeout));
     return failures;
   }
 }
@@ -150,7 +150,7 @@ std::vector<Error> wait_for_works(Context& context, const kube::Client& hub, con
     Missing missing;
     for (const std::string& cluster : clusters) {
       const std::optional<Json> work = works.find(now, cluster);
-      std::string why = work ? blocking(*work, condition) : "the work is gone";
+      std::string why = work ? blocking(*work, condition) : "the work was deleted";
       if (!why.empty()) missing[cluster] = std::move(why);
     }
     return missing;
@@ -171,11 +171,12 @@ std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const
   const std::size_t works = watched.add(api::manifest_works(), std::move(options));
   const Look look = [&](const Objects& now) -> Result<Missing> {
     const std::optional<Json> set = now.find(sets, placement.ns, name);
-    if (!set) return fail(Category::kNotFound, "the set " + placement.ns + "/" + name + " is gone");
+    if (!set) return fail(Category::kNotFound, "ManifestWorkReplicaSet " + placement.ns + "/" + name + " was deleted");
     const std::string wanted = work::work_spec_hash(object_at(*set, {"spec", "manifestWorkTemplate"}));
     Missing missing;
-    for (const std::string& cluster : clusters_of(now.objects(decisions))) missing[cluster] = "the hub has not made its work yet";
-    if (missing.empty()) missing[""] = "placement " + placement.ns + "/" + placement.name + " has selected no cluster";
+    for (const std::string& cluster : clusters_of(now.objects(decisions)))
+      missing[cluster] = "the hub has not created its work yet";
+    if (missing.empty()) missing[""] = "placement " + placement.ns + "/" + placement.name + " has not selected any clusters";
     for (const Json& one : now.objects(works)) {
       const auto found = missing.find(namespace_of(one));
       if (found == missing.end()) continue;
@@ -199,7 +200,7 @@ std::vector<Error> wait_until_gone(Context& context, const kube::Client& hub, co
     }
     return left;
   };
-  return wait(context, "Waiting until " + name + " is gone", watched, look, timeout);
+  return wait(context, "Waiting until " + name + " is deleted", watched, look, timeout);
 }
 
 Status wait_until_set_is_gone(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
@@ -212,10 +213,10 @@ Status wait_until_set_is_gone(Context& context, const kube::Client& hub, const s
   const Look look = [&](const Objects& now) -> Result<Missing> {
     Missing left;
     for (const Json& one : now.objects(works)) left[namespace_of(one)] = "the agent has not removed its objects yet";
-    if (now.find(sets, ns, name)) left[""] = "the hub has not ended the set yet";
+    if (now.find(sets, ns, name)) left[""] = "the hub has not finished deleting the ManifestWorkReplicaSet yet";
     return left;
   };
-  const std::vector<Error> failures = wait(context, "Waiting until " + name + " is gone", watched, look, timeout);
+  const std::vector<Error> failures = wait(context, "Waiting until " + name + " is deleted", watched, look, timeout);
   if (!failures.empty()) return tl::unexpected(failures.front());
   return {};
 }

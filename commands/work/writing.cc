@@ -10,7 +10,7 @@ namespace fleetadm::commands {
 namespace {
 
 Error exists(const std::string& what) {
-  return fail(Category::kConflict, what + " exists already", "change it with fleetadm work apply, or with --overwrite").value();
+  return fail(Category::kConflict, what + " already exists", "change it with fleetadm work apply, or add --overwrite").value();
 }
 
 }  // namespace
@@ -28,8 +28,8 @@ Result<Written> write_work(const kube::Client& hub, const kube::Resource& resour
     FLEETADM_TRY(existing, hub.find(resource, ns, name));
   }
   if (!overwrite) return tl::unexpected(exists(what));
-  if (!existing) return fail(Category::kConflict, what + " came and went while it was written", "try again");
-  if (is_deleting(*existing)) return fail(Category::kConflict, what + " is being deleted", "wait until it is gone");
+  if (!existing) return fail(Category::kConflict, what + " was created and deleted by someone else in the meantime", "try again");
+  if (is_deleting(*existing)) return fail(Category::kConflict, what + " is being deleted", "wait until it has been deleted");
   const auto change = [&](Json& object) -> Status {
     FLEETADM_CHECK(check(object));
     if (const std::string whole = label_of(wanted, kSplitLabel); !whole.empty())
@@ -69,9 +69,9 @@ Status not_of_a_set(const Json& work) {
   if (owner.empty()) return {};
   const std::size_t dot = owner.find('.');
   return fail(Category::kUsage,
-              "work " + name_of(work) + " of cluster " + namespace_of(work) + " belongs to ManifestWorkReplicaSet " +
+              "work " + name_of(work) + " for cluster " + namespace_of(work) + " belongs to ManifestWorkReplicaSet " +
                   owner.substr(0, dot) + "/" + (dot == std::string::npos ? "" : owner.substr(dot + 1)),
-              "change the set: use --placement");
+              "to change the ManifestWorkReplicaSet, use --placement");
 }
 
 }  // namespace fleetadm::commands

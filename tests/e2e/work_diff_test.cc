@@ -117,7 +117,7 @@ TEST_F(WorkDiff, A_NothingDiffersWhereNobodyChangedAnything) {
   const Ran ran = diff();
   EXPECT_EQ(ran.code, 0) << ran.both();
   EXPECT_EQ(ran.out, "");
-  EXPECT_TRUE(has(ran.err, "No difference: c1, c2, c3")) << ran.both();
+  EXPECT_TRUE(has(ran.err, "No differences: c1, c2, c3")) << ran.both();
   EXPECT_FALSE(has(ran.both(), "sesame-open"));
 }
 

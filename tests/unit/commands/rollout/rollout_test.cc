@@ -111,7 +111,7 @@ TEST_F(RolloutCommands, UndoReturnsAndHistoryTells) {
   const auto history = run("rollout history");
   ASSERT_TRUE(history);
   ASSERT_EQ(history->table->rows.size(), 3U);
-  EXPECT_EQ(history->table->rows[2][5], "the template of revision 1");
+  EXPECT_EQ(history->table->rows[2][5], "same template as revision 1");
   EXPECT_EQ(history->table->rows[1][1], "Complete");
   const auto second = run("rollout history", {{"revision", "2"}});
   ASSERT_TRUE(second);

@@ -192,7 +192,7 @@ status: {conditions: [{type: Complete, status: "True"}]}
   EXPECT_EQ(rows[2], (Row{"Job default/j", "condition", "Complete", "True", "ConditionRuleEvaluated", "Job is finished"}));
   EXPECT_EQ(rows[3][0], "(the work)");
   ASSERT_EQ(report->notes.size(), 1U);
-  EXPECT_EQ(report->notes[0], "Job default/j is none of the work's manifests.");
+  EXPECT_EQ(report->notes[0], "Job default/j is not one of the work's manifests.");
   const auto raw = run("work evaluate", {{"filename", work_file}, {"object", objects}, {"raw-feedback", "true"}}, {});
   EXPECT_EQ(raw->table->rows[1][3], "[1,2]");
   EXPECT_FALSE(run("work evaluate", {{"filename", objects}, {"object", objects}}, {}));

@@ -215,7 +215,7 @@ TEST_F(WorkCommands, BadInputIsRefusedBeforeAnythingIsSent) {
   };
   const std::string two = std::string(kMap) + "---\n" + kMap;
   const Case cases[] = {
-      {"", "there are no manifests"},
+      {"", "no manifests found"},
       {"- 1\n", "not a Kubernetes object"},
       {"kind: ConfigMap\nmetadata: {name: a}\n", "no apiVersion or kind"},
       {"apiVersion: v1\nkind: ConfigMap\n", "no metadata.name"},
