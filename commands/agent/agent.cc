@@ -21,46 +21,48 @@ struct AgentRunOptions {
 
 void bind_agent(FlagSet& flags, AgentRunOptions& options) {
   agent::AgentOptions& agent = options.agent;
-  flags.text(&agent.cluster_name, "cluster-name", "Name of this cluster on the hub (default: as stored, else random)");
-  flags.text(&agent.agent_id, "agent-id", "Last part of this agent's common name (default: as stored, else random)");
+  flags.text(&agent.cluster_name, "cluster-name", "Name of this cluster on the hub (default: the stored one, otherwise random)");
+  flags.text(&agent.agent_id, "agent-id",
+             "Suffix of the agent's certificate common name (default: the stored one, otherwise random)");
   Flag& bootstrap = flags.text(&agent.bootstrap_kubeconfig, "bootstrap-kubeconfig",
                                "Kubeconfig file to join the hub with, instead of the secret");
   bootstrap.value_name = "FILE";
   bootstrap.complete = Complete::kFiles;
-  flags.text(&agent.bootstrap_secret, "bootstrap-secret", "Secret with the kubeconfig to join the hub with").default_text =
+  flags.text(&agent.bootstrap_secret, "bootstrap-secret", "Secret that holds the bootstrap kubeconfig").default_text =
       agent.bootstrap_secret;
   flags.text(&agent.hub_kubeconfig_secret, "hub-kubeconfig-secret", "Secret that keeps the hub credential").default_text =
       agent.hub_kubeconfig_secret;
   flags.texts(&options.annotations, "cluster-annotations",
-              "Annotation for the managed cluster, key=value with a key under agent.open-cluster-management.io; repeatable");
+              "Annotation for the managed cluster, key=value with a key under agent.open-cluster-management.io; "
+              "repeatable");
   flags.comma_texts(&agent.external_server_urls, "spoke-external-server-urls",
-                    "Addresses (https) that the hub reaches this cluster's API server by");
+                    "HTTPS URLs at which the hub can reach this cluster's API server");
   flags.duration(&agent.healthcheck_period, "cluster-healthcheck-period", "How often the cluster's status is checked")
       .default_text = "1m";
   flags
-      .integer(&agent.max_custom_cluster_claims, "max-custom-cluster-claims", "Number of custom cluster claims to report at most")
+      .integer(&agent.max_custom_cluster_claims, "max-custom-cluster-claims", "Maximum number of custom cluster claims to report")
       .default_text = "20";
   flags.comma_texts(&agent.reserved_cluster_claim_suffixes, "reserved-cluster-claim-suffixes",
-                    "Name suffixes of claims that are reported beside that limit");
+                    "Suffixes of reserved claims, which do not count toward that limit");
   flags
       .integer(&agent.client_cert_expiration_seconds, "client-cert-expiration-seconds",
                "Lifetime to request for the client certificate, at least 3600; 0 leaves it to the hub")
       .default_text = "0";
   flags
       .duration(&options.work.eviction_grace, "work-eviction-grace",
-                "How long objects stay whose work the hub does not have any more; 876000h: for ever")
+                "How long to keep objects after their work has disappeared from the hub (876000h: forever)")
       .default_text = "1h";
   flags.boolean(&options.work.raw_feedback, "raw-feedback",
                 "Report feedback values that are lists or objects as JSON (gate RawFeedbackJsonString)");
-  flags.integer(&options.max_raw_length, "max-raw-feedback", "Bytes that such a value may have").default_text = "1024";
+  flags.integer(&options.max_raw_length, "max-raw-feedback", "Maximum size of such a value, in bytes").default_text = "1024";
   flags.text(&agent.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
       .value_name = "HOST:PORT";
-  flags.boolean(&agent.leader_elect, "leader-elect", "Run only while holding the agent's lease (for more than one replica)");
+  flags.boolean(&agent.leader_elect, "leader-elect", "Use leader election (needed with more than one replica)");
 }
 
 Status validate_agent(const AgentRunOptions& options, const std::vector<std::string>&) {
   if (options.max_raw_length < 0 || options.max_raw_length > kLongestRaw)
-    return fail(Category::kUsage, "--max-raw-feedback is not in 0…" + std::to_string(kLongestRaw));
+    return fail(Category::kUsage, "--max-raw-feedback must be between 0 and " + std::to_string(kLongestRaw));
   if (options.work.eviction_grace < Duration::zero()) return fail(Category::kUsage, "--work-eviction-grace cannot be negative");
   for (const std::string& annotation : options.annotations) {
     const auto equals = annotation.find('=');
@@ -80,8 +82,8 @@ std::string instance(const Context& context) {
 
 Result<Report> run_agent(Context& context, const AgentRunOptions& given, const std::vector<std::string>&) {
   if (context.global().dry_run != kube::DryRun::kNone) {
-    return fail(Category::kUsage, "agent run is a program that goes on: --dry-run cannot be given with it",
-                "`fleetadm join --dry-run=server` tells what an agent would be made of");
+    return fail(Category::kUsage, "--dry-run does not apply to \"agent run\", which is a long-running process",
+                "use \"fleetadm join --dry-run=server\" to see the objects that would be created");
   }
   AgentRunOptions options = given;
   for (const std::string& annotation : options.annotations) {
@@ -117,17 +119,16 @@ void register_agent(Registry& registry) {
   command.group = "Programs";
   command.summary = "Run the agent of a managed cluster";
   command.description =
-      "Joins the hub that the bootstrap kubeconfig names, keeps the credential fresh, reports the cluster's state and applies "
-      "the "
-      "works that the hub has for it. Runs until it is told to stop; where the hub is away or refuses, it waits and tries "
-      "again.\n\n"
-      "The cluster itself is the one of --kubeconfig, and inside a pod the pod's own. --namespace names where the agent keeps "
-      "its "
-      "secrets (default: the pod's own, else open-cluster-management-agent).";
+      "Joins the hub that the bootstrap kubeconfig names, keeps the credential fresh, reports the "
+      "cluster's state and applies the works that the hub has for it. Runs until it is stopped. "
+      "If the hub is unreachable or refuses, the agent waits and retries.\n\n"
+      "The cluster itself is the one of --kubeconfig, and inside a pod the pod's own. "
+      "--namespace names where the agent keeps its secrets (default: the pod's own, "
+      "else open-cluster-management-agent).";
   command.examples = {{"As the agent's Deployment runs it", "fleetadm agent run --cluster-name c1"},
                       {"Outside of a cluster",
-                       "fleetadm agent run --kubeconfig spoke.kubeconfig --bootstrap-kubeconfig "
-                       "bootstrap.kubeconfig --cluster-name c1"}};
+                       "fleetadm agent run --kubeconfig spoke.kubeconfig --bootstrap-kubeconfig bootstrap.kubeconfig "
+                       "--cluster-name c1"}};
   command.make = invocation<AgentRunOptions>(bind_agent, validate_agent, run_agent);
   registry.add(std::move(command));
 }

@@ -24,10 +24,9 @@ void register_cel(Registry& registry) {
 }
 
 Flag& environment_flag(FlagSet& flags, std::string* into) {
-  Flag& flag =
-      flags.choice(into, "env", {"selector", "condition", "message"},
-                   "Where the expression is for: a placement's cluster selector, a work's condition rule, or the message "
-                   "expression of one");
+  Flag& flag = flags.choice(into, "env", {"selector", "condition", "message"},
+                            "Where the expression will be used: a placement's cluster selector, a work's condition rule, "
+                            "or the message expression of one");
   flag.default_text = "selector";
   return flag;
 }

@@ -31,8 +31,8 @@ Result<Report> run_check(Context&, const CheckOptions& options, const std::vecto
   report.lines.push_back("the expression is valid; its type is " + type);
   if (const std::string wanted = wanted_type(options.environment); !may_be(type, wanted) && !program->result_type().is_dyn()) {
     report.notes.push_back(options.environment == "selector"
-                               ? "a cluster selector needs a bool: with this expression no cluster matches"
-                               : "a " + options.environment + " expression needs a " + wanted + ": this one is always an error");
+                               ? "a cluster selector must return a bool; with this expression no cluster matches"
+                               : "a " + options.environment + " expression must return a " + wanted + "; this one always fails");
   }
   return report;
 }
@@ -45,14 +45,15 @@ void register_cel_check(Registry& registry) {
   command.group = "Placement";
   command.summary = "Check a CEL expression";
   command.description =
-      "Compiles an expression as the hub would (for a placement's celSelector) or the agent (for a work's condition rules) and "
-      "tells its type, or each mistake with its line and column. The exit code is 1 where the expression does not compile.\n\n"
-      "-o json prints kind CelCheck, environment, expression, valid, and type, or phase (syntax, check, plan) and issues (line, "
-      "column, message).";
+      "Compiles an expression as the hub would (for a placement's celSelector) or the agent "
+      "(for a work's condition rules) and prints its type, or each error with line and column. "
+      "The exit code is 1 if the expression does not compile.\n\n"
+      "-o json prints kind CelCheck, environment, expression, valid, and type, or phase "
+      "(syntax, check, plan) and issues (line, column, message).";
   command.args = {"EXPRESSION", 1, 1};
   command.examples = {
-      {"Before it goes into a placement", "fleetadm cel check 'managedCluster.metadata.labels[\"env\"] == \"prod\"'"},
-      {"Before it goes into a condition rule", "fleetadm cel check --env condition 'object.status.readyReplicas > 0'"}};
+      {"Check a placement's cluster selector", "fleetadm cel check 'managedCluster.metadata.labels[\"env\"] == \"prod\"'"},
+      {"Check a condition rule", "fleetadm cel check --env condition 'object.status.readyReplicas > 0'"}};
   command.make = invocation<CheckOptions>(
       [](FlagSet& flags, CheckOptions& options) { environment_flag(flags, &options.environment); }, validate_check, run_check);
   registry.add(std::move(command));

@@ -25,7 +25,7 @@ Status validate_eval(const EvalOptions& options, const std::vector<std::string>&
     return {};
   }
   if (!args.empty() || !options.files.empty()) {
-    return fail(Category::kUsage, "--scenarios brings its own expressions and objects: neither can be given with it");
+    return fail(Category::kUsage, "--scenarios cannot be combined with an expression or -f");
   }
   return {};
 }
@@ -59,8 +59,8 @@ Result<Input> read_input(Context& context, const EvalOptions& options) {
       continue;
     }
     if (input.object) {
-      return fail(Category::kUsage, manifest.where() + ": a second object; an expression is evaluated for one",
-                  "give one object, and AddOnPlacementScores beside it for --env selector");
+      return fail(Category::kUsage, manifest.where() + ": found a second object; an expression is evaluated against exactly one",
+                  "pass one object (with --env selector, AddOnPlacementScores may be added)");
     }
     input.object = options.environment == "selector" ? placement::cluster_for_cel(manifest.object) : std::move(manifest.object);
   }
@@ -94,7 +94,7 @@ Result<Report> run_eval(Context& context, const EvalOptions& options, const std:
   const std::string cost = "cost " + std::to_string(outcome.cost) + " of " + std::to_string(cel::kPerCallCostLimit);
   if (!outcome.ok()) {
     return fail(Category::kInvalid, "the evaluation failed (" + cost + "): " + std::string(outcome.value.text()),
-                input.object ? "" : "the expression may need an object: give one with -f");
+                input.object ? "" : "the expression may need an object; pass one with -f");
   }
   Report report;
   auto json = cel::to_json(outcome.value);
@@ -115,21 +115,24 @@ void register_cel_eval(Registry& registry) {
   Command command;
   command.path = "cel eval";
   command.group = "Placement";
-  command.summary = "Evaluate a CEL expression for an object";
+  command.summary = "Evaluate a CEL expression against an object";
   command.description =
-      "Evaluates an expression for the object in a file and prints its value; the cost goes to standard error. With --env "
-      "selector "
-      "the object is a ManagedCluster, seen as the scheduler sees it (variable managedCluster), and AddOnPlacementScores among "
-      "the files are what scores() finds; with --env condition or message it is any object (variable object; result is true).\n\n"
+      "Evaluates an expression against the object in a file and prints its value; the evaluation cost is "
+      "printed to standard error. With --env selector the object is a ManagedCluster, seen as the "
+      "scheduler sees it (variable managedCluster), and AddOnPlacementScores among the files are what "
+      "scores() finds; with --env condition or message it is any object (variable object; "
+      "result is true).\n\n"
       "-o json prints kind CelEvaluation, environment, expression, value, type and cost.\n\n"
-      "--scenarios answers cases in batches, one JSON object a line in and out: see fleetadm-scenarios(7).";
+      "--scenarios evaluates cases in batches, with one JSON object per line in and out; "
+      "see fleetadm-scenarios(7).";
   command.args = {"[EXPRESSION]", 0, 1};
   command.examples = {
       {"Would this cluster match?",
-       "kubectl get managedcluster c1 -o yaml | fleetadm cel eval 'managedCluster.metadata.labels[\"env\"] == \"prod\"' -f -"},
+       "kubectl get managedcluster c1 -o yaml | fleetadm cel eval "
+       "'managedCluster.metadata.labels[\"env\"] == \"prod\"' -f -"},
       {"With scores", "fleetadm cel eval 'managedCluster.scores(\"load\").exists(s, s.value > 50)' -f c1.yaml -f load.yaml"},
       {"A condition rule", "fleetadm cel eval --env condition 'object.status.readyReplicas == object.spec.replicas' -f web.yaml"},
-      {"Answer recorded cases", "fleetadm cel eval --scenarios cases.jsonl"}};
+      {"Evaluate recorded cases", "fleetadm cel eval --scenarios cases.jsonl"}};
   command.make = invocation<EvalOptions>(
       [](FlagSet& flags, EvalOptions& options) {
         environment_flag(flags, &options.environment);

@@ -26,17 +26,17 @@ Result<Report> bind(Context& context, const BindOptions&, const std::vector<std:
                 "create it with: fleetadm clusterset create " + set);
   }
   FLEETADM_TRY(auto existing, hub.find(api::managed_cluster_set_bindings(), ns, set));
-  if (existing) return binding_report(context, set, ns, "is bound already to", std::move(*existing));
+  if (existing) return binding_report(context, set, ns, "is already bound to", std::move(*existing));
   const Json wanted{{"apiVersion", api::managed_cluster_set_bindings().api_version()},
                     {"kind", api::managed_cluster_set_bindings().kind},
                     {"metadata", {{"name", set}, {"namespace", ns}}},
                     {"spec", {{"clusterSet", set}}}};
   auto written = hub.create(api::managed_cluster_set_bindings(), ns, wanted);
   if (!written && written.error().category == Category::kNotFound) {
-    return tl::unexpected(written.error().with_hint("make the namespace first: kubectl create namespace " + ns));
+    return tl::unexpected(written.error().with_hint("create the namespace first: kubectl create namespace " + ns));
   }
   if (!written && written.error().category == Category::kAuth) {
-    return tl::unexpected(written.error().with_hint("this needs the right to create managedclustersets/bind for the set"));
+    return tl::unexpected(written.error().with_hint("you need permission to create managedclustersets/bind for this set"));
   }
   FLEETADM_TRY(Json binding, std::move(written));
   FLEETADM_TRY(Json stored, read_back(context, hub, api::managed_cluster_set_bindings(), ns, set, wanted, std::move(binding)));
@@ -58,8 +58,8 @@ Result<Report> unbind(Context& context, const BindOptions&, const std::vector<st
   if (!is_dry(context)) {
     FLEETADM_TRY(const auto left, hub.find(api::managed_cluster_set_bindings(), ns, set));
     if (left && !is_deleting(*left)) {
-      return fail(Category::kConflict, "the binding of cluster set \"" + set + "\" in namespace \"" + ns + "\" is there again",
-                  "somebody else bound the set: run the command again");
+      return fail(Category::kConflict, "the binding of cluster set \"" + set + "\" in namespace \"" + ns + "\" exists again",
+                  "someone else bound the set; run the command again");
     }
   }
   return binding_report(context, set, ns, "unbound from",
@@ -74,9 +74,9 @@ void register_clusterset_bind(Registry& registry) {
   Command command;
   command.path = "clusterset bind";
   command.group = "Clusters";
-  command.summary = "Let the placements of a namespace choose from a cluster set";
+  command.summary = "Bind a cluster set to a namespace, so that placements there can select from it";
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
-  command.examples = {{"Placements in apps may choose from prod", "fleetadm clusterset bind prod -n apps"}};
+  command.examples = {{"Let placements in apps select from prod", "fleetadm clusterset bind prod -n apps"}};
   command.make = invocation<BindOptions>([](FlagSet&, BindOptions&) {}, check, bind);
   registry.add(std::move(command));
 }
@@ -85,13 +85,12 @@ void register_clusterset_unbind(Registry& registry) {
   Command command;
   command.path = "clusterset unbind";
   command.group = "Clusters";
-  command.summary = "Take a cluster set away from the placements of a namespace";
+  command.summary = "Unbind a cluster set from a namespace";
   command.description =
-      "Deletes the binding: placements of the namespace no longer choose clusters of the set, and drop those they have chosen. A "
-      "set "
-      "that is not bound is no error.";
+      "Deletes the binding: placements in the namespace no longer select clusters from the set, and drop "
+      "those already selected. Unbinding a set that is not bound succeeds.";
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
-  command.examples = {{"See it before it is done", "fleetadm clusterset unbind prod -n apps --dry-run=server"}};
+  command.examples = {{"Preview the change", "fleetadm clusterset unbind prod -n apps --dry-run=server"}};
   command.make = invocation<BindOptions>([](FlagSet&, BindOptions&) {}, check, unbind);
   registry.add(std::move(command));
 }

@@ -34,14 +34,14 @@ Result<Report> run_create(Context& context, const CreateOptions& options, const 
     const Json& stored = object_at(*existing, {"spec", "clusterSelector"});
     if (stored == object_at(wanted, {"spec", "clusterSelector"}))
       return written_report(context, api::managed_cluster_sets(), *existing, "unchanged");
-    return fail(Category::kConflict, "cluster set \"" + name + "\" already exists with another selector",
-                "look at it with: fleetadm clusterset get " + name + " -o yaml");
+    return fail(Category::kConflict, "cluster set \"" + name + "\" already exists with a different selector",
+                "show it with: fleetadm clusterset get " + name + " -o yaml");
   }
   FLEETADM_TRY(Json written, hub.create(api::managed_cluster_sets(), "", wanted));
   FLEETADM_TRY(Json stored, read_back(context, hub, api::managed_cluster_sets(), "", name, wanted, std::move(written)));
   Report report = written_report(context, api::managed_cluster_sets(), std::move(stored), "created");
   if (options.selector.empty() && !options.everything)
-    report.notes.push_back("put clusters into it with: fleetadm clusterset set " + name + " --clusters NAME");
+    report.notes.push_back("Add clusters with: fleetadm clusterset set " + name + " --clusters NAME");
   return report;
 }
 
@@ -54,22 +54,22 @@ void register_clusterset_create(Registry& registry) {
   command.aliases = {"create clusterset"};
   command.summary = "Create a cluster set";
   command.description =
-      "Without a selector the set is exclusive: a cluster is in at most one such set, by its label, see \"fleetadm clusterset "
-      "set\". "
-      "With --selector the set holds whichever clusters have the labels, and may overlap with others.";
+      "Without a selector the set is exclusive: a cluster can belong to at most one exclusive set; "
+      "membership is a label, see \"fleetadm clusterset set\". With --selector, the set contains all "
+      "clusters that match, and may overlap with others.";
   command.args = {"NAME", 1, 1, false, Complete::kNone};
-  command.examples = {{"A set to put clusters into", "fleetadm clusterset create prod"},
-                      {"All clusters of a region", "fleetadm clusterset create eu --selector region=eu"}};
+  command.examples = {{"An exclusive set", "fleetadm clusterset create prod"},
+                      {"All clusters in a region", "fleetadm clusterset create eu --selector region=eu"}};
   command.make = invocation<CreateOptions>(
       [](FlagSet& flags, CreateOptions& options) {
-        flags.text(&options.selector, "selector", "Labels of the clusters that belong", 'l').value_name = "SELECTOR";
-        flags.boolean(&options.everything, "all", "Every cluster belongs");
+        flags.text(&options.selector, "selector", "Label selector for the clusters in the set", 'l').value_name = "SELECTOR";
+        flags.boolean(&options.everything, "all", "Include every cluster");
       },
       [](const CreateOptions& options, const std::vector<std::string>& args) -> Status {
         if (options.everything && !options.selector.empty())
-          return fail(Category::kUsage, "--all and --selector exclude each other");
+          return fail(Category::kUsage, "--all cannot be combined with --selector");
         if (args.front().size() > 63)
-          return fail(Category::kUsage, "a cluster set's name has at most 63 characters: it becomes a label");
+          return fail(Category::kUsage, "a cluster set's name is limited to 63 characters, because it becomes a label");
         return check_name("cluster set", args.front());
       },
       run_create);

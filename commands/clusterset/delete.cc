@@ -31,7 +31,7 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
     Json nothing{{"apiVersion", api::managed_cluster_sets().api_version()},
                  {"kind", api::managed_cluster_sets().kind},
                  {"metadata", {{"name", name}}}};
-    return written_report(context, api::managed_cluster_sets(), std::move(nothing), "is not there");
+    return written_report(context, api::managed_cluster_sets(), std::move(nothing), "not found (nothing to delete)");
   }
   FLEETADM_TRY(const auto namespaces, bound_namespaces(hub, name));
   if (!namespaces.empty()) {
@@ -58,19 +58,20 @@ void register_clusterset_delete(Registry& registry) {
   command.path = "clusterset delete";
   command.group = "Clusters";
   command.aliases = {"delete clusterset"};
-  command.summary = "Delete a cluster set that no namespace uses";
+  command.summary = "Delete a cluster set that is not bound to any namespace";
   command.description =
-      "A set that is not there is no error. The sets \"default\" and \"global\" belong to the hub, which would make them again.";
+      "Deleting a set that does not exist succeeds. The sets \"default\" and \"global\" belong to the "
+      "hub, which would re-create them.";
   command.args = {"NAME", 1, 1, false, Complete::kClusterSets};
   command.examples = {{"Delete a set", "fleetadm clusterset delete old"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
-        flags.duration(&options.timeout, "timeout", "How long to wait until it is gone").default_text = "1m";
+        flags.duration(&options.timeout, "timeout", "How long to wait until it is deleted").default_text = "1m";
       },
       [](const DeleteOptions&, const std::vector<std::string>& args) -> Status {
         if (args.front() != api::kDefaultClusterSet && args.front() != api::kGlobalClusterSet) return {};
         return fail(Category::kUsage, "cluster set \"" + args.front() + "\" belongs to the hub",
-                    "it would be made again at once");
+                    "it is built in and would be re-created immediately");
       },
       run_delete);
   registry.add(std::move(command));

@@ -38,27 +38,27 @@ Result<Outcome> label_cluster(Context& context, const kube::Client& hub, const s
   if (!changed) {
     Error error = changed.error().with_cluster(name);
     if (error.category == Category::kNotFound) error.hint = "list the clusters with: fleetadm get clusters";
-    if (error.category == Category::kAuth) error.hint = "this needs the right to create managedclustersets/join for the set";
+    if (error.category == Category::kAuth) error.hint = "you need permission to create managedclustersets/join for this set";
     return tl::unexpected(std::move(error));
   }
   const std::string line = "managedcluster " + name;
   const bool inside = before == set;
   if (member == inside)
-    return Outcome{
-        name, told(context, api::managed_clusters(), name, member ? "is in set " + set + " already" : "is not in set " + set)};
+    return Outcome{name,
+                   told(context, api::managed_clusters(), name, member ? "is already in set " + set : "is not in set " + set)};
   if (!is_dry(context)) {
     FLEETADM_TRY(const Json stored, hub.get(api::managed_clusters(), "", name));
     if ((label_of(stored, api::kClusterSetLabel) == set) != member) {
       return tl::unexpected(
-          fail(Category::kConflict, line + " reads back with another set: somebody else changed it", "run the command again")
+          fail(Category::kConflict, line + " is now in a different set: it was changed concurrently", "run the command again")
               .value()
               .with_cluster(name));
     }
   }
-  if (!member) return Outcome{name, told(context, api::managed_clusters(), name, "taken out of set " + set)};
+  if (!member) return Outcome{name, told(context, api::managed_clusters(), name, "removed from set " + set)};
   // The default set is where a cluster is put that nobody has placed: leaving it is no news.
   const std::string moved =
-      before.empty() || before == api::kDefaultClusterSet ? "put into set " + set : "moved from set " + before + " to set " + set;
+      before.empty() || before == api::kDefaultClusterSet ? "added to set " + set : "moved from set " + before + " to set " + set;
   return Outcome{name, told(context, api::managed_clusters(), name, moved)};
 }
 
@@ -83,7 +83,7 @@ Result<std::string> set_namespaces(Context& context, const kube::Client& hub, co
   if (different && !is_dry(context)) {
     FLEETADM_TRY(const Json stored, hub.get(api::managed_cluster_sets(), "", set));
     if (list_at(stored, {"spec", "managedNamespaces"}) != list_at(written, {"spec", "managedNamespaces"})) {
-      return fail(Category::kConflict, "cluster set \"" + set + "\" reads back with other namespaces: somebody else changed it",
+      return fail(Category::kConflict, "cluster set \"" + set + "\" now has different namespaces: it was changed concurrently",
                   "run the command again");
     }
   }
@@ -100,7 +100,7 @@ Result<Report> run_set(Context& context, const SetOptions& options, const std::v
   const bool touches_clusters = !options.clusters.empty() || !options.remove_clusters.empty();
   if (touches_clusters &&
       str(*object, {"spec", "clusterSelector", "selectorType"}, "ExclusiveClusterSetLabel") != "ExclusiveClusterSetLabel") {
-    return fail(Category::kUsage, "cluster set \"" + set + "\" holds clusters by a label selector",
+    return fail(Category::kUsage, "cluster set \"" + set + "\" selects its clusters by label",
                 "label the clusters instead, or use an exclusive set");
   }
 
@@ -135,29 +135,28 @@ void register_clusterset_set(Registry& registry) {
   Command command;
   command.path = "clusterset set";
   command.group = "Clusters";
-  command.summary = "Put clusters into a cluster set, or take them out";
+  command.summary = "Add clusters to a cluster set, or remove them";
   command.description =
-      "Labels the clusters with the set's name; a cluster that was in another exclusive set moves, which is told. Managed "
-      "namespaces "
-      "are made on every cluster of the set.";
+      "Labels the clusters with the set's name; a cluster that was in another exclusive set is moved, "
+      "and the move is reported. Managed namespaces are created on every cluster in the set.";
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
-  command.examples = {{"Two clusters into prod", "fleetadm clusterset set prod --clusters c1,c2"},
-                      {"One out of it", "fleetadm clusterset set prod --remove-clusters c2"},
-                      {"A namespace on every cluster of the set", "fleetadm clusterset set prod --namespaces shop"}};
+  command.examples = {{"Add two clusters to prod", "fleetadm clusterset set prod --clusters c1,c2"},
+                      {"Remove a cluster from prod", "fleetadm clusterset set prod --remove-clusters c2"},
+                      {"Create a namespace on every cluster in the set", "fleetadm clusterset set prod --namespaces shop"}};
   command.make = invocation<SetOptions>(
       [](FlagSet& flags, SetOptions& options) {
         for (const auto& [into, name, help] :
-             {std::tuple{&options.clusters, "clusters", "Clusters to put into the set"},
-              std::tuple{&options.remove_clusters, "remove-clusters", "Clusters to take out of the set"}}) {
+             {std::tuple{&options.clusters, "clusters", "Clusters to add to the set"},
+              std::tuple{&options.remove_clusters, "remove-clusters", "Clusters to remove from the set"}}) {
           auto& flag = flags.comma_texts(into, name, help);
           flag.value_name = "NAME[,NAME...]";
           flag.complete = Complete::kClusters;
         }
-        flags.comma_texts(&options.namespaces, "namespaces", "Namespaces to make on the clusters of the set").value_name =
+        flags.comma_texts(&options.namespaces, "namespaces", "Namespaces to create on the clusters in the set").value_name =
             "NAME[,NAME...]";
         flags
             .comma_texts(&options.remove_namespaces, "remove-namespaces",
-                         "Namespaces to manage no longer (they stay on the clusters)")
+                         "Namespaces to stop managing (they are kept on the clusters)")
             .value_name = "NAME[,NAME...]";
       },
       [](const SetOptions& options, const std::vector<std::string>&) -> Status {
@@ -167,7 +166,7 @@ void register_clusterset_set(Registry& registry) {
         }
         for (const std::string& name : options.clusters) {
           if (contains(options.remove_clusters, name))
-            return fail(Category::kUsage, "cluster \"" + name + "\" is both to put in and to take out");
+            return fail(Category::kUsage, "cluster \"" + name + "\" is listed in both --clusters and --remove-clusters");
         }
         for (const std::string& name : options.namespaces) {
           if (contains(options.remove_namespaces, name))

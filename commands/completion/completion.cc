@@ -118,8 +118,9 @@ void register_completion(Registry& registry) {
   command.group = "Other";
   command.summary = "Print the completion script of a shell";
   command.description =
-      "Prints the script that makes a shell complete fleetadm's commands and flags, and live names (clusters, cluster sets, "
-      "placements, works, namespaces, contexts) from the hub of the chosen context.";
+      "Prints the script that makes a shell complete fleetadm's commands and flags, and live names "
+      "(clusters, cluster sets, placements, works, namespaces, contexts) from the hub of the selected "
+      "context.";
   command.args = {"bash|zsh|fish", 1, 1};
   command.args.complete = Complete::kValues;
   command.args.values = {"bash", "zsh", "fish"};

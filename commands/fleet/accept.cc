@@ -7,6 +7,7 @@
 #include "core/controller/controller.h"
 #include "core/registration/hub/csr_rules.h"
 #include "kubeclient/base/joined.h"
+#include "kubeclient/base/plural.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 
@@ -32,14 +33,16 @@ void bind_accept(FlagSet& flags, AcceptOptions& options) {
   flags.comma_texts(&options.clusters, "clusters", "Clusters to accept (a,b or repeated); the same as naming them as arguments")
       .complete = Complete::kClusters;
   flags.boolean(&options.all, "all",
-                "Accept every cluster that waits with a well-formed request (with --yes where there is no terminal)");
-  flags.texts(&options.requesters, "requester", "Also approve requests of this user, beside the bootstrap identities; repeatable")
+                "Accept every pending cluster that has a valid request (needs --yes if there is no terminal)");
+  flags
+      .texts(&options.requesters, "requester",
+             "Also approve requests from this user, in addition to the bootstrap identities; repeatable")
       .value_name = "USER";
-  flags.text(&options.csr, "csr", "Approve this certificate request, where a cluster has several").value_name = "NAME";
-  flags.boolean(&options.yes, "yes", "Do not ask", 'y');
-  auto& wait = flags.choice(
-      &options.wait, "wait", {"none", "accepted", "joined", "available"},
-      "Wait for the cluster's request where there is none yet, and then until the cluster has joined or is available");
+  flags.text(&options.csr, "csr", "Certificate request to approve if the cluster has more than one").value_name = "NAME";
+  flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
+  auto& wait =
+      flags.choice(&options.wait, "wait", {"none", "accepted", "joined", "available"},
+                   "Wait for the request if it has not arrived yet, and then until the cluster has joined or is available");
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "joined";
   wait.default_text = "none";
@@ -58,12 +61,13 @@ Status validate_accept(const AcceptOptions& options, const std::vector<std::stri
   const auto names = wanted(options, args);
   if (names.empty() != options.all) {
     return fail(Category::kUsage,
-                options.all ? "--all and names of clusters exclude each other" : "name the clusters to accept, or pass --all");
+                options.all ? "--all cannot be combined with cluster names" : "name the clusters to accept, or pass --all");
   }
   for (const std::string& name : names) {
-    if (!kube::is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is no name of a cluster (a DNS label)");
+    if (!kube::is_dns_label(name))
+      return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name (must be a DNS label)");
   }
-  if (!options.csr.empty() && names.size() != 1) return fail(Category::kUsage, "--csr goes with exactly one cluster");
+  if (!options.csr.empty() && names.size() != 1) return fail(Category::kUsage, "--csr requires exactly one cluster");
   return {};
 }
 
@@ -103,7 +107,7 @@ Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const
       seen.refused.push_back(name_of(csr) + ": it asks for cluster " + identity->cluster);
     } else if (!is_trusted_requester(csr, options)) {
       seen.refused.push_back(name_of(csr) + ": it was requested by " + str(csr, {"spec", "username"}) +
-                             ", which is no bootstrap identity (--requester allows it)");
+                             ", which is not a bootstrap identity (use --requester to allow it)");
     } else {
       seen.pending.push_back(csr);
     }
@@ -116,7 +120,7 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
   FLEETADM_TRY(auto cluster, hub.find(api::managed_clusters(), "", name));
   if (!cluster) {
     return fail(Category::kNotFound, "no cluster \"" + name + "\" has asked to join",
-                "run `fleetadm join --cluster-name " + name + " …` on it, or wait for it: --wait");
+                "run `fleetadm join --cluster-name " + name + " …` on that cluster, or use --wait to wait for it");
   }
   FLEETADM_TRY(Seen seen, requests_of(hub, name, options));
   Candidate candidate{std::move(*cluster), std::nullopt};
@@ -125,7 +129,7 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
     for (const Json& csr : seen.pending) names.push_back(name_of(csr));
     return fail(Category::kConflict,
                 "cluster \"" + name + "\" has " + std::to_string(seen.pending.size()) + " requests: " + joined(names, ", "),
-                "an agent asks once: look at them (kubectl describe csr), then choose with --csr NAME");
+                "an agent sends only one: inspect them (kubectl describe csr), then select one with --csr NAME");
   }
   if (seen.pending.size() == 1) {
     candidate.csr = std::move(seen.pending.front());
@@ -133,12 +137,12 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
   }
   if (seen.approved) return candidate;
   if (!seen.refused.empty()) {
-    return fail(Category::kAuth, "no request of cluster \"" + name + "\" may be approved: " + joined(seen.refused, "; "));
+    return fail(Category::kAuth, "no request from cluster \"" + name + "\" can be approved: " + joined(seen.refused, "; "));
   }
   // Accepted and joined long ago: its request has been cleaned up since.
   if (controller::condition_is(candidate.cluster, api::kConditionJoined, "True")) return candidate;
   return fail(Category::kNotFound, "cluster \"" + name + "\" has no certificate request",
-              "its agent makes one within seconds when it runs; wait for it with --wait");
+              "a running agent creates one within seconds; wait for it with --wait");
 }
 
 Result<Candidate> await_candidate(Context& context, const kube::Client& hub, const std::string& name,
@@ -181,7 +185,7 @@ Status accept_one(Context& context, const kube::Client& hub, const std::string& 
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
   FLEETADM_TRY(const Json cluster, hub.get(api::managed_clusters(), "", name));
   if (!flag(cluster, {"spec", "hubAcceptsClient"}))
-    return fail(Category::kConflict, "the hub does not show the cluster as accepted: someone denied it meanwhile");
+    return fail(Category::kConflict, "the hub does not show the cluster as accepted: it was denied in the meantime");
   if (!candidate.csr) return {};
   FLEETADM_TRY(const auto csr, hub.find(r::certificate_signing_requests(), "", name_of(*candidate.csr)));
   if (csr && !controller::condition_is(*csr, "Approved", "True"))
@@ -195,14 +199,14 @@ Status wait_for_condition(Context& context, const kube::Client& hub, const std::
                                                     : api::kConditionAvailable;
   context.progress().begin("Waiting until " + name + " is " + options.wait);
   auto reached = [&](const std::optional<Json>& cluster) -> Result<bool> {
-    if (!cluster) return fail(Category::kNotFound, "the cluster was deleted meanwhile");
+    if (!cluster) return fail(Category::kNotFound, "the cluster was deleted in the meantime");
     return controller::condition_is(*cluster, condition, "True");
   };
   auto waited = kube::wait_for(hub, api::managed_clusters(), "", name, reached, options.timeout, context.stop());
   if (!waited) {
     context.progress().failed(waited.error().message);
     Error error = waited.error().wrap("it was accepted but is not " + options.wait);
-    error.hint = "see whether the hub controllers and the cluster's agent run: fleetadm get clusters " + name + " -o wide";
+    error.hint = "check that the hub controllers and the cluster's agent are running: fleetadm get clusters " + name + " -o wide";
     return fail(std::move(error));
   }
   context.progress().done();
@@ -247,15 +251,14 @@ struct Plan {
 Status confirm(Context& context, const AcceptOptions& options, const std::vector<Plan>& plans) {
   for (const Plan& plan : plans) {
     if (!plan.candidate.csr) continue;
-    context.progress().begin(plan.name + ": request " + plan.shown.request + " of " + plan.shown.requester);
+    context.progress().begin(plan.name + ": request " + plan.shown.request + " from " + plan.shown.requester);
     context.progress().done("CN=" + plan.shown.common_name + " O=" + plan.shown.organizations + ", " + plan.shown.key + ", " +
                             plan.shown.age + " old");
   }
   if (options.yes || plans.empty() || context.global().dry_run != kube::DryRun::kNone) return {};
   // A script that names its clusters has chosen them; --all takes whoever asked, so it needs an answer, be it --yes.
   if (!context.terminal().interactive() && !options.all) return {};
-  FLEETADM_TRY(const bool sure, context.terminal().confirm("Accept " + std::to_string(plans.size()) +
-                                                           (plans.size() == 1 ? " cluster?" : " clusters?")));
+  FLEETADM_TRY(const bool sure, context.terminal().confirm("Accept " + pluralize(plans.size(), "cluster") + "?"));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");
   return {};
 }
@@ -296,11 +299,11 @@ Result<Report> run_accept(Context& context, const AcceptOptions& options, const 
                          {"organizations", plan.shown.organizations},
                          {"key", plan.shown.key},
                          {"result", already ? "unchanged" : "accepted"}});
-    report.lines.push_back("cluster " + plan.name + (already ? " was accepted already" : " accepted") +
+    report.lines.push_back("cluster " + plan.name + (already ? " was already accepted" : " accepted") +
                            (dry_run ? " (dry run)" : ""));
     report.names.push_back("managedcluster.cluster.open-cluster-management.io/" + plan.name);
   }
-  if (plans.empty() && report.failures.empty()) report.lines.emplace_back("No cluster waits to be accepted.");
+  if (plans.empty() && report.failures.empty()) report.lines.emplace_back("No clusters are waiting to be accepted.");
   if (report.failures.size() == 1 && names.size() == 1) return fail(report.failures.front());
   report.data = Json{{"kind", "AcceptReport"}, {"items", std::move(items)}};
   return report;
@@ -314,16 +317,15 @@ void register_accept(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Accept clusters that have asked to join";
   command.description =
-      "Shows each cluster's certificate request (who asked, for which name, groups and key, how long ago), approves it and marks "
-      "the "
-      "cluster as accepted. Only a request that is exactly what an agent of that cluster makes, by a bootstrap identity, is "
-      "approved. "
-      "Success is told after both were read back.";
+      "Shows each cluster's certificate request (requester, name, groups, key and age), approves it and "
+      "marks the cluster as accepted. Only a request that matches exactly what that cluster's agent "
+      "would send, made by a bootstrap identity, is approved. Success is reported only after both "
+      "changes are confirmed.";
   command.args.usage = "[CLUSTER...]";
   command.args.max = -1;
   command.args.complete = Complete::kClusters;
   command.examples = {{"Accept a cluster and wait until it has joined", "fleetadm accept c1 --wait"},
-                      {"Accept everything that waits, without being asked", "fleetadm accept --all --yes"},
+                      {"Accept all pending clusters without a prompt", "fleetadm accept --all --yes"},
                       {"See what would be approved", "fleetadm accept c1 --dry-run=server"}};
   command.make = invocation<AcceptOptions>(bind_accept, validate_accept, run_accept);
   registry.add(std::move(command));

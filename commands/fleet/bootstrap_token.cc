@@ -20,7 +20,7 @@ Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& 
   auto answer = hub.post(path, request, true);
   if (!answer) {
     Error error = answer.error().wrap("cannot get a bootstrap token");
-    if (error.category == Category::kNotFound) error.hint = "this cluster is no hub yet: run `fleetadm init` first";
+    if (error.category == Category::kNotFound) error.hint = "this cluster is not a hub yet: run `fleetadm init` first";
     return fail(std::move(error));
   }
   ticket.token = str(*answer, {"status", "token"});
@@ -44,15 +44,16 @@ Report ticket_report(const JoinTicket& ticket, bool show_token) {
                      {"expires", ticket.expires},
                      {"join-command", join_command(ticket, show_token)}};
   if (show_token) report.data["hub-token"] = ticket.token;
-  report.lines.push_back("Join a cluster with (on that cluster, with a name of its own):");
+  report.lines.push_back("To join a cluster, run this against it, replacing <cluster_name> with a unique name:");
   report.lines.push_back("    " + join_command(ticket, show_token));
   if (!show_token) {
     report.notes.push_back(
-        "The token is not shown on a terminal. `fleetadm get token --show-token` shows it; better, hand it over without "
-        "showing it: fleetadm get token -o jsonpath={.hub-token} | fleetadm join --hub-token-file - …");
+        "The token is not shown on a terminal. Use `fleetadm get token --show-token` to show it, or pass "
+        "it on without displaying it: fleetadm get token -o jsonpath={.hub-token} | fleetadm join "
+        "--hub-token-file - …");
   }
-  report.notes.push_back("The token ends at " + ticket.expires +
-                         ". After a join, accept the cluster here: fleetadm accept <cluster_name>");
+  report.notes.push_back("The token expires at " + ticket.expires +
+                         ". After the cluster has joined, accept it on the hub: fleetadm accept <cluster_name>");
   return report;
 }
 

@@ -7,8 +7,8 @@ namespace fleetadm::commands {
 Status check_program_args(std::string_view flag, const std::vector<std::string>& args) {
   for (const std::string& arg : args) {
     if (arg.size() > 2 && arg.starts_with("--") && arg[2] != '=') continue;
-    return fail(Category::kUsage, "--" + std::string(flag) + " \"" + arg + "\" is no flag of the program",
-                "write it as one word: --" + std::string(flag) + "=--name=value");
+    return fail(Category::kUsage, "--" + std::string(flag) + " \"" + arg + "\" is not a flag of the form --name=value",
+                "pass it as one argument: --" + std::string(flag) + "=--name=value");
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include "commands/fleet/fleet.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
+#include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -15,8 +16,8 @@ struct CleanOptions {
 };
 
 void bind_clean(FlagSet& flags, CleanOptions& options) {
-  flags.boolean(&options.yes, "yes", "Do not ask", 'y');
-  flags.duration(&options.timeout, "timeout", "How long to wait until everything is gone").default_text = "5m";
+  flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
+  flags.duration(&options.timeout, "timeout", "How long to wait until everything is deleted").default_text = "5m";
 }
 
 Status validate_clean(const CleanOptions&, const std::vector<std::string>&) { return {}; }
@@ -46,15 +47,14 @@ Status check_empty(const kube::Client& hub) {
     const char* hint;
   };
   const std::array<Blocker, 3> blockers{
-      {{api::managed_clusters(), "take each cluster out first: fleetadm unjoin --cluster-name NAME --hub-context HUB"},
+      {{api::managed_clusters(), "remove each cluster first: fleetadm unjoin --cluster-name NAME --hub-context HUB"},
        {api::manifest_work_replica_sets(), "delete them first: kubectl delete manifestworkreplicasets -A --all"},
        {api::manifest_works(), "delete them first: fleetadm work delete"}}};
   for (const auto& [resource, hint] : blockers) {
     FLEETADM_TRY(const Count found, count(hub, resource));
     if (found.objects == 0) continue;
     return fail(Category::kConflict,
-                "the hub still has " + std::to_string(found.objects) + " " + resource.plural + " (first: " + found.first + ")",
-                hint);
+                "the hub still has " + pluralize(found.objects, resource.kind) + " (first: " + found.first + ")", hint);
   }
   return {};
 }
@@ -64,9 +64,9 @@ Status confirm(Context& context, const kube::Client& hub, const CleanOptions& op
   std::string lost;
   for (const auto* resource : {&api::placements(), &api::managed_cluster_set_bindings()}) {
     FLEETADM_TRY(const Count found, count(hub, *resource));
-    if (found.objects != 0) lost += (lost.empty() ? "" : " and ") + std::to_string(found.objects) + " " + resource->plural;
+    if (found.objects != 0) lost += (lost.empty() ? "" : " and ") + pluralize(found.objects, resource->kind);
   }
-  const std::string question = "Remove the hub" + (lost.empty() ? std::string() : ", with its " + lost) + "?";
+  const std::string question = "Remove the hub" + (lost.empty() ? std::string() : " and its " + lost) + "?";
   FLEETADM_TRY(const bool sure, context.terminal().confirm(question));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");
   return {};
@@ -83,7 +83,7 @@ Result<Report> run_clean(Context& context, const CleanOptions& options, const st
   report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(changes)}};
   report.lines = change_lines(changes, dry_run);
   report.names = change_names(changes);
-  if (changes.empty()) report.lines.emplace_back("Nothing to do: no part of a hub is installed here.");
+  if (changes.empty()) report.lines.emplace_back("Nothing to do: no hub components are installed on this cluster.");
   return report;
 }
 
@@ -95,11 +95,11 @@ void register_clean(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Remove the hub from the current cluster";
   command.description =
-      "Removes what init installed: controllers, admission policies, roles, the bootstrap identity, namespaces and types (with "
-      "the "
-      "placements and sets that are left). It refuses while clusters or works are left, because only the hub controllers can "
-      "take those apart.";
-  command.examples = {{"Remove the hub without being asked", "fleetadm clean --yes"},
+      "Removes what init installed: controllers, admission policies, roles, the bootstrap identity, "
+      "namespaces and CRDs (with the remaining placements and cluster sets). "
+      "It refuses while clusters or works remain, because only the hub controllers can remove those "
+      "cleanly.";
+  command.examples = {{"Remove the hub without a prompt", "fleetadm clean --yes"},
                       {"See what would be removed", "fleetadm clean --dry-run=client"}};
   command.make = invocation<CleanOptions>(bind_clean, validate_clean, run_clean);
   registry.add(std::move(command));

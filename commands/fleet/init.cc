@@ -26,29 +26,31 @@ struct InitOptions {
 };
 
 void bind_init(FlagSet& flags, InitOptions& options) {
-  flags.text(&options.image, "image", "Image of fleetadm that runs the hub controllers").default_text = options.image;
-  flags.integer(&options.replicas, "replicas", "Replicas of the hub controllers (one leads, the others stand by)").default_text =
-      "1";
+  flags.text(&options.image, "image", "fleetadm image for the hub controllers").default_text = options.image;
+  flags.integer(&options.replicas, "replicas", "Number of replicas of the hub controllers (one leads, the others stand by)")
+      .default_text = "1";
   flags
       .texts(&options.auto_approve_users, "auto-approve-user",
-             "User whose registration requests are approved and whose clusters are accepted without a person; repeatable")
+             "User whose registration requests are approved and whose clusters are accepted automatically; "
+             "repeatable")
       .value_name = "USER";
-  flags.texts(&options.hub_args, "hub-arg", "Further argument of `fleetadm hub run`, as --name=value; repeatable").value_name =
+  flags.texts(&options.hub_args, "hub-arg", "Extra argument for `fleetadm hub run`, as --name=value; repeatable").value_name =
       "ARG";
   flags
       .boolean(&options.publish_ca, "publish-ca",
-               "Let anonymous readers fetch the hub's CA (kube-public/cluster-info), so that join needs only its pin")
+               "Allow anonymous clients to read the hub's CA (kube-public/cluster-info), so that join needs only "
+               "its hash")
       .default_text = "true";
-  flags.boolean(&options.show_token, "show-token", "Show the token of the join command even where stdout is a terminal");
-  flags.boolean(&options.wait, "wait", "Wait until the hub controllers run and have made the default cluster set");
+  flags.boolean(&options.show_token, "show-token", "Show the token of the join command even if stdout is a terminal");
+  flags.boolean(&options.wait, "wait", "Wait until the hub controllers are running and have created the default cluster set");
   flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
 }
 
 Status validate_init(const InitOptions& options, const std::vector<std::string>&) {
-  if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas takes 1 to 9");
+  if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas must be between 1 and 9");
   if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
   for (const std::string& user : options.auto_approve_users) {
-    if (user.empty()) return fail(Category::kUsage, "--auto-approve-user needs the name of a user");
+    if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
   return check_program_args("hub-arg", options.hub_args);
 }
@@ -129,7 +131,8 @@ Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& 
     auto made = [](const std::optional<Json>& set) -> Result<bool> { return set.has_value(); };
     auto waited =
         kube::wait_for(hub, api::managed_cluster_sets(), "", api::kDefaultClusterSet, made, options.timeout, context.stop());
-    if (!waited) ready = fail(waited.error().wrap("the hub controllers run but made no default cluster set"));
+    if (!waited)
+      ready = fail(waited.error().wrap("the hub controllers are running but have not created the default cluster set"));
   }
   if (!ready) {
     context.progress().failed(ready.error().message);
@@ -163,7 +166,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   report.data["changes"] = install::to_json(changes);
   report.names = change_names(changes);
   std::vector<std::string> lines = change_lines(changes, dry_run);
-  if (lines.empty()) lines.emplace_back("The hub is installed already; nothing changed.");
+  if (lines.empty()) lines.emplace_back("The hub is already installed; nothing changed.");
   lines.insert(lines.end(), report.lines.begin(), report.lines.end());
   report.lines = std::move(lines);
   return report;
@@ -177,13 +180,12 @@ void register_init(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Make the current cluster a hub";
   command.description =
-      "Installs the fleet's types (CRDs), admission policies, roles, the bootstrap identity and the hub controllers on the "
-      "cluster of "
-      "the current context, and prints the command with which clusters join. Running it again changes only what differs. Objects "
-      "of the "
-      "same name that fleetadm did not make are kept as they are.";
+      "Installs the fleet's CRDs, admission policies, roles, the bootstrap identity and the hub "
+      "controllers on the cluster of the current context, and prints the join command. "
+      "Running it again updates only what has changed. Objects with the same name that fleetadm did not "
+      "create are kept as they are.";
   command.examples = {
-      {"Make a hub and wait until its controllers run", "fleetadm init --wait"},
+      {"Make a hub and wait until its controllers are running", "fleetadm init --wait"},
       {"See what would be installed", "fleetadm init --dry-run=server"},
       {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
   command.make = invocation<InitOptions>(bind_init, validate_init, run_init);

@@ -43,25 +43,26 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   hub.value_name = "URL";
   flags
       .text(&options.hub_token, "hub-token",
-            "Bootstrap token of `fleetadm get token`; other users of this machine can see it here, prefer --hub-token-file")
+            "Bootstrap token from `fleetadm get token`; visible to other users of this machine, "
+            "prefer --hub-token-file")
       .value_name = "TOKEN";
   auto& token_file =
       flags.text(&options.hub_token_file, "hub-token-file", "File with the bootstrap token; - reads standard input");
   token_file.value_name = "FILE";
   token_file.complete = Complete::kFiles;
-  flags.text(&options.ca_cert_hash, "ca-cert-hash", "Pin of the hub's CA, sha256:HEX of its public key").value_name = "PIN";
+  flags.text(&options.ca_cert_hash, "ca-cert-hash", "SHA-256 hash of the hub CA's public key, as sha256:HEX").value_name = "PIN";
   auto& ca_file = flags.text(&options.ca_file, "ca-file", "File with the hub's CA (PEM)");
   ca_file.value_name = "FILE";
   ca_file.complete = Complete::kFiles;
   flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
-  flags.text(&options.proxy_url, "proxy-url", "Proxy on the way to the hub").value_name = "URL";
-  flags.text(&options.image, "image", "Image of fleetadm that runs the agent").default_text = options.image;
-  flags.texts(&options.agent_args, "agent-arg", "Further argument of `fleetadm agent run`, as --name=value; repeatable")
+  flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub").value_name = "URL";
+  flags.text(&options.image, "image", "fleetadm image for the agent").default_text = options.image;
+  flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
       .value_name = "ARG";
-  flags.boolean(&options.preflight_only, "preflight-only", "Check the way to the hub and change nothing");
-  auto& wait = flags.choice(
-      &options.wait, "wait", {"none", "registered", "joined", "available"},
-      "Wait until the agent runs and the cluster is registered on the hub, or further (which needs someone to accept it)");
+  flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
+  auto& wait = flags.choice(&options.wait, "wait", {"none", "registered", "joined", "available"},
+                            "Wait until the agent is running and the cluster is registered on the hub, or for a later state "
+                            "(which requires acceptance on the hub)");
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "registered";
   wait.default_text = "none";
@@ -87,34 +88,34 @@ bool is_hub_url(std::string_view text) {
 
 Status check_trust(const JoinOptions& options) {
   if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
-    return fail(Category::kUsage, "nothing says which CA the hub has",
-                "pass --ca-cert-hash as `fleetadm init` printed it, --ca-file, or --system-roots where the hub's certificate is "
-                "publicly signed");
+    return fail(Category::kUsage, "the hub's CA is not specified",
+                "pass --ca-cert-hash as printed by `fleetadm init`, --ca-file, or --system-roots if the hub's "
+                "certificate is publicly signed");
   }
   if (options.system_roots && !(options.ca_cert_hash.empty() && options.ca_file.empty())) {
-    return fail(Category::kUsage, "--system-roots excludes --ca-cert-hash and --ca-file",
-                "pass only what says which CA signed the hub's certificate");
+    return fail(Category::kUsage, "--system-roots cannot be combined with --ca-cert-hash or --ca-file", "use only one of them");
   }
   if (!options.ca_cert_hash.empty() && !is_ca_pin(options.ca_cert_hash)) {
-    return fail(Category::kUsage,
-                "--ca-cert-hash \"" + options.ca_cert_hash + "\" is no CA pin (sha256: and 64 hexadecimal digits)",
-                "copy it whole from what `fleetadm init` or `fleetadm get token` prints on the hub");
+    return fail(
+        Category::kUsage,
+        "--ca-cert-hash \"" + options.ca_cert_hash + "\" is not a valid CA hash (expected sha256: followed by 64 hex digits)",
+        "copy all of it from what `fleetadm init` or `fleetadm get token` prints on the hub");
   }
   return {};
 }
 
 Status validate_join(const JoinOptions& options, const std::vector<std::string>&) {
   if (!kube::is_dns_label(options.cluster_name)) {
-    return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is no DNS label",
-                "lower-case letters, digits and '-', at most 63 characters: it becomes a namespace on the hub");
+    return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is not a valid DNS label",
+                "use at most 63 lowercase letters, digits and '-': the name becomes a namespace on the hub");
   }
   if (!is_hub_url(options.hub_apiserver)) {
-    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is no https URL of a server",
-                "it looks like https://hub.example.com:6443");
+    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is not an https URL",
+                "for example: https://hub.example.com:6443");
   }
   if (options.hub_token.empty() == options.hub_token_file.empty()) {
     return fail(Category::kUsage, "exactly one of --hub-token and --hub-token-file is needed",
-                "`fleetadm get token` on the hub gives a token");
+                "run `fleetadm get token` on the hub to get a token");
   }
   FLEETADM_CHECK(check_trust(options));
   // A kubeconfig takes these, and the agent gets one.
@@ -122,7 +123,8 @@ Status validate_join(const JoinOptions& options, const std::vector<std::string>&
   if (!options.proxy_url.empty() && std::none_of(kProxies.begin(), kProxies.end(), [&](std::string_view scheme) {
         return options.proxy_url.starts_with(scheme) && options.proxy_url.size() > scheme.size();
       })) {
-    return fail(Category::kUsage, "--proxy-url is no http, https or socks5 URL", "it looks like http://gateway.example.com:3128");
+    return fail(Category::kUsage, "--proxy-url is not an http, https or socks5 URL",
+                "for example: http://gateway.example.com:3128");
   }
   if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
   return check_program_args("agent-arg", options.agent_args);
@@ -141,7 +143,7 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
     if (auto certificates = pki::parse_certificates(endpoint.ca_pem); !certificates) {
       Error error = certificates.error().wrap("--ca-file \"" + options.ca_file + "\"");
       error.category = Category::kUsage;
-      error.hint = "it has to hold the CA of the hub as PEM (certificate-authority-data of its kubeconfig, decoded)";
+      error.hint = "it must contain the hub's CA as PEM (certificate-authority-data of its kubeconfig, decoded)";
       return fail(std::move(error));
     }
   }
@@ -155,7 +157,7 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
         options.hub_token_file == "-" ? "standard input holds" : "\"" + options.hub_token_file + "\" holds";
     return fail(Category::kUsage,
                 options.hub_token_file.empty() ? "--hub-token is blank" : "--hub-token-file: " + source + " no token",
-                "`fleetadm get token -o jsonpath={.hub-token}` on the hub gives one");
+                "run `fleetadm get token -o jsonpath={.hub-token}` on the hub to get one");
   }
   return endpoint;
 }
@@ -166,7 +168,7 @@ Status check_not_elsewhere(const kube::Client& spoke, const JoinOptions& options
   if (stored) {
     if (const auto name = pki::base64_decode(str(*stored, {"data", "cluster-name"}));
         name && !name->empty() && *name != options.cluster_name) {
-      return fail(Category::kConflict, "this cluster has joined a fleet already, as \"" + *name + "\"",
+      return fail(Category::kConflict, "this cluster has already joined a fleet, as \"" + *name + "\"",
                   "use --cluster-name " + *name + ", or leave that fleet first: fleetadm unjoin --cluster-name " + *name);
     }
   }
@@ -178,7 +180,7 @@ Status check_not_elsewhere(const kube::Client& spoke, const JoinOptions& options
   if (!kubeconfig) return {};
   const auto config = kubeconfig->resolve({});
   if (config && config->server != server) {
-    return fail(Category::kConflict, "this cluster has joined the hub " + config->server + " already",
+    return fail(Category::kConflict, "this cluster has already joined the hub " + config->server,
                 "leave it first: fleetadm unjoin --cluster-name " + options.cluster_name);
   }
   return {};
@@ -236,7 +238,7 @@ Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube:
   if (!waited) {
     context.progress().failed(waited.error().message);
     Error error = waited.error().wrap("the hub does not show the cluster " + options.cluster_name + " as " + options.wait);
-    error.hint = "see what the agent says: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
+    error.hint = "check the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
                  std::string(kAgentDeployment);
     return fail(std::move(error));
   }
@@ -300,7 +302,7 @@ Result<Report> run(Context& context, const JoinOptions& options, const std::vect
 
   report.data["changes"] = install::to_json(changes);
   report.lines = change_lines(changes, dry_run);
-  if (report.lines.empty()) report.lines.emplace_back("The agent is installed already; nothing changed.");
+  if (report.lines.empty()) report.lines.emplace_back("The agent is already installed; nothing changed.");
   report.names = change_names(changes);
   if (!dry_run) report.notes.push_back("Now accept the cluster on the hub: fleetadm accept " + options.cluster_name);
   return report;
@@ -314,21 +316,19 @@ void register_join(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Join the current cluster to a hub";
   command.description =
-      "Checks the way to the hub hop by hop, confirms the hub's CA by its pin before the token is sent, and installs the agent "
-      "on the "
-      "cluster of the current context. The cluster takes part once someone accepts it on the hub. Running it again changes only "
-      "what "
-      "differs; a new token takes the place of an old one.";
-  command.examples = {
-      {"Join with the command that `fleetadm init` printed",
-       "fleetadm join --hub-token TOKEN --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c1 --wait"},
-      {"Hand the token over without showing it to other users",
-       "fleetadm get token --context hub -o jsonpath={.hub-token} | fleetadm join --context c1 --hub-token-file - "
-       "--hub-apiserver https://hub:6443 "
-       "--ca-cert-hash sha256:… --cluster-name c1"},
-      {"Only check the way to the hub",
-       "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file hub.crt --cluster-name "
-       "c1"}};
+      "Checks connectivity to the hub step by step, verifies the hub's CA against its hash before "
+      "sending the token, and installs the agent on the cluster of the current context. "
+      "The cluster becomes a member once it has been accepted on the hub. Running it again updates only "
+      "what has changed; a new token replaces the old one.";
+  command.examples = {{"Join with the command printed by `fleetadm init`",
+                       "fleetadm join --hub-token TOKEN --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
+                       "--cluster-name c1 --wait"},
+                      {"Pass the token without exposing it to other users",
+                       "fleetadm get token --context hub -o jsonpath={.hub-token} | fleetadm join --context c1 "
+                       "--hub-token-file - --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c1"},
+                      {"Only check connectivity to the hub",
+                       "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file "
+                       "hub.crt --cluster-name c1"}};
   command.make = invocation<JoinOptions>(bind_join, validate_join, run);
   registry.add(std::move(command));
 }

@@ -10,13 +10,13 @@ struct TokenOptions {
 };
 
 void bind_token(FlagSet& flags, TokenOptions& options) {
-  flags.boolean(&options.show_token, "show-token", "Show the token even where stdout is a terminal");
-  flags.duration(&options.lifetime, "lifetime", "How long the token is good for (at least 10m)").default_text = "1h";
+  flags.boolean(&options.show_token, "show-token", "Show the token even if stdout is a terminal");
+  flags.duration(&options.lifetime, "lifetime", "Lifetime of the token (at least 10m)").default_text = "1h";
 }
 
 Status validate_token(const TokenOptions& options, const std::vector<std::string>&) {
   if (options.lifetime < std::chrono::minutes(10)) {
-    return fail(Category::kUsage, "--lifetime is shorter than 10m", "API servers refuse tokens that end sooner");
+    return fail(Category::kUsage, "--lifetime is shorter than 10m", "API servers do not issue tokens with a shorter lifetime");
   }
   return {};
 }
@@ -34,11 +34,11 @@ void register_token(Registry& registry) {
   Command command;
   command.path = "get token";
   command.group = "Fleet";
-  command.summary = "Get a token with which a cluster can join";
+  command.summary = "Get a bootstrap token and the join command";
   command.description =
-      "Asks the hub for a short-lived token of the bootstrap service account and prints the join command that carries it, with "
-      "the pin "
-      "of the hub's CA. Nothing is stored on the hub, and tokens that were given out before stay good until they end.";
+      "Requests a short-lived token for the bootstrap service account from the hub and prints the join "
+      "command with it and the hash of the hub's CA. Nothing is stored on the hub, and previously issued "
+      "tokens remain valid until they expire.";
   command.examples = {{"The join command, with the token hidden on a terminal", "fleetadm get token"},
                       {"The token alone, for a script", "fleetadm get token -o jsonpath={.hub-token}"}};
   command.make = invocation<TokenOptions>(bind_token, validate_token, run_token);

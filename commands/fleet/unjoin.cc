@@ -22,25 +22,26 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
   auto& name =
       flags.text(&options.cluster_name, "cluster-name", "Name of the cluster in the fleet (default: the one it joined under)");
   name.complete = Complete::kClusters;
-  auto& context = flags.text(&options.hub_context, "hub-context", "Context of the hub: the cluster is taken out there first");
+  auto& context = flags.text(&options.hub_context, "hub-context", "Context of the hub; the cluster is removed there first");
   context.complete = Complete::kContexts;
-  auto& kubeconfig = flags.text(&options.hub_kubeconfig, "hub-kubeconfig", "Kubeconfig of the hub, where it is another file");
+  auto& kubeconfig = flags.text(&options.hub_kubeconfig, "hub-kubeconfig", "Kubeconfig of the hub, if it is a different file");
   kubeconfig.value_name = "FILE";
   kubeconfig.complete = Complete::kFiles;
   flags.boolean(&options.hub_only, "hub-only",
-                "The current context is the hub; take the cluster out there and leave its agent alone");
-  flags.boolean(&options.force, "force", "Do not wait for an agent that is gone; remove what it applied without it");
+                "The current context is the hub; remove the cluster there and leave its agent alone");
+  flags.boolean(&options.force, "force", "Do not wait for an agent that no longer runs; remove what it applied without it");
   flags.boolean(&options.keep_namespace, "keep-namespace", "Keep the cluster's namespace on the hub");
-  flags.boolean(&options.yes, "yes", "Do not ask", 'y');
-  flags.duration(&options.timeout, "timeout", "How long each side may take").default_text = "5m";
+  flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
+  flags.duration(&options.timeout, "timeout", "Timeout for each side").default_text = "5m";
 }
 
 Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::string>&) {
   const bool names_hub = !options.hub_context.empty() || !options.hub_kubeconfig.empty();
-  if (options.hub_only && names_hub) return fail(Category::kUsage, "--hub-only and --hub-context exclude each other");
-  if (options.hub_only && options.cluster_name.empty()) return fail(Category::kUsage, "--hub-only needs --cluster-name");
+  if (options.hub_only && names_hub)
+    return fail(Category::kUsage, "--hub-only cannot be combined with --hub-context or --hub-kubeconfig");
+  if (options.hub_only && options.cluster_name.empty()) return fail(Category::kUsage, "--hub-only requires --cluster-name");
   if (!options.cluster_name.empty() && !kube::is_dns_label(options.cluster_name)) {
-    return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is no DNS label");
+    return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is not a valid DNS label");
   }
   return {};
 }
@@ -50,14 +51,14 @@ Result<std::string> which_cluster(const kube::Client& spoke, const UnjoinOptions
   FLEETADM_TRY(const std::string stored, join::joined_as(spoke));
   if (!stored.empty() && !options.cluster_name.empty() && stored != options.cluster_name) {
     return fail(Category::kConflict, "this cluster joined as \"" + stored + "\", not as \"" + options.cluster_name + "\"",
-                "check --context: another cluster may be meant");
+                "this may be the wrong cluster; check --context");
   }
   return stored.empty() ? options.cluster_name : stored;
 }
 
 Status confirm(Context& context, const UnjoinOptions& options, const std::string& name) {
   if (options.yes || !context.terminal().interactive() || context.global().dry_run != kube::DryRun::kNone) return {};
-  FLEETADM_TRY(const bool sure, context.terminal().confirm("Take cluster \"" + name + "\" out of the fleet?"));
+  FLEETADM_TRY(const bool sure, context.terminal().confirm("Remove cluster \"" + name + "\" from the fleet?"));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");
   return {};
 }
@@ -76,7 +77,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
   }
   const bool with_hub = options.hub_only || !options.hub_context.empty() || !options.hub_kubeconfig.empty();
   if (with_hub && how.cluster_name.empty()) {
-    return fail(Category::kUsage, "the name of the cluster is not known here any more", "pass --cluster-name");
+    return fail(Category::kUsage, "this cluster no longer records the name it joined under", "pass --cluster-name");
   }
   FLEETADM_CHECK(confirm(context, options, how.cluster_name));
 
@@ -105,11 +106,13 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
   const bool dry_run = here.gate().dry_run != kube::DryRun::kNone;
   report.lines = change_lines(changes, dry_run);
   report.names = change_names(changes);
-  if (changes.empty()) report.lines.emplace_back("Nothing to do: no part of the fleet is left here.");
+  if (changes.empty())
+    report.lines.push_back(options.hub_only ? "Nothing to do: cluster \"" + how.cluster_name + "\" is not on this hub."
+                                            : "Nothing to do: no agent is installed on this cluster.");
   if (!with_hub && !changes.empty()) {
     report.notes.push_back(
-        "The hub still lists the cluster and will show it as unknown; take it out there too: fleetadm unjoin --hub-only "
-        "--context HUB --cluster-name " +
+        "The hub still lists the cluster and will show it as unknown. Remove it there too: fleetadm unjoin "
+        "--hub-only --context HUB --cluster-name " +
         (how.cluster_name.empty() ? std::string("NAME") : how.cluster_name));
   }
   return report;
@@ -121,16 +124,16 @@ void register_unjoin(Registry& registry) {
   Command command;
   command.path = "unjoin";
   command.group = "Fleet";
-  command.summary = "Take the current cluster out of its fleet";
+  command.summary = "Remove the current cluster from its fleet";
   command.description =
-      "With --hub-context the cluster is deleted on the hub first, which removes everything that was distributed to it; then the "
-      "agent "
-      "and what came with it are removed from the cluster of the current context. Both sides are left as they were before the "
-      "join; a namespace on the hub that had the cluster's name before stays. "
-      "A run that was interrupted is finished by running it again.";
+      "With --hub-context, the cluster is deleted on the hub first, which removes everything that was "
+      "distributed to it; then the agent and everything installed with it are removed from the cluster "
+      "of the current context. Both sides are restored to their state before the join; a hub namespace "
+      "with the cluster's name that existed before the join is kept. "
+      "Run it again to finish an interrupted run.";
   command.examples = {{"Leave the fleet on both sides", "fleetadm unjoin --context c1 --hub-context hub"},
                       {"Only remove the agent", "fleetadm unjoin --context c1"},
-                      {"On the hub, take out a cluster that no longer exists",
+                      {"On the hub, remove a cluster that no longer exists",
                        "fleetadm unjoin --hub-only --context hub --cluster-name c1 --force"}};
   command.make = invocation<UnjoinOptions>(bind_unjoin, validate_unjoin, run_unjoin);
   registry.add(std::move(command));

@@ -120,7 +120,7 @@ void list_flags(FlagSet& flags, std::string& selector, bool& watch) {
 
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request) {
   if (!request.names.empty() && !request.selector.empty())
-    return fail(Category::kUsage, "names and --selector cannot be given together");
+    return fail(Category::kUsage, "--selector cannot be combined with names");
   if (request.watch && request.names.size() > 1) return fail(Category::kUsage, "--watch takes at most one name");
   FLEETADM_TRY(const kube::Client client, context.client());
   if (!request.names.empty() && !request.watch) return named(context, client, view, request);

@@ -18,7 +18,7 @@ struct Column {
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // a cell a column; unescaped (the renderer escapes)
-  std::string empty_text;                      // said on stderr where there are no rows
+  std::string empty_text;                      // said on stderr if there are no rows
 };
 
 struct Report {
@@ -28,6 +28,8 @@ struct Report {
   std::optional<Table> table;      // what -o table|wide prints; rows match data.items one to one where both are lists
   std::vector<std::string> lines;  // what -o table prints where there is no table ("managedcluster c1 accepted")
   std::vector<std::string> names;  // what -o name prints: "managedcluster.cluster.open-cluster-management.io/c1"
+  // Notes and empty texts are sentences: a capital first, a full stop last unless the note ends with a command to paste. Result
+  // lines, errors and hints begin in lower case and have no full stop.
   std::vector<std::string> notes;  // for people, on stderr, not with --quiet: what to do next
   std::vector<Error> failures;     // of single clusters or objects: printed as errors, exit code 3
   int exit_code = 0;               // a child's own code, passed through

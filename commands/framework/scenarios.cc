@@ -57,7 +57,7 @@ bool blank(std::string_view text) { return text.find_first_not_of(" \t\r") == st
 std::string not_a_case(const Line& line, std::string why) {
   constexpr std::string_view kOneLine = "line 1, ";  // of the text that was parsed: the line's own number is told beside it
   if (const std::size_t at = why.find(kOneLine); at != std::string::npos) why.erase(at, kOneLine.size());
-  return "line " + std::to_string(line.number) + " is no case: " + why;
+  return "line " + std::to_string(line.number) + " is not a valid case: " + why;
 }
 
 void answer_line(Line& line, const AnswerCase& answer) {
@@ -121,7 +121,7 @@ class Batch {
       Error error;
       error.category = Category::kPartial;
       error.message = std::to_string(failed_) + (failed_ == 1 ? " case was" : " cases were") + " answered with an error";
-      error.hint = "man fleetadm-scenarios tells the formats";
+      error.hint = "see fleetadm-scenarios(7) for the formats";
       report.failures.push_back(std::move(error));
     }
     return report;
@@ -148,8 +148,8 @@ class Batch {
 
 Flag& scenarios_flag(FlagSet& flags, std::string* into) {
   Flag& flag = flags.text(into, "scenarios",
-                          "Answer the cases of a file (\"-\": standard input), one JSON object a line; see "
-                          "fleetadm-scenarios(7)");
+                          "Evaluate the cases in a file (\"-\": standard input), one JSON object per line; "
+                          "see fleetadm-scenarios(7)");
   flag.value_name = "FILE";
   flag.complete = Complete::kFiles;
   return flag;
@@ -157,7 +157,7 @@ Flag& scenarios_flag(FlagSet& flags, std::string* into) {
 
 Result<Report> answer_scenarios(Context& context, const std::string& path, const AnswerCase& answer) {
   if (const std::string& output = context.global().output; !output.empty() && output != "json") {
-    return fail(Category::kUsage, "the answers to --scenarios are JSON lines: -o " + output + " cannot be given with it");
+    return fail(Category::kUsage, "--scenarios prints JSON lines and cannot be combined with -o " + output);
   }
   Source source(context, path);
   FLEETADM_CHECK(source.open());

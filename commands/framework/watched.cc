@@ -54,7 +54,7 @@ Status Watched::start(Duration patience, const std::stop_token& stop) {
       if (std::chrono::steady_clock::now() < end) continue;
       if (error) return tl::unexpected(*error);
       return fail(Category::kTimeout,
-                  "the server has not listed " + resource.qualified() + " within " + format_duration(patience));
+                  "timed out waiting for the server to list " + resource.qualified() + " (" + format_duration(patience) + ")");
     }
   }
   return {};

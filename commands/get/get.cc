@@ -81,8 +81,7 @@ Result<Report> cluster_sets(Context& context, const GetOptions& options, const s
 }
 
 Result<Report> placements(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
-  if (options.all_namespaces && !args.empty())
-    return fail(Category::kUsage, "a name and --all-namespaces cannot be given together");
+  if (options.all_namespaces && !args.empty()) return fail(Category::kUsage, "--all-namespaces cannot be combined with a name");
   std::string ns;
   if (!options.all_namespaces) {
     FLEETADM_TRY(ns, context.ns());
@@ -108,10 +107,10 @@ Result<Report> placements(Context& context, const GetOptions& options, const std
 Result<Report> works(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
   const std::string ns = options.cluster.empty() ? context.global().config.ns : options.cluster;
   if (!ns.empty() && !kube::is_dns_label(ns))
-    return fail(Category::kUsage, "\"" + ns + "\" is no name of a cluster (a DNS label)", "fleetadm get clusters lists them");
+    return fail(Category::kUsage, "\"" + ns + "\" is not a valid cluster name (must be a DNS label)",
+                "list the clusters with: fleetadm get clusters");
   if (!args.empty() && ns.empty())
-    return fail(Category::kUsage, "a work's name needs the cluster it is for",
-                "give --cluster NAME, or leave the work's name out");
+    return fail(Category::kUsage, "a work name requires --cluster", "add --cluster NAME, or omit the work name");
   return list_objects(context, work_view(), {args, options.selector, ns, options.watch});
 }
 
@@ -125,27 +124,28 @@ Command row(std::string path, std::string group, std::string summary) {
 }
 
 void register_clusters(Registry& registry) {
-  Command command = row("get clusters", "Clusters", "List the clusters of the fleet");
+  Command command = row("get clusters", "Clusters", "List the clusters in the fleet");
   command.description =
-      "Lists managed clusters: whether the hub accepted them, whether they joined and are available, and their set. The wide "
-      "output adds their Kubernetes version, their size, their API server's address and their taints.";
+      "Lists managed clusters: whether the hub accepted them, whether they joined and are available, "
+      "and their set. The wide output adds their Kubernetes version, their size, their API server's "
+      "address and their taints.";
   command.args.complete = Complete::kClusters;
   command.aliases = {"get cluster", "get managedclusters", "get managedcluster", "get mcl", "get mcls"};
-  command.examples = {
-      {"All clusters", "fleetadm get clusters"},
-      {"Those of a region, the largest last", "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
-      {"Names only, for a script", "fleetadm get clusters -o name"},
-      {"Changes as they happen", "fleetadm get clusters -w"}};
+  command.examples = {{"All clusters", "fleetadm get clusters"},
+                      {"Clusters in a region, sorted by memory, largest last",
+                       "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
+                      {"Names only, for a script", "fleetadm get clusters -o name"},
+                      {"Changes as they happen", "fleetadm get clusters -w"}};
   command.make = invocation<GetOptions>(
       [](FlagSet& flags, GetOptions& options) {
         list_flags(flags, options.selector, options.watch);
-        Flag& set = flags.text(&options.cluster_set, "clusterset", "only the clusters of this set");
+        Flag& set = flags.text(&options.cluster_set, "clusterset", "only the clusters in this set");
         set.value_name = "NAME";
         set.complete = Complete::kClusterSets;
       },
       [](const GetOptions& options, const std::vector<std::string>& args) -> Status {
         if (!options.cluster_set.empty() && !args.empty())
-          return fail(Category::kUsage, "names and --clusterset cannot be given together");
+          return fail(Category::kUsage, "--clusterset cannot be combined with names");
         return {};
       },
       clusters);
@@ -163,27 +163,26 @@ void register_others(Registry& registry) {
   sets.make = invocation<GetOptions>(bind, any, cluster_sets);
   registry.add(std::move(sets));
 
-  Command placement = row("get placements", "Placement", "List the placements of a namespace");
+  Command placement = row("get placements", "Placement", "List the placements in a namespace");
   placement.description =
-      "Lists placements with how many clusters each has chosen and whether that is what it asked for. The wide output adds the "
-      "names of the chosen clusters.";
+      "Lists placements with how many clusters each has selected and whether the request is satisfied. "
+      "The wide output adds the names of the selected clusters.";
   placement.args.complete = Complete::kPlacements;
   placement.aliases = {"placement get", "get placement"};
-  placement.examples = {{"Placements of all namespaces with the clusters they chose", "fleetadm get placements -A -o wide"}};
+  placement.examples = {{"Placements in all namespaces, with the clusters they selected", "fleetadm get placements -A -o wide"}};
   placement.make = invocation<GetOptions>(
       [bind](FlagSet& flags, GetOptions& options) {
         bind(flags, options);
-        flags.boolean(&options.all_namespaces, "all-namespaces", "of all namespaces", 'A');
+        flags.boolean(&options.all_namespaces, "all-namespaces", "list across all namespaces", 'A');
       },
       any, placements);
   registry.add(std::move(placement));
 
-  Command work = row("get works", "Work", "List the works of all clusters, or of one");
+  Command work = row("get works", "Work", "List works on all clusters, or on one");
   work.description = "Lists manifest works: for which cluster, how many manifests, whether they are applied and available.";
   work.args.complete = Complete::kWorks;
   work.aliases = {"get work", "get manifestworks", "get manifestwork"};
-  work.examples = {{"Everything that is on its way to the clusters", "fleetadm get works"},
-                   {"One cluster's", "fleetadm get works --cluster c1"}};
+  work.examples = {{"All works", "fleetadm get works"}, {"Works on one cluster", "fleetadm get works --cluster c1"}};
   work.make = invocation<GetOptions>(
       [bind](FlagSet& flags, GetOptions& options) {
         bind(flags, options);
@@ -191,7 +190,7 @@ void register_others(Registry& registry) {
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
         // Works of all clusters are the default; who writes -A by habit shall not be refused.
-        flags.boolean(&options.all_namespaces, "all-namespaces", "of all clusters", 'A').hidden = true;
+        flags.boolean(&options.all_namespaces, "all-namespaces", "list works on all clusters", 'A').hidden = true;
       },
       any, works);
   registry.add(std::move(work));

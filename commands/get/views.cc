@@ -58,7 +58,7 @@ std::string memory_cell(const std::string& text) {
 ListView cluster_view() {
   ListView view;
   view.resource = api::managed_clusters();
-  view.nothing = "no managed clusters found";
+  view.nothing = "No managed clusters found.";
   view.columns = {{"NAME"},          {"ACCEPTED"},  {"JOINED"},       {"AVAILABLE"}, {"CLUSTERSET"},  {"AGE"},
                   {"VERSION", true}, {"CPU", true}, {"MEMORY", true}, {"URL", true}, {"TAINTS", true}};
   view.row = [](const Json& cluster, Instant now) -> std::vector<std::string> {
@@ -80,7 +80,7 @@ ListView cluster_view() {
 ListView work_view() {
   ListView view;
   view.resource = api::manifest_works();
-  view.nothing = "no works found";
+  view.nothing = "No works found.";
   view.columns = {{"CLUSTER"}, {"NAME"}, {"MANIFESTS"}, {"APPLIED"}, {"AVAILABLE"}, {"AGE"}, {"PLACEMENT", true}};
   view.row = [](const Json& work, Instant now) -> std::vector<std::string> {
     return {namespace_of(work),
@@ -97,7 +97,7 @@ ListView work_view() {
 ListView placement_view(bool all_namespaces, std::function<std::string(const std::string& key)> clusters_of) {
   ListView view;
   view.resource = api::placements();
-  view.nothing = "no placements found";
+  view.nothing = "No placements found.";
   if (all_namespaces) view.columns.push_back({"NAMESPACE"});
   for (const char* name : {"NAME", "SATISFIED", "REASON", "SELECTED", "CLUSTERSETS", "AGE"}) view.columns.push_back({name});
   view.columns.push_back({"CLUSTERS", true});
@@ -120,7 +120,7 @@ ListView placement_view(bool all_namespaces, std::function<std::string(const std
 ListView cluster_set_view(std::function<std::string(const std::string& set)> bound_to) {
   ListView view;
   view.resource = api::managed_cluster_sets();
-  view.nothing = "no cluster sets found";
+  view.nothing = "No cluster sets found.";
   view.columns = {{"NAME"}, {"SELECTOR"}, {"CLUSTERS"}, {"BOUND NAMESPACES"}, {"AGE"}};
   view.row = [bound_to = std::move(bound_to)](const Json& set, Instant now) -> std::vector<std::string> {
     const std::string selector = str(set, {"spec", "clusterSelector", "selectorType"}, "ExclusiveClusterSetLabel");

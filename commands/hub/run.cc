@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kAuto = "auto";
 
 void bind(FlagSet& flags, HubRunOptions& options) {
-  Flag& elect = flags.text(&options.leader_elect, "leader-elect", "Lead through a lease, so that of several replicas one works");
+  Flag& elect =
+      flags.text(&options.leader_elect, "leader-elect", "Use leader election, so that only one of several replicas is active");
   elect.arity = Arity::kOptionalValue;
   elect.no_value = "true";
   elect.default_text = "true in a pod";
@@ -23,14 +24,14 @@ void bind(FlagSet& flags, HubRunOptions& options) {
       flags.text(&options.health_address, "health-address", "Serve /healthz, /readyz and /metrics on this address (plain HTTP)");
   health.value_name = "HOST:PORT";
   Flag& users = flags.texts(&options.auto_approve_users, "auto-approve-user",
-                            "Approve first certificate requests of this user without a person");
+                            "Approve initial certificate requests from this user automatically");
   users.value_name = "USER";
 }
 
 Result<Report> run(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
   if (context.global().dry_run != kube::DryRun::kNone) {
-    return fail(Category::kUsage, "hub run is a program that goes on: --dry-run cannot be given with it",
-                "`fleetadm init --dry-run=server` tells what a hub would be made of");
+    return fail(Category::kUsage, "--dry-run does not apply to \"hub run\", which is a long-running process",
+                "use \"fleetadm init --dry-run=server\" to see the objects that would be created");
   }
   // Controllers are many small threads' worth of short-lived JSON: one arena a thread would keep what each of them freed.
   ::mallopt(M_ARENA_MAX, 2);
@@ -56,10 +57,10 @@ Result<Report> run(Context& context, const HubRunOptions& options, const std::ve
 
 Status validate_hub_run(const HubRunOptions& options) {
   if (options.leader_elect != kAuto && options.leader_elect != "true" && options.leader_elect != "false") {
-    return fail(Category::kUsage, "--leader-elect is true or false, not \"" + options.leader_elect + "\"");
+    return fail(Category::kUsage, "--leader-elect must be true or false, not \"" + options.leader_elect + "\"");
   }
   for (const std::string& user : options.auto_approve_users) {
-    if (user.empty()) return fail(Category::kUsage, "--auto-approve-user needs the name of a user");
+    if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
   return {};
 }
@@ -70,12 +71,13 @@ Command hub_run_command() {
   command.group = "Programs";
   command.summary = "Run the hub controllers";
   command.description =
-      "Runs registration, cluster sets and placement against the hub of the chosen kubeconfig context (in a pod: the pod's own "
-      "cluster) until it is stopped. `fleetadm init` deploys it; running it by hand needs the same rights.";
-  command.examples = {
-      {"Run the hub from a terminal", "fleetadm hub run --context hub --health-address 127.0.0.1:8080"},
-      {"Trust the bootstrap identity to join without a person's approval of its certificate",
-       "fleetadm hub run --auto-approve-user system:serviceaccount:open-cluster-management:agent-registration-bootstrap"}};
+      "Runs registration, cluster sets and placement against the hub of the selected kubeconfig context "
+      "(in a pod: the pod's own cluster) until it is stopped. `fleetadm init` deploys it; "
+      "running it by hand requires the same permissions.";
+  command.examples = {{"Run the hub from a terminal", "fleetadm hub run --context hub --health-address 127.0.0.1:8080"},
+                      {"Automatically approve certificates for the bootstrap identity",
+                       "fleetadm hub run --auto-approve-user "
+                       "system:serviceaccount:open-cluster-management:agent-registration-bootstrap"}};
   command.make = invocation<HubRunOptions>(
       bind, [](const HubRunOptions& options, const std::vector<std::string>&) { return validate_hub_run(options); }, run);
   return command;

@@ -59,10 +59,10 @@ Result<Report> run_version(Context& context, const VersionOptions& options, cons
   }();
   if (!server) {
     context.emit(report);
-    return fail(
-        server.error()
-            .wrap("cannot read the hub's version")
-            .with_hint(server.error().hint.empty() ? "\"fleetadm version --client\" asks no server" : server.error().hint));
+    return fail(server.error()
+                    .wrap("cannot read the hub's version")
+                    .with_hint(server.error().hint.empty() ? "\"fleetadm version --client\" does not contact a server"
+                                                           : server.error().hint));
   }
   const std::string skew = skew_of(*server);
   report.lines.push_back("Hub Version: " + server->git_version);
@@ -82,16 +82,16 @@ void register_version(Registry& registry) {
   Command command;
   command.path = "version";
   command.group = "Other";
-  command.summary = "Print the version of this program and of the hub";
+  command.summary = "Print the client and hub versions";
   command.description =
-      "Prints fleetadm's own version, the Kubernetes version of the hub that the kubeconfig context names, and whether that "
-      "version is one that fleetadm supports.";
+      "Prints fleetadm's own version, the Kubernetes version of the hub that the kubeconfig context "
+      "names, and whether that version is one that fleetadm supports.";
   command.examples = {
       {"The versions of both sides", "fleetadm version"},
-      {"Only this program's, for a script", "fleetadm version --client -o jsonpath='{.clientVersion.gitVersion}'"}};
+      {"Only the client version, for a script", "fleetadm version --client -o jsonpath='{.clientVersion.gitVersion}'"}};
   command.make = invocation<VersionOptions>(
       [](FlagSet& flags, VersionOptions& options) {
-        flags.boolean(&options.client, "client", "print this program's version and ask no server");
+        flags.boolean(&options.client, "client", "print only the client version; do not contact a server");
       },
       [](const VersionOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_version);
   registry.add(std::move(command));

@@ -151,7 +151,7 @@ TEST_F(Life, I_JoiningUnderAnotherNameIsRefused) {
   args[4] = "c9";
   const Ran ran = fleet()->run(args);
   EXPECT_EQ(ran.code, 1) << ran.both();
-  EXPECT_NE(ran.err.find("joined a fleet already"), std::string::npos) << ran.both();
+  EXPECT_NE(ran.err.find("already joined a fleet"), std::string::npos) << ran.both();
 }
 
 TEST_F(Life, J_CleanRefusesWhileClustersAreLeft) {

@@ -57,10 +57,10 @@ TEST_F(ClusterSetCommands, SetPutsMovesAndTakesOut) {
   put_cluster("c2", {{std::string(api::kClusterSetLabel), "dev"}});
   put_cluster("c3", {{std::string(api::kClusterSetLabel), "default"}});
   EXPECT_EQ(lines("clusterset set", "prod", {{"clusters", "c1,c2,c3"}}),
-            (Lines{"managedcluster c1 put into set prod", "managedcluster c2 moved from set dev to set prod",
-                   "managedcluster c3 put into set prod"}));
-  EXPECT_EQ(lines("clusterset set", "prod", {{"clusters", "c1"}}), Lines{"managedcluster c1 is in set prod already"});
-  EXPECT_EQ(lines("clusterset set", "prod", {{"remove-clusters", "c1"}}), Lines{"managedcluster c1 taken out of set prod"});
+            (Lines{"managedcluster c1 added to set prod", "managedcluster c2 moved from set dev to set prod",
+                   "managedcluster c3 added to set prod"}));
+  EXPECT_EQ(lines("clusterset set", "prod", {{"clusters", "c1"}}), Lines{"managedcluster c1 is already in set prod"});
+  EXPECT_EQ(lines("clusterset set", "prod", {{"remove-clusters", "c1"}}), Lines{"managedcluster c1 removed from set prod"});
   EXPECT_EQ(set_of("c1"), "");
   EXPECT_EQ(set_of("c2"), "prod");
   const auto some = run("clusterset set", "prod", {{"clusters", "c1,absent"}});
@@ -88,14 +88,14 @@ TEST_F(ClusterSetCommands, BindUnbindDelete) {
   EXPECT_EQ(run("clusterset bind", "prod").error().category, Category::kNotFound);
   ASSERT_TRUE(run("clusterset create", "prod").has_value());
   EXPECT_EQ(lines("clusterset bind", "prod"), Lines{"managedclusterset prod bound to namespace apps"});
-  EXPECT_EQ(lines("clusterset bind", "prod"), Lines{"managedclusterset prod is bound already to namespace apps"});
+  EXPECT_EQ(lines("clusterset bind", "prod"), Lines{"managedclusterset prod is already bound to namespace apps"});
   const Json binding = api->get(api::managed_cluster_set_bindings(), "apps", "prod").value_or(Json());
   EXPECT_EQ(str(binding, {"spec", "clusterSet"}), "prod");
   EXPECT_EQ(run("clusterset delete", "prod").error().category, Category::kConflict) << "it is in use";
   EXPECT_EQ(lines("clusterset unbind", "prod"), Lines{"managedclusterset prod unbound from namespace apps"});
   EXPECT_EQ(lines("clusterset unbind", "prod"), Lines{"managedclusterset prod is not bound to namespace apps"});
   EXPECT_EQ(lines("clusterset delete", "prod"), Lines{"managedclusterset prod deleted"});
-  EXPECT_EQ(lines("clusterset delete", "prod"), Lines{"managedclusterset prod is not there"});
+  EXPECT_EQ(lines("clusterset delete", "prod"), Lines{"managedclusterset prod not found (nothing to delete)"});
   for (const char* name : {"default", "global"})
     EXPECT_EQ(run("clusterset delete", name).error().category, Category::kUsage) << name;
 }
@@ -111,7 +111,7 @@ TEST_F(ClusterSetCommands, DryRunSendsNothingThatWrites) {
     return report ? report->lines.front() : "error: " + report.error().message;
   };
   EXPECT_EQ(run_dry("clusterset create", "new"), "managedclusterset new created (dry run)");
-  EXPECT_EQ(run_dry("clusterset set", "prod", {{"clusters", "c1"}}), "managedcluster c1 put into set prod (dry run)");
+  EXPECT_EQ(run_dry("clusterset set", "prod", {{"clusters", "c1"}}), "managedcluster c1 added to set prod (dry run)");
   EXPECT_EQ(run_dry("clusterset set", "prod", {{"namespaces", "x"}}), "managedclusterset prod configured (dry run)");
   EXPECT_EQ(run_dry("clusterset bind", "prod"), "managedclusterset prod bound to namespace default (dry run)");
   EXPECT_EQ(run_dry("clusterset delete", "prod"), "managedclusterset prod deleted (dry run)");

@@ -43,21 +43,21 @@ class JoinTest : public ::testing::Test {
 TEST_F(JoinTest, ThePinIsLookedAtBeforeTheHub) {
   for (const std::string& pin : {std::string("sha256:00"), std::string("md5:") + std::string(64, 'a'), std::string(64, 'a'),
                                  "sha256:" + std::string(63, 'a') + "g", kPin + "a"}) {
-    refused({{"ca-cert-hash", pin}}, "is no CA pin");
+    refused({{"ca-cert-hash", pin}}, "is not a valid CA hash");
   }
 }
 
 TEST_F(JoinTest, TheAddressIsThatOfAServer) {
   for (const char* url : {"https://", "https:///x", "https://:6443", "http://hub", "hub:6443", "https://user:pass@hub",
                           "https://hub?x", "https://hub#x", "https://hub x", "https://hub\nx"}) {
-    refused({{"hub-apiserver", url}}, "is no https URL");
+    refused({{"hub-apiserver", url}}, "is not an https URL");
   }
 }
 
 TEST_F(JoinTest, OneThingTellsTheCa) {
-  refused({{"ca-cert-hash", ""}}, "nothing says which CA");
-  refused({{"system-roots", "true"}}, "--system-roots excludes");
-  refused({{"ca-cert-hash", ""}, {"ca-file", "x"}, {"system-roots", "true"}}, "--system-roots excludes");
+  refused({{"ca-cert-hash", ""}}, "CA is not specified");
+  refused({{"system-roots", "true"}}, "--system-roots cannot be combined");
+  refused({{"ca-cert-hash", ""}, {"ca-file", "x"}, {"system-roots", "true"}}, "--system-roots cannot be combined");
 }
 
 TEST_F(JoinTest, FilesAreNamed) {

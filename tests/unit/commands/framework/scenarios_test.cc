@@ -60,7 +60,7 @@ TEST_F(Scenarios, WhatIsNoCaseIsAnsweredWithItsLine) {
     ASSERT_EQ(report->failures.size(), 1U) << broken;
     EXPECT_EQ(report->failures.front().category, Category::kPartial);
     const std::string& out = context.screen.output;
-    EXPECT_TRUE(out.starts_with("{\"twice\":2}\n{\"error\":\"line 3 is no case: ")) << out;
+    EXPECT_TRUE(out.starts_with("{\"twice\":2}\n{\"error\":\"line 3 is not a valid case: ")) << out;
     EXPECT_TRUE(out.ends_with("\"}\n{\"twice\":6}\n")) << out;
   }
 }

@@ -51,7 +51,7 @@ TEST_F(RolloutSimulate, ABrokenLineIsAnsweredAndTheNextOnesToo) {
   const auto report = run("{\"id\":\n" + std::string(kCase) + "\n");
   ASSERT_TRUE(report);
   EXPECT_EQ(report->failures.size(), 1U);
-  EXPECT_TRUE(context_.screen.output.starts_with("{\"error\":\"line 1 is no case: ")) << context_.screen.output;
+  EXPECT_TRUE(context_.screen.output.starts_with("{\"error\":\"line 1 is not a valid case: ")) << context_.screen.output;
   EXPECT_NE(context_.screen.output.find("\"id\":\"one\""), std::string::npos);
 }
 
