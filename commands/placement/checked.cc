@@ -35,7 +35,7 @@ Status PlacementSchema::check(const Json& placement, const std::string& where, s
                 "the API server would refuse it");
   }
   if (!unknown.empty()) {
-    notes.push_back(where + ": placement " + name + ": left out what the kind does not have: " + joined(unknown, ", "));
+    notes.push_back(where + ": placement " + name + ": ignored unknown fields: " + joined(unknown, ", "));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "kubeclient/base/plural.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {
@@ -20,7 +21,7 @@ struct CreateOptions {
 };
 
 void bind_wait(FlagSet& flags, CreateOptions& options) {
-  auto& wait = flags.choice(&options.wait, "wait", {"none", "satisfied"}, "Wait until enough clusters are chosen");
+  auto& wait = flags.choice(&options.wait, "wait", {"none", "satisfied"}, "Wait until enough clusters are selected");
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "satisfied";
   flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
@@ -28,7 +29,7 @@ void bind_wait(FlagSet& flags, CreateOptions& options) {
 
 Status validate_create(const CreateOptions& options, const std::vector<std::string>& args) {
   if (!options.spec.file.empty() && options.spec.any()) {
-    return fail(Category::kUsage, "--spec and the flags of a spec exclude each other");
+    return fail(Category::kUsage, "--spec cannot be combined with flags that set fields of the spec");
   }
   if (args.empty() && options.spec.file.empty()) {
     return fail(Category::kUsage, "missing argument: NAME", "give a name, or a file with a Placement that has one (-f)");
@@ -39,8 +40,8 @@ Status validate_create(const CreateOptions& options, const std::vector<std::stri
 Status check_placement_name(const std::string& name) {
   FLEETADM_CHECK(check_name("placement", name));
   if (name.size() > 63) {
-    return fail(Category::kUsage, "placement \"" + name + "\" has a name of more than 63 characters",
-                "the name becomes a label of its decisions: choose a shorter one");
+    return fail(Category::kUsage, "placement \"" + name + "\" has a name longer than 63 characters",
+                "the name becomes a label of its decisions; use a shorter one");
   }
   return {};
 }
@@ -57,12 +58,11 @@ Result<Json> wanted_placement(Context& context, const CreateOptions& options, co
   }
   const std::string in_file = name_of(wanted);
   if (args.empty() && in_file.empty()) {
-    return fail(Category::kUsage, "neither an argument nor the file names the placement",
-                "give NAME, or metadata.name in the file");
+    return fail(Category::kUsage, "the placement has no name", "give NAME, or metadata.name in the file");
   }
   if (!args.empty() && !in_file.empty() && args.front() != in_file) {
     return fail(Category::kUsage, "the file names the placement \"" + in_file + "\", the argument \"" + args.front() + "\"",
-                "leave one of the two out");
+                "omit one of the two");
   }
   const std::string name = args.empty() ? in_file : args.front();
   FLEETADM_CHECK(check_placement_name(name));
@@ -70,7 +70,7 @@ Result<Json> wanted_placement(Context& context, const CreateOptions& options, co
   std::string ns = namespace_of(wanted);
   if (!ns.empty() && !given.empty() && ns != given) {
     return fail(Category::kUsage, "the file is for namespace \"" + ns + "\", --namespace for \"" + given + "\"",
-                "leave one of the two out");
+                "omit one of the two");
   }
   if (ns.empty()) {
     FLEETADM_TRY(ns, context.ns());
@@ -92,22 +92,22 @@ std::vector<std::string> advice(const kube::Client& hub, const Json& placement) 
   for (const Json& binding : list_at(*bindings, {"items"})) bound.push_back(name_of(binding));
   for (const std::string& set : string_list_at(placement, {"spec", "clusterSets"})) {
     if (std::find(bound.begin(), bound.end(), set) == bound.end()) {
-      notes.push_back("cluster set \"" + set + "\" is not bound to namespace \"" + ns + "\": fleetadm clusterset bind " + set +
-                      " -n " + ns);
+      notes.push_back("Cluster set \"" + set + "\" is not bound to namespace \"" + ns +
+                      "\"; bind it with: fleetadm clusterset bind " + set + " -n " + ns);
     }
   }
   if (bound.empty() && notes.empty()) {
-    notes.push_back("no cluster set is bound to namespace \"" + ns +
-                    "\", so nothing can be chosen: fleetadm clusterset bind SET -n " + ns);
+    notes.push_back("No cluster set is bound to namespace \"" + ns +
+                    "\", so no clusters can be selected; bind one with: fleetadm clusterset bind SET -n " + ns);
   }
   return notes;
 }
 
 Result<Json> wait_satisfied(Context& context, const kube::Client& hub, const Json& placement, Duration timeout) {
-  std::string last = "the placement has no condition yet: are the hub's controllers running?";
+  std::string last = "the placement has no conditions yet; check that the hub controllers are running";
   context.progress().begin("Waiting for placement " + name_of(placement) + " to be satisfied");
   const auto satisfied = [&](const std::optional<Json>& object) -> Result<bool> {
-    if (!object) return fail(Category::kNotFound, "placement \"" + name_of(placement) + "\" was deleted while it was waited for");
+    if (!object) return fail(Category::kNotFound, "placement \"" + name_of(placement) + "\" was deleted while waiting for it");
     if (const Json* wrong = controller::find_condition(*object, "PlacementMisconfigured");
         wrong != nullptr && str(*wrong, {"status"}) == "True") {
       return fail(Category::kInvalid, "the placement is misconfigured: " + str(*wrong, {"message"}));
@@ -153,7 +153,8 @@ Result<Report> write(Context& context, const CreateOptions& options, const std::
   // The defaults of the server are in what exists; whatever else was asked before must not stay in what create answers for.
   if (existing && !replace) {
     if (!holds_all(*existing, wanted)) {
-      return fail(Category::kConflict, "placement \"" + name + "\" already exists in namespace \"" + ns + "\" with another spec",
+      return fail(Category::kConflict,
+                  "placement \"" + name + "\" already exists in namespace \"" + ns + "\" with a different spec",
                   "change it with: fleetadm placement apply " + name + " -n " + ns + " ...");
     }
     stored = *existing;
@@ -164,16 +165,17 @@ Result<Report> write(Context& context, const CreateOptions& options, const std::
     how.field_validation = "Strict";
     auto applied = hub.apply(api::placements(), wanted, how);
     if (!applied && applied.error().category == Category::kConflict) {
-      return tl::unexpected(applied.error().with_hint("somebody else set these fields: take them over with --force-conflicts"));
+      return tl::unexpected(
+          applied.error().with_hint("another manager owns these fields; use --force-conflicts to take ownership"));
     }
     if (!applied && applied.error().category == Category::kNotFound) {
-      return tl::unexpected(applied.error().with_hint("make the namespace first: kubectl create namespace " + ns));
+      return tl::unexpected(applied.error().with_hint("create the namespace first: kubectl create namespace " + ns));
     }
     if (!applied && applied.error().message.find("field not declared in schema") != std::string::npos) {
       // Servers answer an unknown field of an apply with an internal error; it is the spec that is wrong.
       Error error = applied.error();
       error.category = Category::kInvalid;
-      error.hint = "the name of a field is wrong: compare with kubectl explain placement.spec";
+      error.hint = "a field name is wrong; compare with kubectl explain placement.spec";
       return tl::unexpected(std::move(error));
     }
     FLEETADM_TRY(Json written, std::move(applied));
@@ -189,7 +191,8 @@ Result<Report> write(Context& context, const CreateOptions& options, const std::
       is_dry(context) || context.global().quiet ? std::vector<std::string>{} : advice(hub, stored);
   if (options.wait == "satisfied" && !is_dry(context)) {
     FLEETADM_TRY(stored, wait_satisfied(context, hub, stored, options.timeout));
-    what += ", " + std::to_string(num(stored, {"status", "numberOfSelectedClusters"})) + " clusters chosen";
+    what += ", " + pluralize(static_cast<std::uint64_t>(num(stored, {"status", "numberOfSelectedClusters"})), "cluster") +
+            " selected";
   }
   Report report = written_report(context, api::placements(), std::move(stored), what);
   report.notes = notes;
@@ -204,7 +207,8 @@ Command command_of(bool replace) {
       [replace](FlagSet& flags, CreateOptions& options) {
         bind_spec(flags, options.spec);
         bind_wait(flags, options);
-        if (replace) flags.boolean(&options.force_conflicts, "force-conflicts", "Take over fields that somebody else set");
+        if (replace)
+          flags.boolean(&options.force_conflicts, "force-conflicts", "Take ownership of fields set by another manager");
       },
       validate_create,
       [replace](Context& context, const CreateOptions& options, const std::vector<std::string>& args) {
@@ -219,17 +223,19 @@ void register_placement_create(Registry& registry) {
   Command command = command_of(false);
   command.path = "placement create";
   command.aliases = {"create placement"};
-  command.summary = "Choose clusters by rules that the hub keeps applying";
+  command.summary = "Select clusters by rules that the hub keeps applying";
   command.description =
-      "Creates a Placement in the namespace. The hub's scheduler chooses from the clusters of the sets that are bound to the "
-      "namespace and keeps the choice up to date. Terms of one --label-selector must all hold; several --label-selector are "
-      "alternatives. A placement that exists with the same spec is left as it is; with another spec it is an error, see "
-      "\"fleetadm placement apply\".";
-  command.examples = {{"Two production clusters, those with the most memory free to use",
-                       "fleetadm placement create web -n apps -k 2 -l env=prod --prioritizer ResourceAllocatableMemory=2 --wait"},
+      "Creates a Placement in the namespace. The hub's scheduler selects from the clusters in the sets "
+      "that are bound to the namespace and keeps the selection up to date. "
+      "All terms of one --label-selector must match; several --label-selector are alternatives. "
+      "An existing placement with the same spec is left unchanged; with a different spec it is an error, "
+      "see \"fleetadm placement apply\".";
+  command.examples = {{"The two production clusters with the most allocatable memory",
+                       "fleetadm placement create web -n apps -k 2 -l env=prod --prioritizer ResourceAllocatableMemory=2 "
+                       "--wait"},
                       {"Every cluster in Europe that is gold or silver",
                        "fleetadm placement create eu -n apps -l 'region=eu,tier in (gold,silver)'"},
-                      {"Stay on a cluster that went away for ten minutes",
+                      {"Stay on an unreachable cluster for ten minutes",
                        "fleetadm placement create web -n apps --toleration cluster.open-cluster-management.io/unreachable::10m"},
                       {"From a file", "fleetadm placement create web -n apps --spec placement.yaml"}};
   registry.add(std::move(command));
@@ -238,15 +244,15 @@ void register_placement_create(Registry& registry) {
 void register_placement_apply(Registry& registry) {
   Command command = command_of(true);
   command.path = "placement apply";
-  command.summary = "Create a placement or give it another spec";
+  command.summary = "Create a placement or update its spec";
   command.description =
-      "Server-side apply of the whole spec: what an earlier apply set and this one does not name is removed, what others set is "
-      "left alone. A field that somebody else set to another value is a conflict. A file with a whole Placement names it itself, "
-      "and "
-      "its labels and annotations are applied, too.";
+      "Server-side apply of the whole spec: fields set by an earlier apply and missing from this one are "
+      "removed, fields set by others are left alone. A field that someone else set to a different value "
+      "is a conflict. A file with a complete Placement provides its name, and its labels and annotations "
+      "are applied as well.";
   command.examples = {
       {"Three clusters instead of two", "fleetadm placement apply web -n apps -k 3 -l env=prod"},
-      {"What a file says", "fleetadm placement apply -f web.yaml"},
+      {"From a file", "fleetadm placement apply -f web.yaml"},
       {"See what the server would store", "fleetadm placement apply web -n apps -f web.yaml --dry-run=server -o yaml"}};
   registry.add(std::move(command));
 }

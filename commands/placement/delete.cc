@@ -15,7 +15,7 @@ struct DeleteOptions {
 Result<std::string> remove(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
                            const DeleteOptions& options) {
   FLEETADM_TRY(const auto found, on_hub(hub.find(api::placements(), ns, name)));
-  if (!found) return std::string("is not there");
+  if (!found) return std::string("not found (nothing to delete)");
   kube::DeleteOptions how;
   how.uid = uid_of(*found);
   auto removed = hub.remove(api::placements(), ns, name, how);
@@ -26,7 +26,7 @@ Result<std::string> remove(Context& context, const kube::Client& hub, const std:
   const auto waited = kube::wait_for(hub, api::placements(), ns, name, gone, options.timeout, context.stop());
   if (!waited)
     return tl::unexpected(
-        waited.error().with_hint("a finalizer may hold it: kubectl get placement " + name + " -n " + ns + " -o yaml"));
+        waited.error().with_hint("a finalizer may block the deletion: kubectl get placement " + name + " -n " + ns + " -o yaml"));
   return std::string("deleted");
 }
 
@@ -59,14 +59,13 @@ void register_placement_delete(Registry& registry) {
   command.aliases = {"delete placement"};
   command.summary = "Delete placements";
   command.description =
-      "Deletes the placements; their decisions go with them, and with those whatever was distributed by them. A placement that "
-      "is "
-      "not there is no error.";
+      "Deletes the placements and their decisions; works that were distributed by them are kept. "
+      "Deleting a placement that does not exist succeeds.";
   command.args = {"NAME [NAME...]", 1, -1, false, Complete::kPlacements};
   command.examples = {{"See what would be deleted", "fleetadm placement delete web -n apps --dry-run=server"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
-        flags.boolean(&options.wait, "wait", "Wait until it is gone");
+        flags.boolean(&options.wait, "wait", "Wait until it is deleted");
         flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "1m";
       },
       [](const DeleteOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_delete);

@@ -60,7 +60,7 @@ void describe_spec(const Json& placement, std::vector<std::string>& lines) {
 void describe_conditions(const Json& placement, Instant now, std::vector<std::string>& lines) {
   lines.emplace_back("Conditions:");
   const Json& conditions = list_at(placement, {"status", "conditions"});
-  if (conditions.empty()) lines.emplace_back("  <none>: the hub's controllers have not looked at it yet");
+  if (conditions.empty()) lines.emplace_back("  <none>: the hub controllers have not processed it yet");
   for (const Json& one : conditions) {
     const auto since = parse_time(str(one, {"lastTransitionTime"}));
     lines.push_back("  " + str(one, {"type"}) + " is " + str(one, {"status"}) + " since " +
@@ -142,7 +142,7 @@ Result<Report> run_describe(Context& context, const DescribeOptions&, const std:
     if (const auto others = hub.list(api::placements(), ns)) {
       for (const Json& one : list_at(*others, {"items"})) known.push_back(name_of(one));
     }
-    return fail(Category::kNotFound, "placement \"" + name + "\" is not in namespace \"" + ns + "\"",
+    return fail(Category::kNotFound, "placement \"" + name + "\" not found in namespace \"" + ns + "\"",
                 did_you_mean(name, known, "list them with: fleetadm placement get -n " + ns + " (or -A)"));
   }
   FLEETADM_TRY(auto decisions, decisions_of(hub, ns, name));
@@ -176,11 +176,10 @@ void register_placement_describe(Registry& registry) {
   command.aliases = {"describe placement"};
   command.summary = "Show a placement's rules, conditions, decisions and events";
   command.description =
-      "Tells the rules of the placement in words, its conditions, the chosen clusters by decision group, and what was told of it "
-      "in "
-      "events. Why a cluster is chosen or not: see \"fleetadm placement explain\".";
+      "Describes the placement's rules in words, its conditions, the selected clusters by decision "
+      "group, and its events. For why a cluster is selected or not, see \"fleetadm placement explain\".";
   command.args = {"NAME", 1, 1, false, Complete::kPlacements};
-  command.examples = {{"Why is nothing chosen?", "fleetadm placement describe web -n apps"}};
+  command.examples = {{"Why is no cluster selected?", "fleetadm placement describe web -n apps"}};
   command.make = invocation<DescribeOptions>([](FlagSet&, DescribeOptions&) {},
                                              [](const DescribeOptions&, const std::vector<std::string>&) -> Status { return {}; },
                                              run_describe);

@@ -39,7 +39,7 @@ Result<Objects::Key> find_placement(const Context& context, const ExplainOptions
     return Objects::Key{elsewhere.front(), name};
   }
   std::string hint = did_you_mean(name, objects.names(ObjectKind::kPlacement, ns));
-  if (hint.empty() && !elsewhere.empty()) hint = "there is one in namespace " + joined(elsewhere, ", ") + ": give -n";
+  if (hint.empty() && !elsewhere.empty()) hint = "there is one in namespace " + joined(elsewhere, ", ") + "; use -n";
   return fail(Category::kNotFound, "there is no placement \"" + name + "\" in namespace \"" + ns + "\"", std::move(hint));
 }
 
@@ -107,9 +107,8 @@ Result<Report> run_explain(Context& context, const ExplainOptions& options, cons
       placement::explain(inputs.objects, key, inputs.now, {.cel = cel.get(), .cluster = options.cluster});
 
   Report report;
-  report.table = Table{{{"CLUSTER"}, {"STAGE"}, {"RANK"}, {"SCORE"}, {"PRIORITIZERS", true}, {"RULE"}, {"TO ADMIT IT"}},
-                       {},
-                       "there are no clusters"};
+  report.table = Table{
+      {{"CLUSTER"}, {"STAGE"}, {"RANK"}, {"SCORE"}, {"PRIORITIZERS", true}, {"RULE"}, {"TO ADMIT IT"}}, {}, "No clusters found."};
   Json rows = Json::array();
   for (const Explained& one : all.clusters) {
     rows.push_back(row_json(one, key.first));
@@ -146,23 +145,21 @@ void register_placement_explain(Registry& registry) {
   command.path = "placement explain";
   command.group = "Placement";
   command.aliases = {"explain placement"};
-  command.summary = "Tell why a placement takes each cluster, or does not";
+  command.summary = "Explain why each cluster is or is not selected";
   command.description =
-      "One row a cluster: the stage that dropped it first (SetBinding, Predicate, Taint, Score, Limit, DecisionGroup; Selected "
-      "where "
-      "none did), the rule's own text, its rank and score with what each prioritizer gave, and the smallest change that would "
-      "admit "
-      "it. The scheduler is asked at every step: who makes the change gets the cluster. What is explained is the next decision, "
-      "over "
-      "what is on the hub now, or in the files of -f.\n\n"
-      "-o json prints kind PlacementExplanation, namespace, name, now, conditions, and items: a list of cluster, stage, rule, "
-      "decided "
-      "(it is in the decisions of today), rank, score, prioritizers (name, weight, score), decisionGroup (index, name), changes "
-      "(made "
-      "together they admit the cluster: change, text, key, value, effect, number) and alternative (the points it lacks).";
+      "Prints one row per cluster: the first stage that excluded it (SetBinding, Predicate, Taint, "
+      "Score, Limit, DecisionGroup; Selected if none did), the text of the rule, its rank and score with "
+      "each prioritizer's share, and the smallest change that would select it. "
+      "Each change is verified with the scheduler: applying the change selects the cluster. "
+      "It explains the next decision, based on what is on the hub now, or in the -f files.\n\n"
+      "-o json prints kind PlacementExplanation, namespace, name, now, conditions, and items: "
+      "a list of cluster, stage, rule, decided (it is in the current decisions), rank, score, "
+      "prioritizers (name, weight, score), decisionGroup (index, name), changes "
+      "(applied together they select the cluster: change, text, key, value, effect, number) and "
+      "alternative (the missing score).";
   command.args = {"NAME", 1, 1, false, Complete::kPlacements};
-  command.examples = {{"Why does web not take c7?", "fleetadm placement explain web -n apps --cluster c7"},
-                      {"All clusters, with what each prioritizer gave", "fleetadm placement explain web -n apps -o wide"},
+  command.examples = {{"Why does web not select c7?", "fleetadm placement explain web -n apps --cluster c7"},
+                      {"All clusters, with each prioritizer's share", "fleetadm placement explain web -n apps -o wide"},
                       {"From files", "fleetadm placement explain web -f fleet.yaml -o json"}};
   command.make = invocation<ExplainOptions>(
       [](FlagSet& flags, ExplainOptions& options) {

@@ -6,6 +6,7 @@
 #include "commands/placement/written.h"
 #include "commands/work/manifests.h"
 #include "core/api/kinds.h"
+#include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -30,12 +31,12 @@ Status read_hub(Context& context, const std::string& ns, Inputs& into) {
     if (all) continue;
     if (all.error().category != Category::kAuth || all.error().code != 403) return all;
     if (*resource == api::addon_placement_scores()) {
-      into.notes.push_back("scores of add-ons cannot be read (forbidden): they count as 0");
+      into.notes.push_back("Add-on scores cannot be read (forbidden) and count as 0.");
       continue;
     }
     FLEETADM_CHECK(add_from_hub(hub, *resource, ns, into.objects));
     if (*resource == api::placement_decisions()) {
-      into.notes.push_back("decisions of other namespaces cannot be read (forbidden): Balance does not count them");
+      into.notes.push_back("Decisions in other namespaces cannot be read (forbidden); Balance does not count them.");
     }
   }
   return {};
@@ -63,10 +64,12 @@ bool has_namespace(ObjectKind kind) { return kind != ObjectKind::kCluster && kin
 
 void bind_inputs(FlagSet& flags, InputFlags& into) {
   Flag& file = flags.texts(&into.files, "filename",
-                           "File or folder with the objects, in YAML or JSON (\"-\": standard input), in place of a hub", 'f');
+                           "File or folder with the objects, in YAML or JSON (\"-\": standard input), instead of reading from "
+                           "a hub",
+                           'f');
   file.value_name = "FILE";
   file.complete = Complete::kFiles;
-  flags.text(&into.now, "now", "The time at which it is decided (default: now)").value_name = "TIME";
+  flags.text(&into.now, "now", "Evaluate as of this time (default: now)").value_name = "TIME";
 }
 
 Status add_files(Context& context, const std::vector<std::string>& files, const std::string& default_ns, Inputs& into) {
@@ -90,7 +93,7 @@ Status add_files(Context& context, const std::vector<std::string>& files, const 
       const std::string identity = std::string(placement::kind_name(*kind)) + " " + full;
       if (const auto [first, fresh] = seen.emplace(identity, manifest.where()); !fresh) {
         return fail(Category::kInvalid, manifest.where() + ": " + identity + " is already in " + first->second,
-                    "leave one of the two out");
+                    "omit one of the two");
       }
       if (*kind == ObjectKind::kPlacement) {
         FLEETADM_CHECK(schema.check(object, manifest.where(), into.notes));
@@ -106,7 +109,7 @@ Status add_files(Context& context, const std::vector<std::string>& files, const 
     count += many;
     kinds += (kinds.empty() ? "" : ", ") + kind;
   }
-  into.notes.push_back("left out " + std::to_string(count) + (count == 1 ? " object" : " objects") +
+  into.notes.push_back("Ignored " + pluralize(static_cast<std::uint64_t>(count), "object") +
                        " of kinds that the scheduler does not read: " + kinds);
   return {};
 }
@@ -121,7 +124,9 @@ Result<Inputs> read_inputs(Context& context, const InputFlags& flags, const std:
   inputs.now = context.clock().now();
   if (!flags.now.empty()) {
     const auto given = parse_time(flags.now);
-    if (!given) return fail(Category::kUsage, "--now \"" + flags.now + "\" is no time", "for example 2026-03-01T10:00:00Z");
+    if (!given)
+      return fail(Category::kUsage, "--now \"" + flags.now + "\" is not a valid time",
+                  "use RFC 3339, for example 2026-03-01T10:00:00Z");
     inputs.now = *given;
   }
   if (flags.files.empty()) {

@@ -32,10 +32,10 @@ Status validate_simulate(const SimulateOptions& options, const std::vector<std::
   const bool others = !args.empty() || !options.inputs.files.empty() || !options.inputs.now.empty() || !options.what_if.empty() ||
                       options.all_namespaces;
   if (!options.scenarios.empty() && others) {
-    return fail(Category::kUsage, "--scenarios brings its own objects: names and the other flags cannot be given with it");
+    return fail(Category::kUsage, "--scenarios cannot be combined with names or other flags");
   }
   if (options.all_namespaces && !args.empty()) {
-    return fail(Category::kUsage, "a name and --all-namespaces cannot be given together");
+    return fail(Category::kUsage, "--all-namespaces cannot be combined with a name");
   }
   return {};
 }
@@ -63,8 +63,8 @@ Result<std::vector<Objects::Key>> wanted(const Context& context, const SimulateO
                 did_you_mean(name, known));
   }
   if (keys.empty() && !options.inputs.files.empty()) {
-    return fail(Category::kUsage, "there is no placement in what -f names" + (any_namespace ? "" : " for namespace " + ns),
-                "add the Placement to the files");
+    return fail(Category::kUsage, "no placement found in the -f files" + (any_namespace ? "" : " for namespace " + ns),
+                "add a Placement to the files");
   }
   return keys;
 }
@@ -131,8 +131,9 @@ std::string summary(const Simulated& one) {
   const std::string name = one.ns + "/" + one.name + ": ";
   if (one.pass.skipped) return name + "is not scheduled (disabled by an annotation, or being deleted); its decisions stay";
   if (!one.pass.failure.empty()) return name + "cannot be scheduled, its decisions stay: " + one.pass.failure;
-  std::string text = name + std::to_string(one.added.size() + one.kept.size()) + " chosen, " + std::to_string(one.added.size()) +
-                     " added, " + std::to_string(one.removed.size()) + " removed, " + std::to_string(one.kept.size()) + " kept";
+  std::string text = name + std::to_string(one.added.size() + one.kept.size()) + " selected, " +
+                     std::to_string(one.added.size()) + " added, " + std::to_string(one.removed.size()) + " removed, " +
+                     std::to_string(one.kept.size()) + " kept";
   for (const auto& condition : one.pass.conditions) {
     const bool good = (condition.type == "PlacementSatisfied") == (condition.status == "True");
     if (!good) text += "; " + condition.reason + ": " + condition.message;
@@ -145,7 +146,7 @@ Report report_of(const Context& context, const SimulateOptions& options, const I
   Report report;
   report.table = Table{{{"PLACEMENT"}, {"CLUSTER"}, {"MOVE"}, {"GROUP"}, {"RANK", true}, {"SCORE", true}},
                        {},
-                       simulated.empty() ? "no placements found" : "no cluster is chosen or moved"};
+                       simulated.empty() ? "No placements found." : "No clusters are selected or moved."};
   Json list = Json::array();
   const std::string& output = context.global().output;
   const bool tabular = output.empty() || output == "table" || output == "wide";
@@ -189,38 +190,40 @@ void register_placement_simulate(Registry& registry) {
   Command command;
   command.path = "placement simulate";
   command.group = "Placement";
-  command.summary = "Tell what the scheduler would decide, and what would move";
+  command.summary = "Show what the scheduler would decide and which clusters would change";
   command.description =
-      "Runs the scheduler on the placements of the namespace (or on those named) with what a hub holds, or, with -f, with what "
-      "is "
-      "in files: ManagedClusters, ManagedClusterSets, ManagedClusterSetBindings, Placements, PlacementDecisions and "
-      "AddOnPlacementScores, as plain manifests, lists, or the output of kubectl get -o yaml. Nothing is written, and with -f no "
-      "hub is asked. It tells which clusters each placement would choose and what moves against today: its PlacementDecisions, "
-      "or, "
-      "where it has none, what it would choose without the changes of --what-if.\n\n"
-      "--what-if changes things first, in order. down=C makes a cluster unreachable as the hub would, up=C available; "
-      "taint=C:KEY=VALUE:EFFECT and untaint=C:KEY, label=C:KEY=VALUE and label=C:KEY- (away) change it; remove=C takes it away; "
-      "add=FILE adds objects or replaces those of the same name. Each placement is decided once, over the decisions of today.\n\n"
-      "-o json prints one object: kind PlacementSimulation, now, whatIf, notes, and placements: a list of namespace, name, "
-      "against "
-      "(decisions, or simulation where there were none), moves (added, removed, kept: names of clusters, sorted), selected (best "
-      "first), decisionGroups (index, name, clusters), conditions (type, status, reason, message) and requeueAfter (RFC 3339, "
-      "where "
-      "the placement would be looked at again). In place of selected and what follows it there is skipped (true) for a placement "
-      "that is not scheduled, or error (text) for one that cannot be.\n\n"
-      "--scenarios answers cases in batches, one JSON object a line in and out: see fleetadm-scenarios(7).";
+      "Runs the scheduler on the placements in the namespace (or on those named) with the objects of a "
+      "hub or, with -f, from files: ManagedClusters, ManagedClusterSets, ManagedClusterSetBindings, "
+      "Placements, PlacementDecisions and AddOnPlacementScores, as plain manifests, lists, or the output "
+      "of kubectl get -o yaml. Nothing is written, and with -f no hub is contacted. "
+      "It shows which clusters each placement would select and what would change compared with its "
+      "current PlacementDecisions or, if it has none, with what it would select without the changes of "
+      "--what-if.\n\n"
+      "--what-if applies changes first, in order. down=C makes a cluster unreachable as the hub would, "
+      "up=C available; taint=C:KEY=VALUE:EFFECT and untaint=C:KEY, label=C:KEY=VALUE and label=C:KEY- "
+      "(remove) change it; remove=C removes it; add=FILE adds objects or replaces those with the same "
+      "name. Each placement is evaluated once, starting from the current decisions.\n\n"
+      "-o json prints one object: kind PlacementSimulation, now, whatIf, notes, and placements: "
+      "a list of namespace, name, against (decisions, or simulation if there were none), "
+      "moves (added, removed, kept: cluster names, sorted), selected (best first), decisionGroups "
+      "(index, name, clusters), conditions (type, status, reason, message) and requeueAfter "
+      "(RFC 3339, if the placement would be evaluated again). A placement that is not scheduled has "
+      "skipped: true instead of selected and the fields after it, and one that cannot be scheduled has "
+      "error (text).\n\n"
+      "--scenarios evaluates cases in batches, with one JSON object per line in and out; "
+      "see fleetadm-scenarios(7).";
   command.args = {"[NAME...]", 0, -1, false, Complete::kPlacements};
-  command.examples = {
-      {"Who takes over when c3 is lost and c4 is drained?",
-       "fleetadm placement simulate web -n apps --what-if down=c3,taint=c4:maintenance:NoSelect"},
-      {"Try a placement before it is on a hub", "fleetadm placement simulate -f fleet.yaml -f web.yaml -o json"},
-      {"What a new cluster would take, over all namespaces", "fleetadm placement simulate -A --what-if add=c9.yaml -o wide"},
-      {"Answer recorded cases", "fleetadm placement simulate --scenarios cases.jsonl"}};
+  command.examples = {{"Which clusters take over if c3 is lost and c4 is drained?",
+                       "fleetadm placement simulate web -n apps --what-if down=c3,taint=c4:maintenance:NoSelect"},
+                      {"Try a placement before it is on a hub", "fleetadm placement simulate -f fleet.yaml -f web.yaml -o json"},
+                      {"What a new cluster would be given, across all namespaces",
+                       "fleetadm placement simulate -A --what-if add=c9.yaml -o wide"},
+                      {"Evaluate recorded cases", "fleetadm placement simulate --scenarios cases.jsonl"}};
   command.make = invocation<SimulateOptions>(
       [](FlagSet& flags, SimulateOptions& options) {
         bind_inputs(flags, options.inputs);
         what_if_flag(flags, &options.what_if);
-        flags.boolean(&options.all_namespaces, "all-namespaces", "the placements of all namespaces", 'A');
+        flags.boolean(&options.all_namespaces, "all-namespaces", "placements in all namespaces", 'A');
         scenarios_flag(flags, &options.scenarios);
       },
       validate_simulate, run_simulate);

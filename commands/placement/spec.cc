@@ -121,7 +121,7 @@ Result<Json> strategy_of(const SpecFlags& flags) {
                              ? whole_number(std::string_view(flags.group_size).substr(0, flags.group_size.size() - 1))
                              : std::nullopt;
     if ((!number || *number < 1) && (!percent || *percent < 1 || *percent > 100)) {
-      return wrong("clusters-per-group", flags.group_size, "neither a number from 1 nor a percentage from 1% to 100%");
+      return wrong("clusters-per-group", flags.group_size, "must be a positive number or a percentage from 1% to 100%");
     }
     strategy["clustersPerDecisionGroup"] = number ? Json(*number) : Json(flags.group_size);
   }
@@ -147,44 +147,48 @@ bool SpecFlags::any() const {
 
 void bind_spec(FlagSet& flags, SpecFlags& into) {
   auto& sets =
-      flags.comma_texts(&into.cluster_sets, "clustersets", "Choose only from these cluster sets (default: every bound one)");
+      flags.comma_texts(&into.cluster_sets, "clustersets", "Select only from these cluster sets (default: every bound one)");
   sets.value_name = "SET[,SET...]";
   sets.complete = Complete::kClusterSets;
   auto& set = flags.comma_texts(&into.cluster_sets, "clusterset", "The same as --clustersets");
   set.hidden = true;
   set.complete = Complete::kClusterSets;
   for (const char* name : {"cluster-count", "count"}) {
-    auto& count = flags.text(nullptr, name, "How many clusters to choose (default: all that qualify)",
+    auto& count = flags.text(nullptr, name, "How many clusters to select (default: all that qualify)",
                              name[0] == 'c' && name[1] == 'l' ? 'k' : '\0');
     count.value_name = "N";
     count.hidden = name[1] == 'o';
     count.set = [&into](std::string_view value) -> Status {
       into.count = whole_number(value);
-      if (!into.count || *into.count < 0 || *into.count > 2147483647) return fail(Category::kUsage, "not a number from 0");
+      if (!into.count || *into.count < 0 || *into.count > 2147483647)
+        return fail(Category::kUsage, "must be 0 or a positive integer");
       return {};
     };
   }
-  flags.texts(&into.label_selectors, "label-selector", "Labels that a cluster must have; given again: or these", 'l').value_name =
-      "SELECTOR";
+  flags
+      .texts(&into.label_selectors, "label-selector", "Labels that a cluster must have; repeat the flag for alternatives (OR)",
+             'l')
+      .value_name = "SELECTOR";
   flags.texts(&into.claims, "claim", "Cluster claims that a cluster must have; all of them").value_name = "SELECTOR";
-  auto& tolerations = flags.texts(&into.tolerations, "toleration",
-                                  "Taint that is accepted, \"*\" for all; SECONDS ends that after the taint came");
+  auto& tolerations =
+      flags.texts(&into.tolerations, "toleration", "Taint to tolerate, \"*\" for all; after SECONDS the toleration ends");
   tolerations.value_name = "KEY[=VALUE][:EFFECT][:SECONDS]";
   auto& tolerate = flags.texts(&into.tolerations, "tolerate", "The same as --toleration");
   tolerate.hidden = true;
-  auto& prioritizers = flags.texts(
-      &into.prioritizers, "prioritizer",
-      "Weight (-10 to 10) of Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory or AddOn/RESOURCE/SCORE");
+  auto& prioritizers = flags.texts(&into.prioritizers, "prioritizer",
+                                   "Weight (-10 to 10) of Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory or "
+                                   "AddOn/RESOURCE/SCORE");
   prioritizers.value_name = "NAME=WEIGHT";
-  flags.boolean(&into.exact, "exact", "Score by the named prioritizers alone, without the default Balance and Steady");
+  flags.boolean(&into.exact, "exact", "Use only the named prioritizers, without the default Balance and Steady");
   flags
-      .text(&into.group_size, "clusters-per-group", "Largest size of a decision group, as a number or a percentage of the chosen")
+      .text(&into.group_size, "clusters-per-group",
+            "Largest size of a decision group, as a number or a percentage of the selected clusters")
       .value_name = "N|P%";
-  flags.texts(&into.groups, "decision-group", "Decision group of the chosen clusters with these labels; in order").value_name =
+  flags.texts(&into.groups, "decision-group", "Decision group of the selected clusters with these labels; in order").value_name =
       "NAME:SELECTOR";
   auto& file =
       flags.text(&into.file, "spec",
-                 "File with a Placement or its spec in YAML or JSON (\"-\": standard input), in place of the other flags", 'f');
+                 "File with a Placement or its spec in YAML or JSON (\"-\": standard input), instead of the other flags", 'f');
   file.value_name = "FILE";
   file.complete = Complete::kFiles;
 }
@@ -232,11 +236,11 @@ Result<Json> parse_toleration(std::string_view text) {
   }
   if (const std::string key = str(toleration, {"key"});
       toleration.contains("key") && !placement::qualified_name_errors(key).empty()) {
-    return wrong("toleration", text, "\"" + key + "\" is no key of a taint", std::string(kForm));
+    return wrong("toleration", text, "\"" + key + "\" is not a valid taint key", std::string(kForm));
   }
   if (parts.size() > 1 && !parts[1].empty()) {
     if (parts[1] != "NoSelect" && parts[1] != "PreferNoSelect" && parts[1] != "NoSelectIfNew") {
-      return wrong("toleration", text, "\"" + std::string(parts[1]) + "\" is no effect",
+      return wrong("toleration", text, "\"" + std::string(parts[1]) + "\" is not a taint effect",
                    "the effects are NoSelect, PreferNoSelect and NoSelectIfNew");
     }
     toleration["effect"] = std::string(parts[1]);
@@ -248,7 +252,7 @@ Result<Json> parse_toleration(std::string_view text) {
         seconds = std::chrono::duration_cast<std::chrono::seconds>(*duration).count();
     }
     if (!seconds || *seconds < 0)
-      return wrong("toleration", text, "\"" + std::string(parts[2]) + "\" is no time", std::string(kForm));
+      return wrong("toleration", text, "\"" + std::string(parts[2]) + "\" is not a valid number of seconds", std::string(kForm));
     toleration["tolerationSeconds"] = *seconds;
   }
   return toleration;
@@ -256,8 +260,8 @@ Result<Json> parse_toleration(std::string_view text) {
 
 Result<Json> parse_prioritizer(std::string_view text) {
   constexpr std::string_view kBuiltIns =
-      "the built-in ones are Balance, Steady, ResourceAllocatableCPU and ResourceAllocatableMemory; others are "
-      "AddOn/RESOURCE/SCORE";
+      "the built-in ones are Balance, Steady, ResourceAllocatableCPU and ResourceAllocatableMemory; "
+      "others are AddOn/RESOURCE/SCORE";
   const std::size_t equal = text.rfind('=');
   const std::string_view name = text.substr(0, equal);
   std::int64_t weight = 1;
@@ -310,7 +314,7 @@ Result<Json> placement_of_text(std::string_view text) {
   auto document = parse_yaml(text);
   if (!document) return fail(Category::kUsage, "the spec cannot be read: " + document.error().message, document.error().hint);
   if (!document->is_object())
-    return fail(Category::kUsage, "the spec is no object", "give a Placement, or what stands under its spec");
+    return fail(Category::kUsage, "the spec is not a mapping", "pass a Placement, or the contents of its spec");
   if (!document->contains("kind") && !document->contains("apiVersion")) return Json{{"spec", std::move(*document)}};
   if (str(*document, {"kind"}) != "Placement") {
     return fail(Category::kUsage, "the file holds a " + str(*document, {"kind"}, "nameless kind") + ", not a Placement");

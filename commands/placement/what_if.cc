@@ -44,11 +44,11 @@ Status taint(Json& cluster, const std::string& change, const std::string& text, 
   if (colon == std::string::npos) return wrong(change, "the effect is missing", form);
   const std::string effect = text.substr(colon + 1);
   if (effect != "NoSelect" && effect != "PreferNoSelect" && effect != "NoSelectIfNew") {
-    return wrong(change, "\"" + effect + "\" is no effect", form);
+    return wrong(change, "\"" + effect + "\" is not a taint effect", form);
   }
   const std::size_t equal = std::min(text.find('='), colon);
   const std::string key = text.substr(0, equal);
-  if (!placement::qualified_name_errors(key).empty()) return wrong(change, "\"" + key + "\" is no key of a taint", form);
+  if (!placement::qualified_name_errors(key).empty()) return wrong(change, "\"" + key + "\" is not a valid taint key", form);
   Json one{{"key", key}, {"effect", effect}, {"timeAdded", format_time(now)}};
   if (equal < colon) one["value"] = text.substr(equal + 1, colon - equal - 1);
   drop_taint(cluster, key, &effect);
@@ -73,11 +73,11 @@ Status untaint(Json& cluster, const std::string& change, const std::string& key)
 }
 
 Status label(Json& cluster, const std::string& change, const std::string& text) {
-  const std::string form = "label=CLUSTER:KEY=VALUE, or label=CLUSTER:KEY- to take it away";
+  const std::string form = "label=CLUSTER:KEY=VALUE, or label=CLUSTER:KEY- to remove it";
   const std::size_t equal = text.find('=');
   if (equal == std::string::npos && !text.ends_with('-')) return wrong(change, "the value is missing", form);
   const std::string key = text.substr(0, equal == std::string::npos ? text.size() - 1 : equal);
-  if (!placement::qualified_name_errors(key).empty()) return wrong(change, "\"" + key + "\" is no key of a label", form);
+  if (!placement::qualified_name_errors(key).empty()) return wrong(change, "\"" + key + "\" is not a valid label key", form);
   Json& labels = at_or_make(cluster, {"metadata", "labels"});
   if (!labels.is_object()) labels = Json::object();
   if (equal == std::string::npos) {
@@ -87,16 +87,15 @@ Status label(Json& cluster, const std::string& change, const std::string& text) 
     return {};
   }
   const std::string value = text.substr(equal + 1);
-  if (!placement::label_value_errors(value).empty()) return wrong(change, "\"" + value + "\" is no value of a label", form);
+  if (!placement::label_value_errors(value).empty()) return wrong(change, "\"" + value + "\" is not a valid label value", form);
   labels[key] = value;
   return {};
 }
 
 Status apply_one(Context& context, const std::string& change, const std::string& default_ns, Inputs& inputs) {
   const std::string forms =
-      "down=CLUSTER, up=CLUSTER, taint=CLUSTER:KEY[=VALUE]:EFFECT, untaint=CLUSTER:KEY, label=CLUSTER:KEY=VALUE, remove=CLUSTER "
-      "or "
-      "add=FILE";
+      "down=CLUSTER, up=CLUSTER, taint=CLUSTER:KEY[=VALUE]:EFFECT, untaint=CLUSTER:KEY, "
+      "label=CLUSTER:KEY=VALUE, remove=CLUSTER or add=FILE";
   const std::size_t equal = change.find('=');
   if (equal == std::string::npos || equal + 1 == change.size()) return wrong(change, "not a change", forms);
   const std::string verb = change.substr(0, equal);
@@ -118,7 +117,8 @@ Status apply_one(Context& context, const std::string& change, const std::string&
     registration::hub::sync_taints(*cluster, inputs.now);
     return {};
   }
-  if (verb != "taint" && verb != "untaint" && verb != "label") return wrong(change, "\"" + verb + "\" is no change", forms);
+  if (verb != "taint" && verb != "untaint" && verb != "label")
+    return wrong(change, "\"" + verb + "\" is not a supported change", forms);
   const std::size_t colon = rest.find(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == rest.size()) {
     return wrong(change, "expected CLUSTER:…", forms);
@@ -134,7 +134,7 @@ Status apply_one(Context& context, const std::string& change, const std::string&
 
 Flag& what_if_flag(FlagSet& flags, std::vector<std::string>* into) {
   Flag& flag = flags.comma_texts(into, "what-if",
-                                 "Imagine a change: down=C, up=C, taint=C:KEY[=VALUE]:EFFECT, untaint=C:KEY, label=C:KEY=VALUE, "
+                                 "Simulate a change: down=C, up=C, taint=C:KEY[=VALUE]:EFFECT, untaint=C:KEY, label=C:KEY=VALUE, "
                                  "label=C:KEY-, remove=C (C: a cluster) or add=FILE");
   flag.value_name = "CHANGE[,CHANGE...]";
   return flag;

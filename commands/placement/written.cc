@@ -49,13 +49,14 @@ Result<Json> read_back(Context& context, const kube::Client& client, const kube:
   const std::string what = lower(resource.kind) + " \"" + std::string(name) + "\"";
   FLEETADM_TRY(auto found, client.find(resource, ns, name));
   if (!found)
-    return fail(Category::kConflict, what + " was written but is gone again", "somebody else deleted it: run the command again");
+    return fail(Category::kConflict, what + " was created but has since been deleted",
+                "someone else deleted it; run the command again");
   for (const std::string_view part : {"spec", "labels"}) {
     const Json& wanted = part == "spec" ? object_at(asked, {"spec"}) : object_at(asked, {"metadata", "labels"});
     const Json& stored = part == "spec" ? object_at(*found, {"spec"}) : object_at(*found, {"metadata", "labels"});
     if (!holds(stored, wanted)) {
-      return fail(Category::kConflict, what + " was written but reads back with another " + std::string(part),
-                  "somebody else changed it, or the server does not know a field: compare with -o yaml");
+      return fail(Category::kConflict, what + " was written but now has a different " + std::string(part),
+                  "someone else changed it, or the server does not know a field; compare with -o yaml");
     }
   }
   return std::move(*found);
@@ -73,7 +74,7 @@ Report written_report(const Context& context, const kube::Resource& resource, Js
 Status check_name(std::string_view what, std::string_view name) {
   if (kube::is_dns_subdomain(name)) return {};
   return fail(Category::kUsage, std::string(what) + " \"" + std::string(name) + "\" is not a valid name",
-              "use lower case letters, digits, '-' and '.', starting and ending with a letter or digit");
+              "use lowercase letters, digits, '-' and '.', starting and ending with a letter or digit");
 }
 
 }  // namespace fleetadm::commands

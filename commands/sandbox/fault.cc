@@ -30,7 +30,7 @@ struct AddOptions : NamedSandbox {
 
 Status only_for(bool given, const std::string& flag, bool fits, const std::string& kind) {
   if (!given || fits) return {};
-  return fail(Category::kUsage, "--" + flag + " does not go with the fault \"" + kind + "\"");
+  return fail(Category::kUsage, "--" + flag + " does not apply to the fault \"" + kind + "\"");
 }
 
 Result<double> read_probability(const std::string& text) {
@@ -38,7 +38,7 @@ Result<double> read_probability(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 1))
-    return fail(Category::kUsage, "--probability: \"" + text + "\" is not more than 0 and at most 1", "write it as in 0.25");
+    return fail(Category::kUsage, "--probability: \"" + text + "\" must be greater than 0 and at most 1", "for example 0.25");
   return value;
 }
 
@@ -53,7 +53,7 @@ Result<Fault> fault_of(const AddOptions& options, const std::string& kind) {
       return out;
     }
     return fail(Category::kUsage, "there is no fault \"" + kind + "\"",
-                "latency, 429, 500, cut, partition, expired-certificate or clock");
+                "use latency, 429, 500, cut, partition, expired-certificate or clock");
   }());
   FLEETADM_CHECK(only_for(options.delay != Duration::zero(), "delay", fault.kind == FaultKind::kLatency, kind));
   FLEETADM_CHECK(
@@ -63,11 +63,11 @@ Result<Fault> fault_of(const AddOptions& options, const std::string& kind) {
   FLEETADM_CHECK(only_for(!options.offset.empty(), "offset", fault.kind == FaultKind::kClock, kind));
   FLEETADM_CHECK(only_for(options.silent, "silent", fault.kind == FaultKind::kPartition, kind));
   if (fault.kind == FaultKind::kLatency && options.delay == Duration::zero())
-    return fail(Category::kUsage, "a latency needs --delay", "as in --delay 300ms");
+    return fail(Category::kUsage, "a latency fault requires --delay", "for example --delay 300ms");
   if (fault.kind == FaultKind::kClock && options.offset.empty())
-    return fail(Category::kUsage, "a clock's fault needs --offset", "as in --offset=-2h");
+    return fail(Category::kUsage, "a clock fault requires --offset", "for example --offset=-2h");
   if (fault.kind == FaultKind::kCut && options.after != Duration::zero() && options.after_bytes != 0)
-    return fail(Category::kUsage, "--after and --after-bytes exclude each other");
+    return fail(Category::kUsage, "--after cannot be combined with --after-bytes");
   fault.verbs = options.verbs;
   fault.resources = options.resources;
   fault.users = options.users;
@@ -124,42 +124,44 @@ Status check_add(const AddOptions& options, const std::vector<std::string>& args
 
 void bind_add(FlagSet& flags, AddOptions& options) {
   bind_sandbox(flags, options);
-  flags.comma_texts(&options.clusters, "cluster", "clusters that it befalls (default: all)", 'c').value_name = "CLUSTER";
-  flags.comma_texts(&options.verbs, "verb", "only requests of these verbs, such as get, watch or update").value_name = "VERB";
+  flags.comma_texts(&options.clusters, "cluster", "clusters to affect (default: all)", 'c').value_name = "CLUSTER";
+  flags.comma_texts(&options.verbs, "verb", "only requests with these verbs, such as get, watch or update").value_name = "VERB";
   flags
       .comma_texts(&options.resources, "resource", "only requests to these resources, such as pods, deployments.apps or pods/log")
       .value_name = "RESOURCE";
-  flags.texts(&options.users, "user", "only requests of this user").value_name = "USER";
-  flags.text(&options.probability, "probability", "the share of those requests or streams, from 0 to 1").value_name = "SHARE";
-  flags.integer(&options.count, "count", "end after so many strikes").value_name = "N";
-  flags.duration(&options.lasts, "for", "end after this time (default: with the sandbox)");
-  flags.duration(&options.delay, "delay", "latency: answers come so much later");
-  flags.duration(&options.retry_after, "retry-after", "429: what the answer asks the client to wait").default_text = "1s";
-  flags.duration(&options.after, "after", "cut: streams end so long after they began, or after the fault was added");
-  flags.integer(&options.after_bytes, "after-bytes", "cut: streams end after so many bytes").value_name = "N";
-  flags.text(&options.offset, "offset", "clock: how far ahead (or, negative, behind) it is").value_name = "DURATION";
-  flags.boolean(&options.silent, "silent", "partition: take connections and answer nothing, instead of resetting them");
+  flags.texts(&options.users, "user", "only requests from this user").value_name = "USER";
+  flags.text(&options.probability, "probability", "fraction of matching requests or streams to affect (0 to 1)").value_name =
+      "SHARE";
+  flags.integer(&options.count, "count", "stop after this many hits").value_name = "N";
+  flags.duration(&options.lasts, "for", "stop after this time (default: when the sandbox stops)");
+  flags.duration(&options.delay, "delay", "latency: delay added to each response");
+  flags.duration(&options.retry_after, "retry-after", "429: how long the response asks the client to wait").default_text = "1s";
+  flags.duration(&options.after, "after", "cut: streams end this long after they started, or after the fault was added");
+  flags.integer(&options.after_bytes, "after-bytes", "cut: streams end after this many bytes").value_name = "N";
+  flags.text(&options.offset, "offset", "clock: how far ahead the clock is (negative: behind)").value_name = "DURATION";
+  flags.boolean(&options.silent, "silent", "partition: accept connections but never respond, instead of resetting them");
 }
 
 Command add_command() {
   Command command;
   command.path = "sandbox fault add";
   command.group = "Sandbox";
-  command.summary = "Break something in a running sandbox";
+  command.summary = "Inject a fault into a running sandbox";
   command.description =
-      "Adds a fault to clusters of a running sandbox, for a time, for a number of strikes, or until it is cleared.\n\n"
-      "latency: answers come later (of a watch: its beginning). 429, 500: requests are refused. cut: watches and other streams "
-      "end in the middle, open ones too. partition: connections to the cluster are reset, and open ones cut. "
-      "expired-certificate: the cluster serves with a certificate that expired a day ago. clock: what the cluster stamps and "
-      "judges (times, tokens, client certificates) is by a wrong clock.\n\n"
+      "Adds a fault to clusters of a running sandbox, for a time, for a number of hits, or until it is "
+      "cleared.\n\n"
+      "latency: responses are delayed (for a watch, its start). 429, 500: requests are refused. "
+      "cut: watches and other streams are cut mid-stream, including open ones. "
+      "partition: connections to the cluster are reset, including open ones. expired-certificate: "
+      "the cluster serves with a certificate that expired a day ago. clock: what the cluster stamps and "
+      "judges (times, tokens, client certificates) uses a wrong clock.\n\n"
       "The faults of a sandbox end with its process.";
   command.args = {"FAULT", 1, 1, false, Complete::kValues, sandbox::fault_kinds()};
   command.examples = {
       {"Every third request of one cluster fails", "fleetadm sandbox fault add 500 --cluster c1 --probability 0.33"},
-      {"The next five updates of leases are told to wait",
-       "fleetadm sandbox fault add 429 --verb update --resource leases --count 5"},
-      {"Watches live two seconds", "fleetadm sandbox fault add cut --verb watch --after 2s"},
-      {"A cluster cannot be reached for half a minute", "fleetadm sandbox fault add partition --cluster c2 --for 30s"},
+      {"The next five lease updates get HTTP 429", "fleetadm sandbox fault add 429 --verb update --resource leases --count 5"},
+      {"Watches end after two seconds", "fleetadm sandbox fault add cut --verb watch --after 2s"},
+      {"A cluster is unreachable for 30 seconds", "fleetadm sandbox fault add partition --cluster c2 --for 30s"},
       {"The hub's clock is an hour behind", "fleetadm sandbox fault add clock --cluster hub --offset=-1h"}};
   command.make = invocation<AddOptions>(bind_add, check_add, add);
   return command;
@@ -191,7 +193,7 @@ Result<Report> list_faults(Context& context, const NamedSandbox& options, const 
   Table table;
   table.columns = {{"ID", false},   {"FAULT", false}, {"CLUSTERS", false}, {"DETAILS", false}, {"STRIKES", false},
                    {"LEFT", false}, {"VERBS", true},  {"RESOURCES", true}, {"USERS", true}};
-  table.empty_text = "no faults found";
+  table.empty_text = "No faults found.";
   for (const Json& fault : list_at(answer, {"items"})) {
     const auto limit = num(fault, {"count"});
     const auto strikes = std::to_string(num(fault, {"strikes"})) + (limit > 0 ? "/" + std::to_string(limit) : "");
@@ -213,7 +215,7 @@ Command fault_list_command() {
   command.path = "sandbox fault list";
   command.group = "Sandbox";
   command.summary = "List the faults of a running sandbox";
-  command.examples = {{"With filters and strikes", "fleetadm sandbox fault list -o wide"},
+  command.examples = {{"With filters and hit counts", "fleetadm sandbox fault list -o wide"},
                       {"For a script", "fleetadm sandbox fault list --name test -o json"}};
   command.make = invocation<NamedSandbox>(bind_sandbox, check_sandbox, list_faults);
   return command;
@@ -239,7 +241,7 @@ Result<Report> clear(Context& context, const ClearOptions& options, const std::v
     report.lines.push_back("fault " + id + " cleared");
     report.names.push_back("fault/" + id);
   }
-  if (report.lines.empty()) report.notes = {"no fault was cleared"};
+  if (report.lines.empty()) report.notes = {"No faults were cleared."};
   return report;
 }
 
@@ -248,7 +250,7 @@ Status check_clear(const ClearOptions& options, const std::vector<std::string>& 
   if (args.empty() && options.clusters.empty() && !options.all)
     return fail(Category::kUsage, "name the faults to clear", "or their clusters with --cluster, or --all");
   if (options.all && (!args.empty() || !options.clusters.empty()))
-    return fail(Category::kUsage, "--all does not go with faults or clusters by name");
+    return fail(Category::kUsage, "--all cannot be combined with faults or clusters");
   return {};
 }
 
@@ -256,10 +258,10 @@ Command clear_command() {
   Command command;
   command.path = "sandbox fault clear";
   command.group = "Sandbox";
-  command.summary = "Mend what was broken in a running sandbox";
+  command.summary = "Remove faults from a running sandbox";
   command.args = {"[ID...]", 0, -1};
   command.examples = {{"One fault", "fleetadm sandbox fault clear f1"},
-                      {"Those of one cluster", "fleetadm sandbox fault clear --cluster c2"},
+                      {"All faults of one cluster", "fleetadm sandbox fault clear --cluster c2"},
                       {"All of them", "fleetadm sandbox fault clear --all"}};
   command.make = invocation<ClearOptions>(
       [](FlagSet& flags, ClearOptions& options) {

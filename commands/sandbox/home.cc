@@ -10,7 +10,7 @@ Result<sandbox::SandboxHome> sandbox_home(const Context& context) {
 
 Status check_sandbox_name(const std::string& name) {
   if (sandbox::is_sandbox_name(name)) return {};
-  return fail(Category::kUsage, "\"" + name + "\" is no name for a sandbox", "use up to 40 lower-case letters, digits and '-'");
+  return fail(Category::kUsage, "\"" + name + "\" is not a valid sandbox name", "use up to 40 lowercase letters, digits and '-'");
 }
 
 void bind_sandbox(FlagSet& flags, NamedSandbox& options) {
@@ -25,11 +25,11 @@ Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>
 
 Status refuse_dry_run(const Context& context, const std::string& command) {
   if (context.global().dry_run == kube::DryRun::kNone) return {};
-  return fail(Category::kUsage, command + " has no dry run", "leave --dry-run out");
+  return fail(Category::kUsage, command + " does not support --dry-run", "remove --dry-run");
 }
 
 tl::unexpected<Error> no_sandbox(const std::string& name) {
-  return fail(Category::kNotFound, "there is no sandbox \"" + name + "\"", "fleetadm sandbox list");
+  return fail(Category::kNotFound, "there is no sandbox \"" + name + "\"", "list the sandboxes with: fleetadm sandbox list");
 }
 
 Result<std::string> cluster_of_sandbox(const Json& description, const std::string& name) {
@@ -38,7 +38,8 @@ Result<std::string> cluster_of_sandbox(const Json& description, const std::strin
     const auto known = str(cluster, {"name"});
     if (name == known || name == prefix + known) return known;
   }
-  return fail(Category::kNotFound, "the sandbox has no cluster \"" + name + "\"", "fleetadm sandbox list -o yaml");
+  return fail(Category::kNotFound, "the sandbox has no cluster \"" + name + "\"",
+              "list the clusters with: fleetadm sandbox list -o yaml");
 }
 
 Result<Json> ask_sandbox(const Context& context, const std::string& name, const Json& request, Duration patience) {

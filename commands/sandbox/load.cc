@@ -31,7 +31,7 @@ Result<Report> load(Context& context, const LoadOptions& options, const std::vec
   report.lines = {std::to_string(num(answer, {"created"})) + " created, " + std::to_string(num(answer, {"updated"})) +
                   " updated, " + std::to_string(num(answer, {"unchanged"})) + " unchanged"};
   for (const Json& one : list_at(answer, {"skipped"}))
-    report.notes.push_back("left out: " + str(one, {"object"}) + ": " + str(one, {"why"}));
+    report.notes.push_back("Skipped " + str(one, {"object"}) + ": " + str(one, {"why"}));
   for (const Json& one : list_at(answer, {"failed"})) {
     Error error;
     error.category = Category::kInvalid;
@@ -46,7 +46,7 @@ Result<Report> load(Context& context, const LoadOptions& options, const std::vec
 }
 
 Status check_load(const LoadOptions& options, const std::vector<std::string>& /*args*/) {
-  if (options.file.empty()) return fail(Category::kUsage, "name the dump with -f", "\"-\" is standard input");
+  if (options.file.empty()) return fail(Category::kUsage, "missing flag: -f", "pass a file, or - for standard input");
   return check_sandbox(options);
 }
 
@@ -58,16 +58,18 @@ void register_sandbox_load(Registry& registry) {
   command.group = "Sandbox";
   command.summary = "Load the objects of another cluster into one of a sandbox";
   command.description =
-      "Reads what \"kubectl get -o yaml\" (or json) printed: lists, or several documents. Definitions come first, then "
-      "namespaces, then owners before what they own. Objects keep their uid, creationTimestamp and status where they are new; "
-      "those that exist are made the same. Left out are objects that were being deleted and what every cluster makes for itself; "
-      "a reference to an owner that is neither loaded nor there is dropped. Loading the same again changes nothing.";
+      "Reads what \"kubectl get -o yaml\" (or json) printed: lists, or several documents. "
+      "Definitions come first, then namespaces, then owners before what they own. "
+      "New objects keep their uid, creationTimestamp and status; existing ones are updated to match. "
+      "Objects that were being deleted and objects that every cluster creates itself are skipped; "
+      "a reference to an owner that is neither loaded nor present is dropped. "
+      "Loading the same again changes nothing.";
   command.examples = {{"From another cluster", "kubectl get crd,ns,deploy,cm -A -o yaml | fleetadm sandbox load -f -"},
                       {"From a file, into a spoke", "fleetadm sandbox load -f dump.yaml --cluster c1"}};
   command.make = invocation<LoadOptions>(
       [](FlagSet& flags, LoadOptions& options) {
         bind_sandbox(flags, options);
-        Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster that takes them", 'c');
+        Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster to load into", 'c');
         cluster.value_name = "CLUSTER";
         cluster.default_text = options.cluster;
         file_flag(flags, &options.file, "filename", "the dump; \"-\": standard input", 'f');

@@ -83,7 +83,7 @@ Result<Report> logs(Context& context, const LogsOptions& options, const std::vec
 }
 
 Status check_logs(const LogsOptions& options, const std::vector<std::string>& args) {
-  if (options.tail < -1) return fail(Category::kUsage, "--tail: a number of lines");
+  if (options.tail < -1) return fail(Category::kUsage, "--tail must be a number of lines");
   return args.empty() ? Status{} : check_sandbox_name(args.front());
 }
 
@@ -95,16 +95,16 @@ void register_sandbox_logs(Registry& registry) {
   command.group = "Sandbox";
   command.summary = "Print the log of a sandbox's process";
   command.description =
-      "What the process behind a sandbox has told: its clusters' addresses, faults that came and went, and, where it was started "
-      "with -v 6, one line a request.";
+      "The log of the sandbox process: its clusters' addresses, faults added and removed, and, if it was "
+      "started with -v 6, one line per request.";
   command.args = {"[NAME]", 0, 1};
   command.examples = {{"The default sandbox", "fleetadm sandbox logs"},
-                      {"What one cluster says from now on", "fleetadm sandbox logs test --cluster c1 --tail 0 -f"}};
+                      {"Follow the log of one cluster", "fleetadm sandbox logs test --cluster c1 --tail 0 -f"}};
   command.make = invocation<LogsOptions>(
       [](FlagSet& flags, LogsOptions& options) {
-        flags.text(&options.cluster, "cluster", "only what concerns this cluster", 'c').value_name = "CLUSTER";
-        flags.boolean(&options.follow, "follow", "go on until the sandbox stops", 'f');
-        Flag& tail = flags.integer(&options.tail, "tail", "only the last lines");
+        flags.text(&options.cluster, "cluster", "only lines about this cluster", 'c').value_name = "CLUSTER";
+        flags.boolean(&options.follow, "follow", "keep printing until the sandbox stops", 'f');
+        Flag& tail = flags.integer(&options.tail, "tail", "print only this many of the last lines");
         tail.value_name = "N";
       },
       check_logs, logs);

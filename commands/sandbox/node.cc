@@ -29,21 +29,21 @@ void bind_node(FlagSet& flags, sandbox::NodeOptions& options) {
   name.default_text = "this machine's name";  // help and man pages read the same everywhere
   flags.text(&options.cpu, "cpu", "CPUs that the node reports").value_name = "QUANTITY";
   flags.text(&options.memory, "memory", "memory that the node reports").value_name = "QUANTITY";
-  Flag& logs = flags.text(&options.log_folder, "log-dir", "folder for the output of the pods (default: none is kept)");
+  Flag& logs = flags.text(&options.log_folder, "log-dir", "folder for the output of pods (default: discarded)");
   logs.value_name = "FOLDER";
   logs.complete = Complete::kFolders;
 }
 
 Status validate_node(const sandbox::NodeOptions& options, const std::vector<std::string>& /*args*/) {
   if (!kube::is_dns_subdomain(options.name)) {
-    return fail(Category::kUsage, "the node's name \"" + options.name + "\" is no DNS name",
-                "use lower-case letters, digits, '-' and '.'");
+    return fail(Category::kUsage, "the node's name \"" + options.name + "\" is not a valid DNS name",
+                "use lowercase letters, digits, '-' and '.'");
   }
   for (const auto& [flag, value] : {std::pair("--cpu", &options.cpu), std::pair("--memory", &options.memory)}) {
     const auto parsed = Quantity::parse(*value);
     if (!parsed || parsed->is_zero() || parsed->value() < 0) {
-      return fail(Category::kUsage, std::string(flag) + ": \"" + *value + "\" is no positive quantity",
-                  "write it as in 4, 500m or 8Gi");
+      return fail(Category::kUsage, std::string(flag) + ": \"" + *value + "\" is not a positive quantity",
+                  "for example 4, 500m or 8Gi");
     }
   }
   return {};
@@ -65,15 +65,15 @@ void register_sandbox(Registry& registry) {
   Command command;
   command.path = "sandbox node";
   command.group = "Sandbox";
-  command.summary = "Serve a cluster as a node that runs pods as processes";
+  command.summary = "Run a virtual node that runs pods as local processes";
   command.description =
-      "Registers a Node, schedules pending pods to it and runs them: a pod of fleetadm's own image becomes a process of this "
-      "machine, "
-      "with the pod's arguments, variables, mounted Secrets and ConfigMaps and service-account token. A pod of any other image "
-      "runs "
-      "nothing and is reported as running and ready, or as completed where it belongs to a Job; the annotation "
-      "sandbox.fleetadm.io/outcome (succeed, fail, unready, never) asks for something else. The kubeconfig needs a cluster "
-      "administrator's rights. It serves until it is stopped, and ends its processes then.";
+      "Registers a Node, schedules pending pods to it and runs them: a pod of fleetadm's own image "
+      "becomes a process of this machine, with the pod's arguments, variables, mounted Secrets and "
+      "ConfigMaps and service-account token. A pod of any other image runs nothing and is reported as "
+      "running and ready, or as completed if it belongs to a Job; "
+      "the annotation sandbox.fleetadm.io/outcome (succeed, fail, unready, never) selects another "
+      "outcome. The kubeconfig needs cluster-admin permissions. The node runs until it is stopped, "
+      "and then ends its processes.";
   command.examples = {{"Serve the cluster of a kubeconfig", "fleetadm sandbox node --kubeconfig hub.kubeconfig --name hub-node"},
                       {"A small machine, with the pods' logs in a folder",
                        "fleetadm sandbox node --kubeconfig c1.kubeconfig --cpu 2 --memory 4Gi --log-dir logs"}};

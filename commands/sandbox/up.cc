@@ -13,6 +13,7 @@
 #include "commands/sandbox/sandbox.h"
 #include "core/sandbox/fleet/home.h"
 #include "core/sandbox/fleet/serve.h"
+#include "kubeclient/base/plural.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
 
@@ -103,8 +104,8 @@ Report would_start(const UpOptions& options, bool runs) {
   report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"spokes", options.clusters},
                  {"start", !runs},          {"join", options.join}, {"dryRun", true}};
   report.names = {"sandbox/" + options.name};
-  report.notes = {"sandbox \"" + options.name + "\" " + (runs ? "is running" : "would be started") + ", with " +
-                  std::to_string(options.clusters) + (options.clusters == 1 ? " spoke" : " spokes") +
+  report.notes = {"sandbox \"" + options.name + "\" " + (runs ? "is running" : "would be started") + " with " +
+                  pluralize(static_cast<std::uint64_t>(options.clusters), "spoke") +
                   (options.join ? ", and its clusters would be joined" : "") + " (dry run)"};
   return report;
 }
@@ -145,11 +146,11 @@ Status start(Context& context, const sandbox::SandboxHome& home, const UpOptions
 Status check_running(const sandbox::SandboxHome& home, const UpOptions& options) {
   const Json description = home.description(options.name);
   const auto spokes = static_cast<std::int64_t>(list_at(description, {"clusters"}).size()) - 1;
-  const auto what = "sandbox \"" + options.name + "\" is running already";
+  const auto what = "sandbox \"" + options.name + "\" is already running";
   const auto stop = "stop it with: fleetadm sandbox down --name " + options.name;
   if (!options.join) return fail(Category::kConflict, what, stop);
   if (spokes != options.clusters)
-    return fail(Category::kConflict, what + ", with " + std::to_string(spokes) + (spokes == 1 ? " spoke" : " spokes"), stop);
+    return fail(Category::kConflict, what + ", with " + pluralize(static_cast<std::uint64_t>(spokes), "spoke"), stop);
   if (!flag(description, {"nodes"})) return fail(Category::kConflict, what + ", without the nodes that --join needs", stop);
   return {};
 }
@@ -185,8 +186,9 @@ Status check_up(const UpOptions& options, const std::vector<std::string>& /*args
   if (options.clusters < 0 || options.clusters > kMostClusters)
     return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMostClusters));
   if (options.join && !options.has_nodes())
-    return fail(Category::kUsage, "--join needs the nodes that --nodes=false leaves out", "the hub and the agents run on them");
-  if (options.join && options.foreground) return fail(Category::kUsage, "--join and --foreground exclude each other");
+    return fail(Category::kUsage, "--join requires nodes and cannot be combined with --nodes=false",
+                "the hub and the agents run on them");
+  if (options.join && options.foreground) return fail(Category::kUsage, "--join cannot be combined with --foreground");
   return {};
 }
 
@@ -196,27 +198,26 @@ Command up_command() {
   command.group = "Sandbox";
   command.summary = "Start a hub and spokes on this machine, without Kubernetes";
   command.description =
-      "Starts one background process with an embedded Kubernetes API server for a hub and for each spoke, on free loopback "
-      "ports. "
-      "Their objects are kept in a file each, and are there again after a restart. The contexts (sandbox-hub, sandbox-c1, ...) "
-      "are "
-      "in a kubeconfig of the sandbox's own; \"fleetadm sandbox kubeconfig\" prints it.\n\n"
-      "Each cluster has a node, as \"fleetadm sandbox node\" serves one. With --join the hub is initialised and every spoke "
-      "joined and accepted, by the same steps as init, join and accept; it returns when all clusters are available.";
+      "Starts one background process with an embedded Kubernetes API server for a hub and for each "
+      "spoke, on free loopback ports. Their objects are stored in one file per cluster and survive a "
+      "restart. The contexts (sandbox-hub, sandbox-c1, ...) are in the sandbox's own kubeconfig; "
+      "\"fleetadm sandbox kubeconfig\" prints it.\n\n"
+      "Each cluster has a node, provided by \"fleetadm sandbox node\". "
+      "With --join the hub is initialized and every spoke joined and accepted, by the same steps as "
+      "init, join and accept; it returns when all clusters are available.";
   command.examples = {{"A hub and three spokes", "fleetadm sandbox up --clusters 3"},
-                      {"A fleet that works: two clusters, joined and accepted", "fleetadm sandbox up --clusters 2 --join"},
-                      {"In memory only, beside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
+                      {"A complete fleet: two clusters, joined and accepted", "fleetadm sandbox up --clusters 2 --join"},
+                      {"In memory only, alongside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
   command.make = invocation<UpOptions>(
       [](FlagSet& flags, UpOptions& options) {
         bind_sandbox(flags, options);
-        Flag& clusters = flags.integer(&options.clusters, "clusters", "number of spokes beside the hub");
+        Flag& clusters = flags.integer(&options.clusters, "clusters", "number of spokes in addition to the hub");
         clusters.value_name = "N";
         clusters.default_text = "1";
         flags.boolean(&options.ephemeral, "ephemeral", "keep objects in memory only");
-        flags.boolean(&options.join, "join", "make the clusters one fleet: init, join and accept in one go");
-        Flag& nodes =
-            flags.choice(&options.nodes, "nodes", {"auto", "true", "false"},
-                         "serve each cluster a node that runs fleetadm's own pods as processes (auto: up to 10 spokes)");
+        flags.boolean(&options.join, "join", "turn the clusters into one fleet: init, join and accept in one step");
+        Flag& nodes = flags.choice(&options.nodes, "nodes", {"auto", "true", "false"},
+                                   "give each cluster a node that runs fleetadm's own pods as processes (auto: up to 10 spokes)");
         nodes.arity = Arity::kOptionalValue;
         nodes.no_value = "true";
         nodes.default_text = "auto";
@@ -255,8 +256,8 @@ Command down_command() {
   command.group = "Sandbox";
   command.summary = "Stop a sandbox and remove it";
   command.description =
-      "Stops the sandbox's process and removes its objects, keys and kubeconfig. With --keep they stay, and \"fleetadm sandbox "
-      "up\" goes on where it stopped.";
+      "Stops the sandbox's process and removes its objects, keys and kubeconfig. "
+      "With --keep they are kept, and \"fleetadm sandbox up\" continues where it stopped.";
   command.examples = {{"Remove the default sandbox", "fleetadm sandbox down"},
                       {"Stop one and keep its objects", "fleetadm sandbox down --name test --keep"}};
   command.make = invocation<DownOptions>(
@@ -278,7 +279,7 @@ Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, co
   report.data = {{"kind", "SandboxList"}, {"items", Json::array()}};
   Table table;
   table.columns = {{"NAME", false}, {"STATUS", false}, {"CLUSTERS", false}, {"PID", true}, {"KUBECONFIG", true}};
-  table.empty_text = "no sandboxes found";
+  table.empty_text = "No sandboxes found.";
   for (const auto& name : home.names()) {
     const Json description = home.description(name);
     const auto process = home.running(name);
@@ -299,7 +300,7 @@ Command list_command() {
   Command command;
   command.path = "sandbox list";
   command.group = "Sandbox";
-  command.summary = "List the sandboxes of this machine";
+  command.summary = "List the sandboxes on this machine";
   command.examples = {{"All of them", "fleetadm sandbox list"}};
   command.make = invocation<NoOptions>(
       [](FlagSet&, NoOptions&) {}, [](const NoOptions&, const std::vector<std::string>&) { return Status{}; }, list_sandboxes);
@@ -344,7 +345,7 @@ Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options, co
   FLEETADM_CHECK(merge_into(options.merge, document));
   Report report;
   report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"merged", options.merge}};
-  report.notes = {"contexts of sandbox \"" + options.name + "\" merged into " + options.merge};
+  report.notes = {"Contexts of sandbox \"" + options.name + "\" were merged into " + options.merge + "."};
   return report;
 }
 

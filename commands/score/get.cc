@@ -50,7 +50,7 @@ Result<Report> run_get(Context& context, const GetOptions& options, const std::v
   FLEETADM_TRY(const auto hub, context.client());
   const Instant now = context.clock().now();
   Report report;
-  report.table = Table{{{"CLUSTER"}, {"NAME"}, {"SCORE"}, {"VALUE"}, {"VALID"}}, {}, "no scores found"};
+  report.table = Table{{{"CLUSTER"}, {"NAME"}, {"SCORE"}, {"VALUE"}, {"VALID"}}, {}, "No scores found."};
   Json items = Json::array();
   std::vector<std::string> known;
   const Status listed =
@@ -69,7 +69,7 @@ Result<Report> run_get(Context& context, const GetOptions& options, const std::v
         return {};
       }));
   if (!listed && listed.error().code == 403 && options.cluster.empty()) {
-    return fail(listed.error().with_hint("you may read the scores of single clusters only: give --cluster NAME"));
+    return fail(listed.error().with_hint("you only have permission to read scores of single clusters; use --cluster NAME"));
   }
   FLEETADM_CHECK(listed);
   if (items.empty()) FLEETADM_CHECK(explain_nothing(hub, options, names, known));
@@ -84,14 +84,13 @@ void register_score_get(Registry& registry) {
   command.path = "score get";
   command.group = "Placement";
   command.aliases = {"get scores", "get addonplacementscores"};
-  command.summary = "List the scores that placements prioritize clusters by";
+  command.summary = "List the scores used to prioritize clusters";
   command.description =
-      "One row a score: the cluster, the AddOnPlacementScore, the score's name and value (-100 to 100), and how long it counts. "
-      "An "
-      "expired score counts as 0.";
+      "Prints one row per score: the cluster, the AddOnPlacementScore, the score's name and value "
+      "(-100 to 100), and how long it is valid. An expired score counts as 0.";
   command.args = {"[NAME...]", 0, -1};
   command.examples = {{"Every cluster's free memory", "fleetadm score get capacity"},
-                      {"What is known of one cluster", "fleetadm score get --cluster c1 -o yaml"}};
+                      {"All scores of one cluster", "fleetadm score get --cluster c1 -o yaml"}};
   command.make = invocation<GetOptions>(
       [](FlagSet& flags, GetOptions& options) {
         Flag& cluster = flags.text(&options.cluster, "cluster", "only the scores of this cluster");

@@ -37,8 +37,9 @@ struct Wanted {
 };
 
 constexpr std::string_view kRights =
-    "this needs the rights to get and create addonplacementscores, and to patch addonplacementscores/status, of the group "
-    "cluster.open-cluster-management.io in the cluster's namespace";
+    "you need permission to get and create addonplacementscores, and to patch "
+    "addonplacementscores/status, in the group cluster.open-cluster-management.io in the cluster's "
+    "namespace";
 
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
@@ -50,42 +51,43 @@ std::optional<double> number_of(std::string_view text) {
 
 Result<std::int64_t> score_of(const SetOptions& options, const std::string& item, const std::string& text) {
   const auto value = number_of(text);
-  if (!value) return fail(Category::kUsage, item + ": \"" + text + "\" is no number");
+  if (!value) return fail(Category::kUsage, item + ": \"" + text + "\" is not a number");
   if (!options.least.empty()) return placement::normalize_score(*value, *number_of(options.least), *number_of(options.most));
   if (*value != std::floor(*value) || *value < -100 || *value > 100) {
-    return fail(Category::kUsage, item + ": " + text + " is no whole number from -100 to 100",
-                "give --min and --max, and the score says where the value stands between them");
+    return fail(Category::kUsage, item + ": " + text + " is not an integer from -100 to 100",
+                "add --min and --max, and the value is scaled to a score between them");
   }
   return static_cast<std::int64_t>(*value);
 }
 
 Status validate(const SetOptions& options, const std::vector<std::string>& args) {
-  if (options.least.empty() != options.most.empty()) return fail(Category::kUsage, "--min and --max belong together");
+  if (options.least.empty() != options.most.empty()) return fail(Category::kUsage, "--min and --max must be used together");
   if (!options.least.empty()) {
     const auto least = number_of(options.least);
     const auto most = number_of(options.most);
     if (!least || !most)
-      return fail(Category::kUsage, "--min \"" + options.least + "\" or --max \"" + options.most + "\" is no number");
-    if (*least > *most) return fail(Category::kUsage, "--min is larger than --max");
+      return fail(Category::kUsage, "--min \"" + options.least + "\" or --max \"" + options.most + "\" is not a number");
+    if (*least > *most) return fail(Category::kUsage, "--min must be smaller than --max");
   }
   if (options.valid_for <= Duration::zero()) {
-    return fail(Category::kUsage, "--valid-for must be longer than nothing", "scores count always where it is not given");
+    return fail(Category::kUsage, "--valid-for must be positive", "without it, scores do not expire");
   }
   if (options.valid_for != kAlways && !options.valid_until.empty()) {
-    return fail(Category::kUsage, "--valid-for and --valid-until exclude each other");
+    return fail(Category::kUsage, "--valid-for cannot be combined with --valid-until");
   }
   if (!options.valid_until.empty() && !parse_time(options.valid_until)) {
-    return fail(Category::kUsage, "--valid-until \"" + options.valid_until + "\" is no time", "for example 2026-03-01T10:00:00Z");
+    return fail(Category::kUsage, "--valid-until \"" + options.valid_until + "\" is not a valid time",
+                "use RFC 3339, for example 2026-03-01T10:00:00Z");
   }
   if (!options.files.empty()) {
     if (args.empty() && options.cluster.empty() && options.least.empty()) return {};
-    return fail(Category::kUsage, "-f brings names, clusters and values: they cannot be given with it");
+    return fail(Category::kUsage, "-f cannot be combined with a name, --cluster or values");
   }
   if (args.size() < 2) {
-    return fail(Category::kUsage, "a name and at least one SCORE=VALUE are needed",
+    return fail(Category::kUsage, "a name and at least one SCORE=VALUE are required",
                 "for example: fleetadm score set load --cluster c1 cpu=40");
   }
-  if (options.cluster.empty()) return fail(Category::kUsage, "--cluster is missing", "scores are of one cluster");
+  if (options.cluster.empty()) return fail(Category::kUsage, "missing flag: --cluster", "name the cluster with --cluster");
   FLEETADM_CHECK(check_name("score object", args.front()));
   return check_name("cluster", options.cluster);
 }
@@ -106,14 +108,14 @@ Result<std::vector<Wanted>> from_arguments(Context& context, const SetOptions& o
       continue;
     }
     if (equal == std::string::npos || equal == 0) {
-      return fail(Category::kUsage, "\"" + args[i] + "\" is not SCORE=VALUE", "or SCORE- to take a score away");
+      return fail(Category::kUsage, "\"" + args[i] + "\" is not SCORE=VALUE", "use SCORE- to remove a score");
     }
     const std::string item = args[i].substr(0, equal);
     FLEETADM_TRY(const std::int64_t value, score_of(options, item, args[i].substr(equal + 1)));
     if (!wanted.items.emplace(item, value).second) return fail(Category::kUsage, "score " + item + " is given twice");
   }
   for (const std::string& item : wanted.gone) {
-    if (wanted.items.contains(item)) return fail(Category::kUsage, "score " + item + " is both given and taken away");
+    if (wanted.items.contains(item)) return fail(Category::kUsage, "score " + item + " is both set and removed");
   }
   return std::vector<Wanted>{std::move(wanted)};
 }
@@ -125,7 +127,7 @@ Result<std::vector<Wanted>> from_files(Context& context, const SetOptions& optio
     const Json& object = manifest.object;
     const std::string where = manifest.where() + ": ";
     if (str(object, {"kind"}) != api::addon_placement_scores().kind) {
-      return fail(Category::kInvalid, where + "a " + str(object, {"kind"}, "nameless kind") + " is no AddOnPlacementScore");
+      return fail(Category::kInvalid, where + "a " + str(object, {"kind"}, "nameless kind") + " is not an AddOnPlacementScore");
     }
     Wanted wanted{namespace_of(object), name_of(object), {}, {}, true, str(object, {"status", "validUntil"})};
     if (wanted.cluster.empty() || wanted.name.empty()) {
@@ -136,26 +138,26 @@ Result<std::vector<Wanted>> from_files(Context& context, const SetOptions& optio
       const std::string name = str(item, {"name"});
       if (value == nullptr || !value->is_number_integer() || name.empty() || num(item, {"value"}) < -100 ||
           num(item, {"value"}) > 100) {
-        return fail(Category::kInvalid, where + "score \"" + name + "\" has no whole number from -100 to 100");
+        return fail(Category::kInvalid, where + "score \"" + name + "\" has no integer value from -100 to 100");
       }
       if (!wanted.items.emplace(name, num(item, {"value"})).second)
-        return fail(Category::kInvalid, where + "score " + name + " is there twice");
+        return fail(Category::kInvalid, where + "score " + name + " is listed twice");
     }
     if (const std::string until = validity(context, options); !until.empty()) wanted.valid_until = until;
     if (!wanted.valid_until.empty()) {
       const auto until = parse_time(wanted.valid_until);
-      if (!until) return fail(Category::kInvalid, where + "validUntil \"" + wanted.valid_until + "\" is no time");
+      if (!until) return fail(Category::kInvalid, where + "validUntil \"" + wanted.valid_until + "\" is not a valid time");
       wanted.valid_until = format_time(*until);  // as the hub's other readers take it
     }
     for (const Wanted& other : all) {
       if (other.cluster == wanted.cluster && other.name == wanted.name) {
         return fail(Category::kInvalid,
-                    where + "the scores " + wanted.name + " of cluster " + wanted.cluster + " are there twice");
+                    where + "the scores " + wanted.name + " of cluster " + wanted.cluster + " are listed twice");
       }
     }
     all.push_back(std::move(wanted));
   }
-  if (all.empty()) return fail(Category::kUsage, "there is no AddOnPlacementScore in what -f names");
+  if (all.empty()) return fail(Category::kUsage, "no AddOnPlacementScore found in the -f files");
   return all;
 }
 
@@ -241,8 +243,8 @@ Result<Written> write(Context& context, const kube::Client& hub, const Wanted& w
   FLEETADM_CHECK(change_status(wanted, again));
   if (object_at(again, {"status"}) != object_at(read, {"status"})) {
     return fail(Category::kConflict,
-                "the scores " + wanted.name + " of cluster " + wanted.cluster + " were written but read back otherwise",
-                "somebody else writes them, too: run the command again");
+                "the scores " + wanted.name + " of cluster " + wanted.cluster + " were written but have since been changed",
+                "someone else writes them as well; run the command again");
   }
   return Written{std::move(read), what};
 }
@@ -280,33 +282,31 @@ void register_score_set(Registry& registry) {
   Command command;
   command.path = "score set";
   command.group = "Placement";
-  command.summary = "Write scores that placements prioritize clusters by";
+  command.summary = "Set the scores used to prioritize clusters";
   command.description =
-      "Writes scores of a cluster into the AddOnPlacementScore NAME of its namespace; placements use them with --prioritizer "
-      "AddOn/NAME/SCORE. Scores of that object that are not named stay; SCORE- takes one away. Values are whole numbers from "
-      "-100 to "
-      "100. With --min and --max they may be any numbers or quantities (0.3, 12Gi): the score is then where the value stands "
-      "between "
-      "the two, from -100 to 100, fraction dropped.\n\n"
-      "Scores count until --valid-for or --valid-until; without either they count always. An expired score counts as 0. A scorer "
-      "that "
-      "runs every five minutes says --valid-for 15m, so that a cluster of which nothing is heard is not preferred for ever. With "
-      "-f, "
-      "AddOnPlacementScores are read from files, and replace what is there.";
+      "Writes scores of a cluster into the AddOnPlacementScore NAME of its namespace; "
+      "placements use them with --prioritizer AddOn/NAME/SCORE. Other scores in that object are kept; "
+      "SCORE- removes one. Values are integers from -100 to 100. With --min and --max they can be any "
+      "numbers or quantities (0.3, 12Gi): the value is then scaled linearly between the two, from -100 "
+      "to 100, and the fraction is dropped.\n\n"
+      "Scores are valid until --valid-for or --valid-until; without either they do not expire. "
+      "An expired score counts as 0. A scorer that runs every five minutes uses --valid-for 15m, so that "
+      "a silent cluster does not stay preferred forever. With -f, AddOnPlacementScores are read from "
+      "files and replace existing ones.";
   command.args = {"[NAME SCORE=VALUE...]", 0, -1};
-  command.examples = {{"How much memory is free, between nothing and 256 GiB",
+  command.examples = {{"Free memory, on a scale from 0 to 256 GiB",
                        "fleetadm score set capacity --cluster c1 memory=48Gi --min 0 --max 256Gi --valid-for 15m"},
                       {"Two scores at once", "fleetadm score set load --cluster c1 cpu=-20 disk=75"},
-                      {"Those of many clusters", "fleetadm score set -f scores.yaml --valid-for 1h"}};
+                      {"Scores of many clusters", "fleetadm score set -f scores.yaml --valid-for 1h"}};
   command.make = invocation<SetOptions>(
       [](FlagSet& flags, SetOptions& options) {
-        Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster that the scores are of");
+        Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster the scores belong to");
         cluster.value_name = "NAME";
         cluster.complete = Complete::kClusters;
-        flags.text(&options.least, "min", "the value that is a score of -100").value_name = "VALUE";
-        flags.text(&options.most, "max", "the value that is a score of 100").value_name = "VALUE";
-        flags.duration(&options.valid_for, "valid-for", "how long the scores count").default_text = "always";
-        flags.text(&options.valid_until, "valid-until", "until when the scores count").value_name = "TIME";
+        flags.text(&options.least, "min", "the value that maps to a score of -100").value_name = "VALUE";
+        flags.text(&options.most, "max", "the value that maps to a score of 100").value_name = "VALUE";
+        flags.duration(&options.valid_for, "valid-for", "how long the scores are valid").default_text = "always";
+        flags.text(&options.valid_until, "valid-until", "time at which the scores expire").value_name = "TIME";
         Flag& file =
             flags.texts(&options.files, "filename", "file or folder with AddOnPlacementScores (\"-\": standard input)", 'f');
         file.value_name = "FILE";

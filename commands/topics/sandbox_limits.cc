@@ -49,23 +49,18 @@ std::string listed(const std::string& before, const std::vector<std::pair<std::s
 Topic::Section limits_of_requests() {
   namespace types = sandbox::types;
   const sandbox::HttpLimits limits;
-  return {
-      "REQUESTS",
-      listed({},
-             {{"body", sized(limits.body) + "; a larger one is answered with 413"},
-              {"bodies", sized(limits.bodies) +
-                             " for those of a cluster's requests that arrive, wait or are being answered; one more is answered "
-                             "with 429"},
-              {"head", sized(limits.header) + " of URL and headers; beyond that 400, or the end of the HTTP/2 stream"},
-              {"depth", counted(types::kMaxObjectDepth) +
-                            " lists and objects around each other in JSON and YAML, as in what a patch makes of an object; " +
-                            counted(types::kMaxProtobufDepth) +
-                            " messages in protobuf. Deeper bodies are answered with 400, such patches with 422"},
-              {"values", counted(types::kMaxProtobufValues) + " in a protobuf body"},
-              {"JSON patch", counted(types::kMaxJsonPatchOperations) + " operations, as with Kubernetes, which copy " +
-                                 counted(types::kMaxCopiedValues) + " values and move " + counted(types::kMaxMovedValues) +
-                                 " at most"},
-              {"schema", counted(types::kMaxSchemaNodes) + " nodes in each version of a custom resource definition"}})};
+  return {"REQUESTS",
+          listed({}, {{"body", sized(limits.body) + "; larger ones get 413"},
+                      {"bodies", sized(limits.bodies) + " for all requests to a cluster in flight; further requests get 429"},
+                      {"head", sized(limits.header) + " of URL and headers; beyond that 400, or the end of the HTTP/2 stream"},
+                      {"depth", counted(types::kMaxObjectDepth) +
+                                    " levels of nesting in JSON and YAML, including the result of a patch; " +
+                                    counted(types::kMaxProtobufDepth) + " in protobuf. Deeper bodies get 400, such patches 422"},
+                      {"values", counted(types::kMaxProtobufValues) + " in a protobuf body"},
+                      {"JSON patch", counted(types::kMaxJsonPatchOperations) + " operations, as with Kubernetes, which copy " +
+                                         counted(types::kMaxCopiedValues) + " values and move " +
+                                         counted(types::kMaxMovedValues) + " at most"},
+                      {"schema", counted(types::kMaxSchemaNodes) + " nodes in each version of a custom resource definition"}})};
 }
 
 Topic::Section limits_of_time() {
@@ -73,25 +68,24 @@ Topic::Section limits_of_time() {
   return {"TIME", listed({},
                          {{"handshake", timed(limits.handshake)},
                           {"request", timed(limits.request) + " from its first byte to its last"},
-                          {"answer", timed(limits.stuck) + " in which the client takes nothing of it"},
+                          {"answer", timed(limits.stuck) + " without the client reading any of the response"},
                           {"idle", timed(limits.idle) + " between requests"}},
-                         "Then the connection ends; where other requests of an HTTP/2 connection are being answered, only the "
-                         "stream. A watch lasts as long as it was asked for, as with Kubernetes.")};
+                         "Then the connection is closed; if an HTTP/2 connection has other active requests, "
+                         "only the stream ends. As in Kubernetes, a watch lasts as long as the client requested.")};
 }
 
 Topic::Section limits_of_number() {
   const sandbox::HttpLimits limits;
   return {"NUMBER",
           listed({},
-                 {{"connections", counted(limits.connections) + " to a cluster; more are closed as they come"},
+                 {{"connections", counted(limits.connections) + " to a cluster; further connections are closed immediately"},
                   {"requests", counted(limits.streams) + " at the same time on one HTTP/2 connection"},
-                  {"watches", counted(limits.answers) + " of a cluster, followed logs among them; one more is answered with 429"},
-                  {"sessions",
-                   counted(limits.upgrades) + " of exec, attach and port-forward of a cluster; one more is answered with 429"},
+                  {"watches", counted(limits.answers) + " per cluster, including followed logs; further ones get 429"},
+                  {"sessions", counted(limits.upgrades) + " of exec, attach and port-forward per cluster; further ones get 429"},
                   {"waiting requests",
-                   counted(sandbox::kMostQueuedRequests) + " of all clusters of the sandbox; one more is answered with 429"}},
-                 "How many objects there are is not limited, as little as by Kubernetes: a ReplicaSet that wants a million pods "
-                 "fills the machine's memory.")};
+                   counted(sandbox::kMostQueuedRequests) + " across all clusters of the sandbox; further ones get 429"}},
+                 "As in Kubernetes, the number of objects is not limited: a ReplicaSet that wants a "
+                 "million pods fills the machine's memory.")};
 }
 
 Topic::Section limits_of_sessions() {
@@ -114,11 +108,12 @@ Topic::Section limits_of_sessions() {
 Topic sandbox_limits_topic() {
   Topic topic;
   topic.name = "sandbox-limits";
-  topic.summary = "What a sandbox's servers take of a client";
+  topic.summary = "Limits of the sandbox's API servers";
   topic.synopsis = "fleetadm sandbox up";
   topic.sections = {{"DESCRIPTION",
-                     "Each cluster of a sandbox is a server on loopback. Whatever is sent to it, by whom it may be, is bounded: "
-                     "what goes beyond these limits is refused or cut off, and the others are served on. The limits are fixed."},
+                     "Each cluster of a sandbox is a server on loopback. Whatever is sent to it, whoever "
+                     "sends it, is limited: what exceeds these limits is refused or cut off, while other "
+                     "requests continue to be served. The limits are fixed."},
                     limits_of_requests(),
                     limits_of_time(),
                     limits_of_number(),

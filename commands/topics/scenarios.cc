@@ -6,7 +6,7 @@ namespace fleetadm::commands {
 void register_topics(Registry& registry) {
   Topic topic;
   topic.name = "scenarios";
-  topic.summary = "The batch form of the engines: cases in, answers out";
+  topic.summary = "Run the scheduling, rollout and CEL engines on batches of cases";
   topic.synopsis =
       "fleetadm placement simulate --scenarios FILE|-\n"
       "fleetadm rollout simulate --scenarios FILE|-\n"
@@ -14,28 +14,26 @@ void register_topics(Registry& registry) {
       "fleetadm cel eval --scenarios FILE|-";
   topic.sections = {
       {"DESCRIPTION",
-       "The engines that decide (the scheduler, rollouts, CEL) are pure: the same input gives the same answer, whatever the time "
-       "and "
-       "the machine. --scenarios lets anyone ask them in bulk: to sweep over what may happen, and to test them from outside.\n\n"
-       "The input is a file, or standard input for \"-\": one JSON object a line, a case. For each case one JSON object is "
-       "written to "
-       "standard output, one a line, in the order of the cases. Answers come as soon as their cases were read, so that a program "
-       "may "
-       "write one case and wait for its answer. Blank lines are left out. Kubernetes objects are plain JSON, as the API server "
-       "gives "
-       "them. Members that a format does not name are left alone; an absent member is its zero value. Times are RFC 3339, in UTC "
-       "in "
-       "answers, to the second.\n\n"
-       "* id: of the case, any JSON value; copied into its answer. An answer has no id where its case had none.\n"
-       "* error: in place of an answer: why there is none (the case lacks a member, or names what is not there). The others are "
-       "answered all the same, and the exit code is 3.\n\n"
-       "A line that is no JSON object is answered with an error, too: it tells the line's number, and there is no id. The order "
-       "of an "
-       "object's members means nothing. Objects are not completed with the defaults of the API server: who wants those writes "
-       "them.\n\n"
-       "Messages of conditions are part of an answer. Only the words of a CEL compiler (after \"compilation failed\") are free "
-       "to "
-       "change."},
+       "The decision engines (the scheduler, rollouts, CEL) are pure: the same input gives the "
+       "same answer at any time and on any machine. --scenarios runs them in bulk, for example "
+       "to explore many situations or to test them from outside.\n\n"
+       "The input is a file, or standard input for \"-\": one JSON object (a case) per line. "
+       "For each case one JSON object is written to standard output, one per line, in the order "
+       "of the cases. Each answer is written as soon as its case has been read, so a program "
+       "can write one case and wait for its answer. Blank lines are ignored. "
+       "Kubernetes objects are plain JSON, as returned by the API server. "
+       "Unknown fields are ignored; an absent field has its zero value. Times are RFC 3339, "
+       "in UTC in answers, to the second.\n\n"
+       "* id: any JSON value; copied into the answer. An answer has no id if its case had "
+       "none.\n"
+       "* error: instead of an answer, why there is none (the case lacks a field, or names "
+       "something that does not exist). The other cases are still answered, and the exit code "
+       "is 3.\n\n"
+       "A line that is not a JSON object is also answered with an error, which gives the line "
+       "number and has no id. The order of an object's fields is not significant. "
+       "The API server's defaults are not applied; include them in the input if needed.\n\n"
+       "Messages of conditions are part of an answer. Only the words of a CEL compiler "
+       "(after \"compilation failed\") are free to change."},
       placement_scenarios(),
       rollout_scenarios(),
       work_scenarios(),
@@ -46,58 +44,66 @@ void register_topics(Registry& registry) {
 }
 
 Topic::Section placement_scenarios() {
-  return {
-      "PLACEMENT",
-      "One pass of the scheduler for one placement.\n\n"
-      "* now: the time of the pass\n"
-      "* placement: which one is scheduled, NAMESPACE/NAME; it is one of the objects\n"
-      "* objects: ManagedClusters, ManagedClusterSets, ManagedClusterSetBindings, Placements, PlacementDecisions and "
-      "AddOnPlacementScores, in any order; of two with one name the last counts, other kinds are left out\n\n"
-      "The answer is one of three. {\"skipped\": true}: scheduling is disabled for the placement, or it is being deleted; "
-      "nothing "
-      "is written. {\"failed\": true}: the pass ends before anything is written (a bound set whose selectorType is unknown). In "
-      "both, selected is an empty list. Otherwise:\n\n"
-      "* filters: a list of name and filteredClusters (sorted) after each stage, \"Predicate\" and then "
-      "\"Predicate,TaintToleration\"; it ends where the pass ended\n"
-      "* prioritizers: a list of name, weight and scores (cluster to score, for those that got one), by name, then weight; an "
-      "add-on's name is AddOn/RESOURCE/SCORE\n"
-      "* scores: cluster to weighted sum, for each cluster that the filters left; absent where there is none\n"
-      "* selected: names of clusters, best first\n"
-      "* requeueAfter: when the placement has to be looked at again; absent where there is no such time\n"
-      "* placementDecisions: the PlacementDecisions that should be, in order: name, groupName, groupIndex (a text, as in the "
-      "label) and clusters, in order; absent where there is none\n"
-      "* deletedDecisions: names of those that are too many, sorted; absent where there is none\n"
-      "* status: numberOfSelectedClusters, decisionGroups (decisionGroupIndex, decisionGroupName, decisions, clusterCount) and "
-      "conditions (type, status, reason, message), by type\n\n"
-      "What filters, prioritizers and scores hold where the placement turned out to be misconfigured is not promised.\n\n"
-      "    {\"id\":1,\"now\":\"2026-03-01T10:00:00Z\",\"placement\":\"apps/web\",\"objects\":[{\"kind\":\"Placement\",…},…]}"};
+  return {"PLACEMENT",
+          "One pass of the scheduler for one placement.\n\n"
+          "* now: the time of the pass\n"
+          "* placement: which one is scheduled, NAMESPACE/NAME; it is one of the objects\n"
+          "* objects: ManagedClusters, ManagedClusterSets, ManagedClusterSetBindings, Placements, "
+          "PlacementDecisions and AddOnPlacementScores, in any order; of two with the same name "
+          "the last counts; other kinds are ignored\n\n"
+          "The answer is one of three. {\"skipped\": true}: scheduling is disabled for the "
+          "placement, or it is being deleted; nothing is written. {\"failed\": true}: "
+          "the pass ends before anything is written (a bound set whose selectorType is unknown). "
+          "In both, selected is an empty list. Otherwise:\n\n"
+          "* filters: a list of name and filteredClusters (sorted) after each stage, \"Predicate\" "
+          "and then \"Predicate,TaintToleration\"; it ends where the pass ended\n"
+          "* prioritizers: a list of name, weight and scores (cluster to score, for those that got "
+          "one), by name, then weight; an add-on's name is AddOn/RESOURCE/SCORE\n"
+          "* scores: cluster to weighted sum, for each cluster that the filters left; "
+          "absent if there are none\n"
+          "* selected: names of clusters, best first\n"
+          "* requeueAfter: when the placement has to be evaluated again; absent if there is no "
+          "such time\n"
+          "* placementDecisions: the PlacementDecisions that should exist, in order: "
+          "name, groupName, groupIndex (a text, as in the label) and clusters, in order; "
+          "absent if there are none\n"
+          "* deletedDecisions: names of surplus PlacementDecisions, sorted; absent if there are "
+          "none\n"
+          "* status: numberOfSelectedClusters, decisionGroups (decisionGroupIndex, "
+          "decisionGroupName, decisions, clusterCount) and conditions (type, status, reason, "
+          "message), by type\n\n"
+          "The contents of filters, prioritizers and scores are unspecified for misconfigured "
+          "placements.\n\n"
+          "    "
+          "{\"id\":1,\"now\":\"2026-03-01T10:00:00Z\",\"placement\":\"apps/web\",\"objects\":[{\"kind\":\"Placement\",…},…]}"};
 }
 
 Topic::Section rollout_scenarios() {
-  return {
-      "ROLLOUT",
-      "One step of a rollout.\n\n"
-      "* now: the time of the step\n"
-      "* strategy: a RolloutStrategy\n"
-      "* groups: the decision groups in order: name, index, clusters\n"
-      "* existing: what is known of clusters: clusterName, status, lastTransitionTime\n\n"
-      "The answer:\n\n"
-      "* error: the strategy is refused; its words are free, and beside it nothing is told\n"
-      "* toRollout, timeOut: lists of clusterName, status, lastTransitionTime and recheckTime, with groupName and groupIndex for "
-      "those to apply; removed: names; all by cluster\n"
-      "* maxFailureBreach: more clusters failed than may\n"
-      "* recheckAfter: when to look again, as a duration (5m0s); absent where nothing is waited for"};
+  return {"ROLLOUT",
+          "One step of a rollout.\n\n"
+          "* now: the time of the step\n"
+          "* strategy: a RolloutStrategy\n"
+          "* groups: the decision groups in order: name, index, clusters\n"
+          "* existing: what is known of clusters: clusterName, status, lastTransitionTime\n\n"
+          "The answer:\n\n"
+          "* error: the strategy is refused; the wording is not stable, and no other field is set\n"
+          "* toRollout, timeOut: lists of clusterName, status, lastTransitionTime and recheckTime, "
+          "with groupName and groupIndex for those to apply; removed: names; all by cluster\n"
+          "* maxFailureBreach: more clusters failed than maxFailures allows\n"
+          "* recheckAfter: when to evaluate again, as a duration (5m0s); absent if nothing is "
+          "pending"};
 }
 
 Topic::Section work_scenarios() {
   return {"FEEDBACK AND CONDITIONS",
-          "What an agent reports of one object. A case with rule asks for feedback, one with rules for conditions.\n\n"
+          "What an agent reports of one object. A case with rule asks for feedback, one with rules "
+          "for conditions.\n\n"
           "* object: the object as it is on the cluster\n"
-          "* rule: a feedback rule: type and jsonPaths; rawJson (true or false) lets a path yield whole objects\n"
+          "* rule: a feedback rule: type and jsonPaths; rawJson (true or false) lets a path yield "
+          "whole objects\n"
           "* rules: condition rules: condition, type, celExpressions, message, messageExpression\n\n"
-          "The answer to the first holds values, and error where some path failed (its words are free); to the second "
-          "conditions: type, "
-          "status, reason, message."};
+          "The answer to the first holds values, and error where some path failed "
+          "(its wording is not stable); to the second conditions: type, status, reason, message."};
 }
 
 Topic::Section cel_scenarios() {
@@ -107,8 +113,8 @@ Topic::Section cel_scenarios() {
           "* expression: the expression; its type is string\n\n"
           "The answer:\n\n"
           "* value: the text that the expression yields; (empty) for an empty one\n"
-          "* phase: where it yields none: compile or evaluate\n"
-          "* error: why, beside phase; its words are free"};
+          "* phase: if it yields none: compile or evaluate\n"
+          "* error: the reason, in addition to phase; its wording is not stable"};
 }
 
 }  // namespace fleetadm::commands

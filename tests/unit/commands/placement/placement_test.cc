@@ -91,7 +91,7 @@ TEST_F(PlacementCommands, SuccessIsToldOnlyAfterItWasReadBack) {
   });
   const auto report = run("placement create", {"web"}, {{"cluster-count", "2"}});
   ASSERT_FALSE(report.has_value());
-  EXPECT_NE(report.error().message.find("reads back"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("now has a different"), std::string::npos) << report.error().message;
 }
 
 TEST_F(PlacementCommands, BadInputIsUsage) {
@@ -131,7 +131,7 @@ TEST_F(PlacementCommands, WaitEndsWithTheReason) {
       R"({"numberOfSelectedClusters":2,"conditions":[{"type":"PlacementSatisfied","status":"True","reason":"AllDecisionsScheduled","message":""}]})");
   report = run("placement create", {"web"}, {{"wait", "satisfied"}, {"timeout", "10s"}});
   ASSERT_TRUE(report.has_value()) << report.error().message;
-  EXPECT_EQ(report->lines, std::vector<std::string>{"placement web unchanged, 2 clusters chosen"});
+  EXPECT_EQ(report->lines, std::vector<std::string>{"placement web unchanged, 2 clusters selected"});
   set_status("web",
              R"({"conditions":[{"type":"PlacementMisconfigured","status":"True","reason":"Misconfigured","message":":x"}]})");
   EXPECT_EQ(run("placement create", {"web"}, {{"wait", "satisfied"}, {"timeout", "10s"}}).error().category, Category::kInvalid);
@@ -220,7 +220,7 @@ TEST_F(PlacementCommands, DeleteIsANoOpTheSecondTime) {
   EXPECT_TRUE(stored("web").is_null());
   report = run("placement delete", {"web"});
   ASSERT_TRUE(report.has_value());
-  EXPECT_EQ(report->lines, std::vector<std::string>{"placement web is not there"});
+  EXPECT_EQ(report->lines, std::vector<std::string>{"placement web not found (nothing to delete)"});
 }
 
 TEST_F(PlacementCommands, DryRunSendsNothingThatWrites) {
