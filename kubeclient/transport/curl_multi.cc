@@ -3,8 +3,16 @@
 #include <algorithm>
 #include <sys/epoll.h>
 #include <utility>
+#include <vector>
 
 namespace fleetadm::kube {
+
+namespace {
+
+// Half of a transfer's buffer: decompressed bytes and headers are counted, too, so that this is only roughly what was received.
+constexpr std::size_t kMuch = CURL_MAX_WRITE_SIZE / 2;
+
+}  // namespace
 
 std::shared_ptr<CurlMulti> CurlMulti::make(std::shared_ptr<EpollLoop> loop) {
   auto inner = std::make_shared<CurlMulti>(Private{}, loop);
@@ -84,9 +92,11 @@ void CurlMulti::bound_connections() {
 int CurlMulti::on_socket(CURL*, curl_socket_t fd, int what, void* self_pointer, void*) {
   auto* self = static_cast<CurlMulti*>(self_pointer);
   if (what == CURL_POLL_REMOVE) {
+    self->sockets_.erase(fd);
     self->loop_->unwatch(fd);
     return 0;
   }
+  self->sockets_.insert(fd);
   std::uint32_t events = 0;
   if ((what & CURL_POLL_IN) != 0) events |= EPOLLIN;
   if ((what & CURL_POLL_OUT) != 0) events |= EPOLLOUT;
@@ -118,7 +128,27 @@ int CurlMulti::on_timer(CURLM*, long timeout_ms, void* self_pointer) {
 void CurlMulti::act(curl_socket_t fd, int mask) {
   int running = 0;
   curl_multi_socket_action(multi_.get(), fd, mask, &running);
+  if (!reading_again_ && !one_per_stream_ && std::exchange(delivered_, 0) >= kMuch) read_soon();
   reap();
+}
+
+void CurlMulti::read_soon() {
+  reading_again_ = true;
+  loop_->post([weak = weak_from_this()] {
+    if (const auto alive = weak.lock()) alive->read_again();
+  });
+}
+
+// libcurl 7.88 stops reading an HTTP/2 connection whose next frame does not fit into its transfer's buffer (16 KiB), and goes on
+// with what it holds already only when the socket is readable once more (cf_h2_data_pending compares the wrong way round). The
+// end of a list would wait for the next event, so its connections are read until nothing comes.
+void CurlMulti::read_again() {
+  const std::vector<curl_socket_t> sockets(sockets_.begin(), sockets_.end());  // acting opens and closes some
+  for (const curl_socket_t fd : sockets) {
+    if (sockets_.contains(fd)) act(fd, CURL_CSELECT_IN);
+  }
+  reading_again_ = false;
+  if (std::exchange(delivered_, 0) > 0) read_soon();
 }
 
 void CurlMulti::reap() {

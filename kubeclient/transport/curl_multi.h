@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "kubeclient/transport/epoll_loop.h"
 
@@ -28,6 +29,8 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   void remove(CURL* easy);
   /// Tells what ALPN gave: HTTP/1.1 needs a connection a stream, HTTP/2 shares few.
   void learned_version(long curl_http_version);
+  /// Counts what libcurl hands out: where that may have filled a transfer's buffer, its connections are read again.
+  void delivered(std::size_t bytes) { delivered_ += bytes; }
 
  private:
   struct Private {};
@@ -39,12 +42,17 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* socket_data);
   static int on_timer(CURLM* multi, long timeout_ms, void* self);
   void act(curl_socket_t fd, int mask);
+  void read_soon();
+  void read_again();
   void reap();
   void bound_connections();
 
   std::shared_ptr<EpollLoop> loop_;
   std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
   std::unordered_map<CURL*, Done> transfers_;
+  std::unordered_set<curl_socket_t> sockets_;
+  std::size_t delivered_ = 0;   // bytes, since the last look
+  bool reading_again_ = false;  // read_again() is to run
   std::uint64_t timer_ = 0;
   long connections_ = -1;
   bool one_per_stream_ = false;

@@ -324,6 +324,7 @@ void Exchange::send(const Credentials& credentials) {
 std::size_t Exchange::on_header(char* data, std::size_t size, std::size_t count, void* self_pointer) {
   auto* self = static_cast<Exchange*>(self_pointer);
   const std::size_t length = size * count;
+  self->context_->multi->delivered(length);
   std::string_view line(data, length);
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
   if (line.starts_with("HTTP/")) {
@@ -369,6 +370,7 @@ void Exchange::head_complete() {
 std::size_t Exchange::on_body(char* data, std::size_t size, std::size_t count, void* self_pointer) {
   auto* self = static_cast<Exchange*>(self_pointer);
   const std::size_t length = size * count;
+  self->context_->multi->delivered(length);
   if (self->cancelled_) return 0;
   if (self->hold_) {
     if (self->held_body_.size() < kMaxHeldBody) self->held_body_.append(data, std::min(length, kMaxHeldBody));
