@@ -98,7 +98,7 @@ Status check_arguments(const Command& command, const NormalArgv& argv) {
 
 Error with_help_hint(Error error, const std::string& path) {
   if (error.category == Category::kUsage && error.hint.empty())
-    error.hint = "\"fleetadm " + path + (path.empty() ? "" : " ") + "--help\" tells how it is used";
+    error.hint = "see \"fleetadm " + path + (path.empty() ? "" : " ") + "--help\" for usage";
   return error;
 }
 
@@ -195,16 +195,16 @@ void register_help(Registry& registry) {
   Command row;
   row.path = "help";
   row.group = "Other";
-  row.summary = "Tell about a command";
+  row.summary = "Show help for a command or topic";
   row.args = {"[COMMAND...]", 0, -1};
-  row.examples = {{"What the placement commands are", "fleetadm help placement"}};
+  row.examples = {{"Show the placement commands", "fleetadm help placement"}};
   row.make = commands::invocation<NoOptions>(bind, validate, help);
   registry.add(row);
 
   row = {};
   row.path = "options";
   row.group = "Other";
-  row.summary = "List the flags that every command takes";
+  row.summary = "List global flags";
   row.make = commands::invocation<NoOptions>(
       bind, validate,
       [](commands::Context&, const NoOptions&, const auto&) -> Result<Report> { return text_report(global_help()); });
@@ -240,8 +240,8 @@ int run(const std::vector<std::string>& words) {
     return run_checked(words);
   } catch (const std::exception& error) {
     Error defect;
-    defect.message = std::string("internal error: ") + error.what();
-    defect.hint = "this is a defect of fleetadm; please report it with the command that was run";
+    defect.message = std::string("internal error in fleetadm " FLEETADM_VERSION ": ") + error.what();
+    defect.hint = "this is a bug in fleetadm; please report it and include the command line";
     return report_error(defect, false);
   }
 }

@@ -22,7 +22,7 @@ FlagSet global_flags(GlobalOptions& options) {
   name(ns, "NAME", Complete::kNamespaces);
   ns.set = [&options](std::string_view value) -> Status {
     if (!value.empty() && !kube::is_dns_label(value))
-      return fail(Category::kUsage, "no DNS label (lower-case letters, digits and '-', at most 63)");
+      return fail(Category::kUsage, "not a valid DNS label (use at most 63 lowercase letters, digits and '-')");
     options.config.ns = value;
     return {};
   };
@@ -30,9 +30,11 @@ FlagSet global_flags(GlobalOptions& options) {
   name(flags.texts(&options.config.as_groups, "as-group", "group to impersonate (may be given more than once)"), "GROUP");
   name(flags.text(&options.config.as_uid, "as-uid", "uid to impersonate"), "UID");
   flags.duration(&options.request_timeout, "request-timeout",
-                 "longest time to wait for one answer of a server (0: the default, 32s)");
-  Flag& dry_run =
-      flags.text(nullptr, "dry-run", "say what would change: client sends nothing that writes, server lets the server check it");
+                 "maximum time to wait for each server response (0: the default, 32s)");
+  Flag& dry_run = flags.text(
+      nullptr, "dry-run",
+      "show what would change without changing anything: \"client\" sends no write requests, \"server\" sends them for "
+      "validation only");
   dry_run.arity = commands::Arity::kOptionalValue;
   dry_run.no_value = "client";
   dry_run.default_text = "none";
@@ -45,10 +47,10 @@ FlagSet global_flags(GlobalOptions& options) {
   };
   name(flags.text(&options.output, "output", "output format", 'o'), "table|wide|json|yaml|name|jsonpath=…|custom-columns=…",
        Complete::kOutput);
-  flags.boolean(&options.no_headers, "no-headers", "leave out the line with the column names");
-  name(flags.text(&options.sort_by, "sort-by", "sort the rows by this JSONPath of their objects"), "JSONPATH");
+  flags.boolean(&options.no_headers, "no-headers", "omit the column headers");
+  name(flags.text(&options.sort_by, "sort-by", "sort rows by this JSONPath, evaluated on each object"), "JSONPATH");
   Flag& color = flags.choice(&options.color, "color", {"auto", "always", "never"},
-                             "use colours (auto: on a terminal, unless NO_COLOR is set)");
+                             "use colors (auto: on a terminal, unless NO_COLOR is set)");
   color.arity = commands::Arity::kOptionalValue;
   color.no_value = "always";
   flags.boolean(&options.quiet, "quiet", "print only results and errors", 'q');

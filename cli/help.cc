@@ -120,8 +120,8 @@ std::string usage_line(const Command& command) {
 
 std::string root_help(const Registry& registry) {
   std::string out =
-      "fleetadm makes one fleet out of many Kubernetes clusters: it joins them to a hub, chooses among them, and runs work on "
-      "those that were chosen.\n";
+      "fleetadm turns many Kubernetes clusters into one fleet: it joins them to a hub, selects clusters with placements, and "
+      "distributes work to the selected clusters.\n";
   out = wrap(out, 0);
   const std::vector<Entry> all = entries_under(registry, "");
   const std::size_t width = widest(all);
@@ -136,16 +136,16 @@ std::string root_help(const Registry& registry) {
     list(out, entries, width);
   }
   out += "\nUsage:\n  fleetadm COMMAND [flags]\n\n";
-  out += "\"fleetadm COMMAND --help\" tells more about a command, \"fleetadm options\" lists the flags that all of them take.\n";
+  out += "Use \"fleetadm COMMAND --help\" for details and \"fleetadm options\" for global flags.\n";
   return out;
 }
 
 std::string group_help(const Registry& registry, const std::string& path) {
   const std::vector<Entry> entries = entries_under(registry, path);
-  std::string out = "Commands of fleetadm " + path + ":\n";
+  std::string out = "Available commands:\n";
   list(out, entries, widest(entries));
   out += "\nUsage:\n  fleetadm " + path + " COMMAND [flags]\n\n";
-  out += "\"fleetadm " + path + " COMMAND --help\" tells more about one of them.\n";
+  out += "Use \"fleetadm " + path + " COMMAND --help\" for details.\n";
   return out;
 }
 
@@ -171,7 +171,7 @@ std::string command_help(const Command& command) {
   for (const Flag& flag : call.flags.flags()) flags.push_back(&flag);
   const std::string text = flags_text(flags);
   if (!text.empty()) out += "\nFlags:\n" + text;
-  out += "\nUsage:\n  " + usage_line(command) + "\n\n\"fleetadm options\" lists the flags that every command takes.\n";
+  out += "\nUsage:\n  " + usage_line(command) + "\n\nUse \"fleetadm options\" to list global flags.\n";
   return out;
 }
 
@@ -180,7 +180,8 @@ std::string global_help() {
   const commands::FlagSet set = global_flags(options);
   FlagList flags;
   for (const Flag& flag : set.flags()) flags.push_back(&flag);
-  return "Every command takes these flags:\n\n" + flags_text(flags) + "  -h, --help\n" + wrap("Help for the command", 10);
+  return "Global flags (accepted by every command):\n\n" + flags_text(flags) + "  -h, --help\n" +
+         wrap("Help for the command", 10);
 }
 
 std::vector<TextBlock> text_blocks(const std::string& text) {

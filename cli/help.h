@@ -22,7 +22,7 @@ std::string usage_line(const commands::Command& command);
 /// "  -l, --selector SELECTOR" ; with what follows a bare flag as [=VALUE].
 std::string flag_label(const commands::Flag& flag);
 /// Words wrapped to `width` columns, each line after `indent` spaces; paragraphs (blank lines) are kept.
-std::string wrap(std::string_view text, std::size_t indent, std::size_t width = 100);
+std::string wrap(std::string_view text, std::size_t indent, std::size_t width = 80);
 
 /// A piece of a topic's text (commands/framework/command.h tells its marks).
 struct TextBlock {

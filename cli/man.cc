@@ -99,7 +99,7 @@ std::string man_page(const Command& command) {
       out += ".PP\n" + (example.comment.empty() ? std::string() : roff(example.comment) + ":\n") + ".PP\n.RS 4\n.nf\n" +
              roff(example.line) + "\n.fi\n.RE\n";
   }
-  out += ".SH SEE ALSO\n\\fBfleetadm\\fR(1) lists the flags that every command takes, and the exit codes.\n";
+  out += ".SH SEE ALSO\n\\fBfleetadm\\fR(1) describes the global flags and the exit codes.\n";
   return out;
 }
 
@@ -114,13 +114,12 @@ std::string man_topic(const commands::Topic& topic) {
 }
 
 std::string man_root(const commands::Registry& registry) {
-  std::string out = header("fleetadm", "one fleet out of many Kubernetes clusters");
+  std::string out = header("fleetadm", "manage many Kubernetes clusters as one fleet");
   out += ".SH SYNOPSIS\n\\fBfleetadm\\fR \\fICOMMAND\\fR [flags]\n";
   out +=
-      ".SH DESCRIPTION\nfleetadm joins Kubernetes clusters to a hub, chooses among them, and runs work on those that were "
-      "chosen. It "
-      "speaks the API of Open Cluster Management; the same program is the command line, the hub's controllers and the agent on "
-      "each cluster.\n.SH COMMANDS\n";
+      ".SH DESCRIPTION\nfleetadm joins Kubernetes clusters to a hub, selects clusters with placements, and distributes work to the "
+      "selected clusters. It speaks the API of Open Cluster Management. The same program is the command line, the hub's controllers "
+      "and the agent on each cluster.\n.SH COMMANDS\n";
   for (const Command& command : registry.commands()) {
     if (command.hidden) continue;
     out += ".TP\n\\fBfleetadm " + roff(command.path) + "\\fR\n" + roff(command.summary) + ". See \\fB" + roff(man_name(command)) +
@@ -140,13 +139,18 @@ std::string man_root(const commands::Registry& registry) {
   for (const auto& [code, meaning] : codes) out += ".TP\n\\fB" + std::to_string(code) + "\\fR\n" + roff(meaning) + "\n";
   out += ".PP\nA command that runs a program of yours passes that program's exit code through.\n";
   out +=
-      ".SH ENVIRONMENT\n.TP\n\\fBKUBECONFIG\\fR\nkubeconfig files, separated by colons\n.TP\n\\fBNO_COLOR\\fR\nno colours, where "
-      "it is not empty\n";
+      ".SH ENVIRONMENT\n"
+      ".TP\n\\fBKUBECONFIG\\fR\nKubeconfig files to read, separated by colons.\n"
+      ".TP\n\\fBHTTPS_PROXY\\fR, \\fBNO_PROXY\\fR\nProxy for connections to API servers, and the hosts that are reached "
+      "without it. Loopback addresses never use a proxy.\n"
+      ".TP\n\\fBNO_COLOR\\fR\nDisables color if set to a non\\-empty value.\n"
+      ".TP\n\\fBFLEETADM_SANDBOX_DIR\\fR\nFolder in which sandboxes keep their state.\n";
   if (!registry.topics().empty()) out += ".SH SEE ALSO\n";
   for (const commands::Topic& topic : registry.topics()) {
     out += ".TP\n\\fBfleetadm\\-" + roff(topic.name) + "\\fR(7)\n" + roff(topic.summary) + "\n";
   }
-  out += ".SH FILES\n.TP\n\\fB~/.kube/config\\fR\nthe kubeconfig where neither \\-\\-kubeconfig nor $KUBECONFIG names another\n";
+  out +=
+      ".SH FILES\n.TP\n\\fB~/.kube/config\\fR\nThe kubeconfig that is used if neither \\-\\-kubeconfig nor $KUBECONFIG is set.\n";
   return out;
 }
 

@@ -99,7 +99,8 @@ bool ProcessTerminal::stdout_is_terminal() const { return ::isatty(STDOUT_FILENO
 
 Result<bool> ProcessTerminal::confirm(std::string_view question) {
   if (!interactive())
-    return fail(Category::kUsage, log::escape_terminal(question) + ": cannot ask without a terminal", "give --yes to answer yes");
+    return fail(Category::kUsage, "confirmation needed, but there is no terminal: " + log::escape_terminal(question),
+                "use --yes to skip the confirmation");
   write_all(STDERR_FILENO, log::escape_terminal(question) + " [y/N] ");
   std::string answer;
   char c = 0;

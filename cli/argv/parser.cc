@@ -33,7 +33,8 @@ Status missing_flags(const std::vector<std::pair<const Flag*, CLI::Option*>>& op
   std::string missing;
   for (const auto& [flag, option] : options)
     if (flag->required && option->count() == 0) missing += (missing.empty() ? "--" : ", --") + flag->name;
-  return fail(Category::kUsage, "required flag not given: " + missing);
+  return fail(Category::kUsage,
+              "missing required " + std::string(missing.find(',') == std::string::npos ? "flag: " : "flags: ") + missing);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ Status sort_report(commands::Report& report, const JsonPath& path) {
       if (auto quantity = Quantity::parse(plain_text(*key.value))) key.quantity = *quantity;
     }
   }
-  if (!any) return fail(Category::kUsage, "--sort-by: no object has that field");
+  if (!any) return fail(Category::kUsage, "--sort-by: no object has this field");
   std::vector<std::size_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return less(keys[a], keys[b]); });

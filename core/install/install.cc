@@ -159,7 +159,7 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
     if (client.gate().dry_run != kube::DryRun::kNone) continue;
     for (const Json& object : removed_objects) {
       if (Status gone = wait_gone(client, resource, object, left(deadline), options.stop); !gone) {
-        return fail(gone.error().wrap(resource.kind + " " + kube::object_key(object) + " was deleted but is not gone"));
+        return fail(gone.error().wrap(resource.kind + " " + kube::object_key(object) + " is still being deleted"));
       }
     }
   }

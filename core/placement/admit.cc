@@ -161,15 +161,16 @@ std::string Gate::unbound(const Try& attempt) const {
   const Cluster cluster = decode_cluster(attempt.cluster);
   std::vector<std::string> sets;
   for (const std::string& name : world_.sets_of(cluster)) sets.push_back(name);
-  if (sets.empty()) return "it is in no cluster set";
+  if (sets.empty()) return "it belongs to no cluster set";
   const std::vector<std::string> named = string_list_at(attempt.placement, {"spec", "clusterSets"});
   std::vector<std::string> bound;
   for (const std::string& set : sets) {
     if (world_.bindings(placement_.first).contains(set)) bound.push_back(set);
   }
-  const std::string where = "it is in cluster set " + joined(sets, ", ") + ", ";
+  const std::string where =
+      "it belongs to cluster " + std::string(sets.size() == 1 ? "set " : "sets ") + joined(sets, ", ") + ", ";
   if (!bound.empty()) return where + "spec.clusterSets names " + joined(named, ", ");
-  return where + "nothing of that is bound to namespace " + placement_.first;
+  return where + (sets.size() == 1 ? "which is not" : "none of which is") + " bound to namespace " + placement_.first;
 }
 
 std::string Gate::unmatched(const Try& attempt) const {

@@ -129,7 +129,7 @@ class Explainer {
     if (limit < 1 || limit > static_cast<std::int64_t>(order_.size())) return;
     const auto& [last, points] = order_[static_cast<std::size_t>(limit - 1)];
     const std::int64_t missing = points - *row.sum + (row.cluster < last ? 0 : 1);
-    row.rule += "; the last that is taken has " + std::to_string(points) + " points";
+    row.rule += "; the last selected cluster scored " + std::to_string(points);
     row.alternative = Change{.kind = Kind::kPoints, .number = missing};
   }
 

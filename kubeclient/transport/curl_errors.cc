@@ -34,10 +34,10 @@ Error verification_failed(const CurlFailure& failure) {
       return make(Category::kTls, "CertificateNotYetValid", who + " is not valid yet", "check the clocks of both machines");
     default: break;
   }
-  return make(Category::kTls, "UnknownAuthority",
-              who + " is not signed by the certificate authority of the kubeconfig (" +
-                  X509_verify_cert_error_string(failure.verify_result) + ")",
-              "check certificate-authority-data; something else may be answering at this address");
+  return make(
+      Category::kTls, "UnknownAuthority",
+      who + " is not signed by a trusted certificate authority (" + X509_verify_cert_error_string(failure.verify_result) + ")",
+      "check certificate-authority-data; something else may be answering at this address");
 }
 
 Error handshake_failed(const CurlFailure& failure) {
@@ -80,7 +80,7 @@ Error error_of_curl(const CurlFailure& failure) {
     }
     case CURLE_OPERATION_TIMEDOUT: {
       if (!failure.connected) {
-        return make(Category::kTimeout, "ConnectTimeout", "no connection to " + failure.server + via + " in time",
+        return make(Category::kTimeout, "ConnectTimeout", "connection to " + failure.server + via + " timed out",
                     "check the network, firewalls and the server's address");
       }
       return make(Category::kTimeout, "Timeout", failure.server + " did not answer in time");

@@ -50,7 +50,7 @@ Status strip_finalizers(const kube::Client& client, const kube::Resource& resour
 
 // What keeps a ManagedCluster that is being deleted, in words.
 Error why_cluster_stays(const kube::Client& hub, const Json& cluster, const DepartureOptions& options, const Error& cause) {
-  Error error = cause.wrap("the ManagedCluster " + options.cluster_name + " is being deleted but is not gone");
+  Error error = cause.wrap("the ManagedCluster " + options.cluster_name + " is still being deleted");
   if (const auto works = list_if_served(hub, api::manifest_works(), options.cluster_name); works && !works->empty()) {
     error.message += "; " + std::to_string(works->size()) + " of its ManifestWorks wait for the agent";
     error.hint = "bring the cluster's agent back, or give up what it applied: --force";
@@ -108,7 +108,7 @@ Status delete_namespace(const kube::Client& hub, const DepartureOptions& options
   FLEETADM_CHECK(remove_one(hub, r::namespaces(), *ns, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
   if (Status gone = install::wait_gone(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
-    return fail(gone.error().wrap("the namespace " + options.cluster_name + " is being deleted but is not gone"));
+    return fail(gone.error().wrap("the namespace " + options.cluster_name + " is still being deleted"));
   }
   return {};
 }
@@ -190,7 +190,7 @@ Result<std::string> joined_as(const kube::Client& spoke) {
   if (!name.empty() && !kube::is_dns_label(name)) {
     return fail(
         Category::kInvalid,
-        "the secret " + std::string(api::kHubKubeconfigSecret) + " names the cluster \"" + name + "\", which is no DNS label",
+        "the secret " + std::string(api::kHubKubeconfigSecret) + " names the cluster \"" + name + "\", which is not a DNS label",
         "it was changed by someone; delete it and run the command again with --cluster-name");
   }
   return name;

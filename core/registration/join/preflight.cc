@@ -166,8 +166,8 @@ Preflight check_hub(const HubEndpoint& endpoint, const Clock& clock, std::stop_t
   const Json who{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
   auto identity = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", who, true);
   if (!identity) {
-    Error error = identity.error().wrap("the hub does not take the token");
-    error.hint = "tokens end after a while: get a new one with `fleetadm get token` on the hub";
+    Error error = identity.error().wrap("the hub rejected the token");
+    error.hint = "tokens expire: get a new one with `fleetadm get token` on the hub";
     run.failed("token", std::move(error));
     run.skipped({"hub", "RBAC", "version"});
     return result;

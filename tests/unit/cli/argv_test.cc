@@ -203,7 +203,7 @@ TEST_F(ArgvTest, ChoicesNameWhatIsAllowed) {
 TEST_F(ArgvTest, RequiredFlagsAreNamedTogether) {
   set_.flags()[0].required = true;
   set_.flags()[4].required = true;
-  EXPECT_EQ(parse({"x"}), "required flag not given: --filename, --namespace");
+  EXPECT_EQ(parse({"x"}), "missing required flags: --filename, --namespace");
   EXPECT_EQ(parse({"-n", "", "-f", "x"}), "");
 }
 

@@ -135,7 +135,7 @@ TEST(RenderTest, SortBySortsRowsObjectsAndNames) {
   EXPECT_EQ(sorted(".n", "").out, "cluster-10   false\nc1           true\n");
   EXPECT_EQ(sorted(".cpu", "name").out, "cluster/c1\ncluster/cluster-10\n");  // 500m < 2
   EXPECT_EQ(sorted("{.n}", "jsonpath={.items[*].metadata.name}").out, "cluster-10 c1");
-  EXPECT_EQ(sorted(".nope", "").err, "FAILED --sort-by: no object has that field");
+  EXPECT_EQ(sorted(".nope", "").err, "FAILED --sort-by: no object has this field");
   Report one;
   one.data = *parse_json(R"({"items":[{"a":1}]})");
   EXPECT_FALSE(sort_report(one, *JsonPath::parse_path(".nope"))) << "a wrong path is one with a single object, too";

@@ -85,7 +85,7 @@ TEST(Explain, ASetThatIsNotBound) {
   put_cluster(objects, "c1", {{kSetOf, "spare"}});
   const Explained one = row(objects, "c1");
   EXPECT_EQ(one.stage, Stage::kBinding);
-  EXPECT_EQ(one.rule, "it is in cluster set spare, nothing of that is bound to namespace apps");
+  EXPECT_EQ(one.rule, "it belongs to cluster set spare, which is not bound to namespace apps");
   EXPECT_EQ(texts(one), "bind set spare in namespace apps");
 }
 
@@ -103,7 +103,7 @@ TEST(Explain, ASetThatIsBoundButNotNamed) {
   put(objects, fleetadm::test::binding_object("apps", "spare"));
   put_cluster(objects, "c1", {{kSetOf, "spare"}});
   const Explained one = row(objects, "c1");
-  EXPECT_EQ(one.rule, "it is in cluster set spare, spec.clusterSets names prod");
+  EXPECT_EQ(one.rule, "it belongs to cluster set spare, spec.clusterSets names prod");
   EXPECT_EQ(texts(one), "add set spare to spec.clusterSets");
 }
 
@@ -166,7 +166,7 @@ TEST(Explain, TheLimitTellsTheRankAndThePoints) {
   put(objects, fleetadm::test::decision_object("apps", "web-decision-1", "web", {"c2"}));
   const Explained third = row(objects, "c3");
   EXPECT_EQ(third.stage, Stage::kLimit);
-  EXPECT_EQ(third.rule, "numberOfClusters is 1, its rank is 3; the last that is taken has 200 points");
+  EXPECT_EQ(third.rule, "numberOfClusters is 1, its rank is 3; the last selected cluster scored 200");
   EXPECT_EQ(texts(third), "raise numberOfClusters to 3");
   ASSERT_TRUE(third.alternative.has_value());
   EXPECT_EQ(change_text(*third.alternative, "apps"), "needs +101 points");
