@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/work/config_hash.h"
 #include "core/work/ignore_fields.h"
 #include "core/work/names.h"
 
@@ -27,6 +28,11 @@ ApplyOutcome failed(ApplyOutcome outcome, Error error) {
 
 /// Someone was faster, or the watch has not told yet: the object is there, and to be read.
 bool exists_already(const ApplyOutcome& outcome) { return outcome.error && outcome.error->reason == "AlreadyExists"; }
+
+/// An object that was changed between its read and its write; a conflict of field managers is something else, and stays.
+bool was_modified(const Error& error) {
+  return error.category == Category::kConflict && error.message.find("object has been modified") != std::string::npos;
+}
 
 bool is_secret(const Manifest& manifest) { return manifest.group.empty() && manifest.kind == "Secret"; }
 
@@ -186,16 +192,36 @@ ApplyOutcome Applier::create_only(const ApplyRequest& request) const {
 }
 
 ApplyOutcome Applier::server_side(const ApplyRequest& request) const {
+  ApplyOutcome outcome = server_side_once(request);
+  for (const auto wait : kConflictWaits) {
+    if (!outcome.error || !was_modified(*outcome.error)) break;
+    std::this_thread::sleep_for(wait);
+    outcome = server_side_once(request);
+  }
+  return outcome;
+}
+
+ApplyOutcome Applier::server_side_once(const ApplyRequest& request) const {
   const Manifest& manifest = request.manifest;
   ApplyOutcome outcome = read(manifest);
   if (outcome.read_error) return failed(outcome, *outcome.read_error);
   Json intent = intent_of(manifest.object);
-  const bool known = request.seen ? request.seen->manifest == manifest_hash(manifest.object) : request.applied_before;
-  if (!request.strategy.ignore_fields.empty()) {
-    if (Status dropped = settle_ignored_fields(request.strategy.ignore_fields, outcome.live, !known, intent); !dropped) {
+  bool known = request.seen ? request.seen->manifest == manifest_hash(manifest.object) : request.applied_before;
+  if (const Json& ignored = request.strategy.ignore_fields; !ignored.empty()) {
+    Json hashed = manifest.object;
+    Status settled = drop_present_fields(ignored, hashed);
+    const std::string hash = config_spec_hash(hashed);
+    // What is kept on the object outlives this process, and is what another agent goes by.
+    const std::string applied = outcome.live ? annotation_of(*outcome.live, kConfigSpecHash) : std::string();
+    if (!applied.empty()) known = applied == hash;
+    if (settled) settled = settle_ignored_fields(ignored, outcome.live, !known, intent);
+    if (!settled) {
       outcome.failure_reason = "AppliedManifestSSAIgnoreFieldError";
-      return failed(std::move(outcome), dropped.error());
+      return failed(std::move(outcome), settled.error());
     }
+    // The intent holds values that were live just now: it is for that version.
+    if (outcome.live) at_or_make(intent, {"metadata", "resourceVersion"}) = resource_version_of(*outcome.live);
+    if (!known || !applied.empty() || outcome.missing) at_or_make(intent, {"metadata", "annotations", kConfigSpecHash}) = hash;
   }
   bool needed = outcome.missing;
   if (outcome.live) {

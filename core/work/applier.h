@@ -65,6 +65,7 @@ class Applier {
   ApplyOutcome update_once(const ApplyRequest& request) const;
   ApplyOutcome create_only(const ApplyRequest& request) const;
   ApplyOutcome server_side(const ApplyRequest& request) const;
+  ApplyOutcome server_side_once(const ApplyRequest& request) const;
   ApplyOutcome create(const ApplyRequest& request) const;
   ApplyOutcome replace_secret(const ApplyRequest& request, const Json& live) const;
   void fix_owner(const ApplyRequest& request, ApplyOutcome& outcome) const;

@@ -174,8 +174,8 @@ void remove_member(Json& value, const std::string& text) {
   }
 }
 
-/// Takes what the steps name out of `value`, or (with `live`, where it has it) replaces it by what is live.
-void settle(Json& value, const Json* live, bool take_live, const FieldSteps& steps, std::size_t at) {
+/// Replaces what the steps name in `value` by what is live, or takes it out where `live` does not have it.
+void settle(Json& value, const Json* live, const FieldSteps& steps, std::size_t at) {
   const FieldStep& step = steps[at];
   const bool last = at + 1 == steps.size();
   if (step.kind == FieldStep::Kind::kKey) {
@@ -183,8 +183,8 @@ void settle(Json& value, const Json* live, bool take_live, const FieldSteps& ste
     if (member == nullptr) return;
     const Json* twin = member_of(live, step.text);
     if (!last) {
-      settle(*member, twin, take_live, steps, at + 1);
-    } else if (take_live && twin != nullptr) {
+      settle(*member, twin, steps, at + 1);
+    } else if (twin != nullptr) {
       *member = *twin;
     } else {
       remove_member(value, step.text);
@@ -197,9 +197,9 @@ void settle(Json& value, const Json* live, bool take_live, const FieldSteps& ste
   for (Json& element : value) {
     const Json* twin = twin_of(live, element, index++);
     const bool meant = step.kind == FieldStep::Kind::kAll || str(element, {step.text}) == step.value;
-    if (meant && last && !(take_live && twin != nullptr)) continue;
+    if (meant && last && twin == nullptr) continue;
     if (meant && last) element = *twin;
-    if (meant && !last) settle(element, twin, take_live, steps, at + 1);
+    if (meant && !last) settle(element, twin, steps, at + 1);
     kept.push_back(std::move(element));
   }
   value = std::move(kept);
@@ -207,7 +207,11 @@ void settle(Json& value, const Json* live, bool take_live, const FieldSteps& ste
 
 }  // namespace
 
-Status settle_ignored_fields(const Json& ignore_fields, const std::optional<Json>& live, bool manifest_changed, Json& intent) {
+namespace {
+
+/// Calls `use(steps, on_change)` for each expression.
+template <class Use>
+Status for_each_path(const Json& ignore_fields, const Use& use) {
   if (!ignore_fields.is_array()) return {};
   for (const Json& entry : ignore_fields) {
     const bool on_change = str(entry, {"condition"}) == "OnSpokeChange";
@@ -216,11 +220,25 @@ Status settle_ignored_fields(const Json& ignore_fields, const std::optional<Json
       for (const std::string& text : string_list_at(entry, {member})) {
         const std::optional<FieldSteps> steps = pointers ? parse_pointer(text) : parse_path(text);
         if (!steps) return fail(Category::kUnsupported, "the expression \"" + text + "\" of " + member + " is not a plain path");
-        if (live && !(on_change && manifest_changed)) settle(intent, &*live, on_change, *steps, 0);
+        use(*steps, on_change);
       }
     }
   }
   return {};
+}
+
+}  // namespace
+
+Status settle_ignored_fields(const Json& ignore_fields, const std::optional<Json>& live, bool manifest_changed, Json& intent) {
+  return for_each_path(ignore_fields, [&](const FieldSteps& steps, bool on_change) {
+    if (live && !(on_change && manifest_changed)) settle(intent, &*live, steps, 0);
+  });
+}
+
+Status drop_present_fields(const Json& ignore_fields, Json& object) {
+  return for_each_path(ignore_fields, [&](const FieldSteps& steps, bool on_change) {
+    if (!on_change) settle(object, nullptr, steps, 0);
+  });
 }
 
 }  // namespace fleetadm::work

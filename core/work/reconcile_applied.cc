@@ -94,14 +94,14 @@ Result<bool> work_is_missing(Engine& engine, const Json& applied_work) {
 Result<controller::Outcome> evict(Engine& engine, const Json& applied_work) {
   FLEETADM_TRY(const bool missing, work_is_missing(engine, applied_work));
   const std::string since = str(applied_work, {"status", "evictionStartTime"});
-  if (!missing) {
+  // A clock that ran under another grace period would delete everything at once when a finite one comes back.
+  if (!missing || engine.options.eviction_grace >= kForEver) {
     if (since.empty()) return controller::Outcome{};
     Json after = applied_work;
     erase_at(after, {"status", "evictionStartTime"});
     FLEETADM_CHECK(engine.patch_applied(applied_work, after, "status"));
     return controller::Outcome{};
   }
-  if (engine.options.eviction_grace >= kForEver) return controller::Outcome{};
   const std::optional<Instant> start = parse_time(since);
   if (!start) {
     Json after = applied_work;

@@ -366,6 +366,24 @@ TEST_F(WorkAgent, EvictsWhatNoWorkStandsFor) {
   EXPECT_TRUE(eventually([&] { return fleet.is_gone("w1") && !fleet.config_map("a"); }));
 }
 
+TEST_F(WorkAgent, AnEvictionBeginsAgainAfterAGraceWithoutEnd) {
+  const auto since = [&] {
+    const auto applied = fleet.applied_work("w1");
+    return applied ? str(*applied, {"status", "evictionStartTime"}) : std::string("<absent>");
+  };
+  fleet.options.eviction_grace = std::chrono::hours(1);
+  put("w1", "[" + config_map("a", "1") + "]");
+  fleet.start_agent();
+  wait_applied("w1");
+  ASSERT_TRUE(fleet.hub->erase(api::manifest_works(), testing::kCluster, "w1"));
+  EXPECT_TRUE(eventually([&] { return since().starts_with("20"); })) << since();
+  fleet.stop_agent();
+  fleet.options.eviction_grace = std::chrono::hours(24) * 365 * 100;
+  fleet.start_agent();
+  EXPECT_TRUE(eventually([&] { return since().empty(); })) << since();
+  EXPECT_TRUE(fleet.config_map("a"));
+}
+
 TEST_F(WorkAgent, LeavesOtherAgentsAppliedWorksAlone) {
   Json foreign = parsed(R"({"apiVersion": "work.open-cluster-management.io/v1", "kind": "AppliedManifestWork",
       "metadata": {"name": "other-w9"}, "spec": {"hubHash": "other", "agentID": "other", "manifestWorkName": "w9"}})");
