@@ -108,7 +108,9 @@ RolloutView view_of(RolloutObjects objects, Instant now) {
     for (const Json& one : objects.decisions) {
       if (label_of(one, api::kPlacementLabel) == placement) decisions.push_back(one);
     }
-    view.placements[placement] = work::view_placement(object == objects.placements.end() ? nullptr : &*object, decisions);
+    work::PlacementView& known = view.placements[placement];
+    known = work::view_placement(object == objects.placements.end() ? nullptr : &*object, decisions);
+    known.at_rest = work::hub_follows_decisions(view.set);
   }
   view.revisions = work::revisions_of(view.set, objects.revisions);
   const std::string hash = work::work_spec_hash(object_at(view.set, {"spec", "manifestWorkTemplate"}));

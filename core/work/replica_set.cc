@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "core/api/kinds.h"
+#include "core/work/bound_sets.h"
 #include "core/work/conditions.h"
+#include "core/work/decision_rest.h"
 #include "core/work/names.h"
 #include "core/work/replica_set_revisions.h"
 #include "core/work/replica_set_rules.h"
@@ -21,6 +23,7 @@ constexpr Duration kMaxRequeue = std::chrono::minutes(30);
 constexpr Duration kConflictRetry = std::chrono::milliseconds(50);
 constexpr Duration kCacheRetry = std::chrono::milliseconds(200);
 constexpr Duration kAfterTheInstant = std::chrono::milliseconds(10);
+constexpr Duration kOutsiderLook = std::chrono::seconds(15);
 constexpr Duration kForegroundLook = std::chrono::seconds(5);
 
 /// Namespaces have no dots: the first one ends it.
@@ -51,7 +54,8 @@ class ReplicaSets {
 
  private:
   Result<controller::Outcome> finalize(const Json& set);
-  std::map<std::string, PlacementView> placements(const Json& set) const;
+  /// `rest`: how long until the decisions of some placement can be at rest.
+  std::map<std::string, PlacementView> placements(const Json& set, std::optional<Duration>& rest);
   Result<controller::Outcome> roll(const Json& set, const std::stop_token& stop);
   Result<std::optional<Revision>> revision_of(const Json& set, const std::map<std::string, PlacementView>& views) const;
   Status record(const Revision& revision, std::string_view outcome) const;
@@ -60,6 +64,8 @@ class ReplicaSets {
   std::shared_ptr<Clock> clock_;
   std::string only_;  // the key of the one set to look after; empty: all
   ReplicaSetWriter writer_;
+  DecisionRest decision_rest_;
+  std::optional<BoundSets> bound_sets_;  // none for one set, which a person drives with rights of their own
   std::shared_ptr<kube::Informer> sets_;
   std::shared_ptr<kube::Informer> works_;
   std::shared_ptr<kube::Informer> placements_;
@@ -69,6 +75,7 @@ class ReplicaSets {
 };
 
 void ReplicaSets::wire(controller::Manager& manager, const std::shared_ptr<ReplicaSets>& self) {
+  if (only_.empty()) bound_sets_.emplace(manager, hub_);
   kube::InformerOptions set_options;
   set_options.indexes.emplace_back(kByPlacement, placements_of);
   sets_ = manager.informer(hub_, api::manifest_work_replica_sets(), std::move(set_options));
@@ -119,7 +126,7 @@ void ReplicaSets::wire(controller::Manager& manager, const std::shared_ptr<Repli
   });
 }
 
-std::map<std::string, PlacementView> ReplicaSets::placements(const Json& set) const {
+std::map<std::string, PlacementView> ReplicaSets::placements(const Json& set, std::optional<Duration>& rest) {
   std::map<std::string, PlacementView> views;
   for (const std::string& key : placements_of(set)) {
     PlacementView& view = views[kube::split_key(key).name];
@@ -129,6 +136,14 @@ std::map<std::string, PlacementView> ReplicaSets::placements(const Json& set) co
     std::vector<Json> decisions;
     for (const kube::CachedPtr& cached : decisions_->by_index(kByPlacement, key)) decisions.push_back(cached->decode());
     view = view_placement(&object, decisions);
+    const std::string outsider = bound_sets_ ? bound_sets_->outsider(object, view) : std::string();
+    if (!outsider.empty()) {
+      view.problem = "the decisions of placement " + name_of(object) + " name cluster " + outsider +
+                     ", which is in no cluster set that is bound to namespace " + namespace_of(object);
+      rest = std::min(rest.value_or(kOutsiderLook), kOutsiderLook);
+    }
+    const std::optional<Duration> wait = decision_rest_.observe(key, view, clock_->now());
+    if (wait) rest = std::min(rest.value_or(*wait), *wait);
   }
   return views;
 }
@@ -253,7 +268,8 @@ Result<controller::Outcome> ReplicaSets::roll(const Json& set, const std::stop_t
   }
   FLEETADM_TRY(const bool caught_up, writer_.caught_up(set, *works_));
   if (!caught_up) return controller::Outcome{kCacheRetry};
-  const std::map<std::string, PlacementView> views = placements(set);
+  std::optional<Duration> rest;
+  const std::map<std::string, PlacementView> views = placements(set, rest);
   FLEETADM_TRY(const std::optional<Revision> revision, revision_of(set, views));
   std::vector<OwnedWork> works;
   for (const kube::CachedPtr& work : works_->by_index(kByOwner, owner_label_of(set)))
@@ -278,7 +294,8 @@ Result<controller::Outcome> ReplicaSets::roll(const Json& set, const std::stop_t
       FLEETADM_CHECK(record(*revision, {}));
     }
   }
-  return controller::Outcome{plan.recheck ? std::min(*plan.recheck + kAfterTheInstant, kMaxRequeue) : kMaxRequeue};
+  const Duration look_again = std::min(plan.recheck.value_or(kMaxRequeue), rest.value_or(kMaxRequeue));
+  return controller::Outcome{std::min(look_again + kAfterTheInstant, kMaxRequeue)};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/api/kinds.h"
 #include "core/placement/decode.h"
 #include "core/rollout/engine.h"
 #include "core/work/names.h"
@@ -37,6 +38,19 @@ bool better(const OwnedWork& a, const OwnedWork& b, const std::string& placement
     return std::tuple(work.deleting, work.placement != placement, work.created, work.name);
   };
   return rank(a) < rank(b);
+}
+
+enum class Ownership { kOwn, kNone, kAnother };
+
+/// Whose a PlacementDecision is by its owner references.
+Ownership owned_by_placement(const Json& decision, const std::string& placement_uid) {
+  Ownership ownership = Ownership::kNone;
+  for (const Json& owner : list_at(decision, {"metadata", "ownerReferences"})) {
+    if (str(owner, {"kind"}) != "Placement" || !str(owner, {"apiVersion"}).starts_with(api::placements().group + "/")) continue;
+    if (!placement_uid.empty() && str(owner, {"uid"}) == placement_uid) return Ownership::kOwn;
+    ownership = Ownership::kAnother;
+  }
+  return ownership;
 }
 
 class Planner {
@@ -313,8 +327,13 @@ PlacementView view_placement(const Json* placement, const std::vector<Json>& dec
   view.exists = true;
   view.selected = num(*placement, {"status", "numberOfSelectedClusters"});
   view.status_groups = static_cast<std::int64_t>(list_at(*placement, {"status", "decisionGroups"}).size());
+  const std::string uid = uid_of(*placement);
+  const bool owns = std::any_of(decisions.begin(), decisions.end(),
+                                [&](const Json& decision) { return owned_by_placement(decision, uid) == Ownership::kOwn; });
   std::map<rollout::GroupKey, std::vector<std::string>> groups;
   for (const Json& decision : decisions) {
+    if (owned_by_placement(decision, uid) != (owns ? Ownership::kOwn : Ownership::kNone)) continue;
+    view.decided = true;
     const std::string text = label_of(decision, placement::kGroupIndexLabel);
     rollout::GroupKey key{label_of(decision, placement::kGroupNameLabel), 0};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key.index);

@@ -3,8 +3,9 @@
 //
 // Done otherwise than upstream, on purpose: works with an older template leave deselected clusters too; a cluster that several
 // placements select gets one work (of the first placement in the list); label changes reach every work; a strategy that cannot
-// be read touches nothing; nothing is removed while a placement's decisions are fewer than its status says (they are being
-// rewritten), and a gradual rollout waits for them; clusters that come after a gradual rollout has begun wait until it is over.
+// be read touches nothing; while a placement's decisions are fewer than its status says (they may be in the middle of being
+// rewritten), nothing is removed and a gradual rollout waits, until they have been at rest; clusters that come after a gradual
+// rollout has begun wait until it is over.
 #pragma once
 
 #include <map>
@@ -24,15 +25,21 @@ struct PlacementView {
   std::vector<rollout::Group> groups;  // of all its decisions
   std::int64_t selected = 0;           // status.numberOfSelectedClusters
   std::int64_t status_groups = 0;      // number of status.decisionGroups
+  bool decided = false;                // there is a PlacementDecision, with clusters or without
+  bool at_rest = false;                // they and the status have been as they are for a while (decision_rest.h)
   std::string problem;                 // a decision that cannot be read
 
   std::int64_t clusters() const;
-  /// The decisions are complete: as many as the status says, or more.
-  bool settled() const { return clusters() >= selected; }
-  /// The scheduler has looked at it at all.
-  bool scheduled() const { return status_groups > 0; }
+  /// The status has been written for at least as many clusters as the decisions name.
+  bool agrees() const { return clusters() >= selected && status_groups > 0; }
+  /// The decisions are complete: as many as the status says, or whoever writes them leaves the status alone. That there are no
+  /// decisions at all, against a status that has some, is never believed.
+  bool settled() const { return clusters() >= selected || (decided && at_rest); }
+  /// Somebody has decided: the status says so, or there are decisions and no more are being written.
+  bool scheduled() const { return status_groups > 0 || (decided && at_rest); }
 };
-/// From a Placement (null: it does not exist) and its PlacementDecisions.
+/// From a Placement (null: it does not exist) and the PlacementDecisions with its label. Of those, the ones count that the
+/// placement owns, as schedulers write them; where it owns none, those that no placement owns, as people write them.
 PlacementView view_placement(const Json* placement, const std::vector<Json>& decisions);
 
 struct WantedWork {

@@ -55,6 +55,13 @@ std::string named(const ReplicaSetPlan& plan, Phase phase) {
 
 }  // namespace
 
+bool hub_follows_decisions(const Json& set) {
+  if (uid_of(set).empty()) return true;  // not on the hub yet
+  const Json& conditions = list_at(set, {"status", "conditions"});
+  const Json* rollout = condition_in(conditions, kRolloutCondition);
+  return rollout == nullptr ? !conditions.empty() : str(*rollout, {"reason"}) != kReasonWaiting;
+}
+
 std::string rollout_reason(const ReplicaSetPlan& plan) {
   if (plan.paused) return "Paused";
   if (!plan.error().empty()) return "Invalid";
@@ -62,7 +69,7 @@ std::string rollout_reason(const ReplicaSetPlan& plan) {
   if (plan.aborted) return "Aborted";
   if (plan.breach()) return "Failed";
   for (const PlacementProgress& one : plan.placements) {
-    if (one.held) return "Waiting";
+    if (one.held) return std::string(kReasonWaiting);
   }
   if (plan.over && plan.failures) return "Partial";
   return "Progressing";
@@ -86,6 +93,9 @@ std::string rollout_sentence(const ReplicaSetPlan& plan, const std::optional<Rev
   add(Phase::kWaiting, "to come", false);
   add(Phase::kQueued, "queued", false);
   add(Phase::kSkipped, "skipped", false);
+  for (const PlacementProgress& one : plan.placements) {
+    if (one.held) text += "; waiting for the decisions of placement " + one.placement;
+  }
   if (const std::string error = plan.error(); !error.empty()) text += "; " + error;
   return text;
 }

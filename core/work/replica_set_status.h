@@ -12,6 +12,11 @@ namespace fleetadm::work {
 /// than are tolerated), Partial (over, with tolerated failures), Waiting (the placement's decisions), Invalid (a strategy or
 /// decision that cannot be read).
 inline constexpr std::string_view kRolloutCondition = "fleetadm.io/Rollout";
+inline constexpr std::string_view kReasonWaiting = "Waiting";
+
+/// Whether the hub's controller follows the decisions of a stored set as they are: PlacementView::at_rest for a reader who has
+/// not watched them. Upstream's controller always does.
+bool hub_follows_decisions(const Json& set);
 
 /// The word for where it is, as the condition's reason; and one sentence for people.
 std::string rollout_reason(const ReplicaSetPlan& plan);

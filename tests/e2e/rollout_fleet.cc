@@ -127,13 +127,14 @@ Ran RolloutFleet::rollout(std::vector<std::string> args) const {
   return run(args);
 }
 
-Status RolloutFleet::create_set(const std::string& name, const Json& manifest_work_template, const Json& progressive) {
+Status RolloutFleet::create_set(const std::string& name, const Json& manifest_work_template, const Json& progressive,
+                                const std::string& placement) {
   const Json strategy{{"type", "Progressive"}, {"progressive", progressive}};
   const Json set{{"apiVersion", "work.open-cluster-management.io/v1alpha1"},
                  {"kind", "ManifestWorkReplicaSet"},
                  {"metadata", {{"name", name}, {"namespace", "apps"}}},
                  {"spec",
-                  {{"placementRefs", Json::array({{{"name", "all"}, {"rolloutStrategy", strategy}}})},
+                  {{"placementRefs", Json::array({{{"name", placement}, {"rolloutStrategy", strategy}}})},
                    {"manifestWorkTemplate", manifest_work_template}}}};
   return stored(hub().create(kReplicaSets, set), "set " + name);
 }

@@ -38,8 +38,9 @@ class RolloutFleet {
   Ran rollout(std::vector<std::string> args) const;
   Ran wait_for_end(const std::string& set) const { return rollout({"status", set, "-w", "--timeout", "90s"}); }
 
-  /// A set of placement "all"; `progressive` is its strategy's body.
-  Status create_set(const std::string& name, const Json& manifest_work_template, const Json& progressive);
+  /// A set of a placement; `progressive` is its strategy's body.
+  Status create_set(const std::string& name, const Json& manifest_work_template, const Json& progressive,
+                    const std::string& placement = "all");
   Status change(const std::string& set, const Json& patch);
   std::vector<Json> works(const std::string& set);
   /// The clusters whose work has the value.

@@ -306,5 +306,46 @@ TEST_F(Rollouts, C_AKilledHubEndsTheSameWithinTheLimitsAndAPauseHoldsMeanwhile) 
   EXPECT_EQ(maps("held"), everywhere("1001"));
 }
 
+// As another scheduler, or a person, writes them: the placement's status has no groups, and does not follow the decisions.
+TEST_F(Rollouts, D_DecisionsWrittenByHandAreFollowed) {
+  const std::string cluster_api = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/apps/";
+  const std::string decision = cluster_api + "placementdecisions/by-hand-1";
+  const auto patch = [&](const std::string& path, const Json& body) {
+    return hub().request("PATCH", path, dump_json(body), "application/merge-patch+json").status;
+  };
+  const auto decide = [&](const Names& names) {
+    Json decisions = Json::array();
+    for (const std::string& name : names) decisions.push_back({{"clusterName", name}, {"reason", ""}});
+    ASSERT_EQ(patch(decision + "/status", {{"status", {{"decisions", decisions}}}}), 200);
+  };
+  Json placement{
+      {"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+      {"kind", "Placement"},
+      {"metadata",
+       {{"name", "by-hand"}, {"annotations", {{"cluster.open-cluster-management.io/experimental-scheduling-disable", "true"}}}}},
+      {"spec", Json::object()}};
+  ASSERT_EQ(hub().create(cluster_api + "placements", placement).status, 201);
+  const Json labels{{"cluster.open-cluster-management.io/placement", "by-hand"},
+                    {"cluster.open-cluster-management.io/decision-group-index", "0"}};
+  ASSERT_EQ(hub()
+                .create(cluster_api + "placementdecisions", {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+                                                             {"kind", "PlacementDecision"},
+                                                             {"metadata", {{"name", "by-hand-1"}, {"labels", labels}}}})
+                .status,
+            201);
+  decide({"c1", "c2", "c3"});
+  ASSERT_EQ(patch(cluster_api + "placements/by-hand/status", {{"status", {{"numberOfSelectedClusters", 3}}}}), 200);
+
+  const Status made = fleet()->create_set("by-hand", rollout_template("by-hand", "1", false), {{"maxConcurrency", 1}}, "by-hand");
+  ASSERT_TRUE(made) << made.error().message;
+  const Ran done = fleet()->wait_for_end("by-hand");
+  EXPECT_EQ(done.code, 0) << done.both() << fleet()->hub_log();
+  EXPECT_EQ(fleet()->with("by-hand", "1"), (Names{"c1", "c2", "c3"}));
+  EXPECT_EQ(maps("by-hand"), (std::map<std::string, std::string>{{"c1", "1"}, {"c2", "1"}, {"c3", "1"}, {"c4", ""}}));
+  decide({"c1"});
+  EXPECT_TRUE(eventually([&] { return fleet()->with("by-hand", "1") == Names{"c1"}; }, seconds(30))) << fleet()->hub_log();
+  EXPECT_TRUE(eventually([&] { return maps("by-hand")["c2"].empty(); }, seconds(30)));
+}
+
 }  // namespace
 }  // namespace fleetadm::testkit

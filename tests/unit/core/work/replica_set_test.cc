@@ -5,6 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/work/conditions.h"
+#include "core/work/decision_rest.h"
 #include "core/work/names.h"
 #include "core/work/replica_set_rules.h"
 #include "core/work/replica_set_status.h"
@@ -109,6 +110,70 @@ TEST(ReplicaSetRules, NothingIsRemovedWhileDecisionsAreFewerThanTheStatusSays) {
   view = view_of({});
   view.selected = 2;
   EXPECT_TRUE(plan_of(set_of(), {{"p", view}}, {work_in("c1"), work_in("c2")}).remove.empty());
+}
+
+TEST(ReplicaSetRules, DecisionsAtRestAreFollowedWhateverTheStatusSays) {
+  PlacementView view = view_of({"c1"});
+  view.selected = 3;
+  view.decided = view.at_rest = true;
+  const std::map<std::string, PlacementView> views{{"p", view}};
+  EXPECT_EQ(clusters_of(plan_of(set_of(), views, {work_in("c1"), work_in("c2")}).remove), (std::vector<std::string>{"c2"}));
+}
+
+TEST(ReplicaSetRules, NoDecisionsAtAllAreNotBelievedAgainstTheStatus) {
+  PlacementView view = view_of({});
+  view.selected = 2;
+  view.at_rest = true;
+  const std::map<std::string, PlacementView> views{{"p", view}};
+  EXPECT_TRUE(plan_of(set_of(), views, {work_in("c1"), work_in("c2")}).remove.empty());
+  view.decided = true;
+  EXPECT_EQ(plan_of(set_of(), {{"p", view}}, {work_in("c1"), work_in("c2")}).remove.size(), 2U) << "decided: none";
+}
+
+TEST(ReplicaSetRules, DecisionsCountByTheirOwner) {
+  const Json placement = parsed(R"({"metadata": {"name": "p", "uid": "p-uid"}, "status": {"decisionGroups": [{}]}})");
+  const auto decision = [](const std::string& cluster, const std::string& owner_uid) {
+    Json made = parsed(R"({"metadata": {"labels": {"cluster.open-cluster-management.io/decision-group-index": "0"}}})");
+    made["metadata"]["name"] = "d-" + cluster;
+    if (!owner_uid.empty()) {
+      made["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+                                                          {"kind", "Placement"},
+                                                          {"name", "p"},
+                                                          {"uid", owner_uid}}});
+    }
+    made["status"]["decisions"] = Json::array({{{"clusterName", cluster}}});
+    return made;
+  };
+  const auto clusters = [&](const std::vector<Json>& decisions) {
+    std::vector<std::string> names;
+    for (const rollout::Group& group : view_placement(&placement, decisions).groups) {
+      names.insert(names.end(), group.clusters.begin(), group.clusters.end());
+    }
+    return names;
+  };
+  using Clusters = std::vector<std::string>;
+  EXPECT_EQ(clusters({decision("by-hand", "")}), Clusters{"by-hand"});
+  EXPECT_EQ(clusters({decision("by-hand", ""), decision("own", "p-uid")}), Clusters{"own"}) << "a scheduler decides";
+  EXPECT_EQ(clusters({decision("of-another", "q-uid"), decision("by-hand", "")}), Clusters{"by-hand"});
+  EXPECT_FALSE(view_placement(&placement, {decision("of-another", "q-uid")}).decided);
+}
+
+TEST(DecisionRest, BeginsAgainWithEveryChange) {
+  using std::chrono::seconds;
+  DecisionRest rest;
+  PlacementView view = view_of({"c1", "c2"});
+  view.decided = true;
+  EXPECT_FALSE(rest.observe("apps/p", view, kSetNow)) << "it agrees";
+  view.selected = 3;
+  EXPECT_EQ(rest.observe("apps/p", view, kSetNow), kDecisionRest);
+  EXPECT_EQ(rest.observe("apps/p", view, kSetNow + seconds(3)), kDecisionRest - seconds(3));
+  view.groups[0].clusters = {"c1"};
+  EXPECT_EQ(rest.observe("apps/p", view, kSetNow + seconds(4)), kDecisionRest);
+  EXPECT_EQ(rest.observe("apps/q", view, kSetNow + seconds(4)), kDecisionRest);
+  EXPECT_FALSE(view.at_rest);
+  EXPECT_FALSE(rest.observe("apps/p", view, kSetNow + seconds(4) + kDecisionRest));
+  EXPECT_TRUE(view.at_rest);
+  EXPECT_EQ(rest.observe("apps/p", view, kSetNow), kDecisionRest) << "the clock was set back";
 }
 
 TEST(ReplicaSetRules, AMissingPlacementStopsEverything) {
@@ -235,6 +300,62 @@ TEST_F(ReplicaSetController, FollowsThePlacement) {
   settle(*hub_);
   EXPECT_EQ(controller_.writes(), before) << "nothing changed";
   EXPECT_EQ(num(*set(), {"status", "summary", "total"}), 2);
+}
+
+// As upstream's own suite does it: no group in the status, and the status is not changed when decisions are.
+TEST_F(ReplicaSetController, FollowsDecisionsWrittenByHand) {
+  const auto by_hand = [&](const std::string& name, const std::vector<std::string>& clusters) {
+    hub_->put(api::placements(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta1"},
+                                  {"kind", "Placement"},
+                                  {"metadata", {{"name", name}, {"namespace", "apps"}}},
+                                  {"spec", Json::object()},
+                                  {"status", {{"numberOfSelectedClusters", 3}}}});
+    testkit::put_decision(*hub_, "apps", name, 0, {"", clusters});
+  };
+  by_hand("p", {"c1", "c2", "c3"});
+  by_hand("gradual", {"c7", "c8", "c9"});
+  hub_->put(api::manifest_work_replica_sets(), set_of());
+  Json gradual = set_of(R"([{"name": "gradual",
+      "rolloutStrategy": {"type": "Progressive", "progressive": {"maxConcurrency": 2}}}])");
+  gradual["metadata"]["name"] = "gradual";
+  hub_->put(api::manifest_work_replica_sets(), gradual);
+  start();
+  ASSERT_TRUE(eventually([&] { return clusters().size() >= 3; })) << told();
+  by_hand("p", {"c1", "c2"});
+  EXPECT_TRUE(eventually([&] { return clusters() == NameList{"c1", "c2", "c7", "c8"}; }, 2 * kDecisionRest)) << told();
+}
+
+TEST_F(ReplicaSetController, DecisionsDoNotReachBeyondTheBoundSets) {
+  const auto put_cluster = [&](const std::string& name, const std::string& cluster_set) {
+    hub_->put(api::managed_clusters(),
+              {{"apiVersion", "cluster.open-cluster-management.io/v1"},
+               {"kind", "ManagedCluster"},
+               {"metadata", {{"name", name}, {"labels", {{std::string(api::kClusterSetLabel), cluster_set}}}}}});
+  };
+  for (const char* name : {"ours", "theirs"}) {
+    hub_->put(api::managed_cluster_sets(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta2"},
+                                            {"kind", "ManagedClusterSet"},
+                                            {"metadata", {{"name", name}}},
+                                            {"spec", {{"clusterSelector", {{"selectorType", "ExclusiveClusterSetLabel"}}}}}});
+  }
+  hub_->put(api::managed_cluster_set_bindings(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta2"},
+                                                  {"kind", "ManagedClusterSetBinding"},
+                                                  {"metadata", {{"name", "ours"}, {"namespace", "apps"}}},
+                                                  {"spec", {{"clusterSet", "ours"}}}});
+  put_cluster("c1", "ours");
+  put_cluster("c2", "theirs");
+  decide({"c1"});
+  hub_->put(api::manifest_work_replica_sets(), set_of());
+  start();
+  ASSERT_TRUE(eventually([&] { return clusters() == NameList{"c1"}; })) << told();
+  decide({"c1", "c2"});
+  const auto problem = [&] {
+    const Json* verified = condition_in(list_at(*set(), {"status", "conditions"}), "PlacementVerified");
+    return verified == nullptr ? std::string() : str(*verified, {"message"});
+  };
+  EXPECT_TRUE(eventually([&] { return problem().find("cluster c2, which is in no cluster set") != std::string::npos; }))
+      << told();
+  EXPECT_EQ(clusters(), NameList{"c1"});
 }
 
 TEST_F(ReplicaSetController, UpdatesAndDeletes) {
