@@ -4,6 +4,7 @@
 
 #include "core/api/kinds.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/rest/resource.h"
 
@@ -11,6 +12,7 @@ namespace fleetadm::registration::hub {
 namespace {
 
 constexpr std::size_t kMaxQuoted = 120;
+constexpr int kLeastKeyStrength = 112;  // bits of security: RSA 2048
 
 tl::unexpected<Error> refused(std::string why) { return fail(Category::kInvalid, std::move(why)); }
 
@@ -67,6 +69,9 @@ Result<CsrIdentity> csr_identity(const Json& csr) {
   if (!pem) return refused("the request is not base64");
   auto info = pki::parse_csr(*pem);
   if (!info) return refused("the request cannot be read: " + log::escape_terminal(info.error().message));
+  const auto key = pki::csr_key(*pem);
+  if (!key || !key->der) return refused("the request is not in DER: another program may read it as something else");
+  if (key->strength < kLeastKeyStrength) return refused("its key is too weak: " + info->public_key_algorithm);
   if (!info->signature_valid) return refused("its self-signature is wrong: the requester does not hold the key");
   if (!info->dns_names.empty() || !info->ip_addresses.empty() || !info->emails.empty() || !info->uris.empty()) {
     return refused("it asks for alternative names");

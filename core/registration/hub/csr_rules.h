@@ -21,8 +21,9 @@ struct CsrIdentity {
 };
 
 /// The identity that a CertificateSigningRequest object asks for, or why it is none of a cluster's agent (kInvalid; the message
-/// may quote what the requester wrote). Checked: cluster label, no add-on label, signer, exact usages, one PEM block with a valid
-/// self-signature, no alternative names or other extensions, common name and organizations, nothing else in the subject.
+/// may quote what the requester wrote). Checked: cluster label, no add-on label, signer, exact usages, one PEM block in DER with
+/// a valid self-signature by a key of at least RSA 2048's strength, no alternative names or other extensions, common name and
+/// organizations, nothing else in the subject.
 Result<CsrIdentity> csr_identity(const Json& csr);
 
 /// Approved, denied, failed or already issued: nothing is left to decide.

@@ -22,8 +22,7 @@ std::string request_for(const std::string& common_name, const std::vector<std::s
 }
 
 /// A request with whatever OpenSSL lets one write; `edit` runs before it is signed.
-std::string request_with(const std::function<void(X509_REQ*)>& edit) {
-  EVP_PKEY* key = EVP_EC_gen("P-256");
+std::string request_with(const std::function<void(X509_REQ*)>& edit, EVP_PKEY* key = EVP_EC_gen("P-256")) {
   X509_REQ* request = X509_REQ_new();
   X509_NAME* name = X509_REQ_get_subject_name(request);
   const auto entry = [&](const char* field, const std::string& value) {
@@ -45,6 +44,30 @@ std::string request_with(const std::function<void(X509_REQ*)>& edit) {
   X509_REQ_free(request);
   EVP_PKEY_free(key);
   return pem;
+}
+
+/// The same request, its outer length in more bytes than it needs: the signature does not cover that.
+std::string in_ber(const std::string& pem) {
+  BIO* in = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  char* name = nullptr;
+  char* header = nullptr;
+  unsigned char* data = nullptr;
+  long size = 0;
+  PEM_read_bio(in, &name, &header, &data, &size);
+  std::string der(reinterpret_cast<char*>(data), static_cast<std::size_t>(size));
+  der.insert(2, 1, '\0');
+  der[1] = static_cast<char>(der[1] + 1);
+  BIO* out = BIO_new(BIO_s_mem());
+  PEM_write_bio(out, name, "", reinterpret_cast<const unsigned char*>(der.data()), static_cast<long>(der.size()));
+  char* text = nullptr;
+  const long length = BIO_get_mem_data(out, &text);
+  std::string made(text, static_cast<std::size_t>(length));
+  BIO_free(out);
+  OPENSSL_free(name);
+  OPENSSL_free(header);
+  OPENSSL_free(data);
+  BIO_free(in);
+  return made;
 }
 
 void add_extension(X509_REQ* request, int nid, const char* value) {
@@ -118,6 +141,11 @@ TEST_P(HostileCsr, IsNotOurs) {
 }
 
 const Hostile kHostile[] = {
+    {"an RSA key of 1024 bits", [] { return csr_of(request_with([](X509_REQ*) {}, EVP_RSA_gen(1024))); }},
+    {"a request in BER",
+     [] {
+       return csr_of(in_ber(request_for(kName, {kGroup, kAll})));
+     }},
     {"common name of another cluster",
      [] {
        return subject("system:open-cluster-management:c2:agent1", {kGroup, kAll});

@@ -5,6 +5,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include "kubeclient/pki/csr_key.h"
+#include "kubeclient/pki/der.h"
 #include "kubeclient/pki/openssl.h"
 #include "kubeclient/pki/pki.h"
 
@@ -165,11 +167,41 @@ TEST(HostileCsr, NoPrefixOrBitFlipDoesHarm) {
 }
 
 TEST(HostileCsr, WeakAndStrangeKeysAreNamed) {
-  const KeyPtr rsa(EVP_RSA_gen(2048));
-  const RequestPtr request(X509_REQ_new());
-  X509_REQ_set_pubkey(request.get(), rsa.get());
-  X509_REQ_sign(request.get(), rsa.get(), EVP_sha256());
-  EXPECT_EQ(parse_csr(write_pem("CERTIFICATE REQUEST", der_of(*request)))->public_key_algorithm, "RSA 2048");
+  for (const auto& [bits, strength] : {std::pair(1024U, 80), std::pair(2048U, 112)}) {
+    const KeyPtr rsa(EVP_RSA_gen(bits));
+    const RequestPtr request(X509_REQ_new());
+    X509_REQ_set_pubkey(request.get(), rsa.get());
+    X509_REQ_sign(request.get(), rsa.get(), EVP_sha256());
+    const std::string pem = write_pem("CERTIFICATE REQUEST", der_of(*request));
+    EXPECT_EQ(parse_csr(pem)->public_key_algorithm, "RSA " + std::to_string(bits));
+    EXPECT_EQ(csr_key(pem)->strength, strength);
+  }
+}
+
+TEST(HostileCsr, OnlyDistinguishedEncodingsAreDer) {
+  const auto encoded = [](std::initializer_list<unsigned char> bytes) { return std::string(bytes.begin(), bytes.end()); };
+  EXPECT_TRUE(is_der(encoded({0x30, 0x03, 0x02, 0x01, 0x05})));
+  EXPECT_TRUE(is_der(encoded({0x30, 0x00})));
+  EXPECT_TRUE(is_der(encoded({0x02, 0x02, 0x00, 0x80})));
+  EXPECT_FALSE(is_der(encoded({0x30, 0x81, 0x03, 0x02, 0x01, 0x05}))) << "a length in more bytes than it needs";
+  EXPECT_FALSE(is_der(encoded({0x30, 0x80, 0x02, 0x01, 0x05, 0x00, 0x00}))) << "an indefinite length";
+  EXPECT_FALSE(is_der(encoded({0x30, 0x04, 0x02, 0x02, 0x00, 0x05}))) << "a padded integer";
+  EXPECT_FALSE(is_der(encoded({0x30, 0x03, 0x01, 0x01, 0x01}))) << "another true";
+  EXPECT_FALSE(is_der(encoded({0x30, 0x05, 0x2c, 0x03, 0x0c, 0x01, 'a'}))) << "a string in pieces";
+  EXPECT_FALSE(is_der(encoded({0x30, 0x03, 0x02, 0x01, 0x05, 0x00}))) << "something behind it";
+  EXPECT_FALSE(is_der(encoded({0x30, 0x04, 0x02, 0x01, 0x05}))) << "cut";
+  EXPECT_FALSE(is_der({}));
+  // A request with an outer length in the long form: OpenSSL reads it, and its signature is valid.
+  std::string der = read_pem(csr_with([](X509_REQ&) {}), true)->front().der;
+  ASSERT_TRUE(is_der(der));
+  ASSERT_EQ(static_cast<unsigned char>(der[1]), 0x81U);
+  der.replace(1, 2, std::string("\x82\x00", 2) + der[2]);
+  const std::string pem = write_pem("CERTIFICATE REQUEST", der);
+  const auto info = parse_csr(pem);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_TRUE(info->signature_valid);
+  ASSERT_TRUE(csr_key(pem));
+  EXPECT_FALSE(csr_key(pem)->der);
 }
 
 }  // namespace
