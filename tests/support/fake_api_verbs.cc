@@ -328,6 +328,11 @@ Response FakeApi::do_create(const ApiCall& call) {
     review["status"] = Json{{"allowed", !review_ || review_(object_at(review, {"spec"}))}};
     return json_response(201, review);
   }
+  if (call.plural == "selfsubjectreviews") {
+    Json review = call.body;
+    review["status"]["userInfo"]["username"] = "fake-user";
+    return json_response(201, review);
+  }
   if (call.subresource == "token") {
     Json request = call.body;
     const std::int64_t seconds = num(request, {"spec", "expirationSeconds"}, 3600);

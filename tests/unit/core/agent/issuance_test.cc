@@ -161,15 +161,26 @@ TEST_F(Issuing, AForeignRequestUnderOurNameIsLeftAlone) {
 TEST_F(Issuing, StopsAtTenRequests) {
   for (int i = 0; i < 10; ++i) {
     hub->put(csrs(),
-             {{"metadata", {{"name", "c1-" + std::to_string(i)}, {"labels", {{std::string(api::kClusterNameLabel), "c1"}}}}}});
+             {{"metadata", {{"name", "c1-" + std::to_string(i)}, {"labels", {{std::string(api::kClusterNameLabel), "c1"}}}}},
+              {"spec", {{"username", "fake-user"}}}});
     hub->put(csrs(), {{"metadata",
                        {{"name", "addon-" + std::to_string(i)},
                         {"labels", {{std::string(api::kClusterNameLabel), "c1"}, {std::string(api::kAddonNameLabel), "a"}}}}}});
   }
   EXPECT_EQ(step().state, Issuance::State::kHalted);
-  EXPECT_EQ(hub->write_count(), 0);
+  EXPECT_EQ(hub->count("create", "certificatesigningrequests"), 0);
   hub->erase(csrs(), {}, "c1-0");
   EXPECT_EQ(step().state, Issuance::State::kWaiting);
+}
+
+TEST_F(Issuing, RequestsOfOthersDoNotStopIt) {
+  for (int i = 0; i < 20; ++i) {
+    hub->put(csrs(),
+             {{"metadata", {{"name", "x-" + std::to_string(i)}, {"labels", {{std::string(api::kClusterNameLabel), "c1"}}}}},
+              {"spec", {{"username", "system:open-cluster-management:c2:agent"}}}});
+  }
+  EXPECT_EQ(step().state, Issuance::State::kWaiting);
+  EXPECT_EQ(hub->count("create", "certificatesigningrequests"), 1);
 }
 
 TEST_F(Issuing, AnotherIdentityGetsAnotherKey) {
