@@ -1,10 +1,44 @@
 #include "core/agent/bootstrap_source.h"
 
+#include <array>
+
+#include "kubeclient/base/log.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::agent {
+namespace {
+
+/// A Secret comes from whoever may write it: its kubeconfig must neither start programs nor read files of the agent's.
+Status check_holds_data_only(const std::string& text) {
+  const Result<Json> parsed = parse_yaml(text);
+  if (!parsed) return tl::unexpected(parsed.error());
+  struct Refused {
+    std::string_view list, entry, member, instead;
+  };
+  static constexpr std::array<Refused, 6> kRefused{{
+      {"users", "user", "exec", "token or client-certificate-data"},
+      {"users", "user", "auth-provider", "token or client-certificate-data"},
+      {"users", "user", "tokenFile", "token"},
+      {"users", "user", "client-certificate", "client-certificate-data"},
+      {"users", "user", "client-key", "client-key-data"},
+      {"clusters", "cluster", "certificate-authority", "certificate-authority-data"},
+  }};
+  for (const Refused& refused : kRefused) {
+    for (const Json& one : list_at(*parsed, {refused.list})) {
+      const Json* member = find(one, {refused.entry, refused.member});
+      if (member == nullptr || member->is_null() || *member == "") continue;
+      return fail(Category::kInvalid,
+                  std::string(refused.entry) + " \"" + log::escape_terminal(str(one, {"name"})) + "\" has " +
+                      std::string(refused.member) + ": a bootstrap kubeconfig in a Secret must not name programs or files",
+                  "put the data itself there: " + std::string(refused.instead));
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 BootstrapSource::BootstrapSource(kube::Client spoke, std::string ns, std::string secret, std::string file)
     : spoke_(std::move(spoke)), ns_(std::move(ns)), secret_(std::move(secret)), file_(std::move(file)) {}
@@ -24,6 +58,7 @@ Result<std::optional<std::string>> BootstrapSource::text() const {
   if (!secret) return std::nullopt;
   FLEETADM_TRY(std::string decoded, pki::base64_decode(str(*secret, {"data", registration::agent::kKubeconfigKey})));
   if (decoded.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
+  FLEETADM_CHECK(check_holds_data_only(decoded));
   return decoded;
 }
 

@@ -21,7 +21,7 @@ class BootstrapSource {
   /// With a file name the file is read, else the secret.
   BootstrapSource(kube::Client spoke, std::string ns, std::string secret, std::string file);
   /// As it is now; nothing where there is no such secret. A kubeconfig that cannot be used is an Error that names the secret or
-  /// file.
+  /// file. One in a secret that names programs or files (exec, auth-provider, tokenFile, client-certificate, …) is refused.
   Result<std::optional<Bootstrap>> read() const;
   /// "secret ns/name" or the file's name.
   std::string name() const;
