@@ -100,7 +100,7 @@ class Contender {
     Json& spec = at_or_make(lease, {"spec"});
     spec["holderIdentity"] = options_.identity;
     spec["leaseDurationSeconds"] =
-        std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(options_.lease).count(), 1);
+        std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(options_.timing.lease).count(), 1);
     spec["renewTime"] = now;
     if (taken) {
       spec["acquireTime"] = now;
@@ -125,15 +125,22 @@ class Contender {
 
 }  // namespace
 
+Status check_timing(const LeaderTiming& timing) {
+  if (timing.lease > timing.renew_deadline && timing.renew_deadline > timing.retry && timing.retry > Duration::zero() &&
+      timing.lease >= std::chrono::seconds(1)) {
+    return {};
+  }
+  return fail(Category::kUsage,
+              "leader election needs lease duration > renew deadline > retry period > 0, and a lease of 1s or more");
+}
+
 Status run_as_leader(const Client& client, const LeaderOptions& options, const std::function<Status(std::stop_token)>& lead,
                      std::stop_token stop) {
   if (options.ns.empty() || options.name.empty() || options.identity.empty()) {
     return fail(Category::kUsage, "leader election needs a namespace, a lease name and an identity");
   }
-  if (options.lease <= options.renew_deadline || options.renew_deadline <= options.retry) {
-    return fail(Category::kUsage, "leader election needs lease duration > renew deadline > retry period");
-  }
-  const Client bounded = client.with_timeout(std::max<Duration>(std::chrono::seconds(1), options.renew_deadline / 2));
+  FLEETADM_CHECK(check_timing(options.timing));
+  const Client bounded = client.with_timeout(std::max<Duration>(std::chrono::seconds(1), options.timing.renew_deadline / 2));
   Contender contender(bounded.with_stop(stop), options);
   std::string told;
   while (true) {
@@ -143,7 +150,7 @@ Status run_as_leader(const Client& client, const LeaderOptions& options, const s
       told = contender.holder();
       log::info(1, "leader-election", options.ns + "/" + options.name + " is held by " + told + "; waiting");
     }
-    if (!pause(jittered(options.retry), stop)) return {};
+    if (!pause(jittered(options.timing.retry), stop)) return {};
   }
   log::info(1, "leader-election", options.identity + " leads " + options.ns + "/" + options.name);
 
@@ -155,10 +162,10 @@ Status run_as_leader(const Client& client, const LeaderOptions& options, const s
   bool lost = false;
   std::jthread renew([&](std::stop_token done) {
     auto renewed = Steady::now();
-    while (pause(options.retry, done)) {
+    while (pause(options.timing.retry, done)) {
       if (keeper.try_once()) {
         renewed = Steady::now();
-      } else if (keeper.held_by_another() || Steady::now() - renewed >= options.renew_deadline) {
+      } else if (keeper.held_by_another() || Steady::now() - renewed >= options.timing.renew_deadline) {
         lost = true;
         leading.request_stop();
         return;

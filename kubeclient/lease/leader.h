@@ -9,13 +9,21 @@
 
 namespace fleetadm::kube {
 
+/// A leader that is lost with its node is followed after its lease, the time that a standby takes to see its last renewal, and
+/// one more retry (each up to 1.2 retry periods): within 17 s.
+struct LeaderTiming {
+  Duration lease = std::chrono::seconds(12);
+  Duration renew_deadline = std::chrono::seconds(8);
+  Duration retry = std::chrono::seconds(2);
+};
+/// kUsage where a leader could go on past its lease: lease > renew deadline > retry period > 0 is needed.
+Status check_timing(const LeaderTiming& timing);
+
 struct LeaderOptions {
   std::string ns;
   std::string name;
   std::string identity;
-  Duration lease = std::chrono::seconds(137);
-  Duration renew_deadline = std::chrono::seconds(107);
-  Duration retry = std::chrono::seconds(26);
+  LeaderTiming timing;
 };
 
 /// Blocks until this process leads, runs `lead` with a stop token that is set when leadership is lost or `stop` is set, and

@@ -15,7 +15,7 @@ using testkit::FakeApi;
 constexpr const char* kNs = "hub";
 constexpr const char* kLease = "lock";
 
-LeaderOptions options(std::string identity) { return {kNs, kLease, std::move(identity), 1s, 500ms, 20ms}; }
+LeaderOptions options(std::string identity) { return {kNs, kLease, std::move(identity), {1s, 500ms, 20ms}}; }
 
 bool eventually(const std::function<bool()>& done, Duration most = 10s) {
   const auto end = std::chrono::steady_clock::now() + most;
@@ -160,7 +160,7 @@ TEST(RunAsLeader, RefusesSettingsThatCannotWork) {
   const auto api = FakeApi::make();
   const auto lead = [](std::stop_token) -> Status { return {}; };
   LeaderOptions wrong = options("a");
-  wrong.renew_deadline = wrong.lease;
+  wrong.timing.renew_deadline = wrong.timing.lease;
   EXPECT_EQ(run_as_leader(api->client(), wrong, lead, {}).error().category, Category::kUsage);
   wrong = options("");
   EXPECT_EQ(run_as_leader(api->client(), wrong, lead, {}).error().category, Category::kUsage);
