@@ -32,6 +32,8 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
       agent.bootstrap_secret;
   flags.text(&agent.hub_kubeconfig_secret, "hub-kubeconfig-secret", "Secret that keeps the hub credential").default_text =
       agent.hub_kubeconfig_secret;
+  flags.text(&agent.work_service_account, "work-service-account",
+             "Service account to apply works as, by impersonation (default: the agent's own identity)");
   flags.texts(&options.annotations, "cluster-annotations",
               "Annotation for the managed cluster, key=value with a key under agent.open-cluster-management.io; "
               "repeatable");

@@ -186,10 +186,24 @@ Status check_not_elsewhere(const kube::Client& spoke, const JoinOptions& options
   return {};
 }
 
+/// What the agent is told by one of its arguments, or what it does without it: its role names its secrets.
+std::string given_or(const std::vector<std::string>& args, std::string_view flag, std::string_view otherwise) {
+  std::string value(otherwise);
+  for (const std::string& arg : args) {
+    if (arg.starts_with(flag)) value = arg.substr(flag.size());
+  }
+  return value;
+}
+
 Result<std::vector<Json>> manifests(const JoinOptions& options, const join::HubEndpoint& endpoint, const kube::RestConfig& hub) {
-  Json args = Json::array({"agent", "run", "--cluster-name=" + options.cluster_name, std::string(install::kHealthArgument)});
+  Json args = Json::array({"agent", "run", "--cluster-name=" + options.cluster_name, "--work-service-account=fleetadm-agent-work",
+                           std::string(install::kHealthArgument)});
   for (const std::string& arg : options.agent_args) args.push_back(arg);
-  const std::map<std::string, Json> values{{"image", options.image}, {"args", args}};
+  const std::map<std::string, Json> values{
+      {"image", options.image},
+      {"args", args},
+      {"bootstrap_secret", given_or(options.agent_args, "--bootstrap-secret=", api::kBootstrapSecret)},
+      {"hub_secret", given_or(options.agent_args, "--hub-kubeconfig-secret=", api::kHubKubeconfigSecret)}};
   Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
   if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
   const Json secret{

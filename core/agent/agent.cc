@@ -173,6 +173,9 @@ Status validate(const AgentOptions& options) {
                 "use 0 (the hub's choice) or at least 3600");
   }
   if (options.healthcheck_period <= Duration::zero()) return fail(Category::kUsage, "the health check period must be positive");
+  if (!options.work_service_account.empty() && !kube::is_dns_subdomain(options.work_service_account)) {
+    return fail(Category::kUsage, "\"" + options.work_service_account + "\" is not a valid service account name");
+  }
   if (options.max_custom_cluster_claims < 0)
     return fail(Category::kUsage, "the limit of custom cluster claims must not be negative");
   for (const std::string& url : options.external_server_urls) {
@@ -187,10 +190,15 @@ Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, con
   FLEETADM_CHECK(validate(options));
   keep_memory_small();
   const kube::Client client = parts.connect(spoke);
+  kube::RestConfig as_worker = spoke;
+  if (!options.work_service_account.empty()) {
+    as_worker.impersonate_user = "system:serviceaccount:" + options.ns + ":" + options.work_service_account;
+  }
   controller::Manager health({1, options.health_address, parts.clock});
   Runtime runtime{options,
                   parts,
                   client,
+                  options.work_service_account.empty() ? client : parts.connect(as_worker),
                   spoke.ca_data,
                   reg::HubSecretStore(client, options.ns, options.hub_kubeconfig_secret),
                   BootstrapSource(client, options.ns, options.bootstrap_secret, options.bootstrap_kubeconfig),

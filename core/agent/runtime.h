@@ -30,6 +30,7 @@ struct Runtime {
   AgentOptions options;
   AgentParts parts;
   kube::Client spoke;
+  kube::Client work_spoke;  // as whom works are applied
   std::string spoke_ca;
   registration::agent::HubSecretStore store;
   BootstrapSource bootstrap;

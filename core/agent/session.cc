@@ -187,7 +187,7 @@ void Session::run_work_engine(const kube::Client& hub, std::stop_token stop) {
     controller::Manager::Options options;
     options.clock = runtime_.parts.clock;
     controller::Manager manager(std::move(options));
-    runtime_.parts.add_work(manager, Joined{identity_, endpoint_.server, hub, runtime_.spoke});
+    runtime_.parts.add_work(manager, Joined{identity_, endpoint_.server, hub, runtime_.work_spoke});
     runtime_.health.count_too(manager);
     const Status done = manager.run(stop);
     if (done) return;

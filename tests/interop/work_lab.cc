@@ -100,7 +100,7 @@ Status WorkLab::join_ours(const Json& ticket) {
   FLEETADM_CHECK(must({"join", "--context", "c1", "--cluster-name", "c1", "--hub-apiserver", str(ticket, {"hub-apiserver"}),
                        "--hub-token", str(ticket, {"hub-token"}), "--ca-cert-hash", str(ticket, {"ca-cert-hash"}), "--wait"}));
   // The other agent has all rights on its cluster; what differs must be the agents alone.
-  const Json subject{{"kind", "ServiceAccount"}, {"name", "fleetadm-agent"}, {"namespace", "open-cluster-management-agent"}};
+  const Json subject{{"kind", "ServiceAccount"}, {"name", "fleetadm-agent-work"}, {"namespace", "open-cluster-management-agent"}};
   const Json binding{{"apiVersion", "rbac.authorization.k8s.io/v1"},
                      {"kind", "ClusterRoleBinding"},
                      {"metadata", {{"name", "lab-agent"}}},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/agent/bootstrap_source.h"
 #include "core/registration/agent/hub_secret.h"
 #include "fleet.h"
 
@@ -161,6 +162,50 @@ TEST(Agent, WaitsForItsBootstrapSecret) {
   EXPECT_TRUE(fleet.hub->calls().empty());
   fleet.spoke->put(kube::resources::secrets(), *secret);
   EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+}
+
+TEST(Agent, AppliesWorksAsTheirOwnServiceAccount) {
+  Fleet fleet;
+  agent::AgentOptions options = fleet.options();
+  {
+    Fleet::Process process(fleet, options);
+    ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  }
+  EXPECT_EQ(fleet.spoke_users(), std::set<std::string>{""});
+  options.work_service_account = "worker";
+  {
+    Fleet::Process process(fleet, options);
+    ASSERT_TRUE(soon([&] { return fleet.spoke_users().size() == 2; }));
+  }
+  EXPECT_TRUE(fleet.spoke_users().contains("system:serviceaccount:open-cluster-management-agent:worker"));
+  options.work_service_account = "no/name";
+  Fleet::Process process(fleet, options);
+  process.stop();
+  EXPECT_EQ(process.outcome().error().category, Category::kUsage);
+}
+
+TEST(BootstrapSource, TakesNoProgramsOrFilesFromASecret) {
+  const auto spoke = FakeApi::make();
+  const auto read = [&](const std::string& user, const std::string& cluster = "server: https://hub") {
+    const std::string text = "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: k, cluster: {" + cluster +
+                             "}}]\nusers: [{name: u, user: {" + user +
+                             "}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n";
+    spoke->put(kube::resources::secrets(),
+               {{"metadata", {{"name", "b"}, {"namespace", "ns"}}}, {"data", {{"kubeconfig", pki::base64_encode(text)}}}});
+    return agent::BootstrapSource(spoke->client(), "ns", "b", "").read();
+  };
+  const auto good = read("token: t");
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_TRUE(*good);
+  for (const std::string member :
+       {"exec: {command: sh, apiVersion: client.authentication.k8s.io/v1}", "tokenFile: /var/run/token",
+        "client-certificate: tls.crt", "client-key: tls.key", "auth-provider: {name: oidc}"}) {
+    const auto refused = read("token: t, " + member);
+    ASSERT_FALSE(refused) << member;
+    EXPECT_NE(refused.error().message.find(member.substr(0, member.find(':'))), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("must not name programs or files"), std::string::npos) << refused.error().message;
+  }
+  EXPECT_FALSE(read("token: t", "server: https://hub, certificate-authority: ca.crt"));
 }
 
 TEST(Agent, AStoredNameThatIsNoneIsWaitedOut) {

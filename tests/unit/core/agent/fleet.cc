@@ -86,6 +86,11 @@ void Fleet::bootstrap_with(const std::string& name) {
               {"data", {{"kubeconfig", pki::base64_encode(kubeconfig)}}}});
 }
 
+std::set<std::string> Fleet::spoke_users() const {
+  const std::lock_guard lock(mutex_);
+  return spoke_users_;
+}
+
 void Fleet::reject(const std::string& certificate) {
   const std::lock_guard lock(mutex_);
   rejected_.insert(certificate);
@@ -116,6 +121,10 @@ kube::Client Fleet::connect(const kube::RestConfig& config, const std::shared_pt
   const std::shared_ptr<FakeApi> api = config.server == kSpokeServer       ? spoke
                                        : config.server == server_of("hub") ? hub
                                                                            : other_hub;
+  if (api == spoke) {
+    const std::lock_guard lock(mutex_);
+    spoke_users_.insert(config.impersonate_user);
+  }
   return {std::make_shared<Line>(*this, api, wire, config.credentials), std::make_shared<kube::WriteGate>()};
 }
 

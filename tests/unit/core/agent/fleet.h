@@ -72,6 +72,8 @@ class Fleet {
   /// A decoded key of the hub kubeconfig secret.
   std::string stored(const std::string& key) const;
   bool joined(const std::shared_ptr<FakeApi>& at) const;
+  /// As whom clients of the spoke were made; empty: as the agent itself.
+  std::set<std::string> spoke_users() const;
 
  private:
   class Line;
@@ -81,6 +83,7 @@ class Fleet {
   pki::KeyPair ca_;
   mutable std::mutex mutex_;
   std::set<std::string> rejected_;
+  std::set<std::string> spoke_users_;
   std::jthread controllers_;
 };
 

@@ -1,0 +1,107 @@
+// What fleetadm may do on a hub and on a cluster, line by line, compared with what was approved: more rights are a decision, and
+// show up as a change of rights.txt. FLEETADM_UPDATE_GOLDEN=1 writes it anew.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <set>
+#include <sstream>
+
+#include "templates/templates.h"
+#include "tests/support/source_folder.h"
+
+namespace fleetadm::templates {
+namespace {
+
+std::string approved_file() { return testkit::source_folder() + "/tests/unit/templates/rights.txt"; }
+
+std::string words(const Json& list) {
+  std::vector<std::string> sorted;
+  for (const Json& one : list) sorted.push_back(one.get<std::string>().empty() ? "core" : one.get<std::string>());
+  std::sort(sorted.begin(), sorted.end());
+  std::string text;
+  for (const std::string& one : sorted) text += (text.empty() ? "" : " ") + one;
+  return text;
+}
+
+std::string line_of(const Json& rule) {
+  if (!list_at(rule, {"nonResourceURLs"}).empty())
+    return words(list_at(rule, {"nonResourceURLs"})) + ": " + words(list_at(rule, {"verbs"}));
+  std::string line = words(list_at(rule, {"apiGroups"})) + " / " + words(list_at(rule, {"resources"}));
+  if (const Json& names = list_at(rule, {"resourceNames"}); !names.empty()) line += " [" + words(names) + "]";
+  return line + ": " + words(list_at(rule, {"verbs"}));
+}
+
+bool selected(const Json& role, const Json& aggregate) {
+  for (const Json& selector : list_at(aggregate, {"aggregationRule", "clusterRoleSelectors"})) {
+    const auto wanted = strings_at(selector, {"matchLabels"});
+    const auto labels = strings_at(role, {"metadata", "labels"});
+    if (std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) { return labels.contains(one.first); })) return true;
+  }
+  return false;
+}
+
+/// By subject and scope: the rules of every role that is bound to it, or the name of a role that is not among the objects.
+std::string rights(std::string_view file, const std::map<std::string, Json>& values) {
+  const auto objects = render(file, values);
+  if (!objects) return objects.error().message;
+  std::map<std::string, std::set<std::string>> by_subject;
+  for (const Json& binding : *objects) {
+    if (!str(binding, {"kind"}).ends_with("RoleBinding")) continue;
+    const std::string ns = namespace_of(binding);
+    std::set<std::string> lines;
+    bool found = false;
+    for (const Json& role : *objects) {
+      if (str(role, {"kind"}) != str(binding, {"roleRef", "kind"}) || name_of(role) != str(binding, {"roleRef", "name"}))
+        continue;
+      found = true;
+      for (const Json& rule : list_at(role, {"rules"})) lines.insert(line_of(rule));
+      for (const Json& part : *objects) {
+        if (str(part, {"kind"}) != "ClusterRole" || !selected(part, role)) continue;
+        for (const Json& rule : list_at(part, {"rules"})) lines.insert(line_of(rule));
+      }
+    }
+    if (!found) lines.insert("the role " + str(binding, {"roleRef", "name"}));
+    for (const Json& subject : list_at(binding, {"subjects"})) {
+      const std::string who = str(subject, {"kind"}) + " " + name_of(Json{{"metadata", subject}});
+      by_subject[who + (ns.empty() ? " everywhere" : " in " + ns)].insert(lines.begin(), lines.end());
+    }
+  }
+  std::string text = "# " + std::string(file) + "\n";
+  for (const auto& [who, lines] : by_subject) {
+    text += who + "\n";
+    for (const std::string& line : lines) text += "  " + line + "\n";
+  }
+  return text + "\n";
+}
+
+TEST(Rights, AreThoseThatWereApproved) {
+  const std::string now =
+      rights("hub/rbac.yaml", {}) + rights("hub/bootstrap.yaml", {}) +
+      rights("agent/rbac.yaml", {{"bootstrap_secret", "bootstrap-hub-kubeconfig"}, {"hub_secret", "hub-kubeconfig-secret"}});
+  if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
+  std::ifstream in(approved_file());
+  std::stringstream approved;
+  approved << in.rdbuf();
+  EXPECT_EQ(now, approved.str());
+}
+
+TEST(Rights, RegistrationCannotChangeWorkloads) {
+  const std::string agent = rights("agent/rbac.yaml", {{"bootstrap_secret", "b"}, {"hub_secret", "h"}});
+  const std::size_t own = agent.find("ServiceAccount fleetadm-agent everywhere");
+  const std::size_t work = agent.find("ServiceAccount fleetadm-agent-work everywhere");
+  ASSERT_NE(own, std::string::npos);
+  ASSERT_NE(work, std::string::npos);
+  ASSERT_LT(own, work);
+  const std::string registration = agent.substr(own, work - own);
+  for (const char* word : {"rbac.authorization.k8s.io", "the role admin", "customresourcedefinitions", "appliedmanifestworks"}) {
+    EXPECT_EQ(registration.find(word), std::string::npos) << word;
+    EXPECT_NE(agent.find(word, work), std::string::npos) << word;
+  }
+  for (const char* word : {"storageclasses", "validatingadmissionpolicies", "configmaps"}) {
+    EXPECT_EQ(agent.find(word), std::string::npos) << word;
+  }
+}
+
+}  // namespace
+}  // namespace fleetadm::templates
