@@ -19,6 +19,7 @@ struct InitOptions {
   std::int64_t replicas = 1;
   std::vector<std::string> auto_approve_users;
   std::vector<std::string> hub_args;
+  bool require_executor = false;
   bool publish_ca = true;
   bool show_token = false;
   bool wait = false;
@@ -36,6 +37,9 @@ void bind_init(FlagSet& flags, InitOptions& options) {
       .value_name = "USER";
   flags.texts(&options.hub_args, "hub-arg", "Extra argument for `fleetadm hub run`, as --name=value; repeatable").value_name =
       "ARG";
+  flags.boolean(&options.require_executor, "require-executor",
+                "Forbid works without an executor to users who may not have works executed as the agent (execute-as on "
+                "system:serviceaccount::klusterlet-work-sa)");
   flags
       .boolean(&options.publish_ca, "publish-ca",
                "Allow anonymous clients to read the hub's CA (kube-public/cluster-info), so that join needs only "
@@ -111,8 +115,9 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const kube::Rest
       {"image", options.image}, {"replicas", options.replicas}, {"args", container_args(options)}};
   std::vector<std::string_view> files{"hub/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
-  for (const char* file : {"hub/admission.yaml", "hub/bootstrap.yaml", "hub/rbac.yaml", "hub/deployment.yaml"})
-    files.emplace_back(file);
+  files.emplace_back("hub/admission.yaml");
+  if (options.require_executor) files.emplace_back("hub/require-executor.yaml");
+  for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/deployment.yaml"}) files.emplace_back(file);
   for (const std::string_view file : files) {
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kBindings =
     "/apis/cluster.open-cluster-management.io/v1beta2/namespaces/default/managedclustersetbindings";
+constexpr std::string_view kReplicaSets =
+    "/apis/work.open-cluster-management.io/v1alpha1/namespaces/default/manifestworkreplicasets";
 constexpr std::string_view kWorks = "/apis/work.open-cluster-management.io/v1/namespaces/default/manifestworks";
 
 Json cluster(std::string_view name, bool accepted, std::string_view set = {}, std::string_view url = {}) {
@@ -45,6 +47,28 @@ Json work(std::string_view name, const Json& manifests, std::string_view executo
                                              {"serviceAccount", {{"namespace", "apps"}, {"name", executor}}}};
   }
   return object;
+}
+
+Json replica_set(std::string_view name, std::string_view executor = {}) {
+  Json object{{"apiVersion", "work.open-cluster-management.io/v1alpha1"},
+              {"kind", "ManifestWorkReplicaSet"},
+              {"metadata", {{"name", name}, {"namespace", "default"}}},
+              {"spec", {{"placementRefs", Json::array({{{"name", "p"}}})}}}};
+  object["spec"]["manifestWorkTemplate"] = work(name, Json::array({config_map("x")}), executor)["spec"];
+  return object;
+}
+
+Json request_for(std::string_view cluster, std::string_view name) {
+  const auto key = pki::generate_key();
+  const std::string group = "system:open-cluster-management:" + std::string(cluster);
+  const auto pem = pki::make_csr(*key, {group + ":agent", {group}, {}});
+  return {{"apiVersion", "certificates.k8s.io/v1"},
+          {"kind", "CertificateSigningRequest"},
+          {"metadata", {{"name", name}, {"labels", {{"open-cluster-management.io/cluster-name", cluster}}}}},
+          {"spec",
+           {{"signerName", "kubernetes.io/kube-apiserver-client"},
+            {"usages", {"client auth"}},
+            {"request", pki::base64_encode(*pem)}}}};
 }
 
 class Admission : public ::testing::Test {
@@ -99,11 +123,13 @@ class Admission : public ::testing::Test {
   struct Right {
     std::string group, resource, name, verb;
   };
-  static pki::KeyPair user(const std::string& name, const std::vector<Right>& rights) {
+  static pki::KeyPair user(const std::string& name, const std::vector<Right>& rights,
+                           const Json& verbs = {"create", "get", "update", "patch", "delete"},
+                           const std::vector<std::string>& groups = {}) {
     Json rules = Json::array();
     rules.push_back({{"apiGroups", {"cluster.open-cluster-management.io", "work.open-cluster-management.io"}},
-                     {"resources", {"managedclusters", "managedclustersetbindings", "manifestworks"}},
-                     {"verbs", {"create", "get", "update", "patch", "delete"}}});
+                     {"resources", {"managedclusters", "managedclustersetbindings", "manifestworks", "manifestworkreplicasets"}},
+                     {"verbs", verbs}});
     for (const Right& right : rights) {
       Json rule{{"apiGroups", {right.group}}, {"resources", {right.resource}}, {"verbs", {right.verb}}};
       if (!right.name.empty()) rule["resourceNames"] = {right.name};
@@ -120,7 +146,7 @@ class Admission : public ::testing::Test {
                      {"subjects", Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", name}}})}};
     EXPECT_EQ(server()->create("/apis/rbac.authorization.k8s.io/v1/clusterroles", role).status, 201);
     EXPECT_EQ(server()->create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", bound).status, 201);
-    auto pair = pki::issue(server()->ca(), {.subject = {.common_name = name}, .client = true});
+    auto pair = pki::issue(server()->ca(), {.subject = {.common_name = name, .organizations = groups}, .client = true});
     EXPECT_TRUE(pair);
     const auto ready = [&] {  // the authorizer sees new roles after a moment
       return https({.url = server()->url() + std::string(kManagedClusters) + "/none",
@@ -220,6 +246,61 @@ TEST_F(Admission, AnExecutorNeedsTheRightToActAsIt) {
   EXPECT_EQ(patch(nobody, at(kWorks, "w2"), {{"metadata", {{"labels", {{"a", "b"}}}}}}), 200);
   EXPECT_EQ(patch(nobody, at(kWorks, "w2"), {{"spec", {{"executor", {{"subject", {{"serviceAccount", {{"name", "root"}}}}}}}}}}),
             403);
+}
+
+TEST_F(Admission, AReplicaSetsExecutorNeedsTheRightInEveryNamespace) {
+  const auto nobody = user("set-author", {});
+  const auto actor = user(
+      "set-actor", {{"work.open-cluster-management.io", "manifestworks", "system:serviceaccount:apps:deployer", "execute-as"}});
+  const Json other_manifests{
+      {"spec", {{"manifestWorkTemplate", {{"workload", {{"manifests", Json::array({config_map("y")})}}}}}}}};
+  EXPECT_EQ(create(nobody, kReplicaSets, replica_set("r1")), 201);
+  EXPECT_EQ(create(nobody, kReplicaSets, replica_set("r2", "deployer")), 403);
+  EXPECT_EQ(create(actor, kReplicaSets, replica_set("r2", "root")), 403);
+  EXPECT_EQ(create(actor, kReplicaSets, replica_set("r2", "deployer")), 201);
+  EXPECT_EQ(patch(nobody, at(kReplicaSets, "r2"), {{"metadata", {{"labels", {{"a", "b"}}}}}}), 200);
+  EXPECT_EQ(patch(nobody, at(kReplicaSets, "r2"), other_manifests), 403) << "what the executor would apply";
+  EXPECT_EQ(patch(actor, at(kReplicaSets, "r2"), other_manifests), 200);
+}
+
+TEST_F(Admission, ARequestWithAClustersLabelIsByItsAgentOrARegistrar) {
+  const Right csrs{"certificates.k8s.io", "certificatesigningrequests", "", "create"};
+  const auto agent = user("agent-of-c2", {csrs}, {"get"}, {"system:open-cluster-management:c2"});
+  const auto registrar = user("registrar", {csrs});
+  const std::string path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  EXPECT_EQ(create(agent, path, request_for("c2", "of-c2")), 201);
+  EXPECT_EQ(create(agent, path, request_for("c1", "of-c1")), 403);
+  EXPECT_EQ(create(agent, path, request_for("c20", "of-c20")), 403);
+  EXPECT_EQ(create(registrar, path, request_for("c1", "first-of-c1")), 201) << "it may create managedclusters";
+  Json unlabelled = request_for("c1", "unlabelled");
+  erase_at(unlabelled, {"metadata", "labels"});
+  EXPECT_EQ(create(agent, path, unlabelled), 201);
+}
+
+// Lifted at its end: the policy is for every namespace.
+TEST_F(Admission, WorksWithoutAnExecutorCanBeForbidden) {
+  const auto plain = user(
+      "no-executor", {{"work.open-cluster-management.io", "manifestworks", "system:serviceaccount:apps:deployer", "execute-as"}});
+  const auto admin =
+      user("as-agent",
+           {{"work.open-cluster-management.io", "manifestworks", "system:serviceaccount::klusterlet-work-sa", "execute-as"}});
+  const Json one = Json::array({config_map("x")});
+  ASSERT_EQ(create(plain, kWorks, work("before", one)), 201) << "off by default";
+  const auto policy = templates::render("hub/require-executor.yaml", {});
+  ASSERT_TRUE(policy) << policy.error().message;
+  const std::string api = "/apis/admissionregistration.k8s.io/v1/";
+  ASSERT_EQ(server()->create(api + "validatingadmissionpolicies", policy->at(0)).status, 201);
+  ASSERT_EQ(server()->create(api + "validatingadmissionpolicybindings", policy->at(1)).status, 201);
+  EXPECT_TRUE(eventually([&] { return create(plain, std::string(kWorks) + "?dryRun=All", work("no", one)) == 403; }));
+  EXPECT_EQ(create(plain, kWorks, work("with", one, "deployer")), 201);
+  EXPECT_EQ(create(plain, kReplicaSets, replica_set("none")), 403);
+  EXPECT_EQ(create(plain, kReplicaSets, replica_set("with", "deployer")), 201);
+  EXPECT_EQ(create(admin, kWorks, work("as-agent", one)), 201);
+  EXPECT_EQ(create(admin, kReplicaSets, replica_set("as-agent")), 201);
+  EXPECT_EQ(patch(plain, at(kWorks, "before"), {{"metadata", {{"labels", {{"a", "b"}}}}}}), 200) << "what is there stays";
+  EXPECT_EQ(patch(plain, at(kWorks, "before"), {{"spec", {{"workload", {{"manifests", Json::array({config_map("y")})}}}}}}), 403);
+  EXPECT_EQ(server()->request("DELETE", api + "validatingadmissionpolicybindings/require-executor.fleetadm.io").status, 200);
+  EXPECT_TRUE(eventually([&] { return create(plain, kWorks, work("after", one)) == 201; }));
 }
 
 TEST_F(Admission, AWorkHasManifestsWithNames) {
