@@ -8,6 +8,7 @@
 #include "core/registration/hub/csr_rules.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"
+#include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 
@@ -38,7 +39,8 @@ void bind_accept(FlagSet& flags, AcceptOptions& options) {
       .texts(&options.requesters, "requester",
              "Also approve requests from this user, in addition to the bootstrap identities; repeatable")
       .value_name = "USER";
-  flags.text(&options.csr, "csr", "Certificate request to approve if the cluster has more than one").value_name = "NAME";
+  flags.text(&options.csr, "csr", "Certificate request to approve if the cluster has more than one, or has already joined")
+      .value_name = "NAME";
   flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
   auto& wait =
       flags.choice(&options.wait, "wait", {"none", "accepted", "joined", "available"},
@@ -81,13 +83,14 @@ bool is_trusted_requester(const Json& csr, const AcceptOptions& options) {
 
 struct Candidate {
   Json cluster;
-  std::optional<Json> csr;  // to approve; none where it was approved before
+  std::optional<Json> csr;     // to approve; none where it was approved before
+  std::vector<Json> approved;  // before
 };
 
 struct Seen {
   std::vector<Json> pending;
   std::vector<std::string> refused;  // "csr-x: why"
-  bool approved = false;
+  std::vector<Json> approved;
 };
 
 Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const AcceptOptions& options) {
@@ -97,10 +100,11 @@ Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const
   Seen seen;
   for (const Json& csr : list_at(list, {"items"})) {
     if (!label_of(csr, api::kAddonNameLabel).empty()) continue;
-    if (!options.csr.empty() && name_of(csr) != options.csr) continue;
     const auto identity = registration::hub::csr_identity(csr);
     if (registration::hub::csr_decided(csr)) {
-      seen.approved = seen.approved || (identity && controller::condition_is(csr, "Approved", "True"));
+      if (identity && controller::condition_is(csr, "Approved", "True")) seen.approved.push_back(csr);
+    } else if (!options.csr.empty() && name_of(csr) != options.csr) {
+      continue;
     } else if (!identity) {
       seen.refused.push_back(name_of(csr) + ": " + identity.error().message);
     } else if (identity->cluster != name) {
@@ -115,15 +119,61 @@ Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const
   return seen;
 }
 
+struct Shown {
+  std::string request, requester, common_name, organizations, key, fingerprint, age;
+};
+
+Shown show(const Json& csr, Instant now) {
+  Shown shown;
+  shown.request = name_of(csr);
+  shown.requester = str(csr, {"spec", "username"});
+  const auto pem = pki::base64_decode(str(csr, {"spec", "request"}));
+  if (const auto info = pem ? pki::parse_csr(*pem) : Result<pki::CsrInfo>(fail(Category::kInvalid, "")); info) {
+    shown.common_name = info->subject.common_name;
+    shown.organizations = joined(info->subject.organizations, ",");
+    shown.key = info->public_key_algorithm;
+    if (const auto key = pki::csr_key(*pem)) shown.fingerprint = "sha256:" + key->spki_sha256;
+  }
+  const auto created = parse_time(str(csr, {"metadata", "creationTimestamp"}));
+  shown.age = format_age(created.value_or(Instant{}), now);
+  return shown;
+}
+
+std::string sentence(const Json& csr, Instant now) {
+  const Shown shown = show(csr, now);
+  return shown.request + " (by " + shown.requester + ", " + shown.age + " ago, CN=" + shown.common_name + ", " + shown.key +
+         " key " + shown.fingerprint + ")";
+}
+
+std::string sentences(const std::vector<Json>& csrs, Instant now) {
+  std::vector<std::string> all;
+  for (const Json& csr : csrs) all.push_back(sentence(csr, now));
+  return joined(all, ", ");
+}
+
+/// A second identity for a cluster that has one: whoever holds a bootstrap token can ask for it, so a person names the request.
+Status check_second_identity(const std::string& name, const Candidate& candidate, const std::vector<Json>& pending, Instant now) {
+  const bool has_joined = controller::condition_is(candidate.cluster, api::kConditionJoined, "True");
+  if (pending.empty() || (!has_joined && candidate.approved.empty())) return {};
+  std::string before = has_joined ? "has already joined" : "already has an approved request";
+  if (!candidate.approved.empty()) before += "; approved before: " + sentences(candidate.approved, now);
+  return fail(Category::kConflict,
+              "cluster \"" + name + "\" " + before + "; new: " + sentences(pending, now) +
+                  ". Approving it would give the cluster's identity to whoever made it",
+              "if its agent really asked again (its credential was lost), approve that request: fleetadm accept " + name +
+                  " --csr " + name_of(pending.front()));
+}
+
 // What would be done for one cluster, or why nothing can be.
-Result<Candidate> examine(const kube::Client& hub, const std::string& name, const AcceptOptions& options) {
+Result<Candidate> examine(const kube::Client& hub, const std::string& name, const AcceptOptions& options, Instant now) {
   FLEETADM_TRY(auto cluster, hub.find(api::managed_clusters(), "", name));
   if (!cluster) {
     return fail(Category::kNotFound, "no cluster \"" + name + "\" has asked to join",
                 "run `fleetadm join --cluster-name " + name + " …` on that cluster, or use --wait to wait for it");
   }
   FLEETADM_TRY(Seen seen, requests_of(hub, name, options));
-  Candidate candidate{std::move(*cluster), std::nullopt};
+  Candidate candidate{std::move(*cluster), std::nullopt, std::move(seen.approved)};
+  if (options.csr.empty()) FLEETADM_CHECK(check_second_identity(name, candidate, seen.pending, now));
   if (seen.pending.size() > 1) {
     std::vector<std::string> names;
     for (const Json& csr : seen.pending) names.push_back(name_of(csr));
@@ -135,7 +185,13 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
     candidate.csr = std::move(seen.pending.front());
     return candidate;
   }
-  if (seen.approved) return candidate;
+  if (!options.csr.empty() && seen.refused.empty() &&
+      std::none_of(candidate.approved.begin(), candidate.approved.end(),
+                   [&](const Json& csr) { return name_of(csr) == options.csr; })) {
+    return fail(Category::kNotFound, "cluster \"" + name + "\" has no certificate request \"" + options.csr + "\"",
+                "list its requests: kubectl get csr -l " + std::string(api::kClusterNameLabel) + "=" + name);
+  }
+  if (options.csr.empty() ? !candidate.approved.empty() : seen.refused.empty()) return candidate;
   if (!seen.refused.empty()) {
     return fail(Category::kAuth, "no request from cluster \"" + name + "\" can be approved: " + joined(seen.refused, "; "));
   }
@@ -149,7 +205,7 @@ Result<Candidate> await_candidate(Context& context, const kube::Client& hub, con
                                   const AcceptOptions& options) {
   const auto deadline = context.clock().now() + options.timeout;
   while (true) {
-    auto candidate = examine(hub, name, options);
+    auto candidate = examine(hub, name, options, context.clock().now());
     if (candidate || options.wait == "none" || candidate.error().category != Category::kNotFound) return candidate;
     if (context.stop().stop_requested()) return fail(Category::kCancelled, "interrupted");
     const auto now = context.clock().now();
@@ -213,26 +269,6 @@ Status wait_for_condition(Context& context, const kube::Client& hub, const std::
   return {};
 }
 
-struct Shown {
-  std::string request, requester, common_name, organizations, key, age;
-};
-
-Shown show(const Candidate& candidate, Instant now) {
-  if (!candidate.csr) return {"-", "-", "-", "-", "-", "-"};
-  Shown shown;
-  shown.request = name_of(*candidate.csr);
-  shown.requester = str(*candidate.csr, {"spec", "username"});
-  const auto pem = pki::base64_decode(str(*candidate.csr, {"spec", "request"}));
-  if (const auto info = pem ? pki::parse_csr(*pem) : Result<pki::CsrInfo>(fail(Category::kInvalid, "")); info) {
-    shown.common_name = info->subject.common_name;
-    shown.organizations = joined(info->subject.organizations, ",");
-    shown.key = info->public_key_algorithm;
-  }
-  const auto created = parse_time(str(*candidate.csr, {"metadata", "creationTimestamp"}));
-  shown.age = format_age(created.value_or(Instant{}), now);
-  return shown;
-}
-
 Result<std::vector<std::string>> all_waiting(const kube::Client& hub) {
   std::vector<std::string> names;
   FLEETADM_CHECK(hub.list_each(api::managed_clusters(), "", {}, [&](const Json& cluster) -> Status {
@@ -251,9 +287,13 @@ struct Plan {
 Status confirm(Context& context, const AcceptOptions& options, const std::vector<Plan>& plans) {
   for (const Plan& plan : plans) {
     if (!plan.candidate.csr) continue;
+    if (!plan.candidate.approved.empty()) {
+      context.progress().begin(plan.name + ": approved before");
+      context.progress().done(sentences(plan.candidate.approved, context.clock().now()));
+    }
     context.progress().begin(plan.name + ": request " + plan.shown.request + " from " + plan.shown.requester);
-    context.progress().done("CN=" + plan.shown.common_name + " O=" + plan.shown.organizations + ", " + plan.shown.key + ", " +
-                            plan.shown.age + " old");
+    context.progress().done("CN=" + plan.shown.common_name + " O=" + plan.shown.organizations + ", " + plan.shown.key + " " +
+                            plan.shown.fingerprint + ", " + plan.shown.age + " old");
   }
   if (options.yes || plans.empty() || context.global().dry_run != kube::DryRun::kNone) return {};
   // A script that names its clusters has chosen them; --all takes whoever asked, so it needs an answer, be it --yes.
@@ -277,7 +317,8 @@ Result<Report> run_accept(Context& context, const AcceptOptions& options, const 
       report.failures.push_back(candidate.error().with_cluster(name));
       continue;
     }
-    Shown shown = show(*candidate, context.clock().now());
+    Shown shown{"-", "-", "-", "-", "-", "-", "-"};
+    if (candidate->csr) shown = show(*candidate->csr, context.clock().now());
     plans.push_back({name, std::move(*candidate), std::move(shown)});
   }
   FLEETADM_CHECK(confirm(context, options, plans));
@@ -298,6 +339,7 @@ Result<Report> run_accept(Context& context, const AcceptOptions& options, const 
                          {"commonName", plan.shown.common_name},
                          {"organizations", plan.shown.organizations},
                          {"key", plan.shown.key},
+                         {"keyFingerprint", plan.shown.fingerprint},
                          {"result", already ? "unchanged" : "accepted"}});
     report.lines.push_back("cluster " + plan.name + (already ? " was already accepted" : " accepted") +
                            (dry_run ? " (dry run)" : ""));

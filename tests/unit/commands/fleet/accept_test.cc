@@ -3,6 +3,9 @@
 
 #include "commands/fleet/fleet.h"
 #include "core/api/kinds.h"
+#include "core/controller/controller.h"
+#include "kubeclient/pki/csr_key.h"
+#include "kubeclient/pki/pki.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
 
@@ -43,6 +46,58 @@ TEST_F(AcceptTest, AScriptThatNamesAClusterHasChosenIt) {
   const auto report = testkit::run_command(registry_, "accept", context_, {}, {"c1"});
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_TRUE(accepted());
+}
+
+class SecondIdentityTest : public AcceptTest {
+ protected:
+  /// A well-formed first request by a bootstrap identity. Returns the fingerprint of its key.
+  std::string put_request(const std::string& name, bool approved) {
+    const std::string group = "system:open-cluster-management:c1";
+    const std::string pem = *pki::make_csr(*pki::generate_key(),
+                                           {group + ":" + name, {group, "system:open-cluster-management:managed-clusters"}, {}});
+    Json csr{{"apiVersion", "certificates.k8s.io/v1"},
+             {"kind", "CertificateSigningRequest"},
+             {"metadata",
+              {{"name", name},
+               {"creationTimestamp", format_time(context_.clock().now() - std::chrono::minutes(5))},
+               {"labels", {{std::string(api::kClusterNameLabel), "c1"}}}}},
+             {"spec",
+              {{"signerName", "kubernetes.io/kube-apiserver-client"},
+               {"usages", {"digital signature", "key encipherment", "client auth"}},
+               {"username", "system:serviceaccount:open-cluster-management:agent-registration-bootstrap"},
+               {"request", pki::base64_encode(pem)}}}};
+    if (approved) csr["status"]["conditions"] = Json::array({{{"type", "Approved"}, {"status", "True"}}});
+    api_->put(kube::resources::certificate_signing_requests(), csr);
+    return "sha256:" + pki::csr_key(pem)->spki_sha256;
+  }
+  bool approved(const std::string& name) const {
+    return controller::condition_is(*api_->get(kube::resources::certificate_signing_requests(), "", name), "Approved", "True");
+  }
+};
+
+TEST_F(SecondIdentityTest, IsNotApprovedByTheClustersNameAlone) {
+  const std::string known = put_request("first", true);
+  const std::string fresh = put_request("second", false);
+  const auto report = testkit::run_command(registry_, "accept", context_, {{"yes", "true"}}, {"c1"});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().category, Category::kConflict);
+  for (const std::string& part : {std::string("already joined"), std::string("first (by "), std::string("second (by "),
+                                  std::string("5m ago"), known, fresh}) {
+    EXPECT_NE(report.error().message.find(part), std::string::npos) << part << " in " << report.error().message;
+  }
+  EXPECT_NE(report.error().hint.find("--csr second"), std::string::npos) << report.error().hint;
+  EXPECT_FALSE(approved("second"));
+  EXPECT_FALSE(accepted());
+}
+
+TEST_F(SecondIdentityTest, IsApprovedByTheNameOfItsRequest) {
+  put_request("second", false);
+  const auto other = testkit::run_command(registry_, "accept", context_, {{"yes", "true"}, {"csr", "third"}}, {"c1"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().category, Category::kNotFound);
+  const auto report = testkit::run_command(registry_, "accept", context_, {{"yes", "true"}, {"csr", "second"}}, {"c1"});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(approved("second"));
 }
 
 }  // namespace
