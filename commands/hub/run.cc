@@ -4,6 +4,7 @@
 
 #include "commands/hub/hub.h"
 #include "core/hub/hub.h"
+#include "core/placement/selector.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/rest/kill_hook.h"
 
@@ -23,9 +24,39 @@ void bind(FlagSet& flags, HubRunOptions& options) {
   Flag& health =
       flags.text(&options.health_address, "health-address", "Serve /healthz, /readyz and /metrics on this address (plain HTTP)");
   health.value_name = "HOST:PORT";
+  flags
+      .duration(&options.leader_timing.lease, "leader-elect-lease-duration",
+                "Time after which another replica takes over from a leader that renews nothing")
+      .default_text = "12s";
+  flags
+      .duration(&options.leader_timing.renew_deadline, "leader-elect-renew-deadline",
+                "Time after which a leader that cannot renew its lease gives up")
+      .default_text = "8s";
+  flags.duration(&options.leader_timing.retry, "leader-elect-retry-period", "Time between two attempts to get or renew the lease")
+      .default_text = "2s";
   Flag& users = flags.texts(&options.auto_approve_users, "auto-approve-user",
-                            "Approve initial certificate requests from this user automatically");
+                            "Approve certificate requests from this user automatically, and accept each of its "
+                            "clusters once; repeatable");
   users.value_name = "USER";
+  flags
+      .comma_texts(&options.labels, "labels",
+                   "Labels for the namespaces, roles, bindings, leases and cluster sets that the hub creates")
+      .value_name = "KEY=VALUE,...";
+}
+
+Result<std::map<std::string, std::string>> labels_of(const std::vector<std::string>& given) {
+  std::map<std::string, std::string> labels;
+  for (const std::string& one : given) {
+    const std::size_t equals = one.find('=');
+    if (equals == std::string::npos) return fail(Category::kUsage, "--labels \"" + one + "\" is not KEY=VALUE");
+    const std::string key = one.substr(0, equals);
+    const std::string value = one.substr(equals + 1);
+    for (const auto& problems : {placement::qualified_name_errors(key), placement::label_value_errors(value)}) {
+      if (!problems.empty()) return fail(Category::kUsage, "--labels \"" + one + "\": " + problems.front());
+    }
+    labels[key] = value;
+  }
+  return labels;
 }
 
 Result<Report> run(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
@@ -47,6 +78,8 @@ Result<Report> run(Context& context, const HubRunOptions& options, const std::ve
   hub_options.identity = context.env("POD_NAME");
   hub_options.health_address = options.health_address;
   hub_options.auto_approve_users = options.auto_approve_users;
+  FLEETADM_TRY(hub_options.labels, labels_of(options.labels));
+  hub_options.leader_timing = options.leader_timing;
   hub_options.gate = std::make_shared<kube::WriteGate>();
   kube::install_kill_hook(*hub_options.gate);
   FLEETADM_CHECK(hub::run_hub(config, hub_options, context.stop()));
@@ -62,7 +95,8 @@ Status validate_hub_run(const HubRunOptions& options) {
   for (const std::string& user : options.auto_approve_users) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
-  return {};
+  FLEETADM_CHECK(kube::check_timing(options.leader_timing));
+  return labels_of(options.labels).map([](const auto&) {});
 }
 
 Command hub_run_command() {
@@ -75,7 +109,7 @@ Command hub_run_command() {
       "(in a pod: the pod's own cluster) until it is stopped. `fleetadm init` deploys it; "
       "running it by hand requires the same permissions.";
   command.examples = {{"Run the hub from a terminal", "fleetadm hub run --context hub --health-address 127.0.0.1:8080"},
-                      {"Automatically approve certificates for the bootstrap identity",
+                      {"Automatically accept clusters that join with the bootstrap identity",
                        "fleetadm hub run --auto-approve-user "
                        "system:serviceaccount:open-cluster-management:agent-registration-bootstrap"}};
   command.make = invocation<HubRunOptions>(

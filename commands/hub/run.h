@@ -2,6 +2,7 @@
 #pragma once
 
 #include "commands/framework/command.h"
+#include "kubeclient/lease/leader.h"
 
 namespace fleetadm::commands {
 
@@ -9,6 +10,8 @@ struct HubRunOptions {
   std::string leader_elect = "auto";
   std::string health_address;
   std::vector<std::string> auto_approve_users;
+  std::vector<std::string> labels;  // key=value
+  kube::LeaderTiming leader_timing;
 };
 
 Command hub_run_command();

@@ -62,6 +62,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   registration::hub::RegistrationOptions registration;
   registration.hub_namespace = options.ns;
   registration.auto_approve_users = {options.auto_approve_users.begin(), options.auto_approve_users.end()};
+  registration.labels = options.labels;
   registration.clock = options.clock;
   registration.recorder = recorder;
   registration::hub::add_registration_controllers(manager, client, registration);
@@ -76,6 +77,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     kube::LeaderOptions leader;
     leader.ns = options.ns;
     leader.name = kLeaderLease;
+    leader.timing = options.leader_timing;
     leader.identity = options.identity.empty() ? host + "_" + pki::random_suffix(8) : options.identity;
     outcome = kube::run_as_leader(
         client, leader, [&](std::stop_token leading) { return manager.run(std::move(leading)); }, stop);

@@ -1,6 +1,7 @@
 // The hub program: which controllers run, with which client, behind which lease. `fleetadm hub run` and tests start it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "kubeclient/base/clock.h"
 #include "kubeclient/config/rest_config.h"
+#include "kubeclient/lease/leader.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::hub {
@@ -15,11 +17,13 @@ namespace fleetadm::hub {
 struct HubOptions {
   std::string ns = "open-cluster-management-hub";  // of the leader lease
   bool leader_elect = false;
+  kube::LeaderTiming leader_timing;
   std::string identity;        // of this replica; empty: host name and a random suffix
   std::string health_address;  // "127.0.0.1:0", ":8443"; empty: no health server
   std::vector<std::string> auto_approve_users;
-  int threads = 8;                        // workers mostly wait for the API server
-  std::shared_ptr<kube::WriteGate> gate;  // null: an ordinary one
+  std::map<std::string, std::string> labels;  // for the objects that registration creates
+  int threads = 8;                            // workers mostly wait for the API server
+  std::shared_ptr<kube::WriteGate> gate;      // null: an ordinary one
   std::shared_ptr<Clock> clock = Clock::system();
 };
 

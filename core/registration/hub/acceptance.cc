@@ -1,6 +1,8 @@
 #include "core/registration/hub/acceptance.h"
 
 #include "core/api/kinds.h"
+#include "core/registration/hub/cleanup.h"
+#include "core/registration/hub/namespace_use.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/log.h"
 
@@ -12,6 +14,7 @@ using controller::Outcome;
 
 constexpr const char* kAcceptanceName = "cluster-acceptance";
 constexpr Duration kLookAgain = std::chrono::seconds(5);
+constexpr Duration kLookForUse = std::chrono::minutes(5);
 constexpr std::string_view kDenied = "HubClusterAdminDenied";
 
 }  // namespace
@@ -64,12 +67,14 @@ bool AcceptanceController::accepted_and_settled(const Json& cluster) const {
   const Json* condition = controller::find_condition(cluster, api::kConditionHubAccepted);
   if (condition == nullptr || str(*condition, {"status"}) != "True" || str(*condition, {"reason"}) != "HubClusterAdminAccepted")
     return false;
-  return has_finalizer(cluster, kApiCleanupFinalizer) && settled(cluster_namespace(name), caches_.namespaces->get(name)) &&
-         settled(cluster_role(name, true), caches_.cluster_roles->get(cluster_role_name(name))) &&
-         settled(cluster_role_binding(name), caches_.cluster_role_bindings->get(cluster_role_name(name))) &&
-         settled(registration_binding(name),
+  return has_finalizer(cluster, kApiCleanupFinalizer) &&
+         settled(tools_.labelled(cluster_namespace(name)), caches_.namespaces->get(name)) &&
+         settled(tools_.labelled(cluster_role(name, true)), caches_.cluster_roles->get(cluster_role_name(name))) &&
+         settled(tools_.labelled(cluster_role_binding(name)), caches_.cluster_role_bindings->get(cluster_role_name(name))) &&
+         settled(tools_.labelled(registration_binding(name)),
                  caches_.role_bindings->get(kube::object_key(name, registration_binding_name(name)))) &&
-         settled(work_binding(name), caches_.role_bindings->get(kube::object_key(name, work_binding_name(name))));
+         settled(tools_.labelled(work_binding(name)),
+                 caches_.role_bindings->get(kube::object_key(name, work_binding_name(name))));
 }
 
 bool AcceptanceController::any_rbac_cached(const std::string& name) const {
@@ -81,7 +86,7 @@ bool AcceptanceController::any_rbac_cached(const std::string& name) const {
 Status AcceptanceController::grant(const kube::Client& client, const Json& cluster) {
   const std::string name = name_of(cluster);
   const auto ns_cached = caches_.namespaces->get(name);
-  FLEETADM_CHECK(ensure(client, res::namespaces(), cluster_namespace(name), ns_cached));
+  FLEETADM_CHECK(ensure(client, res::namespaces(), tools_.labelled(cluster_namespace(name)), ns_cached));
   // The finalizer is there before the first grant: a cluster without it has none.
   if (!has_finalizer(cluster, kApiCleanupFinalizer)) {
     FLEETADM_TRY([[maybe_unused]] const Json stored,
@@ -94,12 +99,13 @@ Status AcceptanceController::grant(const kube::Client& client, const Json& clust
                    return {};
                  }));
   }
-  FLEETADM_CHECK(
-      ensure(client, res::cluster_roles(), cluster_role(name, true), caches_.cluster_roles->get(cluster_role_name(name))));
-  FLEETADM_CHECK(ensure(client, res::cluster_role_bindings(), cluster_role_binding(name),
+  FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, true)),
+                        caches_.cluster_roles->get(cluster_role_name(name))));
+  FLEETADM_CHECK(ensure(client, res::cluster_role_bindings(), tools_.labelled(cluster_role_binding(name)),
                         caches_.cluster_role_bindings->get(cluster_role_name(name))));
   for (const Json& binding : {registration_binding(name), work_binding(name)}) {
-    FLEETADM_CHECK(ensure(client, res::role_bindings(), binding, caches_.role_bindings->get(kube::object_key(binding))));
+    FLEETADM_CHECK(
+        ensure(client, res::role_bindings(), tools_.labelled(binding), caches_.role_bindings->get(kube::object_key(binding))));
   }
   return {};
 }
@@ -120,6 +126,15 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
     log::info(1, kAcceptanceName, name + ": its namespace is being deleted; waiting");
     return Outcome{kLookAgain};
   }
+  if (ns && label_of(*ns, api::kClusterNameLabel) != name) {
+    FLEETADM_TRY(const std::string used, namespace_use(client, name));
+    if (!used.empty()) {
+      FLEETADM_CHECK(
+          report(client, cluster, "False", "Error",
+                 "namespace \"" + name + "\" is in use (" + used + "): a cluster of that name would get rights in it"));
+      return Outcome{kLookForUse};
+    }
+  }
   if (const Status granted = grant(client, cluster); !granted) {
     if (!is_transient(granted.error())) FLEETADM_CHECK(report(client, cluster, "False", "Error", granted.error().message));
     return tl::unexpected(granted.error());
@@ -134,7 +149,7 @@ Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Jso
   if (reserved_name(name, hub_namespace_).empty()) {
     FLEETADM_TRY(const auto role, client.find(res::cluster_roles(), {}, cluster_role_name(name)));
     if (role && label_of(*role, api::kClusterNameLabel) == name)
-      FLEETADM_CHECK(ensure(client, res::cluster_roles(), cluster_role(name, false), nullptr));
+      FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, false)), nullptr));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, registration_binding_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, work_binding_name(name), name));
     FLEETADM_TRY(const bool left, works_left(client, name));
@@ -153,8 +168,13 @@ Result<Outcome> AcceptanceController::withdraw(const kube::Client& client, const
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, registration_binding_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, work_binding_name(name), name));
     // The agent removes the finalizers of its works through the work binding: it stays until the last one is gone.
-    FLEETADM_TRY(const bool left, works_left(client, name));
-    if (left) return Outcome{cluster ? deletion_pause(*cluster, tools_.clock->now()) : kLookAgain};
+    if (cluster) {
+      FLEETADM_TRY(const bool left, works_left(client, name));
+      if (left) return Outcome{deletion_pause(*cluster, tools_.clock->now())};
+    } else {
+      FLEETADM_TRY(const auto again, clear_abandoned(client, name, tools_.clock->now()));
+      if (again) return Outcome{again};
+    }
     FLEETADM_CHECK(drop_finalizer(client, res::role_bindings(), name, work_binding_name(name), kWorkCleanupFinalizer, {}));
   }
   if (!cluster) return Outcome{};
@@ -187,7 +207,7 @@ Result<Outcome> SharedRolesController::reconcile(const std::string&, std::stop_t
   const bool needed = !clusters_->list().empty();
   if (needed) {
     for (const Json& role : shared_roles()) {
-      FLEETADM_CHECK(ensure(client, res::cluster_roles(), role, cluster_roles_->get(name_of(role))));
+      FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(role), cluster_roles_->get(name_of(role))));
     }
     return Outcome{};
   }

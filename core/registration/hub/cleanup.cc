@@ -14,6 +14,15 @@ using controller::Outcome;
 
 constexpr std::string_view kPriorityAnnotation = "open-cluster-management.io/cleanup-priority";
 constexpr std::string_view kDeleting = "Deleting";
+constexpr Duration kLongestPause = std::chrono::minutes(10);
+
+Status delete_work(const kube::Client& client, const std::string& cluster, const Json& work) {
+  kube::DeleteOptions options;
+  options.uid = uid_of(work);
+  const auto gone = client.remove(api::manifest_works(), cluster, name_of(work), options);
+  if (gone || gone.error().category == Category::kNotFound) return {};
+  return tl::unexpected(gone.error());
+}
 
 }  // namespace
 
@@ -38,6 +47,25 @@ CleanupRound plan_cleanup(const std::vector<Json>& items) {
     }
   }
   return round;
+}
+
+Result<std::optional<Duration>> clear_abandoned(const kube::Client& client, const std::string& cluster, Instant now) {
+  FLEETADM_TRY(const auto works, list_metadata(client, api::manifest_works(), cluster));
+  if (!works || works->empty()) return std::optional<Duration>{};
+  Duration oldest = Duration::zero();
+  for (const Json& work : *works) {
+    if (!is_deleting(work)) {
+      FLEETADM_CHECK(delete_work(client, cluster, work));
+      continue;
+    }
+    const Duration waited = now - parse_time(str(work, {"metadata", "deletionTimestamp"})).value_or(now);
+    oldest = std::max(oldest, waited);
+    if (waited >= kAgentGrace) {
+      FLEETADM_CHECK(drop_finalizer(client, api::manifest_works(), cluster, name_of(work), kWorkCleanupFinalizer, uid_of(work)));
+    }
+  }
+  // Somebody else's finalizer may hold a work for good: the longer it does, the less often this looks.
+  return std::optional<Duration>(std::clamp<Duration>(oldest / 4, std::chrono::seconds(1), kLongestPause));
 }
 
 Result<Outcome> CleanupController::reconcile(const std::string& key, std::stop_token stop) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -21,6 +22,12 @@ struct CleanupRound {
 /// waits until the earlier one is gone.
 CleanupRound plan_cleanup(const std::vector<Json>& items);
 int cleanup_priority(const Json& item);
+
+/// What is left in the namespace of a cluster whose ManagedCluster was removed without its clean-up: its finalizers were taken
+/// off. One round deletes its works; those that its agent does not finish within kAgentGrace are released from the agent's
+/// finalizer (its objects on the cluster stay). Returns when to look again; nullopt: nothing is left.
+Result<std::optional<Duration>> clear_abandoned(const kube::Client& client, const std::string& cluster, Instant now);
+inline constexpr Duration kAgentGrace = std::chrono::minutes(1);
 
 class CleanupController {
  public:

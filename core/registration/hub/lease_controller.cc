@@ -66,7 +66,7 @@ Result<Outcome> LeaseController::reconcile(const std::string& key, std::stop_tok
 Result<Outcome> LeaseController::lease_missing(const kube::Client& client, const Json& cluster) {
   const std::string name = name_of(cluster);
   if (!is_deleting(cluster)) {
-    const auto made = client.create(res::leases(), name, cluster_lease(name, tools_.clock->now()));
+    const auto made = client.create(res::leases(), name, tools_.labelled(cluster_lease(name, tools_.clock->now())));
     // AlreadyExists: the cache is behind. NotFound: no namespace yet; the cluster's next change comes here again.
     if (made || made.error().category == Category::kConflict || made.error().category == Category::kNotFound) return Outcome{};
     return tl::unexpected(made.error());

@@ -48,6 +48,14 @@ Status clear(const kube::Client& client, const kube::Resource& resource, const J
 
 }  // namespace
 
+Json Tools::labelled(Json object) const {
+  for (const auto& [key, value] : labels) {
+    Json& label = at_or_make(object, {"metadata", "labels", key});
+    if (label.is_null()) label = value;
+  }
+  return object;
+}
+
 bool covers(const Json& existing, const Json& wanted) {
   if (is_deleting(existing)) return false;
   const auto labels = strings_at(existing, {"metadata", "labels"});

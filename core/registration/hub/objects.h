@@ -1,6 +1,8 @@
 // How the hub's controllers write: nothing where nothing differs, and never on the word of a cache alone.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +17,10 @@ namespace fleetadm::registration::hub {
 struct Tools {
   kube::Client client;
   std::shared_ptr<Clock> clock;
+  std::map<std::string, std::string> labels;  // for everything that the hub makes
+
+  /// The object with these labels, where it does not say otherwise itself.
+  Json labelled(Json object) const;
 };
 
 /// True where `existing` has all that `wanted` says: its labels and finalizers, and equal rules, subjects, roleRef.

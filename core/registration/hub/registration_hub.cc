@@ -2,6 +2,7 @@
 
 #include "core/api/kinds.h"
 #include "core/registration/hub/acceptance.h"
+#include "core/registration/hub/auto_accept.h"
 #include "core/registration/hub/cleanup.h"
 #include "core/registration/hub/csr_controller.h"
 #include "core/registration/hub/lease_controller.h"
@@ -45,7 +46,7 @@ bool came_or_went(const kube::CachedPtr& before, const kube::CachedPtr& after) {
 class Wiring {
  public:
   Wiring(Manager& manager, const kube::Client& client, const RegistrationOptions& options)
-      : manager_(manager), client_(client), options_(options), tools_{client, options.clock} {
+      : manager_(manager), client_(client), options_(options), tools_{client, options.clock, options.labels} {
     clusters_ = manager.informer(client, api::managed_clusters());
     sets_ = manager.informer(client, api::managed_cluster_sets());
     cluster_roles_ = labelled(res::cluster_roles());
@@ -59,6 +60,12 @@ class Wiring {
         named("csr-approval"),
         reconciler(std::make_shared<CsrController>(tools_, requests, options_.recorder, options_.auto_approve_users)));
     Manager::enqueue_on(*requests, queue);
+    if (options_.auto_approve_users.empty()) return;
+    const auto accepting = manager_.add(named("cluster-auto-accept"),
+                                        reconciler(std::make_shared<AutoAcceptController>(
+                                            tools_, clusters_, requests, options_.auto_approve_users, options_.hub_namespace)));
+    Manager::enqueue_on(*requests, accepting, cluster_of_label);
+    Manager::enqueue_on(*clusters_, accepting);
   }
 
   void acceptance() const {

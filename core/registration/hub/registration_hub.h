@@ -1,6 +1,7 @@
 // The hub's side of registration: every controller of this folder, wired into one Manager.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,8 +13,9 @@
 namespace fleetadm::registration::hub {
 
 struct RegistrationOptions {
-  std::string hub_namespace;                 // must not become a cluster's namespace
-  std::set<std::string> auto_approve_users;  // whose first requests are approved without a person; empty: nobody's
+  std::string hub_namespace;                  // must not become a cluster's namespace
+  std::set<std::string> auto_approve_users;   // whose requests and clusters are accepted without a person; empty: nobody's
+  std::map<std::string, std::string> labels;  // for the objects that these controllers create
   std::shared_ptr<Clock> clock = Clock::system();
   std::shared_ptr<kube::Recorder> recorder;  // null: no events
 };

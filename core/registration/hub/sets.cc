@@ -109,7 +109,7 @@ Result<Outcome> StandardSetsController::reconcile(const std::string& key, std::s
   const auto cached = sets_->get(key);
   if (!cached) {
     const Json set = {{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", {{"name", key}}}, {"spec", spec}};
-    const auto made = client.create(type, {}, set);
+    const auto made = client.create(type, {}, tools_.labelled(set));
     if (made) log::info(1, kSetsName, "made the cluster set " + key);
     if (made || made.error().category == Category::kConflict) return Outcome{};
     return tl::unexpected(made.error());

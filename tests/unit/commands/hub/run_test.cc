@@ -22,6 +22,21 @@ TEST(HubRun, ChecksItsFlags) {
   EXPECT_EQ(validate_hub_run(options).error().category, Category::kUsage);
 }
 
+TEST(HubRun, ChecksLabelsAndLeaseTimes) {
+  HubRunOptions options;
+  options.labels = {"team=fleet", "example.com/empty="};
+  EXPECT_TRUE(validate_hub_run(options));
+  for (const char* label : {"team", "=x", "a b=c", "a=b c"}) {
+    options.labels = {label};
+    const Status status = validate_hub_run(options);
+    ASSERT_FALSE(status) << label;
+    EXPECT_EQ(status.error().category, Category::kUsage);
+  }
+  options.labels.clear();
+  options.leader_timing.renew_deadline = options.leader_timing.lease;
+  EXPECT_EQ(validate_hub_run(options).error().category, Category::kUsage);
+}
+
 TEST(HubRun, TrustsNobodyByDefault) {
   const Command command = hub_run_command();
   EXPECT_EQ(command.path, "hub run");

@@ -1,6 +1,7 @@
 // The whole hub program on a server in memory: informers, queues, controllers, leader lease.
 #include "core/hub/hub.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -81,6 +82,57 @@ TEST_F(HubProgramTest, OnlyTheLeaderWorks) {
   running.join();
   EXPECT_TRUE(outcome);
   EXPECT_EQ(api->write_count(), 0);
+}
+
+// As when its node is lost: the leader renews nothing any more and gives nothing back.
+TEST_F(HubProgramTest, ALostLeaderIsFollowedWithin20Seconds) {
+  std::atomic<bool> lost = false;
+  const auto gate = std::make_shared<kube::WriteGate>();
+  gate->before = [&lost](kube::Method, std::string_view) -> Status {
+    if (lost) return fail(Category::kUnavailable, "the node is lost");
+    return {};
+  };
+  options.leader_elect = true;
+  HubOptions first_options = options;
+  first_options.identity = "first";
+  std::jthread first([&](std::stop_token stop) { (void)run_hub(api->client(gate), first_options, stop); });
+  const auto leader = [&] {
+    const auto lease = api->get(kube::resources::leases(), options.ns, kLeaderLease);
+    return lease ? str(*lease, {"spec", "holderIdentity"}) : std::string();
+  };
+  ASSERT_TRUE(eventually([&] { return leader() == "first"; }));
+  options.identity = "second";
+  const int seen = api->count("get", "leases");
+  auto second = start();
+  ASSERT_TRUE(eventually([&] { return api->count("get", "leases") > seen; }));
+  put_cluster("c1", false);
+  lost = true;
+  const Json cluster = *api->get(api::managed_clusters(), {}, "c1");
+  Json accepted_cluster = cluster;
+  accepted_cluster["spec"]["hubAcceptsClient"] = true;
+  api->put(api::managed_clusters(), accepted_cluster);
+  EXPECT_TRUE(eventually([&] { return accepted("c1"); }, 20s));
+  EXPECT_EQ(leader(), "second");
+}
+
+TEST_F(HubProgramTest, LabelsAreOnWhatItCreates) {
+  options.labels = {{"team", "fleet"}, {"open-cluster-management.io/cluster-name", "not-this"}};
+  auto running = start();
+  put_cluster("c1", true);
+  ASSERT_TRUE(eventually([&] { return accepted("c1"); }));
+  ASSERT_TRUE(eventually([&] { return api->get(kube::resources::leases(), "c1", "managed-cluster-lease").has_value(); }));
+  const auto team = [&](const kube::Resource& type, const std::string& ns, const std::string& name) {
+    const auto object = api->get(type, ns, name);
+    return object ? label_of(*object, "team") : "<none>";
+  };
+  const std::string role = "open-cluster-management:managedcluster:c1";
+  EXPECT_EQ(team(kube::resources::namespaces(), {}, "c1"), "fleet");
+  EXPECT_EQ(team(kube::resources::cluster_roles(), {}, role), "fleet");
+  EXPECT_EQ(team(kube::resources::cluster_role_bindings(), {}, role), "fleet");
+  EXPECT_EQ(team(kube::resources::role_bindings(), "c1", role + ":work"), "fleet");
+  EXPECT_EQ(team(kube::resources::leases(), "c1", "managed-cluster-lease"), "fleet");
+  EXPECT_TRUE(eventually([&] { return team(api::managed_cluster_sets(), {}, "default") == "fleet"; }));
+  EXPECT_EQ(label_of(*api->get(kube::resources::namespaces(), {}, "c1"), api::kClusterNameLabel), "c1");
 }
 
 TEST_F(HubProgramTest, AClusterThatIsNoHubIsAClearError) {

@@ -187,6 +187,58 @@ TEST_F(AcceptanceTest, RbacOfAClusterThatVanishedIsRemoved) {
   EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":work"));
 }
 
+TEST_F(AcceptanceTest, WorksOfAClusterThatVanishedAreCleanedUp) {
+  put_cluster("c1", true);
+  put_cluster("c2", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  put_work("c1", "w1");
+  put_work("c1", "held", "someone.example.com/else");
+  put_work("c2", "w1");
+  api->erase(api::managed_clusters(), {}, "c1");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_TRUE(is_deleting(*api->get(api::manifest_works(), "c1", "w1"))) << "its agent may still finish it";
+  EXPECT_TRUE(exists(res::role_bindings(), "c1", kRole + ":work")) << "and needs its rights for that";
+  EXPECT_FALSE(is_deleting(*api->get(api::manifest_works(), "c2", "w1")));
+  clock->advance(kAgentGrace);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(api::manifest_works(), "c1", "w1"));
+  EXPECT_TRUE(exists(api::manifest_works(), "c1", "held")) << "somebody else's finalizer";
+  // The longer that lasts, the less often the hub looks.
+  const auto pause = [&] { return hub.acceptance->reconcile("c1", {})->requeue_after.value_or(Duration::zero()); };
+  EXPECT_EQ(pause(), kAgentGrace / 4);
+  clock->advance(std::chrono::hours(2));
+  EXPECT_EQ(pause(), std::chrono::minutes(10));
+  api->erase(api::manifest_works(), "c1", "held");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":work"));
+  EXPECT_EQ(pause(), Duration::zero());
+}
+
+TEST_F(AcceptanceTest, ANamespaceThatIsInUseIsNotGivenToACluster) {
+  const auto put_namespaced = [&](const kube::Resource& type, const char* ns, const char* name) {
+    api->put(type, {{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", {{"name", name}, {"namespace", ns}}}});
+  };
+  for (const char* name : {"shop", "empty"}) {
+    api->put(res::namespaces(), {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
+    put_namespaced(res::config_maps(), name, "kube-root-ca.crt");
+    put_namespaced(res::service_accounts(), name, "default");
+    put_cluster(name, true);
+  }
+  put_namespaced(res::services(), "shop", "web");
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(acceptance_condition(cluster("shop"), "HubAcceptedManagedCluster", "reason"), "Error");
+  EXPECT_NE(acceptance_condition(cluster("shop"), "HubAcceptedManagedCluster", "message").find("Service web"), std::string::npos);
+  EXPECT_FALSE(exists(res::role_bindings(), "shop", "open-cluster-management:managedcluster:shop:work"));
+  EXPECT_EQ(label_of(*api->get(res::namespaces(), {}, "shop"), api::kClusterNameLabel), "");
+  EXPECT_TRUE(exists(res::role_bindings(), "empty", "open-cluster-management:managedcluster:empty:work"));
+  // What comes later is no obstacle: the namespace is the cluster's by then.
+  put_namespaced(res::services(), "empty", "web");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(acceptance_condition(cluster("empty"), "HubAcceptedManagedCluster", "reason"), "HubClusterAdminAccepted");
+}
+
 TEST_F(AcceptanceTest, AStaleCacheNeverRemovesWhatALivingClusterNeeds) {
   put_cluster("c1", true);
   HubLife hub(api, clock);

@@ -418,6 +418,36 @@ TEST_F(ApprovalTest, TrustedRequestersAreOffByDefault) {
   EXPECT_FALSE(approved("csr2")) << "trust in the requester is no trust in the name";
 }
 
+TEST_F(ApprovalTest, AClusterOfATrustedUserIsAcceptedOnce) {
+  put_csr(bootstrap, agent);
+  put_cluster("c1", false);
+  put_cluster("c2", false);
+  HubLife hub(api, clock, -1, {bootstrap});
+  ASSERT_TRUE(hub.settle());
+  EXPECT_TRUE(approved());
+  EXPECT_TRUE(flag(cluster("c1"), {"spec", "hubAcceptsClient"}));
+  EXPECT_EQ(annotation_of(cluster("c1"), kAutoAcceptedAnnotation), "2026-01-01T00:00:00Z");
+  EXPECT_EQ(hub_condition(cluster("c1"), "HubAcceptedManagedCluster"), "True");
+  EXPECT_FALSE(flag(cluster("c2"), {"spec", "hubAcceptsClient"})) << "nobody trusted asked for it";
+  accept("c1", false);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(flag(cluster("c1"), {"spec", "hubAcceptsClient"})) << "a denial stays";
+}
+
+TEST_F(ApprovalTest, OnlyAWellFormedRequestOfATrustedUserAcceptsACluster) {
+  put_cluster("c1", false);
+  put_csr("system:bootstrap:abcdef", agent, "of-another");
+  put_csr(bootstrap, "system:open-cluster-management:c10:agent1", "for-another");
+  put_csr(bootstrap, agent, "denied");
+  Json denied = *api->get(res::certificate_signing_requests(), {}, "denied");
+  denied["status"]["conditions"] = Json::array({{{"type", "Denied"}, {"status", "True"}}});
+  api->put(res::certificate_signing_requests(), denied);
+  HubLife hub(api, clock, -1, {bootstrap});
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(flag(cluster("c1"), {"spec", "hubAcceptsClient"}));
+  EXPECT_EQ(annotation_of(cluster("c1"), kAutoAcceptedAnnotation), "");
+}
+
 TEST_F(ApprovalTest, AStaleCacheApprovesNothingTwice) {
   put_csr(agent, agent);
   HubLife hub(api, clock);

@@ -13,6 +13,7 @@
 
 #include "core/api/kinds.h"
 #include "core/registration/hub/acceptance.h"
+#include "core/registration/hub/auto_accept.h"
 #include "core/registration/hub/cleanup.h"
 #include "core/registration/hub/csr_controller.h"
 #include "core/registration/hub/lease_controller.h"
@@ -102,7 +103,7 @@ class HubLife {
       ++written_;
       return {};
     };
-    tools = {api->client(gate), clock};
+    tools = {api->client(gate), clock, {}};
     const auto labelled = [](const Json& o) { return find(o, {"metadata", "labels", api::kClusterNameLabel}) != nullptr; };
     clusters = make(api::managed_clusters());
     sets = make(api::managed_cluster_sets());
@@ -132,6 +133,7 @@ class HubLife {
     standard = std::make_unique<StandardSetsController>(tools, sets);
     set_status = std::make_unique<SetStatusController>(tools, sets, labels);
     binding_status = std::make_unique<BindingStatusController>(tools, bindings, sets);
+    auto_accept = std::make_unique<AutoAcceptController>(tools, clusters, csrs, auto_approve, std::string(api::kHubNamespace));
     csr = std::make_unique<CsrController>(tools, csrs, nullptr, std::move(auto_approve));
     refresh();
   }
@@ -148,6 +150,7 @@ class HubLife {
     }
     for (const auto& name : names_) {
       (void)upkeep->reconcile(name, {});
+      (void)auto_accept->reconcile(name, {});
       (void)acceptance->reconcile(name, {});
       (void)lease->reconcile(name, {});
       (void)cleanup->reconcile(name, {});
@@ -176,7 +179,7 @@ class HubLife {
 
   std::shared_ptr<testkit::FakeApi> api;
   std::shared_ptr<FakeClock> clock;
-  Tools tools{api->client(), nullptr};
+  Tools tools{api->client(), nullptr, {}};
   std::shared_ptr<SnapshotInformer> clusters, sets, bindings, namespaces, cluster_roles, cluster_role_bindings, role_bindings,
       leases, csrs;
   std::shared_ptr<LeaseSightings> sightings;
@@ -190,6 +193,7 @@ class HubLife {
   std::unique_ptr<SetStatusController> set_status;
   std::unique_ptr<BindingStatusController> binding_status;
   std::unique_ptr<CsrController> csr;
+  std::unique_ptr<AutoAcceptController> auto_accept;
 
  private:
   std::shared_ptr<SnapshotInformer> make(const kube::Resource& resource, SnapshotInformer::Keep keep = {}) {
