@@ -63,7 +63,7 @@ std::string rights(std::string_view file, const std::map<std::string, Json>& val
     }
     if (!found) lines.insert("the role " + str(binding, {"roleRef", "name"}));
     for (const Json& subject : list_at(binding, {"subjects"})) {
-      const std::string who = str(subject, {"kind"}) + " " + name_of(Json{{"metadata", subject}});
+      const std::string who = str(subject, {"kind"}) + " " + str(subject, {"name"});
       by_subject[who + (ns.empty() ? " everywhere" : " in " + ns)].insert(lines.begin(), lines.end());
     }
   }
