@@ -350,7 +350,8 @@ TEST_F(ReplicaSetController, DecisionsDoNotReachBeyondTheBoundSets) {
   ASSERT_TRUE(eventually([&] { return clusters() == NameList{"c1"}; })) << told();
   decide({"c1", "c2"});
   const auto problem = [&] {
-    const Json* verified = condition_in(list_at(*set(), {"status", "conditions"}), "PlacementVerified");
+    const Json now = *set();
+    const Json* verified = condition_in(list_at(now, {"status", "conditions"}), "PlacementVerified");
     return verified == nullptr ? std::string() : str(*verified, {"message"});
   };
   EXPECT_TRUE(eventually([&] { return problem().find("cluster c2, which is in no cluster set") != std::string::npos; }))
