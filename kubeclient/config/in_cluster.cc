@@ -1,14 +1,16 @@
 // The configuration of a pod.
-#include <unistd.h>
-
 #include "kubeclient/base/ascii.h"
-#include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/config/files.h"
 #include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::kube {
 namespace {
+
+constexpr std::string_view kMountHint =
+    "let the pod mount its service account's token (automountServiceAccountToken), or name a kubeconfig with --kubeconfig or "
+    "KUBECONFIG";
 
 std::string account_file(const char* name) {
   std::string folder = environment("FLEETADM_SERVICEACCOUNT_DIR");
@@ -18,10 +20,7 @@ std::string account_file(const char* name) {
 
 }  // namespace
 
-bool in_cluster() {
-  return !environment("KUBERNETES_SERVICE_HOST").empty() && !environment("KUBERNETES_SERVICE_PORT").empty() &&
-         ::access(account_file("token").c_str(), R_OK) == 0;
-}
+bool in_cluster() { return !environment("KUBERNETES_SERVICE_HOST").empty() && !environment("KUBERNETES_SERVICE_PORT").empty(); }
 
 std::string in_cluster_namespace() {
   if (std::string name = environment("POD_NAMESPACE"); !name.empty()) return name;
@@ -38,18 +37,24 @@ Result<RestConfig> in_cluster_config() {
   }
   RestConfig config;
   config.server = "https://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
-  config.name = "in-cluster";
+  config.name = kInClusterName;
   config.default_namespace = in_cluster_namespace();
-  if (auto ca = read_file(account_file("ca.crt"))) {
-    config.ca_data = std::move(*ca);
-  } else {
-    log::warn("config", ca.error().message + "; the system's roots are used");
-  }
   FileCredentials files;
   files.token_file = account_file("token");
   config.credentials = file_credentials(std::move(files));
   // A pod without its token would be told 401 later, which says less.
-  FLEETADM_TRY([[maybe_unused]] const Credentials first, config.credentials->current());
+  if (const auto first = config.credentials->current(); !first) {
+    return fail(first.error()
+                    .wrap("no kubeconfig was found, and the pod's service account cannot be used")
+                    .with_hint(std::string(kMountHint)));
+  }
+  // The server is trusted by this CA or not at all: the system's roots would accept whoever any public CA vouches for.
+  auto ca = read_file(account_file("ca.crt"));
+  if (!ca) return fail(Category::kUsage, "the cluster's CA cannot be read: " + ca.error().message, std::string(kMountHint));
+  if (!pki::parse_certificates(*ca)) {
+    return fail(Category::kUsage, account_file("ca.crt") + " holds no readable certificate", std::string(kMountHint));
+  }
+  config.ca_data = std::move(*ca);
   return config;
 }
 

@@ -47,14 +47,19 @@ class Kubeconfig {
   Json document_;
 };
 
-/// Kubeconfig::load + resolve; with no kubeconfig at all and in a pod: in_cluster_config().
+/// Kubeconfig::load + resolve; with no kubeconfig at all and in a pod: in_cluster_config(). A context, cluster or user that is
+/// named and missing is an error, in a pod too. A file or an entry that cannot be found is kUsage.
 Result<RestConfig> load_rest_config(const ConfigOverrides& overrides);
 
+/// RestConfig::name of a pod's own cluster, which no kubeconfig context names.
+inline constexpr std::string_view kInClusterName = "in-cluster";
 /// KUBERNETES_SERVICE_HOST/PORT and the service account's files, which are read again when they change. The folder is
-/// $FLEETADM_SERVICEACCOUNT_DIR, else /var/run/secrets/kubernetes.io/serviceaccount.
+/// $FLEETADM_SERVICEACCOUNT_DIR, else /var/run/secrets/kubernetes.io/serviceaccount. Its ca.crt is needed (kUsage): there is no
+/// fall-back to the system's roots. Without a token it is kAuth.
 Result<RestConfig> in_cluster_config();
 /// The pod's namespace: $POD_NAMESPACE, else the service account's namespace file; empty outside a pod.
 std::string in_cluster_namespace();
+/// Whether the environment is that of a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT).
 bool in_cluster();
 
 /// A minimal kubeconfig document with one cluster, user and context. `user` is the value of users[0].user.

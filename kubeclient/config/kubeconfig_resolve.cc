@@ -113,6 +113,10 @@ void read_cluster(const Selection& selection, RestConfig& config, Problems& prob
   config.disable_compression = flag(cluster, {"disable-compression"});
   config.ca_data = pem_of(cluster, "certificate-authority", whose, problems);
   const bool ca_given = !str(cluster, {"certificate-authority"}).empty() || !str(cluster, {"certificate-authority-data"}).empty();
+  // A CA that is named and empty must not become "no CA", which means the system's roots.
+  if (ca_given && config.ca_data.empty() && problems.none()) {
+    problems.add("certificate-authority of " + whose + " is empty");
+  }
   if (ca_given && config.insecure) problems.add("insecure-skip-tls-verify is combined with a certificate-authority in " + whose);
   if (!config.ca_data.empty() && !pki::parse_certificates(config.ca_data)) {
     problems.add("certificate-authority of " + whose + " holds no readable certificate");
@@ -258,9 +262,27 @@ void inline_pem(Json& entry, const std::string& field, const std::string& whose,
   if (!pem.empty()) entry[field + "-data"] = pki::base64_encode(pem);
 }
 
+// The first of --context, --cluster and --user that is given, with its kind.
+std::optional<std::pair<std::string_view, std::string>> named_entry(const ConfigOverrides& overrides) {
+  if (!overrides.context.empty()) return std::pair{std::string_view("context"), overrides.context};
+  if (!overrides.cluster.empty()) return std::pair{std::string_view("cluster"), overrides.cluster};
+  if (!overrides.user.empty()) return std::pair{std::string_view("user"), overrides.user};
+  return std::nullopt;
+}
+
+// What cannot be found while the connection is chosen is configuration: kNotFound is for objects on a server.
+template <class T>
+Result<T> as_configuration(Result<T> result) {
+  if (!result && result.error().category == Category::kNotFound) result.error().category = Category::kUsage;
+  return result;
+}
+
 }  // namespace
 
 Result<RestConfig> Kubeconfig::resolve(const ConfigOverrides& overrides) const {
+  if (const auto entry = named_entry(overrides); empty() && entry) {
+    return absent(entry->first, entry->second, "no kubeconfig with entries was found: name one with --kubeconfig or KUBECONFIG");
+  }
   if (empty()) {
     Error error;
     error.category = Category::kUsage;
@@ -313,8 +335,10 @@ Result<Json> Kubeconfig::flatten(std::string_view context) const {
 }
 
 Result<RestConfig> load_rest_config(const ConfigOverrides& overrides) {
-  FLEETADM_TRY(const Kubeconfig config, Kubeconfig::load(overrides));
-  if (!config.empty() || !overrides.kubeconfig.empty() || !in_cluster()) return config.resolve(overrides);
+  FLEETADM_TRY(const Kubeconfig config, as_configuration(Kubeconfig::load(overrides)));
+  // A pod's own cluster stands in for a kubeconfig only when nothing of one was asked for.
+  const bool asked = !overrides.kubeconfig.empty() || named_entry(overrides).has_value();
+  if (!config.empty() || asked || !in_cluster()) return as_configuration(config.resolve(overrides));
   FLEETADM_TRY(RestConfig rest, in_cluster_config());
   Problems problems;
   read_impersonation({}, overrides, rest, problems);

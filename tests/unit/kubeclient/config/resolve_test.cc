@@ -200,5 +200,73 @@ TEST_F(Resolve, InClusterIsTheFallback) {
   EXPECT_EQ(load_rest_config({}).error().category, Category::kAuth);
 }
 
+class InPod : public Resolve {
+ protected:
+  void SetUp() override {
+    Resolve::SetUp();
+    write("sa/token", "sa-token\n");
+    write("sa/ca.crt", ca().certificate);
+    set("FLEETADM_SERVICEACCOUNT_DIR", path("sa").c_str());
+    set("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+    set("KUBERNETES_SERVICE_PORT", "443");
+  }
+
+  // The error of choosing a connection; a category of kInternal stands for success.
+  static Error refusal(const ConfigOverrides& overrides) {
+    const auto rest = load_rest_config(overrides);
+    return rest ? Error{} : rest.error();
+  }
+};
+
+TEST_F(InPod, ANamedEntryThatNoKubeconfigHasIsAnError) {
+  ASSERT_TRUE(load_rest_config({}));
+  ConfigOverrides context, cluster, user;
+  context.context = "staging";
+  cluster.cluster = "staging";
+  user.user = "staging";
+  for (const std::string& list : {std::string(), path("missing") + ":" + path("missing-too")}) {
+    set("KUBECONFIG", list.c_str());
+    EXPECT_EQ(refusal(context).category, Category::kUsage);
+    EXPECT_EQ(refusal(context).message, "context \"staging\" does not exist in the kubeconfig");
+    EXPECT_EQ(refusal(cluster).message, "cluster \"staging\" does not exist in the kubeconfig");
+    EXPECT_EQ(refusal(user).message, "user \"staging\" does not exist in the kubeconfig");
+  }
+  write(".kube/config", config("server: 'https://home:1'", "token: t"));
+  set("KUBECONFIG", "");
+  EXPECT_EQ(refusal(context).message, "context \"staging\" does not exist in the kubeconfig");
+  EXPECT_EQ(refusal(context).category, Category::kUsage);
+}
+
+TEST_F(InPod, AnExplicitFileThatIsMissingIsAnError) {
+  ConfigOverrides overrides;
+  overrides.kubeconfig = path("missing");
+  EXPECT_EQ(refusal(overrides).category, Category::kUsage);
+}
+
+TEST_F(InPod, TheClustersCaIsNeeded) {
+  for (const std::string content : {"", "no certificate"}) {
+    write("sa/ca.crt", content);
+    EXPECT_EQ(refusal({}).category, Category::kUsage) << content;
+    EXPECT_NE(refusal({}).message.find(path("sa/ca.crt")), std::string::npos) << refusal({}).message;
+  }
+  std::filesystem::remove(path("sa/ca.crt"));
+  EXPECT_EQ(refusal({}).category, Category::kUsage);
+  EXPECT_NE(refusal({}).message.find(path("sa/ca.crt")), std::string::npos) << refusal({}).message;
+}
+
+TEST_F(InPod, AMissingTokenIsNamed) {
+  std::filesystem::remove(path("sa/token"));
+  EXPECT_EQ(refusal({}).category, Category::kAuth);
+  EXPECT_NE(refusal({}).message.find(path("sa/token")), std::string::npos) << refusal({}).message;
+}
+
+TEST_F(Resolve, ACaFileThatIsEmptyIsNotTheSystemsRoots) {
+  write("ca", "");
+  const auto rest = resolve(config("server: 'https://h', certificate-authority: " + path("ca"), "token: t"));
+  ASSERT_FALSE(rest);
+  EXPECT_NE(rest.error().message.find("certificate-authority of cluster \"k\" is empty"), std::string::npos)
+      << rest.error().message;
+}
+
 }  // namespace
 }  // namespace fleetadm::kube
