@@ -28,12 +28,16 @@ Result<Report> run_check(Context&, const CheckOptions& options, const std::vecto
   Report report;
   report.data = {
       {"kind", "CelCheck"}, {"environment", options.environment}, {"valid", true}, {"expression", args.front()}, {"type", type}};
-  report.lines.push_back("the expression is valid; its type is " + type);
   if (const std::string wanted = wanted_type(options.environment); !may_be(type, wanted) && !program->result_type().is_dyn()) {
+    report.exit_code = 1;
+    report.data["valid"] = false;
     report.notes.push_back(options.environment == "selector"
                                ? "a cluster selector must return a bool; with this expression no cluster matches"
                                : "a " + options.environment + " expression must return a " + wanted + "; this one always fails");
+    report.lines.push_back("the expression compiles, but its type is " + type);
+    return report;
   }
+  report.lines.push_back("the expression is valid; its type is " + type);
   return report;
 }
 

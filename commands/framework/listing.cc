@@ -68,9 +68,7 @@ Result<Report> named(Context& context, const kube::Client& client, const ListVie
     if (request.names.size() == 1 || object.error().category != Category::kNotFound) return fail(object.error());
     all.report().failures.push_back(object.error());
   }
-  Report report = all.take(request.names.size() == 1);
-  if (report.failures.size() == request.names.size()) report.exit_code = 5;  // none of them was found
-  return report;
+  return all.take(request.names.size() == 1);
 }
 
 Result<Report> watched(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request,
@@ -83,18 +81,25 @@ Result<Report> watched(Context& context, const kube::Client& client, const ListV
       printed[kube::object_key(item)] = resource_version_of(item);
       return {};
     }));
-    context.emit(first.take(false));
+    Report report = first.take(false);
+    report.event = Report::Event::kAdded;
+    context.emit(report);
   }
   const Status watched_to = kube::watch_collection(
       client, view.resource, request.ns, options,
       [&](kube::EventType type, const Json& object) {
+        const bool known = printed.contains(kube::object_key(object));
         std::string& version = printed[kube::object_key(object)];
         if (type != kube::EventType::kDeleted && version == resource_version_of(object)) return true;
         version = resource_version_of(object);
         if (type == kube::EventType::kDeleted) printed.erase(kube::object_key(object));
         Collector one(view, context.global(), context.clock().now());
         one.add(object);
-        context.emit(one.take(true));
+        Report report = one.take(true);
+        report.event = type == kube::EventType::kDeleted ? Report::Event::kDeleted
+                       : known                           ? Report::Event::kModified
+                                                         : Report::Event::kAdded;
+        context.emit(report);
         return true;
       },
       context.stop());

@@ -21,6 +21,8 @@ struct Table {
   std::string empty_text;                      // said on stderr if there are no rows
 };
 
+inline constexpr int kPartialExitCode = 3;  // some targets failed, others did not
+
 struct Report {
   /// What -o json, yaml, jsonpath and custom-columns print: an object or a List of the Kubernetes kind, or the command's own
   /// shape ({"kind": "AcceptReport", …}). Null: the command has nothing to say in those formats.
@@ -31,8 +33,13 @@ struct Report {
   // Notes and empty texts are sentences: a capital first, a full stop last unless the note ends with a command to paste. Result
   // lines, errors and hints begin in lower case and have no full stop.
   std::vector<std::string> notes;  // for people, on stderr, not with --quiet: what to do next
-  std::vector<Error> failures;     // of single clusters or objects: printed as errors, exit code 3
-  int exit_code = 0;               // a child's own code, passed through
+  /// Of single clusters or objects: printed as errors. The exit code is 3 where lines, names or rows tell of others that
+  /// succeeded, else that of the failures.
+  std::vector<Error> failures;
+  int exit_code = 0;  // the command's own code, instead of what follows from the failures
+  /// What a watch saw (-w): the data is one object and this is what happened to it.
+  enum class Event { kNone, kAdded, kModified, kDeleted };
+  Event event = Event::kNone;
 };
 
 }  // namespace fleetadm::commands

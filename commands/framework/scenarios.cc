@@ -119,7 +119,7 @@ class Batch {
     Report report;
     if (failed_ > 0) {
       Error error;
-      error.category = Category::kPartial;
+      error.category = failed_ < answered_ ? Category::kPartial : Category::kInvalid;
       error.message = std::to_string(failed_) + (failed_ == 1 ? " case was" : " cases were") + " answered with an error";
       error.hint = "see fleetadm-scenarios(7) for the formats";
       report.failures.push_back(std::move(error));
@@ -132,6 +132,7 @@ class Batch {
     std::string out;
     for (const Line& line : lines) {
       out += line.answer;
+      ++answered_;
       failed_ += line.failed ? 1 : 0;
     }
     if (!out.empty() && !context_.terminal().write_stdout(out)) reader_gone_ = true;
@@ -140,6 +141,7 @@ class Batch {
   Context& context_;
   const AnswerCase& answer_;
   std::size_t number_ = 0;
+  std::size_t answered_ = 0;
   std::size_t failed_ = 0;
   bool reader_gone_ = false;
 };

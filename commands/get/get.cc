@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "commands/framework/named.h"
 #include "commands/get/cluster_table.h"
 #include "core/api/kinds.h"
 
@@ -111,7 +112,12 @@ Result<Report> works(Context& context, const GetOptions& options, const std::vec
                 "list the clusters with: fleetadm get clusters");
   if (!args.empty() && ns.empty())
     return fail(Category::kUsage, "a work name requires --cluster", "add --cluster NAME, or omit the work name");
-  return list_objects(context, work_view(), {args, options.selector, ns, options.watch});
+  FLEETADM_TRY(Report report, list_objects(context, work_view(), {args, options.selector, ns, options.watch}));
+  if (!options.cluster.empty() && report.table && report.table->rows.empty()) {
+    FLEETADM_TRY(const kube::Client client, context.client());
+    FLEETADM_CHECK(cluster_exists(client, options.cluster));
+  }
+  return report;
 }
 
 Command row(std::string path, std::string group, std::string summary) {

@@ -123,7 +123,8 @@ Result<Json> wait_satisfied(Context& context, const kube::Client& hub, const Jso
   if (!waited) {
     context.progress().failed(last);
     Error error = waited.error();
-    if (error.category == Category::kTimeout) error.hint = last;
+    if (error.category == Category::kTimeout)
+      error.message = "placement \"" + name_of(placement) + "\" is not satisfied after " + format_duration(timeout) + ": " + last;
     return tl::unexpected(std::move(error));
   }
   context.progress().done();
@@ -171,12 +172,9 @@ Result<Report> write(Context& context, const CreateOptions& options, const std::
     if (!applied && applied.error().category == Category::kNotFound) {
       return tl::unexpected(applied.error().with_hint("create the namespace first: kubectl create namespace " + ns));
     }
-    if (!applied && applied.error().message.find("field not declared in schema") != std::string::npos) {
-      // Servers answer an unknown field of an apply with an internal error; it is the spec that is wrong.
-      Error error = applied.error();
-      error.category = Category::kInvalid;
-      error.hint = "a field name is wrong; compare with kubectl explain placement.spec";
-      return tl::unexpected(std::move(error));
+    if (!applied && applied.error().message.starts_with("failed to create typed")) {
+      return tl::unexpected(
+          applied.error().with_hint("a field has a wrong name or type; compare with kubectl explain placement.spec"));
     }
     FLEETADM_TRY(Json written, std::move(applied));
     // A client's dry run knows no defaults of the server: it can only say whether what is asked is there already.

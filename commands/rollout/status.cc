@@ -157,11 +157,13 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
     }
     if (timeout > Duration::zero() && now - begun >= timeout) {
       if (terminal) context.progress().failed("timed out");
-      return fail(Category::kTimeout, name.name + " is not done after " + format_duration(timeout) + ": " + line);
+      return fail(Category::kTimeout, name.name + " is not done after " + format_duration(timeout) + ": " + line,
+                  "to continue watching, run: fleetadm rollout status " + name.name + " -n " + name.ns + " -w");
     }
-    if (context.stop().stop_requested())
-      return fail(Category::kCancelled, "stopped watching; the rollout continues (resume: fleetadm rollout status " + name.name +
-                                            " -n " + name.ns + " -w)");
+    if (context.stop().stop_requested()) {
+      return fail(Category::kCancelled, "stopped watching; the rollout continues",
+                  "to continue watching, run: fleetadm rollout status " + name.name + " -n " + name.ns + " -w");
+    }
     // Deadlines pass without any event.
     const Duration tick = view.plan.clusters.size() > kMany ? kTickOfMany : kTick;
     const Duration left = timeout > Duration::zero() ? std::max<Duration>(begun + timeout - now, Duration::zero()) : tick;

@@ -39,6 +39,8 @@ Result<Report> load(Context& context, const LoadOptions& options, const std::vec
     error.cluster = cluster;
     report.failures.push_back(std::move(error));
   }
+  const bool some = num(answer, {"created"}) + num(answer, {"updated"}) + num(answer, {"unchanged"}) > 0;
+  if (!report.failures.empty()) report.exit_code = some ? kPartialExitCode : 1;
   answer["kind"] = "LoadReport";
   answer["cluster"] = cluster;
   report.data = std::move(answer);
@@ -55,6 +57,7 @@ Status check_load(const LoadOptions& options, const std::vector<std::string>& /*
 void register_sandbox_load(Registry& registry) {
   Command command;
   command.path = "sandbox load";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Load the objects of another cluster into one of a sandbox";
   command.description =

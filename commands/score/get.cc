@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "commands/framework/listing.h"
+#include "commands/framework/named.h"
 #include "commands/framework/suggest.h"
 #include "commands/placement/written.h"
 #include "commands/score/score.h"
@@ -32,18 +33,17 @@ void add_rows(const Json& object, Instant now, Report& report) {
   report.names.push_back(full_name(api::addon_placement_scores(), name_of(object)));
 }
 
+Error no_such_scores(const GetOptions& options, const std::string& name, const std::vector<std::string>& known) {
+  const std::string where = options.cluster.empty() ? "" : " for cluster " + options.cluster;
+  return fail(Category::kNotFound, "there is no score object \"" + name + "\"" + where, did_you_mean(name, known)).value();
+}
+
 // Nothing was found: was it asked for the wrong thing?
 Status explain_nothing(const kube::Client& hub, const GetOptions& options, const std::vector<std::string>& names,
                        const std::vector<std::string>& known) {
-  if (!options.cluster.empty()) {
-    const auto cluster = hub.find(api::managed_clusters(), "", options.cluster);
-    if (cluster && !*cluster) return fail(Category::kNotFound, "there is no cluster \"" + options.cluster + "\"");
-  }
+  if (!options.cluster.empty()) FLEETADM_CHECK(cluster_exists(hub, options.cluster));
   if (names.empty()) return {};
-  return fail(
-      Category::kNotFound,
-      "there is no score object \"" + names.front() + "\"" + (options.cluster.empty() ? "" : " for cluster " + options.cluster),
-      did_you_mean(names.front(), known));
+  return names.size() == 1 ? fail(no_such_scores(options, names.front(), known)) : Status{};
 }
 
 Result<Report> run_get(Context& context, const GetOptions& options, const std::vector<std::string>& names) {
@@ -73,6 +73,10 @@ Result<Report> run_get(Context& context, const GetOptions& options, const std::v
   }
   FLEETADM_CHECK(listed);
   if (items.empty()) FLEETADM_CHECK(explain_nothing(hub, options, names, known));
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      report.failures.push_back(no_such_scores(options, name, known));
+  }
   report.data = {{"apiVersion", "v1"}, {"kind", "List"}, {"metadata", {{"resourceVersion", ""}}}, {"items", std::move(items)}};
   return report;
 }

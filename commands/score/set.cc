@@ -272,7 +272,6 @@ Result<Report> run_set(Context& context, const SetOptions& options, const std::v
   } else {
     report.data = {{"apiVersion", "v1"}, {"kind", "List"}, {"metadata", {{"resourceVersion", ""}}}, {"items", std::move(items)}};
   }
-  if (report.lines.empty()) report.exit_code = 1;
   return report;
 }
 

@@ -49,6 +49,12 @@ struct Call {
 Result<std::vector<WorkPart>> parts_of(const Call& call, const std::vector<Json>& existing, Report& report) {
   std::vector<WorkPart> parts = split_manifests(call.name, call.loaded, placed_objects(existing), work::kManifestLimit);
   for (const WorkPart& part : parts) FLEETADM_CHECK(validate_work_name(part.name));
+  if (parts.size() > 1 && call.name.size() > kMaxSplitName) {
+    return fail(Category::kUsage,
+                "the manifests need " + std::to_string(parts.size()) + " works, and the name is " +
+                    std::to_string(call.name.size()) + " characters long",
+                "the name of a work that is split is limited to " + std::to_string(kMaxSplitName) + " characters");
+  }
   if (parts.size() > 1) {
     std::string names;
     for (const WorkPart& part : parts) names += (names.empty() ? "" : ", ") + part.name;
@@ -167,12 +173,12 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
 
 /// The sets NAME and its parts in a namespace.
 Result<std::vector<Json>> sets_called(const kube::Client& hub, const std::string& ns, const std::string& name) {
-  kube::ListOptions parts;
-  parts.label_selector = std::string(kSplitLabel) + "=" + name;
-  Result<Json> listed = hub.list(api::manifest_work_replica_sets(), ns, parts);
-  if (!listed) return tl::unexpected(on_hub(listed.error()));
   std::vector<Json> sets;
-  for (const Json& set : list_at(*listed, {"items"})) sets.push_back(set);
+  if (const auto parts = parts_named(name)) {
+    Result<Json> listed = hub.list(api::manifest_work_replica_sets(), ns, *parts);
+    if (!listed) return tl::unexpected(on_hub(listed.error()));
+    for (const Json& set : list_at(*listed, {"items"})) sets.push_back(set);
+  }
   if (sets.empty()) {
     FLEETADM_TRY(std::optional<Json> set, hub.find(api::manifest_work_replica_sets(), ns, name));
     if (set) sets.push_back(std::move(*set));

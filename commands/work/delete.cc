@@ -35,8 +35,9 @@ Error of_a_set(const Json& work) {
       .with_cluster(namespace_of(work));
 }
 
-Error no_such_work(const std::string& name, const std::string& where) {
-  return fail(Category::kNotFound, "there is no work \"" + name + "\" " + where, "list works with: fleetadm work get").value();
+/// Deleting what is gone succeeds, so that a run that was interrupted can be repeated.
+std::string already_gone(const std::string& name, const std::string& where) {
+  return "work " + name + " not found " + where + " (nothing to delete)";
 }
 
 using WorksByCluster = std::map<std::string, std::vector<Json>>;
@@ -56,7 +57,6 @@ Result<WorksByCluster> chosen_works(const kube::Client& hub, const DeleteOptions
     const std::string cluster = namespace_of(work);
     if (options.all_clusters || chosen.contains(cluster)) chosen[cluster].push_back(std::move(work));
   }
-  if (chosen.empty()) return tl::unexpected(no_such_work(name, "on any cluster"));
   return chosen;
 }
 
@@ -76,7 +76,7 @@ Status guard(const kube::Client& hub, const DeleteOptions& options, const std::s
 std::vector<std::string> delete_on(const kube::Client& hub, const std::string& cluster, const std::vector<Json>& works,
                                    const std::string& name, Report& report) {
   std::vector<std::string> going;
-  if (works.empty()) report.failures.push_back(no_such_work(name, "for cluster " + cluster).with_cluster(cluster));
+  if (works.empty()) report.notes.push_back(already_gone(name, "for cluster " + cluster));
   for (const Json& work : works) {
     if (!label_of(work, work::kReplicaSetLabel).empty()) {
       report.failures.push_back(of_a_set(work));
@@ -110,6 +110,7 @@ Result<Report> from_clusters(Context& context, const kube::Client& hub, const De
       clusters_of[gone].push_back(cluster);
     }
   }
+  if (chosen.empty()) report.notes.push_back(already_gone(name, "on any cluster"));
   if (removed.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
   const bool waits = options.wait && context.global().dry_run == kube::DryRun::kNone && !removed.empty();
   if (waits) {
@@ -175,7 +176,14 @@ Result<bool> delete_set(const kube::Client& hub, const PlacementRef& ref, const 
 
 Result<Report> from_placement(Context& context, const kube::Client& hub, const DeleteOptions& options, const std::string& name) {
   FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
-  FLEETADM_TRY(const WorkSelection selection, select_works(hub, name, ref.ns, ref));
+  const auto selected = select_works(hub, name, ref.ns, ref);
+  if (!selected && selected.error().category == Category::kNotFound && selected.error().code == 0) {
+    Report nothing;
+    nothing.data = Json::object({{"kind", "DeleteReport"}, {"sets", Json::array()}});
+    nothing.notes.push_back(already_gone(name, "for placement " + ref.ns + "/" + ref.name));
+    return nothing;
+  }
+  FLEETADM_TRY(const WorkSelection selection, selected);
   FLEETADM_TRY(const Removals removals, set_removals(hub, ref, selection.sets));
   FLEETADM_CHECK(check_removals(hub, options.guard, "deleting work " + name, removals));
   Report report;
@@ -215,7 +223,8 @@ void register_work_delete(Registry& registry) {
   command.description =
       "The agents delete the objects that the work owns; --wait waits for that. "
       "A work that was created for a placement is deleted with --placement. Deleting from many clusters, "
-      "or deleting many objects, requires --allow-removals.";
+      "or deleting many objects, requires --allow-removals. "
+      "Deleting a work that does not exist succeeds.";
   command.args = {"NAME", 1, 1};
   command.args.complete = Complete::kWorks;
   command.aliases = {"delete work"};

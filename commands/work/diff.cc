@@ -197,6 +197,7 @@ Report report_of(const Found& found) {
   report.data = {{"kind", "WorkDiff"}, {"groups", std::move(items)}, {"same", same}};
   report.failures = found.failures;
   if (!sorted.empty() && found.failures.empty()) report.exit_code = 1;
+  if (!found.diffs.empty() && !found.failures.empty()) report.exit_code = kPartialExitCode;  // equal clusters have no line
   return report;
 }
 

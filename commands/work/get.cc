@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "commands/framework/named.h"
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
@@ -77,7 +78,11 @@ Result<Report> run_get(Context& context, const GetOptions& options, const std::v
   std::vector<Json> works;
   std::vector<std::string> namespaces = options.clusters;
   if (namespaces.empty()) namespaces.emplace_back();
-  for (const std::string& ns : namespaces) FLEETADM_CHECK(add_works(hub, ns, options, names, works));
+  for (const std::string& ns : namespaces) {
+    const std::size_t before = works.size();
+    FLEETADM_CHECK(add_works(hub, ns, options, names, works));
+    if (!ns.empty() && works.size() == before) FLEETADM_CHECK(cluster_exists(hub, ns));
+  }
   std::sort(works.begin(), works.end(), [](const Json& a, const Json& b) {
     return std::pair(namespace_of(a), name_of(a)) < std::pair(namespace_of(b), name_of(b));
   });

@@ -26,9 +26,7 @@ Result<std::vector<Json>> sets_named(const kube::Client& hub, const std::string&
   }
   if (*set) sets.push_back(std::move(**set));
   if (sets.empty() || label_of(sets.front(), kSplitLabel) != name) return sets;
-  kube::ListOptions parts;
-  parts.label_selector = std::string(kSplitLabel) + "=" + name;
-  FLEETADM_TRY(const Json listed, hub.list(api::manifest_work_replica_sets(), ns, parts));
+  FLEETADM_TRY(const Json listed, hub.list(api::manifest_work_replica_sets(), ns, *parts_named(name)));
   sets.clear();
   for (const Json& part : list_at(listed, {"items"})) sets.push_back(part);
   return sets;
@@ -46,6 +44,13 @@ Result<bool> any_work(const kube::Client& hub, kube::ListOptions which) {
 }
 
 }  // namespace
+
+std::optional<kube::ListOptions> parts_named(const std::string& name) {
+  if (name.size() > kMaxSplitName) return std::nullopt;
+  kube::ListOptions parts;
+  parts.label_selector = std::string(kSplitLabel) + "=" + name;
+  return parts;
+}
 
 Result<WorkSelection> select_works(const kube::Client& hub, const std::string& name, const std::string& ns,
                                    const std::optional<PlacementRef>& placement) {
@@ -73,12 +78,13 @@ Result<WorkSelection> select_works(const kube::Client& hub, const std::string& n
     selection.which.label_selector = std::string(work::kReplicaSetLabel) + " in (" + owners + ")";
     return selection;
   }
-  selection.which.label_selector = std::string(kSplitLabel) + "=" + name;
-  FLEETADM_TRY(const bool split, any_work(hub, selection.which));
-  if (!split) {
-    selection.which.label_selector.clear();
-    selection.which.field_selector = "metadata.name=" + name;
+  if (const auto parts = parts_named(name)) {
+    selection.which = *parts;
+    FLEETADM_TRY(const bool split, any_work(hub, selection.which));
+    if (split) return selection;
   }
+  selection.which.label_selector.clear();
+  selection.which.field_selector = "metadata.name=" + name;
   return selection;
 }
 
@@ -104,12 +110,11 @@ Result<std::vector<Json>> list_works(const kube::Client& hub, const WorkSelectio
 Result<std::vector<Json>> works_called(const kube::Client& hub, const std::string& name,
                                        const std::vector<std::string>& clusters) {
   std::map<std::pair<std::string, std::string>, Json> works;
-  kube::ListOptions named;
-  named.field_selector = "metadata.name=" + name;
-  kube::ListOptions parts;
-  parts.label_selector = std::string(kSplitLabel) + "=" + name;
+  std::vector<kube::ListOptions> lists(1);
+  lists.front().field_selector = "metadata.name=" + name;
+  if (const auto parts = parts_named(name)) lists.push_back(*parts);
   const auto add = [&](const std::string& ns) -> Status {
-    for (const kube::ListOptions& which : {named, parts}) {
+    for (const kube::ListOptions& which : lists) {
       const Status listed = hub.list_each(api::manifest_works(), ns, which, [&](Json&& work) -> Status {
         std::pair key(namespace_of(work), name_of(work));
         works.insert_or_assign(std::move(key), std::move(work));

@@ -13,6 +13,10 @@ namespace fleetadm::commands {
 
 /// On each part of a work that was split (also on the first): the name it was asked for with.
 inline constexpr std::string_view kSplitLabel = "work.fleetadm.io/split-of";
+inline constexpr std::size_t kMaxSplitName = 63;  // a label's value
+
+/// The selector of the parts of `name`; none where the name is too long to have any.
+std::optional<kube::ListOptions> parts_named(const std::string& name);
 
 struct WorkSelection {
   std::string name;

@@ -112,7 +112,12 @@ Result<Report> watched(Context& context, const kube::Client& hub, const View& vi
                        const std::vector<work::WorkProgress>& first) {
   std::map<std::pair<std::string, std::string>, work::WorkProgress> known;
   for (const work::WorkProgress& one : first) known[{one.cluster, one.name}] = one;
-  context.emit(report_of(first, options, context.global(), context.clock().now()));
+  const auto emit = [&](const std::vector<work::WorkProgress>& these, Report::Event event) {
+    Report report = report_of(these, options, context.global(), context.clock().now());
+    report.event = event;
+    context.emit(report);
+  };
+  emit(first, Report::Event::kAdded);
   Report done;
   if (all_done(known)) return done;
   const Status watched_to = kube::watch_collection(
@@ -125,8 +130,10 @@ Result<Report> watched(Context& context, const kube::Client& hub, const View& vi
           return entry.first.first == cluster && entry.second.state == work::kStateMissing && entry.first != key;
         });
         work::WorkProgress now = judged(view, work);
+        auto event = known.contains(key) ? Report::Event::kModified : Report::Event::kAdded;
         if (type == kube::EventType::kDeleted) {
           known.erase(key);
+          event = Report::Event::kDeleted;
           now.state = "Deleted";
           now.blocking.reset();
           now.since.reset();
@@ -140,7 +147,7 @@ Result<Report> watched(Context& context, const kube::Client& hub, const View& vi
           }
           if (same) return !all_done(known);
         }
-        context.emit(report_of({now}, options, context.global(), context.clock().now()));
+        emit({now}, event);
         return !known.empty() && !all_done(known);
       },
       context.stop());

@@ -46,8 +46,8 @@ Status validate_work_name(const std::string& name) {
     return fail(Category::kUsage, "\"" + name + "\" is not a valid work name", "use lowercase letters, digits, '-' and '.'");
   }
   if (name.size() > work::kMaxWorkName) {
-    return fail(Category::kUsage, "the name is " + std::to_string(name.size()) + " characters long; a work's may have " +
-                                      std::to_string(work::kMaxWorkName));
+    return fail(Category::kUsage, "the work's name is " + std::to_string(name.size()) + " characters long",
+                "a work's name is limited to " + std::to_string(work::kMaxWorkName) + " characters");
   }
   return {};
 }

@@ -27,7 +27,6 @@ Result<Written> write_work(const kube::Client& hub, const kube::Resource& resour
     if (created.error().reason != "AlreadyExists") return tl::unexpected(created.error());
     FLEETADM_TRY(existing, hub.find(resource, ns, name));
   }
-  if (!overwrite) return tl::unexpected(exists(what));
   if (!existing) return fail(Category::kConflict, what + " was created and deleted by someone else in the meantime", "try again");
   if (is_deleting(*existing)) return fail(Category::kConflict, what + " is being deleted", "wait until it has been deleted");
   const auto change = [&](Json& object) -> Status {
@@ -40,6 +39,13 @@ Result<Written> write_work(const kube::Client& hub, const kube::Resource& resour
     at_or_make(spec, {"workload", "manifests"}) = list_at(from, {"workload", "manifests"});
     return {};
   };
+  if (!overwrite) {
+    // The same call again changes nothing, and is no conflict.
+    Json same = *existing;
+    FLEETADM_CHECK(change(same));
+    if (same != *existing) return tl::unexpected(exists(what));
+    return Written{std::move(same), "unchanged"};
+  }
   FLEETADM_TRY(Json after, hub.modify(resource, ns, name, change));
   // Not by its version: a dry run leaves that as it is.
   const bool changed = object_at(after, {"spec"}) != object_at(*existing, {"spec"}) ||

@@ -14,9 +14,9 @@ struct Written {
   std::string outcome;  // "created", "configured", "unchanged"
 };
 
-/// Creates `wanted`, or (with `overwrite`; else kConflict) gives the existing object its manifests and leaves the rest of the
-/// spec to whoever set it. `manifests_of`: the member of spec that has the workload, empty for the spec itself. `check` may
-/// refuse to change an object, or change more of it.
+/// Creates `wanted`, or (with `overwrite`; else it is kConflict where that would change anything) gives the existing object its
+/// manifests and leaves the rest of the spec to whoever set it. `manifests_of`: the member of spec that has the workload, empty
+/// for the spec itself. `check` may refuse to change an object, or change more of it.
 Result<Written> write_work(const kube::Client& hub, const kube::Resource& resource, const Json& wanted,
                            std::string_view manifests_of, bool overwrite, const std::string& what,
                            const std::function<Status(Json&)>& check);

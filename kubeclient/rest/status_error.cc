@@ -68,6 +68,14 @@ Category category_of(std::string_view reason, int code) {
   return Category::kInternal;
 }
 
+// The server's own answer to an applied object whose fields have wrong types is 500, though nothing of it is broken.
+bool is_refused_content(const Error& error) {
+  constexpr std::array<std::string_view, 3> kBegins{"failed to create typed patch object", "failed to create typed live object",
+                                                    "failed to convert"};
+  return error.code == 500 &&
+         std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return error.message.starts_with(begin); });
+}
+
 std::string hint_of(const Error& error) {
   if (error.code == 401) return "the credentials are missing, wrong or expired; check the kubeconfig's user";
   if (error.code == 403) return "ask an administrator for the missing permission";
@@ -104,7 +112,7 @@ Error error_of(const Response& response, const Request& request) {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
     if (!text.empty()) error.message += ": " + log::escape_terminal(text);
   }
-  error.category = category_of(error.reason, error.code);
+  error.category = is_refused_content(error) ? Category::kInvalid : category_of(error.reason, error.code);
   error.hint = hint_of(error);
   return error;
 }

@@ -125,7 +125,8 @@ TEST_F(PlacementCommands, WaitEndsWithTheReason) {
   auto report = run("placement create", {"web"}, {{"wait", "satisfied"}, {"timeout", "200ms"}});
   ASSERT_FALSE(report.has_value());
   EXPECT_EQ(report.error().category, Category::kTimeout);
-  EXPECT_EQ(report.error().hint, "NoIntersection: m");
+  EXPECT_EQ(report.error().message, "placement \"web\" is not satisfied after 200ms: NoIntersection: m");
+  EXPECT_EQ(report.error().hint, "");
   set_status(
       "web",
       R"({"numberOfSelectedClusters":2,"conditions":[{"type":"PlacementSatisfied","status":"True","reason":"AllDecisionsScheduled","message":""}]})");

@@ -113,7 +113,7 @@ TEST_F(LivePlacements, ExplainTellsEachCluster) {
   report = run("placement explain", {"web"}, {{"cluster", "c3"}});
   ASSERT_TRUE(report.has_value());
   EXPECT_EQ(report->table->rows.size(), 1U);
-  EXPECT_EQ(run("placement explain", {"elsewhere"}).error().hint, "there is one in namespace other: give -n");
+  EXPECT_EQ(run("placement explain", {"elsewhere"}).error().hint, "there is one in namespace other; use -n");
   EXPECT_EQ(run("placement explain", {"web"}, {{"cluster", "d3"}}).error().hint.substr(0, 12), "did you mean");
   EXPECT_EQ(api->write_count(), 0);
 }

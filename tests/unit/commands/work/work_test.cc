@@ -63,7 +63,15 @@ TEST_F(WorkCommands, CreateLeavesWhatExistsAndApplyIsIdempotent) {
   Json configured = *work("c1");
   configured["spec"]["deleteOption"] = {{"propagationPolicy", "Orphan"}};
   hub_->put(api::manifest_works(), configured);
-  const auto again = run("work create", {{"filename", manifests}, {"clusters", "c1"}});
+  const int written = hub_->write_count();
+  const auto rerun = run("work create", {{"filename", manifests}, {"clusters", "c1"}});
+  ASSERT_TRUE(rerun) << "the same call again";
+  EXPECT_EQ(rerun->lines[0], "work web unchanged for cluster c1");
+  EXPECT_EQ(hub_->write_count(), written);
+  const auto again =
+      run("work create",
+          {{"filename", file(std::string(kMap) + "---\n" + "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n", "more.yaml")},
+           {"clusters", "c1"}});
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().category, Category::kConflict);
   EXPECT_NE(again.error().hint.find("work apply"), std::string::npos);
@@ -79,6 +87,19 @@ TEST_F(WorkCommands, CreateLeavesWhatExistsAndApplyIsIdempotent) {
   EXPECT_EQ(other->lines[0], "work web configured for cluster c1");
   EXPECT_EQ(list_at(*work("c1"), {"spec", "workload", "manifests"}).size(), 2U);
   EXPECT_EQ(str(*work("c1"), {"spec", "deleteOption", "propagationPolicy"}), "Orphan") << "the rest of the spec is others'";
+}
+
+TEST_F(WorkCommands, DeletingWhatIsGoneSucceeds) {
+  placement("p");
+  for (const Flags& flags : {Flags{{"clusters", "c1,c2"}}, Flags{{"all-clusters", "true"}}, Flags{{"placement", "default/p"}}}) {
+    const auto gone = run("work delete", flags);
+    ASSERT_TRUE(gone) << gone.error().message;
+    EXPECT_TRUE(gone->failures.empty());
+    EXPECT_TRUE(gone->lines.empty());
+    ASSERT_FALSE(gone->notes.empty());
+    EXPECT_NE(gone->notes[0].find("(nothing to delete)"), std::string::npos) << gone->notes[0];
+  }
+  EXPECT_EQ(hub_->write_count(), 0);
 }
 
 TEST_F(WorkCommands, APlacementGetsASet) {
