@@ -1,10 +1,10 @@
 #include "cli/app.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <functional>
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,6 +18,7 @@
 #include "cli/help.h"
 #include "cli/render/renderer.h"
 #include "cli/signals.h"
+#include "cli/suggested.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::cli {
@@ -27,8 +28,6 @@ using commands::Command;
 using commands::GlobalOptions;
 using commands::Registry;
 using commands::Report;
-
-constexpr int kExitBrokenPipe = 141;  // what a shell reports for SIGPIPE
 
 // Stdout with its failure remembered: `fleetadm get clusters | head` ends quietly, a full disk does not.
 class Output {
@@ -60,18 +59,38 @@ void hold_standard_streams() {
   }
 }
 
-int code_of(const Report& report) {
-  if (report.exit_code != 0) return report.exit_code;
-  if (report.failures.empty()) return kExitOk;
-  // What an interrupt left unfinished is no partial failure.
-  const bool cancelled = std::any_of(report.failures.begin(), report.failures.end(),
-                                     [](const Error& error) { return error.category == Category::kCancelled; });
-  return cancelled ? kExitCancelled : kExitPartial;
+struct ErrorStyle {
+  bool color = false;
+  bool document = false;  // JSON for programs
+};
+
+int report_error(const Error& error, const ErrorStyle& style) {
+  write_all(STDERR_FILENO,
+            style.document ? dump_json(error_document(error, hint_of(error))) + "\n" : render_error(error, style.color));
+  return exit_code(error.category);
 }
 
-int report_error(const Error& error, bool color) {
-  write_all(STDERR_FILENO, render_error(error, color));
-  return exit_code(error.category);
+bool errors_are_documents(const std::string& output) { return output == "json" || output == "yaml"; }
+
+// How to print what is wrong with a command line that could not be parsed: as far as it can be read.
+ErrorStyle style_of(const std::vector<std::string>& words) {
+  std::string color = "auto";
+  std::string output;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string_view word = words[i];
+    const auto value_of = [&](std::string_view flag, std::string& into) {
+      if (!word.starts_with(flag)) return;
+      std::string_view rest = word.substr(flag.size());
+      if (rest.empty() && i + 1 < words.size()) rest = words[i + 1];
+      if (rest.starts_with('=')) rest.remove_prefix(1);
+      into = rest;
+    };
+    value_of("--output", output);
+    if (!word.starts_with("--")) value_of("-o", output);
+    if (word == "--color") color = "always";
+    if (word.starts_with("--color=")) color = word.substr(std::string_view("--color=").size());
+  }
+  return {use_color(color, STDERR_FILENO), errors_are_documents(output)};
 }
 
 int print_text(std::string_view text) {
@@ -102,18 +121,37 @@ Error with_help_hint(Error error, const std::string& path) {
   return error;
 }
 
-int execute(const Command& command, const NormalArgv& argv, commands::Invocation& call, const GlobalOptions& globals) {
+struct Typed {
+  const Registry& registry;
+  const std::vector<std::string>& words;
+};
+
+int execute(const Command& command, const NormalArgv& argv, commands::Invocation& call, const GlobalOptions& globals,
+            const Typed& typed) {
   const bool color = use_color(globals.color, STDERR_FILENO);
-  auto refuse = [&](const Error& error) { return report_error(with_help_hint(error, command.path), color); };
+  const ErrorStyle style{color, errors_are_documents(globals.output)};
+  auto refuse = [&](const Error& error) { return report_error(with_help_hint(error, command.path), style); };
 
   if (Status ok = check_arguments(command, argv); !ok) return refuse(ok.error());
   Result<Format> format = parse_format(globals.output);
   if (!format) return refuse(format.error());
+  std::function<const WrittenTo&()> written;
   RenderOptions options;
   options.headers = !globals.no_headers;
   options.quiet = globals.quiet;
   options.color = color;
   options.terminal = ::isatty(STDOUT_FILENO) == 1;
+  options.written = [&written] { return written().report(); };
+  options.written_lines = [&written] { return written().lines(); };
+  options.complete = [&](std::string text) {
+    return complete_suggestions(std::move(text), typed.registry, globals, command.target);
+  };
+  options.unfinished = [&](bool timed_out) -> Unfinished {
+    // Who answered a question with no has ended nothing early.
+    const bool early = timed_out || stop_on_signals().stop_requested();
+    if (!early || command.target == commands::Target::kSilent) return {};
+    return {written().done(), typed_command(typed.words)};
+  };
   if (!globals.sort_by.empty()) {
     Result<JsonPath> path = JsonPath::parse_path(globals.sort_by);
     if (!path) return refuse(path.error().wrap("--sort-by"));
@@ -125,17 +163,22 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   Renderer renderer(
       std::move(*format), std::move(options), [&out](std::string_view text) { out.write(text); },
       [](std::string_view text) { write_all(STDERR_FILENO, text); });
-  ProcessContext context(globals, [&](const Report& report) {
-    if (Status ok = renderer.print(report); !ok) report_error(ok.error(), color);
+  ProcessContext context(globals, command.target, !renderer.prints_objects(), [&](const Report& report) {
+    if (Status ok = renderer.print(report); !ok) renderer.print_errors({ok.error()});
     if (out.failed()) stop_by_ourselves();  // nobody reads on: a watch ends here, not at the next interrupt
   });
+  written = [&context]() -> const WrittenTo& { return context.written_to(); };
   std::vector<std::string> args = argv.args;
   args.insert(args.end(), argv.after_dash.begin(), argv.after_dash.end());
   Result<Report> report = call.run(context, args);
   context.end_progress();
-  if (!report) return out.finish(refuse(report.error()), color);
-  const int code = code_of(*report);
-  if (Status ok = renderer.print(std::move(*report)); !ok) return out.finish(refuse(ok.error()), color);
+  const auto failed = [&](const Error& error) {
+    renderer.print_errors({with_help_hint(error, command.path)});
+    return out.finish(exit_code(error.category), color);
+  };
+  if (!report) return failed(report.error());
+  const int code = exit_code(*report);
+  if (Status ok = renderer.print(std::move(*report)); !ok) return failed(ok.error());
   return out.finish(code, color);
 }
 
@@ -146,15 +189,15 @@ int run_checked(const std::vector<std::string>& words) {
   GlobalOptions globals;
   const commands::FlagSet global_set = global_flags(globals);
   const AllFlags global_list = all_flags({}, global_set);
-  const bool color = use_color("auto", STDERR_FILENO);
+  const ErrorStyle style = style_of(words);
 
   Result<Found> found = find_command(registry, words, global_list.list);
-  if (!found) return report_error(found.error(), color);
+  if (!found) return report_error(found.error(), style);
   if (found->command == nullptr) {
     if (found->path.empty() && found->rest == std::vector<std::string>{"--version"})
       return print_text(std::string("fleetadm ") + FLEETADM_VERSION + "\n");
     Result<NormalArgv> argv = normalise(found->rest, global_list.list);
-    if (!argv) return report_error(with_help_hint(argv.error(), found->path), color);
+    if (!argv) return report_error(with_help_hint(argv.error(), found->path), style);
     return print_text(found->path.empty() ? root_help(registry) : group_help(registry, found->path));
   }
 
@@ -162,10 +205,10 @@ int run_checked(const std::vector<std::string>& words) {
   commands::Invocation call = command.make();
   const AllFlags flags = all_flags(call.flags, global_set);
   Result<NormalArgv> argv = normalise(found->rest, flags.list);
-  if (!argv) return report_error(with_help_hint(argv.error(), command.path), color);
+  if (!argv) return report_error(with_help_hint(argv.error(), command.path), style);
   if (argv->help) return print_text(command_help(command));
-  if (Status ok = set_flags(*argv, flags.list); !ok) return report_error(with_help_hint(ok.error(), command.path), color);
-  return execute(command, *argv, call, globals);
+  if (Status ok = set_flags(*argv, flags.list); !ok) return report_error(with_help_hint(ok.error(), command.path), style);
+  return execute(command, *argv, call, globals, {registry, words});
 }
 
 Report text_report(std::string text) {
@@ -242,7 +285,7 @@ int run(const std::vector<std::string>& words) {
     Error defect;
     defect.message = std::string("internal error in fleetadm " FLEETADM_VERSION ": ") + error.what();
     defect.hint = "this is a bug in fleetadm; please report it and include the command line";
-    return report_error(defect, false);
+    return report_error(defect, {});
   }
 }
 

@@ -12,7 +12,12 @@ namespace fleetadm::cli {
 
 using commands::GlobalOptions;
 
-ProcessContext::ProcessContext(const GlobalOptions& globals, Emit emit) : globals_(globals), emit_(std::move(emit)) {}
+ProcessContext::ProcessContext(const GlobalOptions& globals, commands::Target target, bool tell_writes, Emit emit)
+    : globals_(globals), emit_(std::move(emit)) {
+  WrittenTo::Say say;
+  if (tell_writes) say = [this](const std::string& line) { progress().say(line); };
+  written_to_ = std::make_shared<WrittenTo>(target, std::move(say));
+}
 
 Result<kube::RestConfig> ProcessContext::rest_config() {
   if (!config_) {
@@ -36,12 +41,22 @@ Result<kube::Client> ProcessContext::client() {
 }
 
 kube::Client ProcessContext::client(const kube::RestConfig& config) {
-  if (!gate_) {
-    gate_ = std::make_shared<kube::WriteGate>();
-    gate_->dry_run = globals_.dry_run;
-    kube::install_kill_hook(*gate_);
+  auto gate = std::make_shared<kube::WriteGate>();
+  gate->dry_run = globals_.dry_run;
+  const bool own = config_ && config_->server == config.server && config_->name == config.name;
+  if (globals_.dry_run == kube::DryRun::kNone) {
+    gate->after = [keep = written_to_, count = written_to_->count()](kube::Method method, std::string_view path, int status) {
+      count(method, path, status);
+    };
+    progress();  // made here: writes may come from several threads
+    if (auto hook = written_to_->hook(config, own)) {
+      gate->before = [keep = written_to_, hook = std::move(hook)](kube::Method method, std::string_view path) {
+        return hook(method, path);
+      };
+    }
   }
-  kube::Client made = kube::Client::connect(config, gate_).with_stop(stop());
+  kube::install_kill_hook(*gate);
+  kube::Client made = kube::Client::connect(config, std::move(gate)).with_stop(stop());
   return globals_.request_timeout > Duration::zero() ? made.with_timeout(globals_.request_timeout) : made;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/terminal.h"
+#include "cli/written_to.h"
 #include "commands/framework/context.h"
 
 namespace fleetadm::cli {
@@ -15,8 +16,9 @@ class ProcessContext final : public commands::Context {
  public:
   using Emit = std::function<void(const commands::Report&)>;
 
-  /// `globals` must outlive the context. `emit` prints a report at once.
-  ProcessContext(const commands::GlobalOptions& globals, Emit emit);
+  /// `globals` must outlive the context. `emit` prints a report at once. `tell_writes`: each cluster is named on stderr before
+  /// the first write to it; else written_to() is for the report.
+  ProcessContext(const commands::GlobalOptions& globals, commands::Target target, bool tell_writes, Emit emit);
 
   const commands::GlobalOptions& global() const override { return globals_; }
   Result<kube::RestConfig> rest_config() override;
@@ -32,6 +34,8 @@ class ProcessContext final : public commands::Context {
   std::string executable() const override;
   void emit(const commands::Report& report) override { emit_(report); }
 
+  const WrittenTo& written_to() const { return *written_to_; }
+
   /// Takes an unfinished step off the terminal.
   void end_progress() { progress_.reset(); }
 
@@ -41,7 +45,7 @@ class ProcessContext final : public commands::Context {
   ProcessTerminal terminal_;
   std::shared_ptr<Clock> clock_;
   std::unique_ptr<commands::Progress> progress_;
-  std::shared_ptr<kube::WriteGate> gate_;
+  std::shared_ptr<WrittenTo> written_to_;  // shared with the gates of clients, which may outlive a call
   std::optional<kube::RestConfig> config_;
   std::optional<kube::Client> client_;
 };

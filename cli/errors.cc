@@ -1,7 +1,9 @@
 #include "cli/errors.h"
 
+#include <algorithm>
 #include <string_view>
 
+#include "cli/render/machine.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/rest/client.h"
 
@@ -19,20 +21,31 @@ std::string_view usual_hint(const Error& error) {
       if (error.code == 403) return "ask for the missing permission, or use another --context or --as";
       return "check the credentials of the kubeconfig context";
     case Category::kTls: return "check the certificate-authority-data and the server's address in the kubeconfig";
-    case Category::kUnavailable: return "check that the server is running and that its address in the kubeconfig is right";
-    case Category::kTimeout: return "try again with a longer --timeout or --request-timeout";
+    case Category::kUnavailable:
+      if (error.code == 429) return "the server is busy; try again later";
+      if (error.code != 0) return "the server failed; check its log, or try again later";
+      return "check that the server is running and that its address in the kubeconfig is right";
+    case Category::kTimeout: return "the server did not answer in time; try again, or use a longer --request-timeout";
     case Category::kGone: return "run the command again";
     case Category::kNotFound:
       if (error.code == 404) return "check the name, and --namespace and --context";
       return "";
     case Category::kConflict:
-      if (error.reason == "Conflict") return "someone else has changed it meanwhile: run the command again";
+      if (error.reason == "Conflict") return "someone else changed it in the meantime; run the command again";
       return "";
     default: return "";
   }
 }
 
 }  // namespace
+
+std::string hint_of(const Error& error) {
+  if (is_no_hub(error)) return "this cluster is not a hub; check --context, or make it one with: fleetadm init";
+  if (error.hint.empty()) return std::string(usual_hint(error));
+  return error.message.find(error.hint) == std::string::npos ? error.hint : std::string();
+}
+
+bool is_unfinished(const Error& error) { return error.category == Category::kTimeout || error.category == Category::kCancelled; }
 
 int exit_code(Category category) {
   switch (category) {
@@ -53,7 +66,24 @@ int exit_code(Category category) {
   return kExitFailure;
 }
 
-std::string render_error(const Error& error, bool color) {
+int exit_code(const commands::Report& report) {
+  const auto& failures = report.failures;
+  if (report.exit_code != 0) return report.exit_code;
+  if (failures.empty()) return kExitOk;
+  // What an interrupt left unfinished is no partial failure.
+  if (std::any_of(failures.begin(), failures.end(), [](const Error& error) { return error.category == Category::kCancelled; }))
+    return kExitCancelled;
+  const bool others = !report.lines.empty() || !report.names.empty() || (report.table && !report.table->rows.empty());
+  if (others) return kExitPartial;
+  const int first = exit_code(failures.front().category);
+  const bool shared =
+      std::all_of(failures.begin(), failures.end(), [&](const Error& e) { return exit_code(e.category) == first; });
+  return shared ? first : kExitFailure;
+}
+
+std::string render_error(const Error& error, bool color) { return render_error(error, hint_of(error), color); }
+
+std::string render_error(const Error& error, const std::string& hint, bool color) {
   std::string out = color ? "\x1b[31merror:\x1b[0m " : "error: ";
   if (!error.cluster.empty()) out += log::escape_terminal(error.cluster) + ": ";
   out += log::escape_terminal(error.message, true);
@@ -63,13 +93,31 @@ std::string render_error(const Error& error, bool color) {
     out += "HTTP " + std::to_string(error.code) + ")";
   }
   out += "\n";
-  const std::string_view hint = is_no_hub(error) ? "this cluster is no hub: check --context, or make it one with `fleetadm init`"
-                                : error.hint.empty() ? usual_hint(error)
-                                                     : std::string_view(error.hint);
   if (!hint.empty()) {
     out += color ? "\x1b[36mhint:\x1b[0m " : "hint: ";
     out += log::escape_terminal(hint, true) + "\n";
   }
+  return out;
+}
+
+std::string render_unfinished(const Unfinished& unfinished, bool color) {
+  std::string out;
+  for (const std::string& line : unfinished.done) out += (out.empty() ? "done: " : "; ") + log::escape_terminal(line);
+  if (!out.empty()) out += "\n";
+  if (unfinished.resume.empty()) return out;
+  out += color ? "\x1b[36mhint:\x1b[0m " : "hint: ";
+  return out + "to continue, run: " + log::escape_terminal(unfinished.resume) + "\n";
+}
+
+Json error_document(const Error& error, const std::string& hint, const Unfinished& unfinished) {
+  Json out = {{"kind", "Error"}, {"code", exit_code(error.category)}, {"message", error.message}};
+  out["reason"] = error.reason.empty() ? std::string(to_string(error.category)) : error.reason;
+  if (error.code != 0) out["status"] = error.code;
+  if (!hint.empty()) out["hint"] = hint;
+  if (!error.cluster.empty()) out["cluster"] = error.cluster;
+  if (!unfinished.done.empty()) out["done"] = unfinished.done;
+  if (!unfinished.resume.empty()) out["resume"] = unfinished.resume;
+  add_api_version(out);
   return out;
 }
 

@@ -128,16 +128,22 @@ std::string man_root(const commands::Registry& registry) {
   commands::GlobalOptions options;
   out += ".SH OPTIONS\n" + flag_entries(global_flags(options).flags());
   out += ".SH EXIT STATUS\n";
-  const std::pair<int, const char*> codes[] = {{kExitOk, "success, read back from the server"},
-                                               {kExitFailure, "failure"},
-                                               {kExitCancelled, "cancelled by a signal or an answer"},
-                                               {kExitPartial, "some clusters or objects failed, others did not"},
-                                               {kExitAuth, "not authenticated or not allowed"},
-                                               {kExitNotFound, "not found"},
-                                               {kExitTimeout, "a deadline passed"},
-                                               {kExitUsage, "wrong flags, arguments or input files"}};
+  const std::pair<int, const char*> codes[] = {
+      {kExitOk, "success, including nothing to do: the object already exists with the same content, or is already deleted"},
+      {kExitFailure, "failure, including all targets failed for different reasons"},
+      {kExitCancelled, "cancelled by a signal or an answer"},
+      {kExitPartial, "some targets failed, others succeeded"},
+      {kExitAuth, "not authenticated or not authorized"},
+      {kExitNotFound, "a named object was not found"},
+      {kExitTimeout, "timed out"},
+      {7, "rollout status: the rollout is paused"},
+      {8, "rollout status: the rollout is in progress"},
+      {kExitUsage, "wrong flags, arguments, input files or configuration (a missing kubeconfig or context)"},
+      {kExitBrokenPipe, "the reader of the output closed it"}};
   for (const auto& [code, meaning] : codes) out += ".TP\n\\fB" + std::to_string(code) + "\\fR\n" + roff(meaning) + "\n";
-  out += ".PP\nA command that runs a program of yours passes that program's exit code through.\n";
+  out +=
+      ".PP\nIf all targets failed for the same reason, the code is that of the reason.\n.PP\nA command that runs a program of "
+      "yours passes that program's exit code through.\n";
   out +=
       ".SH ENVIRONMENT\n"
       ".TP\n\\fBKUBECONFIG\\fR\nKubeconfig files to read, separated by colons.\n"

@@ -45,6 +45,13 @@ class ProcessProgress final : public commands::Progress {
     write_all(STDERR_FILENO, std::string(color_ ? "\x1b[33mwarning:\x1b[0m " : "warning: ") + log::escape_terminal(text) + "\n");
     draw();
   }
+  void say(std::string_view text) override {
+    if (silent_) return;
+    const std::lock_guard lock(mutex_);
+    clear_line();
+    write_all(STDERR_FILENO, log::escape_terminal(text) + "\n");
+    draw();
+  }
 
  private:
   void finish(std::string_view mark, std::string_view outcome) {

@@ -1,6 +1,8 @@
 #include "cli/render/renderer.h"
 
-#include "cli/errors.h"
+#include <algorithm>
+
+#include "cli/render/machine.h"
 #include "cli/render/sort.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/yaml.h"
@@ -9,6 +11,26 @@ namespace fleetadm::cli {
 
 using commands::Report;
 using commands::Table;
+
+namespace {
+
+bool says_how_to_continue(const Error& error) {
+  constexpr std::string_view kWords = "to continue";
+  return error.hint.find(kWords) != std::string::npos || error.message.find(kWords) != std::string::npos;
+}
+
+// What happened to each row and name of a watch.
+void mark_event(Report& report) {
+  if (report.event == Report::Event::kNone) return;
+  if (report.table) {
+    report.table->columns.push_back({"EVENT", false});
+    for (auto& row : report.table->rows) row.emplace_back(to_string(report.event));
+  }
+  if (report.event != Report::Event::kDeleted) return;
+  for (std::string& name : report.names) name += " deleted";
+}
+
+}  // namespace
 
 Renderer::Renderer(Format format, RenderOptions options, Sink out, Sink err)
     : format_(std::move(format)),
@@ -39,6 +61,27 @@ Result<std::string> Renderer::columns_of(const Json& data) {
   return tables_.print(table);
 }
 
+bool Renderer::prints_objects() const {
+  return format_.kind != Format::Kind::kTable && format_.kind != Format::Kind::kWide && format_.kind != Format::Kind::kName;
+}
+
+// A document, or one event per line (YAML: per document) of a watch.
+std::string Renderer::document_of(const Report& report) {
+  const bool json = format_.kind == Format::Kind::kJson;
+  if (report.event == Report::Event::kNone) return json ? dump_json_pretty(report.data) + "\n" : dump_yaml(report.data);
+  std::string text;
+  const auto add = [&](const Json& object) {
+    const Json event = watch_event(report.event, object);
+    text += json ? dump_json(event) + "\n" : "---\n" + dump_yaml(event);
+  };
+  if (str(report.data, {"kind"}) == "List") {
+    for (const Json& item : list_at(report.data, {"items"})) add(item);
+  } else {
+    add(report.data);
+  }
+  return text;
+}
+
 Result<std::string> Renderer::text_of(const Report& report) {
   std::string text;
   switch (format_.kind) {
@@ -50,15 +93,54 @@ Result<std::string> Renderer::text_of(const Report& report) {
     case Format::Kind::kName:
       for (const std::string& name : report.names) text += log::escape_terminal(name) + "\n";
       return text;
-    case Format::Kind::kJson: return report.data.is_null() ? text : dump_json_pretty(report.data) + "\n";
-    case Format::Kind::kYaml: return report.data.is_null() ? text : dump_yaml(report.data);
+    case Format::Kind::kJson:
+    case Format::Kind::kYaml: return report.data.is_null() ? text : document_of(report);
     case Format::Kind::kJsonPath: return report.data.is_null() ? text : format_.jsonpath->print(report.data);
     case Format::Kind::kColumns: return report.data.is_null() ? text : columns_of(report.data);
   }
   return text;
 }
 
+// Objects of Kubernetes are printed as they are, so that they can be applied again: the line goes to stderr then.
+void Renderer::tell_where_written(Json& data) {
+  if (!prints_objects() || !options_.written) return;
+  const Json where = options_.written();
+  if (where.empty()) return;
+  if (is_own_kind(data)) {
+    data.update(where);
+  } else if (!options_.quiet) {
+    for (const std::string& line : options_.written_lines()) err_(log::escape_terminal(line) + "\n");
+  }
+  options_.written = nullptr;
+}
+
+void Renderer::print_errors(const std::vector<Error>& errors) {
+  const bool ended_early = std::any_of(errors.begin(), errors.end(), is_unfinished);
+  const bool timed_out =
+      std::any_of(errors.begin(), errors.end(), [](const Error& e) { return e.category == Category::kTimeout; });
+  Unfinished left = ended_early && options_.unfinished ? options_.unfinished(timed_out) : Unfinished{};
+  // A command that knows a better way on than the same line again has said it.
+  if (std::any_of(errors.begin(), errors.end(), says_how_to_continue)) left.resume.clear();
+  for (const Error& error : errors) {
+    const bool unfinished = is_unfinished(error);
+    // How it goes on is told below: a usual hint that says to try again would be a second answer.
+    std::string hint = unfinished && error.hint.empty() && !left.resume.empty() ? "" : hint_of(error);
+    if (options_.complete) hint = options_.complete(std::move(hint));
+    if (!for_programs()) {
+      err_(render_error(error, hint, options_.color));
+      continue;
+    }
+    Json document = error_document(error, hint, unfinished ? left : Unfinished{});
+    tell_where_written(document);
+    err_(dump_json(document) + "\n");
+  }
+  if (!for_programs()) err_(render_unfinished(left, options_.color));
+}
+
 Status Renderer::print(Report report) {
+  mark_event(report);
+  add_api_version(report.data);
+  if (!report.data.is_null() || report.failures.empty()) tell_where_written(report.data);
   if (options_.sort_by) FLEETADM_CHECK(sort_report(report, *options_.sort_by));
   FLEETADM_TRY(std::string text, text_of(report));
   // Tables are escaped cell by cell. Data is given as it is to a program, but a terminal would obey what a server put into it.
@@ -70,8 +152,9 @@ Status Renderer::print(Report report) {
   if (tabular && report.table && report.table->rows.empty() && !report.table->empty_text.empty() && !options_.quiet)
     err_(log::escape_terminal(report.table->empty_text) + "\n");
   if (!options_.quiet)
-    for (const std::string& note : report.notes) err_(log::escape_terminal(note, true) + "\n");
-  for (const Error& failure : report.failures) err_(render_error(failure, options_.color));
+    for (const std::string& note : report.notes)
+      err_(log::escape_terminal(options_.complete ? options_.complete(note) : note, true) + "\n");
+  print_errors(report.failures);
   return {};
 }
 

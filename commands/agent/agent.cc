@@ -118,6 +118,7 @@ Result<Report> run_agent(Context& context, const AgentRunOptions& given, const s
 void register_agent(Registry& registry) {
   Command command;
   command.path = "agent run";
+  command.target = Target::kSilent;
   command.group = "Programs";
   command.summary = "Run the agent of a managed cluster";
   command.description =

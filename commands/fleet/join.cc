@@ -327,6 +327,7 @@ Result<Report> run(Context& context, const JoinOptions& options, const std::vect
 void register_join(Registry& registry) {
   Command command;
   command.path = "join";
+  command.target = Target::kCluster;
   command.group = "Fleet";
   command.summary = "Join the current cluster to a hub";
   command.description =

@@ -123,6 +123,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
 void register_unjoin(Registry& registry) {
   Command command;
   command.path = "unjoin";
+  command.target = Target::kCluster;
   command.group = "Fleet";
   command.summary = "Remove the current cluster from its fleet";
   command.description =

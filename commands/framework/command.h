@@ -84,6 +84,13 @@ struct Invocation {
   std::function<Result<Report>(Context&, const std::vector<std::string>& args)> run;
 };
 
+/// Where a command's own connection leads, for the line that names the cluster that was written to.
+enum class Target {
+  kHub,
+  kCluster,  // a managed cluster (join, unjoin); a second connection of the command leads to the hub
+  kSilent,   // a program or a sandbox, which tells where it writes by itself
+};
+
 struct Command {
   std::string path;         // "clusterset bind"
   std::string group;        // heading in help: "Fleet", "Clusters", "Placement", "Work", "Programs", "Sandbox", "Other"
@@ -93,6 +100,7 @@ struct Command {
   std::vector<Example> examples;
   std::vector<std::string> aliases;  // other paths ("get mcl")
   bool hidden = false;
+  Target target = Target::kHub;
   std::function<Invocation()> make;
 };
 

@@ -40,6 +40,7 @@ class Progress {
   virtual void done(std::string_view outcome = {}) = 0;  // ✓
   virtual void failed(std::string_view why) = 0;         // ✗
   virtual void warn(std::string_view text) = 0;          // a line of its own
+  virtual void say(std::string_view text) = 0;           // the same, without "warning:", and not with --quiet
 };
 
 class Terminal {

@@ -102,6 +102,7 @@ Status validate_hub_run(const HubRunOptions& options) {
 Command hub_run_command() {
   Command command;
   command.path = "hub run";
+  command.target = Target::kSilent;
   command.group = "Programs";
   command.summary = "Run the hub controllers";
   command.description =

@@ -1,6 +1,7 @@
 // fleetadm sandbox fault add, list, clear.
 #include "core/sandbox/fault/fault.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "commands/sandbox/home.h"
@@ -145,6 +146,7 @@ void bind_add(FlagSet& flags, AddOptions& options) {
 Command add_command() {
   Command command;
   command.path = "sandbox fault add";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Inject a fault into a running sandbox";
   command.description =
@@ -213,6 +215,7 @@ Result<Report> list_faults(Context& context, const NamedSandbox& options, const 
 Command fault_list_command() {
   Command command;
   command.path = "sandbox fault list";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "List the faults of a running sandbox";
   command.examples = {{"With filters and hit counts", "fleetadm sandbox fault list -o wide"},
@@ -241,7 +244,16 @@ Result<Report> clear(Context& context, const ClearOptions& options, const std::v
     report.lines.push_back("fault " + id + " cleared");
     report.names.push_back("fault/" + id);
   }
-  if (report.lines.empty()) report.notes = {"No faults were cleared."};
+  const auto cleared = string_list_at(answer, {"cleared"});
+  for (const auto& id : ids) {
+    if (std::find(cleared.begin(), cleared.end(), id) != cleared.end()) continue;
+    Error missing = fail(Category::kNotFound, "fault \"" + id + "\" not found",
+                         "list them with: fleetadm sandbox fault list --name " + options.name)
+                        .value();
+    if (ids.size() == 1) return tl::unexpected(std::move(missing));
+    report.failures.push_back(std::move(missing));
+  }
+  if (report.lines.empty() && ids.empty()) report.notes = {"No faults were cleared."};
   return report;
 }
 
@@ -257,6 +269,7 @@ Status check_clear(const ClearOptions& options, const std::vector<std::string>& 
 Command clear_command() {
   Command command;
   command.path = "sandbox fault clear";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Remove faults from a running sandbox";
   command.args = {"[ID...]", 0, -1};

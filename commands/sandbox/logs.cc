@@ -92,6 +92,7 @@ Status check_logs(const LogsOptions& options, const std::vector<std::string>& ar
 void register_sandbox_logs(Registry& registry) {
   Command command;
   command.path = "sandbox logs";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Print the log of a sandbox's process";
   command.description =

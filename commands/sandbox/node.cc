@@ -64,6 +64,7 @@ Result<Report> run_node(Context& context, const sandbox::NodeOptions& given, con
 void register_sandbox(Registry& registry) {
   Command command;
   command.path = "sandbox node";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Run a virtual node that runs pods as local processes";
   command.description =

@@ -142,16 +142,19 @@ Status start(Context& context, const sandbox::SandboxHome& home, const UpOptions
   return {};
 }
 
-/// One that runs already can be joined, where it is what was asked for.
+/// One that is running must be what was asked for: then there is nothing to start.
 Status check_running(const sandbox::SandboxHome& home, const UpOptions& options) {
   const Json description = home.description(options.name);
   const auto spokes = static_cast<std::int64_t>(list_at(description, {"clusters"}).size()) - 1;
   const auto what = "sandbox \"" + options.name + "\" is already running";
   const auto stop = "stop it with: fleetadm sandbox down --name " + options.name;
-  if (!options.join) return fail(Category::kConflict, what, stop);
   if (spokes != options.clusters)
     return fail(Category::kConflict, what + ", with " + pluralize(static_cast<std::uint64_t>(spokes), "spoke"), stop);
-  if (!flag(description, {"nodes"})) return fail(Category::kConflict, what + ", without the nodes that --join needs", stop);
+  const bool nodes = flag(description, {"nodes"});
+  if (options.join && !nodes) return fail(Category::kConflict, what + ", without the nodes that --join needs", stop);
+  if (options.nodes != "auto" && nodes != options.has_nodes())
+    return fail(Category::kConflict, what + (nodes ? ", with" : ", without") + " nodes", stop);
+  if (options.ephemeral && !flag(description, {"ephemeral"})) return fail(Category::kConflict, what + ", not ephemeral", stop);
   return {};
 }
 
@@ -178,7 +181,9 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
     spokes.erase(spokes.begin());
     FLEETADM_CHECK(join_sandbox(context, {home.kubeconfig(options.name).string(), options.name, std::move(spokes)}));
   }
-  return report_of(home, options.name);
+  Report report = report_of(home, options.name);
+  if (runs) report.notes.insert(report.notes.begin(), "sandbox \"" + options.name + "\" is already running");
+  return report;
 }
 
 Status check_up(const UpOptions& options, const std::vector<std::string>& /*args*/) {
@@ -195,6 +200,7 @@ Status check_up(const UpOptions& options, const std::vector<std::string>& /*args
 Command up_command() {
   Command command;
   command.path = "sandbox up";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Start a hub and spokes on this machine, without Kubernetes";
   command.description =
@@ -253,6 +259,7 @@ Result<Report> down(Context& context, const DownOptions& options, const std::vec
 Command down_command() {
   Command command;
   command.path = "sandbox down";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Stop a sandbox and remove it";
   command.description =
@@ -299,6 +306,7 @@ Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, co
 Command list_command() {
   Command command;
   command.path = "sandbox list";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "List the sandboxes on this machine";
   command.examples = {{"All of them", "fleetadm sandbox list"}};
@@ -352,6 +360,7 @@ Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options, co
 Command kubeconfig_command() {
   Command command;
   command.path = "sandbox kubeconfig";
+  command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "Print a sandbox's kubeconfig, or merge it into another";
   command.examples = {{"Use it in this shell", "fleetadm sandbox kubeconfig > sandbox.kubeconfig"},

@@ -47,7 +47,7 @@ Result<Report> run_version(Context& context, const VersionOptions& options, cons
   const std::string& output = context.global().output;
   const bool wants_data = !output.empty() && output != "table" && output != "wide" && output != "name";
   if (wants_data) {
-    report.data = Json::object();
+    report.data = {{"kind", "Version"}};
     at_or_make(report.data, {"clientVersion", "gitVersion"}) = FLEETADM_VERSION;
     at_or_make(report.data, {"clientVersion", "platform"}) = platform;
   }

@@ -90,6 +90,9 @@ std::vector<Case> parse_cases(const std::string& text, const std::string& file, 
       current.expect_not.push_back(rest);
     } else if (word == "GOLDEN") {
       current.golden = rest;
+    } else if (word == "SCHEMAS") {
+      std::istringstream kinds(rest);
+      for (std::string kind; kinds >> kind;) current.schemas.push_back(kind);
     } else if (word == "SILENT") {
       current.silent = true;
     } else if (word == "EXIT") {

@@ -10,6 +10,7 @@
 //   EXPECT_NOT text       (neither on stdout nor on stderr)
 //   GOLDEN file           (stdout is exactly tests/cli/golden/file; FLEETADM_UPDATE_GOLDEN=1 writes it)
 //   SILENT                (nothing on stdout)
+//   SCHEMAS Kind Kind…    (stdout and stderr hold documents of these kinds; all that they hold fit docs/schemas)
 //   EXIT  code            (0 where not given)
 //
 // Lines that start with # are comments; blank lines end a case.
@@ -31,6 +32,7 @@ struct Case {
   std::vector<std::string> expect;
   std::vector<std::string> expect_err;
   std::vector<std::string> expect_not;
+  std::vector<std::string> schemas;
   std::string golden;
   bool silent = false;
   int exit_code = 0;

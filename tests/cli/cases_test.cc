@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/cli/case.h"
+#include "tests/cli/schemas.h"
 #include "tests/support/source_folder.h"
 
 namespace fleetadm::cli_cases {
@@ -41,6 +42,9 @@ class CaseTest : public ::testing::Test {
     if (case_.silent) {
       EXPECT_EQ(outcome.out, "");
     }
+    if (!case_.schemas.empty()) {
+      EXPECT_EQ(schema_problems(outcome.out + "\n" + outcome.err, case_.schemas), "");
+    }
     if (case_.golden.empty()) return;
     const fs::path golden = fs::path(fleetadm::testkit::source_folder()) / "tests/cli/golden" / case_.golden;
     if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << outcome.out;
@@ -64,14 +68,17 @@ bool register_cases() {
     if (entry.path().extension() == ".case") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::set<std::string> names;
+  std::set<std::string> untested = schema_kinds();
   std::string problem;
   for (const fs::path& file : files) {
     for (const Case& one : parse_cases(read_file(file), file.filename().string(), problem)) {
+      for (const std::string& kind : one.schemas) untested.erase(kind);
       if (!names.insert(one.name).second) problem += one.source + ": the name " + one.name + " is taken\n";
       ::testing::RegisterTest("Cli", one.name.c_str(), nullptr, nullptr, file.c_str(), 1,
                               [one, path = std::string(binary)]() -> ::testing::Test* { return new CaseTest(one, path); });
     }
   }
+  for (const std::string& kind : untested) problem += "no case has SCHEMAS " + kind + "\n";
   std::cerr << problem;
   return problem.empty() && !names.empty();
 }

@@ -20,6 +20,7 @@ class QuietProgress final : public commands::Progress {
   void done(std::string_view) override {}
   void failed(std::string_view why) override { told.emplace_back(why); }
   void warn(std::string_view text) override { told.emplace_back(text); }
+  void say(std::string_view text) override { told.emplace_back(text); }
   std::vector<std::string> told;
 };
 

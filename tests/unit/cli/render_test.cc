@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -122,7 +123,8 @@ TEST(RenderTest, FailuresComeAfterTheData) {
   const Printed printed = print("", report);
   EXPECT_NE(printed.out.find("cluster-10"), std::string::npos);
   EXPECT_EQ(printed.err,
-            "a note\nerror: c7: no answer within 5s\nhint: try again with a longer --timeout or --request-timeout\n");
+            "a note\nerror: c7: no answer within 5s\nhint: the server did not answer in time; try again, or use a longer "
+            "--request-timeout\n");
 }
 
 TEST(RenderTest, SortBySortsRowsObjectsAndNames) {
@@ -205,6 +207,94 @@ TEST(ErrorsTest, ExitCodes) {
   for (const Category category :
        {Category::kConflict, Category::kInvalid, Category::kUnavailable, Category::kTls, Category::kGone, Category::kUnsupported})
     EXPECT_EQ(exit_code(category), 1);
+}
+
+Error error_of(Category category) { return fail(category, "m").value(); }
+
+TEST(ErrorsTest, ExitCodesOfReports) {
+  Report report;
+  EXPECT_EQ(exit_code(report), 0);
+  report.failures = {error_of(Category::kInvalid), error_of(Category::kNotFound)};
+  EXPECT_EQ(exit_code(report), 1) << "all failed, for different reasons";
+  report.failures = {error_of(Category::kNotFound), error_of(Category::kNotFound)};
+  EXPECT_EQ(exit_code(report), 5) << "all failed, for one reason";
+  report.lines = {"c1 accepted"};
+  EXPECT_EQ(exit_code(report), 3) << "some failed";
+  report.failures.push_back(error_of(Category::kCancelled));
+  EXPECT_EQ(exit_code(report), 2);
+  report.exit_code = 7;
+  EXPECT_EQ(exit_code(report), 7) << "the command's own";
+}
+
+TEST(ErrorsTest, AHintNeverRepeatsTheCause) {
+  Error error = error_of(Category::kTimeout);
+  error.message = "not ready: no cluster matches";
+  error.hint = "no cluster matches";
+  EXPECT_EQ(render_error(error, false), "error: not ready: no cluster matches\n");
+}
+
+TEST(ErrorsTest, DocumentsForPrograms) {
+  Error error = error_of(Category::kNotFound);
+  error.code = 404;
+  error.reason = "NotFound";
+  error.cluster = "c1";
+  EXPECT_EQ(error_document(error, "look"), *parse_json(R"({"apiVersion":"fleetadm.io/v1alpha1","kind":"Error","code":5,
+    "reason":"NotFound","message":"m","hint":"look","status":404,"cluster":"c1"})"));
+}
+
+TEST(RenderTest, OwnKindsAreVersioned) {
+  Report report;
+  report.data = {{"kind", "FaultList"}, {"items", {{{"kind", "Fault"}}, {{"name", "x"}}}}};
+  EXPECT_EQ(*parse_json(print("json", report).out), *parse_json(R"({"apiVersion":"fleetadm.io/v1alpha1","kind":"FaultList",
+    "items":[{"apiVersion":"fleetadm.io/v1alpha1","kind":"Fault"},{"name":"x"}]})"));
+}
+
+TEST(RenderTest, ReportsTellWhereWasWritten) {
+  RenderOptions options;
+  options.written = [] { return Json{{"hub", {{"context", "a"}}}}; };
+  options.written_lines = [] { return std::vector<std::string>{"hub: a"}; };
+  Report own;
+  own.data = {{"kind", "AcceptReport"}};
+  EXPECT_EQ(str(*parse_json(print("json", own, options).out), {"hub", "context"}), "a");
+  EXPECT_EQ(print("json", own, options).err, "");
+  Report object;
+  object.data = {{"apiVersion", "v1"}, {"kind", "Namespace"}};
+  const Printed printed = print("json", object, options);
+  EXPECT_EQ(*parse_json(printed.out), object.data) << "an object can be applied again";
+  EXPECT_EQ(printed.err, "hub: a\n");
+  options.quiet = true;
+  EXPECT_EQ(print("json", object, options).err, "");
+}
+
+TEST(RenderTest, WatchesPrintTypedEvents) {
+  Report list = table_sample();
+  list.notes.clear();
+  list.event = Report::Event::kAdded;
+  const std::string events = print("json", list).out;
+  EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), 2) << events;
+  EXPECT_EQ(*parse_json(events.substr(0, events.find('\n'))),
+            *parse_json(R"({"type":"ADDED","object":{"metadata":{"name":"c1"},"cpu":"500m","n":10}})"));
+  Report gone;
+  gone.data = {{"metadata", {{"name", "c1"}}}};
+  gone.table = Table{{{"NAME"}}, {{"c1"}}, ""};
+  gone.names = {"cluster/c1"};
+  gone.event = Report::Event::kDeleted;
+  EXPECT_EQ(print("json", gone).out, "{\"object\":{\"metadata\":{\"name\":\"c1\"}},\"type\":\"DELETED\"}\n");
+  EXPECT_TRUE(print("yaml", gone).out.starts_with("---\nobject:\n"));
+  EXPECT_EQ(print("", gone).out, "NAME   EVENT\nc1     DELETED\n");
+  EXPECT_EQ(print("name", gone).out, "cluster/c1 deleted\n");
+}
+
+TEST(RenderTest, WhatEndsEarlyTellsHowItGoesOn) {
+  RenderOptions options;
+  options.unfinished = [](bool timed_out) { return timed_out ? Unfinished{{"works: 1 created"}, "fleetadm x"} : Unfinished{}; };
+  Report report;
+  report.failures = {error_of(Category::kTimeout), error_of(Category::kNotFound)};
+  EXPECT_EQ(print("", report, options).err, "error: m\nerror: m\ndone: works: 1 created\nhint: to continue, run: fleetadm x\n");
+  const std::string first = print("json", report, options).err.substr(0, print("json", report, options).err.find('\n'));
+  EXPECT_EQ(str(*parse_json(first), {"resume"}), "fleetadm x");
+  report.failures = {error_of(Category::kNotFound)};
+  EXPECT_EQ(print("", report, options).err, "error: m\n");
 }
 
 TEST(ErrorsTest, WhatWhyAndHow) {
