@@ -1,5 +1,6 @@
 #include "commands/agent/agent.h"
 #include "commands/cel/cel.h"
+#include "commands/cluster/cluster.h"
 #include "commands/clusterset/clusterset.h"
 #include "commands/completion/completion.h"
 #include "commands/fleet/fleet.h"
@@ -19,6 +20,7 @@ namespace fleetadm::commands {
 void register_all(Registry& registry) {
   register_get(registry);  // first: its group heading is that of its first row
   register_fleet(registry);
+  register_cluster(registry);
   register_clusterset(registry);
   register_placement(registry);
   register_score(registry);

@@ -1,5 +1,6 @@
 // clusterset bind and unbind: makes a set usable by the placements of a namespace.
 #include "commands/clusterset/clusterset.h"
+#include "commands/guard/guard.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 
@@ -7,6 +8,10 @@ namespace fleetadm::commands {
 namespace {
 
 struct BindOptions {};
+
+struct UnbindOptions {
+  GuardOptions guard;
+};
 
 Report binding_report(Context& context, const std::string& set, const std::string& ns, std::string_view what, Json object) {
   Report report;
@@ -43,12 +48,21 @@ Result<Report> bind(Context& context, const BindOptions&, const std::vector<std:
   return binding_report(context, set, ns, "bound to", std::move(stored));
 }
 
-Result<Report> unbind(Context& context, const BindOptions&, const std::vector<std::string>& args) {
+Result<Report> unbind(Context& context, const UnbindOptions& options, const std::vector<std::string>& args) {
   const std::string& set = args.front();
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ns, context.ns());
   // A binding whose set is gone can still be removed.
   FLEETADM_TRY(const auto existing, on_hub(hub.find(api::managed_cluster_set_bindings(), ns, set)));
+  ProposedChange change;
+  change.what = "unbinding cluster set " + set + " from namespace " + ns;
+  change.ns = ns;
+  change.make = [&](placement::Objects& objects) { objects.remove(placement::ObjectKind::kBinding, ns, set); };
+  std::vector<std::string> notes;
+  if (existing || options.guard.plan) {
+    FLEETADM_TRY(auto plan, guard_change(context, hub, options.guard, change, notes));
+    if (plan) return std::move(*plan);
+  }
   if (!existing)
     return binding_report(context, set, ns, "is not bound to", Json{{"kind", "DeleteReport"}, {"bindings", Json::array()}});
   kube::DeleteOptions how;
@@ -62,11 +76,16 @@ Result<Report> unbind(Context& context, const BindOptions&, const std::vector<st
                   "someone else bound the set; run the command again");
     }
   }
-  return binding_report(context, set, ns, "unbound from",
-                        Json{{"kind", "DeleteReport"}, {"bindings", {{{"namespace", ns}, {"name", set}}}}});
+  Report report = binding_report(context, set, ns, "unbound from",
+                                 Json{{"kind", "DeleteReport"}, {"bindings", {{{"namespace", ns}, {"name", set}}}}});
+  report.notes = std::move(notes);
+  return report;
 }
 
-Status check(const BindOptions&, const std::vector<std::string>& args) { return check_name("cluster set", args.front()); }
+template <class Options>
+Status check(const Options&, const std::vector<std::string>& args) {
+  return check_name("cluster set", args.front());
+}
 
 }  // namespace
 
@@ -77,7 +96,7 @@ void register_clusterset_bind(Registry& registry) {
   command.summary = "Bind a cluster set to a namespace, so that placements there can select from it";
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
   command.examples = {{"Let placements in apps select from prod", "fleetadm clusterset bind prod -n apps"}};
-  command.make = invocation<BindOptions>([](FlagSet&, BindOptions&) {}, check, bind);
+  command.make = invocation<BindOptions>([](FlagSet&, BindOptions&) {}, check<BindOptions>, bind);
   registry.add(std::move(command));
 }
 
@@ -89,9 +108,11 @@ void register_clusterset_unbind(Registry& registry) {
   command.description =
       "Deletes the binding: placements in the namespace no longer select clusters from the set, and drop "
       "those already selected. Unbinding a set that is not bound succeeds.";
+  command.description += kGuardText;
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
-  command.examples = {{"Preview the change", "fleetadm clusterset unbind prod -n apps --dry-run=server"}};
-  command.make = invocation<BindOptions>([](FlagSet&, BindOptions&) {}, check, unbind);
+  command.examples = {{"Preview the change", "fleetadm clusterset unbind prod -n apps --plan"}};
+  command.make = invocation<UnbindOptions>([](FlagSet& flags, UnbindOptions& options) { bind_guard(flags, options.guard); },
+                                           check<UnbindOptions>, unbind);
   registry.add(std::move(command));
 }
 

@@ -1,5 +1,6 @@
 // clusterset delete: only a set that no namespace uses; the hub's own sets stay.
 #include "commands/clusterset/clusterset.h"
+#include "commands/guard/guard.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"
@@ -9,6 +10,7 @@ namespace fleetadm::commands {
 namespace {
 
 struct DeleteOptions {
+  GuardOptions guard;
   Duration timeout = std::chrono::minutes(1);
 };
 
@@ -38,6 +40,12 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
     return fail(Category::kConflict, "cluster set \"" + name + "\" is bound to namespace " + joined(namespaces, ", "),
                 "unbind it first: fleetadm clusterset unbind " + name + " -n " + namespaces.front());
   }
+  ProposedChange change;
+  change.what = "deleting cluster set " + name;
+  change.make = [&](placement::Objects& objects) { objects.remove(placement::ObjectKind::kSet, "", name); };
+  std::vector<std::string> notes;
+  FLEETADM_TRY(auto plan, guard_change(context, hub, options.guard, change, notes));
+  if (plan) return std::move(*plan);
   kube::DeleteOptions how;
   how.uid = uid_of(*existing);
   auto removed = hub.remove(api::managed_cluster_sets(), "", name, how);
@@ -48,7 +56,9 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
     const auto waited = kube::wait_for(hub, api::managed_cluster_sets(), "", name, gone, options.timeout, context.stop());
     if (!waited) return tl::unexpected(waited.error());
   }
-  return written_report(context, api::managed_cluster_sets(), std::move(*existing), "deleted");
+  Report report = written_report(context, api::managed_cluster_sets(), std::move(*existing), "deleted");
+  report.notes = std::move(notes);
+  return report;
 }
 
 }  // namespace
@@ -62,11 +72,13 @@ void register_clusterset_delete(Registry& registry) {
   command.description =
       "Deleting a set that does not exist succeeds. The sets \"default\" and \"global\" belong to the "
       "hub, which would re-create them.";
+  command.description += kGuardText;
   command.args = {"NAME", 1, 1, false, Complete::kClusterSets};
   command.examples = {{"Delete a set", "fleetadm clusterset delete old"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
         flags.duration(&options.timeout, "timeout", "How long to wait until it is deleted").default_text = "1m";
+        bind_guard(flags, options.guard);
       },
       [](const DeleteOptions&, const std::vector<std::string>& args) -> Status {
         if (args.front() != api::kDefaultClusterSet && args.front() != api::kGlobalClusterSet) return {};

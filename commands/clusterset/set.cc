@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "commands/clusterset/clusterset.h"
+#include "commands/guard/guard.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
+#include "core/registration/hub/upkeep.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -13,6 +15,7 @@ struct SetOptions {
   std::vector<std::string> remove_clusters;
   std::vector<std::string> namespaces;
   std::vector<std::string> remove_namespaces;
+  GuardOptions guard;
 };
 
 bool contains(const std::vector<std::string>& list, const std::string& item) {
@@ -24,14 +27,20 @@ struct Outcome {
   std::string text;
 };
 
+/// Makes the cluster a member of the set, or no member of it.
+void set_member(Json& cluster, const std::string& set, bool member) {
+  if (member) at_or_make(cluster, {"metadata", "labels", api::kClusterSetLabel}) = set;
+  if (!member && label_of(cluster, api::kClusterSetLabel) == set)
+    erase_at(cluster, {"metadata", "labels", api::kClusterSetLabel});
+}
+
 /// Gives the cluster the set's label, or takes it away; a cluster of another set is not taken out of that one.
 Result<Outcome> label_cluster(Context& context, const kube::Client& hub, const std::string& set, const std::string& name,
                               bool member) {
   std::string before;
   const auto change = [&](Json& cluster) -> Status {
     before = label_of(cluster, api::kClusterSetLabel);
-    if (member) at_or_make(cluster, {"metadata", "labels", api::kClusterSetLabel}) = set;
-    if (!member && before == set) erase_at(cluster, {"metadata", "labels", api::kClusterSetLabel});
+    set_member(cluster, set, member);
     return {};
   };
   auto changed = hub.modify(api::managed_clusters(), "", name, change);
@@ -90,6 +99,24 @@ Result<std::string> set_namespaces(Context& context, const kube::Client& hub, co
   return told(context, api::managed_cluster_sets(), set, different ? "configured" : "unchanged");
 }
 
+ProposedChange membership_change(const std::string& set, const SetOptions& options) {
+  ProposedChange change;
+  change.what = "changing the clusters of cluster set " + set;
+  change.make = [&](placement::Objects& objects) {
+    const auto each = [&](const std::vector<std::string>& names, bool member) {
+      for (const std::string& name : names) {
+        Json* cluster = objects.find(placement::ObjectKind::kCluster, "", name);
+        if (cluster == nullptr) continue;
+        set_member(*cluster, set, member);
+        registration::hub::default_cluster_set(*cluster);
+      }
+    };
+    each(options.clusters, true);
+    each(options.remove_clusters, false);
+  };
+  return change;
+}
+
 Result<Report> run_set(Context& context, const SetOptions& options, const std::vector<std::string>& args) {
   const std::string& set = args.front();
   FLEETADM_TRY(const auto hub, context.client());
@@ -105,6 +132,10 @@ Result<Report> run_set(Context& context, const SetOptions& options, const std::v
   }
 
   Report report;
+  if (touches_clusters || options.guard.plan) {
+    FLEETADM_TRY(auto plan, guard_change(context, hub, options.guard, membership_change(set, options), report.notes));
+    if (plan) return std::move(*plan);
+  }
   Json changes = Json::array();
   if (!options.namespaces.empty() || !options.remove_namespaces.empty()) {
     FLEETADM_TRY(const std::string line, set_namespaces(context, hub, set, options));
@@ -139,6 +170,7 @@ void register_clusterset_set(Registry& registry) {
   command.description =
       "Labels the clusters with the set's name; a cluster that was in another exclusive set is moved, "
       "and the move is reported. Managed namespaces are created on every cluster in the set.";
+  command.description += kGuardText;
   command.args = {"SET", 1, 1, false, Complete::kClusterSets};
   command.examples = {{"Add two clusters to prod", "fleetadm clusterset set prod --clusters c1,c2"},
                       {"Remove a cluster from prod", "fleetadm clusterset set prod --remove-clusters c2"},
@@ -158,6 +190,7 @@ void register_clusterset_set(Registry& registry) {
             .comma_texts(&options.remove_namespaces, "remove-namespaces",
                          "Namespaces to stop managing (they are kept on the clusters)")
             .value_name = "NAME[,NAME...]";
+        bind_guard(flags, options.guard);
       },
       [](const SetOptions& options, const std::vector<std::string>&) -> Status {
         if (options.clusters.empty() && options.remove_clusters.empty() && options.namespaces.empty() &&

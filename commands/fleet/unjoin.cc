@@ -1,7 +1,12 @@
+#include <optional>
 #include <utility>
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/framework/dry_run.h"
+#include "commands/framework/suggest.h"
+#include "commands/guard/guard.h"
+#include "core/api/kinds.h"
 #include "core/registration/join/departure.h"
 
 namespace fleetadm::commands {
@@ -14,7 +19,7 @@ struct UnjoinOptions {
   bool hub_only = false;
   bool force = false;
   bool keep_namespace = false;
-  bool yes = false;
+  GuardOptions guard;
   Duration timeout = std::chrono::minutes(5);
 };
 
@@ -31,7 +36,7 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
                 "The current context is the hub; remove the cluster there and leave its agent alone");
   flags.boolean(&options.force, "force", "Do not wait for an agent that no longer runs; remove what it applied without it");
   flags.boolean(&options.keep_namespace, "keep-namespace", "Keep the cluster's namespace on the hub");
-  flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
+  bind_guard(flags, options.guard);
   flags.duration(&options.timeout, "timeout", "Timeout for each side").default_text = "5m";
 }
 
@@ -56,11 +61,60 @@ Result<std::string> which_cluster(const kube::Client& spoke, const UnjoinOptions
   return stored.empty() ? options.cluster_name : stored;
 }
 
-Status confirm(Context& context, const UnjoinOptions& options, const std::string& name) {
-  if (options.yes || !context.terminal().interactive() || context.global().dry_run != kube::DryRun::kNone) return {};
-  FLEETADM_TRY(const bool sure, context.terminal().confirm("Remove cluster \"" + name + "\" from the fleet?"));
+/// The hub's side: everything that is distributed to the cluster goes with it.
+ProposedChange departure_from_hub(const std::string& name) {
+  ProposedChange change;
+  change.what = "removing cluster " + name + " from the hub";
+  change.make = [name](placement::Objects& objects) { objects.remove(placement::ObjectKind::kCluster, "", name); };
+  change.leaving = {name};
+  return change;
+}
+
+/// The cluster's side without the hub: --force removes what the agent applied.
+Result<work::Impact> lost_on_spoke(const kube::Client& spoke, const std::string& name, bool force) {
+  work::Impact impact;
+  impact.clusters = 1;
+  if (!force) return impact;  // refused while works are left
+  FLEETADM_TRY(const std::vector<std::string> works, join::applied_work_names(spoke));
+  for (const std::string& work : works) impact.lost.push_back({work::LostWork::Effect::kRemoved, name, work, ""});
+  return impact;
+}
+
+/// Answers --plan; otherwise asks once, about the works that would be lost or else whether this is meant at all.
+Result<std::optional<Report>> confirm_unjoin(Context& context, const UnjoinOptions& options, const std::string& name,
+                                             const kube::Client* hub, const kube::Client& spoke,
+                                             std::vector<std::string>& notes) {
+  const GuardOptions& guard = options.guard;
+  const std::string called = name.empty() ? "this cluster" : name;
+  if (guard.allow && !guard.plan) return std::nullopt;
+  work::Impact impact;
+  std::string what = "removing the agent from cluster " + called;
+  if (hub != nullptr) {
+    const ProposedChange change = departure_from_hub(name);
+    what = change.what;
+    auto computed = impact_of(*hub, change, context.clock().now(), guard.plan);
+    if (!computed) return tl::unexpected(not_computed(computed.error(), guard, what));
+    impact = std::move(*computed);
+  } else {
+    FLEETADM_TRY(impact, lost_on_spoke(spoke, called, options.force));
+  }
+  if (guard.plan || !impact.none()) return guard_impact(context, guard, what, impact, notes);
+  if (guard.yes || is_dry(context)) return std::nullopt;
+  FLEETADM_TRY(const bool sure, context.terminal().confirm("Remove cluster \"" + called + "\" from the fleet?"));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");
-  return {};
+  return std::nullopt;
+}
+
+Status check_known(const kube::Client& hub, const std::string& name) {
+  FLEETADM_TRY(const bool known, join::known_on_hub(hub, name));
+  if (known) return {};
+  std::vector<std::string> names;
+  FLEETADM_CHECK(hub.list_each(api::managed_clusters(), "", {}, [&](const Json& cluster) -> Status {
+    names.push_back(name_of(cluster));
+    return {};
+  }));
+  return fail(Category::kNotFound, "cluster \"" + name + "\" is not on this hub",
+              did_you_mean(name, names, "list the clusters with: fleetadm get clusters"));
 }
 
 Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const std::vector<std::string>&) {
@@ -79,7 +133,20 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
   if (with_hub && how.cluster_name.empty()) {
     return fail(Category::kUsage, "this cluster no longer records the name it joined under", "pass --cluster-name");
   }
-  FLEETADM_CHECK(confirm(context, options, how.cluster_name));
+  std::optional<kube::Client> hub;
+  if (options.hub_only) {
+    hub = here;
+    FLEETADM_CHECK(check_known(here, how.cluster_name));
+  } else if (with_hub) {
+    kube::ConfigOverrides overrides = context.global().config;
+    overrides.context = options.hub_context;
+    if (!options.hub_kubeconfig.empty()) overrides.kubeconfig = options.hub_kubeconfig;
+    FLEETADM_TRY(const auto config, context.rest_config(overrides));
+    hub = context.client(config);
+  }
+  Report report;
+  FLEETADM_TRY(auto plan, confirm_unjoin(context, options, how.cluster_name, hub ? &*hub : nullptr, here, report.notes));
+  if (plan) return std::move(*plan);
 
   std::vector<install::Change> changes;
   const auto step = [&](const char* title, auto leave, const kube::Client& client) -> Status {
@@ -87,21 +154,10 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
     changes.insert(changes.end(), done.begin(), done.end());
     return {};
   };
-  if (options.hub_only) {
-    FLEETADM_CHECK(step("Leaving the fleet on the hub", join::leave_on_hub, here));
-  } else {
-    if (with_hub) {
-      kube::ConfigOverrides hub = context.global().config;
-      hub.context = options.hub_context;
-      if (!options.hub_kubeconfig.empty()) hub.kubeconfig = options.hub_kubeconfig;
-      FLEETADM_TRY(const auto config, context.rest_config(hub));
-      FLEETADM_CHECK(step("Leaving the fleet on the hub", join::leave_on_hub, context.client(config)));
-      how.left_hub = true;
-    }
-    FLEETADM_CHECK(step("Removing the agent", join::leave_on_spoke, here));
-  }
+  if (hub) FLEETADM_CHECK(step("Leaving the fleet on the hub", join::leave_on_hub, *hub));
+  how.left_hub = hub.has_value();
+  if (!options.hub_only) FLEETADM_CHECK(step("Removing the agent", join::leave_on_spoke, here));
 
-  Report report;
   report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
   const bool dry_run = here.gate().dry_run != kube::DryRun::kNone;
   report.lines = change_lines(changes, dry_run);
@@ -132,6 +188,7 @@ void register_unjoin(Registry& registry) {
       "of the current context. Both sides are restored to their state before the join; a hub namespace "
       "with the cluster's name that existed before the join is kept. "
       "Run it again to finish an interrupted run.";
+  command.description += kGuardText;
   command.examples = {{"Leave the fleet on both sides", "fleetadm unjoin --context c1 --hub-context hub"},
                       {"Only remove the agent", "fleetadm unjoin --context c1"},
                       {"On the hub, remove a cluster that no longer exists",

@@ -2,11 +2,14 @@
 #include <algorithm>
 
 #include "commands/framework/files.h"
+#include "commands/guard/guard.h"
 #include "commands/placement/placement.h"
+#include "commands/placement/references.h"
 #include "commands/placement/spec.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "core/placement/objects.h"
 #include "kubeclient/base/plural.h"
 #include "kubeclient/watch/informer.h"
 
@@ -18,6 +21,8 @@ struct CreateOptions {
   std::string wait = "none";
   Duration timeout = std::chrono::minutes(5);
   bool force_conflicts = false;
+  bool allow_missing = false;
+  GuardOptions guard;
 };
 
 void bind_wait(FlagSet& flags, CreateOptions& options) {
@@ -143,6 +148,54 @@ bool holds_all(const Json& stored, const Json& asked) {
   return std::equal(there.begin(), there.end(), wanted.begin(), [](const Json& a, const Json& b) { return holds(a, b); });
 }
 
+/// Server-side apply, with errors that say what to do.
+Result<Json> apply_placement(const kube::Client& hub, const Json& wanted, bool force) {
+  kube::WriteOptions how;
+  how.force = force;
+  how.field_validation = "Strict";
+  auto applied = hub.apply(api::placements(), wanted, how);
+  if (!applied && applied.error().category == Category::kConflict) {
+    return tl::unexpected(
+        applied.error().with_hint("another manager owns these fields; use --force-conflicts to take ownership"));
+  }
+  if (!applied && applied.error().category == Category::kNotFound) {
+    return tl::unexpected(
+        applied.error().with_hint("create the namespace first: kubectl create namespace " + namespace_of(wanted)));
+  }
+  if (!applied && applied.error().message.starts_with("failed to create typed")) {
+    return tl::unexpected(
+        applied.error().with_hint("a field has a wrong name or type; compare with kubectl explain placement.spec"));
+  }
+  return applied;
+}
+
+/// What the server would make of `wanted`: only it knows which fields are others'.
+Result<Json> applied_on_trial(const kube::Client& hub, const Json& wanted, bool force) {
+  if (hub.gate().dry_run != kube::DryRun::kNone) return apply_placement(hub, wanted, force);
+  auto gate = std::make_shared<kube::WriteGate>(hub.gate());
+  gate->dry_run = kube::DryRun::kServer;
+  gate->before = nullptr;
+  gate->after = nullptr;
+  return apply_placement(kube::Client(hub.transport(), std::move(gate), hub.cluster_name()), wanted, force);
+}
+
+/// The guard for a placement that gets another spec, or comes to be: sets may refer to it already.
+Result<std::optional<Report>> guard_placement(Context& context, const kube::Client& hub, const CreateOptions& options,
+                                              const Json& wanted, const std::optional<Json>& existing,
+                                              std::vector<std::string>& notes) {
+  if (options.guard.allow && !options.guard.plan) return std::nullopt;
+  FLEETADM_TRY(Json after, applied_on_trial(hub, wanted, options.force_conflicts));
+  if (existing && !options.guard.plan && parts_of(after) == parts_of(*existing)) return std::nullopt;
+  after["apiVersion"] = api::placements().api_version();
+  after["kind"] = api::placements().kind;
+  placement::apply_placement_defaults(after);
+  ProposedChange change;
+  change.what = (existing ? "changing placement " : "creating placement ") + name_of(wanted);
+  change.ns = namespace_of(wanted);
+  change.make = [&](placement::Objects& objects) { objects.put(after); };
+  return guard_change(context, hub, options.guard, change, notes);
+}
+
 Result<Report> write(Context& context, const CreateOptions& options, const std::vector<std::string>& args, bool replace) {
   FLEETADM_TRY(const Json wanted, wanted_placement(context, options, args));
   FLEETADM_TRY(const auto hub, context.client());
@@ -150,6 +203,7 @@ Result<Report> write(Context& context, const CreateOptions& options, const std::
   const std::string ns = namespace_of(wanted);
   FLEETADM_TRY(const auto existing, on_hub(hub.find(api::placements(), ns, name)));
   std::string what = existing ? "configured" : "created";
+  std::vector<std::string> notes;
   Json stored;
   // The defaults of the server are in what exists; whatever else was asked before must not stay in what create answers for.
   if (existing && !replace) {
@@ -161,22 +215,10 @@ Result<Report> write(Context& context, const CreateOptions& options, const std::
     stored = *existing;
     what = "unchanged";
   } else {
-    kube::WriteOptions how;
-    how.force = options.force_conflicts;
-    how.field_validation = "Strict";
-    auto applied = hub.apply(api::placements(), wanted, how);
-    if (!applied && applied.error().category == Category::kConflict) {
-      return tl::unexpected(
-          applied.error().with_hint("another manager owns these fields; use --force-conflicts to take ownership"));
-    }
-    if (!applied && applied.error().category == Category::kNotFound) {
-      return tl::unexpected(applied.error().with_hint("create the namespace first: kubectl create namespace " + ns));
-    }
-    if (!applied && applied.error().message.starts_with("failed to create typed")) {
-      return tl::unexpected(
-          applied.error().with_hint("a field has a wrong name or type; compare with kubectl explain placement.spec"));
-    }
-    FLEETADM_TRY(Json written, std::move(applied));
+    if (!options.allow_missing) FLEETADM_CHECK(check_cluster_sets(hub, string_list_at(wanted, {"spec", "clusterSets"}), notes));
+    FLEETADM_TRY(auto plan, guard_placement(context, hub, options, wanted, existing, notes));
+    if (plan) return std::move(*plan);
+    FLEETADM_TRY(Json written, apply_placement(hub, wanted, options.force_conflicts));
     // A client's dry run knows no defaults of the server: it can only say whether what is asked is there already.
     const auto same = [&] {
       if (context.global().dry_run == kube::DryRun::kClient) return holds_all(*existing, wanted);
@@ -185,8 +227,9 @@ Result<Report> write(Context& context, const CreateOptions& options, const std::
     if (existing && same()) what = "unchanged";
     FLEETADM_TRY(stored, read_back(context, hub, api::placements(), ns, name, wanted, std::move(written)));
   }
-  const std::vector<std::string> notes =
-      is_dry(context) || context.global().quiet ? std::vector<std::string>{} : advice(hub, stored);
+  if (!is_dry(context) && !context.global().quiet) {
+    for (std::string& note : advice(hub, stored)) notes.push_back(std::move(note));
+  }
   if (options.wait == "satisfied" && !is_dry(context)) {
     FLEETADM_TRY(stored, wait_satisfied(context, hub, stored, options.timeout));
     what += ", " + pluralize(static_cast<std::uint64_t>(num(stored, {"status", "numberOfSelectedClusters"})), "cluster") +
@@ -205,6 +248,8 @@ Command command_of(bool replace) {
       [replace](FlagSet& flags, CreateOptions& options) {
         bind_spec(flags, options.spec);
         bind_wait(flags, options);
+        flags.boolean(&options.allow_missing, "allow-missing", "Accept cluster sets that do not exist yet");
+        bind_guard(flags, options.guard);
         if (replace)
           flags.boolean(&options.force_conflicts, "force-conflicts", "Take ownership of fields set by another manager");
       },
@@ -228,6 +273,7 @@ void register_placement_create(Registry& registry) {
       "All terms of one --label-selector must match; several --label-selector are alternatives. "
       "An existing placement with the same spec is left unchanged; with a different spec it is an error, "
       "see \"fleetadm placement apply\".";
+  command.description += kGuardText;
   command.examples = {{"The two production clusters with the most allocatable memory",
                        "fleetadm placement create web -n apps -k 2 -l env=prod --prioritizer ResourceAllocatableMemory=2 "
                        "--wait"},
@@ -248,6 +294,7 @@ void register_placement_apply(Registry& registry) {
       "removed, fields set by others are left alone. A field that someone else set to a different value "
       "is a conflict. A file with a complete Placement provides its name, and its labels and annotations "
       "are applied as well.";
+  command.description += kGuardText;
   command.examples = {
       {"Three clusters instead of two", "fleetadm placement apply web -n apps -k 3 -l env=prod"},
       {"From a file", "fleetadm placement apply -f web.yaml"},

@@ -1,4 +1,5 @@
 // placement delete: deletes and waits until it is gone; what is not there is done already.
+#include "commands/guard/guard.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
@@ -8,6 +9,7 @@ namespace fleetadm::commands {
 namespace {
 
 struct DeleteOptions {
+  GuardOptions guard;
   bool wait = true;
   Duration timeout = std::chrono::minutes(1);
 };
@@ -34,6 +36,15 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto ns, context.ns());
   Report report;
+  ProposedChange change;
+  change.what =
+      (names.size() == 1 ? "deleting placement " : "deleting placements ") + work::some_names({names.begin(), names.end()});
+  change.ns = ns;
+  change.make = [&](placement::Objects& objects) {
+    for (const std::string& name : names) objects.remove(placement::ObjectKind::kPlacement, ns, name);
+  };
+  FLEETADM_TRY(auto plan, guard_change(context, hub, options.guard, change, report.notes));
+  if (plan) return std::move(*plan);
   Json items = Json::array();
   for (const std::string& name : names) {
     auto outcome = remove(context, hub, ns, name, options);
@@ -61,12 +72,14 @@ void register_placement_delete(Registry& registry) {
   command.description =
       "Deletes the placements and their decisions; works that were distributed by them are kept. "
       "Deleting a placement that does not exist succeeds.";
+  command.description += kGuardText;
   command.args = {"NAME [NAME...]", 1, -1, false, Complete::kPlacements};
-  command.examples = {{"See what would be deleted", "fleetadm placement delete web -n apps --dry-run=server"}};
+  command.examples = {{"See which works would be affected", "fleetadm placement delete web -n apps --plan"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
         flags.boolean(&options.wait, "wait", "Wait until it is deleted");
         flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "1m";
+        bind_guard(flags, options.guard);
       },
       [](const DeleteOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_delete);
   registry.add(std::move(command));

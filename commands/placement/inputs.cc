@@ -20,8 +20,7 @@ Status add_from_hub(const kube::Client& hub, const kube::Resource& resource, con
   }));
 }
 
-Status read_hub(Context& context, const std::string& ns, Inputs& into) {
-  FLEETADM_TRY(const kube::Client hub, context.client());
+Status read_hub(const kube::Client& hub, const std::string& ns, Inputs& into) {
   for (const kube::Resource* resource : {&api::managed_clusters(), &api::managed_cluster_sets()}) {
     FLEETADM_CHECK(add_from_hub(hub, *resource, "", into.objects));
   }
@@ -119,6 +118,13 @@ Result<std::string> input_namespace(Context& context, const InputFlags& flags) {
   return context.global().config.ns.empty() ? std::string("default") : context.global().config.ns;
 }
 
+Result<Inputs> read_hub_inputs(const kube::Client& hub, Instant now, const std::string& ns) {
+  Inputs inputs;
+  inputs.now = now;
+  FLEETADM_CHECK(read_hub(hub, ns, inputs));
+  return inputs;
+}
+
 Result<Inputs> read_inputs(Context& context, const InputFlags& flags, const std::string& ns) {
   Inputs inputs;
   inputs.now = context.clock().now();
@@ -130,7 +136,8 @@ Result<Inputs> read_inputs(Context& context, const InputFlags& flags, const std:
     inputs.now = *given;
   }
   if (flags.files.empty()) {
-    FLEETADM_CHECK(read_hub(context, ns, inputs));
+    FLEETADM_TRY(const kube::Client hub, context.client());
+    FLEETADM_CHECK(read_hub(hub, ns, inputs));
   } else {
     FLEETADM_CHECK(add_files(context, flags.files, ns, inputs));
   }

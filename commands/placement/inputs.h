@@ -27,6 +27,9 @@ struct Inputs {
 /// objects with one name; kUsage: --now is no time.
 Result<Inputs> read_inputs(Context& context, const InputFlags& flags, const std::string& ns);
 
+/// The hub's objects, as above; with an empty `ns` what is forbidden in all namespaces is an error (but scores).
+Result<Inputs> read_hub_inputs(const kube::Client& hub, Instant now, const std::string& ns);
+
 /// The objects of files, folders or standard input ("-") that the scheduler reads; of other kinds only a note is made.
 /// `default_ns` is the namespace of those that name none. kInvalid: a Placement that the API server would refuse.
 Status add_files(Context& context, const std::vector<std::string>& files, const std::string& default_ns, Inputs& into);

@@ -18,13 +18,8 @@ std::string full_name(const kube::Resource& resource, std::string_view name) {
   return lower(resource.kind) + (resource.group.empty() ? "" : "." + resource.group) + "/" + std::string(name);
 }
 
-bool is_dry(const Context& context) { return context.global().dry_run != kube::DryRun::kNone; }
-
 std::string told(const Context& context, const kube::Resource& resource, std::string_view name, std::string_view what) {
-  std::string line = lower(resource.kind) + " " + std::string(name) + " " + std::string(what);
-  if (context.global().dry_run == kube::DryRun::kClient) line += " (dry run)";
-  if (context.global().dry_run == kube::DryRun::kServer) line += " (server dry run)";
-  return line;
+  return lower(resource.kind) + " " + std::string(name) + " " + std::string(what) + dry_run_mark(context);
 }
 
 bool holds(const Json& stored, const Json& asked) {

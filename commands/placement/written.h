@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "commands/framework/context.h"
+#include "commands/framework/dry_run.h"
 #include "commands/framework/report.h"
 #include "kubeclient/rest/client.h"
 
@@ -14,7 +15,6 @@ namespace fleetadm::commands {
 std::string full_name(const kube::Resource& resource, std::string_view name);
 /// "placement p created", with how dry the run was.
 std::string told(const Context& context, const kube::Resource& resource, std::string_view name, std::string_view what);
-bool is_dry(const Context& context);
 
 /// Whether everything that was asked for is in what is stored, defaults of the server aside; lists are of the same length, null
 /// means absent.

@@ -1,4 +1,5 @@
 // rollout pause, resume, abort and restart: what people ask of a rollout is noted on its set, and the hub's controller obeys.
+#include "commands/framework/dry_run.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
@@ -26,10 +27,10 @@ Result<Json> annotate(const kube::Client& hub, const RolloutName& name, const st
   });
 }
 
-Report said(const RolloutName& name, Json set, const std::string& what) {
+Report said(const Context& context, const RolloutName& name, Json set, const std::string& what) {
   Report report;
   report.data = std::move(set);
-  report.lines.push_back("rollout " + name.name + " " + what);
+  report.lines.push_back("rollout " + name.name + " " + what + dry_run_mark(context));
   report.names.push_back("manifestworkreplicaset.work.open-cluster-management.io/" + name.name);
   return report;
 }
@@ -48,8 +49,8 @@ Result<Report> pause(Context& context, const ControlOptions& options, const std:
   FLEETADM_TRY(const Json before, read_set(hub, name));
   const bool already = work::control_of(before).paused;
   FLEETADM_TRY(Json set, annotate(hub, name, {{work::kPausedAnnotation, "true"}}));
-  return confirmed(context, hub, name, options, said(name, std::move(set), already ? "is already paused" : "paused"), "Paused",
-                   false);
+  return confirmed(context, hub, name, options, said(context, name, std::move(set), already ? "is already paused" : "paused"),
+                   "Paused", false);
 }
 
 Result<Report> resume(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
@@ -61,9 +62,9 @@ Result<Report> resume(Context& context, const ControlOptions& options, const std
                 "to continue from where it stopped: fleetadm rollout restart " + name.name + " -n " + name.ns +
                     "; to roll back: fleetadm rollout undo");
   }
-  if (!view.plan.paused) return said(name, view.set, "is not paused");
+  if (!view.plan.paused) return said(context, name, view.set, "is not paused");
   FLEETADM_TRY(Json set, annotate(hub, name, {{work::kPausedAnnotation, ""}}));
-  return confirmed(context, hub, name, options, said(name, std::move(set), "resumed"), "Paused", true);
+  return confirmed(context, hub, name, options, said(context, name, std::move(set), "resumed"), "Paused", true);
 }
 
 Result<Report> abort(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
@@ -80,7 +81,7 @@ Result<Report> abort(Context& context, const ControlOptions& options, const std:
   FLEETADM_TRY(
       Json set,
       annotate(hub, name, {{work::kAbortedAnnotation, std::to_string(view.revision->number)}, {work::kPausedAnnotation, ""}}));
-  Report report = said(name, std::move(set),
+  Report report = said(context, name, std::move(set),
                        "aborted: revision " + std::to_string(view.revision->number) + " will not be rolled out to more clusters");
   report.notes.push_back("Clusters already updated keep it; to revert: fleetadm rollout undo " + name.name + " -n " + name.ns);
   return confirmed(context, hub, name, options, std::move(report), "Aborted", false);
@@ -90,7 +91,8 @@ Result<Report> restart(Context& context, const ControlOptions& options, const st
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
-  if (!view.plan.aborted && !view.plan.failures) return said(name, view.set, "has no failed clusters; nothing was restarted");
+  if (!view.plan.aborted && !view.plan.failures)
+    return said(context, name, view.set, "has no failed clusters; nothing was restarted");
   if (view.plan.failures && !options.failed) {
     return fail(Category::kUsage, "rollout " + name.name + " has failed clusters",
                 "show them with: fleetadm rollout status " + name.name + " -n " + name.ns + "; retry them with --failed");
@@ -103,7 +105,7 @@ Result<Report> restart(Context& context, const ControlOptions& options, const st
     const std::size_t tries = view.plan.count(work::Phase::kFailed) + view.plan.count(work::Phase::kTimedOut);
     what += "; retrying " + pluralize(static_cast<std::uint64_t>(tries), "cluster");
   }
-  Report report = said(name, std::move(set), what);
+  Report report = said(context, name, std::move(set), what);
   if (view.plan.paused) {
     report.notes.push_back("The rollout is still paused; continue it with: fleetadm rollout resume " + name.name + " -n " +
                            name.ns);

@@ -1,7 +1,9 @@
 // rollout history and undo: the revisions of a set, and the way back.
 #include <algorithm>
 
+#include "commands/framework/dry_run.h"
 #include "commands/framework/listing.h"
+#include "commands/rollout/change.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
@@ -10,7 +12,12 @@ namespace fleetadm::commands {
 namespace {
 
 struct HistoryOptions {
-  std::int64_t revision = 0;  // history: show this one; undo: go to this one
+  std::int64_t revision = 0;  // show this one
+};
+
+struct UndoOptions {
+  std::int64_t revision = 0;  // go to this one; 0: the one before
+  WorkGuardOptions guard;
 };
 
 std::string outcome_of(const work::Revision& revision, bool newest) {
@@ -88,7 +95,7 @@ Result<const work::Revision*> former(const std::vector<work::Revision>& revision
               "list the revisions with: fleetadm rollout history " + name);
 }
 
-Result<Report> undo(Context& context, const HistoryOptions& options, const std::vector<std::string>& args) {
+Result<Report> undo(Context& context, const UndoOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json before, read_set(hub, name));
@@ -99,12 +106,21 @@ Result<Report> undo(Context& context, const HistoryOptions& options, const std::
   Report report;
   report.names.push_back("manifestworkreplicaset.work.open-cluster-management.io/" + name.name);
   if (target->hash == hash) {
-    report.lines.push_back("rollout " + name.name + " already has the template of revision " + number);
+    report.lines.push_back("rollout " + name.name + " already has the template of revision " + number + dry_run_mark(context));
     report.data = before;
     return report;
   }
   FLEETADM_TRY(const Json object, revision_object(hub, before, *target));
   const Json& wanted = object_at(object, {"data", "manifestWorkTemplate"});
+  if (!options.guard.guard.allow || options.guard.guard.plan) {
+    Json after = before;
+    at_or_make(after, {"spec", "manifestWorkTemplate"}) = wanted;
+    FLEETADM_TRY(const RolloutView view, view_rollout(hub, before, context.clock().now()));
+    FLEETADM_TRY(const Removals removals, removals_of(hub, view, after));
+    const std::string what = "rolling back " + name.name;
+    if (options.guard.guard.plan) return removal_plan(hub, what, name.ns + "/" + name.name, removals);
+    FLEETADM_CHECK(check_removals(context, hub, options.guard, what, removals, report.notes));
+  }
   const std::string who = caller(hub);
   FLEETADM_TRY(report.data, hub.modify(api::manifest_work_replica_sets(), name.ns, name.name, [&](Json& set) -> Status {
     if (work::work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"})) != hash) {
@@ -118,14 +134,15 @@ Result<Report> undo(Context& context, const HistoryOptions& options, const std::
     }
     return {};
   }));
-  report.lines.push_back("rollout " + name.name + " is being rolled back to revision " + number);
+  report.lines.push_back("rollout " + name.name + " is being rolled back to revision " + number + dry_run_mark(context));
   report.notes.push_back(work::control_of(before).paused
                              ? "The rollout is paused; start it with: fleetadm rollout resume " + name.name + " -n " + name.ns
                              : "Watch it: fleetadm rollout status " + name.name + " -n " + name.ns + " -w");
   return report;
 }
 
-Status validate_history(const HistoryOptions& options, const std::vector<std::string>&) {
+template <class Options>
+Status validate_revision(const Options& options, const std::vector<std::string>&) {
   if (options.revision < 0) return fail(Category::kUsage, "revisions are numbered from 1");
   return {};
 }
@@ -145,7 +162,7 @@ void register_rollout_history(Registry& registry) {
       [](FlagSet& flags, HistoryOptions& options) {
         flags.integer(&options.revision, "revision", "show this revision's manifests");
       },
-      validate_history, history);
+      validate_revision<HistoryOptions>, history);
   registry.add(std::move(command));
 
   command = Command();
@@ -158,11 +175,16 @@ void register_rollout_history(Registry& registry) {
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"To the previous revision", "fleetadm rollout undo web -n apps"},
                       {"To a specific revision", "fleetadm rollout undo web -n apps --to-revision 2"}};
-  command.make = invocation<HistoryOptions>(
-      [](FlagSet& flags, HistoryOptions& options) {
+  command.make = invocation<UndoOptions>(
+      [](FlagSet& flags, UndoOptions& options) {
         flags.integer(&options.revision, "to-revision", "the revision to roll back to").default_text = "the previous one";
+        bind_work_guard(flags, options.guard);
       },
-      validate_history, undo);
+      [](const UndoOptions& options, const std::vector<std::string>& args) -> Status {
+        FLEETADM_CHECK(validate_work_guard(options.guard));
+        return validate_revision(options, args);
+      },
+      undo);
   registry.add(std::move(command));
 }
 

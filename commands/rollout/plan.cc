@@ -69,6 +69,7 @@ Result<Report> run_plan(Context& context, const ChangeOptions& options, const st
   }
   FLEETADM_TRY(const RolloutView before, view_rollout(hub, set, now));
   FLEETADM_CHECK(change.apply_to(set));
+  FLEETADM_CHECK(check_first(hub, set, change.placement, change.strategy));
   const bool paused = before.plan.paused;
   erase_at(set, {"metadata", "annotations", work::kPausedAnnotation});
   FLEETADM_TRY(const RolloutView view, view_rollout(hub, std::move(set), now));
@@ -77,8 +78,8 @@ Result<Report> run_plan(Context& context, const ChangeOptions& options, const st
   if (paused)
     report.notes.push_back("The rollout is paused; start it with: fleetadm rollout resume " + name.name + " -n " + name.ns);
   FLEETADM_TRY(const Removals removals, removals_of(hub, before, view.set));
-  if (const Status allowed = check_removals(hub, GuardOptions{}, "it", removals); !allowed)
-    report.notes.push_back("\"rollout start\" will require --allow-removals: " + allowed.error().message);
+  if (const std::string excess = excess_of(hub, WorkGuardOptions{}, "it", removals); !excess.empty())
+    report.notes.push_back("\"rollout start\" will require --allow-removals: " + excess);
   return report;
 }
 

@@ -1,4 +1,5 @@
 // rollout start: new manifests for what a placement selects, begun by a strategy.
+#include "commands/framework/dry_run.h"
 #include "commands/rollout/change.h"
 #include "commands/rollout/rollout.h"
 #include "commands/work/targets.h"
@@ -9,7 +10,7 @@ namespace {
 
 struct StartOptions {
   ChangeOptions change;
-  GuardOptions guard;
+  WorkGuardOptions guard;
   bool wait = false;
   Duration timeout = Duration::zero();
 };
@@ -33,29 +34,34 @@ Result<Report> run_start(Context& context, const StartOptions& options, const st
   if (!*before) {
     Json set = empty_set(name);
     FLEETADM_CHECK(change.apply_to(set));
+    FLEETADM_CHECK(check_first(hub, set, change.placement, change.strategy));
+    if (options.guard.guard.plan) return removal_plan(hub, "this rollout", name.ns + "/" + name.name, {});
     sign(set, who);
     FLEETADM_TRY(report.data, hub.create(api::manifest_work_replica_sets(), name.ns, set));
-    report.lines.push_back("rollout " + name.name + " started");
+    report.lines.push_back("rollout " + name.name + " started" + dry_run_mark(context));
   } else {
     if (is_deleting(**before))
       return fail(Category::kConflict, "rollout " + name.name + " is being deleted", "wait until it has been deleted");
     FLEETADM_TRY(const RolloutView view, view_rollout(hub, std::move(**before), context.clock().now()));
     Json wanted = view.set;
     FLEETADM_CHECK(change.apply_to(wanted));
-    if (!options.guard.allow) {
+    FLEETADM_CHECK(check_first(hub, wanted, change.placement, change.strategy));
+    if (!options.guard.guard.allow || options.guard.guard.plan) {
       FLEETADM_TRY(const Removals removals, removals_of(hub, view, wanted));
-      FLEETADM_CHECK(check_removals(hub, options.guard, "this rollout", removals));
+      if (options.guard.guard.plan) return removal_plan(hub, "this rollout", name.ns + "/" + name.name, removals);
+      FLEETADM_CHECK(check_removals(context, hub, options.guard, "this rollout", removals, report.notes));
     }
     if (object_at(wanted, {"spec"}) == object_at(view.set, {"spec"})) {
       report.data = view.set;
-      report.lines.push_back("rollout " + name.name + " unchanged");
+      report.lines.push_back("rollout " + name.name + " unchanged" + dry_run_mark(context));
     } else {
       FLEETADM_TRY(report.data, hub.modify(api::manifest_work_replica_sets(), name.ns, name.name, [&](Json& set) -> Status {
         FLEETADM_CHECK(change.apply_to(set));
         sign(set, who);
         return {};
       }));
-      report.lines.push_back("rollout " + name.name + " started; the previous manifests are kept as a revision");
+      report.lines.push_back("rollout " + name.name + " started; the previous manifests are kept as a revision" +
+                             dry_run_mark(context));
     }
     if (view.plan.paused)
       report.notes.push_back("The rollout is paused; start it with: fleetadm rollout resume " + name.name + " -n " + name.ns);
@@ -70,14 +76,14 @@ Result<Report> run_start(Context& context, const StartOptions& options, const st
 void bind_start(FlagSet& flags, StartOptions& options) {
   bind_change(flags, options.change);
   flags.flags().front().required = true;  // -f
-  bind_guard(flags, options.guard);
+  bind_work_guard(flags, options.guard);
   flags.boolean(&options.wait, "wait", "wait until the rollout ends, like rollout status -w");
   flags.duration(&options.timeout, "timeout", "timeout for --wait").default_text = "no limit";
 }
 
 Status validate_start(const StartOptions& options, const std::vector<std::string>&) {
   if (options.change.files.empty()) return fail(Category::kUsage, "no manifests given", "use -f FILE, -f FOLDER or -f -");
-  FLEETADM_CHECK(validate_guard(options.guard));
+  FLEETADM_CHECK(validate_work_guard(options.guard));
   return validate_change(options.change);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "commands/placement/references.h"
 #include "core/rollout/strategy.h"
 
 namespace fleetadm::commands {
@@ -38,6 +39,7 @@ void bind_strategy(FlagSet& flags, StrategyOptions& options) {
       .value_name = "DURATION";
   flags.comma_texts(&options.first, "first", "decision groups to update first; none of their clusters may fail").value_name =
       "GROUP";
+  flags.boolean(&options.allow_missing, "allow-missing", "accept decision groups in --first that do not exist yet");
 }
 
 Result<Json> strategy_over(const StrategyOptions& options, const Json& present) {
@@ -68,6 +70,16 @@ Result<Json> strategy_over(const StrategyOptions& options, const Json& present) 
     return fail(Category::kUsage, parsed.error().message, "for example 90s, 10m or 1h30m");
   }
   return strategy;
+}
+
+Status check_first(const kube::Client& hub, const Json& set, const std::string& placement, const StrategyOptions& options) {
+  if (options.allow_missing) return {};
+  for (const Json& ref : list_at(set, {"spec", "placementRefs"})) {
+    const std::string name = str(ref, {"name"});
+    if (!placement.empty() && name != placement) continue;
+    FLEETADM_CHECK(check_decision_groups(hub, namespace_of(set), name, options.first));
+  }
+  return {};
 }
 
 Status edit_placement_refs(Json& set, const std::string& placement, const StrategyOptions& options) {

@@ -15,16 +15,21 @@ struct StrategyOptions {
   std::string progress_deadline;
   Duration min_success_time = Duration(-1);
   std::vector<std::string> first;
+  bool allow_missing = false;  // groups in `first` that the placement does not have
 
   bool any() const;
 };
 
-/// --strategy, --max-concurrency, --max-failures, --min-success-time, --progress-deadline, --first.
+/// --strategy, --max-concurrency, --max-failures, --min-success-time, --progress-deadline, --first, --allow-missing.
 void bind_strategy(FlagSet& flags, StrategyOptions& options);
 
 /// The rolloutStrategy that the flags make of the present one (null: there is none): with --strategy they say all of it, without
 /// it they change what they name of a strategy of their kind and leave the rest. kUsage where they do not go together.
 Result<Json> strategy_over(const StrategyOptions& options, const Json& present);
+
+/// kNotFound where --first names a decision group that a placement of the set does not have: without it nothing would come first.
+/// `placement`: only this one's strategy is changed; empty: that of each.
+Status check_first(const kube::Client& hub, const Json& set, const std::string& placement, const StrategyOptions& options);
 
 /// Makes `placement` the one that a set's spec.placementRefs name, unless they name it already (empty: they stay), and gives them
 /// the strategy that the flags ask for. Where the placement changes, the strategy goes along.

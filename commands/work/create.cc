@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "commands/framework/dry_run.h"
 #include "commands/rollout/strategy.h"
 #include "commands/work/guard.h"
 #include "commands/work/manifests.h"
@@ -24,7 +25,7 @@ struct CreateOptions {
   std::vector<std::string> files;
   TargetOptions targets;
   StrategyOptions strategy;
-  GuardOptions guard;
+  WorkGuardOptions guard;
   bool overwrite = false;
   bool prune = false;
   std::string wait;  // "", "applied", "available"
@@ -102,7 +103,8 @@ Leftovers leftovers_of(const Call& call, const std::vector<Json>& existing, cons
   return left;
 }
 
-void remove_leftovers(const kube::Client& hub, const Leftovers& left, const std::set<std::string>& written, Report& report) {
+void remove_leftovers(const Context& context, const kube::Client& hub, const Leftovers& left,
+                      const std::set<std::string>& written, Report& report) {
   for (const Json& work : left.works) {
     const std::string cluster = namespace_of(work);
     // Where the new parts could not be written the old one still has to hold its objects.
@@ -113,7 +115,7 @@ void remove_leftovers(const kube::Client& hub, const Leftovers& left, const std:
     if (!gone && gone.error().category != Category::kNotFound) {
       report.failures.push_back(gone.error().with_cluster(cluster));
     } else {
-      report.lines.push_back("work " + name_of(work) + " pruned from cluster " + cluster);
+      report.lines.push_back("work " + name_of(work) + " pruned from cluster " + cluster + dry_run_mark(context));
     }
   }
 }
@@ -122,6 +124,10 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
   const CreateOptions& options = call.options;
   FLEETADM_TRY(ClusterTargets targets, cluster_targets(hub, options.targets));
   Report report;
+  if (options.prune && !targets.missing.empty()) {
+    // A misspelled name must not take the work from the cluster that was meant.
+    return tl::unexpected(targets.missing.front().wrap("nothing is pruned while a named cluster is missing"));
+  }
   report.failures = std::move(targets.missing);
   const std::set<std::string> meant(targets.clusters.begin(), targets.clusters.end());
   FLEETADM_TRY(const std::vector<Json> existing, works_called(hub, call.name, targets.clusters));
@@ -131,8 +137,9 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
     const std::map<std::string, Json> clusters =
         options.prune ? clusters_by_name(hub, report.notes) : std::map<std::string, Json>{};
     left = leftovers_of(call, existing, parts, meant, clusters, report);
-    FLEETADM_CHECK(check_removals(hub, options.guard, "applying work " + call.name, left.removals));
+    FLEETADM_CHECK(check_removals(context, hub, options.guard, "applying work " + call.name, left.removals, report.notes));
   }
+  if (options.guard.guard.plan) return removal_plan(hub, "applying work " + call.name, call.name, left.removals);
   const bool split = parts.size() > 1;
   std::vector<Json> written;
   std::set<std::string> complete;
@@ -150,14 +157,14 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
         all = false;
         break;
       }
-      report.lines.push_back("work " + part.name + " " + one->outcome + " for cluster " + cluster);
+      report.lines.push_back("work " + part.name + " " + one->outcome + " for cluster " + cluster + dry_run_mark(context));
       report.names.push_back(qualified_name(api::manifest_works(), part.name));
       written.push_back(std::move(one->object));
     }
     if (all) complete.insert(cluster);
   }
   if (written.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
-  remove_leftovers(hub, left, complete, report);
+  remove_leftovers(context, hub, left, complete, report);
   if (!options.wait.empty() && context.global().dry_run == kube::DryRun::kNone && !complete.empty()) {
     const std::vector<std::string> waited(complete.begin(), complete.end());
     std::vector<Error> late;
@@ -234,18 +241,22 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
   }
   if (call.overwrite) {
     FLEETADM_TRY(const Removals removals, set_removals(hub, call, ref, existing));
-    FLEETADM_CHECK(check_removals(hub, options.guard, "applying work " + call.name, removals));
+    FLEETADM_CHECK(check_removals(context, hub, options.guard, "applying work " + call.name, removals, report.notes));
+    if (options.guard.guard.plan) return removal_plan(hub, "applying work " + call.name, ref.ns + "/" + call.name, removals);
   }
+  if (options.guard.guard.plan) return removal_plan(hub, "creating work " + call.name, ref.ns + "/" + call.name, {});
   const auto same_placement = [&](Json& set) -> Status { return edit_placement_refs(set, ref.name, options.strategy); };
   std::vector<Json> written;
   for (const WorkPart& part : parts) {
     const std::string what = "ManifestWorkReplicaSet " + ref.ns + "/" + part.name;
     Json wanted = set_object(part.name, ref, part.manifests, parts.size() > 1 ? call.name : "");
     FLEETADM_CHECK(edit_placement_refs(wanted, ref.name, options.strategy));
+    FLEETADM_CHECK(check_first(hub, wanted, ref.name, options.strategy));
     Result<Written> one =
         write_work(hub, api::manifest_work_replica_sets(), wanted, "manifestWorkTemplate", call.overwrite, what, same_placement);
     if (!one) return tl::unexpected(on_hub(one.error()));
-    report.lines.push_back("work " + part.name + " " + one->outcome + " for placement " + ref.ns + "/" + ref.name);
+    report.lines.push_back("work " + part.name + " " + one->outcome + " for placement " + ref.ns + "/" + ref.name +
+                           dry_run_mark(context));
     report.names.push_back(qualified_name(api::manifest_work_replica_sets(), part.name));
     written.push_back(std::move(one->object));
   }
@@ -255,7 +266,7 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     which.uid = uid_of(set);
     const Result<Json> gone = hub.remove(api::manifest_work_replica_sets(), ref.ns, name_of(set), which);
     if (!gone && gone.error().category != Category::kNotFound) return tl::unexpected(gone.error());
-    report.lines.push_back("work " + name_of(set) + " pruned from placement " + ref.ns + "/" + ref.name);
+    report.lines.push_back("work " + name_of(set) + " pruned from placement " + ref.ns + "/" + ref.name + dry_run_mark(context));
   }
   report.data = written.size() == 1 ? std::move(written.front()) : list_of(std::move(written));
   if (context.global().dry_run != kube::DryRun::kNone) return report;
@@ -290,13 +301,13 @@ void bind(FlagSet& flags, CreateOptions& options) {
   wait.arity = Arity::kOptionalValue;
   wait.no_value = "available";
   flags.duration(&options.timeout, "timeout", "timeout for --wait");
-  bind_guard(flags, options.guard);
+  bind_work_guard(flags, options.guard);
 }
 
 Status validate_create(const CreateOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(validate_work_name(args.empty() ? std::string{} : args.front()));
   if (options.files.empty()) return fail(Category::kUsage, "no manifests given", "use -f FILE, -f FOLDER or -f -");
-  FLEETADM_CHECK(validate_guard(options.guard));
+  FLEETADM_CHECK(validate_work_guard(options.guard));
   if (options.prune && !options.targets.placement.empty())
     return fail(Category::kUsage, "--prune requires --clusters or -l; for a placement the hub prunes works itself");
   FLEETADM_CHECK(validate_targets(options.targets));

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "commands/framework/dry_run.h"
 #include "commands/work/guard.h"
 #include "commands/work/selection.h"
 #include "commands/work/waiting.h"
@@ -17,7 +18,7 @@ namespace {
 
 struct DeleteOptions {
   TargetOptions targets;
-  GuardOptions guard;
+  WorkGuardOptions guard;
   bool all_clusters = false;
   bool wait = false;
   Duration timeout = std::chrono::minutes(2);
@@ -60,7 +61,7 @@ Result<WorksByCluster> chosen_works(const kube::Client& hub, const DeleteOptions
   return chosen;
 }
 
-Status guard(const kube::Client& hub, const DeleteOptions& options, const std::string& name, const WorksByCluster& chosen) {
+Removals removals_by(const WorksByCluster& chosen) {
   Removals removals;
   for (const auto& [cluster, works] : chosen) {
     for (const Json& work : works) {
@@ -69,7 +70,7 @@ Status guard(const kube::Client& hub, const DeleteOptions& options, const std::s
       removals.objects += deleted_objects(object_at(work, {"spec"}));
     }
   }
-  return check_removals(hub, options.guard, "deleting work " + name, removals);
+  return removals;
 }
 
 /// Deletes the works of one cluster; the answer is the names of those that are going.
@@ -97,8 +98,10 @@ std::vector<std::string> delete_on(const kube::Client& hub, const std::string& c
 
 Result<Report> from_clusters(Context& context, const kube::Client& hub, const DeleteOptions& options, const std::string& name) {
   FLEETADM_TRY(const WorksByCluster chosen, chosen_works(hub, options, name));
-  FLEETADM_CHECK(guard(hub, options, name, chosen));
   Report report;
+  const Removals removals = removals_by(chosen);
+  FLEETADM_CHECK(check_removals(context, hub, options.guard, "deleting work " + name, removals, report.notes));
+  if (options.guard.guard.plan) return removal_plan(hub, "deleting work " + name, name, removals);
   std::vector<std::pair<std::string, std::string>> removed;     // cluster, work
   std::map<std::string, std::vector<std::string>> clusters_of;  // work → clusters
   for (const auto& [cluster, works] : chosen) {
@@ -127,7 +130,8 @@ Result<Report> from_clusters(Context& context, const kube::Client& hub, const De
     const bool late = std::any_of(report.failures.begin(), report.failures.end(),
                                   [&, &in = cluster](const Error& error) { return error.cluster == in; });
     const bool gone = waits && !late;
-    report.lines.push_back("work " + work + (gone ? " deleted from cluster " : " is being deleted from cluster ") + cluster);
+    report.lines.push_back("work " + work + (gone ? " deleted from cluster " : " is being deleted from cluster ") + cluster +
+                           dry_run_mark(context));
     items.push_back(Json::object({{"name", work}, {"cluster", cluster}, {"gone", gone}}));
   }
   report.data = Json::object({{"kind", "DeleteReport"}, {"works", std::move(items)}});
@@ -185,8 +189,9 @@ Result<Report> from_placement(Context& context, const kube::Client& hub, const D
   }
   FLEETADM_TRY(const WorkSelection selection, selected);
   FLEETADM_TRY(const Removals removals, set_removals(hub, ref, selection.sets));
-  FLEETADM_CHECK(check_removals(hub, options.guard, "deleting work " + name, removals));
   Report report;
+  FLEETADM_CHECK(check_removals(context, hub, options.guard, "deleting work " + name, removals, report.notes));
+  if (options.guard.guard.plan) return removal_plan(hub, "deleting work " + name, ref.ns + "/" + name, removals);
   const std::string where = " placement " + ref.ns + "/" + ref.name;
   Json items = Json::array();
   for (const Json& set : selection.sets) {
@@ -202,7 +207,7 @@ Result<Report> from_placement(Context& context, const kube::Client& hub, const D
                            (!removed ? " is being removed from"
                             : gone   ? " deleted from"
                                      : " is being deleted from") +
-                           where);
+                           where + dry_run_mark(context));
     items.push_back(Json::object({{"set", ref.ns + "/" + part}, {"gone", gone}}));
   }
   if (items.size() == 1 && report.data.is_null()) {
@@ -237,11 +242,11 @@ void register_work_delete(Registry& registry) {
         flags.boolean(&options.all_clusters, "all-clusters", "all clusters that have the work");
         flags.boolean(&options.wait, "wait", "wait until it has been deleted from the clusters");
         flags.duration(&options.timeout, "timeout", "timeout for --wait");
-        bind_guard(flags, options.guard);
+        bind_work_guard(flags, options.guard);
       },
       [](const DeleteOptions& options, const std::vector<std::string>& args) -> Status {
         FLEETADM_CHECK(validate_work_name(args.empty() ? std::string{} : args.front()));
-        FLEETADM_CHECK(validate_guard(options.guard));
+        FLEETADM_CHECK(validate_work_guard(options.guard));
         const TargetOptions& targets = options.targets;
         if (!options.all_clusters) return validate_targets(targets, " or --all-clusters");
         if (targets.clusters.empty() && targets.selector.empty() && targets.placement.empty()) return {};

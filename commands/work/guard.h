@@ -1,23 +1,24 @@
-// The guard on removals: works leave more than a share of the clusters, or more than a number of objects are deleted, only with
-// --allow-removals.
+// The guard on removals by the commands that write works themselves: up to a share of the clusters, and up to a number of
+// objects, nothing is asked; beyond that, the rule of commands/guard holds.
 #pragma once
 
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
-#include "commands/framework/command.h"
+#include "commands/guard/guard.h"
 
 namespace fleetadm::commands {
 
-struct GuardOptions {
-  bool allow = false;
-  std::int64_t share = 20;     // per cent of the clusters
+struct WorkGuardOptions {
+  GuardOptions guard;
+  std::int64_t share = 20;     // percent of the clusters
   std::int64_t objects = 100;  // on all clusters together
 };
 
-void bind_guard(FlagSet& flags, GuardOptions& options);
-Status validate_guard(const GuardOptions& options);
+void bind_work_guard(FlagSet& flags, WorkGuardOptions& options);
+Status validate_work_guard(const WorkGuardOptions& options);
 
 /// What a change would take away.
 struct Removals {
@@ -26,9 +27,18 @@ struct Removals {
   std::int64_t of = 0;             // clusters that the share is of; 0: the hub's
 };
 
-/// kConflict, reason "RemovalsNotAllowed", where that is too much. One cluster is never too large a share. The hub is asked how
-/// many clusters it has only where it matters; where that cannot be read, any share is too large.
-Status check_removals(const kube::Client& hub, const GuardOptions& options, const std::string& what, const Removals& removals);
+/// Why the removals are more than the limits permit: "deleting work web would remove works from 2 of 3 clusters (limit …)"; empty
+/// where they are not. One cluster is never too large a share. The hub is asked how many clusters it has only where it matters;
+/// where that cannot be read, any share is too large.
+std::string excess_of(const kube::Client& hub, const WorkGuardOptions& options, const std::string& what,
+                      const Removals& removals);
+
+/// allow_removals() for what exceeds the limits; in a dry run a note in `notes`.
+Status check_removals(Context& context, const kube::Client& hub, const WorkGuardOptions& options, const std::string& what,
+                      const Removals& removals, std::vector<std::string>& notes);
+
+/// What --plan prints for a work (of a placement: "namespace/name").
+Result<Report> removal_plan(const kube::Client& hub, const std::string& what, const std::string& work, const Removals& removals);
 
 /// How many objects go when a work goes, or (with `kept`: their manifest_identity()) when it keeps only these.
 std::int64_t deleted_objects(const Json& work_spec, const std::set<std::string>& kept = {});

@@ -26,9 +26,12 @@ class QuietProgress final : public commands::Progress {
 
 class FakeTerminal final : public commands::Terminal {
  public:
-  bool interactive() const override { return false; }
+  bool interactive() const override { return terminal; }
   bool stdout_is_terminal() const override { return false; }
-  Result<bool> confirm(std::string_view) override { return answer; }
+  Result<bool> confirm(std::string_view question) override {
+    asked.emplace_back(question);
+    return answer;
+  }
   Result<std::string> read_stdin() override { return input; }
   Result<Input> read_stdin_some(std::string& into, Duration) override {
     if (input_read) return Input::kEnd;
@@ -40,7 +43,9 @@ class FakeTerminal final : public commands::Terminal {
     output += text;
     return true;
   }
+  bool terminal = false;
   bool answer = true;
+  std::vector<std::string> asked;
   std::string input;
   bool input_read = false;
   std::string output;

@@ -1,5 +1,6 @@
 #include "core/registration/join/departure.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/api/kinds.h"
@@ -161,6 +162,24 @@ Result<std::vector<Change>> leave_on_hub(const kube::Client& hub, const Departur
   FLEETADM_TRY(const auto requests, list_if_served(hub, r::certificate_signing_requests(), "", label));
   for (const Json& request : requests) FLEETADM_CHECK(remove_one(hub, r::certificate_signing_requests(), request, changes));
   return changes;
+}
+
+Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_name) {
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", cluster_name));
+  if (cluster) return true;
+  FLEETADM_TRY(const auto ns, hub.find(r::namespaces(), "", cluster_name));
+  if (ns && label_of(*ns, api::kClusterNameLabel) == cluster_name) return true;
+  const std::string label = std::string(api::kClusterNameLabel) + "=" + cluster_name;
+  FLEETADM_TRY(const auto requests, list_if_served(hub, r::certificate_signing_requests(), "", label));
+  return !requests.empty();
+}
+
+Result<std::vector<std::string>> applied_work_names(const kube::Client& spoke) {
+  FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
+  std::vector<std::string> names;
+  for (const Json& one : applied) names.push_back(str(one, {"spec", "manifestWorkName"}, name_of(one)));
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options) {

@@ -28,6 +28,12 @@ struct DepartureOptions {
 /// certificate requests.
 Result<std::vector<install::Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options);
 
+/// Whether the hub has the ManagedCluster, or anything that leave_on_hub() would still remove.
+Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_name);
+
+/// The works that the agent has applied on this cluster, by the names they have on the hub, sorted.
+Result<std::vector<std::string>> applied_work_names(const kube::Client& spoke);
+
 /// Removes the agent. kConflict while AppliedManifestWorks are left, unless forced (then the objects they own are removed).
 Result<std::vector<install::Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options);
 

@@ -53,8 +53,8 @@ TEST_F(WorkGuard, ManyObjectsNeedAWord) {
   for (int i = 0; i < 6; ++i) many += config_map("m" + std::to_string(i));
   apply("c1", many);
   const Flags fewer{{"filename", file(config_map("m0"))}, {"clusters", "c1"}, {"max-removed-objects", "4"}};
-  expect_refused(run("work apply", fewer), "deletes 5 objects");
-  expect_refused(run("work delete", {{"clusters", "c1"}, {"max-removed-objects", "5"}}), "deletes 6 objects");
+  expect_refused(run("work apply", fewer), "would delete 5 objects");
+  expect_refused(run("work delete", {{"clusters", "c1"}, {"max-removed-objects", "5"}}), "would delete 6 objects");
   EXPECT_EQ(objects_of(work("c1")).size(), 6U);
   Json orphaning = *work("c1");
   orphaning["spec"]["deleteOption"] = {{"propagationPolicy", "Orphan"}};
@@ -77,6 +77,56 @@ TEST_F(WorkGuard, PruningSparesTheUnreachable) {
   EXPECT_TRUE(work("c4")) << "unreachable is not deselected";
   ASSERT_EQ(pruned->notes.size(), 1U);
   EXPECT_NE(pruned->notes[0].find("c4 is unreachable"), std::string::npos);
+}
+
+TEST_F(WorkGuard, AMisspelledClusterIsNoReasonToPruneTheOneThatWasMeant) {
+  clusters(4);
+  apply("c1,c2", config_map("a"));
+  const auto refused = run("work apply", {{"filename", file(config_map("a"))}, {"clusters", "c1,c22"}, {"prune", "true"}});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().category, Category::kNotFound);
+  EXPECT_TRUE(work("c2"));
+}
+
+TEST_F(WorkGuard, ATerminalIsAskedAboutWhatAScriptIsRefused) {
+  clusters(10);
+  apply("c1,c2,c3", config_map("a"));
+  context_.screen.terminal = true;
+  context_.screen.answer = false;
+  EXPECT_EQ(run("work delete", {{"clusters", "c1,c2,c3"}}).error().category, Category::kCancelled);
+  ASSERT_EQ(context_.screen.asked.size(), 1U);
+  EXPECT_NE(context_.screen.asked[0].find("3 of 10 clusters"), std::string::npos) << context_.screen.asked[0];
+  EXPECT_TRUE(work("c1"));
+  const auto plan = run("work delete", {{"clusters", "c1,c2,c3"}, {"plan", "true"}});
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  EXPECT_EQ(str(plan->data, {"kind"}), "RemovalPlan");
+  EXPECT_EQ(list_at(plan->data, {"losses"}).size(), 3U);
+  EXPECT_EQ(num(plan->data, {"objects"}), 3);
+  EXPECT_TRUE(work("c1"));
+  EXPECT_TRUE(run("work delete", {{"clusters", "c1,c2,c3"}, {"yes", "true"}}));
+  EXPECT_FALSE(work("c1"));
+}
+
+TEST_F(WorkGuard, DryRunsSaySoAndAreNotRefused) {
+  clusters(4);
+  apply("c1,c2,c3", config_map("a"));
+  placement("p", {"c1"});
+  auto gate = std::make_shared<kube::WriteGate>();
+  gate->dry_run = kube::DryRun::kClient;
+  testkit::FakeContext dry(hub_->client(gate), clock_);
+  const std::string manifests = file(config_map("b"));
+  const auto first_line = [&](const std::string& path, const Flags& flags, const std::string& name) {
+    const auto report = testkit::run_command(registry_, path, dry, flags, {name});
+    return report ? report->lines.at(0) : "error: " + report.error().message;
+  };
+  EXPECT_EQ(first_line("work create", {{"filename", manifests}, {"clusters", "c4"}}, "new"),
+            "work new created for cluster c4 (dry run)");
+  EXPECT_EQ(first_line("work create", {{"filename", manifests}, {"placement", "p"}}, "new"),
+            "work new created for placement default/p (dry run)");
+  EXPECT_EQ(first_line("work apply", {{"filename", manifests}, {"clusters", "c1"}}, "web"),
+            "work web configured for cluster c1 (dry run)");
+  EXPECT_EQ(first_line("work delete", {{"all-clusters", "true"}}, "web"), "work web is being deleted from cluster c1 (dry run)");
+  EXPECT_TRUE(work("c1"));
 }
 
 TEST_F(WorkGuard, MovingASetToAnotherPlacementIsARemoval) {

@@ -127,6 +127,10 @@ TEST_F(WorkCommands, APlacementGetsASet) {
 TEST_F(WorkCommands, ASetGetsTheRolloutThatTheFlagsAskFor) {
   placement("p");
   placement("q");
+  Json grouped = *hub_->get(api::placements(), "default", "p");
+  at_or_make(grouped, {"spec", "decisionStrategy", "groupStrategy", "decisionGroups"}) =
+      Json::array({{{"groupName", "canary"}}, {{"groupName", "early"}}});
+  hub_->put(api::placements(), grouped);
   const auto strategy = [this] { return object_at(list_at(*set(), {"spec", "placementRefs"})[0], {"rolloutStrategy"}); };
   const std::string manifests = file(kMap);
   const auto made = run("work create", {{"filename", manifests},
@@ -310,8 +314,9 @@ TEST_F(WorkCommands, ADryRunTellsWhatWouldBe) {
           testkit::run_command(registry_, "work apply", dry, {{"filename", manifests}, {"clusters", "c1"}}, {"web"});
       return report ? report->lines.at(0) : report.error().message;
     };
-    EXPECT_EQ(told(other), "work web configured for cluster c1");
-    EXPECT_EQ(told(file(kMap)), "work web unchanged for cluster c1");
+    const std::string mark = mode == kube::DryRun::kClient ? " (dry run)" : " (server dry run)";
+    EXPECT_EQ(told(other), "work web configured for cluster c1" + mark);
+    EXPECT_EQ(told(file(kMap)), "work web unchanged for cluster c1" + mark);
     EXPECT_EQ(name_of(list_at(*work("c1"), {"spec", "workload", "manifests"})[0]), "a");
   }
 }
