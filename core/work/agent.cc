@@ -41,6 +41,9 @@ void add_work_controllers(controller::Manager& manager, const kube::Client& hub,
   engine->watch =
       std::make_unique<ObjectWatch>(spoke, [queue = engine->work_queue](const std::string& work) { queue->add(work); });
 
+  engine->rights = std::make_unique<RightsWatch>(spoke, options.clock,
+                                                 [queue = engine->work_queue](const std::string& work) { queue->add(work); });
+
   const auto name_of_key = [](const kube::CachedObject& object) {
     return std::vector<std::string>{kube::split_key(object.key()).name};
   };

@@ -71,9 +71,10 @@ Result<Left> remove_one(const kube::Client& spoke, AppliedResource resource, con
     case Removal::kKeep: return Left::kNothing;
     case Removal::kWaiting: return Left::kObject;
     case Removal::kDropOwner: return drop_owner(spoke, resource, **live, owner);
-    case Removal::kDelete:
-      if (wanted_elsewhere(resource)) return drop_owner(spoke, resource, **live, owner);
-      return delete_object(spoke, resource, **live);
+    case Removal::kDelete: {
+      FLEETADM_TRY(const bool wanted, wanted_elsewhere(resource));
+      return wanted ? drop_owner(spoke, resource, **live, owner) : delete_object(spoke, resource, **live);
+    }
   }
   return Left::kObject;
 }

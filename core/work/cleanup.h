@@ -16,9 +16,9 @@ struct CleanupResult {
 };
 
 /// Deletes (Background, uid precondition) each resource that only `owner` owns, drops the owner's reference where another work
-/// owns it too or is about to (`wanted_elsewhere`: hand-over between works), leaves alone what is not owned. A resource that
-/// could not be read stays in the result: unknown is not gone.
-using WantedElsewhere = std::function<bool(const AppliedResource&)>;
+/// owns it too or is about to (`wanted_elsewhere`: hand-over between works; an error: it waits), leaves alone what is not owned.
+/// A resource that could not be read stays in the result: unknown is not gone.
+using WantedElsewhere = std::function<Result<bool>(const AppliedResource&)>;
 CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner,
                                const WantedElsewhere& wanted_elsewhere);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/api/kinds.h"
+#include "core/work/executor.h"
 #include "core/work/names.h"
 
 namespace fleetadm::work {
@@ -19,6 +20,27 @@ Result<Json> patch_difference(const kube::Client& client, const kube::Resource& 
   options.field_manager = kDefaultFieldManager;
   options.subresource = std::string(subresource);
   return client.patch(resource, namespace_of(before), name_of(before), kube::PatchType::kMerge, patch, options);
+}
+
+/// Whether the work's manifest of that place, if it has one, makes the agent own the object.
+Result<bool> takes_over(Engine& engine, const Json& work, const AppliedResource& resource) {
+  const auto resolve = [&](const std::string& api_version, const std::string& kind) { return engine.resolve(api_version, kind); };
+  for (const Manifest& manifest : decode_manifests(work, resolve)) {
+    if (manifest.name != resource.name || manifest.group != resource.group) continue;
+    if (!manifest.resource) {
+      const Category why = manifest.error ? manifest.error->category : Category::kNotFound;
+      if (why == Category::kNotFound || why == Category::kInvalid) continue;
+      return tl::unexpected(*manifest.error);
+    }
+    if (manifest.ns != resource.ns || manifest.resource->plural != resource.resource) continue;
+    if (!is_owned(work, manifest) || options_for(work, manifest).strategy.type == StrategyType::kReadOnly) continue;
+    const Json* entry = status_entry(list_at(work, {"status", "resourceStatus", "manifests"}), manifest.meta());
+    if (entry != nullptr && is_true(list_at(*entry, {"conditions"}), kConditionComplete)) continue;
+    const Status allowed = check_executor(engine.spoke, work, manifest, true);
+    if (allowed) return true;
+    if (allowed.error().reason != kExecutorDenied) return tl::unexpected(allowed.error());
+  }
+  return false;
 }
 
 }  // namespace
@@ -67,18 +89,22 @@ void Engine::forget(const std::string& work) {
     memories_.erase(work);
   }
   watch->track(work, {});
+  rights->track(work, false);
 }
 
-bool Engine::wanted_by_another(const AppliedResource& resource, const std::string& name) {
+Result<kube::Resource> Engine::resolve(const std::string& api_version, const std::string& kind) {
+  FLEETADM_TRY(kube::DiscoveredResource known, mapper.by_kind(api_version, kind));
+  return std::move(known.resource);
+}
+
+Result<bool> Engine::wanted_by_another(const AppliedResource& resource, const std::string& name) {
   for (const kube::CachedPtr& cached :
        works->by_index(kWorksByPlace, place_index_key(resource.group, resource.ns, resource.name))) {
     const Json work = cached->decode();
     if (name_of(work) == name || is_deleting(work)) continue;
-    for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
-      if (name_of(manifest) != resource.name) continue;
-      const Result<kube::DiscoveredResource> type = mapper.by_kind(str(manifest, {"apiVersion"}), str(manifest, {"kind"}));
-      if (type && type->resource.group == resource.group && type->resource.plural == resource.resource) return true;
-    }
+    if (is_true(list_at(work, {"status", "conditions"}), kConditionComplete)) continue;
+    FLEETADM_TRY(const bool taken, takes_over(*this, work, resource));
+    if (taken) return true;
   }
   return false;
 }

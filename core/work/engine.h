@@ -16,6 +16,7 @@
 #include "core/work/helpers.h"
 #include "core/work/object_watch.h"
 #include "core/work/ownership.h"
+#include "core/work/rights_watch.h"
 #include "kubeclient/discovery/mapper.h"
 #include "kubeclient/events/recorder.h"
 
@@ -41,7 +42,8 @@ struct WorkMemory {
   std::map<std::string, ObjectMemory> objects;  // by Place::key()
   int failures = 0;                             // rounds in a row that failed
   Instant executor_checked{};
-  std::string superseded;  // resourceVersion of the work that our last patch replaced
+  std::int64_t executor_generation = 0;  // of the work, when its executor was checked
+  std::string superseded;                // resourceVersion of the work that our last patch replaced
 };
 
 /// The index of works by what they put where ("group/namespace/name"; the kind is looked at afterwards).
@@ -62,8 +64,11 @@ class Engine {
   std::shared_ptr<WorkMemory> memory_of(const std::string& work);
   void forget(const std::string& work);
 
-  /// Whether another work than this one has an object at the place, and is not being deleted.
-  bool wanted_by_another(const AppliedResource& resource, const std::string& work);
+  /// Whether another work takes the object at the place over: it would own it, may apply it, and is neither being deleted nor
+  /// complete. A work that only names it does not count; an error: that could not be found out now.
+  Result<bool> wanted_by_another(const AppliedResource& resource, const std::string& work);
+  /// The resource of a kind, as the spoke serves it.
+  Result<kube::Resource> resolve(const std::string& api_version, const std::string& kind);
 
   std::string work_key(const std::string& name) const { return kube::object_key(options.cluster, name); }
   Instant now() const { return options.clock->now(); }
@@ -86,6 +91,7 @@ class Engine {
   std::shared_ptr<controller::Queue> work_queue;
   std::shared_ptr<controller::Queue> applied_queue;
   std::unique_ptr<ObjectWatch> watch;
+  std::unique_ptr<RightsWatch> rights;
 
  private:
   std::mutex mutex_;

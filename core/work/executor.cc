@@ -135,12 +135,39 @@ Result<bool> may_bind_role(const kube::Client& spoke, const Subject& subject, co
   return holds_rules(spoke, subject, list_at(*role, {"rules"}), manifest.ns);
 }
 
-Error denied(const Manifest& manifest) {
-  Error error = fail(Category::kAuth, "not allowed to apply the resource " + manifest.group + " " + manifest.resource->plural +
-                                          ", " + manifest.ns + " " + manifest.name + ", will try again in 1m0s")
-                    .value();
+tl::unexpected<Error> denied(std::string message) {
+  Error error = fail(Category::kAuth, std::move(message)).value();
   error.reason = kExecutorDenied;
-  return error;
+  return tl::unexpected(std::move(error));
+}
+
+tl::unexpected<Error> denied(const char* verb, const Manifest& manifest) {
+  return denied("not allowed to " + std::string(verb) + " the resource " + manifest.group + " " + manifest.resource->plural +
+                ", " + manifest.ns + " " + manifest.name + ", will try again in 1m0s");
+}
+
+bool names_executor(const Json& work) {
+  const Json* executor = find(work, {"spec", "executor"});
+  return executor != nullptr && !executor->is_null();
+}
+
+/// Members are empty where the work names nobody.
+Result<Subject> subject_of(const Json& work) {
+  const Json& subject = object_at(work, {"spec", "executor", "subject"});
+  if (str(subject, {"type"}) != "ServiceAccount") return denied("only support ServiceAccount type for the executor");
+  return Subject{str(subject, {"serviceAccount", "namespace"}), str(subject, {"serviceAccount", "name"})};
+}
+
+Result<bool> allowed_on(const kube::Client& spoke, const Subject& subject, const std::string& verb, const Manifest& manifest) {
+  if (subject.ns.empty() || subject.name.empty()) return false;
+  Access access;
+  access.verb = verb;
+  access.group = manifest.group;
+  access.version = manifest.version;
+  access.resource = manifest.resource->plural;
+  access.ns = manifest.ns;
+  access.name = manifest.name;
+  return allowed(spoke, subject, access);
 }
 
 }  // namespace
@@ -152,31 +179,24 @@ std::vector<std::string> executor_verbs(bool owned) {
 }
 
 Status check_executor(const kube::Client& spoke, const Json& work, const Manifest& manifest, bool owned) {
-  const Json* executor = find(work, {"spec", "executor"});
-  if (executor == nullptr || executor->is_null()) return {};
-  if (str(*executor, {"subject", "type"}) != "ServiceAccount") {
-    Error error = fail(Category::kAuth, "only support ServiceAccount type for the executor").value();
-    error.reason = kExecutorDenied;
-    return tl::unexpected(std::move(error));
-  }
-  const Subject subject{str(*executor, {"subject", "serviceAccount", "namespace"}),
-                        str(*executor, {"subject", "serviceAccount", "name"})};
-  if (subject.ns.empty() || subject.name.empty()) return tl::unexpected(denied(manifest));
+  if (!names_executor(work)) return {};
+  FLEETADM_TRY(const Subject subject, subject_of(work));
   for (const std::string& verb : executor_verbs(owned)) {
-    Access access;
-    access.verb = verb;
-    access.group = manifest.group;
-    access.version = manifest.version;
-    access.resource = manifest.resource->plural;
-    access.ns = manifest.ns;
-    access.name = manifest.name;
-    FLEETADM_TRY(const bool ok, allowed(spoke, subject, access));
-    if (!ok) return tl::unexpected(denied(manifest));
+    FLEETADM_TRY(const bool ok, allowed_on(spoke, subject, verb, manifest));
+    if (!ok) return denied("apply", manifest);
   }
   if (manifest.group != kRbacGroup) return {};
   const bool is_role = manifest.kind == "Role" || manifest.kind == "ClusterRole";
   FLEETADM_TRY(const bool ok, is_role ? may_grant_role(spoke, subject, manifest) : may_bind_role(spoke, subject, manifest));
-  if (!ok) return tl::unexpected(denied(manifest));
+  if (!ok) return denied("apply", manifest);
+  return {};
+}
+
+Status check_executor_reads(const kube::Client& spoke, const Json& work, const Manifest& manifest) {
+  if (!names_executor(work)) return {};
+  FLEETADM_TRY(const Subject subject, subject_of(work));
+  FLEETADM_TRY(const bool ok, allowed_on(spoke, subject, "get", manifest));
+  if (!ok) return denied("get", manifest);
   return {};
 }
 

@@ -16,6 +16,8 @@ std::vector<std::string> executor_verbs(bool owned);
 /// Success: allowed, or the work names no executor. kAuth: refused (Error.reason "ExecutorDenied"). Other errors: could not be
 /// asked. For roles and bindings the executor must hold what it would grant (or `escalate`, `bind`).
 Status check_executor(const kube::Client& spoke, const Json& work, const Manifest& manifest, bool owned);
+/// The same for nothing but reading it: what the executor may not get, nobody may learn from the work's status.
+Status check_executor_reads(const kube::Client& spoke, const Json& work, const Manifest& manifest);
 
 inline constexpr const char* kExecutorDenied = "ExecutorDenied";
 

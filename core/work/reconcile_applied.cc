@@ -35,10 +35,7 @@ Json without_finalizer(const Json& object, std::string_view finalizer) {
 Status release_orphans(Engine& engine, const Json& work, const Owner& owner) {
   const std::string policy = str(work, {"spec", "deleteOption", "propagationPolicy"});
   if (policy != "Orphan" && policy != "SelectivelyOrphan") return {};
-  const auto resolve = [&](const std::string& api_version, const std::string& kind) -> Result<kube::Resource> {
-    FLEETADM_TRY(kube::DiscoveredResource known, engine.mapper.by_kind(api_version, kind));
-    return known.resource;
-  };
+  const auto resolve = [&](const std::string& api_version, const std::string& kind) { return engine.resolve(api_version, kind); };
   for (const Manifest& manifest : decode_manifests(work, resolve)) {
     if (is_owned(work, manifest)) continue;
     if (manifest.error && !manifest.resource) {

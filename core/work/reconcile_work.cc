@@ -18,6 +18,8 @@ namespace {
 constexpr Duration kFirstRetry = std::chrono::milliseconds(20);
 constexpr Duration kLongestRetry = std::chrono::seconds(30);
 constexpr Duration kDeniedRetry = std::chrono::seconds(60);
+/// While changes of rights cannot be watched.
+constexpr Duration kUnwatchedRightsLook = std::chrono::seconds(5);
 constexpr Duration kStaleRetry = std::chrono::milliseconds(200);
 constexpr Duration kWaitForApplied = std::chrono::seconds(5);
 /// So many repairs in a row are done at once; then each waits twice as long as the one before.
@@ -58,6 +60,7 @@ class Round {
     bool absent = false;
     ApplyOutcome outcome;
     bool denied = false;
+    bool withheld = false;  // the executor may not read it: nothing about it is published
   };
   Step prepare(const Json& work, const Manifest& manifest);
   void carry_out(const Json& work, Step& step);
@@ -67,6 +70,7 @@ class Round {
                                            bool owned) const;
   void take(const Json& work, const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
             ManifestResult& result);
+  void withhold(const Json& work, const Step& step, ManifestResult& result);
   void note_repair(const Json& work, const Manifest& manifest, ObjectMemory& object);
   Result<Json> settle_inventory(Json applied_work);
   Result<Json> write_status(const Json& work, bool with_applied);
@@ -267,6 +271,17 @@ void Round::take(const Json& work, const Manifest& manifest, const ManifestOptio
   if (object.repair_after > engine_.now()) look_again(object.repair_after - engine_.now());
 }
 
+/// Takes back what was published of the object. That a manifest is complete stays: nothing would start again what has ended.
+void Round::withhold(const Json& work, const Step& step, ManifestResult& result) {
+  result.was_read = true;
+  result.feedback_asked = !step.options.feedback_rules.empty();
+  if (result.feedback_asked) result.feedback_error = step.outcome.read_error->message;
+  if (!step.frozen) return;
+  const Json* entry = status_entry(list_at(work, {"status", "resourceStatus", "manifests"}), result.meta);
+  const Json* complete = entry == nullptr ? nullptr : condition_in(list_at(*entry, {"conditions"}), kConditionComplete);
+  if (complete != nullptr) result.rule_conditions.push_back(*complete);
+}
+
 Round::Step Round::prepare(const Json& work, const Manifest& manifest) {
   Step step{manifest};
   if (manifest.error) {
@@ -300,16 +315,20 @@ Round::Step Round::prepare(const Json& work, const Manifest& manifest) {
 }
 
 void Round::carry_out(const Json& work, Step& step) {
-  if (step.frozen) {
-    step.outcome = engine_.applier.read(step.manifest);
-  } else if (Status allowed = check_executor(engine_.spoke, work, step.manifest, step.owned); !allowed) {
-    step.outcome = engine_.applier.read(step.manifest);
-    step.outcome.error = allowed.error();
-    step.denied = true;
-  } else {
+  const Status may_apply = step.frozen ? Status{} : check_executor(engine_.spoke, work, step.manifest, step.owned);
+  if (may_apply && !step.frozen) {
     step.outcome = engine_.applier.apply(
         {step.manifest, step.options.strategy, owner_, step.owned, step.seen, step.applied_before, step.may_repair, step.absent});
+    return;
   }
+  if (const Status may_read = check_executor_reads(engine_.spoke, work, step.manifest); may_read) {
+    step.outcome = engine_.applier.read(step.manifest);
+  } else {
+    step.outcome.read_error = may_read.error();
+    step.withheld = may_read.error().reason == kExecutorDenied;
+  }
+  if (!may_apply) step.outcome.error = may_apply.error();
+  step.denied = !may_apply || step.withheld;
 }
 
 ManifestResult Round::conclude(const Json& work, Step& step) {
@@ -331,6 +350,7 @@ ManifestResult Round::conclude(const Json& work, Step& step) {
                        applied.error->category == Category::kConflict;
   if (applied.error && !refused && !denied_ && !failure_) failure_ = applied.error;
   take(work, manifest, step.options, step.owned, applied, result);
+  if (step.withheld) withhold(work, step, result);
   if (applied.live) {
     found_[static_cast<std::size_t>(manifest.ordinal)].uid = uid_of(*applied.live);
   }
@@ -367,9 +387,20 @@ void Round::apply_all(const Json& work) {
   found_.resize(manifests_.size());
   const Instant now = engine_.now();
   const bool has_executor = !object_at(work, {"spec", "executor"}).empty();
-  executor_due_ = has_executor && now - memory_->executor_checked >= engine_.options.resync;
+  const std::int64_t generation = num(work, {"metadata", "generation"});
+  engine_.rights->track(name_, has_executor);
+  executor_due_ =
+      has_executor && (!engine_.rights->reliable() || memory_->executor_checked <= engine_.rights->settled_at() ||
+                       memory_->executor_generation != generation || now - memory_->executor_checked >= engine_.options.resync);
   for (const std::vector<std::size_t>& batch : apply_batches(manifests_)) apply_batch(work, batch);
-  if (has_executor && executor_due_) memory_->executor_checked = now;
+  if (executor_due_) {
+    memory_->executor_checked = now;
+    memory_->executor_generation = generation;
+    if (!engine_.rights->reliable()) look_again(kUnwatchedRightsLook);
+  }
+  // The server may have answered by the rights of before.
+  if (const Instant settled = engine_.rights->settled_at(); has_executor && now <= settled)
+    look_again(settled - now + kFirstRetry);
   // What left the work is not remembered either.
   std::map<std::string, ObjectMemory> kept;
   for (const Manifest& manifest : manifests_) {
