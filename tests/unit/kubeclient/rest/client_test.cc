@@ -298,6 +298,17 @@ TEST(StatusErrorTest, ReadsTheStatusAndKeepsForeignTextHarmless) {
   EXPECT_EQ(error.retry_after_seconds, 7);
 }
 
+TEST(StatusErrorTest, AFieldOfAWrongTypeIsNoFailureOfTheServer) {
+  Response response;
+  response.status = 500;
+  response.body =
+      R"({"kind":"Status","apiVersion":"v1","code":500,)"
+      R"("message":"failed to create typed patch object (apps/web; Placement): .spec.numberOfClusters: expected numeric"})";
+  EXPECT_EQ(error_of(response, Request{}).category, Category::kInvalid);
+  response.body = R"({"kind":"Status","apiVersion":"v1","code":500,"message":"etcdserver: request timed out"})";
+  EXPECT_EQ(error_of(response, Request{}).category, Category::kUnavailable);
+}
+
 TEST(MergeDiffTest, TurnsOneIntoTheOther) {
   const Json before = *parse_json(R"({"a":1,"b":{"c":1,"d":[1,2]},"gone":true,"same":{"x":1}})");
   const Json after = *parse_json(R"({"a":2,"b":{"c":1,"d":[2]},"same":{"x":1},"new":"n"})");
