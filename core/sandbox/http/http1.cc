@@ -23,6 +23,21 @@ bool contains_word(std::string_view list, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
+/// What is neither header nor body (chunk sizes, extensions, trailers): a client that sends its body byte by byte needs five
+/// bytes of it for each.
+constexpr std::size_t kFramingPerByte = 16;
+
+/// The status of a head that must not be answered by what it seems to ask; 0 for any other. Whoever stands in front of this
+/// server could read where the request ends, or whom it is for, in another way.
+int ambiguous(const http::fields& head, unsigned version) {
+  const auto hosts = head.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && version >= 11)) return 400;
+  const auto encodings = head.count(http::field::transfer_encoding);
+  if (encodings > 1) return 400;
+  if (encodings == 1 && lower(std::string_view(head[http::field::transfer_encoding])) != "chunked") return 501;
+  return 0;
+}
+
 class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> {
  public:
   explicit Http1(ProtocolHost host) : host_(std::move(host)) { restart(); }
@@ -90,7 +105,9 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     parser_->body_limit(host_.limits.body);
     parser_->eager(true);
     share_ = std::make_shared<BodyShare>(host_.room);
+    taken_ = 0;
     begun_ = false;
+    judged_ = false;
     continued_ = false;
   }
 
@@ -99,14 +116,20 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       boost::beast::error_code error;
       const auto used = parser_->put(boost::asio::const_buffer(input_.data(), input_.size()), error);
       input_.erase(0, used);
+      taken_ += used;
       begun_ = true;
-      if (error == http::error::body_limit) return refuse_body();
-      if (!share_->grow_to(parser_->get().body().size())) return refuse_for_now();
-      if (error && error != http::error::need_more) {
-        output_ += "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        finished_ = true;
-        return false;
+      if (!judged_ && parser_->is_header_done()) {
+        judged_ = true;
+        if (const int status = ambiguous(parser_->get(), parser_->get().version()); status != 0) return refuse(status);
       }
+      if (error == http::error::body_limit) return refuse_body();
+      const auto body = parser_->get().body().size();
+      if (!share_->grow_to(body)) return refuse_for_now();
+      if (error && error != http::error::need_more) return refuse(400);
+      // The parser counts the header and the body. It takes a chunk's extensions and the trailers only as a whole, and counts
+      // neither.
+      if (input_.size() > host_.limits.header && !parser_->is_done()) return refuse(400);
+      if (taken_ > body * kFramingPerByte + 2 * host_.limits.header) return refuse(400);
       if (parser_->is_header_done() && !continued_ && !parser_->is_done() && parser_->get().count(http::field::expect) > 0) {
         continued_ = true;
         output_ += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -118,6 +141,14 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       }
     }
     return true;
+  }
+
+  bool refuse(int status) {
+    input_.clear();
+    output_ += "HTTP/1.1 " + std::to_string(status) + " " + std::string(status_text(status)) +
+               "\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    finished_ = true;
+    return false;
   }
 
   bool refuse_body() {
@@ -223,7 +254,9 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   std::string output_;
   std::shared_ptr<BodyStream> stream_;
   std::shared_ptr<UpgradedStream> upgrade_;  // then the connection is no longer HTTP's
+  std::size_t taken_ = 0;                    // bytes of this request that were parsed
   bool begun_ = false;
+  bool judged_ = false;
   bool continued_ = false;
   bool busy_ = false;
   bool keep_alive_ = true;

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <optional>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -47,17 +48,21 @@ class SlowClient {
     std::size_t sent = 0;
     return curl_easy_send(handle_, text.data(), text.size(), &sent) == CURLE_OK && sent == text.size();
   }
-  bool closed_within(std::chrono::milliseconds patience) {
+  bool closed_within(std::chrono::milliseconds patience) { return received_within(patience).has_value(); }
+  /// What was received until the server closed; nullopt where it did not.
+  std::optional<std::string> received_within(std::chrono::milliseconds patience) {
     const auto until = Steady::now() + patience;
+    std::string received;
     char buffer[4096];
     while (Steady::now() < until) {
       std::size_t size = 0;
       const auto code = curl_easy_recv(handle_, buffer, sizeof(buffer), &size);
-      if (code == CURLE_OK && size == 0) return true;
-      if (code != CURLE_OK && code != CURLE_AGAIN) return true;
-      std::this_thread::sleep_for(10ms);
+      if (code == CURLE_OK && size == 0) return received;
+      if (code != CURLE_OK && code != CURLE_AGAIN) return received;
+      received.append(buffer, size);
+      if (code == CURLE_AGAIN) std::this_thread::sleep_for(10ms);
     }
-    return false;
+    return std::nullopt;
   }
 
  private:
@@ -138,6 +143,64 @@ TEST_F(HttpLimitsTest, BodiesTogetherAreLimited) {
   ASSERT_TRUE(first.send(std::string(2'000, 'x')));  // nonsense, but all of it: it is answered, and its memory given back
   while (refused_at_once() && Steady::now() < until + 5s) std::this_thread::sleep_for(10ms);
   EXPECT_FALSE(refused_at_once());
+}
+
+TEST_F(HttpLimitsTest, ChunkExtensionsAndTrailersAreCounted) {
+  start({});
+  const std::string head = "POST " + std::string(kLimitedMaps) + " HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+  const std::string piece(8 * 1024, 'a');
+  const std::string small_chunk = "1;" + piece + "\r\nx\r\n";
+  for (const auto& [begin, more] : {std::pair("5;", piece), std::pair("0\r\nx: ", piece),
+                                    std::pair("0\r\n", "x: " + piece + "\r\n"), std::pair("", small_chunk)}) {
+    SlowClient client(listener_->port());
+    ASSERT_TRUE(client.connected() && client.send(head + begin));
+    for (int i = 0; i < 64 && client.send(more); ++i) {
+    }
+    EXPECT_TRUE(client.closed_within(3s)) << begin << more.substr(0, 10);
+  }
+  SlowClient bytewise(listener_->port());  // which is legal, and stays so
+  ASSERT_TRUE(bytewise.connected() && bytewise.send("POST /api HTTP/1.1\r\nhost: a\r\nconnection: close\r\n"
+                                                    "transfer-encoding: chunked\r\n\r\n"));
+  std::string chunks;
+  for (int i = 0; i < 1'000; ++i) chunks += "1\r\nx\r\n";
+  ASSERT_TRUE(bytewise.send(chunks) && bytewise.send("0\r\nx-checksum: 1\r\n\r\n"));
+  const auto answer = bytewise.received_within(5s);
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(answer->starts_with("HTTP/1.1 400")) << *answer;
+  EXPECT_EQ(ask("/version"), 200);
+}
+
+TEST_F(HttpLimitsTest, RequestsThatCanBeReadInTwoWaysAreRefused) {
+  start({});
+  const std::string hidden = "GET /version HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+  for (const auto& [headers, status] : {std::pair("host: a\r\nhost: b\r\n", "400"), std::pair("", "400"),
+                                        std::pair("host: a\r\ntransfer-encoding: gzip\r\n", "501"),
+                                        std::pair("host: a\r\ntransfer-encoding: gzip, chunked\r\n", "501"),
+                                        std::pair("host: a\r\ntransfer-encoding: chunked\r\ncontent-length: 4\r\n", "400")}) {
+    SlowClient client(listener_->port());
+    ASSERT_TRUE(client.connected() && client.send("GET /version HTTP/1.1\r\n" + std::string(headers) + "\r\n" + hidden));
+    const auto answer = client.received_within(3s);
+    ASSERT_TRUE(answer) << headers;
+    EXPECT_TRUE(answer->starts_with("HTTP/1.1 " + std::string(status))) << headers << *answer;
+    EXPECT_EQ(answer->find("HTTP/1.1", 8), std::string::npos) << "one answer: " << headers << *answer;
+  }
+}
+
+TEST_F(HttpLimitsTest, RevisionsToComeHoldNoWorker) {
+  start({});
+  const auto begun = Steady::now();
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([this] {
+      EXPECT_EQ(ask(std::string(kLimitedMaps) + "?resourceVersion=99999999"), 504);
+      EXPECT_EQ(ask(std::string(kLimitedMaps) +
+                    "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99999999"),
+                504);
+    });
+  }
+  for (auto& client : clients) client.join();
+  EXPECT_EQ(ask("/version"), 200);
+  EXPECT_LT(Steady::now() - begun, 6s);  // two workers that wait three seconds for each would take 24
 }
 
 TEST_F(HttpLimitsTest, DeepBodiesAreRefused) {
