@@ -11,8 +11,6 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(3);
-
 /// A resourceVersion of a query; `code` is what the server answers where it is no number.
 ApiResult<std::int64_t> revision_of(const Query& query, int code) {
   const auto text = query.get("resourceVersion");
@@ -22,17 +20,6 @@ ApiResult<std::int64_t> revision_of(const Query& query, int code) {
   if (error == std::errc() && end == text.data() + text.size() && value >= 0) return value;
   return api_fail(code, code == 400 ? "BadRequest" : "",
                   "strconv.ParseUint: parsing " + dump_json(Json(text)) + ": invalid syntax");
-}
-
-ApiStatus reach(const Store& store, std::int64_t revision) {
-  if (revision <= store.revision() || store.wait_for(revision, kPatience)) return {};
-  auto error = api_fail(
-      504, "Timeout",
-      "Timeout: Too large resource version: " + std::to_string(revision) + ", current: " + std::to_string(store.revision()));
-  error.value().retry_after = 1;
-  error.value().details["causes"] =
-      Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}});
-  return error;
 }
 
 struct Continue {
@@ -109,6 +96,18 @@ ApiStatus read_page(const Engine& engine, const Kind& kind, const Selection& sel
 }
 
 }  // namespace
+
+ApiStatus reach(const Store& store, std::int64_t revision) {
+  const auto current = store.revision();
+  if (revision <= current) return {};
+  auto error =
+      api_fail(504, "Timeout",
+               "Timeout: Too large resource version: " + std::to_string(revision) + ", current: " + std::to_string(current));
+  error.value().retry_after = 1;
+  error.value().details["causes"] =
+      Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}});
+  return error;
+}
 
 const std::vector<std::string>& object_conversions() {
   static const std::vector<std::string> all = {"Table;meta.k8s.io;v1", "Table;meta.k8s.io;v1beta1",

@@ -41,6 +41,10 @@ struct Selection {
 };
 ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind);
 
+/// 504 for a revision that is still to come. Whoever has a revision has it from an answer, and what is answered is readable: such
+/// a revision is another server's, and waiting for it would only hold a worker.
+ApiStatus reach(const Store& store, std::int64_t revision);
+
 /// One object in the representation that is wanted.
 ApiResult<Json> present(const Kind& kind, Json object, const Wanted& wanted, const std::string& include_object, Instant now);
 /// The conversions that objects, lists and watches offer.

@@ -285,15 +285,7 @@ ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, con
                                        : options.wanted.yaml   ? "application/yaml"
                                                                : "application/json"},
                       {"cache-control", "no-cache, private"}};
-  if (initial && revision > state->store->revision() && !state->store->wait_for(revision, std::chrono::seconds(3))) {
-    auto error =
-        api_fail(504, "Timeout",
-                 "Timeout: Too large resource version: " + text + ", current: " + std::to_string(state->store->revision()));
-    error.value().retry_after = 1;
-    error.value().details["causes"] =
-        Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}});
-    return error;
-  }
+  if (initial) FLEETADM_CHECK(reach(*state->store, revision));
   std::deque<Item> items;
   if (from_now) {
     auto snapshot = state->store->list(kind->storage, options.selection.ns);

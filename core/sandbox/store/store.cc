@@ -28,6 +28,8 @@ StoredPtr store_object(Json& object, std::int64_t revision, std::string version)
   return stored;
 }
 
+constexpr std::size_t kMostBytes = 64U * 1024U * 1024U;  // of the states in the logs of all resources
+
 // The journal has one text an object: the version stands in it where the object itself has none.
 constexpr std::string_view kVersionBefore = "{\"apiVersion\":\"";
 constexpr std::string_view kVersionBehind = "\",";
@@ -73,6 +75,7 @@ struct Watch::State {
 struct Store::Lane {
   std::map<std::string, Item> objects;
   std::deque<EventPtr> log;
+  std::size_t bytes = 0;                                                   // of the states in it
   std::int64_t horizon = 0;                                                // the log holds every event after this revision
   std::map<std::string, std::set<std::shared_ptr<Watch::State>>> watches;  // by namespace; "" = all
 };
@@ -86,10 +89,18 @@ struct Store::Inner {
   std::unique_ptr<Journal> journal;
   Limits limits;
   mutable std::mutex mutex;  // everything below
-  mutable std::condition_variable moved;
   std::int64_t revision = 0;
   std::int64_t opened_at = 0;  // nothing before it is in any log
   std::map<std::string, std::unique_ptr<Lane>> lanes;
+  std::size_t bytes = 0;  // of all lanes
+
+  void forget_first(Lane& from) {
+    const auto size = from.log.front()->now->body.size();
+    from.bytes -= size;
+    bytes -= size;
+    from.horizon = from.log.front()->revision;
+    from.log.pop_front();
+  }
 
   std::mutex queue_mutex;
   std::condition_variable answered;
@@ -255,7 +266,6 @@ void Store::commit(std::vector<Pending*>& batch) {
     const std::lock_guard lock(inner_->mutex);
     for (auto& [resource, event] : events) publish(resource, std::move(event), woken);
     inner_->revision = next;
-    inner_->moved.notify_all();
   }
   for (const auto& state : woken) state->wake();
   const std::lock_guard lock(inner_->queue_mutex);
@@ -288,16 +298,26 @@ void Store::publish(const std::string& resource, EventPtr event, std::vector<std
   };
   tell("");
   if (!event->ns.empty()) tell(event->ns);
+  const auto bytes = event->now->body.size();
+  into.bytes += bytes;
+  inner_->bytes += bytes;
   into.log.push_back(std::move(event));
   trim(into);
 }
 
 void Store::trim(Lane& from) const {
   const auto now = std::chrono::steady_clock::now();
-  while (from.log.size() > inner_->limits.kept_events &&
-         (from.log.size() > inner_->limits.most_events || now - from.log.front()->at > inner_->limits.kept_for)) {
-    from.horizon = from.log.front()->revision;
-    from.log.pop_front();
+  const auto& limits = inner_->limits;
+  while (from.log.size() > limits.kept_events &&
+         (from.log.size() > limits.most_events || now - from.log.front()->at > limits.kept_for))
+    inner_->forget_first(from);
+  // Whoever writes large objects shortens the log of their kind, and not those of the others.
+  while (inner_->bytes > kMostBytes) {
+    const auto largest = std::max_element(inner_->lanes.begin(), inner_->lanes.end(), [](const auto& one, const auto& other) {
+      return one.second->bytes < other.second->bytes;
+    });
+    if (largest->second->log.size() <= 1) return;
+    inner_->forget_first(*largest->second);
   }
 }
 
@@ -314,11 +334,6 @@ Result<std::unique_ptr<Watch>> Store::watch(const std::string& resource, const s
   state->pending = !at.log.empty() && at.log.back()->revision > from;
   at.watches[ns].insert(state);
   return std::unique_ptr<Watch>(new Watch(*this, std::move(state)));
-}
-
-bool Store::wait_for(std::int64_t revision, std::chrono::milliseconds patience) const {
-  std::unique_lock lock(inner_->mutex);
-  return inner_->moved.wait_for(lock, patience, [&] { return inner_->revision >= revision; });
 }
 
 Watch::~Watch() {

@@ -78,6 +78,18 @@ TEST(Store, ForgetsOldEvents) {
   EXPECT_TRUE(store->watch(kMaps, "", at, [] {}).has_value());
 }
 
+TEST(Store, ForgetsEventsOfLargeObjectsEarlier) {
+  const auto store = in_memory();
+  const std::string large(1024 * 1024, 'x');
+  ASSERT_TRUE(store->write({"/secrets", "n", "small", 0, map_of("1"), false}));
+  const auto first = put(*store, "a", 0, large);
+  auto at = first;
+  for (int i = 0; i < 80; ++i) at = put(*store, "a", at, large);
+  EXPECT_FALSE(store->list(kMaps, "n", first)) << "80 MiB would be kept";
+  EXPECT_TRUE(store->list(kMaps, "n", at - 50)) << "the limit is used";
+  EXPECT_TRUE(store->watch("/secrets", "n", 0, [] {})) << "the log of another kind is whole";
+}
+
 TEST(Store, WakesAReaderOnceAndKeepsItsPlace) {
   const auto store = in_memory();
   const auto from = put(*store, "a", 0, "1");
