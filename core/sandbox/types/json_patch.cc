@@ -74,6 +74,19 @@ Json* child_of(Json& value, const std::string& token) {
   return nullptr;
 }
 
+/// About what a value takes in memory; looks no further once that is more than `most`.
+std::size_t memory_of(const Json& value, std::size_t most) {
+  std::size_t bytes = sizeof(Json);
+  if (value.is_string()) bytes += value.get_ref<const std::string&>().size();
+  if (value.is_array()) {
+    for (auto item = value.begin(); item != value.end() && bytes <= most; ++item) bytes += memory_of(*item, most);
+  } else if (value.is_object()) {
+    for (auto item = value.begin(); item != value.end() && bytes <= most; ++item)
+      bytes += sizeof(Json::object_t::value_type) + item.key().size() + memory_of(*item, most);
+  }
+  return bytes;
+}
+
 class Patcher {
  public:
   explicit Patcher(Json object) : object_(std::move(object)) {}
@@ -104,9 +117,12 @@ class Patcher {
     const bool absent_member = moved == nullptr && op == "copy" && holder != nullptr && holder->is_object();
     if (moved == nullptr && !absent_member) return failed();
     if (op == "copy") {
-      Json content = absent_member ? Json() : *moved;
-      copied_ += count_values(content);
-      if (copied_ > kMaxCopiedValues) return failed();
+      Json content;
+      if (!absent_member) {
+        copied_ += memory_of(*moved, kMaxCopiedBytes);
+        if (copied_ > kMaxCopiedBytes) return failed();
+        content = *moved;
+      }
       return add(*tokens, std::move(content));
     }
     if (tokens->size() > source->size() && std::equal(source->begin(), source->end(), tokens->begin())) return failed();

@@ -13,8 +13,8 @@
 namespace fleetadm::sandbox::types {
 
 inline constexpr std::size_t kMaxJsonPatchOperations = 10'000;
-/// What `copy` operations may add to a document, in values.
-inline constexpr std::size_t kMaxCopiedValues = 200'000;
+/// What `copy` operations may add to a document, in bytes of memory.
+inline constexpr std::size_t kMaxCopiedBytes = 16U * 1024U * 1024U;
 /// What `move` operations may carry about in one, in values.
 inline constexpr std::size_t kMaxMovedValues = 20'000'000;
 

@@ -105,6 +105,13 @@ TEST(JsonPatch, IsBounded) {
   Json doubling = Json::array();
   for (int i = 0; i < 60; ++i) doubling.push_back({{"op", "copy"}, {"from", "/a"}, {"path", "/a/" + std::to_string(i)}});
   EXPECT_EQ(json_patch(json(R"({"a":{}})"), doubling).error().code, 422);
+  // Few values, and many bytes.
+  Json large = Json::array();
+  for (int i = 0; i < 2'000; ++i) large.push_back({{"op", "copy"}, {"from", "/a"}, {"path", "/b" + std::to_string(i)}});
+  const Json object = {{"a", std::string(1'000'000, 'x')}};
+  EXPECT_EQ(json_patch(object, large).error().code, 422);
+  large.erase(large.begin() + 10, large.end());
+  EXPECT_TRUE(json_patch(object, large));
 }
 
 TEST(JsonPatch, NestsNothingDeeperThanWhatIsParsed) {
