@@ -65,7 +65,7 @@ class Manager {
                          std::function<std::vector<std::string>(const kube::CachedObject&)> keys = {});
   /// A named health check: empty text is healthy.
   void add_health_check(std::string name, std::function<std::string()> check);
-  /// A page on the health server ("/debug/placements/"): path prefix → (status, content type, body).
+  /// A page on the health server by path prefix ("/debug/placements/"), over loopback only: kubectl port-forward reaches it.
   struct Page {
     int status = 200;
     std::string content_type = "application/json";

@@ -1,6 +1,5 @@
 #include "core/controller/health_server.h"
 
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -12,6 +11,8 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <exception>
+#include <list>
+#include <optional>
 #include <thread>
 
 #include "kubeclient/base/log.h"
@@ -24,8 +25,9 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using tcp = asio::ip::tcp;
 
-constexpr auto kTimeout = std::chrono::seconds(10);
-constexpr int kMaxConnections = 64;
+constexpr auto kHeaderTimeout = std::chrono::seconds(3);  // for a request, once the connection is there or was answered
+constexpr auto kAnswerTimeout = std::chrono::seconds(10);
+constexpr std::size_t kMaxConnections = 64;
 constexpr std::size_t kMaxHeader = 8 * 1024;
 
 struct Address {
@@ -54,28 +56,55 @@ Result<Address> parse_address(const std::string& text) {
   return address;
 }
 
+class Session;
+/// The connections that are open, the one that has waited longest for a request first.
+using Sessions = std::list<std::weak_ptr<Session>>;
+
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, std::shared_ptr<const HealthServer::Handler> handler, std::shared_ptr<std::atomic<int>> open)
+  Session(tcp::socket socket, std::shared_ptr<const HealthServer::Handler> handler, std::shared_ptr<Sessions> open)
       : stream_(std::move(socket)), handler_(std::move(handler)), open_(std::move(open)) {
-    ++*open_;
+    beast::error_code error;
+    const auto peer = stream_.socket().remote_endpoint(error).address();
+    local_ = !error && is_local(peer);
   }
-  ~Session() { --*open_; }
+  ~Session() {
+    if (place_ != open_->end()) open_->erase(place_);
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  void begin() {
+    place_ = open_->insert(open_->end(), weak_from_this());
+    read();
+  }
+  void end() {
+    to_the_back();
+    stream_.close();
+  }
+
+ private:
+  static bool is_local(const asio::ip::address& peer) {
+    if (peer.is_v4()) return peer.is_loopback();
+    const auto address = peer.to_v6();
+    return address.is_v4_mapped() ? asio::ip::make_address_v4(asio::ip::v4_mapped, address).is_loopback() : address.is_loopback();
+  }
+
+  void to_the_back() { open_->splice(open_->end(), *open_, place_); }
+
   void read() {
+    to_the_back();
     parser_.emplace();
     parser_->header_limit(kMaxHeader);
     parser_->body_limit(0);
-    stream_.expires_after(kTimeout);
+    stream_.expires_after(kHeaderTimeout);
     http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
       if (!error) self->answer();
     });
   }
 
- private:
   void answer() {
+    to_the_back();
     const auto& request = parser_->get();
     const bool head = request.method() == http::verb::head;
     Manager::Page page;
@@ -84,7 +113,7 @@ class Session : public std::enable_shared_from_this<Session> {
     } else {
       const std::string target(request.target());
       try {
-        page = (*handler_)(std::string_view(target).substr(0, target.find('?')));
+        page = (*handler_)({std::string_view(target).substr(0, target.find('?')), local_});
       } catch (const std::exception&) {
         page = {500, "text/plain; charset=utf-8", "internal error\n"};
       }
@@ -98,7 +127,7 @@ class Session : public std::enable_shared_from_this<Session> {
     response_.body() = std::move(page.body);
     response_.prepare_payload();
     if (head) response_.body().clear();
-    stream_.expires_after(kTimeout);
+    stream_.expires_after(kAnswerTimeout);
     http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code error, std::size_t) {
       if (error || !self->response_.keep_alive()) return;
       self->read();
@@ -110,7 +139,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<http::request_parser<http::empty_body>> parser_;
   http::response<http::string_body> response_;
   std::shared_ptr<const HealthServer::Handler> handler_;
-  std::shared_ptr<std::atomic<int>> open_;
+  std::shared_ptr<Sessions> open_;
+  Sessions::iterator place_ = open_->end();
+  bool local_ = false;
 };
 
 class BeastServer final : public HealthServer {
@@ -172,7 +203,10 @@ class BeastServer final : public HealthServer {
         });
         return;
       }
-      if (*open_ < kMaxConnections) std::make_shared<Session>(std::move(socket), handler_, open_)->read();
+      if (open_->size() >= kMaxConnections) {
+        if (const auto oldest = open_->front().lock()) oldest->end();
+      }
+      std::make_shared<Session>(std::move(socket), handler_, open_)->begin();
       accept();
     });
   }
@@ -181,7 +215,7 @@ class BeastServer final : public HealthServer {
   tcp::acceptor acceptor_{context_};
   asio::steady_timer pause_{context_};
   std::shared_ptr<const Handler> handler_;
-  std::shared_ptr<std::atomic<int>> open_ = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<Sessions> open_ = std::make_shared<Sessions>();
   std::thread thread_;
 };
 

@@ -44,7 +44,7 @@ struct Manager::State {
   Page healthz() const;
   Page readyz() const;
   Page metrics() const;
-  Page page(std::string_view path) const;
+  Page page(const HealthServer::Request& request) const;
 };
 
 Manager::Page Manager::State::healthz() const {
@@ -108,7 +108,8 @@ Manager::Page Manager::State::metrics() const {
   return {200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(lanes, stats, resident_bytes())};
 }
 
-Manager::Page Manager::State::page(std::string_view path) const {
+Manager::Page Manager::State::page(const HealthServer::Request& request) const {
+  const auto path = request.path;
   if (path == "/healthz" || path == "/livez") return healthz();
   if (path == "/readyz") return readyz();
   if (path == "/metrics") return metrics();
@@ -123,6 +124,7 @@ Manager::Page Manager::State::page(std::string_view path) const {
       }
     }
   }
+  if (found && !request.local) return {403, kPlain, "this page is served over loopback only: use kubectl port-forward\n"};
   if (found) return found(path);
   return {404, kPlain, "not found\n"};
 }
@@ -193,8 +195,8 @@ Status Manager::serve_health() {
     if (state_->options.health_address.empty() || state_->health) return {};
   }
   State* state = state_.get();  // the server is joined before the state goes
-  FLEETADM_TRY(auto server,
-               HealthServer::start(state_->options.health_address, [state](std::string_view path) { return state->page(path); }));
+  FLEETADM_TRY(auto server, HealthServer::start(state_->options.health_address,
+                                                [state](const HealthServer::Request& request) { return state->page(request); }));
   log::info(1, "manager", "health and metrics on http://" + server->endpoint());
   const std::lock_guard lock(state_->mutex);
   state_->health = std::move(server);

@@ -1,7 +1,9 @@
 #include "core/controller/health_server.h"
 
 #include <arpa/inet.h>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,20 +13,32 @@
 namespace fleetadm::controller {
 namespace {
 
-/// Sends raw bytes and reads until the server closes.
-std::string talk(const std::string& endpoint, const std::string& request) {
+/// From the address `from` where that is given. -1: no connection.
+int connect_to(const std::string& endpoint, in_addr_t from = 0) {
   const auto port = static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = from;
+  if (from != 0 && ::bind(fd, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) {
+    ::close(fd);
+    return -1;
+  }
   const timeval limit{5, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    ::close(fd);
-    return "no connection";
-  }
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+/// Sends raw bytes and reads until the server closes.
+std::string talk(const std::string& endpoint, const std::string& request, in_addr_t from = 0) {
+  const int fd = connect_to(endpoint, from);
+  if (fd < 0) return "no connection";
   ::send(fd, request.data(), request.size(), MSG_NOSIGNAL);
   std::string answer;
   char buffer[4096];
@@ -33,16 +47,16 @@ std::string talk(const std::string& endpoint, const std::string& request) {
   return answer;
 }
 
-std::string get(const std::string& endpoint, const std::string& target, const std::string& method = "GET") {
-  return talk(endpoint, method + " " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+std::string get(const std::string& endpoint, const std::string& target, const std::string& method = "GET", in_addr_t from = 0) {
+  return talk(endpoint, method + " " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", from);
 }
 
 class HealthServerTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto started = HealthServer::start("127.0.0.1:0", [](std::string_view path) -> Manager::Page {
-      if (path == "/throws") throw std::runtime_error("inside");
-      return {200, "text/plain", "path " + std::string(path)};
+    auto started = HealthServer::start("127.0.0.1:0", [](const HealthServer::Request& request) -> Manager::Page {
+      if (request.path == "/throws") throw std::runtime_error("inside");
+      return {200, "text/plain", "path " + std::string(request.path)};
     });
     ASSERT_TRUE(started) << started.error().message;
     server = std::move(*started);
@@ -72,8 +86,58 @@ TEST_F(HealthServerTest, RefusesEverythingElse) {
   EXPECT_NE(get(server->endpoint(), "/still").find("path /still"), std::string::npos) << "it lives on";
 }
 
+TEST_F(HealthServerTest, ConnectionsThatSendNothingMakeRoomForOthers) {
+  const std::string half = "GET /livez HTTP/1.1\r\n";
+  std::vector<int> idle;
+  for (int i = 0; i < 200; ++i) {
+    idle.push_back(connect_to(server->endpoint()));
+    ASSERT_GE(idle.back(), 0);
+    ::send(idle.back(), half.data(), half.size(), MSG_NOSIGNAL);
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_NE(get(server->endpoint(), "/livez").find("path /livez"), std::string::npos);
+  char byte = 0;
+  EXPECT_LE(::recv(idle.front(), &byte, 1, 0), 0) << "the oldest was closed";
+  for (const int fd : idle) ::close(fd);
+}
+
+TEST_F(HealthServerTest, HalfARequestIsNotWaitedForLong) {
+  const int fd = connect_to(server->endpoint());
+  ASSERT_GE(fd, 0);
+  const std::string half = "GET /livez HTTP/1.1\r\n";
+  ::send(fd, half.data(), half.size(), MSG_NOSIGNAL);
+  char byte = 0;
+  EXPECT_EQ(::recv(fd, &byte, 1, 0), 0) << "closed by the server, before this end's five seconds are over";
+  ::close(fd);
+}
+
+/// An address of this host that is not a loopback one; 0 where there is none.
+in_addr_t outer_address() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return 0;
+  in_addr_t found = 0;
+  for (const ifaddrs* at = all; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    sockaddr_in address{};
+    std::memcpy(&address, at->ifa_addr, sizeof address);
+    if ((ntohl(address.sin_addr.s_addr) >> 24) != 127) found = address.sin_addr.s_addr;
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+TEST(HealthServer, ShowsPagesToLoopbackOnly) {
+  Manager manager({.threads = 1, .health_address = "127.0.0.1:0"});
+  manager.add_page("/debug/", [](std::string_view) { return Manager::Page{200, "text/plain", "inside"}; });
+  ASSERT_TRUE(manager.serve_health());
+  EXPECT_NE(get(manager.health_endpoint(), "/debug/x").find("inside"), std::string::npos);
+  const in_addr_t outer = outer_address();
+  if (outer == 0) GTEST_SKIP() << "this host has no other address than loopback";
+  EXPECT_NE(get(manager.health_endpoint(), "/debug/x", "GET", outer).find("HTTP/1.1 403"), std::string::npos);
+  EXPECT_NE(get(manager.health_endpoint(), "/livez", "GET", outer).find("HTTP/1.1 200"), std::string::npos);
+}
+
 TEST(HealthServer, SaysWhatIsWrongWithAnAddress) {
-  const auto handler = [](std::string_view) { return Manager::Page{}; };
+  const auto handler = [](const HealthServer::Request&) { return Manager::Page{}; };
   for (const char* address : {"", "8080", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x", "example.org:80", "127.0.0.1:-1"}) {
     const auto server = HealthServer::start(address, handler);
     ASSERT_FALSE(server) << address;
