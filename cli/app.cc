@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <new>
 #include <functional>
 #include <signal.h>
 #include <unistd.h>
@@ -212,9 +213,12 @@ int run_checked(const std::vector<std::string>& words) {
 }
 
 Report text_report(std::string text) {
-  if (!text.empty() && text.back() == '\n') text.pop_back();
+  if (text.empty() || text.back() != '\n') text += '\n';
   Report report;
-  report.lines.push_back(std::move(text));
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = text.find('\n', at);
+    report.lines.push_back(text.substr(at, end - at));
+  }
   return report;
 }
 
@@ -281,6 +285,12 @@ int run(const std::vector<std::string>& words) {
   ::signal(SIGPIPE, SIG_IGN);  // a cut connection or pipe is an error to handle, not an end
   try {
     return run_checked(words);
+  } catch (const std::bad_alloc&) {
+    Error full;
+    full.category = Category::kInternal;
+    full.message = "out of memory";
+    full.hint = "a server's answer, or what was asked for, does not fit into this process's memory";
+    return report_error(full, false);
   } catch (const std::exception& error) {
     Error defect;
     defect.message = std::string("internal error in fleetadm " FLEETADM_VERSION ": ") + error.what();

@@ -151,7 +151,7 @@ Result<Json> parse_json(std::string_view text) {
     return fail(Category::kInternal, std::string("JSON: ") + error.what());
   }
   if (good) return root;
-  if (builder.too_deep()) return fail(builder.depth_error());
+  if (!builder.refusal().empty()) return fail(Category::kInvalid, builder.refusal());
   return fail(Category::kInvalid, "malformed JSON at " + position_text(text, builder.position()) + ": " + builder.reason());
 }
 

@@ -2,10 +2,6 @@
 
 namespace fleetadm {
 
-Error JsonBuilder::depth_error() {
-  return fail(Category::kInvalid, "the JSON is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels").value();
-}
-
 std::string JsonBuilder::reason() const {
   std::size_t from = message_.find(" - ");
   from = from == std::string::npos ? message_.find("] ") : from + 1;

@@ -10,6 +10,9 @@
 
 namespace fleetadm {
 
+/// Three bytes of text ("{},") make some 90 of memory.
+inline constexpr std::size_t kMaxJsonValues = 4'000'000;
+
 class JsonBuilder : public nlohmann::json_sax<Json> {
  public:
   explicit JsonBuilder(Json& root) : root_(root) {}
@@ -23,6 +26,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool key(string_t& name) override {
+    if (!count()) return false;  // a name costs as much as a value
     member_ = &(*stack_.back())[name];
     return true;
   }
@@ -35,13 +39,15 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  bool too_deep() const { return too_deep_; }
-  static Error depth_error();
+  /// Why a text that is well-formed was not built; empty where none was refused.
+  const std::string& refusal() const { return refusal_; }
   std::size_t position() const { return position_; }  // of a syntax error: bytes read
   /// The library's sentence about it, without its exception number and without the text it last read, which may be a secret.
   std::string reason() const;
 
  protected:
+  /// What was built so far no longer counts: it was handed over.
+  void forget_count() { count_ = 0; }
   Json& root() { return root_; }
   /// The containers that are open, outermost first.
   const std::vector<Json*>& open_containers() const { return stack_; }
@@ -55,16 +61,23 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   }
   template <class T>
   bool put(T&& value) {
+    if (!count()) return false;
     place(std::forward<T>(value));
     return true;
   }
   bool open(Json&& container) {
     if (stack_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) {
-      too_deep_ = true;
+      refusal_ = "the JSON is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels";
       return false;
     }
+    if (!count()) return false;
     stack_.push_back(&place(std::move(container)));
     return true;
+  }
+  bool count() {
+    if (++count_ <= kMaxJsonValues) return true;
+    refusal_ = "the JSON has more than " + std::to_string(kMaxJsonValues) + " values";
+    return false;
   }
   bool close() {
     stack_.pop_back();
@@ -74,7 +87,8 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   Json& root_;
   std::vector<Json*> stack_;
   Json* member_ = nullptr;
-  bool too_deep_ = false;
+  std::size_t count_ = 0;
+  std::string refusal_;
   std::size_t position_ = 0;
   std::string message_;
 };

@@ -58,6 +58,7 @@ class ListBuilder final : public JsonBuilder {
     Json& items = *open_containers()[1];
     Json item = std::move(items.back());
     items.clear();
+    forget_count();
     outcome_ = on_item_(std::move(item));
     return outcome_.has_value();
   }
@@ -132,7 +133,7 @@ Result<Json> parse_json_list(const JsonSource& next, const std::function<Status(
     return fail(Category::kInternal, std::string("JSON: ") + error.what());
   }
   if (!builder.outcome()) return fail(builder.outcome().error());
-  if (builder.too_deep()) return fail(JsonBuilder::depth_error());
+  if (!builder.refusal().empty()) return fail(Category::kInvalid, builder.refusal());
   if (!good) {
     return fail(Category::kInvalid, "malformed JSON after " + std::to_string(builder.position()) + " bytes: " + builder.reason());
   }

@@ -65,8 +65,8 @@ class Client {
   Result<Json> get(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource = {}) const;
   /// get(), where 404 of the object is an empty optional. (404 of an unknown path or type is an error.)
   Result<std::optional<Json>> find(const Resource& resource, std::string_view ns, std::string_view name) const;
-  /// All pages, as one list object (`items` complete; metadata.resourceVersion of the first page). 410 in between starts again
-  /// once.
+  /// All pages (bounded, within one timeout), as one list object (metadata.resourceVersion of the first). 410 in between starts
+  /// again once; a page that is too long is asked for in smaller ones.
   Result<Json> list(const Resource& resource, std::string_view ns, const ListOptions& options = {}) const;
   /// A list's objects one after the other, while the answer arrives: memory is one object. They come without managedFields.
   /// `on_item` runs on this thread and may end it with an error. Not from the I/O thread.

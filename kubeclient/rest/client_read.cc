@@ -1,7 +1,10 @@
 // Reads: get, find, list with its pages.
+#include <algorithm>
+
 #include "kubeclient/base/json_list.h"
 #include "kubeclient/rest/client.h"
 #include "kubeclient/rest/path_check.h"
+#include "kubeclient/transport/answer_limit.h"
 #include "kubeclient/transport/body_pipe.h"
 
 namespace fleetadm::kube {
@@ -49,6 +52,38 @@ void name_item(Json& item, const Resource& resource) {
 
 constexpr std::int64_t kPage = 500;
 constexpr std::size_t kMaxErrorBody = 1024U * 1024U;
+constexpr int kMaxPages = 20'000;
+constexpr std::size_t kMaxListText = 256U * 1024U * 1024U;
+
+/// The pages of one list: each brings the token of the next, and a server that never stops to give one is not followed for ever.
+class Pages {
+ public:
+  /// `timeout`: of all pages together; zero: none.
+  explicit Pages(Duration timeout) : limited_(timeout > Duration::zero()), until_(std::chrono::steady_clock::now() + timeout) {}
+
+  const std::string& token() const { return token_; }
+  /// What the next page may take; zero: as long as it needs.
+  Duration left() const {
+    if (!limited_) return Duration::zero();
+    return std::max<Duration>(until_ - std::chrono::steady_clock::now(), std::chrono::milliseconds(1));
+  }
+  Status follow(std::string next) {
+    const bool same = !next.empty() && next == token_;
+    token_ = std::move(next);
+    if (token_.empty()) return {};
+    if (same || ++count_ >= kMaxPages) return fail(Category::kInvalid, "the server's list does not end");
+    if (limited_ && std::chrono::steady_clock::now() >= until_)
+      return fail(Category::kTimeout, "the server's list did not end in time");
+    return {};
+  }
+  void from_the_beginning() { token_.clear(); }
+
+ private:
+  const bool limited_;
+  const std::chrono::steady_clock::time_point until_;
+  std::string token_;
+  int count_ = 0;
+};
 
 }  // namespace
 
@@ -73,25 +108,33 @@ Result<std::optional<Json>> Client::find(const Resource& resource, std::string_v
 Result<Json> Client::list(const Resource& resource, std::string_view ns, const ListOptions& options) const {
   ListOptions wanted = options;
   if (!wanted.limit) wanted.limit = kPage;
+  Pages pages(timeout_);
   for (bool restarted = false;;) {
     Json all;
-    std::string token;
+    std::size_t text = 0;
     while (true) {
-      auto response = read(list_request(resource, ns, wanted, token));
+      auto response = with_timeout(pages.left()).read(list_request(resource, ns, wanted, pages.token()));
+      if (!response && response.error().reason == kAnswerTooLong && *wanted.limit > 1) {
+        wanted.limit = std::max<std::int64_t>(*wanted.limit / 8, 1);
+        continue;
+      }
       if (!response) {
-        if (response.error().category != Category::kGone || token.empty() || restarted) return fail(std::move(response).error());
+        if (response.error().category != Category::kGone || pages.token().empty() || restarted)
+          return fail(std::move(response).error());
         break;
       }
+      text += response->body.size();
+      if (text > kMaxListText) return fail(located(fail(Category::kInvalid, "the server's list is longer than 256 MiB").value()));
       auto page = parse_list(*response);
       if (!page) return fail(located(page.error()));
       for (auto& item : (*page)["items"]) name_item(item, resource);
-      token = str(*page, {"metadata", "continue"});
+      if (auto more = pages.follow(str(*page, {"metadata", "continue"})); !more) return fail(located(more.error()));
       if (all.is_null()) {
         all = std::move(*page);
       } else {
         for (auto& item : (*page)["items"]) all["items"].push_back(std::move(item));
       }
-      if (token.empty()) {
+      if (pages.token().empty()) {
         erase_at(all, {"metadata", "continue"});
         erase_at(all, {"metadata", "remainingItemCount"});
         return all;
@@ -99,6 +142,7 @@ Result<Json> Client::list(const Resource& resource, std::string_view ns, const L
     }
     // The pages' version was compacted away: once more, in one piece.
     restarted = true;
+    pages.from_the_beginning();
     wanted.limit = 0;
     wanted.resource_version.clear();
     wanted.resource_version_match.clear();
@@ -135,9 +179,9 @@ Result<Response> Client::stream_list(const Request& request, const std::function
 
 Status Client::list_each(const Resource& resource, std::string_view ns, const ListOptions& options,
                          const std::function<Status(Json&& object)>& on_item) const {
-  std::string token;
+  Pages pages(timeout_);
   do {
-    Request request = list_request(resource, ns, options, token);
+    Request request = list_request(resource, ns, options, pages.token());
     request.stop = stop_;
     Result<Json> list = Json();
     Status stopped;  // by the caller's function, whose errors are its own
@@ -146,12 +190,13 @@ Status Client::list_each(const Resource& resource, std::string_view ns, const Li
       stopped = on_item(std::move(item));
       return stopped;
     };
-    const auto answered = send(request, [&](const Request& one) { return stream_list(one, take, list); });
+    const auto answered =
+        with_timeout(pages.left()).send(request, [&](const Request& one) { return stream_list(one, take, list); });
     if (!stopped) return stopped;
     if (!answered) return fail(answered.error());
     if (!list) return fail(located(list.error().wrap("the server's list cannot be read")));
-    token = str(*list, {"metadata", "continue"});
-  } while (!token.empty());
+    if (auto more = pages.follow(str(*list, {"metadata", "continue"})); !more) return fail(located(more.error()));
+  } while (!pages.token().empty());
   return {};
 }
 
@@ -159,15 +204,15 @@ Status Client::list_pages(const Resource& resource, std::string_view ns, const L
                           const std::function<Status(const Json& page)>& page) const {
   ListOptions wanted = options;
   if (!wanted.limit) wanted.limit = kPage;
-  std::string token;
+  Pages pages(timeout_);
   do {
-    FLEETADM_TRY(const auto response, read(list_request(resource, ns, wanted, token)));
+    FLEETADM_TRY(const auto response, with_timeout(pages.left()).read(list_request(resource, ns, wanted, pages.token())));
     auto list = parse_list(response);
     if (!list) return fail(located(list.error()));
     for (auto& item : (*list)["items"]) name_item(item, resource);
     FLEETADM_CHECK(page(*list));
-    token = str(*list, {"metadata", "continue"});
-  } while (!token.empty());
+    if (auto more = pages.follow(str(*list, {"metadata", "continue"})); !more) return fail(located(more.error()));
+  } while (!pages.token().empty());
   return {};
 }
 

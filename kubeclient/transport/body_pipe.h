@@ -13,7 +13,7 @@
 
 namespace fleetadm::kube {
 
-/// The I/O thread fills it, one reader empties it. What the reader has not taken yet is kept, 512 MiB at most (as in call()).
+/// The I/O thread fills it, one reader empties it. What the reader has not taken yet is kept, 512 MiB at most.
 class BodyPipe final : public StreamSink {
  public:
   /// Waits end at `deadline` (with kTimeout), even where the transport never says anything.

@@ -3,13 +3,12 @@
 
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/rest_config.h"
+#include "kubeclient/transport/answer_limit.h"
 #include "kubeclient/transport/exchange.h"
 
 namespace fleetadm::kube {
 
 namespace {
-
-constexpr std::size_t kMaxBody = 512U * 1024U * 1024U;
 
 /// Collects a whole answer and wakes the one who waits for it.
 class Collector final : public StreamSink {
@@ -19,16 +18,17 @@ class Collector final : public StreamSink {
     response_.headers = headers;
   }
   void on_data(std::string_view chunk) override {
-    if (too_long_) return;
-    if (response_.body.size() + chunk.size() > kMaxBody) {
-      too_long_ = true;
-      response_.body = {};
+    if (response_.body.size() + chunk.size() <= kMaxAnswer) {
+      response_.body += chunk;
       return;
     }
-    response_.body += chunk;
+    Error error = fail(Category::kInvalid, "the server's answer is longer than 64 MiB").value();
+    error.reason = kAnswerTooLong;
+    on_end(std::move(error));
   }
   void on_end(std::optional<Error> error) override {
     const std::scoped_lock lock(mutex_);
+    if (ended_) return;
     error_ = std::move(error);
     ended_ = true;
     ready_.notify_all();
@@ -38,7 +38,6 @@ class Collector final : public StreamSink {
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [&] { return ended_; });
     if (error_) return fail(std::move(*error_));
-    if (too_long_) return fail(Category::kInvalid, "the server's answer is longer than 512 MiB");
     return std::move(response_);
   }
 
@@ -47,7 +46,6 @@ class Collector final : public StreamSink {
   std::condition_variable ready_;
   Response response_;
   std::optional<Error> error_;
-  bool too_long_ = false;
   bool ended_ = false;
 };
 
@@ -83,8 +81,10 @@ class CurlTransport final : public Transport {
     if (request.stop.stop_requested()) return fail(Category::kCancelled, "cancelled");
     if (context_->loop->on_thread()) return fail(Category::kInternal, "a blocking call on the I/O thread");
     const auto collector = std::make_shared<Collector>();
-    std::make_shared<Exchange>(context_, request, collector)->begin();
+    const auto exchange = std::make_shared<Exchange>(context_, request, collector);
+    exchange->begin();
     auto response = collector->wait();
+    if (!response) exchange->cancel();  // the rest of an answer that is too long is not waited for
     if (response && log::enabled(8)) log::info(8, "http", "< " + shorten_for_log(log::redact_body(response->body)));
     return response;
   }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/config/credentials.h"
 #include "kubeclient/transport/curl_errors.h"
 
 namespace fleetadm::kube {
@@ -113,7 +114,11 @@ void Exchange::begin_without_blocking() {
 void Exchange::authorize_and_send() {
   Result<Credentials> credentials = Credentials{};
   // Over plain http no credential leaves the process.
-  if (context_->config.credentials && context_->endpoint.scheme == "https") credentials = context_->config.credentials->current();
+  const auto& source = context_->config.credentials;
+  if (source && context_->endpoint.scheme == "https") {
+    const auto patient = std::dynamic_pointer_cast<PatientSource>(source);
+    credentials = patient ? patient->current_within(deadline_, request_.stop) : source->current();
+  }
   context_->loop->post([self = shared_from_this(), credentials = std::move(credentials)] {
     if (!credentials) return self->finish(credentials.error());
     self->send(*credentials);
@@ -308,6 +313,7 @@ void Exchange::send(const Credentials& credentials) {
   if (!easy_) return finish(fail(Category::kInternal, "out of memory").value());
   detail_.fill(0);
   response_headers_.clear();
+  header_bytes_ = 0;
   status_ = 0;
   if (auto added = add_headers(credentials); !added) return finish(added.error());
   set_options(easy_.get(), credentials);
@@ -321,19 +327,34 @@ void Exchange::send(const Credentials& credentials) {
   context_->multi->add(easy_.get(), [this](CURLcode code) { on_done(code); });
 }
 
+template <class Take>
+std::size_t Exchange::guarded(std::size_t length, const Take& take) {
+  try {
+    return take();
+  } catch (const std::exception& problem) {
+    // Nothing may be thrown through libcurl.
+    thrown_ = problem.what();
+    return length + 1;  // not what it gave: it ends the transfer
+  }
+}
+
 std::size_t Exchange::on_header(char* data, std::size_t size, std::size_t count, void* self_pointer) {
   auto* self = static_cast<Exchange*>(self_pointer);
-  const std::size_t length = size * count;
-  self->context_->multi->delivered(length);
-  std::string_view line(data, length);
+  self->context_->multi->delivered(size * count);
+  return self->guarded(size * count, [&] { return self->take_header({data, size * count}); });
+}
+
+std::size_t Exchange::take_header(std::string_view line) {
+  const std::size_t length = line.size();
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
   if (line.starts_with("HTTP/")) {
-    self->response_headers_.clear();  // of a 1xx before
+    response_headers_.clear();  // of a 1xx before
+    header_bytes_ = 0;
     return length;
   }
   if (line.empty()) {
-    self->head_complete();
-    return self->cancelled_ ? 0 : length;
+    head_complete();
+    return cancelled_ ? 0 : length;
   }
   const auto colon = line.find(':');
   if (colon == std::string_view::npos) return length;
@@ -342,8 +363,9 @@ std::size_t Exchange::on_header(char* data, std::size_t size, std::size_t count,
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   auto value = line.substr(colon + 1);
   while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  if (self->response_headers_.size() * 64U + length > kMaxHeaderBytes) return 0;
-  auto& slot = self->response_headers_[std::move(name)];
+  header_bytes_ += length + 64U;
+  if (header_bytes_ > kMaxHeaderBytes) return 0;
+  auto& slot = response_headers_[std::move(name)];
   if (!slot.empty()) slot += ", ";
   slot += value;
   return length;
@@ -369,21 +391,25 @@ void Exchange::head_complete() {
 
 std::size_t Exchange::on_body(char* data, std::size_t size, std::size_t count, void* self_pointer) {
   auto* self = static_cast<Exchange*>(self_pointer);
-  const std::size_t length = size * count;
-  self->context_->multi->delivered(length);
-  if (self->cancelled_) return 0;
-  if (self->hold_) {
-    if (self->held_body_.size() < kMaxHeldBody) self->held_body_.append(data, std::min(length, kMaxHeldBody));
-    return length;
+  self->context_->multi->delivered(size * count);
+  return self->guarded(size * count, [&] { return self->take_body({data, size * count}); });
+}
+
+std::size_t Exchange::take_body(std::string_view data) {
+  if (cancelled_) return 0;
+  if (hold_) {
+    if (held_body_.size() < kMaxHeldBody) held_body_.append(data.substr(0, kMaxHeldBody));
+    return data.size();
   }
-  self->deliver([&](StreamSink& sink) { sink.on_data({data, length}); });
-  return self->cancelled_ ? 0 : length;
+  deliver([&](StreamSink& sink) { sink.on_data(data); });
+  return cancelled_ ? 0 : data.size();
 }
 
 void Exchange::on_done(CURLcode code) {
   if (cancelled_) return finish(std::nullopt);
   if (code != CURLE_OK) {
-    Error error = failure_of(code);
+    Error error =
+        thrown_.empty() ? failure_of(code) : fail(Category::kInternal, "the answer cannot be taken: " + thrown_).value();
     log_outcome(error.message);
     return finish(std::move(error));
   }

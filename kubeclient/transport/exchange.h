@@ -62,6 +62,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void deliver(const Call& call);
   void log_outcome(std::string_view outcome) const;
 
+  template <class Take>
+  std::size_t guarded(std::size_t length, const Take& take);
+  std::size_t take_header(std::string_view line);
+  std::size_t take_body(std::string_view data);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
 
@@ -82,6 +86,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::array<char, CURL_ERROR_SIZE> detail_{};
   std::shared_ptr<Exchange> self_;  // while in flight
   std::map<std::string, std::string> response_headers_;
+  std::size_t header_bytes_ = 0;  // of this response, repeated names among them
+  std::string thrown_;            // by the sink, or for want of memory
   int status_ = 0;
   bool head_delivered_ = false;
   bool repeated_ = false;  // after a 401

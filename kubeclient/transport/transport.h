@@ -61,7 +61,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
   /// Sends and waits. Any HTTP status is a Response; no answer is an Error (kUnavailable, kTls, kTimeout, kCancelled).
-  /// Not from the I/O thread. Response bodies are bounded (512 MiB; beyond: kInvalid).
+  /// Not from the I/O thread. Response bodies are bounded (64 MiB; beyond: kAnswerTooLong).
   virtual Result<Response> call(const Request& request) = 0;
   /// Sends and delivers the answer as it comes. Streams with an idle TCP connection are cut after a bounded silence
   /// (keepalive), so that a black-holed server is noticed.

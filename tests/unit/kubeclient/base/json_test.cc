@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kubeclient/base/json_builder.h"
+
 namespace fleetadm {
 namespace {
 
@@ -38,6 +40,16 @@ struct BadJson {
   const char* position;
 };
 class ParseJsonErrors : public testing::TestWithParam<BadJson> {};
+
+TEST(ParseJson, RefusesMoreValuesThanMemoryShouldHold) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < kMaxJsonValues; ++i) text += "0,";
+  text += "0]";
+  const auto refused = parse_json(text);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().category, Category::kInvalid);
+  EXPECT_NE(refused.error().message.find("values"), std::string::npos) << refused.error().message;
+}
 
 TEST_P(ParseJsonErrors, NameLineAndColumn) {
   const auto value = parse_json(GetParam().text);

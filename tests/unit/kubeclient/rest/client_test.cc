@@ -2,7 +2,9 @@
 #include "kubeclient/rest/client.h"
 
 #include <gtest/gtest.h>
+#include <thread>
 
+#include "kubeclient/transport/answer_limit.h"
 #include "tests/support/fake_api.h"
 
 namespace fleetadm::kube {
@@ -86,6 +88,67 @@ TEST_F(ClientTest, ListFollowsPagesAndRestartsOnceWhenTheyExpire) {
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_EQ(list_at(*all, {"items"}).size(), 7U);
   EXPECT_EQ(api->count("list"), 3);  // page, expired page, everything
+}
+
+TEST_F(ClientTest, AListThatNeverEndsIsNotFollowedForEver) {
+  int pages = 0;
+  std::function<std::string()> token = [] { return "same"; };
+  api->on_request([&](const testkit::ApiCall& call) -> std::optional<Response> {
+    if (call.verb != "list") return std::nullopt;
+    ++pages;
+    Response page;
+    page.status = 200;
+    page.body = dump_json({{"kind", "ConfigMapList"},
+                           {"apiVersion", "v1"},
+                           {"metadata", {{"continue", token()}}},
+                           {"items", Json::array({config_map("a", "x")})}});
+    return page;
+  });
+  const auto hurried = client.with_timeout(std::chrono::milliseconds(300));
+  const auto lists = [&](const Client& of) {
+    return std::vector<Error>{
+        of.list(resources::config_maps(), "a").error(),
+        of.list_each(resources::config_maps(), "a", {}, [](Json&&) -> Status { return {}; }).error(),
+        of.list_pages(resources::config_maps(), "a", {}, [](const Json&) -> Status { return {}; }).error(),
+    };
+  };
+  for (const auto& error : lists(client)) EXPECT_EQ(error.category, Category::kInvalid) << error.message;
+  EXPECT_EQ(pages, 6);
+  token = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::to_string(pages);
+  };
+  const auto begun = std::chrono::steady_clock::now();
+  for (const auto& error : lists(hurried)) EXPECT_EQ(error.category, Category::kTimeout) << error.message;
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+}
+
+TEST_F(ClientTest, APageThatIsTooLongIsAskedForInSmallerOnes) {
+  /// Refuses pages of more than ten objects.
+  class Narrow final : public Transport {
+   public:
+    explicit Narrow(std::shared_ptr<Transport> to) : to_(std::move(to)) {}
+    Result<Response> call(const Request& request) override {
+      for (const auto& [key, value] : request.query) {
+        if (key != "limit" || std::stoi(value) <= 10) continue;
+        Error error = fail(Category::kInvalid, "too long").value();
+        error.reason = kAnswerTooLong;
+        return fail(std::move(error));
+      }
+      return to_->call(request);
+    }
+    std::unique_ptr<StreamHandle> stream(const Request& request, std::shared_ptr<StreamSink> sink) override {
+      return to_->stream(request, std::move(sink));
+    }
+
+   private:
+    std::shared_ptr<Transport> to_;
+  };
+  for (int i = 0; i < 23; ++i) api->put(resources::config_maps(), config_map("a", "x" + std::to_string(i)));
+  const Client narrow(std::make_shared<Narrow>(client.transport()), gate, "fake");
+  const auto all = narrow.list(resources::config_maps(), "a");
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(list_at(*all, {"items"}).size(), 23U);
 }
 
 TEST_F(ClientTest, ListEachHandsObjectsOverInOneRequestAndFollowsPagesWhereAsked) {

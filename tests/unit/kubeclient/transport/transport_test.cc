@@ -10,6 +10,7 @@
 
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/rest_config.h"
+#include "kubeclient/transport/answer_limit.h"
 #include "kubeclient/transport/epoll_loop.h"
 #include "tests/support/tls_server.h"
 
@@ -482,6 +483,50 @@ TEST_F(TransportTest, DeliversStreamsAsTheyComeAndTellsCutFromComplete) {
     EXPECT_EQ(watcher->error ? watcher->error->reason : "", cut ? "ConnectionCut" : "");
   }
   EXPECT_EQ(transport->call(get("/cut")).error().category, Category::kUnavailable);
+}
+
+TEST_F(TransportTest, WhatIsThrownWhileAnAnswerIsTakenIsAnError) {
+  const TlsServer server(ours->server, &TransportTest::echo);
+  class Full final : public StreamSink {
+   public:
+    void on_response(int, const std::map<std::string, std::string>&) override {}
+    void on_data(std::string_view) override { throw std::bad_alloc(); }
+    void on_end(std::optional<Error> error) override { ended.set_value(std::move(error)); }
+    std::promise<std::optional<Error>> ended;
+  };
+  const auto transport = make_transport(config(server));
+  const auto full = std::make_shared<Full>();
+  const auto handle = transport->stream(get("/"), full);
+  auto ended = full->ended.get_future();
+  ASSERT_EQ(ended.wait_for(seconds(10)), std::future_status::ready);
+  const auto error = ended.get();
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->category, Category::kInternal);
+  EXPECT_NE(error->message.find("bad_alloc"), std::string::npos) << error->message;
+  EXPECT_TRUE(transport->call(get("/after")));
+}
+
+TEST_F(TransportTest, AnswersAndTheirHeadersAreBounded) {
+  const TlsServer server(ours->server, [](const TlsRequest& request, const TlsWrite& write) {
+    if (request.target == "/warnings") {
+      std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n";
+      for (int i = 0; i < 20'000; ++i) head += "Warning: 299 - x\r\n";
+      return write(head + "\r\n");
+    }
+    if (request.target != "/long") return echo(request, write);
+    write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const std::string chunk = "100000\r\n" + std::string(0x100000, 'x') + "\r\n";
+    for (int i = 0; i < 65; ++i) {
+      if (!write(chunk)) return false;
+    }
+    return write("0\r\n\r\n");
+  });
+  const auto transport = make_transport(config(server));
+  EXPECT_FALSE(transport->call(get("/warnings")));
+  const auto answer = transport->call(get("/long", seconds(60)));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().reason, kAnswerTooLong) << answer.error().message;
+  EXPECT_TRUE(transport->call(get("/after")));
 }
 
 TEST_F(TransportTest, ACancelledStreamIsSilent) {
