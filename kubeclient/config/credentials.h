@@ -1,8 +1,11 @@
 // Where credentials come from: data in memory, files that rotate, exec plugins.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kubeclient/base/clock.h"
@@ -22,6 +25,16 @@ struct FileCredentials {
 };
 std::shared_ptr<CredentialSource> file_credentials(FileCredentials files, std::shared_ptr<Clock> clock = Clock::system());
 
+/// A source that may take long, and can be told how long to.
+class PatientSource : public CredentialSource {
+ public:
+  /// current(), which gives up at `deadline` (kTimeout) or when `stop` is requested (kCancelled).
+  virtual Result<Credentials> current_within(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) = 0;
+};
+
+/// Where this variable is set, an exec plugin in a kubeconfig is an error: for processes whose kubeconfig others write.
+inline constexpr std::string_view kNoExecPlugins = "FLEETADM_NO_EXEC_PLUGINS";
+
 /// An exec plugin of a kubeconfig (client.authentication.k8s.io/v1 and v1beta1).
 struct ExecPlugin {
   std::string command;  // absolute, or a bare name for PATH
@@ -35,7 +48,7 @@ struct ExecPlugin {
   Duration timeout = std::chrono::minutes(1);  // without a terminal; with one a person may need ten times that
 };
 /// Runs the plugin when first needed, after its credential expired, and after a 401.
-std::shared_ptr<CredentialSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock = Clock::system());
+std::shared_ptr<PatientSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock = Clock::system());
 /// exec_credentials() of this process: one source for all that would run the same plugin in the same way, so that a kubeconfig
 /// that is resolved twice asks a person once.
 std::shared_ptr<CredentialSource> shared_exec_credentials(ExecPlugin plugin);

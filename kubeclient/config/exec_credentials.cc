@@ -1,4 +1,5 @@
 // Exec credential plugins: the protocol and its cache. How a process is run is process.h's part.
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -15,22 +16,31 @@ namespace {
 constexpr std::size_t kMaxOutput = 1U << 20U;
 // Requests that were on their way when a credential was replaced fail a moment later; the plugin need not run for each.
 constexpr Duration kSettled = std::chrono::seconds(5);
+constexpr auto kLook = std::chrono::milliseconds(50);  // at whether the wait for another's run is to end
+using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct Answer {
   Credentials credentials;
   std::optional<Instant> expires;
 };
 
-class ExecSource final : public CredentialSource {
+class ExecSource final : public PatientSource {
  public:
   ExecSource(ExecPlugin plugin, std::shared_ptr<Clock> clock) : plugin_(std::move(plugin)), clock_(std::move(clock)) {}
 
-  Result<Credentials> current() override {
+  Result<Credentials> current() override { return current_within(SteadyTime::max(), {}); }
+
+  Result<Credentials> current_within(SteadyTime deadline, const std::stop_token& stop) override {
     // Held while the plugin runs: callers that wait need its answer, too.
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    while (!lock.try_lock_until(std::min(deadline, std::chrono::steady_clock::now() + kLook))) {
+      if (stop.stop_requested()) return fail(Category::kCancelled, "cancelled");
+      if (std::chrono::steady_clock::now() >= deadline)
+        return fail(Category::kTimeout, "exec plugin " + plugin_.command + " did not end in time");
+    }
     const Instant now = clock_->now();
     if (cached_ && (!cached_->expires || now <= *cached_->expires)) return cached_->credentials;
-    FLEETADM_TRY(Answer answer, ask());
+    FLEETADM_TRY(Answer answer, ask(deadline, stop));
     cached_ = std::move(answer);
     return cached_->credentials;
   }
@@ -47,7 +57,7 @@ class ExecSource final : public CredentialSource {
   bool blocks() const override { return true; }
 
  private:
-  Result<Answer> ask() const {
+  Result<Answer> ask(SteadyTime deadline, const std::stop_token& stop) const {
     const bool interactive = plugin_.interactive_mode != "Never" && plugin_.terminal;
     if (plugin_.interactive_mode == "Always" && !plugin_.terminal) {
       return fail(Category::kAuth, "the exec plugin " + plugin_.command +
@@ -64,10 +74,16 @@ class ExecSource final : public CredentialSource {
     options.keep_stdin = interactive;
     options.max_output = kMaxOutput;
     options.timeout = interactive ? plugin_.timeout * 10 : plugin_.timeout;
+    // A person who is asked for a password is not hurried by a request's time-out.
+    if (!interactive && deadline != SteadyTime::max())
+      options.timeout =
+          std::min<Duration>(options.timeout, std::max<Duration>(deadline - std::chrono::steady_clock::now(), Duration(1)));
+    options.stop = stop;
     auto done = run_process(options);
     if (!done) {
       Error error = done.error();
-      error.category = error.category == Category::kTimeout ? Category::kTimeout : Category::kAuth;
+      const bool ended = error.category == Category::kTimeout || error.category == Category::kCancelled;
+      if (!ended) error.category = Category::kAuth;
       if (done.error().category == Category::kNotFound) {
         error.message = "exec: executable " + plugin_.command + " not found";
         error.hint = plugin_.install_hint.empty() ? "install it, or put its folder on PATH"
@@ -115,14 +131,14 @@ class ExecSource final : public CredentialSource {
 
   const ExecPlugin plugin_;
   const std::shared_ptr<Clock> clock_;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
   std::optional<Answer> cached_;
   std::optional<Instant> renewed_;
 };
 
 }  // namespace
 
-std::shared_ptr<CredentialSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock) {
+std::shared_ptr<PatientSource> exec_credentials(ExecPlugin plugin, std::shared_ptr<Clock> clock) {
   return std::make_shared<ExecSource>(std::move(plugin), std::move(clock));
 }
 

@@ -154,11 +154,11 @@ void resolve_paths(Json& document, const std::string& folder) {
 // Whole entries of `from` under names that `into` lacks; the current context where `into` has none.
 void merge(Json& into, const Json& from) {
   for (const char* list : {"clusters", "users", "contexts"}) {
+    Json& items = into[list];
+    std::set<std::string> known;
+    for (const Json& item : items) known.insert(str(item, {"name"}));
     for (const Json& item : list_at(from, {list})) {
-      const std::string name = str(item, {"name"});
-      Json& items = into[list];
-      const bool known = std::any_of(items.begin(), items.end(), [&](const Json& other) { return str(other, {"name"}) == name; });
-      if (!known) items.push_back(item);
+      if (known.insert(str(item, {"name"})).second) items.push_back(item);
     }
   }
   if (str(into, {"current-context"}).empty()) into["current-context"] = str(from, {"current-context"});

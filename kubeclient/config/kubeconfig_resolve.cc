@@ -232,6 +232,8 @@ void read_user(const Selection& selection, const ConfigOverrides& overrides, Res
   }
   ExecPlugin plugin;
   if (exec) plugin = read_exec(selection, overrides, config, problems);
+  if (exec && !environment(kNoExecPlugins.data()).empty())
+    problems.add("exec of " + whose + " is not run: " + std::string(kNoExecPlugins) + " is set");
   if (!problems.none()) return;
   if (certificate && !pki::key_matches(files.fixed.client_certificate, files.fixed.client_key)) {
     problems.add("the client certificate of " + whose + " does not belong to its key");

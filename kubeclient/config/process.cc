@@ -157,6 +157,7 @@ Result<ProcessResult> run_process(const ProcessOptions& options) {
   bool ended = false;
   // The program's end counts, not the pipe's: something that it left running may hold the pipe open.
   while (open || !ended) {
+    if (options.stop.stop_requested()) return fail(Category::kCancelled, options.command + " was ended");
     if (std::chrono::steady_clock::now() >= deadline) {
       return fail(Category::kTimeout, options.command + " did not end within " + format_duration(options.timeout));
     }

@@ -1,6 +1,7 @@
 // Runs one helper program to its end: no shell, bounded output, a deadline.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ struct ProcessOptions {
   bool keep_stdin = false;                               // else /dev/null
   std::size_t max_output = 1U << 20U;
   Duration timeout = std::chrono::minutes(1);
+  std::stop_token stop = {};  // kills it
 };
 
 struct ProcessResult {
@@ -24,8 +26,8 @@ struct ProcessResult {
   std::string output;
 };
 
-/// Standard error goes to ours. kNotFound where there is no such program, kTimeout (the program was killed), kInvalid where
-/// its output passes the limit (killed as well), kUsage where it cannot be run.
+/// Standard error goes to ours. kNotFound where there is no such program, kTimeout or kCancelled (the program was killed),
+/// kInvalid where its output passes the limit (killed as well), kUsage where it cannot be run.
 Result<ProcessResult> run_process(const ProcessOptions& options);
 
 }  // namespace fleetadm::kube

@@ -113,6 +113,28 @@ TEST_F(Exec, OnePluginOfAProcessRunsOnceHoweverOftenItIsResolved) {
   EXPECT_EQ(runs(), 2U);
 }
 
+TEST_F(Exec, AHangingPluginEndsWithTheRequestThatAsksIt) {
+  const auto source = exec_credentials(plugin(answer(R"("token":"t")"), "sleep 60"), clock_);
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(source->current_within(begun + 200ms, {}).error().category, Category::kTimeout);
+  const auto before = runs();
+  std::stop_source stop;
+  std::stop_source other;
+  std::jthread runs_it([&] {
+    EXPECT_EQ(source->current_within(std::chrono::steady_clock::time_point::max(), stop.get_token()).error().category,
+              Category::kCancelled);
+  });
+  while (runs() == before) std::this_thread::sleep_for(5ms);
+  // Whoever waits for that run's answer gives up by its own rules.
+  EXPECT_EQ(source->current_within(std::chrono::steady_clock::now() + 100ms, {}).error().category, Category::kTimeout);
+  other.request_stop();
+  EXPECT_EQ(source->current_within(std::chrono::steady_clock::time_point::max(), other.get_token()).error().category,
+            Category::kCancelled);
+  stop.request_stop();
+  runs_it.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
+}
+
 TEST_F(Exec, RunsAgainAfter401ButNotForEachRequestOfOneMoment) {
   const auto source = exec_credentials(plugin(answer(R"("token":"t1")")), clock_);
   EXPECT_EQ(source->current()->token, "t1");

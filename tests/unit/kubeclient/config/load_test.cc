@@ -53,6 +53,36 @@ TEST_F(Load, FirstFileWinsPerEntryAsAWhole) {
   EXPECT_EQ(rest->credentials->current()->token, "a");
 }
 
+TEST_F(Load, ManyEntriesAreMergedInTheTimeOfReadingThem) {
+  constexpr int kEntries = 20'000;
+  const auto list = [](const std::string& prefix) {
+    std::string text = "{\"users\":[";
+    for (int i = 0; i < kEntries; ++i)
+      text += std::string(i > 0 ? "," : "") + "{\"name\":\"" + prefix + std::to_string(i) + "\",\"user\":{}}";
+    return text + "]}";
+  };
+  write("a", list("a"));
+  write("b", list("b"));
+  set("KUBECONFIG", (path("a") + ":" + path("b") + ":" + path("a")).c_str());
+  const auto begun = std::chrono::steady_clock::now();
+  const auto loaded = Kubeconfig::load({});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(list_at(loaded->document(), {"users"}).size(), 2U * kEntries);
+  // Each compared with all before it would be 1.6 thousand million comparisons: minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
+}
+
+TEST_F(Load, ExecPluginsCanBeForbidden) {
+  const auto text = config("server: 'https://a:1'",
+                           "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true, interactiveMode: Never}");
+  EXPECT_TRUE(Kubeconfig::from_text(text)->resolve({}));
+  set("FLEETADM_NO_EXEC_PLUGINS", "1");
+  const auto refused = Kubeconfig::from_text(text)->resolve({});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().category, Category::kUsage);
+  EXPECT_NE(refused.error().message.find("FLEETADM_NO_EXEC_PLUGINS"), std::string::npos) << refused.error().message;
+}
+
 TEST_F(Load, PathsAreRelativeToTheFileThatNamesThem) {
   write("sub/ca.crt", ca().certificate);
   write("sub/token", "abc\n");
