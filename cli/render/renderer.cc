@@ -88,7 +88,7 @@ Result<std::string> Renderer::text_of(const Report& report) {
     case Format::Kind::kTable:
     case Format::Kind::kWide:
       if (report.table) text = tables_.print(*report.table);
-      for (const std::string& line : report.lines) text += log::escape_terminal(line, true) + "\n";
+      for (const std::string& line : report.lines) text += log::escape_terminal(line) + "\n";
       return text;
     case Format::Kind::kName:
       for (const std::string& name : report.names) text += log::escape_terminal(name) + "\n";

@@ -50,10 +50,30 @@ void append_hex(std::string& out, unsigned value, int digits) {
   for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) out += kHex[(value >> shift) & 0xFU];
 }
 
-// C1 controls, line separators and the marks that reorder text: each can forge what a reader sees.
+struct Range {
+  unsigned first;
+  unsigned last;
+};
+// C1 controls, line separators, what reorders text, and what takes no room: each can forge what a reader sees.
+constexpr std::array<Range, 15> kDeceptive = {{{0x80, 0x9F},
+                                               {0xAD, 0xAD},  // soft hyphen
+                                               {0x034F, 0x034F},
+                                               {0x061C, 0x061C},  // Arabic letter mark
+                                               {0x115F, 0x1160},
+                                               {0x17B4, 0x17B5},
+                                               {0x180B, 0x180F},
+                                               {0x200B, 0x200F},  // zero-width, direction marks
+                                               {0x2028, 0x202E},
+                                               {0x2060, 0x206F},
+                                               {0x3164, 0x3164},
+                                               {0xFEFF, 0xFEFF},
+                                               {0xFFA0, 0xFFA0},
+                                               {0xFFF9, 0xFFFB},
+                                               {0xE0000, 0xE0FFF}}};  // tags
+
 bool deceptive(unsigned code) {
-  return (code >= 0x80 && code <= 0x9F) || code == 0x2028 || code == 0x2029 || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
+  return std::any_of(kDeceptive.begin(), kDeceptive.end(),
+                     [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 std::string lower(std::string_view text) {
@@ -146,8 +166,8 @@ std::string escape_terminal(std::string_view text, bool keep_newlines) {
       out += "\\x";
       append_hex(out, rune.code, 2);
     } else if (deceptive(rune.code)) {
-      out += "\\u";
-      append_hex(out, rune.code, 4);
+      out += rune.code > 0xFFFF ? "\\U" : "\\u";
+      append_hex(out, rune.code, rune.code > 0xFFFF ? 8 : 4);
     } else {
       out += text.substr(at, rune.length);
     }

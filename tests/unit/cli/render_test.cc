@@ -69,6 +69,12 @@ TEST(RenderTest, CellsCannotSteerTheTerminal) {
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 2);
 }
 
+TEST(RenderTest, OneLineStaysOne) {
+  Report report;
+  report.lines = {"    reports phase=x\n    Applied is True", "last"};
+  EXPECT_EQ(print("", report).out, "    reports phase=x\\n    Applied is True\nlast\n");
+}
+
 TEST(RenderTest, DataCannotSteerTheTerminalEither) {
   Report report;
   report.data = Json::object({{"a",

@@ -34,6 +34,9 @@ TEST_F(Log, EscapesWhatATerminalWouldObey) {
                             "31m"),
             "\\u009b31m");
   EXPECT_EQ(escape_terminal("\xE2\x80\xAE"), "\\u202e");
+  // What takes no room, and what turns the direction: U+200B, U+200E, U+061C, U+00AD, U+2060, U+E0041.
+  EXPECT_EQ(escape_terminal("\xE2\x80\x8B\xE2\x80\x8E\xD8\x9C\xC2\xAD\xE2\x81\xA0\xF3\xA0\x81\x81"),
+            "\\u200b\\u200e\\u061c\\u00ad\\u2060\\U000e0041");
   EXPECT_EQ(escape_terminal("\xff\xC3"), "\\xff\\xc3");
   EXPECT_EQ(escape_terminal("\xC0\x9B\xE0\x80\x9B\xED\xA0\x80"), "\\xc0\\x9b\\xe0\\x80\\x9b\\xed\\xa0\\x80");
   EXPECT_EQ(escape_terminal("a\nb\tc"), "a\\nb\\tc");
