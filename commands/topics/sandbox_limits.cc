@@ -49,18 +49,19 @@ std::string listed(const std::string& before, const std::vector<std::pair<std::s
 Topic::Section limits_of_requests() {
   namespace types = sandbox::types;
   const sandbox::HttpLimits limits;
-  return {"REQUESTS",
-          listed({}, {{"body", sized(limits.body) + "; larger ones get 413"},
-                      {"bodies", sized(limits.bodies) + " for all requests to a cluster in flight; further requests get 429"},
-                      {"head", sized(limits.header) + " of URL and headers; beyond that 400, or the end of the HTTP/2 stream"},
-                      {"depth", counted(types::kMaxObjectDepth) +
-                                    " levels of nesting in JSON and YAML, including the result of a patch; " +
-                                    counted(types::kMaxProtobufDepth) + " in protobuf. Deeper bodies get 400, such patches 422"},
-                      {"values", counted(types::kMaxProtobufValues) + " in a protobuf body"},
-                      {"JSON patch", counted(types::kMaxJsonPatchOperations) + " operations, as with Kubernetes, which copy " +
-                                         counted(types::kMaxCopiedValues) + " values and move " +
-                                         counted(types::kMaxMovedValues) + " at most"},
-                      {"schema", counted(types::kMaxSchemaNodes) + " nodes in each version of a custom resource definition"}})};
+  return {
+      "REQUESTS",
+      listed(
+          {},
+          {{"body", sized(limits.body) + "; larger ones get 413"},
+           {"bodies", sized(limits.bodies) + " for all requests to a cluster in flight; further requests get 429"},
+           {"head", sized(limits.header) + " of URL and headers; beyond that 400, or the end of the HTTP/2 stream"},
+           {"depth", counted(types::kMaxObjectDepth) + " levels of nesting in JSON and YAML, including the result of a patch; " +
+                         counted(types::kMaxProtobufDepth) + " in protobuf. Deeper bodies get 400, such patches 422"},
+           {"values", counted(types::kMaxProtobufValues) + " in a protobuf body"},
+           {"JSON patch", counted(types::kMaxJsonPatchOperations) + " operations, as with Kubernetes, which copy " +
+                              sized(types::kMaxCopiedBytes) + " and move " + counted(types::kMaxMovedValues) + " values at most"},
+           {"schema", counted(types::kMaxSchemaNodes) + " nodes in each version of a custom resource definition"}})};
 }
 
 Topic::Section limits_of_time() {
@@ -114,6 +115,12 @@ Topic sandbox_limits_topic() {
                      "Each cluster of a sandbox is a server on loopback. Whatever is sent to it, whoever "
                      "sends it, is limited: what exceeds these limits is refused or cut off, while other "
                      "requests continue to be served. The limits are fixed."},
+                    {"TRUST",
+                     "A sandbox is for one person. Its node runs pods of fleetadm's image as processes on this "
+                     "machine, as the user who runs the sandbox: whoever can create pods or pods/exec can run "
+                     "fleetadm with any arguments, and read and write what that user can. Variables that load code "
+                     "(LD_*, GCONV_PATH, GLIBC_TUNABLES, LOCPATH, OPENSSL_*) are not passed to these processes, and "
+                     "they refuse credential plugins in kubeconfigs (FLEETADM_NO_EXEC_PLUGINS)."},
                     limits_of_requests(),
                     limits_of_time(),
                     limits_of_number(),

@@ -1,7 +1,10 @@
 #include "core/sandbox/node/environment.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 
+#include "kubeclient/config/credentials.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -172,6 +175,14 @@ Result<Variables> environment_of(const Json& pod, const Json& container, const N
     }
   }
   return result;
+}
+
+void confine(Variables& variables) {
+  std::erase_if(variables, [](const auto& variable) {
+    static constexpr std::array<std::string_view, 5> kBegins = {"LD_", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "OPENSSL_"};
+    return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return variable.first.starts_with(begin); });
+  });
+  variables[std::string(kube::kNoExecPlugins)] = "1";
 }
 
 Result<std::map<std::string, std::string>> files_of(const Json& pod, const Json& volume, const NodeFacts& node,

@@ -49,6 +49,10 @@ Result<std::string> field_of(const Json& pod, std::string_view path, const NodeF
 /// envFrom, then env in order, on top of KUBERNETES_SERVICE_*. kNotFound where a key that is not optional is missing.
 Result<Variables> environment_of(const Json& pod, const Json& container, const NodeFacts& node, const Lookup& lookup);
 
+/// Takes out what lets the loader or a library run code of a pod's choice in a process on this machine (LD_PRELOAD, OPENSSL_CONF,
+/// …), and forbids credential plugins of kubeconfigs, which a pod's volume may bring.
+void confine(Variables& variables);
+
 /// The files of a volume by relative path. Volumes of other types than secret, configMap, projected and downwardAPI are empty.
 Result<std::map<std::string, std::string>> files_of(const Json& pod, const Json& volume, const NodeFacts& node,
                                                     const Lookup& lookup);

@@ -141,6 +141,7 @@ Result<ChildSpec> Pod::command_of(Container& container, const Json& pod) {
     if (fs::is_directory(kAccountPath, refused))
       spec.mounts.push_back({.from = account->second, .to = std::string(kAccountPath)});
   }
+  confine(variables);
   for (const auto& [name, value] : variables) spec.environment.push_back(name + "=" + adapt(value));
   return spec;
 }

@@ -93,6 +93,18 @@ TEST(Environment, SaysWhatIsMissing) {
   EXPECT_EQ(broken.error().category, Category::kUnavailable);
 }
 
+TEST(Environment, LoadsNoCode) {
+  Variables variables{{"LD_PRELOAD", "/tmp/x.so"},
+                      {"LD_LIBRARY_PATH", "/tmp"},
+                      {"OPENSSL_CONF", "/tmp/x"},
+                      {"GCONV_PATH", "/tmp"},
+                      {"FLEETADM_NO_EXEC_PLUGINS", ""},
+                      {"LDAP", "kept"},
+                      {"PATH", "/bin"}};
+  confine(variables);
+  EXPECT_EQ(variables, (Variables{{"FLEETADM_NO_EXEC_PLUGINS", "1"}, {"LDAP", "kept"}, {"PATH", "/bin"}}));
+}
+
 TEST(Files, ComeFromSecretsConfigMapsAndProjections) {
   const auto plain = files_of(pod(), {{"name", "v"}, {"secret", {{"secretName", "s"}}}}, kNode, lookup());
   ASSERT_TRUE(plain);
