@@ -11,6 +11,7 @@
 
 #include "core/sandbox/fleet/cluster.h"
 #include "core/sandbox/fleet/control.h"
+#include "core/sandbox/fleet/memory.h"
 #include "core/sandbox/fleet/nodes.h"
 #include "core/sandbox/fleet/operations.h"
 #include "kubeclient/base/log.h"
@@ -19,6 +20,7 @@
 namespace fleetadm::sandbox {
 namespace {
 
+constexpr auto kBetweenTidying = std::chrono::seconds(15);  // of memory
 constexpr std::size_t kWorkers = 6;
 constexpr std::size_t kMostStarters = 16;
 
@@ -150,7 +152,11 @@ Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock waiting(mutex);
-  stopped.wait(waiting, stop, [] { return false; });
+  SpareMemory spare;
+  while (!stop.stop_requested()) {
+    stopped.wait_for(waiting, stop, kBetweenTidying, [] { return false; });
+    spare.give_back();
+  }
   nodes.reset();
   control.reset();
   clusters.clear();

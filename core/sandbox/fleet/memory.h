@@ -1,0 +1,21 @@
+// What a burst of requests took goes back to the system: the heap keeps what is freed, for ever where nobody asks.
+#pragma once
+
+#include <cstddef>
+
+namespace fleetadm::sandbox {
+
+/// One thread.
+class SpareMemory {
+ public:
+  static constexpr std::size_t kGrowth = 32U * 1024U * 1024U;
+
+  /// Returns free heap pages where the process has grown by kGrowth since the last time. True where it did. Where the C library
+  /// is not glibc, nothing happens.
+  bool give_back();
+
+ private:
+  std::size_t rested_ = 0;  // bytes that were resident afterwards
+};
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,42 @@
+#include "core/sandbox/fleet/memory.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/controller/metrics.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+#if defined(__GLIBC__)
+TEST(SpareMemory, WhatABurstTookIsGivenBack) {
+  using Blocks = std::vector<std::unique_ptr<std::string>>;
+  SpareMemory spare;
+  spare.give_back();
+  const auto before = controller::resident_bytes();
+  constexpr std::size_t kThreads = 4;
+  std::vector<Blocks> kept(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& keep : kept) {
+      threads.emplace_back([&keep] {
+        Blocks burst;
+        for (int i = 0; i < 40'000; ++i) burst.push_back(std::make_unique<std::string>(1'000, 'x'));
+        // What stays at the end of a heap keeps all below it resident.
+        for (std::size_t i = 0; i < burst.size(); i += 1'000) keep.push_back(std::move(burst[i]));
+        keep.push_back(std::move(burst.back()));
+      });
+    }
+  }
+  const auto burst = controller::resident_bytes();
+  ASSERT_GT(burst, before + 100'000'000);
+  EXPECT_TRUE(spare.give_back());
+  EXPECT_LT(controller::resident_bytes(), before + 20'000'000);
+  EXPECT_FALSE(spare.give_back()) << "nothing has grown since";
+}
+#endif
+
+}  // namespace
+}  // namespace fleetadm::sandbox
