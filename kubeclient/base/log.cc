@@ -72,8 +72,9 @@ constexpr std::array<Range, 15> kDeceptive = {{{0x80, 0x9F},
                                                {0xE0000, 0xE0FFF}}};  // tags
 
 bool deceptive(unsigned code) {
-  return std::any_of(kDeceptive.begin(), kDeceptive.end(),
-                     [&](const Range& range) { return code >= range.first && code <= range.last; });
+  return code >= kDeceptive.front().first && std::any_of(kDeceptive.begin(), kDeceptive.end(), [&](const Range& range) {
+           return code >= range.first && code <= range.last;
+         });
 }
 
 std::string lower(std::string_view text) {
