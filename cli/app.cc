@@ -290,7 +290,7 @@ int run(const std::vector<std::string>& words) {
     full.category = Category::kInternal;
     full.message = "out of memory";
     full.hint = "a server's answer, or what was asked for, does not fit into this process's memory";
-    return report_error(full, false);
+    return report_error(full, {});
   } catch (const std::exception& error) {
     Error defect;
     defect.message = std::string("internal error in fleetadm " FLEETADM_VERSION ": ") + error.what();
