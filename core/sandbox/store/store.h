@@ -116,9 +116,6 @@ class Store {
   Result<std::unique_ptr<Watch>> watch(const std::string& resource, const std::string& ns, std::int64_t from,
                                        std::function<void()> wake);
 
-  /// Waits until the revision is reached; false where it is not in time.
-  bool wait_for(std::int64_t revision, std::chrono::milliseconds patience) const;
-
  private:
   friend class Watch;
   struct Lane;
