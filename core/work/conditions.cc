@@ -6,6 +6,7 @@
 
 #include "core/controller/controller.h"
 #include "core/work/names.h"
+#include "kubeclient/rest/resource.h"
 
 namespace fleetadm::work {
 namespace {
@@ -215,6 +216,10 @@ Json manifest_statuses(const Json& previous, const std::vector<ManifestResult>& 
       set_rule_conditions(conditions, result, generation, now);
       set_feedback(entry, result, now);
     }
+    if (result.readiness) {
+      controller::set_condition(conditions, kConditionReady, to_string(result.readiness->state), result.readiness->reason,
+                                result.readiness->message, now, generation);
+    }
     if (find(entry, {"statusFeedback"}) == nullptr) entry["statusFeedback"] = Json::object();
     manifests.push_back(std::move(entry));
   }
@@ -228,6 +233,34 @@ void aggregate_conditions(Json& status, std::int64_t generation, bool with_appli
   if (with_applied) set_work_applied(conditions, manifests, generation, now);
   set_work_available(conditions, manifests, generation, now);
   set_work_rule_conditions(conditions, manifests, generation, now);
+}
+
+void aggregate_readiness(Json& status, const std::vector<ManifestResult>& results, std::int64_t generation, Instant now) {
+  const ManifestResult* worst = nullptr;
+  const auto rank = [](const Readiness& one) {
+    if (one.state == ReadyState::kTrue) return 0;
+    return one.state == ReadyState::kUnknown ? 1 : one.terminal ? 3 : 2;
+  };
+  std::size_t ready = 0;
+  for (const ManifestResult& result : results) {
+    if (!result.readiness) continue;
+    if (result.readiness->state == ReadyState::kTrue) ++ready;
+    if (worst == nullptr || rank(*result.readiness) > rank(*worst->readiness)) worst = &result;
+  }
+  Json& conditions = at_or_make(status, {"conditions"});
+  if (worst == nullptr) return remove_condition(conditions, kConditionReady);
+  const Readiness& why = *worst->readiness;
+  std::string reason = "ResourcesReady";
+  std::string message = "All resources are ready";
+  if (why.state != ReadyState::kTrue) {
+    reason = why.terminal                        ? std::string(kReasonFailed)
+             : why.state == ReadyState::kUnknown ? "ResourcesReadinessUnknown"
+                                                 : "ResourcesNotReady";
+    const std::string place = kube::object_key(str(worst->meta, {"namespace"}), str(worst->meta, {"name"}));
+    message = str(worst->meta, {"kind"}) + " " + place + ": " + why.reason + ": " + why.message;
+    if (results.size() - ready > 1) message += " (and " + std::to_string(results.size() - ready - 1) + " more)";
+  }
+  controller::set_condition(conditions, kConditionReady, to_string(why.state), reason, message, now, generation);
 }
 
 void set_deleting(Json& status, std::int64_t generation, Instant now) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/work/manifest.h"
+#include "core/work/readiness.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/json.h"
 
@@ -27,6 +28,7 @@ struct ManifestResult {
   Json feedback = Json::array();         // statusFeedback.values
   std::string feedback_error;            // some value could not be read
   Json rule_conditions = Json::array();  // {type, status, reason, message} of condition rules
+  std::optional<Readiness> readiness;    // nullopt: nothing is said about it
 };
 
 /// status.resourceStatus.manifests after the round; `previous` is the list before it. In the order of the spec.
@@ -35,6 +37,9 @@ Json manifest_statuses(const Json& previous, const std::vector<ManifestResult>& 
 /// The work's conditions from its manifests' (in place, in `status`): Available, conditions aggregated from rules, and, where
 /// `with_applied`, Applied. Rule conditions that no manifest has any more, or that are of an older generation, are removed.
 void aggregate_conditions(Json& status, std::int64_t generation, bool with_applied, Instant now);
+
+/// The work's readiness from its manifests', in `status`; the message names the manifest that is not ready.
+void aggregate_readiness(Json& status, const std::vector<ManifestResult>& results, std::int64_t generation, Instant now);
 
 void set_deleting(Json& status, std::int64_t generation, Instant now);
 

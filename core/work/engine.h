@@ -32,6 +32,9 @@ struct ObjectMemory {
   Json feedback;
   std::string feedback_error;
   Json rule_conditions;
+  Readiness readiness;
+  Instant readiness_read{};  // when it was judged
+  int readiness_looks = 0;   // in a row, while the reason has to be looked for elsewhere; 0: it has not
   // Someone fights back: repairs in a row, and when the next one is due.
   int repairs = 0;
   Instant last_repair{};

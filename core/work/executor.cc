@@ -200,4 +200,18 @@ Status check_executor_reads(const kube::Client& spoke, const Json& work, const M
   return {};
 }
 
+bool executor_may_list(const kube::Client& spoke, const Json& work, const std::string& resource, const std::string& ns) {
+  const Json* executor = find(work, {"spec", "executor"});
+  if (executor == nullptr || executor->is_null()) return true;
+  const Subject subject{str(*executor, {"subject", "serviceAccount", "namespace"}),
+                        str(*executor, {"subject", "serviceAccount", "name"})};
+  if (subject.ns.empty() || subject.name.empty()) return false;
+  Access access;
+  access.verb = "list";
+  access.version = "v1";
+  access.resource = resource;
+  access.ns = ns;
+  return allowed(spoke, subject, access).value_or(false);
+}
+
 }  // namespace fleetadm::work

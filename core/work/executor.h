@@ -19,6 +19,10 @@ Status check_executor(const kube::Client& spoke, const Json& work, const Manifes
 /// The same for nothing but reading it: what the executor may not get, nobody may learn from the work's status.
 Status check_executor_reads(const kube::Client& spoke, const Json& work, const Manifest& manifest);
 
+/// Whether the work's executor may list objects of a type of the core group in a namespace; true where the work names none. A
+/// doubt is a refusal.
+bool executor_may_list(const kube::Client& spoke, const Json& work, const std::string& resource, const std::string& ns);
+
 inline constexpr const char* kExecutorDenied = "ExecutorDenied";
 
 }  // namespace fleetadm::work

@@ -23,6 +23,10 @@ inline constexpr std::string_view kConditionComplete = "Complete";
 inline constexpr std::string_view kConditionProgressing = "Progressing";
 inline constexpr std::string_view kConditionDegraded = "Degraded";
 inline constexpr std::string_view kConditionFeedback = "StatusFeedbackSynced";
+/// Ours, of a manifest and of a work: with a domain, so that no condition rule of a user means the same type.
+inline constexpr std::string_view kConditionReady = "work.fleetadm.io/Ready";
+/// The reason of a work's kConditionReady where waiting does not help.
+inline constexpr std::string_view kReasonFailed = "ResourcesFailed";
 
 /// The manifests of one work may be this large together (JSON bytes).
 inline constexpr std::size_t kManifestLimit = 500UL * 1024;

@@ -10,6 +10,7 @@
 #include "core/work/executor.h"
 #include "core/work/feedback.h"
 #include "core/work/names.h"
+#include "core/work/readiness_causes.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::work {
@@ -26,6 +27,11 @@ constexpr Duration kWaitForApplied = std::chrono::seconds(5);
 constexpr int kFreeRepairs = 5;
 constexpr Duration kRepairWindow = std::chrono::seconds(60);
 constexpr Duration kLongestRepairWait = std::chrono::minutes(5);
+/// A status that changes often is read this often at most, unless it is also fed back.
+constexpr Duration kReadinessPace = std::chrono::seconds(1);
+/// Pods change without the workload's own status: they are looked at again after this, and ever later.
+constexpr Duration kFirstCauseLook = std::chrono::seconds(2);
+constexpr Duration kLongestCauseLook = std::chrono::seconds(30);
 
 Duration back_off(Duration first, Duration longest, int times) {
   Duration wait = first;
@@ -61,13 +67,17 @@ class Round {
     ApplyOutcome outcome;
     bool denied = false;
     bool withheld = false;  // the executor may not read it: nothing about it is published
+    std::optional<Readiness> readiness;
   };
   Step prepare(const Json& work, const Manifest& manifest);
   void carry_out(const Json& work, Step& step);
   ManifestResult conclude(const Json& work, Step& step);
   void apply_batch(const Json& work, const std::vector<std::size_t>& batch);
+  Readiness judge_readiness(const Json& work, const Step& step) const;
+  bool readiness_is_due(const ObjectMemory& object, bool changed);
+  void keep_readiness(const Json& live, const Readiness& readiness, ObjectMemory& object);
   std::optional<ManifestResult> remembered(const Json& work, const Manifest& manifest, const ManifestOptions& options,
-                                           bool owned) const;
+                                           bool owned);
   void take(const Json& work, const Manifest& manifest, const ManifestOptions& options, bool owned, const ApplyOutcome& outcome,
             ManifestResult& result);
   void withhold(const Json& work, const Step& step, ManifestResult& result);
@@ -147,7 +157,7 @@ void Round::watch_objects() {
 
 /// Where the watch saw no change since the last round, nothing is asked and nothing is written.
 std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest& manifest, const ManifestOptions& options,
-                                                bool owned) const {
+                                                bool owned) {
   const auto known = memory_->objects.find(place_of(manifest).key());
   if (known == memory_->objects.end() || executor_due_) return std::nullopt;
   const ObjectMemory& object = known->second;
@@ -158,6 +168,10 @@ std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest
   const bool reports = !options.feedback_rules.empty() || !options.condition_rules.empty();
   if (reports ? sighting.resource_version != object.resource_version : sighting.signature != object.signature)
     return std::nullopt;
+  if (has_readiness(manifest.group, manifest.kind) &&
+      readiness_is_due(object, sighting.resource_version != object.resource_version)) {
+    return std::nullopt;
+  }
   // The rules themselves belong to the work's generation: a new one is evaluated anew.
   if (reports) {
     const Json* entry = status_entry(list_at(work, {"status", "resourceStatus", "manifests"}), manifest.meta());
@@ -173,7 +187,37 @@ std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest
   if (!object.feedback.is_null()) result.feedback = object.feedback;
   result.feedback_error = object.feedback_error;
   if (!object.rule_conditions.is_null()) result.rule_conditions = object.rule_conditions;
+  result.readiness = object.readiness;
   return result;
+}
+
+/// Whether the readiness has to be judged anew; where only not yet, the next look is arranged.
+bool Round::readiness_is_due(const ObjectMemory& object, bool changed) {
+  if (!changed && object.readiness_looks == 0) return false;
+  const Duration wait = changed ? kReadinessPace : back_off(kFirstCauseLook, kLongestCauseLook, object.readiness_looks);
+  const Duration left = object.readiness_read + wait - engine_.now();
+  if (left <= Duration::zero()) return true;
+  look_again(left);
+  return false;
+}
+
+/// Of an object that the executor may not read, nothing is said.
+Readiness Round::judge_readiness(const Json& work, const Step& step) const {
+  if (step.withheld) return {ReadyState::kUnknown, "ExecutorDenied", "the executor of the work has no access to the object", false};
+  if (step.outcome.missing) return {ReadyState::kFalse, "NotFound", "the object does not exist", false};
+  if (!step.outcome.live) return {ReadyState::kUnknown, "NotRead", "the object could not be read", false};
+  if (step.outcome.error) return {ReadyState::kFalse, "NotApplied", "the manifest is not applied", false};
+  const Json& live = *step.outcome.live;
+  return with_cause(engine_.spoke, live, readiness_of(live), [&](const std::string& resource) {
+    return executor_may_list(engine_.spoke, work, resource, namespace_of(live));
+  });
+}
+
+void Round::keep_readiness(const Json& live, const Readiness& readiness, ObjectMemory& object) {
+  object.readiness_looks = has_cause_elsewhere(live, readiness) ? object.readiness_looks + 1 : 0;
+  object.readiness = readiness;
+  object.readiness_read = engine_.now();
+  if (object.readiness_looks > 0) look_again(back_off(kFirstCauseLook, kLongestCauseLook, object.readiness_looks));
 }
 
 /// Who wrote the object last, other than us: from managedFields.
@@ -267,6 +311,7 @@ void Round::take(const Json& work, const Manifest& manifest, const ManifestOptio
   object.feedback = result.feedback.empty() ? Json() : result.feedback;
   object.feedback_error = result.feedback_error;
   object.rule_conditions = result.rule_conditions.empty() ? Json() : result.rule_conditions;
+  if (result.readiness) keep_readiness(live, *result.readiness, object);
   if (outcome.wrote && outcome.change == Change::kDrift) note_repair(work, manifest, object);
   if (object.repair_after > engine_.now()) look_again(object.repair_after - engine_.now());
 }
@@ -291,6 +336,7 @@ Round::Step Round::prepare(const Json& work, const Manifest& manifest) {
     result.applied = manifest.error;
     result.unknown_reason = "IncompleteResourceMeta";
     result.unknown_message = "Resource meta is incomplete";
+    result.readiness = Readiness{ReadyState::kFalse, "NotApplied", "the manifest is not applied", false};
     step.known = std::move(result);
     return step;
   }
@@ -349,6 +395,7 @@ ManifestResult Round::conclude(const Json& work, Step& step) {
   const bool refused = applied.error && step.options.strategy.type == StrategyType::kServerSideApply &&
                        applied.error->category == Category::kConflict;
   if (applied.error && !refused && !denied_ && !failure_) failure_ = applied.error;
+  result.readiness = step.readiness;
   take(work, manifest, step.options, step.owned, applied, result);
   if (step.withheld) withhold(work, step, result);
   if (applied.live) {
@@ -365,7 +412,10 @@ void Round::apply_batch(const Json& work, const std::vector<std::size_t>& batch)
     steps.push_back(prepare(work, manifests_[i]));
     if (!steps.back().known) due.push_back(&steps.back());
   }
-  engine_.helpers.run(due.size(), [&](std::size_t at) { carry_out(work, *due[at]); });
+  engine_.helpers.run(due.size(), [&](std::size_t at) {
+    carry_out(work, *due[at]);
+    due[at]->readiness = judge_readiness(work, *due[at]);
+  });
   for (std::size_t at = 0; at < batch.size(); ++at) {
     const std::size_t i = batch[at];
     const Manifest& manifest = manifests_[i];
@@ -455,6 +505,7 @@ Result<Json> Round::write_status(const Json& work, bool with_applied) {
   at_or_make(status, {"resourceStatus", "manifests"}) =
       manifest_statuses(list_at(work, {"status", "resourceStatus", "manifests"}), results_, generation, engine_.now());
   aggregate_conditions(status, generation, with_applied, engine_.now());
+  aggregate_readiness(status, results_, generation, engine_.now());
   if (after == work) return work;
   memory_->superseded = resource_version_of(work);
   return engine_.patch_work(work, after, "status");
