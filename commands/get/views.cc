@@ -4,6 +4,7 @@
 
 #include "commands/get/get.h"
 #include "core/api/kinds.h"
+#include "core/work/progress.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/quantity.h"
 
@@ -81,13 +82,14 @@ ListView work_view() {
   ListView view;
   view.resource = api::manifest_works();
   view.nothing = "No works found.";
-  view.columns = {{"CLUSTER"}, {"NAME"}, {"MANIFESTS"}, {"APPLIED"}, {"AVAILABLE"}, {"AGE"}, {"PLACEMENT", true}};
+  view.columns = {{"CLUSTER"}, {"NAME"}, {"MANIFESTS"}, {"APPLIED"}, {"AVAILABLE"}, {"READY"}, {"AGE"}, {"PLACEMENT", true}};
   view.row = [](const Json& work, Instant now) -> std::vector<std::string> {
     return {namespace_of(work),
             name_of(work),
             std::to_string(list_at(work, {"spec", "workload", "manifests"}).size()),
             condition_cell(work, "Applied"),
             condition_cell(work, "Available"),
+            work::ready_text(work),
             age_cell(work, now),
             or_none(label_of(work, api::kPlacementLabel))};
   };

@@ -26,6 +26,7 @@ Status validate_change(const ChangeOptions& options) {
 Status RolloutChange::apply_to(Json& set) const {
   if (manifests) at_or_make(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}) = *manifests;
   FLEETADM_CHECK(edit_placement_refs(set, placement, strategy));
+  edit_success(set, strategy, uid_of(set).empty());
   if (list_at(set, {"spec", "placementRefs"}).empty())
     return fail(Category::kUsage, "missing flag: --placement", "a new rollout needs --placement to select its clusters");
   if (list_at(set, {"spec", "manifestWorkTemplate", "workload", "manifests"}).empty())

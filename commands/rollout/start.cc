@@ -51,7 +51,9 @@ Result<Report> run_start(Context& context, const StartOptions& options, const st
       if (options.guard.guard.plan) return removal_plan(hub, "this rollout", name.ns + "/" + name.name, removals);
       FLEETADM_CHECK(check_removals(context, hub, options.guard, "this rollout", removals, report.notes));
     }
-    if (object_at(wanted, {"spec"}) == object_at(view.set, {"spec"})) {
+    const bool same_success =
+        annotation_of(wanted, work::kSuccessAnnotation) == annotation_of(view.set, work::kSuccessAnnotation);
+    if (same_success && object_at(wanted, {"spec"}) == object_at(view.set, {"spec"})) {
       report.data = view.set;
       report.lines.push_back("rollout " + name.name + " unchanged" + dry_run_mark(context));
     } else {

@@ -5,6 +5,10 @@
 #include "commands/rollout/feed.h"
 #include "commands/rollout/rollout.h"
 #include "core/api/kinds.h"
+#include "core/work/conditions.h"
+#include "core/work/names.h"
+#include "core/work/progress.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -31,7 +35,24 @@ std::string why_of(const RolloutView& view, const work::ClusterProgress& one) {
   const auto live = view.live.find(one.cluster);
   const std::string manifest = live == view.live.end() ? "" : blocking_manifest(live->second, one.condition);
   if (manifest.empty()) return one.why;
-  return one.condition + ": " + manifest;
+  return (one.condition == work::kConditionReady ? "Ready" : one.condition) + ": " + manifest;
+}
+
+std::string ready_of(const RolloutView& view, const work::ClusterProgress& one) {
+  const auto live = view.live.find(one.cluster);
+  return live == view.live.end() ? "<none>" : work::ready_text(live->second);
+}
+
+/// Clusters whose agents, as upstream's, report everything but readiness, which this rollout waits for.
+std::string silent_clusters(const RolloutView& view) {
+  if (work::success_when_of(view.set) != work::SuccessWhen::kReady) return {};
+  std::vector<std::string> silent;
+  for (const auto& [cluster, one] : view.live) {
+    const Json* applied = work::condition_in(list_at(one, {"status", "conditions"}), work::kConditionApplied);
+    const bool reported = applied != nullptr && num(*applied, {"observedGeneration"}) == num(one, {"metadata", "generation"});
+    if (reported && !work::reports_readiness(one)) silent.push_back(cluster);
+  }
+  return joined(silent, ", ");
 }
 
 /// "c3 has failed for 12s: Applied: Deployment web/page: …, 48s left"; empty where nothing holds.
@@ -48,7 +69,8 @@ std::string holder(const RolloutView& view, Instant now) {
 Json data_of(const RolloutView& view, Instant now) {
   Json clusters = Json::array();
   for (const work::ClusterProgress& one : view.plan.clusters) {
-    Json entry{{"cluster", one.cluster}, {"placement", one.placement}, {"phase", to_string(one.phase)}};
+    Json entry{
+        {"cluster", one.cluster}, {"placement", one.placement}, {"phase", to_string(one.phase)}, {"ready", ready_of(view, one)}};
     if (one.phase != Phase::kSkipped) entry["group"] = {{"name", one.group.name}, {"index", one.group.index}};
     if (one.since) entry["since"] = format_time(*one.since);
     if (one.until) entry["until"] = format_time(*one.until);
@@ -75,17 +97,21 @@ std::string sentence(const RolloutView& view) {
 Report report_of(const RolloutView& view, Instant now) {
   Report report;
   report.data = data_of(view, now);
-  report.table = Table{{{"CLUSTER"}, {"PLACEMENT", true}, {"GROUP"}, {"PHASE"}, {"SINCE"}, {"LEFT"}, {"WHY"}},
+  report.table = Table{{{"CLUSTER"}, {"PLACEMENT", true}, {"GROUP"}, {"PHASE"}, {"READY"}, {"SINCE"}, {"LEFT"}, {"WHY"}},
                        {},
                        "The placements have not selected any clusters."};
   for (const work::ClusterProgress& one : view.plan.clusters) {
     const std::string group = one.group.name.empty() ? std::to_string(one.group.index) : one.group.name;
-    report.table->rows.push_back({one.cluster, one.placement, one.phase == Phase::kSkipped ? "<none>" : group,
-                                  std::string(to_string(one.phase)), one.since ? format_age(*one.since, now) : "<none>",
-                                  left_of(one, now), or_none(why_of(view, one))});
+    report.table->rows.push_back(
+        {one.cluster, one.placement, one.phase == Phase::kSkipped ? "<none>" : group, std::string(to_string(one.phase)),
+         ready_of(view, one), one.since ? format_age(*one.since, now) : "<none>", left_of(one, now), or_none(why_of(view, one))});
   }
   report.notes.push_back(name_of(view.set) + ": " + sentence(view));
   if (const std::string text = holder(view, now); !text.empty()) report.notes.push_back(text);
+  if (const std::string silent = silent_clusters(view); !silent.empty()) {
+    report.notes.push_back("Readiness is unknown on " + silent +
+                           ": the agents there do not report it, and available works count as successful.");
+  }
   report.names.push_back("manifestworkreplicaset.work.open-cluster-management.io/" + name_of(view.set));
   report.exit_code = exit_code_of(state_of(view.plan));
   return report;

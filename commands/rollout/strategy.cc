@@ -5,6 +5,7 @@
 
 #include "commands/placement/references.h"
 #include "core/rollout/strategy.h"
+#include "core/work/replica_set_state.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -40,6 +41,10 @@ void bind_strategy(FlagSet& flags, StrategyOptions& options) {
   flags.comma_texts(&options.first, "first", "decision groups to update first; none of their clusters may fail").value_name =
       "GROUP";
   flags.boolean(&options.allow_missing, "allow-missing", "accept decision groups in --first that do not exist yet");
+  flags
+      .choice(&options.success_when, "success-when", {"applied", "available", "ready"},
+              "what a cluster must report before it counts as successful")
+      .default_text = "ready for a new rollout";
 }
 
 Result<Json> strategy_over(const StrategyOptions& options, const Json& present) {
@@ -80,6 +85,11 @@ Status check_first(const kube::Client& hub, const Json& set, const std::string& 
     FLEETADM_CHECK(check_decision_groups(hub, namespace_of(set), name, options.first));
   }
   return {};
+}
+
+void edit_success(Json& set, const StrategyOptions& options, bool is_new) {
+  const std::string wanted = options.success_when.empty() && is_new ? "ready" : options.success_when;
+  if (!wanted.empty()) at_or_make(set, {"metadata", "annotations", work::kSuccessAnnotation}) = wanted;
 }
 
 Status edit_placement_refs(Json& set, const std::string& placement, const StrategyOptions& options) {

@@ -16,11 +16,13 @@ struct StrategyOptions {
   Duration min_success_time = Duration(-1);
   std::vector<std::string> first;
   bool allow_missing = false;  // groups in `first` that the placement does not have
+  std::string success_when;    // "applied", "available", "ready"; empty: as it is, or ready for a new set
 
   bool any() const;
 };
 
-/// --strategy, --max-concurrency, --max-failures, --min-success-time, --progress-deadline, --first, --allow-missing.
+/// --strategy, --max-concurrency, --max-failures, --min-success-time, --progress-deadline, --first, --allow-missing,
+/// --success-when.
 void bind_strategy(FlagSet& flags, StrategyOptions& options);
 
 /// The rolloutStrategy that the flags make of the present one (null: there is none): with --strategy they say all of it, without
@@ -30,6 +32,9 @@ Result<Json> strategy_over(const StrategyOptions& options, const Json& present);
 /// kNotFound where --first names a decision group that a placement of the set does not have: without it nothing would come first.
 /// `placement`: only this one's strategy is changed; empty: that of each.
 Status check_first(const kube::Client& hub, const Json& set, const std::string& placement, const StrategyOptions& options);
+
+/// What the set's rollout waits for, where --success-when is given; `is_new`: else that its objects are ready.
+void edit_success(Json& set, const StrategyOptions& options, bool is_new);
 
 /// Makes `placement` the one that a set's spec.placementRefs name, unless they name it already (empty: they stay), and gives them
 /// the strategy that the flags ask for. Where the placement changes, the strategy goes along.

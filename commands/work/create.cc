@@ -28,7 +28,7 @@ struct CreateOptions {
   WorkGuardOptions guard;
   bool overwrite = false;
   bool prune = false;
-  std::string wait;  // "", "applied", "available"
+  std::string wait;  // "", "applied", "available", "ready"
   Duration timeout = std::chrono::minutes(2);
 };
 
@@ -169,7 +169,7 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
     const std::vector<std::string> waited(complete.begin(), complete.end());
     std::vector<Error> late;
     for (const WorkPart& part : parts) {
-      for (Error& one : wait_for_works(context, hub, part.name, waited, options.wait, options.timeout))
+      for (Error& one : wait_for_works(context, hub, part.name, waited, options.wait, options.timeout, report))
         late.push_back(std::move(one));
     }
     tell_late(report, std::move(late), waited.size());
@@ -245,13 +245,17 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     if (options.guard.guard.plan) return removal_plan(hub, "applying work " + call.name, ref.ns + "/" + call.name, removals);
   }
   if (options.guard.guard.plan) return removal_plan(hub, "creating work " + call.name, ref.ns + "/" + call.name, {});
-  const auto same_placement = [&](Json& set) -> Status { return edit_placement_refs(set, ref.name, options.strategy); };
+  const auto same_placement = [&](Json& set) -> Status {
+    edit_success(set, options.strategy, false);
+    return edit_placement_refs(set, ref.name, options.strategy);
+  };
   std::vector<Json> written;
   for (const WorkPart& part : parts) {
     const std::string what = "ManifestWorkReplicaSet " + ref.ns + "/" + part.name;
     Json wanted = set_object(part.name, ref, part.manifests, parts.size() > 1 ? call.name : "");
     FLEETADM_CHECK(edit_placement_refs(wanted, ref.name, options.strategy));
     FLEETADM_CHECK(check_first(hub, wanted, ref.name, options.strategy));
+    edit_success(wanted, options.strategy, true);
     Result<Written> one =
         write_work(hub, api::manifest_work_replica_sets(), wanted, "manifestWorkTemplate", call.overwrite, what, same_placement);
     if (!one) return tl::unexpected(on_hub(one.error()));
@@ -276,7 +280,8 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
   }
   std::vector<Error> late;
   for (const WorkPart& part : parts) {
-    for (Error& one : wait_for_set(context, hub, ref, part.name, options.wait, options.timeout)) late.push_back(std::move(one));
+    for (Error& one : wait_for_set(context, hub, ref, part.name, options.wait, options.timeout, report))
+      late.push_back(std::move(one));
   }
   if (late.empty()) return report;
   const Result<std::vector<std::string>> decided = decided_clusters(hub, ref);
@@ -297,9 +302,10 @@ void bind(FlagSet& flags, CreateOptions& options) {
   manifests_flag(flags, options.files).required = true;
   bind_targets(flags, options.targets);
   bind_strategy(flags, options.strategy);
-  Flag& wait = flags.choice(&options.wait, "wait", {"applied", "available"}, "wait until the agents report this condition");
+  Flag& wait =
+      flags.choice(&options.wait, "wait", {"applied", "available", "ready"}, "wait until the agents report this condition");
   wait.arity = Arity::kOptionalValue;
-  wait.no_value = "available";
+  wait.no_value = "ready";
   flags.duration(&options.timeout, "timeout", "timeout for --wait");
   bind_work_guard(flags, options.guard);
 }
@@ -311,7 +317,7 @@ Status validate_create(const CreateOptions& options, const std::vector<std::stri
   if (options.prune && !options.targets.placement.empty())
     return fail(Category::kUsage, "--prune requires --clusters or -l; for a placement the hub prunes works itself");
   FLEETADM_CHECK(validate_targets(options.targets));
-  if (options.strategy.any() && options.targets.placement.empty()) {
+  if ((options.strategy.any() || !options.strategy.success_when.empty()) && options.targets.placement.empty()) {
     return fail(Category::kUsage,
                 "rollout flags require --placement; works for clusters named with --clusters or -l are all created "
                 "at once",
@@ -336,7 +342,7 @@ void register_work_create(Registry& registry) {
   create.args = {"NAME", 1, 1};
   create.aliases = {"create work"};
   create.examples = {{"To two clusters", "fleetadm work create web -f web.yaml --clusters c1,c2"},
-                     {"To the clusters that a placement selects, waiting until the objects are available",
+                     {"To the clusters that a placement selects, waiting until the objects are ready",
                       "fleetadm work create web -f manifests/ --placement apps/eu --wait"},
                      {"A canary group first, then a quarter at a time",
                       "fleetadm work create web -f web.yaml --placement apps/eu --first canary --max-concurrency 25%"},

@@ -8,6 +8,7 @@
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/work/names.h"
+#include "core/work/progress.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -38,7 +39,8 @@ bool named(const Json& work, const std::vector<std::string>& names) {
 }
 
 std::string why_of(const Json& work) {
-  for (const std::string_view type : {work::kConditionDeleting, work::kConditionApplied, work::kConditionAvailable}) {
+  for (const std::string_view type :
+       {work::kConditionDeleting, work::kConditionApplied, work::kConditionAvailable, work::kConditionReady}) {
     const Json* condition = controller::find_condition(work, type);
     if (condition == nullptr) continue;
     if ((str(*condition, {"status"}) != "True") != (type == work::kConditionDeleting)) return str(*condition, {"message"});
@@ -55,6 +57,7 @@ std::vector<std::string> row_of(const Json& work, Instant now) {
           std::to_string(list_at(work, {"spec", "workload", "manifests"}).size()),
           status_of(work, work::kConditionApplied),
           status_of(work, work::kConditionAvailable),
+          work::ready_text(work),
           placement.empty() ? "<none>" : placement,
           created ? format_age(*created, now) : "<unknown>",
           set.empty() ? "<none>" : set,
@@ -88,8 +91,8 @@ Result<Report> run_get(Context& context, const GetOptions& options, const std::v
   });
   Report report;
   report.table.emplace();
-  report.table->columns = {{"CLUSTER"},   {"NAME"}, {"MANIFESTS"}, {"APPLIED"},      {"AVAILABLE"},
-                           {"PLACEMENT"}, {"AGE"},  {"SET", true}, {"MESSAGE", true}};
+  report.table->columns = {{"CLUSTER"}, {"NAME"},      {"MANIFESTS"}, {"APPLIED"},   {"AVAILABLE"},
+                           {"READY"},   {"PLACEMENT"}, {"AGE"},       {"SET", true}, {"MESSAGE", true}};
   report.table->empty_text = options.clusters.empty() ? "No works found." : "No works found for these clusters.";
   const Instant now = context.clock().now();
   for (const Json& work : works) {

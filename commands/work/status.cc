@@ -75,22 +75,22 @@ void add_rows(const work::WorkProgress& one, bool every_manifest, Instant now, T
     for (const work::ManifestProgress& manifest : one.manifests) {
       if (!every_manifest && !manifest.blocking) continue;
       ++shown;
-      table.rows.push_back({one.cluster, one.name, manifest.describe(), manifest.state, age_of(manifest.since, now),
-                            manifest.blocking ? text_of(*manifest.blocking) : ""});
+      table.rows.push_back({one.cluster, one.name, manifest.describe(), manifest.state, manifest.ready,
+                            age_of(manifest.since, now), manifest.blocking ? text_of(*manifest.blocking) : ""});
     }
   }
   // The work's own row, where no manifest's tells more.
   if (shown > 0 && !old_news) return;
   const std::string all = "(all " + count + ")";
-  table.rows.push_back({one.cluster, one.name, one.manifests.empty() ? "<none>" : all, one.state, age_of(one.since, now),
-                        one.blocking ? text_of(*one.blocking) : ""});
+  table.rows.push_back({one.cluster, one.name, one.manifests.empty() ? "<none>" : all, one.state, one.ready,
+                        age_of(one.since, now), one.blocking ? text_of(*one.blocking) : ""});
 }
 
 Report report_of(const std::vector<work::WorkProgress>& all, const StatusOptions& options, const GlobalOptions& global,
                  Instant now) {
   Report report;
   report.table.emplace();
-  report.table->columns = {{"CLUSTER"}, {"WORK"}, {"MANIFEST"}, {"STATE"}, {"FOR"}, {"BLOCKED BY"}};
+  report.table->columns = {{"CLUSTER"}, {"WORK"}, {"MANIFEST"}, {"STATE"}, {"READY"}, {"FOR"}, {"BLOCKED BY"}};
   Json items = Json::array();
   std::map<std::string, std::int64_t> counts;
   for (const work::WorkProgress& one : all) {

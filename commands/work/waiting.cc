@@ -11,7 +11,9 @@
 #include "core/api/kinds.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
+#include "core/work/progress.h"
 #include "core/work/replica_set_rules.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -59,6 +61,15 @@ std::vector<Error> wait(Context& context, const std::string& step, Watched& watc
     context.progress().failed(stopped ? "stopped" : "timed out after " + format_duration(timeout));
     return failures;
   }
+}
+
+/// Clusters whose work is available and whose agent does not report readiness.
+using Silent = std::set<std::string>;
+
+void note_silent(const Silent& silent, Report& report) {
+  if (silent.empty()) return;
+  report.notes.push_back("Readiness is unknown on " + joined({silent.begin(), silent.end()}, ", ") +
+                         ": the agents there do not report it; the works are available.");
 }
 
 /// Only what blocking() asks for, and of the manifests their hash.
@@ -126,7 +137,9 @@ std::string blocking(const Json& work, const std::string& condition) {
   const std::int64_t generation = num(work, {"metadata", "generation"});
   const Json& conditions = list_at(work, {"status", "conditions"});
   std::vector<std::string_view> types{work::kConditionApplied};
-  if (condition == "available") types.push_back(work::kConditionAvailable);
+  if (condition != "applied") types.push_back(work::kConditionAvailable);
+  if (condition == "ready" && work::condition_in(conditions, work::kConditionReady) != nullptr)
+    types.push_back(work::kConditionReady);
   for (const std::string_view type : types) {
     const Json* found = work::condition_in(conditions, type);
     if (found == nullptr || num(*found, {"observedGeneration"}) != generation) return "the agent has not reported it yet";
@@ -143,23 +156,29 @@ std::string blocking(const Json& work, const std::string& condition) {
 }
 
 std::vector<Error> wait_for_works(Context& context, const kube::Client& hub, const std::string& name,
-                                  const std::vector<std::string>& clusters, const std::string& condition, Duration timeout) {
+                                  const std::vector<std::string>& clusters, const std::string& condition, Duration timeout,
+                                  Report& report) {
   Watched watched(hub);
   const NamedWorks works(watched, name, clusters);
+  Silent silent;
   const Look look = [&](const Objects& now) -> Result<Missing> {
     Missing missing;
+    silent.clear();
     for (const std::string& cluster : clusters) {
       const std::optional<Json> work = works.find(now, cluster);
       std::string why = work ? blocking(*work, condition) : "the work was deleted";
+      if (why.empty() && !work::reports_readiness(*work)) silent.insert(cluster);
       if (!why.empty()) missing[cluster] = std::move(why);
     }
     return missing;
   };
-  return wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
+  std::vector<Error> late = wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
+  if (condition == "ready") note_silent(silent, report);
+  return late;
 }
 
 std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const PlacementRef& placement, const std::string& name,
-                                const std::string& condition, Duration timeout) {
+                                const std::string& condition, Duration timeout, Report& report) {
   Watched watched(hub);
   const std::size_t sets = watched.add(api::manifest_work_replica_sets(), the_set(placement.ns, name));
   kube::InformerOptions of_placement;
@@ -169,7 +188,9 @@ std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const
   kube::InformerOptions options = of_set(placement.ns, name);
   options.project = keep_progress;
   const std::size_t works = watched.add(api::manifest_works(), std::move(options));
+  Silent silent;
   const Look look = [&](const Objects& now) -> Result<Missing> {
+    silent.clear();
     const std::optional<Json> set = now.find(sets, placement.ns, name);
     if (!set) return fail(Category::kNotFound, "ManifestWorkReplicaSet " + placement.ns + "/" + name + " was deleted");
     const std::string wanted = work::work_spec_hash(object_at(*set, {"spec", "manifestWorkTemplate"}));
@@ -182,11 +203,15 @@ std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const
       if (found == missing.end()) continue;
       const bool current = str(one, {"spec", "hash"}) == wanted;
       found->second = current ? blocking(one, condition) : "the hub has not updated its work yet";
-      if (found->second.empty()) missing.erase(found);
+      if (!found->second.empty()) continue;
+      if (!work::reports_readiness(one)) silent.insert(found->first);
+      missing.erase(found);
     }
     return missing;
   };
-  return wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
+  std::vector<Error> late = wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
+  if (condition == "ready") note_silent(silent, report);
+  return late;
 }
 
 std::vector<Error> wait_until_gone(Context& context, const kube::Client& hub, const std::string& name,

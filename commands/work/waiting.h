@@ -14,16 +14,19 @@ namespace fleetadm::commands {
 /// the command has run into its deadline (exit code 6) and not into a partial failure.
 void tell_late(Report& report, std::vector<Error> late, std::size_t waited);
 
-/// Why a work is not yet `condition` ("applied", "available") at its current generation; empty: it is.
+/// Why a work is not yet `condition` ("applied", "available", "ready") at its current generation; empty: it
+/// is. An agent that does not report readiness is not waited for beyond "available".
 std::string blocking(const Json& work, const std::string& condition);
 
-/// Waits for the works `name` of these clusters. The failures name the clusters that are behind and why.
+/// Waits for the works `name` of these clusters; notes in the report which of them do not report readiness. The failures name the
+/// clusters that are behind and why.
 std::vector<Error> wait_for_works(Context& context, const kube::Client& hub, const std::string& name,
-                                  const std::vector<std::string>& clusters, const std::string& condition, Duration timeout);
+                                  const std::vector<std::string>& clusters, const std::string& condition, Duration timeout,
+                                  Report& report);
 
 /// Waits until every cluster that the placement has decided on has the set's work with the set's manifests, `condition`.
 std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const PlacementRef& placement, const std::string& name,
-                                const std::string& condition, Duration timeout);
+                                const std::string& condition, Duration timeout, Report& report);
 
 /// Waits until the works (or the set's) are gone.
 std::vector<Error> wait_until_gone(Context& context, const kube::Client& hub, const std::string& name,

@@ -88,6 +88,15 @@ void set_rule_conditions(Json& conditions, const ManifestResult& result, std::in
   }
 }
 
+/// Behind what other agents write, whatever was reported first.
+void set_ready(Json& conditions, const Readiness& readiness, std::int64_t generation, Instant now) {
+  controller::set_condition(conditions, kConditionReady, to_string(readiness.state), readiness.reason, readiness.message, now,
+                            generation);
+  Json own = *condition_in(conditions, kConditionReady);
+  remove_condition(conditions, kConditionReady);
+  conditions.push_back(std::move(own));
+}
+
 struct Counts {
   int total = 0;
   int is_true = 0;
@@ -216,10 +225,7 @@ Json manifest_statuses(const Json& previous, const std::vector<ManifestResult>& 
       set_rule_conditions(conditions, result, generation, now);
       set_feedback(entry, result, now);
     }
-    if (result.readiness) {
-      controller::set_condition(conditions, kConditionReady, to_string(result.readiness->state), result.readiness->reason,
-                                result.readiness->message, now, generation);
-    }
+    if (result.readiness) set_ready(conditions, *result.readiness, generation, now);
     if (find(entry, {"statusFeedback"}) == nullptr) entry["statusFeedback"] = Json::object();
     manifests.push_back(std::move(entry));
   }
@@ -260,7 +266,7 @@ void aggregate_readiness(Json& status, const std::vector<ManifestResult>& result
     message = str(worst->meta, {"kind"}) + " " + place + ": " + why.reason + ": " + why.message;
     if (results.size() - ready > 1) message += " (and " + std::to_string(results.size() - ready - 1) + " more)";
   }
-  controller::set_condition(conditions, kConditionReady, to_string(why.state), reason, message, now, generation);
+  set_ready(conditions, {why.state, std::move(reason), std::move(message), why.terminal}, generation, now);
 }
 
 void set_deleting(Json& status, std::int64_t generation, Instant now) {

@@ -35,6 +35,13 @@ Blocking not_reported(const Json& work) {
           "the agent has not reported generation " + generation + " yet", changed_at(work)};
 }
 
+std::string ready_cell(const Json& conditions) {
+  const Json* ready = condition_in(conditions, kConditionReady);
+  if (ready == nullptr) return "Unknown";
+  const std::string status = str(*ready, {"status"});
+  return status == "True" ? status : status + " (" + str(*ready, {"reason"}) + ")";
+}
+
 /// What the conditions of a work or of a manifest say, once it is applied.
 struct ProgressVerdict {
   std::string state;
@@ -56,6 +63,11 @@ ProgressVerdict verdict_of(const Json& conditions) {
   if (!complete && str(*available, {"status"}) != "True") return blocked(kStateNotAvailable, *available);
   if (is_true(conditions, kConditionProgressing)) {
     return blocked(kStateProgressing, *condition_in(conditions, kConditionProgressing));
+  }
+  if (const Json* ready = condition_in(conditions, kConditionReady); ready != nullptr && str(*ready, {"status"}) != "True") {
+    ProgressVerdict verdict = blocked(kStateNotReady, *ready);
+    verdict.blocking->condition = "Ready";
+    return verdict;
   }
   if (complete) return {std::string(kStateComplete), since_of(*condition_in(conditions, kConditionComplete)), std::nullopt};
   return {std::string(kStateAvailable), since_of(*available), std::nullopt};
@@ -92,12 +104,14 @@ ManifestProgress manifest_progress(const Json& work, const Json& manifest, std::
   if (entry != nullptr) progress.meta = object_at(*entry, {"resourceMeta"});
   const Json& conditions = entry == nullptr ? list_at(Json(), {}) : list_at(*entry, {"conditions"});
   const Json* applied = condition_in(conditions, kConditionApplied);
+  progress.ready = "Unknown";
   if (applied == nullptr || num(*applied, {"observedGeneration"}) != num(work, {"metadata", "generation"})) {
     progress.state = kStatePending;
     progress.blocking = not_reported(work);
     progress.since = progress.blocking->since;
     return progress;
   }
+  progress.ready = ready_cell(conditions);
   if (str(*applied, {"status"}) != "True") {
     progress.state = kStateNotApplied;
     progress.blocking = blocking_of(*applied);
@@ -130,10 +144,31 @@ std::string ManifestProgress::describe() const {
          kube::object_key(str(meta, {"namespace"}), str(meta, {"name"}));
 }
 
+bool reports_readiness(const Json& work) {
+  const Json* ready = condition_in(list_at(work, {"status", "conditions"}), kConditionReady);
+  return ready != nullptr && num(*ready, {"observedGeneration"}) == num(work, {"metadata", "generation"});
+}
+
+std::string ready_text(const Json& work) {
+  if (!reports_readiness(work)) return "Unknown";
+  const Json& conditions = list_at(work, {"status", "conditions"});
+  if (is_true(conditions, kConditionReady)) return "True";
+  const std::string message = str(*condition_in(conditions, kConditionReady), {"message"});
+  // The manifest that the work's message names has the reason.
+  for (const Json& entry : list_at(work, {"status", "resourceStatus", "manifests"})) {
+    const std::string name = kube::object_key(str(entry, {"resourceMeta", "namespace"}), str(entry, {"resourceMeta", "name"}));
+    const Json& own = list_at(entry, {"conditions"});
+    const bool named = message.starts_with(str(entry, {"resourceMeta", "kind"}) + " " + name + ": ");
+    if (named && condition_in(own, kConditionReady) != nullptr) return ready_cell(own);
+  }
+  return ready_cell(conditions);
+}
+
 WorkProgress progress_of(const Json& work) {
   WorkProgress progress;
   progress.cluster = namespace_of(work);
   progress.name = name_of(work);
+  progress.ready = ready_text(work);
   std::size_t ordinal = 0;
   for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"}))
     progress.manifests.push_back(manifest_progress(work, manifest, ordinal++));
@@ -180,6 +215,7 @@ WorkProgress missing_work(std::string cluster, std::string name, std::string why
   progress.cluster = std::move(cluster);
   progress.name = std::move(name);
   progress.state = kStateMissing;
+  progress.ready = "Unknown";
   progress.since = since;
   progress.blocking = Blocking{"", "", "NotCreated", std::move(why), since};
   return progress;
@@ -190,12 +226,14 @@ Json to_json(const WorkProgress& progress) {
   for (const ManifestProgress& one : progress.manifests) {
     manifests.push_back({{"resourceMeta", one.meta},
                          {"state", one.state},
+                         {"ready", one.ready},
                          {"since", time_or_null(one.since)},
                          {"blocking", blocking_json(one.blocking)}});
   }
   return {{"cluster", progress.cluster},
           {"work", progress.name},
           {"state", progress.state},
+          {"ready", progress.ready},
           {"since", time_or_null(progress.since)},
           {"blocking", blocking_json(progress.blocking)},
           {"manifests", std::move(manifests)}};

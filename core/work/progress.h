@@ -28,12 +28,14 @@ inline constexpr std::string_view kStateNotApplied = "NotApplied";
 inline constexpr std::string_view kStateNotAvailable = "NotAvailable";
 inline constexpr std::string_view kStateDegraded = "Degraded";
 inline constexpr std::string_view kStateProgressing = "Progressing";
+inline constexpr std::string_view kStateNotReady = "NotReady";
 inline constexpr std::string_view kStateComplete = "Complete";
 inline constexpr std::string_view kStateAvailable = "Available";
 
 struct ManifestProgress {
   Json meta;  // {ordinal, group, version, kind, resource, namespace, name}
   std::string state;
+  std::string ready;  // "True", "False (ImagePullBackOff)", "Unknown": the agent does not report it
   std::optional<Instant> since;
   std::optional<Blocking> blocking;
 
@@ -44,6 +46,7 @@ struct WorkProgress {
   std::string cluster;
   std::string name;
   std::string state;
+  std::string ready;
   std::optional<Instant> since;
   std::optional<Blocking> blocking;
   std::vector<ManifestProgress> manifests;  // in the order of the spec
@@ -53,6 +56,11 @@ struct WorkProgress {
 };
 
 WorkProgress progress_of(const Json& work);
+
+/// The work's readiness in a cell, with the reason of the manifest that is not ready: as ManifestProgress::ready.
+std::string ready_text(const Json& work);
+/// Upstream's agents do not report readiness. False also while nothing of the present generation is reported.
+bool reports_readiness(const Json& work);
 
 /// The cluster (a ManagedCluster) is not heard of: what the work reports is old. Nothing where it is.
 std::optional<Blocking> unreachable(const Json& cluster);

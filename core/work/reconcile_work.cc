@@ -203,7 +203,10 @@ bool Round::readiness_is_due(const ObjectMemory& object, bool changed) {
 
 /// Of an object that the executor may not read, nothing is said.
 Readiness Round::judge_readiness(const Json& work, const Step& step) const {
-  if (step.withheld) return {ReadyState::kUnknown, "ExecutorDenied", "the executor of the work has no access to the object", false};
+  if (step.withheld)
+    return {ReadyState::kUnknown, "ExecutorDenied", "the executor of the work has no access to the object", false};
+  // What has completed may be cleaned up, as Jobs with a time to live are.
+  if (step.frozen && step.outcome.missing) return {ReadyState::kTrue, "Completed", "the manifest has completed", false};
   if (step.outcome.missing) return {ReadyState::kFalse, "NotFound", "the object does not exist", false};
   if (!step.outcome.live) return {ReadyState::kUnknown, "NotRead", "the object could not be read", false};
   if (step.outcome.error) return {ReadyState::kFalse, "NotApplied", "the manifest is not applied", false};

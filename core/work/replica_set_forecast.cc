@@ -40,10 +40,10 @@ class Simulation {
         now_(now),
         assume_(assume),
         hash_(work_spec_hash(object_at(set, {"spec", "manifestWorkTemplate"}))),
-        progressing_rule_(defines_progressing(object_at(set, {"spec", "manifestWorkTemplate"}))) {
+        criterion_(criterion_of(set)) {
     for (const OwnedWork& work : works_) {
       if (work.spec_hash == hash_ && !work.deleting &&
-          judge_work(work, progressing_rule_, {}, now).state == rollout::State::kProgressing)
+          judge_work(work, criterion_, {}, now).state == rollout::State::kProgressing)
         await(work.ns);
     }
     if (!revision_) {
@@ -151,7 +151,7 @@ class Simulation {
       const auto due = awaited_.find(work.ns);
       if (due == awaited_.end() || due->second.first > now_ || work.spec_hash != hash_) continue;
       const bool succeeds = due->second.second == Assumption::End::kSucceeds;
-      work.conditions = reported(succeeds ? "True" : "False", due->second.first, work.generation, progressing_rule_);
+      work.conditions = reported(succeeds ? "True" : "False", due->second.first, work.generation, criterion_.needs_progressing);
       tell(succeeds ? What::kSucceeded : What::kFailed, work.ns, work.placement);
       awaited_.erase(due);
     }
@@ -182,7 +182,7 @@ class Simulation {
   Instant now_;
   const Assume& assume_;
   const std::string hash_;
-  const bool progressing_rule_;
+  const Criterion criterion_;
   int batch_ = 0;
   std::map<std::string, std::pair<Instant, Assumption::End>> awaited_;
   std::set<std::string> timed_out_;

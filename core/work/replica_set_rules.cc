@@ -62,7 +62,7 @@ class Planner {
   ReplicaSetPlan make() {
     const Json& wanted = object_at(set_, {"spec", "manifestWorkTemplate"});
     hash_ = work_spec_hash(wanted);
-    needs_progressing_ = defines_progressing(wanted);
+    criterion_ = criterion_of(set_);
     plan_.paused = control_.paused;
     plan_.aborted = revision_ && control_.aborted == revision_->number;
     if (!read_references()) return std::move(plan_);
@@ -100,7 +100,7 @@ class Planner {
   const Instant now_;
   const Control control_;
   std::string hash_;
-  bool needs_progressing_ = false;
+  Criterion criterion_;
   std::map<std::string, std::string> wanted_;       // cluster → placement
   std::map<std::string, const OwnedWork*> chosen_;  // cluster → the work to keep there
   std::set<std::string> frozen_;                    // placements whose works stay as they are
@@ -199,8 +199,7 @@ void Planner::roll(PlacementProgress& progress) {
       if (wanted_.at(cluster) != progress.placement) continue;
       const OwnedWork* work = chosen(cluster);
       if (work != nullptr && current(*work)) {
-        const Verdict& verdict =
-            verdicts.emplace(cluster, judge_work(*work, needs_progressing_, control_.retry_at, now_)).first->second;
+        const Verdict& verdict = verdicts.emplace(cluster, judge_work(*work, criterion_, control_.retry_at, now_)).first->second;
         if (verdict.look_again && *verdict.look_again > now_) {
           const Duration wait = *verdict.look_again - now_;
           plan_.recheck = plan_.recheck ? std::min(*plan_.recheck, wait) : wait;
@@ -210,7 +209,7 @@ void Planner::roll(PlacementProgress& progress) {
       own.clusters.push_back(cluster);
       if (const auto verdict = verdicts.find(cluster); verdict != verdicts.end()) {
         known.push_back({cluster, group.key, verdict->second.state, verdict->second.since, std::nullopt});
-      } else if (work != nullptr && unsettled(*work)) {
+      } else if (work != nullptr && unsettled(*work, criterion_.success)) {
         known.push_back({cluster, group.key, rollout::State::kToApply, std::nullopt, std::nullopt});
       }
     }

@@ -49,8 +49,8 @@ std::string in_words(std::string_view type, const Seen& condition) {
   return text;
 }
 
-/// The verdict by conditions alone.
-Verdict by_conditions(const OwnedWork& work, bool needs_progressing) {
+/// The verdict by upstream's conditions alone.
+Verdict by_conditions(const OwnedWork& work, const Criterion& criterion) {
   const std::optional<Instant> base = latest({work.begun, parse_time(work.created)});
   const auto waiting = [&](std::string_view type, const Seen& on, State state = State::kProgressing) {
     return Verdict{state, latest({base, changed(on)}), in_words(type, on), std::string(type), std::nullopt};
@@ -60,6 +60,8 @@ Verdict by_conditions(const OwnedWork& work, bool needs_progressing) {
   if (!applied.is("True")) {
     return waiting(kConditionApplied, applied, applied.is("False") ? State::kFailed : State::kProgressing);
   }
+  if (criterion.success == SuccessWhen::kApplied)
+    return {State::kSucceeded, latest({base, changed(applied)}), {}, {}, std::nullopt};
   const Seen degraded = seen(work, kConditionDegraded);
   if (degraded.stale) return waiting(kConditionDegraded, degraded);
   const Seen progressing = seen(work, kConditionProgressing);
@@ -68,11 +70,23 @@ Verdict by_conditions(const OwnedWork& work, bool needs_progressing) {
     if (!progressing.is("False")) return waiting(kConditionProgressing, progressing);
     return {State::kSucceeded, latest({base, changed(progressing)}), {}, {}, std::nullopt};
   }
-  if (needs_progressing || progressing.stale) return waiting(kConditionProgressing, progressing);
+  if (criterion.needs_progressing || progressing.stale) return waiting(kConditionProgressing, progressing);
   if (degraded.is("True")) return waiting(kConditionDegraded, degraded, State::kFailed);
   const Seen available = seen(work, kConditionAvailable);
   if (!available.is("True")) return waiting(kConditionAvailable, available);
   return {State::kSucceeded, latest({base, changed(applied), changed(available)}), {}, {}, std::nullopt};
+}
+
+/// What is left of success while the objects are not ready.
+Verdict with_readiness(const OwnedWork& work, Verdict verdict) {
+  const Seen ready = seen(work, kConditionReady);
+  if (ready.entry == nullptr && !ready.stale) return verdict;  // its agent does not report it
+  verdict.since = latest({verdict.since, changed(ready)});
+  if (ready.is("True")) return verdict;
+  verdict.state = ready.entry != nullptr && str(*ready.entry, {"reason"}) == kReasonFailed ? State::kFailed : State::kProgressing;
+  verdict.condition = kConditionReady;
+  verdict.why = in_words("Ready", ready);
+  return verdict;
 }
 
 }  // namespace
@@ -132,8 +146,20 @@ bool defines_progressing(const Json& spec) {
   return false;
 }
 
-Verdict judge_work(const OwnedWork& work, bool needs_progressing, const std::optional<Instant>& retry_at, Instant now) {
-  Verdict verdict = by_conditions(work, needs_progressing);
+SuccessWhen success_when_of(const Json& set) {
+  const std::string text = annotation_of(set, kSuccessAnnotation);
+  if (text == "ready") return SuccessWhen::kReady;
+  return text == "applied" ? SuccessWhen::kApplied : SuccessWhen::kAvailable;
+}
+
+Criterion criterion_of(const Json& set) {
+  return {defines_progressing(object_at(set, {"spec", "manifestWorkTemplate"})), success_when_of(set)};
+}
+
+Verdict judge_work(const OwnedWork& work, const Criterion& criterion, const std::optional<Instant>& retry_at, Instant now) {
+  Verdict verdict = by_conditions(work, criterion);
+  if (verdict.state == State::kSucceeded && criterion.success == SuccessWhen::kReady)
+    verdict = with_readiness(work, std::move(verdict));
   if (!retry_at || verdict.state == State::kSucceeded) return verdict;
   if (verdict.state == State::kProgressing) {
     verdict.since = latest({verdict.since, retry_at});
@@ -145,6 +171,8 @@ Verdict judge_work(const OwnedWork& work, bool needs_progressing, const std::opt
   return verdict;
 }
 
-bool unsettled(const OwnedWork& work) { return judge_work(work, false, std::nullopt, Instant{}).state != State::kSucceeded; }
+bool unsettled(const OwnedWork& work, SuccessWhen success) {
+  return judge_work(work, {false, success}, std::nullopt, Instant{}).state != State::kSucceeded;
+}
 
 }  // namespace fleetadm::work

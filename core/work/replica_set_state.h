@@ -40,6 +40,21 @@ OwnedWork decode_work(const Json& projected);
 /// Some rule of the template (or of a work's spec) tells when its objects are progressing.
 bool defines_progressing(const Json& spec);
 
+/// On a set: what its rollout waits for on each cluster ("applied", "available", "ready"). Without it, and with "available", as
+/// upstream: applied and available, or what rules for Progressing and Degraded report.
+inline constexpr std::string_view kSuccessAnnotation = "work.fleetadm.io/success-when";
+
+enum class SuccessWhen { kApplied, kAvailable, kReady };
+/// A value that is not known means kAvailable.
+SuccessWhen success_when_of(const Json& set);
+
+/// What a work with the wanted spec has to report.
+struct Criterion {
+  bool needs_progressing = false;  // defines_progressing()
+  SuccessWhen success = SuccessWhen::kAvailable;
+};
+Criterion criterion_of(const Json& set);
+
 struct Verdict {
   rollout::State state = rollout::State::kProgressing;  // Progressing, Succeeded or Failed
   std::optional<Instant> since;
@@ -50,11 +65,12 @@ struct Verdict {
 
 /// Where a work with the wanted spec stands (reference placement-and-rollout.md B.7.3). Otherwise than upstream, a work that was
 /// written is under way: it has a deadline though its agent never answers. Without a rule for Progressing it has succeeded when
-/// its objects are applied and available. A failure from before `retry_at` is given another minute.
-Verdict judge_work(const OwnedWork& work, bool needs_progressing, const std::optional<Instant>& retry_at, Instant now);
+/// its objects are applied and available. kReady asks for kConditionReady in addition, unless the work's agent does not report
+/// it, as upstream's agents do not. A failure from before `retry_at` is given another minute.
+Verdict judge_work(const OwnedWork& work, const Criterion& criterion, const std::optional<Instant>& retry_at, Instant now);
 
 /// Whether a work with an older spec is still being worked on, or has failed: it holds its place among those that are changed at
 /// once, and is the first to get the new spec.
-bool unsettled(const OwnedWork& work);
+bool unsettled(const OwnedWork& work, SuccessWhen success);
 
 }  // namespace fleetadm::work

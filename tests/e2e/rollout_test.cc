@@ -2,6 +2,7 @@
 // undo returns every cluster, a hub killed at every write ends the same, and a pause holds meanwhile. The hub's audit log tells
 // whether the limits held at every instant; what counts is read from the spokes.
 #include <algorithm>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <thread>
 #include <utility>
@@ -345,6 +346,85 @@ TEST_F(Rollouts, D_DecisionsWrittenByHandAreFollowed) {
   decide({"c1"});
   EXPECT_TRUE(eventually([&] { return fleet()->with("by-hand", "1") == Names{"c1"}; }, seconds(30))) << fleet()->hub_log();
   EXPECT_TRUE(eventually([&] { return maps("by-hand")["c2"].empty(); }, seconds(30)));
+}
+
+/// The manifests of a template, without rules: what is left to tell of a Deployment is whether it is ready.
+std::string manifests_file(const std::string& set, const std::string& value) {
+  const Json work = rollout_template(set, value, true);
+  std::string text;
+  for (const Json& manifest : list_at(work, {"workload", "manifests"})) text += "---\n" + dump_json(manifest) + "\n";
+  return text;
+}
+
+TEST_F(Rollouts, E_AClusterThatNeverGetsReadyStopsItAndUndoHealsIt) {
+  const std::string file = (fleet()->folder().path() / "ready.yaml").string();
+  const auto start = [&](const std::string& value) {
+    std::ofstream(file) << manifests_file("ready", value);
+    return fleet()->rollout({"start", "ready", "-f", file, "--placement", "apps/all", "--max-concurrency", "1"});
+  };
+  Ran ran = start("1");
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  ran = fleet()->wait_for_end("ready");
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(deployments("ready"), everywhere("1"));
+
+  // No node of c3 takes pods any more, and the test tells of the new one what a kubelet would.
+  const auto cordon = [&](bool cordoned) {
+    for (const Json& node : list_at(fleet()->spoke(3).get("/api/v1/nodes"), {"items"})) {
+      const Json patch{{"spec", {{"unschedulable", cordoned}}}};
+      EXPECT_EQ(fleet()
+                    ->spoke(3)
+                    .request("PATCH", "/api/v1/nodes/" + name_of(node), dump_json(patch), "application/merge-patch+json")
+                    .status,
+                200);
+    }
+  };
+  cordon(true);
+  ran = start("2");
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  std::string pod;
+  const auto created = [&] {
+    for (const Json& one :
+         list_at(fleet()->spoke(3).get("/api/v1/namespaces/default/pods?labelSelector=app%3Dready"), {"items"})) {
+      if (str(one, {"spec", "nodeName"}).empty()) pod = name_of(one);
+    }
+    return !pod.empty();
+  };
+  ASSERT_TRUE(eventually(created, seconds(60))) << fleet()->hub_log();
+  const Json status{
+      {"status",
+       {{"phase", "Pending"},
+        {"containerStatuses",
+         Json::array({{{"name", "web"},
+                       {"image", "nginx:1.27"},
+                       {"imageID", ""},
+                       {"ready", false},
+                       {"restartCount", 0},
+                       {"state", {{"waiting", {{"reason", "ImagePullBackOff"}, {"message", "no such image"}}}}}}})}}}};
+  ASSERT_EQ(fleet()
+                ->spoke(3)
+                .request("PATCH", "/api/v1/namespaces/default/pods/" + pod + "/status", dump_json(status),
+                         "application/merge-patch+json")
+                .status,
+            200);
+  Json told;
+  const auto says_why = [&] {
+    told = fleet()->rollout({"status", "ready", "-o", "json"}).json();
+    const std::string why = str(told, {"blocking"});
+    return why.starts_with("c3 ") && why.find("pod " + pod + ": ImagePullBackOff") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(says_why, seconds(60))) << told.dump(1);
+  ran = fleet()->rollout({"status", "ready"});
+  EXPECT_EQ(ran.code, 8) << ran.both();
+  EXPECT_NE(ran.both().find("False (ImagePullBackOff)"), std::string::npos) << ran.both();
+  EXPECT_EQ(fleet()->with("ready", "2"), (Names{"c1", "c2", "c3"}));
+
+  ran = fleet()->rollout({"undo", "ready"});
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  ran = fleet()->wait_for_end("ready");
+  cordon(false);
+  EXPECT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(deployments("ready"), everywhere("1"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Works with upstream's programs: two clusters that differ only in their agents are given the same works, and report the same;
 // one rollout over both, driven by upstream's hub and then by ours.
 #include <gtest/gtest.h>
+#include <map>
+#include <string>
 
 #include "kubeclient/base/yaml.h"
 #include "tests/interop/work_lab.h"
@@ -190,6 +192,43 @@ TEST_F(WorkInterop, C_OurHubTakesOverAndRollsOutOverBothAgents) {
   change_set("theirs", "3");
   expect_on_both("theirs", "3");
   EXPECT_EQ(works_of_set("theirs"), before);
+}
+
+/// No controller looks at these Deployments: they are never ready.
+TEST_F(WorkInterop, D_ReadinessIsWaitedForWhereItIsReported) {
+  const Json work = spec_of(R"(
+workload:
+  manifests:
+  - apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: unready, namespace: lab}
+    spec:
+      paused: true
+      replicas: 1
+      selector: {matchLabels: {app: unready}}
+      template:
+        metadata: {labels: {app: unready}}
+        spec: {containers: [{name: web, image: "example.com/none:1"}]}
+)");
+  const Json set{
+      {"apiVersion", "work.open-cluster-management.io/v1alpha1"},
+      {"kind", "ManifestWorkReplicaSet"},
+      {"metadata", {{"name", "unready"}, {"namespace", "apps"}, {"annotations", {{"work.fleetadm.io/success-when", "ready"}}}}},
+      {"spec", {{"placementRefs", Json::array({{{"name", "both"}}})}, {"manifestWorkTemplate", work}}}};
+  ASSERT_EQ(lab()->hub().create(kSets, set).status, 201);
+  Json told;
+  std::map<std::string, std::string> phases;
+  const auto judged = [&] {
+    told = lab()->run({"rollout", "status", "unready", "-n", "apps", "--context", "hub", "-o", "json"}).json();
+    for (const Json& one : list_at(told, {"clusters"})) phases[str(one, {"cluster"})] = str(one, {"phase"});
+    // c1 has our agent, c2 has upstream's.
+    return phases["c2"] == "Done" && str(told, {"blocking"}).find("Deployment lab/unready") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(judged, seconds(60))) << told.dump(1);
+  EXPECT_NE(phases["c1"], "Done");
+  const Ran ran = lab()->run({"rollout", "status", "unready", "-n", "apps", "--context", "hub"});
+  EXPECT_NE(ran.both().find("Readiness is unknown on c2"), std::string::npos) << ran.both();
+  EXPECT_EQ(lab()->hub().request("DELETE", std::string(kSets) + "/unready", "", "").status, 200);
 }
 
 }  // namespace

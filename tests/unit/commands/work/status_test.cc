@@ -76,17 +76,37 @@ TEST_F(WorkLooks, StatusNamesWhatBlocksAndSinceWhen) {
   ASSERT_TRUE(report.has_value()) << report.error().message;
   const auto& rows = report->table->rows;
   ASSERT_EQ(rows.size(), 5U);
-  EXPECT_EQ(rows[0], (Row{"c1", "web", "(all 2)", "Available", "30m", ""}));
-  EXPECT_EQ(rows[1], (Row{"c2", "web", "Deployment default/web", "NotApplied", "5m",
+  EXPECT_EQ(rows[0], (Row{"c1", "web", "(all 2)", "Available", "Unknown", "30m", ""}));
+  EXPECT_EQ(rows[1], (Row{"c2", "web", "Deployment default/web", "NotApplied", "Unknown", "5m",
                           "Applied=False AppliedManifestFailed: Failed to apply manifest: no"}));
-  EXPECT_EQ(rows[2], (Row{"c3", "web", "ConfigMap default/a", "Pending", "60m",
+  EXPECT_EQ(rows[2], (Row{"c3", "web", "ConfigMap default/a", "Pending", "Unknown", "60m",
                           "Applied=Unknown NotReported: the agent has not reported generation 2 yet"}));
   EXPECT_EQ(rows[4][3], "Unreachable");
-  EXPECT_EQ(rows[4][4], "60m");
+  EXPECT_EQ(rows[4][5], "60m");
   EXPECT_EQ(report->data["counts"], (Json{{"Available", 1}, {"NotApplied", 1}, {"Pending", 1}, {"Unreachable", 1}}));
   EXPECT_EQ(report->data["works"][1]["manifests"][1]["blocking"]["since"], "2026-03-01T09:55:00Z");
   EXPECT_EQ(run("work status", {{"cluster", "c1"}, {"manifests", "true"}})->table->rows.size(), 2U);
   EXPECT_EQ(run("work status", {}, {"nope"}).error().category, Category::kNotFound);
+}
+
+TEST_F(WorkLooks, StatusShowsWhyAManifestIsNotReady) {
+  clusters(1);
+  Json waiting = reported("c1");
+  waiting["status"]["conditions"].push_back(condition("work.fleetadm.io/Ready", "False", "ResourcesNotReady",
+                                                      "Deployment default/web: ImagePullBackOff: 0 of 2 replicas ready",
+                                                      "2026-03-01T09:50:00Z"));
+  conditions_of(waiting, 0).push_back(condition("work.fleetadm.io/Ready", "True", "Ready", "", "2026-03-01T09:50:00Z"));
+  conditions_of(waiting, 1)
+      .push_back(
+          condition("work.fleetadm.io/Ready", "False", "ImagePullBackOff", "0 of 2 replicas ready", "2026-03-01T09:50:00Z"));
+  hub_->put(api::manifest_works(), waiting);
+  const auto report = run("work status", {});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  ASSERT_EQ(report->table->rows.size(), 1U);
+  EXPECT_EQ(report->table->rows[0], (Row{"c1", "web", "Deployment default/web", "NotReady", "False (ImagePullBackOff)", "10m",
+                                         "Ready=False ImagePullBackOff: 0 of 2 replicas ready"}));
+  EXPECT_EQ(report->data["works"][0]["ready"], "False (ImagePullBackOff)");
+  EXPECT_EQ(run("work get", {})->table->rows[0][5], "False (ImagePullBackOff)");
 }
 
 TEST_F(WorkLooks, StatusOfASetShowsTheClustersThatHaveNothingYet) {

@@ -194,6 +194,26 @@ TEST_F(WorkCommands, WaitReadsBackAndNamesWhatBlocks) {
   const auto done = run("work apply", {{"filename", manifests}, {"clusters", "c1"}, {"wait", "available"}, {"timeout", "5s"}});
   ASSERT_TRUE(done);
   EXPECT_TRUE(done->failures.empty());
+  // As upstream's agents report it: nothing more can be waited for, and that is said.
+  const auto silent = run("work apply", {{"filename", manifests}, {"clusters", "c1"}, {"wait", "ready"}, {"timeout", "5s"}});
+  ASSERT_TRUE(silent);
+  EXPECT_TRUE(silent->failures.empty());
+  ASSERT_FALSE(silent->notes.empty());
+  EXPECT_NE(silent->notes.back().find("Readiness is unknown on c1"), std::string::npos) << silent->notes.back();
+  seen["status"]["conditions"].push_back({{"type", "work.fleetadm.io/Ready"},
+                                          {"status", "False"},
+                                          {"message", "0 of 3 replicas ready"},
+                                          {"observedGeneration", generation}});
+  hub_->put(api::manifest_works(), seen);
+  const auto waited = run("work apply", {{"filename", manifests}, {"clusters", "c1"}, {"wait", "ready"}, {"timeout", "10ms"}});
+  ASSERT_TRUE(waited);
+  ASSERT_EQ(waited->failures.size(), 1U);
+  EXPECT_EQ(waited->failures[0].message, "0 of 3 replicas ready");
+  seen["status"]["conditions"].back()["status"] = "True";
+  hub_->put(api::manifest_works(), seen);
+  const auto ready = run("work apply", {{"filename", manifests}, {"clusters", "c1"}, {"wait", "ready"}, {"timeout", "5s"}});
+  ASSERT_TRUE(ready);
+  EXPECT_TRUE(ready->failures.empty() && ready->exit_code == 0);
 }
 
 TEST_F(WorkCommands, GetFindsByNameAndBySet) {
@@ -210,7 +230,7 @@ TEST_F(WorkCommands, GetFindsByNameAndBySet) {
   auto all = run("work get", {}, {});
   ASSERT_TRUE(all);
   ASSERT_EQ(all->table->rows.size(), 2U);
-  EXPECT_EQ(all->table->rows[1][5], "p");
+  EXPECT_EQ(all->table->rows[1][6], "p");
   EXPECT_EQ(run("work get", {}, {"app"})->table->rows.size(), 1U);
   EXPECT_EQ(run("work get", {{"cluster", "c1"}}, {})->table->rows.size(), 1U);
   const auto none = run("work get", {}, {"nope"});

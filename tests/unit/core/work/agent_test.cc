@@ -409,6 +409,33 @@ Json undisturbed() {
   return fleet.state();
 }
 
+TEST_F(WorkAgent, TellsWhyADeploymentIsNotReadyAndWhenItIs) {
+  put("w1", "[" + config_map("a", "1") + "," + deployment("web", 1) + "]");
+  fleet.start_agent();
+  wait_applied("w1");
+  EXPECT_TRUE(eventually([&] { return fleet.condition("w1", std::string(kConditionReady)) == "False"; }));
+  EXPECT_EQ(fleet.condition("w1", "Available"), "True");
+  const kube::Resource deployments{"apps", "v1", "deployments", "Deployment", true};
+  fleet.spoke->put(kube::resources::pods(), parsed(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1-x",
+      "namespace": "default", "labels": {"app": "web"}, "ownerReferences": [{"kind": "ReplicaSet", "name": "web-1", "uid": "u"}]},
+      "status": {"phase": "Pending", "containerStatuses": [{"name": "c", "state": {"waiting":
+        {"reason": "ImagePullBackOff", "message": "no such image"}}}]}})"));
+  const auto set_status = [&](const char* status) {
+    Json live = *fleet.spoke->client().find(deployments, "default", "web").value();
+    live["status"] = parsed(status);
+    live["status"]["observedGeneration"] = num(live, {"metadata", "generation"});
+    at_or_make(live, {"spec", "selector", "matchLabels", "app"}) = "web";
+    fleet.spoke->put(deployments, std::move(live));
+  };
+  set_status(R"({"replicas": 1, "updatedReplicas": 1})");
+  EXPECT_TRUE(eventually([&] {
+    return fleet.condition("w1", std::string(kConditionReady), "message").find("pod web-1-x: ImagePullBackOff: container c") !=
+           std::string::npos;
+  })) << dump_json(*fleet.work("w1"));
+  set_status(R"({"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1})");
+  EXPECT_TRUE(eventually([&] { return fleet.condition("w1", std::string(kConditionReady)) == "True"; }));
+}
+
 TEST(CrashWhileApplying, AfterEveryWriteTheEndIsTheSame) {
   const Json wanted = undisturbed();
   for (int k = 0; k < 12; ++k) {

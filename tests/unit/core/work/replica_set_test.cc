@@ -94,6 +94,38 @@ TEST(ReplicaSetRules, FreshSetCreatesOneWorkACluster) {
   EXPECT_EQ(label_of(work, "team"), "x");
 }
 
+TEST(ReplicaSetRules, SuccessIsWhatTheSetAsksFor) {
+  OwnedWork applied = work_in("c1");
+  report(applied, "Applied", "True");
+  OwnedWork available = applied;
+  report(available, "Available", "True");
+  OwnedWork not_ready = available;
+  report(not_ready, "work.fleetadm.io/Ready", "False");
+  OwnedWork ready = available;
+  report(ready, "work.fleetadm.io/Ready", "True");
+  OwnedWork failed = not_ready;
+  failed.conditions.back()["reason"] = "ResourcesFailed";
+  const auto state = [](const OwnedWork& work, SuccessWhen success) {
+    return judge_work(work, {false, success}, std::nullopt, kSetNow).state;
+  };
+  using rollout::State;
+  EXPECT_EQ(state(applied, SuccessWhen::kApplied), State::kSucceeded);
+  EXPECT_EQ(state(applied, SuccessWhen::kAvailable), State::kProgressing);
+  EXPECT_EQ(state(not_ready, SuccessWhen::kAvailable), State::kSucceeded);
+  EXPECT_EQ(state(not_ready, SuccessWhen::kReady), State::kProgressing);
+  EXPECT_EQ(state(failed, SuccessWhen::kReady), State::kFailed);
+  EXPECT_EQ(state(ready, SuccessWhen::kReady), State::kSucceeded);
+  // Its agent does not report readiness: upstream's meaning.
+  EXPECT_EQ(state(available, SuccessWhen::kReady), State::kSucceeded);
+  // Readiness of an older generation is waited for.
+  ready.conditions.back()["observedGeneration"] = 0;
+  EXPECT_EQ(state(ready, SuccessWhen::kReady), State::kProgressing);
+  Json set = set_of();
+  EXPECT_EQ(success_when_of(set), SuccessWhen::kAvailable);
+  at_or_make(set, {"metadata", "annotations", kSuccessAnnotation}) = "ready";
+  EXPECT_EQ(success_when_of(set), SuccessWhen::kReady);
+}
+
 TEST(ReplicaSetRules, WorksLeaveDeselectedClustersWhateverTheirTemplate) {
   const std::map<std::string, PlacementView> views{{"p", view_of({"c1"})}};
   const ReplicaSetPlan plan = plan_of(set_of(), views, {work_in("c1"), work_in("c2"), work_in("c3", "p", false)});
