@@ -87,8 +87,8 @@ TEST_F(BadInput, KubeconfigsThatAreNone) {
   expect(with_kubeconfig("clusters: [", {"get", "clusters"}), 64, "other.kubeconfig");
   expect(with_kubeconfig("clusters: 7\n", {"get", "clusters"}), 64, "clusters");
   const Ran missing = fleet()->run({"get", "clusters", "--kubeconfig", "/nonexistent/kubeconfig"});
-  expect(missing, 5, "/nonexistent/kubeconfig");
-  expect(fleet()->run({"get", "clusters", "--context", "nowhere"}), 5, "nowhere");
+  expect(missing, 64, "/nonexistent/kubeconfig");
+  expect(fleet()->run({"get", "clusters", "--context", "nowhere"}), 64, "nowhere");
 }
 
 TEST_F(BadInput, ManifestsThatAreNone) {

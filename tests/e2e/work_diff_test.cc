@@ -165,7 +165,7 @@ TEST_F(WorkDiff, D_AClusterThatCannotBeAskedIsNamedAndTheOthersAreTold) {
   EXPECT_TRUE(has(ran.err, "nowhere")) << ran.both();
   EXPECT_TRUE(has(ran.err, "--spoke c2=CONTEXT")) << ran.both();
   const Ran alone = diff({"--cluster", "c2", "--spoke", "c2=nowhere"});
-  EXPECT_EQ(alone.code, 5) << alone.both();
+  EXPECT_EQ(alone.code, 64) << alone.both();
 }
 
 TEST_F(WorkDiff, E_AClusterThatDoesNotAnswerEndsByTheDeadline) {
