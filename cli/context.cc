@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "kubeclient/rest/kill_hook.h"
 

@@ -150,6 +150,7 @@ std::string man_root(const commands::Registry& registry) {
       ".TP\n\\fBHTTPS_PROXY\\fR, \\fBNO_PROXY\\fR\nProxy for connections to API servers, and the hosts that are reached "
       "without it. Loopback addresses never use a proxy.\n"
       ".TP\n\\fBNO_COLOR\\fR\nDisables color if set to a non\\-empty value.\n"
+      ".TP\n\\fBCLICOLOR_FORCE\\fR\nColors output also away from a terminal if set to anything but 0.\n"
       ".TP\n\\fBFLEETADM_SANDBOX_DIR\\fR\nFolder in which sandboxes keep their state.\n";
   if (!registry.topics().empty()) out += ".SH SEE ALSO\n";
   for (const commands::Topic& topic : registry.topics()) {

@@ -1,10 +1,10 @@
 #include "cli/terminal.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <poll.h>
 #include <unistd.h>
 
@@ -18,68 +18,10 @@ constexpr std::size_t kMaxStdin = 64U << 20U;
 constexpr std::size_t kStdinChunk = 1U << 20U;
 constexpr int kLookForInterruptMs = 100;
 
-class ProcessProgress final : public commands::Progress {
- public:
-  ProcessProgress(bool silent, bool color, bool terminal) : silent_(silent), color_(color), terminal_(terminal && !silent) {}
-  ~ProcessProgress() override {
-    const std::lock_guard lock(mutex_);
-    clear_line();
-  }
-
-  void begin(std::string_view step) override {
-    const std::lock_guard lock(mutex_);
-    step_ = log::escape_terminal(step);
-    detail_.clear();
-    draw();
-  }
-  void note(std::string_view detail) override {
-    const std::lock_guard lock(mutex_);
-    detail_ = log::escape_terminal(detail);
-    draw();
-  }
-  void done(std::string_view outcome) override { finish(color_ ? "\x1b[32m✓\x1b[0m " : "✓ ", outcome); }
-  void failed(std::string_view why) override { finish(color_ ? "\x1b[31m✗\x1b[0m " : "✗ ", why); }
-  void warn(std::string_view text) override {
-    const std::lock_guard lock(mutex_);
-    clear_line();
-    write_all(STDERR_FILENO, std::string(color_ ? "\x1b[33mwarning:\x1b[0m " : "warning: ") + log::escape_terminal(text) + "\n");
-    draw();
-  }
-  void say(std::string_view text) override {
-    if (silent_) return;
-    const std::lock_guard lock(mutex_);
-    clear_line();
-    write_all(STDERR_FILENO, log::escape_terminal(text) + "\n");
-    draw();
-  }
-
- private:
-  void finish(std::string_view mark, std::string_view outcome) {
-    const std::lock_guard lock(mutex_);
-    clear_line();
-    if (!silent_ && !step_.empty())
-      write_all(STDERR_FILENO, std::string(mark) + step_ + (outcome.empty() ? "" : ": " + log::escape_terminal(outcome)) + "\n");
-    step_.clear();
-    detail_.clear();
-  }
-  void draw() {
-    if (!terminal_ || step_.empty()) return;
-    write_all(STDERR_FILENO, "\r\x1b[K… " + step_ + (detail_.empty() ? "" : ": " + detail_));
-    drawn_ = true;
-  }
-  void clear_line() {
-    if (drawn_) write_all(STDERR_FILENO, "\r\x1b[K");
-    drawn_ = false;
-  }
-
-  std::mutex mutex_;
-  bool silent_;
-  bool color_;
-  bool terminal_;
-  bool drawn_ = false;
-  std::string step_;
-  std::string detail_;
-};
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
 
 }  // namespace
 
@@ -165,14 +107,22 @@ bool ProcessTerminal::write_stdout(std::string_view text) { return write_all(STD
 bool use_color(std::string_view color, int fd) {
   if (color == "always") return true;
   if (color == "never") return false;
-  const char* no_color = std::getenv("NO_COLOR");
-  if (no_color != nullptr && *no_color != '\0') return false;
-  const char* term = std::getenv("TERM");
-  return ::isatty(fd) == 1 && (term == nullptr || std::string_view(term) != "dumb");
+  if (!variable("NO_COLOR").empty()) return false;
+  if (const std::string_view force = variable("CLICOLOR_FORCE"); !force.empty() && force != "0") return true;
+  return ::isatty(fd) == 1 && !terminal_is_dumb();
 }
 
-std::unique_ptr<commands::Progress> make_progress(bool silent, bool color, bool terminal) {
-  return std::make_unique<ProcessProgress>(silent, color, terminal);
+bool terminal_is_dumb() { return variable("TERM") == "dumb"; }
+
+bool locale_is_utf8() {
+  std::string_view locale;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (locale = variable(name); !locale.empty()) break;
+  // Without any setting, as in many containers and CI systems, the reader is a log that takes UTF-8.
+  if (locale.empty()) return true;
+  std::string lower(locale);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
 }
 
 }  // namespace fleetadm::cli

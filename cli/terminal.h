@@ -1,8 +1,6 @@
 // The process's own terminal and standard streams.
 #pragma once
 
-#include <memory>
-
 #include "commands/framework/context.h"
 
 namespace fleetadm::cli {
@@ -21,11 +19,14 @@ class ProcessTerminal final : public commands::Terminal {
   bool write_stdout(std::string_view text) override;
 };
 
-/// Whether to use colours on that descriptor: `color` is auto, always or never; auto means a terminal and no NO_COLOR.
+/// Whether to use colors on that descriptor: `color` is auto, always or never; auto means a terminal other than TERM=dumb, or
+/// CLICOLOR_FORCE, and no NO_COLOR.
 bool use_color(std::string_view color, int fd);
 
-/// Steps on stderr: a line per finished step; on a terminal the running step is rewritten in place. Prints nothing when
-/// `silent`, but warnings.
-std::unique_ptr<commands::Progress> make_progress(bool silent, bool color, bool terminal);
+/// TERM=dumb: a terminal without cursor movement and colors.
+bool terminal_is_dumb();
+
+/// Whether the locale of the environment (LC_ALL, LC_CTYPE, LANG) encodes as UTF-8; true where none is set.
+bool locale_is_utf8();
 
 }  // namespace fleetadm::cli
