@@ -46,7 +46,7 @@ Json replica_set(const std::string& name, const Lines& placements) {
   return {{"metadata", {{"name", name}, {"namespace", "apps"}}}, {"spec", {{"placementRefs", refs}}}};
 }
 
-Json work_of(const std::string& set, const std::string& cluster_name) {
+Json set_work(const std::string& set, const std::string& cluster_name) {
   return {{"metadata",
            {{"name", set + "-x"}, {"namespace", cluster_name}, {"labels", {{std::string(kReplicaSetLabel), "apps." + set}}}}}};
 }
@@ -69,7 +69,7 @@ class ImpactTest : public ::testing::Test {
     today.put(placement_object("web"));
     today.put(decision("web", {"c1", "c2", "c3"}));
     sets = {replica_set("web", {"web"})};
-    for (const char* name : {"c1", "c2", "c3"}) works.push_back(work_of("web", name));
+    for (const char* name : {"c1", "c2", "c3"}) works.push_back(set_work("web", name));
   }
   Lines lost(const Objects& changed) const {
     const auto moves = selection_changes(today, changed, placements_of(sets), kNow, {});
@@ -105,8 +105,8 @@ TEST_F(ImpactTest, AClusterThatAnotherPlacementOfTheSetKeepsLosesNothing) {
 }
 
 TEST_F(ImpactTest, OnlyWhatIsThereCanBeLost) {
-  works = {work_of("web", "c1"), work_of("other", "c2")};
-  works.push_back(work_of("web", "c2"));
+  works = {set_work("web", "c1"), set_work("other", "c2")};
+  works.push_back(set_work("web", "c2"));
   works.back()["metadata"]["deletionTimestamp"] = "2026-03-01T09:59:00Z";
   Objects changed = today;
   changed.remove(ObjectKind::kBinding, "apps", "prod");
@@ -160,7 +160,7 @@ TEST(ImpactSentence, CountsClustersAndNamesWorks) {
 
 TEST(ImpactSentence, AClusterThatLeavesLosesEveryWork) {
   std::vector<LostWork> lost{{LostWork::Effect::kRemoved, "c1", "web-x", "apps/web"}};
-  add_all_works("c1", {work_of("web", "c1"), {{"metadata", {{"name", "db"}, {"namespace", "c1"}}}}}, lost);
+  add_all_works("c1", {set_work("web", "c1"), {{"metadata", {{"name", "db"}, {"namespace", "c1"}}}}}, lost);
   ASSERT_EQ(lost.size(), 2U);
   EXPECT_EQ(lost[0].title(), "db");
   EXPECT_EQ(lost[1].title(), "apps/web");
