@@ -4,8 +4,8 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
-#include <new>
 #include <functional>
+#include <new>
 #include <signal.h>
 #include <unistd.h>
 
