@@ -204,12 +204,23 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
 Result<Candidate> await_candidate(Context& context, const kube::Client& hub, const std::string& name,
                                   const AcceptOptions& options) {
   const auto deadline = context.clock().now() + options.timeout;
+  bool told = false;
   while (true) {
     auto candidate = examine(hub, name, options, context.clock().now());
-    if (candidate || options.wait == "none" || candidate.error().category != Category::kNotFound) return candidate;
-    if (context.stop().stop_requested()) return fail(Category::kCancelled, "interrupted");
+    if (candidate || options.wait == "none" || candidate.error().category != Category::kNotFound) {
+      if (told && candidate) context.progress().done();
+      if (told && !candidate) context.progress().failed(candidate.error().message);
+      return candidate;
+    }
+    if (!told) context.progress().begin("Waiting for " + name + " to ask to join");
+    told = true;
+    if (context.stop().stop_requested()) {
+      context.progress().failed("interrupted");
+      return fail(Category::kCancelled, "interrupted");
+    }
     const auto now = context.clock().now();
     if (now >= deadline) {
+      context.progress().failed("timed out after " + format_duration(options.timeout));
       Error error = candidate.error();
       error.category = Category::kTimeout;
       return fail(std::move(error));
