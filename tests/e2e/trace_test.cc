@@ -55,7 +55,8 @@ std::string our_actor(const AuditEntry& entry) {
   if (entry.user == "system:serviceaccount:open-cluster-management-hub:fleetadm-hub") return "registration";
   if (entry.user == "system:serviceaccount:open-cluster-management:agent-registration-bootstrap") return "bootstrap";
   if (entry.user.starts_with("system:open-cluster-management:c1:")) return "agent";
-  if (entry.user == "system:serviceaccount:open-cluster-management-agent:fleetadm-agent") return "agent";
+  // As itself, or as the account that works are applied as: a real server's log names who asks, a sandbox's whom it asks as.
+  if (entry.user.starts_with("system:serviceaccount:open-cluster-management-agent:fleetadm-agent")) return "agent";
   return {};
 }
 
