@@ -14,6 +14,7 @@
 #include "cli/complete.h"
 #include "cli/context.h"
 #include "cli/errors.h"
+#include "cli/foreign.h"
 #include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
@@ -116,7 +117,21 @@ Status check_arguments(const Command& command, const NormalArgv& argv) {
   return {};
 }
 
+constexpr std::string_view kUnknownFlag = "unknown flag: ";
+constexpr std::string_view kUnknownCommand = "unknown command ";
+
+/// What other tools call this is answered with what it is called here.
+Error with_foreign_hint(Error error, const std::vector<std::string>& words) {
+  if (!error.message.starts_with(kUnknownCommand)) return error;
+  if (std::string hint = foreign_command_hint(words); !hint.empty()) error.hint = std::move(hint);
+  return error;
+}
+
 Error with_help_hint(Error error, const std::string& path) {
+  if (error.message.starts_with(kUnknownFlag)) {
+    const std::string_view flag = std::string_view(error.message).substr(kUnknownFlag.size());
+    if (std::string hint = foreign_flag_hint(flag.substr(0, flag.find('='))); !hint.empty()) error.hint = std::move(hint);
+  }
   if (error.category == Category::kUsage && error.hint.empty())
     error.hint = "see \"fleetadm " + path + (path.empty() ? "" : " ") + "--help\" for usage";
   return error;
@@ -193,7 +208,7 @@ int run_checked(const std::vector<std::string>& words) {
   const ErrorStyle style = style_of(words);
 
   Result<Found> found = find_command(registry, words, global_list.list);
-  if (!found) return report_error(found.error(), style);
+  if (!found) return report_error(with_foreign_hint(found.error(), words), style);
   if (found->command == nullptr) {
     if (found->path.empty() && found->rest == std::vector<std::string>{"--version"})
       return print_text(std::string("fleetadm ") + FLEETADM_VERSION + "\n");

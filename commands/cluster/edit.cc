@@ -75,7 +75,10 @@ Result<std::pair<Json, bool>> edit_one(Context& context, const kube::Client& hub
   if (!changed || is_dry(context)) return std::pair{std::move(written), changed};
   FLEETADM_TRY(Json stored, hub.get(api::managed_clusters(), "", name));
   Json again = stored;
-  if (!edit.edit(again) || !same_intent(again, stored)) {
+  const bool agrees = edit.edit(again).has_value();
+  Json defaulted = again;  // the hub may have given a cluster without a set the default one already
+  registration::hub::default_cluster_set(defaulted);
+  if (!agrees || !(same_intent(again, stored) || same_intent(defaulted, stored))) {
     return fail(Category::kConflict, "the change was written but reads back differently", "another client changed it: try again");
   }
   return std::pair{std::move(stored), true};

@@ -1,0 +1,95 @@
+#include "cli/foreign.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fleetadm::cli {
+namespace {
+
+constexpr auto kWords = std::to_array<Foreign>({
+    // clusteradm
+    {"get hub-info", "use `fleetadm version` for the hub, and `fleetadm get clusters` for what has joined it"},
+    {"get klusterlet-info", "use `fleetadm get clusters -o wide` on the hub"},
+    {"upgrade", "run `fleetadm init` (hub) or `fleetadm join` (managed cluster) of the new version again"},
+    {"install", "fleetadm does not install add-ons yet"},
+    {"uninstall", "fleetadm does not install add-ons yet"},
+    {"addon", "fleetadm does not manage add-ons yet"},
+    {"get addon", "fleetadm does not manage add-ons yet"},
+    {"proxy", "fleetadm has no proxy to managed clusters yet; use the cluster's own kubeconfig context"},
+    {"create token", "use `fleetadm get token`"},
+    {"delete token", "tokens cannot be revoked one by one; they expire: see `fleetadm get token --help`"},
+    {"config", "use kubectl config to edit kubeconfig files"},
+    {"plugin", "fleetadm does not run plugins yet"},
+    // karmadactl
+    {"register", "use `fleetadm join`"},
+    {"unregister", "use `fleetadm unjoin`"},
+    {"deinit", "use `fleetadm clean`"},
+    {"cordon",
+     "use `fleetadm cluster taint` with a taint of effect NoSelectIfNew (existing works stay) or NoSelect (works move)"},
+    {"uncordon", "use `fleetadm cluster taint` with KEY- to remove the taint"},
+    {"taint", "use `fleetadm cluster taint`"},
+    {"label", "use `fleetadm cluster label`"},
+    {"promote", "use `fleetadm work create` with the manifests and --clusters"},
+    // vela
+    {"cluster list", "use `fleetadm get clusters`"},
+    {"cluster join", "use `fleetadm join`"},
+    {"cluster detach", "use `fleetadm unjoin`"},
+    {"cluster labels", "use `fleetadm cluster label`"},
+    {"cluster rename", "a cluster keeps its name; unjoin it and join it again under the new one"},
+    // kubectl
+    {"apply", "use `fleetadm work apply` to distribute manifests to clusters, kubectl apply for a single cluster"},
+    {"logs", "fleetadm has no access to pods of managed clusters yet; use kubectl with the cluster's context"},
+    {"exec", "fleetadm has no access to pods of managed clusters yet; use kubectl with the cluster's context"},
+    {"describe", "use `fleetadm placement describe` or `fleetadm work describe`"},
+    // flags
+    {"-c", "use --clusters"},
+    {"--num-of-clusters", "use --cluster-count"},
+    {"--skip-approve-check", "certificate requests are always checked; name one with --csr to accept it"},
+    {"--bundle-version", "use --image to name the image and its version"},
+    {"--image-registry", "use --image with the whole name of the image"},
+    {"--feature-gates", "features are not behind gates; pass options of the hub or the agent with --hub-arg or --agent-arg"},
+    {"--output-join-command-file", "redirect the output: fleetadm get token > FILE"},
+    {"--mode", "only the default mode is supported"},
+    {"--singleton", "only the default mode is supported"},
+    {"--force-internal-endpoint-lookup", "use --hub-apiserver to name the address that the cluster can reach"},
+    {"--use-bootstrap-token", "`fleetadm get token` decides on the kind of token"},
+});
+
+bool begins_with(const std::vector<std::string_view>& words, std::string_view row) {
+  std::size_t at = 0;
+  for (const std::string_view word : words) {
+    const std::size_t end = std::min(row.find(' ', at), row.size());
+    if (row.substr(at, end - at) != word) return false;
+    if (end == row.size()) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Foreign> foreign_words() { return kWords; }
+
+std::string foreign_command_hint(const std::vector<std::string>& words) {
+  std::vector<std::string_view> plain;
+  for (const std::string& word : words) {
+    if (!word.starts_with("-")) plain.push_back(word);
+  }
+  std::string_view typed;
+  std::string_view instead;
+  for (const Foreign& row : kWords) {
+    if (row.typed.starts_with("-") || row.typed.size() <= typed.size() || !begins_with(plain, row.typed)) continue;
+    typed = row.typed;
+    instead = row.instead;
+  }
+  return std::string(instead);
+}
+
+std::string foreign_flag_hint(std::string_view flag) {
+  for (const Foreign& row : kWords) {
+    if (row.typed == flag) return std::string(row.instead);
+  }
+  return {};
+}
+
+}  // namespace fleetadm::cli
