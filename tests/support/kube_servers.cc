@@ -83,7 +83,7 @@ bool in_ci() {
 
 int free_port() {
   static thread_local std::mt19937 random{std::random_device{}()};
-  std::uniform_int_distribution<int> ports(12000, 32000);  // below Linux' ephemeral ports
+  std::uniform_int_distribution<int> ports(12000, 29999);  // below the node ports of Services and Linux' ephemeral ports
   for (int tries = 0; tries < 1000; ++tries) {
     const int port = ports(random);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
