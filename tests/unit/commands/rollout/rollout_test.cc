@@ -158,7 +158,12 @@ TEST_F(RolloutCommands, AbortAndRestart) {
 
 TEST_F(RolloutCommands, PlanShowsOrderAndBatchesAndWritesNothing) {
   ASSERT_EQ(wait_for_end(), 0);
-  const int before = hub_->write_count();
+  // The hub may still be writing the status of what has ended.
+  const auto changes = [this] {
+    const auto writes = hub_->writes();
+    return std::count_if(writes.begin(), writes.end(), [](const testkit::ApiCall& call) { return call.subresource.empty(); });
+  };
+  const auto before = changes();
   const std::string file = folder_.write("new.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: web}\n");
   const auto plan = run("rollout plan", {{"filename", file}});
   ASSERT_TRUE(plan) << plan.error().message;
@@ -167,7 +172,7 @@ TEST_F(RolloutCommands, PlanShowsOrderAndBatchesAndWritesNothing) {
   EXPECT_EQ(plan->table->rows[2][0], "3");
   EXPECT_EQ(plan->table->rows[2][1], "c3");
   EXPECT_EQ(plan->table->rows[2][2], "change");
-  EXPECT_EQ(hub_->write_count(), before);
+  EXPECT_EQ(changes(), before);
   const auto nothing = run("rollout plan");
   ASSERT_TRUE(nothing);
   EXPECT_TRUE(nothing->table->rows.empty());
