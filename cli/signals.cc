@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/errors.h"
@@ -16,13 +17,27 @@ namespace {
 // callbacks) happens on the thread that reads the pipe. Handlers, unlike a blocked mask, are not inherited by child processes.
 volatile int signal_pipe = -1;
 volatile sig_atomic_t signals_seen = 0;
+timespec first_seen{};  // written by the first signal only; both signals are blocked while a handler runs
+
+// timeout(1) and other wrappers signal the process and then its group: what comes twice at once is one interrupt.
+constexpr long kOneInterruptMillis = 300;
+
+long millis_between(const timespec& from, const timespec& to) {
+  return (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1'000'000;
+}
 
 void on_signal(int) {
   const int saved = errno;
-  if (signals_seen != 0) ::_exit(kExitCancelled);
-  signals_seen = 1;
-  const char byte = 1;
-  [[maybe_unused]] const ssize_t written = ::write(signal_pipe, &byte, 1);
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  if (signals_seen != 0) {
+    if (millis_between(first_seen, now) >= kOneInterruptMillis) ::_exit(kExitCancelled);
+  } else {
+    signals_seen = 1;
+    first_seen = now;
+    const char byte = 1;
+    [[maybe_unused]] const ssize_t written = ::write(signal_pipe, &byte, 1);
+  }
   errno = saved;
 }
 
@@ -40,6 +55,8 @@ std::stop_source install() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGINT);
+  sigaddset(&action.sa_mask, SIGTERM);
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);

@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM as a stop token. The second signal ends the process at once (exit code 2: cancelled).
+// SIGINT and SIGTERM as a stop token. A second signal ends the process at once (exit code 2: cancelled), unless it comes
+// within 300 ms of the first: wrappers such as timeout(1) signal a process and then its group.
 #pragma once
 
 #include <stop_token>
