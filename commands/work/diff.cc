@@ -51,6 +51,7 @@ Result<Changes> live_changes(const kube::Client& spoke, const std::vector<Json>&
   Changes changes;
   for (const Json& work : works) {
     for (const work::Manifest& manifest : work::decode_manifests(work, resolve)) {
+      if (manifest.same_as) continue;
       if (manifest.error) {
         if (manifest.error->category == Category::kUnavailable || manifest.error->category == Category::kTimeout)
           return tl::unexpected(*manifest.error);

@@ -84,6 +84,7 @@ std::int64_t deleted_objects(const Json& work_spec, const std::set<std::string>&
   const Json work{{"spec", work_spec}};
   std::int64_t count = 0;
   for (const work::Manifest& manifest : work::decode_manifests(work, work::guessed_resource)) {
+    if (manifest.same_as) continue;
     const bool stays = kept.contains(work::manifest_identity(manifest.object)) || !work::is_owned(work, manifest) ||
                        work::options_for(work, manifest).strategy.type == work::StrategyType::kReadOnly;
     if (!stays) ++count;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/work/repeated.h"
+
 namespace fleetadm::work {
 namespace {
 
@@ -61,8 +63,7 @@ bool is_free_rank(int rank) { return rank <= kRankWorkloads && rank != kRankRbac
 
 /// Whether two manifests of one rank may be applied in any order.
 bool are_independent(const Manifest& one, const Manifest& other) {
-  if (one.group == other.group && one.kind == other.kind) return one.ns != other.ns || one.name != other.name;
-  return is_free_rank(apply_rank(one.kind));
+  return (one.group == other.group && one.kind == other.kind) || is_free_rank(apply_rank(one.kind));
 }
 
 bool matches(const Json& identifier, const Manifest& manifest) {
@@ -141,6 +142,7 @@ std::vector<Manifest> decode_manifests(const Json& work, const Resolve& resolve)
   manifests.reserve(entries.size());
   int ordinal = 0;
   for (const Json& entry : entries) manifests.push_back(decode(ordinal++, entry, resolve));
+  unite_repeated(work, manifests);
   return manifests;
 }
 
@@ -162,6 +164,7 @@ std::vector<std::vector<std::size_t>> apply_batches(const std::vector<Manifest>&
   std::vector<std::vector<std::size_t>> batches;
   for (const std::size_t i : apply_order(manifests)) {
     const Manifest& manifest = manifests[i];
+    if (manifest.same_as) continue;
     const bool room = !batches.empty() && batches.back().size() < kBatchLimit;
     const bool fits =
         room && std::all_of(batches.back().begin(), batches.back().end(), [&](std::size_t other) {

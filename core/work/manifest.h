@@ -25,6 +25,7 @@ struct Manifest {
   std::string name;
   std::optional<kube::Resource> resource;  // set once the kind was found on the cluster
   std::optional<Error> error;              // why it cannot be applied: not an object, no kind, unknown kind, discovery failed
+  std::optional<std::size_t> same_as;      // index of the manifest that is applied in its stead (repeated.h)
 
   /// status.resourceStatus.manifests[].resourceMeta: all seven members, resource "" where unknown.
   Json meta() const;
@@ -35,13 +36,14 @@ struct Manifest {
 /// The resource of an (apiVersion, kind), or an error (kNotFound: the cluster has no such kind).
 using Resolve = std::function<Result<kube::Resource>(const std::string& api_version, const std::string& kind)>;
 
-/// All manifests in the order of the spec. Never fails as a whole: what cannot be decoded or resolved carries its error.
+/// All manifests in the order of the spec, those of one object united. Never fails as a whole: what cannot be decoded or resolved
+/// carries its error.
 std::vector<Manifest> decode_manifests(const Json& work, const Resolve& resolve);
 /// Indexes into `manifests`, in apply order: stable by rank.
 std::vector<std::size_t> apply_order(const std::vector<Manifest>& manifests);
 /// The apply order cut into batches, each of at most kBatchLimit: what is in one batch needs nothing else of it and may be
-/// applied side by side. Bindings follow their roles, kinds whose needs are unknown keep the order of the spec, and an object
-/// that is named twice is in two batches.
+/// applied side by side. Bindings follow their roles, and kinds whose needs are unknown keep the order of the spec. A manifest
+/// that another one stands for is in none.
 inline constexpr std::size_t kBatchLimit = 16;
 std::vector<std::vector<std::size_t>> apply_batches(const std::vector<Manifest>& manifests);
 /// 0 … 6, 1000 for everything else, 1001 for what has no kind.

@@ -446,6 +446,11 @@ void Round::apply_all(const Json& work) {
       has_executor && (!engine_.rights->reliable() || memory_->executor_checked <= engine_.rights->settled_at() ||
                        memory_->executor_generation != generation || now - memory_->executor_checked >= engine_.options.resync);
   for (const std::vector<std::size_t>& batch : apply_batches(manifests_)) apply_batch(work, batch);
+  for (std::size_t i = 0; i < manifests_.size(); ++i) {
+    if (!manifests_[i].same_as) continue;
+    results_[i] = results_[*manifests_[i].same_as];
+    results_[i].meta = manifests_[i].meta();
+  }
   if (executor_due_) {
     memory_->executor_checked = now;
     memory_->executor_generation = generation;
