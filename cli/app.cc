@@ -12,6 +12,7 @@
 #include "cli/argv/lookup.h"
 #include "cli/argv/parser.h"
 #include "cli/complete.h"
+#include "cli/configured.h"
 #include "cli/context.h"
 #include "cli/errors.h"
 #include "cli/foreign.h"
@@ -21,6 +22,7 @@
 #include "cli/render/renderer.h"
 #include "cli/signals.h"
 #include "cli/suggested.h"
+#include "commands/config/config.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::cli {
@@ -75,9 +77,9 @@ int report_error(const Error& error, const ErrorStyle& style) {
 bool errors_are_documents(const std::string& output) { return output == "json" || output == "yaml"; }
 
 // How to print what is wrong with a command line that could not be parsed: as far as it can be read.
-ErrorStyle style_of(const std::vector<std::string>& words) {
-  std::string color = "auto";
-  std::string output;
+ErrorStyle style_of(const std::vector<std::string>& words, const Result<commands::Settings>& settings) {
+  std::string color = settings ? settings->find("color")->text() : "auto";
+  std::string output = settings ? settings->find("output")->text() : "";
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     const std::string_view word = words[i];
     const auto value_of = [&](std::string_view flag, std::string& into) {
@@ -140,6 +142,7 @@ Error with_help_hint(Error error, const std::string& path) {
 struct Typed {
   const Registry& registry;
   const std::vector<std::string>& words;
+  const Result<commands::Settings>& settings;
 };
 
 int execute(const Command& command, const NormalArgv& argv, commands::Invocation& call, const GlobalOptions& globals,
@@ -189,7 +192,8 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   Result<Report> report = call.run(context, args);
   context.end_progress();
   const auto failed = [&](const Error& error) {
-    renderer.print_errors({with_help_hint(error, command.path)});
+    const Error told = typed.settings ? with_origin_of_context(error, *typed.settings, globals) : error;
+    renderer.print_errors({with_help_hint(told, command.path)});
     return out.finish(exit_code(error.category), color);
   };
   if (!report) return failed(report.error());
@@ -198,17 +202,41 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   return out.finish(code, color);
 }
 
-int run_checked(const std::vector<std::string>& words) {
+// What may stand at the cursor: aliases are words like the built-in ones, and live names are those of the hub that is meant.
+std::string complete_words(const Registry& registry, const Result<commands::Settings>& settings, std::vector<std::string> words,
+                           const FlagList& globals) {
+  if (!settings) return complete(registry, words, live_names);
+  std::string current = words.empty() ? "" : words.back();
+  if (!words.empty()) words.pop_back();
+  if (auto expanded = expand_alias(registry, *settings, words, globals)) words = std::move(*expanded);
+  words.push_back(std::move(current));
+  const LiveNames live = [&](commands::Complete kind, const GlobalOptions& options) {
+    GlobalOptions meant = options;
+    if (meant.config.context.empty() && meant.config.kubeconfig.empty())
+      meant.config.context = settings->find("hubContext")->text();
+    return live_names(kind, meant);
+  };
+  return complete(with_aliases(registry, *settings), words, live);
+}
+
+int run_checked(std::vector<std::string> words) {
   const Registry registry = full_registry();
-  if (!words.empty() && words.front() == "__complete")
-    return print_text(complete(registry, {words.begin() + 1, words.end()}, live_names));
+  const Result<commands::Settings> settings = load_settings();
   GlobalOptions globals;
   const commands::FlagSet global_set = global_flags(globals);
   const AllFlags global_list = all_flags({}, global_set);
-  const ErrorStyle style = style_of(words);
+  if (!words.empty() && words.front() == "__complete")
+    return print_text(complete_words(registry, settings, {words.begin() + 1, words.end()}, global_list.list));
+  const ErrorStyle style = style_of(words, settings);
 
+  if (settings) {
+    Result<std::vector<std::string>> expanded = expand_alias(registry, *settings, words, global_list.list);
+    if (!expanded) return report_error(expanded.error(), style);
+    words = std::move(*expanded);
+  }
   Result<Found> found = find_command(registry, words, global_list.list);
-  if (!found) return report_error(with_foreign_hint(found.error(), words), style);
+  // With a broken file nobody knows whether the word is an alias.
+  if (!found) return report_error(settings ? with_foreign_hint(found.error(), words) : settings.error(), style);
   if (found->command == nullptr) {
     if (found->path.empty() && found->rest == std::vector<std::string>{"--version"})
       return print_text(std::string("fleetadm ") + FLEETADM_VERSION + "\n");
@@ -224,7 +252,12 @@ int run_checked(const std::vector<std::string>& words) {
   if (!argv) return report_error(with_help_hint(argv.error(), command.path), style);
   if (argv->help) return print_text(command_help(command));
   if (Status ok = set_flags(*argv, flags.list); !ok) return report_error(with_help_hint(ok.error(), command.path), style);
-  return execute(command, *argv, call, globals, {registry, words});
+  if (!settings && takes_settings(command)) return report_error(settings.error(), style);
+  if (settings) {
+    if (Status ok = apply_settings(*settings, command, *argv, flags.list, global_set); !ok)
+      return report_error(ok.error(), style);
+  }
+  return execute(command, *argv, call, globals, {registry, words, settings});
 }
 
 Report text_report(std::string text) {
@@ -291,6 +324,7 @@ void register_help(Registry& registry) {
 Registry full_registry() {
   Registry registry;
   commands::register_all(registry);
+  commands::register_config(registry, [](std::string_view word) { return is_builtin_word(full_registry(), word); });
   register_help(registry);
   return registry;
 }

@@ -5,6 +5,7 @@
 #include "cli/argv/lookup.h"
 #include "cli/argv/parser.h"
 #include "cli/globals.h"
+#include "commands/config/settings.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/log.h"
@@ -105,6 +106,15 @@ std::string help_words(const Registry& registry, const std::vector<std::string>&
   return out.end();
 }
 
+// The values that a key of the configuration file may have.
+std::string setting_words(const std::string& name, const std::string& current, const GlobalOptions& globals,
+                          const LiveNames& live) {
+  const auto key = commands::find_setting(name);
+  if (!key || *key == nullptr) return ":none\n";
+  const Complete kind = name == "hubContext" ? Complete::kContexts : Complete::kValues;
+  return values(kind, (*key)->values, "", current, {}, globals, live);
+}
+
 }  // namespace
 
 std::string complete(const Registry& registry, const std::vector<std::string>& words, const LiveNames& live) {
@@ -152,6 +162,7 @@ std::string complete(const Registry& registry, const std::vector<std::string>& w
     return out.end();
   }
   if (found->command->path == "help") return help_words(registry, given, current);
+  if (found->command->path == "config set" && given.size() == 1) return setting_words(given.front(), current, globals, live);
   const auto& args = found->command->args;
   if (args.max >= 0 && given.size() >= static_cast<std::size_t>(args.max)) return ":none\n";
   return values(args.complete, args.values, "", current, given, globals, live);

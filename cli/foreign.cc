@@ -18,7 +18,9 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"proxy", "fleetadm has no proxy to managed clusters yet; use the cluster's own kubeconfig context"},
     {"create token", "use `fleetadm get token`"},
     {"delete token", "tokens cannot be revoked one by one; they expire: see `fleetadm get token --help`"},
-    {"config", "use kubectl config to edit kubeconfig files"},
+    {"config use-context", "use `fleetadm config set` with the key hubContext, or kubectl config for the kubeconfig itself"},
+    {"config get-contexts", "use kubectl config for kubeconfig files"},
+    {"config current-context", "use `fleetadm config get` with the key hubContext, or kubectl config for the kubeconfig itself"},
     {"plugin", "fleetadm does not run plugins yet"},
     // karmadactl
     {"register", "use `fleetadm join`"},

@@ -18,8 +18,9 @@ bool starts_with_words(std::string_view path, std::string_view group) {
 
 std::string joined(const std::string& path, const std::string& word) { return path.empty() ? word : path + " " + word; }
 
-// Whether a flag word before or between the command's words takes the next word. As in kubectl, an unknown one does.
-bool takes_next(const std::string& word, const FlagList& globals) {
+}  // namespace
+
+bool takes_next_word(const std::string& word, const FlagList& globals) {
   if (word.find('=') != std::string::npos || word == "-h" || word == "--help") return false;
   if (word[1] == '-') {
     const Flag* flag = flag_named(globals, std::string_view(word).substr(2));
@@ -31,8 +32,6 @@ bool takes_next(const std::string& word, const FlagList& globals) {
   }
   return false;
 }
-
-}  // namespace
 
 const Command* command_at(const Registry& registry, std::string_view path) {
   for (const Command& command : registry.commands()) {
@@ -75,7 +74,7 @@ Result<Found> find_command(const Registry& registry, const std::vector<std::stri
     if (word.size() > 1 && word[0] == '-') {
       found.rest.push_back(word);
       // Once a command is chosen its own flags decide, but it may still be the beginning of a longer path.
-      if (open && takes_next(word, globals) && at + 1 < words.size()) found.rest.push_back(words[++at]);
+      if (open && takes_next_word(word, globals) && at + 1 < words.size()) found.rest.push_back(words[++at]);
       continue;
     }
     if (open) {

@@ -19,6 +19,9 @@ struct Found {
 /// `globals` tells which of them take the next word. Category::kUsage with "did you mean" for an unknown command.
 Result<Found> find_command(const commands::Registry& registry, const std::vector<std::string>& words, const FlagList& globals);
 
+/// Whether a flag word before or between a command's words takes the next word. As in kubectl, an unknown one does.
+bool takes_next_word(const std::string& word, const FlagList& globals);
+
 /// The command of that exact path or alias, or nullptr.
 const commands::Command* command_at(const commands::Registry& registry, std::string_view path);
 /// True where at least one command's path or alias starts with these words.

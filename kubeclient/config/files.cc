@@ -96,7 +96,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
     if (file.get() >= 0) break;
     if (errno != EEXIST) return file_error("locking", lock_path, errno);
     if (std::chrono::steady_clock::now() > deadline) {
-      return fail(Category::kConflict, lock_path + " exists: another program is writing the kubeconfig",
+      return fail(Category::kConflict, lock_path + " exists: another program is writing " + path,
                   "if no program is, remove that file");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

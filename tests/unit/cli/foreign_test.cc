@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "commands/framework/command.h"
+#include "cli/app.h"
 
 namespace fleetadm::cli {
 namespace {
 
 std::set<std::string> command_paths() {
-  commands::Registry registry;
-  commands::register_all(registry);
+  const commands::Registry registry = full_registry();
   std::set<std::string> paths;
   for (const commands::Command& command : registry.commands()) {
     paths.insert(command.path);
