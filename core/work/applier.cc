@@ -214,12 +214,12 @@ ApplyOutcome Applier::server_side_once(const ApplyRequest& request) const {
     // What is kept on the object outlives this process, and is what another agent goes by.
     const std::string applied = outcome.live ? annotation_of(*outcome.live, kConfigSpecHash) : std::string();
     if (!applied.empty()) known = applied == hash;
-    if (settled) settled = settle_ignored_fields(ignored, outcome.live, !known, intent);
+    if (settled) settled = settle_ignored_fields(ignored, outcome.live, request.strategy.field_manager, !known, intent);
     if (!settled) {
       outcome.failure_reason = "AppliedManifestSSAIgnoreFieldError";
       return failed(std::move(outcome), settled.error());
     }
-    // The intent holds values that were live just now: it is for that version.
+    // What the intent holds or leaves out is by what was live just now: it is for that version.
     if (outcome.live) at_or_make(intent, {"metadata", "resourceVersion"}) = resource_version_of(*outcome.live);
     if (!known || !applied.empty() || outcome.missing) at_or_make(intent, {"metadata", "annotations", kConfigSpecHash}) = hash;
   }

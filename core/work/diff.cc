@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/work/held_fields.h"
 #include "core/work/ignore_fields.h"
 #include "core/work/merge.h"
 
@@ -37,16 +38,6 @@ std::string path_of(const std::vector<DiffStep>& steps) {
     }
   }
   return path;
-}
-
-/// Whether the keys of a `k:{…}` entry of managedFields are those of the element.
-bool has_keys(const Json& element, std::string_view keys) {
-  const Result<Json> wanted = parse_json(keys);
-  if (!wanted || !wanted->is_object()) return false;
-  return std::all_of(wanted->items().begin(), wanted->items().end(), [&](const auto& entry) {
-    const Json* member = find(element, {entry.key()});
-    return member != nullptr && *member == entry.value();
-  });
 }
 
 const Json* child_of(const Json& node, const DiffStep& step) {
@@ -181,7 +172,7 @@ std::vector<FieldChange> masked_changes(const Json& before, const Json& after, c
 Result<Json> sent(const Manifest& manifest, const UpdateStrategy& strategy, const Json& live) {
   Json intent = manifest.object;
   if (strategy.type == StrategyType::kServerSideApply && !strategy.ignore_fields.empty()) {
-    FLEETADM_CHECK(settle_ignored_fields(strategy.ignore_fields, live, false, intent));
+    FLEETADM_CHECK(settle_ignored_fields(strategy.ignore_fields, live, strategy.field_manager, false, intent));
   }
   return intent;
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/work/held_fields.h"
+
 namespace fleetadm::work {
 namespace {
 
@@ -174,40 +176,43 @@ void remove_member(Json& value, const std::string& text) {
   }
 }
 
-/// Replaces what the steps name in `value` by what is live, or takes it out where `live` does not have it.
-void settle(Json& value, const Json* live, const FieldSteps& steps, std::size_t at) {
+/// Replaces what the steps name in `value` by what is live and `held`, or takes it out where that is nothing.
+void settle(Json& value, const Json* live, const HeldFields& held, const FieldSteps& steps, std::size_t at) {
   const FieldStep& step = steps[at];
   const bool last = at + 1 == steps.size();
+  const auto element_of = [&](const Json* twin) {
+    return twin == nullptr ? HeldFields() : held.element(*twin, static_cast<std::size_t>(twin - &(*live)[0]));
+  };
   if (step.kind == FieldStep::Kind::kKey) {
     Json* member = member_of(&value, step.text);
     if (member == nullptr) return;
     const Json* twin = member_of(live, step.text);
+    const HeldFields below = value.is_array() ? element_of(twin) : held.member(step.text);
     if (!last) {
-      settle(*member, twin, steps, at + 1);
-    } else if (twin != nullptr) {
-      *member = *twin;
+      settle(*member, twin, below, steps, at + 1);
+    } else if (std::optional<Json> kept = twin == nullptr ? std::nullopt : below.held_of(*twin)) {
+      *member = std::move(*kept);
     } else {
       remove_member(value, step.text);
     }
     return;
   }
   if (!value.is_array()) return;
-  Json kept = Json::array();
+  Json settled = Json::array();
   std::size_t index = 0;
   for (Json& element : value) {
     const Json* twin = twin_of(live, element, index++);
     const bool meant = step.kind == FieldStep::Kind::kAll || str(element, {step.text}) == step.value;
-    if (meant && last && twin == nullptr) continue;
-    if (meant && last) element = *twin;
-    if (meant && !last) settle(element, twin, steps, at + 1);
-    kept.push_back(std::move(element));
+    if (meant && last) {
+      std::optional<Json> kept = twin == nullptr ? std::nullopt : element_of(twin).held_of(*twin);
+      if (kept) settled.push_back(std::move(*kept));
+      continue;
+    }
+    if (meant) settle(element, twin, element_of(twin), steps, at + 1);
+    settled.push_back(std::move(element));
   }
-  value = std::move(kept);
+  value = std::move(settled);
 }
-
-}  // namespace
-
-namespace {
 
 /// Calls `use(steps, on_change)` for each expression.
 template <class Use>
@@ -229,15 +234,17 @@ Status for_each_path(const Json& ignore_fields, const Use& use) {
 
 }  // namespace
 
-Status settle_ignored_fields(const Json& ignore_fields, const std::optional<Json>& live, bool manifest_changed, Json& intent) {
+Status settle_ignored_fields(const Json& ignore_fields, const std::optional<Json>& live, std::string_view manager,
+                             bool manifest_changed, Json& intent) {
+  const HeldFields held = live ? HeldFields::of(*live, manager) : HeldFields();
   return for_each_path(ignore_fields, [&](const FieldSteps& steps, bool on_change) {
-    if (live && !(on_change && manifest_changed)) settle(intent, &*live, steps, 0);
+    if (live && !(on_change && manifest_changed)) settle(intent, &*live, held, steps, 0);
   });
 }
 
 Status drop_present_fields(const Json& ignore_fields, Json& object) {
   return for_each_path(ignore_fields, [&](const FieldSteps& steps, bool on_change) {
-    if (!on_change) settle(object, nullptr, steps, 0);
+    if (!on_change) settle(object, nullptr, HeldFields(), steps, 0);
   });
 }
 

@@ -181,6 +181,30 @@ TEST_F(WorkAgentOnServers, LeavesIgnoredFieldsToOthers) {
   put("ignoring", Json::array({deployment_of(3, "high"), map_of("beside", "2")}), spec);
   ASSERT_TRUE(fleet()->spoke(1).eventually(web, [](const Json& now) { return num(now, {"spec", "replicas"}) == 3; }));
   EXPECT_EQ(level(live()), "low");
+
+  // What another applier has taken over stays its own when the agent applies again: there is no conflict with the agent.
+  const auto apply_theirs = [&](int replicas, const std::string& value, bool force) {
+    Json theirs = deployment_of(replicas, value);
+    theirs["spec"].erase("selector");
+    theirs["spec"]["template"].erase("metadata");
+    Json& container = theirs["spec"]["template"]["spec"]["containers"][0];
+    container.erase("image");
+    container["env"].erase(1);
+    const std::string query = std::string("?fieldManager=scaler&force=") + (force ? "true" : "false");
+    return fleet()->spoke(1).request("PATCH", web + query, dump_json(theirs), "application/apply-patch+yaml");
+  };
+  ASSERT_EQ(apply_theirs(5, "theirs", true).status, 200);
+  patch_spoke(web, R"([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "nginx:9"}])",
+              "application/json-patch+json");
+  ASSERT_TRUE(fleet()->spoke(1).eventually(web, [](const Json& now) {
+    return str(list_at(now, {"spec", "template", "spec", "containers"})[0], {"image"}) == "nginx:1";
+  }));
+  EXPECT_EQ(num(live(), {"spec", "replicas"}), 5);
+  EXPECT_EQ(level(live()), "theirs");
+  const auto answer = apply_theirs(6, "again", false);
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(num(live(), {"spec", "replicas"}), 6);
+  EXPECT_EQ(level(live()), "again");
 }
 
 TEST_F(WorkAgentOnServers, NoticesThatAnExecutorsRightsWereRevoked) {

@@ -144,8 +144,10 @@ bool eventually(const std::function<bool()>& done, Duration timeout) {
 }
 
 void settle(const testkit::FakeApi& api, const testkit::FakeApi& other) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   std::size_t before = 0;
   for (int quiet = 0; quiet < 10;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "there is no end of requests";
     const std::size_t now = api.calls().size() + other.calls().size();
     quiet = now == before ? quiet + 1 : 0;
     before = now;

@@ -47,7 +47,7 @@ class Fleet {
 };
 
 bool eventually(const std::function<bool()>& done, Duration timeout = std::chrono::seconds(10));
-/// Waits until `api` got no new request for a while.
+/// Waits until neither server got a new request for a while; a failure where that never is.
 void settle(const testkit::FakeApi& api, const testkit::FakeApi& other);
 
 }  // namespace fleetadm::work::testing

@@ -45,7 +45,7 @@ TEST(IgnoreFields, WhatIsLiveStays) {
       parsed(R"j([{"condition": "OnSpokePresent", "jsonPaths": [".spec.env[?(@.name==\"A\")].value", ".spec.gone"]}])j");
   const Json live = parsed(R"({"spec": {"env": [{"name": "C"}, {"name": "A", "value": "theirs"}]}})");
   Json intent = parsed(R"({"spec": {"gone": 1, "env": [{"name": "A", "value": "ours"}, {"name": "B"}]}})");
-  ASSERT_TRUE(settle_ignored_fields(fields, live, true, intent));
+  ASSERT_TRUE(settle_ignored_fields(fields, live, "work-agent", true, intent));
   EXPECT_EQ(intent, parsed(R"({"spec": {"env": [{"name": "A", "value": "theirs"}, {"name": "B"}]}})"));
 }
 

@@ -195,13 +195,13 @@ TEST(IgnoreFields, DropPlainPaths) {
   const Json fields = parsed(R"([{"condition": "OnSpokePresent", "jsonPointers": ["/metadata/annotations/a~1b", "/not/there"],
       "jsonPaths": [".spec.list[0].x"], "jqPathExpressions": [".spec.replicas"]}])");
   Json intent = object;
-  ASSERT_TRUE(settle_ignored_fields(fields, Json::object(), false, intent));
+  ASSERT_TRUE(settle_ignored_fields(fields, Json::object(), "work-agent", false, intent));
   EXPECT_EQ(intent, parsed(R"({"metadata": {"annotations": {"c": "2"}}, "spec": {"list": [{"y": 2}]}})"));
   intent = object;
-  ASSERT_TRUE(settle_ignored_fields(fields, std::nullopt, false, intent));
+  ASSERT_TRUE(settle_ignored_fields(fields, std::nullopt, "work-agent", false, intent));
   EXPECT_EQ(intent, object);
   const Json unknown = parsed(R"j([{"jqPathExpressions": [".a | select(.b)"]}])j");
-  const Status refused = settle_ignored_fields(unknown, Json::object(), false, intent);
+  const Status refused = settle_ignored_fields(unknown, Json::object(), "work-agent", false, intent);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find(".a | select(.b)"), std::string::npos);
 }
@@ -224,7 +224,7 @@ TEST(IgnoreFields, SelectElementsOfLists) {
        R"({"spec": {"containers": [{"name": "web", "image": "w:1", "tty": true}]}})"}};
   for (const Case& one : cases) {
     Json intent = object;
-    const Status settled = settle_ignored_fields(parsed(one.fields), Json::object(), false, intent);
+    const Status settled = settle_ignored_fields(parsed(one.fields), Json::object(), "work-agent", false, intent);
     ASSERT_TRUE(settled) << one.fields << settled.error().message;
     EXPECT_EQ(intent, parsed(one.left)) << one.fields;
   }
@@ -235,10 +235,10 @@ TEST(IgnoreFields, AChangeOnTheSpokeStaysUntilTheManifestChanges) {
   const Json object = parsed(R"({"spec": {"replicas": 1, "list": [{"name": "a", "x": 1}]}})");
   const Json live = parsed(R"({"spec": {"replicas": 5, "list": [{"name": "b", "x": 9}, {"name": "a", "x": 7}]}})");
   Json intent = object;
-  ASSERT_TRUE(settle_ignored_fields(fields, live, false, intent));
+  ASSERT_TRUE(settle_ignored_fields(fields, live, "work-agent", false, intent));
   EXPECT_EQ(intent, parsed(R"({"spec": {"replicas": 5, "list": [{"name": "a", "x": 7}]}})"));
   intent = object;
-  ASSERT_TRUE(settle_ignored_fields(fields, live, true, intent));
+  ASSERT_TRUE(settle_ignored_fields(fields, live, "work-agent", true, intent));
   EXPECT_EQ(intent, object) << "a new manifest counts";
 }
 
