@@ -19,10 +19,12 @@
 #include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
+#include "cli/plugins.h"
 #include "cli/render/renderer.h"
 #include "cli/signals.h"
 #include "cli/suggested.h"
 #include "commands/config/config.h"
+#include "commands/plugin/plugin.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::cli {
@@ -210,13 +212,16 @@ std::string complete_words(const Registry& registry, const Result<commands::Sett
   if (!words.empty()) words.pop_back();
   if (auto expanded = expand_alias(registry, *settings, words, globals)) words = std::move(*expanded);
   words.push_back(std::move(current));
+  // A plugin has its own flags and arguments.
+  if (!find_command(registry, {words.begin(), words.end() - 1}, globals))
+    if (auto out = complete_plugin(registry, words)) return *out;
   const LiveNames live = [&](commands::Complete kind, const GlobalOptions& options) {
     GlobalOptions meant = options;
     if (meant.config.context.empty() && meant.config.kubeconfig.empty())
       meant.config.context = settings->find("hubContext")->text();
     return live_names(kind, meant);
   };
-  return complete(with_aliases(registry, *settings), words, live);
+  return complete(with_plugins(with_aliases(registry, *settings)), words, live);
 }
 
 int run_checked(std::vector<std::string> words) {
@@ -236,7 +241,11 @@ int run_checked(std::vector<std::string> words) {
   }
   Result<Found> found = find_command(registry, words, global_list.list);
   // With a broken file nobody knows whether the word is an alias.
-  if (!found) return report_error(settings ? with_foreign_hint(found.error(), words) : settings.error(), style);
+  if (!found && !settings) return report_error(settings.error(), style);
+  if (!found) {
+    const std::optional<Error> not_run = become_plugin(registry, words, global_list.list);
+    return report_error(not_run ? *not_run : with_foreign_hint(found.error(), words), style);
+  }
   if (found->command == nullptr) {
     if (found->path.empty() && found->rest == std::vector<std::string>{"--version"})
       return print_text(std::string("fleetadm ") + FLEETADM_VERSION + "\n");
@@ -325,6 +334,7 @@ Registry full_registry() {
   Registry registry;
   commands::register_all(registry);
   commands::register_config(registry, [](std::string_view word) { return is_builtin_word(full_registry(), word); });
+  commands::register_plugin(registry, [](const std::string& command) { return hides_plugin(full_registry(), command); });
   register_help(registry);
   return registry;
 }

@@ -21,7 +21,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"config use-context", "use `fleetadm config set` with the key hubContext, or kubectl config for the kubeconfig itself"},
     {"config get-contexts", "use kubectl config for kubeconfig files"},
     {"config current-context", "use `fleetadm config get` with the key hubContext, or kubectl config for the kubeconfig itself"},
-    {"plugin", "fleetadm does not run plugins yet"},
     // karmadactl
     {"register", "use `fleetadm join`"},
     {"unregister", "use `fleetadm unjoin`"},

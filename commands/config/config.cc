@@ -16,7 +16,7 @@ struct ConfigViewOptions {
 };
 struct ConfigNoOptions {};
 
-Environment environment_of(const Context& context) {
+Environment variables_of(const Context& context) {
   return [&context](std::string_view name) { return context.env(name); };
 }
 
@@ -62,7 +62,7 @@ void note_shadowed(const std::vector<Setting>& settings, const IsBuiltin& is_bui
 }
 
 Result<Report> view_config(Context& context, const ConfigViewOptions& options, const IsBuiltin& is_builtin) {
-  FLEETADM_TRY(const Settings settings, Settings::load(environment_of(context)));
+  FLEETADM_TRY(const Settings settings, Settings::load(variables_of(context)));
   std::vector<Setting> shown = settings.all();
   Table table;
   table.columns = {{"KEY"}, {"VALUE"}};
@@ -87,7 +87,7 @@ Result<Report> view_config(Context& context, const ConfigViewOptions& options, c
 Result<Report> get_config(Context& context, const ConfigNoOptions&, const std::vector<std::string>& args) {
   const std::string& key = args.front();
   FLEETADM_CHECK(find_setting(key));
-  FLEETADM_TRY(const Settings settings, Settings::load(environment_of(context)));
+  FLEETADM_TRY(const Settings settings, Settings::load(variables_of(context)));
   const Setting* setting = settings.find(key);
   if (setting == nullptr) {
     return fail(Category::kNotFound, "there is no alias \"" + key.substr(kAliasPrefix.size()) + "\"",
@@ -117,7 +117,7 @@ Status check_alias(const std::string& key, const Json& value, const IsBuiltin& i
 
 /// `value`: nullopt removes the key.
 Result<Report> write_config(Context& context, const std::string& key, const std::optional<Json>& value) {
-  const Environment environment = environment_of(context);
+  const Environment environment = variables_of(context);
   const std::string path = config_path(environment);
   if (path.empty()) {
     return fail(Category::kUsage, "there is no place for a configuration file", "set FLEETADM_CONFIG, XDG_CONFIG_HOME or HOME");
