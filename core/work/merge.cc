@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kMetadataKinds = std::to_array<std::string_view>({"Namespace", "Pod", "ServiceAccount"});
 constexpr auto kOverlayKinds =
-    std::to_array<std::string_view>({"Service", "PersistentVolumeClaim", "PersistentVolume", "Job", "APIService"});
+    std::to_array<std::string_view>({"PersistentVolumeClaim", "PersistentVolume", "Job", "APIService"});
 
 bool is_empty(const Json& value) { return value.is_null() || ((value.is_object() || value.is_array()) && value.empty()); }
 

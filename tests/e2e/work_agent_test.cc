@@ -207,6 +207,37 @@ TEST_F(WorkAgentOnServers, LeavesIgnoredFieldsToOthers) {
   EXPECT_EQ(level(live()), "again");
 }
 
+TEST_F(WorkAgentOnServers, TakesBackWhatAServicesManifestNoLongerSays) {
+  const auto service = [](const std::string& spec) {
+    Json object =
+        object_of(R"({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "replaced", "namespace": "default"}})");
+    object["spec"] = object_of(spec);
+    return Json::array({object});
+  };
+  const std::string path = "/api/v1/namespaces/default/services/replaced";
+  put("service", service(R"({"type": "NodePort", "externalIPs": ["192.0.2.1"], "selector": {"a": "b", "c": "d"},
+      "ports": [{"name": "one", "port": 80}, {"name": "two", "port": 90}]})"));
+  ASSERT_NO_FATAL_FAILURE(start_agent());
+  ASSERT_TRUE(eventually_applied("service"));
+  const Json before = fleet()->spoke(1).get(path);
+  ASSERT_EQ(str(before, {"spec", "type"}), "NodePort");
+
+  put("service", service(R"({"type": "NodePort", "selector": {"a": "b"}, "ports": [{"name": "one", "port": 80}]})"));
+  ASSERT_TRUE(eventually_applied("service"));
+  Json now = fleet()->spoke(1).get(path);
+  EXPECT_EQ(str(now, {"spec", "clusterIP"}), str(before, {"spec", "clusterIP"}));
+  EXPECT_EQ(list_at(now, {"spec", "ports"}), Json::array({list_at(before, {"spec", "ports"})[0]})) << "with its node port";
+  EXPECT_EQ(object_at(now, {"spec", "selector"}), Json::object({{"a", "b"}}));
+  EXPECT_TRUE(list_at(now, {"spec", "externalIPs"}).empty());
+
+  put("service", service(R"({"ports": [{"name": "one", "port": 80}]})"));
+  ASSERT_TRUE(eventually_applied("service"));
+  now = fleet()->spoke(1).get(path);
+  EXPECT_EQ(str(now, {"spec", "type"}), "ClusterIP");
+  EXPECT_EQ(str(now, {"spec", "clusterIP"}), str(before, {"spec", "clusterIP"}));
+  EXPECT_TRUE(object_at(now, {"spec", "selector"}).empty());
+}
+
 TEST_F(WorkAgentOnServers, NoticesThatAnExecutorsRightsWereRevoked) {
   const KubeServer& spoke = fleet()->spoke(1);
   const std::string roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/";

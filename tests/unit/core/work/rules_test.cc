@@ -175,7 +175,8 @@ TEST(Merge, ModesFollowTheKind) {
   EXPECT_EQ(merge_mode_of("", "Pod"), MergeMode::kMetadata);
   EXPECT_EQ(merge_mode_of("example.com", "Pod"), MergeMode::kReplace);
   EXPECT_EQ(merge_mode_of("batch", "Job"), MergeMode::kOverlay);
-  EXPECT_EQ(merge_mode_of("", "Service"), MergeMode::kOverlay);
+  EXPECT_EQ(merge_mode_of("", "PersistentVolumeClaim"), MergeMode::kOverlay);
+  EXPECT_EQ(merge_mode_of("", "Service"), MergeMode::kReplace) << "the server keeps the addresses and node ports it gave";
   EXPECT_EQ(merge_mode_of("apps", "Deployment"), MergeMode::kReplace);
 }
 
@@ -291,6 +292,16 @@ TEST(Conditions, AggregateFalseThenUnknownThenTrue) {
   EXPECT_EQ(s.message, "1 of 2 resources have unknown status");
   s = summary_of({});
   EXPECT_EQ(s.message, "cannot get any available resource ");
+}
+
+TEST(Merge, AServiceLosesWhatItsManifestNoLongerSays) {
+  const Json live = parsed(R"({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "n"},
+    "spec": {"clusterIP": "10.0.0.7", "type": "LoadBalancer", "externalIPs": ["192.0.2.1"], "selector": {"a": "b"},
+    "ports": [{"port": 80, "nodePort": 30080}]}})");
+  const Json desired = parsed(R"({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "n"},
+    "spec": {"ports": [{"port": 80}]}})");
+  const Json result = object_to_update(desired, live, merge_mode_of("", "Service"), Owner{"amw", "u"}, true);
+  EXPECT_EQ(object_at(result, {"spec"}), object_at(desired, {"spec"}));
 }
 
 TEST(Merge, AServicesPortOfAnotherNumberTakesNothingOver) {
