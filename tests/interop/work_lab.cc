@@ -181,10 +181,10 @@ std::string WorkLab::report(const std::string& cluster, const std::string& work)
 
 std::string WorkLab::objects(const std::string& cluster) {
   Json all = Json::object();
-  for (const char* path :
-       {"/api/v1/namespaces/lab/configmaps", "/api/v1/namespaces/lab/services", "/api/v1/namespaces/lab/secrets",
-        "/apis/apps/v1/namespaces/lab/deployments", "/apis/batch/v1/namespaces/lab/jobs",
-        "/apis/lab.example.com/v1/namespaces/lab/things", "/apis/rbac.authorization.k8s.io/v1/clusterroles/lab-update"}) {
+  for (const char* path : {"/api/v1/namespaces/lab/configmaps", "/api/v1/namespaces/lab/services",
+                           "/api/v1/namespaces/lab/secrets", "/apis/apps/v1/namespaces/lab/deployments",
+                           "/apis/batch/v1/namespaces/lab/jobs", "/apis/lab.example.com/v1/namespaces/lab/things",
+                           "/apis/rbac.authorization.k8s.io/v1/clusterroles/lab-update", "/api/v1/namespaces/repeated"}) {
     const Json answer = spoke(cluster).get(path);
     const bool one = !name_of(answer).empty();
     for (const Json& object : one ? Json::array({answer}) : list_at(answer, {"items"})) {
@@ -207,7 +207,8 @@ std::string WorkLab::objects(const std::string& cluster) {
     for (Json resource : list_at(one, {"status", "appliedResources"})) {
       resource.erase("uid");
       if (str(resource, {"namespace"}).empty()) resource.erase("namespace");
-      resources.push_back(std::move(resource));
+      // Upstream lists an object once for each manifest that names it.
+      if (std::find(resources.begin(), resources.end(), resource) == resources.end()) resources.push_back(std::move(resource));
     }
     all["applied " + str(one, {"spec", "manifestWorkName"})] = resources;
   }

@@ -27,6 +27,18 @@ metadata: {name: may, namespace: lab}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: may}
 subjects: [{kind: ServiceAccount, name: may, namespace: lab}]
 ---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: may-only-read, namespace: lab}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: may-only-read, namespace: lab}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: may-only-read}
+subjects: [{kind: ServiceAccount, name: may-not, namespace: lab}]
+---
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: there-already, namespace: lab, labels: {kept: "yes"}}
@@ -89,7 +101,7 @@ workload:
   - apiVersion: apps/v1
     kind: Deployment
     metadata: {name: server-side, namespace: lab}
-    spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: "nginx:1"}]}}}
+    spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: "nginx:1"}]}}}
 )y",
        "AppliedManifestWorkComplete", R"y(
 manifestConfigs:
@@ -101,7 +113,7 @@ workload:
   - apiVersion: apps/v1
     kind: Deployment
     metadata: {name: server-side, namespace: lab}
-    spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: "nginx:2"}]}}}
+    spec: {replicas: 3, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: "nginx:2"}]}}}
 )y",
        "AppliedManifestWorkComplete"},
       {"server-side-conflict", R"y(
@@ -291,6 +303,24 @@ workload:
       - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 )y",
        "AppliedManifestWorkComplete", "", ""},
+      {"repeated", R"y(
+workload:
+  manifests:
+  - {apiVersion: v1, kind: Namespace, metadata: {name: repeated, labels: {a: "1", b: "1"}}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: repeated, namespace: lab, labels: {a: "1"}}, data: {v: "1", w: "1"}}
+  - {apiVersion: v1, kind: Service, metadata: {name: repeated, namespace: lab}, spec: {selector: {a: b}, ports: [{port: 80}]}}
+  - {apiVersion: v1, kind: Namespace, metadata: {name: repeated, labels: {b: "2"}}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: repeated, namespace: lab, labels: {b: "2"}}, data: {v: "2"}}
+  - {apiVersion: v1, kind: Service, metadata: {name: repeated, namespace: lab}, spec: {ports: [{port: 81}]}}
+)y",
+       "AppliedManifestWorkComplete", R"y(
+workload:
+  manifests:
+  - {apiVersion: v1, kind: Namespace, metadata: {name: repeated}}
+  - {apiVersion: v1, kind: Namespace, metadata: {name: repeated, labels: {c: "3"}}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: repeated, namespace: lab}, data: {v: "3", w: "3"}}
+)y",
+       "AppliedManifestWorkComplete"},
   };
   return all;
 }
