@@ -34,12 +34,14 @@ Result<std::vector<install::Change>> told_step(Context& context, std::string_vie
   return changes;
 }
 
-std::vector<std::string> change_lines(const std::vector<install::Change>& changes, bool dry_run) {
+std::vector<std::string> change_lines(const std::vector<install::Change>& changes, std::string_view dry_run_mark) {
   std::vector<std::string> lines;
   for (const auto& change : changes) {
-    if (change.action == install::Action::kUnchanged && !dry_run) continue;
-    lines.push_back(change.kind + " " + kube::object_key(change.ns, change.name) + " " +
-                    std::string(install::to_string(change.action)) + (dry_run ? " (dry run)" : ""));
+    if (change.action == install::Action::kUnchanged && dry_run_mark.empty()) continue;
+    std::string line = change.kind + " " + kube::object_key(change.ns, change.name) + " " +
+                       std::string(install::to_string(change.action)) + std::string(dry_run_mark);
+    if (!change.unchecked.empty()) line += ", not checked: " + change.unchecked;
+    lines.push_back(std::move(line));
   }
   return lines;
 }

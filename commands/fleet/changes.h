@@ -22,8 +22,9 @@ install::Options told_options(Context& context, std::string_view part, Duration 
 Result<std::vector<install::Change>> told_step(Context& context, std::string_view title,
                                                const std::function<Result<std::vector<install::Change>>()>& step);
 
-/// "Deployment ns/name created", one a change. What stayed as it was is told in a dry run only.
-std::vector<std::string> change_lines(const std::vector<install::Change>& changes, bool dry_run);
+/// "Deployment ns/name created", one a change, each with the mark of a dry run (dry_run.h). What stayed as it was is told in a
+/// dry run only.
+std::vector<std::string> change_lines(const std::vector<install::Change>& changes, std::string_view dry_run_mark);
 
 /// "deployment.apps/name", one a change, for -o name: all but what was kept because it is someone else's.
 std::vector<std::string> change_names(const std::vector<install::Change>& changes);

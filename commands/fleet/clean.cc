@@ -3,6 +3,7 @@
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/framework/dry_run.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "kubeclient/base/plural.h"
@@ -78,10 +79,9 @@ Result<Report> run_clean(Context& context, const CleanOptions& options, const st
   FLEETADM_CHECK(confirm(context, hub, options));
   const install::Options how = told_options(context, install::kHubPart, options.timeout);
   FLEETADM_TRY(const auto changes, told_step(context, "Removing the hub", [&] { return install::remove_part(hub, how); }));
-  const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
   Report report;
   report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(changes)}};
-  report.lines = change_lines(changes, dry_run);
+  report.lines = change_lines(changes, dry_run_mark(context));
   report.names = change_names(changes);
   if (changes.empty()) report.lines.emplace_back("Nothing to do: no hub components are installed on this cluster.");
   return report;

@@ -3,6 +3,7 @@
 #include "commands/fleet/bootstrap_token.h"
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/framework/dry_run.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "kubeclient/discovery/mapper.h"
@@ -170,7 +171,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   report.data["kind"] = "InitReport";
   report.data["changes"] = install::to_json(changes);
   report.names = change_names(changes);
-  std::vector<std::string> lines = change_lines(changes, dry_run);
+  std::vector<std::string> lines = change_lines(changes, dry_run_mark(context));
   if (lines.empty()) lines.emplace_back("The hub is already installed; nothing changed.");
   lines.insert(lines.end(), report.lines.begin(), report.lines.end());
   report.lines = std::move(lines);

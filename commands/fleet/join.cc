@@ -4,6 +4,7 @@
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
@@ -315,7 +316,7 @@ Result<Report> run(Context& context, const JoinOptions& options, const std::vect
   if (options.wait != "none" && !dry_run) FLEETADM_CHECK(wait_for_cluster(context, spoke, preflight.hub, options));
 
   report.data["changes"] = install::to_json(changes);
-  report.lines = change_lines(changes, dry_run);
+  report.lines = change_lines(changes, dry_run_mark(context));
   if (report.lines.empty()) report.lines.emplace_back("The agent is already installed; nothing changed.");
   report.names = change_names(changes);
   if (!dry_run) report.notes.push_back("Now accept the cluster on the hub: fleetadm accept " + options.cluster_name);

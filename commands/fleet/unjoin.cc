@@ -159,8 +159,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
   if (!options.hub_only) FLEETADM_CHECK(step("Removing the agent", join::leave_on_spoke, here));
 
   report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
-  const bool dry_run = here.gate().dry_run != kube::DryRun::kNone;
-  report.lines = change_lines(changes, dry_run);
+  report.lines = change_lines(changes, dry_run_mark(context));
   report.names = change_names(changes);
   if (changes.empty())
     report.lines.push_back(options.hub_only ? "Nothing to do: cluster \"" + how.cluster_name + "\" is not on this hub."

@@ -1,8 +1,10 @@
 #include "core/install/install.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "core/install/intent.h"
 #include "core/install/wait_gone.h"
 #include "kubeclient/watch/informer.h"
 
@@ -66,7 +68,21 @@ bool same_intent(Json before, Json after) {
   return before == after;
 }
 
-Result<Change> apply_one(const kube::Client& client, Json object, const Options& options) {
+/// An object that this run creates, as a server speaks of it that misses it.
+struct Coming {
+  std::string missed;  // `namespaces "a" not found`
+  std::string text;    // `Namespace "a"`
+};
+
+/// Which of them a server missed because a dry run did not create it; else empty.
+std::string missed_of(const Error& error, const std::vector<Coming>& coming) {
+  if (error.category != Category::kNotFound) return {};
+  const auto found = std::find_if(coming.begin(), coming.end(),
+                                  [&](const Coming& one) { return error.message.find(one.missed) != std::string::npos; });
+  return found == coming.end() ? std::string() : found->text;
+}
+
+Result<Change> apply_one(const kube::Client& client, Json object, const Options& options, std::vector<Coming>& coming) {
   FLEETADM_TRY(const kube::Resource resource, resource_of(object));
   const std::string ns = namespace_of(object);
   const std::string name = name_of(object);
@@ -77,13 +93,28 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
     return fail(Category::kConflict, resource.kind + " " + kube::object_key(ns, name) + " is being deleted",
                 "wait until it is gone and run the command again");
   }
+  Change change{resource.kind, ns, name, Action::kCreated, resource.group};
+  const kube::DryRun dry_run = client.gate().dry_run;
+  if (before && dry_run == kube::DryRun::kClient) {
+    change.action = would_change(*before, object, client.gate().field_manager) ? Action::kConfigured : Action::kUnchanged;
+    return change;
+  }
   kube::WriteOptions write;
   write.force = true;
   auto after = client.apply(resource, object, write);
+  if (!after && dry_run == kube::DryRun::kServer && !before) {
+    if (const std::string missed = missed_of(after.error(), coming); !missed.empty()) {
+      change.unchecked = missed + " does not exist yet";
+      return change;
+    }
+  }
   if (!after) return fail(after.error().wrap("cannot apply " + resource.kind + " " + kube::object_key(ns, name)));
-  Action action = Action::kCreated;
-  if (before) action = same_intent(*before, *std::move(after)) ? Action::kUnchanged : Action::kConfigured;
-  return Change{resource.kind, ns, name, action, resource.group};
+  if (before) {
+    change.action = same_intent(*before, *std::move(after)) ? Action::kUnchanged : Action::kConfigured;
+  } else {
+    coming.push_back({resource.qualified() + " \"" + name + "\" not found", resource.kind + " \"" + name + "\""});
+  }
+  return change;
 }
 
 }  // namespace
@@ -112,10 +143,11 @@ Result<std::vector<Change>> apply_all(const kube::Client& client, std::vector<Js
   const Instant deadline = Clock::system()->now() + options.timeout;
   std::vector<Change> changes;
   std::vector<std::string> unestablished;
+  std::vector<Coming> coming;
   for (Json& object : objects) {
     const bool is_crd = str(object, {"kind"}) == "CustomResourceDefinition";
     if (is_crd) unestablished.push_back(name_of(object));
-    FLEETADM_TRY(Change change, apply_one(client, std::move(object), options));
+    FLEETADM_TRY(Change change, apply_one(client, std::move(object), options, coming));
     if (options.told) options.told(change);
     changes.push_back(std::move(change));
   }
@@ -187,6 +219,7 @@ Json to_json(const std::vector<Change>& changes) {
   for (const Change& change : changes) {
     Json entry{{"kind", change.kind}, {"name", change.name}, {"action", std::string(to_string(change.action))}};
     if (!change.ns.empty()) entry["namespace"] = change.ns;
+    if (!change.unchecked.empty()) entry["unchecked"] = change.unchecked;
     list.push_back(std::move(entry));
   }
   return list;

@@ -30,6 +30,8 @@ struct Change {
   std::string name;
   Action action = Action::kUnchanged;
   std::string group = {};  // of the kind; empty for the core's
+  /// Of a dry run: why the server was not asked ("namespace "x" does not exist yet"); empty: it was, or need not be.
+  std::string unchecked = {};
 };
 
 struct Options {
@@ -45,7 +47,8 @@ struct Options {
 Result<kube::Resource> resource_of(const Json& object);
 
 /// Applies the objects in their order (server-side apply, forced), labelled as `part`. After the last CustomResourceDefinition
-/// of a run of them it waits until all are established.
+/// of a run of them it waits until all are established. In a server-side dry run an object that depends on one that the same run
+/// would create counts as created, unchecked.
 Result<std::vector<Change>> apply_all(const kube::Client& client, std::vector<Json> objects, const Options& options);
 
 /// Deletes everything that carries the part's label: workloads first, namespaces and CRDs last, with uid preconditions, and

@@ -44,6 +44,24 @@ TEST_F(Life, A_DryRunOfInitSendsNoWrite) {
   EXPECT_EQ(inventory(fleet()->hub()), before_hub());
 }
 
+TEST_F(Life, A_ServerDryRunOfInitJudgesAClusterWithoutOurNamespaces) {
+  const Ran ran = fleet()->run({"init", "--context", "hub", "--dry-run=server", "-o", "json"});
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(inventory(fleet()->hub()), before_hub());
+  int unchecked = 0;
+  const Json report = ran.json();
+  for (const Json& change : list_at(report, {"changes"})) {
+    EXPECT_EQ(str(change, {"action"}), "created") << dump_json(change);
+    if (str(change, {"namespace"}).starts_with("open-cluster-management")) {
+      ++unchecked;
+      EXPECT_NE(str(change, {"unchecked"}).find("does not exist yet"), std::string::npos) << dump_json(change);
+    } else {
+      EXPECT_EQ(str(change, {"unchecked"}), "") << dump_json(change);
+    }
+  }
+  EXPECT_GE(unchecked, 3);
+}
+
 TEST_F(Life, B_InitMakesAHub) {
   const Ran ran = fleet()->run({"init", "--context", "hub", "--wait", "-o", "json"});
   ASSERT_EQ(ran.code, 0) << ran.both();
@@ -70,6 +88,12 @@ TEST_F(Life, C_InitAgainWritesNothingNew) {
   for (const Json& change : list_at(report, {"changes"})) EXPECT_EQ(str(change, {"action"}), "unchanged") << dump_json(change);
   EXPECT_EQ(version(crd), crd_before);
   EXPECT_EQ(num(fleet()->hub().get(kHubDeployment), {"metadata", "generation"}), generation);
+  for (const char* how : {"--dry-run=client", "--dry-run=server"}) {
+    const Ran dry = fleet()->run({"init", "--context", "hub", how, "-o", "json"});
+    ASSERT_EQ(dry.code, 0) << dry.both();
+    const Json judged = dry.json();
+    for (const Json& change : list_at(judged, {"changes"})) EXPECT_EQ(str(change, {"action"}), "unchanged") << dump_json(change);
+  }
 }
 
 TEST_F(Life, D_JoinRefusesAWrongPinBeforeTheTokenIsSent) {
@@ -108,6 +132,15 @@ TEST_F(Life, F_JoinRefusesAHubThatIsNone) {
   const Ran ran = fleet()->run(args);
   EXPECT_EQ(ran.code, 1) << ran.both();
   EXPECT_NE(ran.err.find("no hub"), std::string::npos) << ran.both();
+}
+
+TEST_F(Life, G_AServerDryRunOfJoinJudgesAClusterWithoutOurNamespaces) {
+  const Ran ran = fleet()->run(with(join_args(), {"--dry-run=server", "-o", "json"}));
+  ASSERT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(inventory(fleet()->spoke(1)), before_spoke());
+  const Json report = ran.json();
+  EXPECT_FALSE(list_at(report, {"changes"}).empty());
+  for (const Json& change : list_at(report, {"changes"})) EXPECT_EQ(str(change, {"action"}), "created") << dump_json(change);
 }
 
 TEST_F(Life, G_JoinRegistersTheCluster) {

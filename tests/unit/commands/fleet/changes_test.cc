@@ -9,11 +9,19 @@ TEST(ChangeLines, LeaveOutWhatStayedAsItWasUnlessNothingIsReallyDone) {
   const std::vector<install::Change> changes{{"Deployment", "ns", "agent", install::Action::kCreated},
                                              {"ClusterRole", "", "reader", install::Action::kUnchanged},
                                              {"Secret", "ns", "key", install::Action::kDeleted}};
-  EXPECT_EQ(change_lines(changes, false), (std::vector<std::string>{"Deployment ns/agent created", "Secret ns/key deleted"}));
-  EXPECT_EQ(change_lines(changes, true),
+  EXPECT_EQ(change_lines(changes, ""), (std::vector<std::string>{"Deployment ns/agent created", "Secret ns/key deleted"}));
+  EXPECT_EQ(change_lines(changes, " (dry run)"),
             (std::vector<std::string>{"Deployment ns/agent created (dry run)", "ClusterRole reader unchanged (dry run)",
                                       "Secret ns/key deleted (dry run)"}));
-  EXPECT_TRUE(change_lines({}, false).empty());
+  EXPECT_TRUE(change_lines({}, "").empty());
+}
+
+TEST(ChangeLines, SayWhatWasNotChecked) {
+  install::Change change{"Deployment", "ns", "agent", install::Action::kCreated};
+  change.unchecked = "Namespace \"ns\" does not exist yet";
+  EXPECT_EQ(
+      change_lines({change}, " (server dry run)"),
+      std::vector<std::string>{"Deployment ns/agent created (server dry run), not checked: Namespace \"ns\" does not exist yet"});
 }
 
 TEST(ChangeNames, AreThoseOfKubectl) {
