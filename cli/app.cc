@@ -207,13 +207,16 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
 // What may stand at the cursor: aliases are words like the built-in ones, and live names are those of the hub that is meant.
 std::string complete_words(const Registry& registry, const Result<commands::Settings>& settings, std::vector<std::string> words,
                            const FlagList& globals) {
-  if (!settings) return complete(registry, words, live_names);
+  // Without its settings it is not known which programs a kubeconfig may run: no server is asked.
+  if (!settings) return complete(registry, words, [](auto, const auto&) { return std::vector<std::string>(); });
+  apply_plugin_policy(*settings);
   std::string current = words.empty() ? "" : words.back();
   if (!words.empty()) words.pop_back();
   if (auto expanded = expand_alias(registry, *settings, words, globals)) words = std::move(*expanded);
   words.push_back(std::move(current));
   // A plugin has its own flags and arguments.
-  if (!find_command(registry, {words.begin(), words.end() - 1}, globals))
+  const bool plugins = settings->find("plugins")->value == true;
+  if (plugins && !find_command(registry, {words.begin(), words.end() - 1}, globals))
     if (auto out = complete_plugin(registry, words)) return *out;
   const LiveNames live = [&](commands::Complete kind, const GlobalOptions& options) {
     GlobalOptions meant = options;
@@ -221,7 +224,8 @@ std::string complete_words(const Registry& registry, const Result<commands::Sett
       meant.config.context = settings->find("hubContext")->text();
     return live_names(kind, meant);
   };
-  return complete(with_plugins(with_aliases(registry, *settings)), words, live);
+  const Registry with = with_aliases(registry, *settings);
+  return complete(plugins ? with_plugins(with) : with, words, live);
 }
 
 int run_checked(std::vector<std::string> words) {
@@ -243,7 +247,8 @@ int run_checked(std::vector<std::string> words) {
   // With a broken file nobody knows whether the word is an alias.
   if (!found && !settings) return report_error(settings.error(), style);
   if (!found) {
-    const std::optional<Error> not_run = become_plugin(registry, words, global_list.list);
+    std::optional<Error> not_run;
+    if (settings->find("plugins")->value == true) not_run = become_plugin(registry, words, global_list.list);
     return report_error(not_run ? *not_run : with_foreign_hint(found.error(), words), style);
   }
   if (found->command == nullptr) {
@@ -263,6 +268,7 @@ int run_checked(std::vector<std::string> words) {
   if (Status ok = set_flags(*argv, flags.list); !ok) return report_error(with_help_hint(ok.error(), command.path), style);
   if (!settings && takes_settings(command)) return report_error(settings.error(), style);
   if (settings) {
+    if (takes_settings(command)) apply_plugin_policy(*settings);
     if (Status ok = apply_settings(*settings, command, *argv, flags.list, global_set); !ok)
       return report_error(ok.error(), style);
   }

@@ -6,6 +6,7 @@
 #include "cli/argv/lookup.h"
 #include "commands/framework/suggest.h"
 #include "kubeclient/config/files.h"
+#include "kubeclient/config/plugin_policy.h"
 
 namespace fleetadm::cli {
 namespace {
@@ -36,8 +37,7 @@ Result<Settings> load_settings() {
 
 bool takes_settings(const Command& command) {
   static constexpr std::array<std::string_view, 4> kWithout = {"help", "options", "completion", "__generate"};
-  return command.group != "Programs" && !command.path.starts_with("config ") &&
-         std::find(kWithout.begin(), kWithout.end(), command.path) == kWithout.end();
+  return !command.path.starts_with("config ") && std::find(kWithout.begin(), kWithout.end(), command.path) == kWithout.end();
 }
 
 bool is_builtin_word(const Registry& registry, std::string_view word) {
@@ -87,7 +87,7 @@ Registry with_aliases(const Registry& registry, const Settings& settings) {
 
 Status apply_settings(const Settings& settings, const Command& command, const NormalArgv& argv, const FlagList& flags,
                       const commands::FlagSet& globals) {
-  if (!takes_settings(command)) return {};
+  if (!takes_settings(command) || command.group == "Programs") return {};
   for (const commands::SettingKey& key : commands::setting_keys()) {
     const Setting* setting = settings.find(key.name);
     if (setting == nullptr || setting->origin == Origin::kDefault || setting->value.is_null()) continue;
@@ -101,6 +101,14 @@ Status apply_settings(const Settings& settings, const Command& command, const No
     FLEETADM_CHECK(flag->set(confirm ? (setting->value == false ? "true" : "false") : setting->text()));
   }
   return {};
+}
+
+void apply_plugin_policy(const Settings& settings) {
+  kube::CredentialPluginPolicy policy;
+  if (const auto kind = kube::parse_plugin_policy(settings.find("credentialPluginPolicy")->text())) policy.kind = *kind;
+  for (const Json& entry : settings.find("credentialPluginAllowlist")->value)
+    policy.allowlist.push_back(entry.get<std::string>());
+  kube::set_credential_plugin_policy(std::move(policy));
 }
 
 Error with_origin_of_context(Error error, const Settings& settings, const commands::GlobalOptions& globals) {

@@ -126,7 +126,7 @@ std::optional<std::string> complete_plugin(const Registry& registry, const std::
   if (!plugin) return std::nullopt;
   const std::string file = plugin->path.substr(plugin->path.rfind('/') + 1);
   kube::ProcessOptions options;
-  options.command = commands::find_executable("fleetadm_complete-" + file.substr(file.find('-') + 1), kube::environment("PATH"));
+  options.command = kube::find_executable("fleetadm_complete-" + file.substr(file.find('-') + 1), kube::environment("PATH"));
   if (options.command.empty()) return ":files\n";
   options.args.assign(words.begin() + static_cast<std::ptrdiff_t>(plugin->words), words.end());
   options.timeout = kPluginCompletionTimeout;

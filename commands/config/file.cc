@@ -33,6 +33,7 @@ std::string type_name(const SettingKey* key) {
   if (key == nullptr || key->type == SettingType::kText) return "text";
   if (key->type == SettingType::kBoolean) return "true or false";
   if (key->type == SettingType::kDuration) return "a duration like 30s";
+  if (key->type == SettingType::kList) return "a list of texts";
   return "one of the allowed words";
 }
 
@@ -53,10 +54,22 @@ Result<std::vector<std::pair<std::string, YAML::Node>>> members_of(const YAML::N
 Status add_entry(ConfigFile& file, const std::string& name, const YAML::Node& node, int line) {
   const auto key = find_setting(name);
   if (!key) return at_line(file.path, line, key.error());
-  if (!node.IsScalar()) return at_line(file.path, line, usage(name + " must be " + type_name(*key)));
-  auto value = setting_value(*key, node.Scalar());
-  if (!value) return at_line(file.path, line, value.error().wrap(name));
-  file.entries.emplace(name, ConfigEntry{std::move(*value), line});
+  const bool list = *key != nullptr && (*key)->type == SettingType::kList;
+  if (list ? !node.IsSequence() || node.size() == 0 : !node.IsScalar())
+    return at_line(file.path, line, usage(name + " must be " + type_name(*key)));
+  Json entry = Json::array();
+  for (const YAML::Node& item : list ? std::vector<YAML::Node>(node.begin(), node.end()) : std::vector<YAML::Node>{node}) {
+    const int item_line = list ? line_of(item) : line;
+    if (!item.IsScalar()) return at_line(file.path, item_line, usage("an item of " + name + " must be text"));
+    auto value = setting_value(*key, item.Scalar());
+    if (!value) return at_line(file.path, item_line, value.error().wrap(name));
+    if (!list) {
+      entry = std::move(*value);
+      break;
+    }
+    entry.insert(entry.end(), value->begin(), value->end());
+  }
+  file.entries.emplace(name, ConfigEntry{std::move(entry), line});
   return {};
 }
 

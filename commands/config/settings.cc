@@ -7,6 +7,7 @@
 #include "commands/framework/suggest.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/joined.h"
+#include "kubeclient/config/plugin_policy.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -48,6 +49,27 @@ const std::vector<SettingKey>& keys() {
        "0s",
        "maximum time to wait for each server response (0: the default, 32s)",
        "request-timeout"},
+      {"plugins",
+       "FLEETADM_PLUGINS",
+       SettingType::kBoolean,
+       {"true", "false"},
+       "true",
+       "whether commands may come from PATH (see \"fleetadm plugin list --help\")",
+       ""},
+      {"credentialPluginPolicy",
+       kube::kPluginPolicyVariable,
+       SettingType::kChoice,
+       {"AllowAll", "DenyAll", "Allowlist"},
+       "AllowAll",
+       "which exec credential plugins of kubeconfigs may run",
+       ""},
+      {"credentialPluginAllowlist",
+       kube::kPluginAllowlistVariable,
+       SettingType::kList,
+       {},
+       "",
+       "names and absolute paths of the credential plugins that may run with the policy Allowlist",
+       ""},
   };
   return all;
 }
@@ -55,6 +77,19 @@ const std::vector<SettingKey>& keys() {
 bool is_alias_name(std::string_view name) {
   return !name.empty() && is_lower_alnum(name.front()) &&
          std::all_of(name.begin(), name.end(), [](char c) { return is_lower_alnum(c) || c == '-'; });
+}
+
+/// The items of "a,b".
+Result<Json> list_value(std::string_view text) {
+  Json items = Json::array();
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string item(trimmed(text.substr(0, comma)));
+    FLEETADM_CHECK(kube::check_allowlist_entry(item));
+    items.push_back(item);
+    if (comma == text.size()) return items;
+    text.remove_prefix(comma + 1);
+  }
 }
 
 bool has_control_characters(std::string_view text) {
@@ -132,6 +167,7 @@ Result<Json> setting_value(const SettingKey* key, std::string_view text) {
     FLEETADM_CHECK(flags.duration(&unused, "d", "d").set(text));
     return Json(value);
   }
+  if (key->type == SettingType::kList) return list_value(text);
   if (!key->values.empty() && std::find(key->values.begin(), key->values.end(), text) == key->values.end()) {
     return fail(Category::kUsage, "\"" + value + "\" is not one of " + joined(key->values, ", "),
                 did_you_mean(text, key->values));
@@ -176,7 +212,10 @@ std::string_view to_string(Origin origin) {
 std::string Setting::text() const {
   if (value.is_null()) return {};
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
-  return value.is_string() ? value.get<std::string>() : dump_json(value);
+  if (value.is_string()) return value.get<std::string>();
+  std::vector<std::string> items;
+  for (const Json& item : value) items.push_back(item.get<std::string>());
+  return joined(items);
 }
 
 std::string config_path(const Environment& environment) {

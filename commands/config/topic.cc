@@ -30,7 +30,7 @@ Topic configuration_topic() {
   topic.sections = {
       {"DESCRIPTION",
        "Defaults for flags that are given again and again. The first of the files above that is named is read; it is "
-       "optional. Nothing in it is needed by hub controllers and agents: \"hub run\" and \"agent run\" do not read it.\n\n"
+       "optional, and a pod needs none. Of \"hub run\" and \"agent run\" it sets no flags.\n\n"
        "For each key a flag takes precedence over its environment variable, the variable over the file, and the file over "
        "the default. \"fleetadm config view --origin\" shows where each value comes from.\n\n"
        "Unknown keys and values of the wrong type are errors that name the file and the line, so that a misspelled key is "
@@ -42,6 +42,17 @@ Topic configuration_topic() {
        "Aliases are not expanded twice.\n\n"
        "    aliases:\n"
        "      down: get clusters -l env=prod --sort-by .metadata.name"},
+      {"CREDENTIAL PLUGINS",
+       "A kubeconfig can name a program that prints credentials (users[].user.exec), which runs with the rights of whoever "
+       "uses the kubeconfig. credentialPluginPolicy decides which of them may run, as in kubectl's kuberc:\n\n"
+       "* AllowAll: all of them, the default\n"
+       "* DenyAll: none\n"
+       "* Allowlist: those of credentialPluginAllowlist; a name is looked up in PATH, a path must be the same\n\n"
+       "    credentialPluginPolicy: Allowlist\n"
+       "    credentialPluginAllowlist:\n"
+       "    - cloud-login\n"
+       "    - /usr/local/bin/other-login\n\n"
+       "An empty allowlist with that policy, or an allowlist with another policy, refuses every plugin."},
       {"PROJECT FILES",
        "There is no configuration file per folder. A repository that one enters must not decide which hub is "
        "written to, and whether it asks before it does; set FLEETADM_CONFIG or FLEETADM_HUB_CONTEXT where that is "

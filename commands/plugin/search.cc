@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <unistd.h>
+
+#include "kubeclient/config/process.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -12,25 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPluginPrefix = "fleetadm-";
-
-bool is_executable_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
-}
-
-/// The absolute folders of $PATH, each once.
-std::vector<std::string> folders_of(std::string_view path) {
-  std::vector<std::string> folders;
-  while (!path.empty()) {
-    const std::size_t end = std::min(path.find(':'), path.size());
-    std::string folder(path.substr(0, end));
-    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-    if (folder.starts_with('/') && std::find(folders.begin(), folders.end(), folder) == folders.end())
-      folders.push_back(std::move(folder));
-    path.remove_prefix(std::min(end + 1, path.size()));
-  }
-  return folders;
-}
 
 std::string file_name_of(const std::vector<std::string>& words, std::size_t count) {
   std::string name(kPluginPrefix);
@@ -51,21 +33,12 @@ std::string command_of_file(std::string_view file_name) {
 
 }  // namespace
 
-std::string find_executable(std::string_view name, std::string_view path) {
-  if (name.empty() || name.find('/') != std::string_view::npos) return {};
-  for (const std::string& folder : folders_of(path)) {
-    const fs::path file = fs::path(folder) / name;
-    if (is_executable_file(file)) return file.string();
-  }
-  return {};
-}
-
 std::optional<FoundPlugin> find_plugin(const std::vector<std::string>& words, std::size_t min, std::string_view path) {
   const auto names = static_cast<std::size_t>(
       std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.empty() || word.starts_with('-'); }) -
       words.begin());
   for (std::size_t count = names; count >= std::max<std::size_t>(min, 1); --count) {
-    std::string file = find_executable(file_name_of(words, count), path);
+    std::string file = kube::find_executable(file_name_of(words, count), path);
     if (!file.empty()) return FoundPlugin{std::move(file), count};
   }
   return std::nullopt;
@@ -74,7 +47,7 @@ std::optional<FoundPlugin> find_plugin(const std::vector<std::string>& words, st
 std::vector<Plugin> list_plugins(std::string_view path, const std::function<bool(const std::string&)>& is_builtin) {
   std::vector<Plugin> plugins;
   std::map<std::string, std::string> first;  // command → path
-  for (const std::string& folder : folders_of(path)) {
+  for (const std::string& folder : kube::absolute_folders(path)) {
     std::set<std::string> names;
     std::error_code unreadable;  // a folder that cannot be read, or is not there, has no plugins
     for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
@@ -85,7 +58,7 @@ std::vector<Plugin> list_plugins(std::string_view path, const std::function<bool
     }
     for (const std::string& name : names) {
       Plugin plugin{command_of_file(name), (fs::path(folder) / name).string(), ""};
-      if (!is_executable_file(plugin.path)) {
+      if (kube::find_executable(name, folder).empty()) {
         plugin.problem = "not executable";
       } else if (is_builtin(plugin.command)) {
         plugin.problem = "hidden by a built-in command";

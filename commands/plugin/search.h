@@ -25,9 +25,6 @@ struct FoundPlugin {
 /// '_' in the file's name.
 std::optional<FoundPlugin> find_plugin(const std::vector<std::string>& words, std::size_t min, std::string_view path);
 
-/// The executable `name` in the absolute folders of `path`; empty where there is none.
-std::string find_executable(std::string_view name, std::string_view path);
-
 /// All plugins in the folders of `path`, in their order. `is_builtin`: whether "foo-bar baz" is a command, or begins with one
 /// that is no group, so that the plugin is never asked.
 std::vector<Plugin> list_plugins(std::string_view path, const std::function<bool(const std::string&)>& is_builtin);

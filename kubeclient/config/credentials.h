@@ -32,9 +32,6 @@ class PatientSource : public CredentialSource {
   virtual Result<Credentials> current_within(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop) = 0;
 };
 
-/// Where this variable is set, an exec plugin in a kubeconfig is an error: for processes whose kubeconfig others write.
-inline constexpr std::string_view kNoExecPlugins = "FLEETADM_NO_EXEC_PLUGINS";
-
 /// An exec plugin of a kubeconfig (client.authentication.k8s.io/v1 and v1beta1).
 struct ExecPlugin {
   std::string command;  // absolute, or a bare name for PATH

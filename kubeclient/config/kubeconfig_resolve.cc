@@ -6,6 +6,7 @@
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/config/files.h"
 #include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/config/plugin_policy.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::kube {
@@ -232,8 +233,6 @@ void read_user(const Selection& selection, const ConfigOverrides& overrides, Res
   }
   ExecPlugin plugin;
   if (exec) plugin = read_exec(selection, overrides, config, problems);
-  if (exec && !environment(kNoExecPlugins.data()).empty())
-    problems.add("exec of " + whose + " is not run: " + std::string(kNoExecPlugins) + " is set");
   if (!problems.none()) return;
   if (certificate && !pki::key_matches(files.fixed.client_certificate, files.fixed.client_key)) {
     problems.add("the client certificate of " + whose + " does not belong to its key");
@@ -242,6 +241,13 @@ void read_user(const Selection& selection, const ConfigOverrides& overrides, Res
   // No credential travels in clear text.
   if (!config.server.starts_with("https://")) return;
   if (exec && !certificate && !token && !basic) {
+    const auto policy = credential_plugin_policy();
+    auto command = policy ? allowed_plugin(*policy, plugin.command, environment("PATH")) : fail(policy.error());
+    if (!command) {
+      problems.add("exec of " + whose + " is not run: " + command.error().message);
+      return;
+    }
+    plugin.command = std::move(*command);
     config.credentials = shared_exec_credentials(std::move(plugin));
     return;
   }

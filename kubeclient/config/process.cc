@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -115,7 +116,34 @@ Read drain(int from, std::string& output, std::size_t limit) {
   return output.size() > limit ? Read::kTooMuch : Read::kAgain;
 }
 
+bool is_executable_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
 }  // namespace
+
+std::vector<std::string> absolute_folders(std::string_view path) {
+  std::vector<std::string> folders;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find(':'), path.size());
+    std::string folder(path.substr(0, end));
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    if (folder.starts_with('/') && std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(std::move(folder));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return folders;
+}
+
+std::string find_executable(std::string_view name, std::string_view path) {
+  if (name.empty() || name.find('/') != std::string_view::npos) return {};
+  for (const std::string& folder : absolute_folders(path)) {
+    const std::filesystem::path file = std::filesystem::path(folder) / name;
+    if (is_executable_file(file)) return file.string();
+  }
+  return {};
+}
 
 Result<ProcessResult> run_process(const ProcessOptions& options) {
   Pipe pipe;

@@ -3,6 +3,7 @@
 
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct ProcessResult {
   int exit_code = 0;  // 128 + n where signal n ended it
   std::string output;
 };
+
+/// The executable file `name` in the absolute folders of `path` (as $PATH); empty where there is none. A relative folder is
+/// skipped: what lies in the working directory is no program that anybody named.
+std::string find_executable(std::string_view name, std::string_view path);
+/// The absolute folders of $PATH, each once.
+std::vector<std::string> absolute_folders(std::string_view path);
 
 /// Standard error goes to ours. kNotFound where there is no such program, kTimeout or kCancelled (the program was killed),
 /// kInvalid where its output passes the limit (killed as well), kUsage where it cannot be run.

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "kubeclient/config/credentials.h"
+#include "kubeclient/config/plugin_policy.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -182,7 +182,8 @@ void confine(Variables& variables) {
     static constexpr std::array<std::string_view, 5> kBegins = {"LD_", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "OPENSSL_"};
     return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return variable.first.starts_with(begin); });
   });
-  variables[std::string(kube::kNoExecPlugins)] = "1";
+  variables[std::string(kube::kPluginPolicyVariable)] = "DenyAll";
+  variables["FLEETADM_PLUGINS"] = "false";
 }
 
 Result<std::map<std::string, std::string>> files_of(const Json& pod, const Json& volume, const NodeFacts& node,

@@ -68,6 +68,21 @@ TEST(ConfigFileTest, ProblemsNameFileAndLine) {
   }
 }
 
+TEST(ConfigFileTest, ListsHaveItemsOfTheirOwnLine) {
+  const auto file = parse_config("credentialPluginAllowlist:\n- login\n- /bin/x\n", "c.yaml");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->entries.at("credentialPluginAllowlist").value, Json({"login", "/bin/x"}));
+  EXPECT_EQ(problem_of("credentialPluginAllowlist: login\n"), "c.yaml:1: credentialPluginAllowlist must be a list of texts");
+  EXPECT_EQ(problem_of("credentialPluginAllowlist: []\n"), "c.yaml:1: credentialPluginAllowlist must be a list of texts");
+  EXPECT_EQ(problem_of("credentialPluginAllowlist:\n- a\n- b/c\n"),
+            "c.yaml:3: credentialPluginAllowlist: \"b/c\" is neither a program's name nor an absolute path");
+  EXPECT_EQ(problem_of("credentialPluginAllowlist:\n- [a]\n"), "c.yaml:2: an item of credentialPluginAllowlist must be text");
+  EXPECT_EQ(*edit_config("color: auto\ncredentialPluginAllowlist:\n- a\n- b # why\n# end\n", "c", "credentialPluginAllowlist",
+                         Json({"c"})),
+            "color: auto\ncredentialPluginAllowlist:\n- c\n# end\n");
+  EXPECT_EQ(*setting_value(*find_setting("credentialPluginAllowlist"), "a, /b"), Json({"a", "/b"}));
+}
+
 TEST(ConfigFileTest, EditsKeepEverythingElse) {
   const std::string before =
       "# mine\nhubContext: a  # here\n\n# of colors\ncolor: \"auto\"\naliases:\n    # first\n    a: get clusters\n# end\n";

@@ -76,11 +76,11 @@ TEST_F(Load, ExecPluginsCanBeForbidden) {
   const auto text = config("server: 'https://a:1'",
                            "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true, interactiveMode: Never}");
   EXPECT_TRUE(Kubeconfig::from_text(text)->resolve({}));
-  set("FLEETADM_NO_EXEC_PLUGINS", "1");
+  set("FLEETADM_CREDENTIAL_PLUGIN_POLICY", "DenyAll");
   const auto refused = Kubeconfig::from_text(text)->resolve({});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().category, Category::kUsage);
-  EXPECT_NE(refused.error().message.find("FLEETADM_NO_EXEC_PLUGINS"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("policy is DenyAll"), std::string::npos) << refused.error().message;
 }
 
 TEST_F(Load, PathsAreRelativeToTheFileThatNamesThem) {

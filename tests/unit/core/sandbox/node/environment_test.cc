@@ -98,11 +98,15 @@ TEST(Environment, LoadsNoCode) {
                       {"LD_LIBRARY_PATH", "/tmp"},
                       {"OPENSSL_CONF", "/tmp/x"},
                       {"GCONV_PATH", "/tmp"},
-                      {"FLEETADM_NO_EXEC_PLUGINS", ""},
+                      {"FLEETADM_CREDENTIAL_PLUGIN_POLICY", "AllowAll"},
+                      {"FLEETADM_PLUGINS", "true"},
                       {"LDAP", "kept"},
                       {"PATH", "/bin"}};
   confine(variables);
-  EXPECT_EQ(variables, (Variables{{"FLEETADM_NO_EXEC_PLUGINS", "1"}, {"LDAP", "kept"}, {"PATH", "/bin"}}));
+  EXPECT_EQ(
+      variables,
+      (Variables{
+          {"FLEETADM_CREDENTIAL_PLUGIN_POLICY", "DenyAll"}, {"FLEETADM_PLUGINS", "false"}, {"LDAP", "kept"}, {"PATH", "/bin"}}));
 }
 
 TEST(Files, ComeFromSecretsConfigMapsAndProjections) {
