@@ -13,8 +13,7 @@ namespace fleetadm::work {
 namespace {
 
 constexpr auto kMetadataKinds = std::to_array<std::string_view>({"Namespace", "Pod", "ServiceAccount"});
-constexpr auto kOverlayKinds =
-    std::to_array<std::string_view>({"PersistentVolumeClaim", "PersistentVolume", "Job", "APIService"});
+constexpr auto kOverlayKinds = std::to_array<std::string_view>({"PersistentVolumeClaim", "PersistentVolume"});
 
 bool is_empty(const Json& value) { return value.is_null() || ((value.is_object() || value.is_array()) && value.empty()); }
 
@@ -180,6 +179,15 @@ Json fold_string_data(Json object) {
   return object;
 }
 
+/// The server gives a Job's pods a label and selects them by it; neither can be changed.
+void keep_pods_of_job(Json& job, const Json& live) {
+  if (const Json* selector = find(live, {"spec", "selector"}); selector != nullptr && find(job, {"spec", "selector"}) == nullptr)
+    at_or_make(job, {"spec", "selector"}) = *selector;
+  Json pods = object_at(live, {"spec", "template"});
+  overlay(pods, object_at(job, {"spec", "template"}), {}, false);
+  at_or_make(job, {"spec", "template"}) = std::move(pods);
+}
+
 /// What the server or a controller fills into kinds whose content is otherwise replaced.
 void keep_filled_in(Json& result, const Json& live) {
   const std::string kind = str(result, {"kind"});
@@ -192,6 +200,10 @@ void keep_filled_in(Json& result, const Json& live) {
   if (kind == "ClusterRole" && find(result, {"aggregationRule"}) != nullptr && list_at(result, {"rules"}).empty()) {
     if (const Json* rules = find(live, {"rules"})) result["rules"] = *rules;
   }
+  if (kind == "APIService" && !flag(result, {"spec", "insecureSkipTLSVerify"}) && find(result, {"spec", "caBundle"}) == nullptr) {
+    if (const Json* bundle = find(live, {"spec", "caBundle"})) at_or_make(result, {"spec", "caBundle"}) = *bundle;
+  }
+  if (kind == "Job" && str(result, {"apiVersion"}).starts_with("batch/")) keep_pods_of_job(result, live);
   if (kind == "MutatingWebhookConfiguration" || kind == "ValidatingWebhookConfiguration") {
     const auto webhooks = result.find("webhooks");
     if (webhooks == result.end() || !webhooks->is_array()) return;
@@ -273,7 +285,7 @@ std::uint64_t hash_of(const Json& value) {
 MergeMode merge_mode_of(std::string_view group, std::string_view kind) {
   const auto has = [&](const auto& kinds) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
   if (group.empty() && has(kMetadataKinds)) return MergeMode::kMetadata;
-  if ((group.empty() || group == "batch" || group == "apiregistration.k8s.io") && has(kOverlayKinds)) return MergeMode::kOverlay;
+  if (group.empty() && has(kOverlayKinds)) return MergeMode::kOverlay;
   return MergeMode::kReplace;
 }
 

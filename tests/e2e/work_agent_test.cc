@@ -238,6 +238,29 @@ TEST_F(WorkAgentOnServers, TakesBackWhatAServicesManifestNoLongerSays) {
   EXPECT_TRUE(object_at(now, {"spec", "selector"}).empty());
 }
 
+TEST_F(WorkAgentOnServers, TakesBackWhatAJobsManifestNoLongerSays) {
+  const auto job = [](const std::string& more) {
+    return Json::array({object_of(
+        R"({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "replaced", "namespace": "default"},
+        "spec": {)" +
+        more + R"("template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "none:1"}]}}}})")});
+  };
+  const std::string path = "/apis/batch/v1/namespaces/default/jobs/replaced";
+  put("job", job(R"("suspend": true, "activeDeadlineSeconds": 3600, )"));
+  ASSERT_NO_FATAL_FAILURE(start_agent());
+  ASSERT_TRUE(eventually_applied("job"));
+  const Json before = fleet()->spoke(1).get(path);
+  ASSERT_TRUE(flag(before, {"spec", "suspend"}));
+
+  put("job", job(""));
+  ASSERT_TRUE(eventually_applied("job"));
+  const Json now = fleet()->spoke(1).get(path);
+  EXPECT_EQ(uid_of(now), uid_of(before));
+  EXPECT_FALSE(flag(now, {"spec", "suspend"})) << "it may run now";
+  EXPECT_EQ(find(now, {"spec", "activeDeadlineSeconds"}), nullptr);
+  EXPECT_EQ(object_at(now, {"spec", "selector"}), object_at(before, {"spec", "selector"}));
+}
+
 TEST_F(WorkAgentOnServers, NoticesThatAnExecutorsRightsWereRevoked) {
   const KubeServer& spoke = fleet()->spoke(1);
   const std::string roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/";

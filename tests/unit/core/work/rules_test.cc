@@ -174,7 +174,7 @@ TEST(Merge, ModesFollowTheKind) {
   EXPECT_EQ(merge_mode_of("", "Namespace"), MergeMode::kMetadata);
   EXPECT_EQ(merge_mode_of("", "Pod"), MergeMode::kMetadata);
   EXPECT_EQ(merge_mode_of("example.com", "Pod"), MergeMode::kReplace);
-  EXPECT_EQ(merge_mode_of("batch", "Job"), MergeMode::kOverlay);
+  EXPECT_EQ(merge_mode_of("batch", "Job"), MergeMode::kReplace);
   EXPECT_EQ(merge_mode_of("", "PersistentVolumeClaim"), MergeMode::kOverlay);
   EXPECT_EQ(merge_mode_of("", "Service"), MergeMode::kReplace) << "the server keeps the addresses and node ports it gave";
   EXPECT_EQ(merge_mode_of("apps", "Deployment"), MergeMode::kReplace);
@@ -302,6 +302,36 @@ TEST(Merge, AServiceLosesWhatItsManifestNoLongerSays) {
     "spec": {"ports": [{"port": 80}]}})");
   const Json result = object_to_update(desired, live, merge_mode_of("", "Service"), Owner{"amw", "u"}, true);
   EXPECT_EQ(object_at(result, {"spec"}), object_at(desired, {"spec"}));
+}
+
+TEST(Merge, AJobKeepsItsPodsOnly) {
+  const Json live = parsed(R"({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "n"},
+    "spec": {"suspend": true, "ttlSecondsAfterFinished": 5, "selector": {"matchLabels": {"uid": "u"}},
+    "template": {"metadata": {"labels": {"uid": "u"}}, "spec": {"dnsPolicy": "ClusterFirst", "containers": [{"name": "a", "image": "i"}]}}}})");
+  const Json desired = parsed(R"({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "n"},
+    "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "i"}]}}}})");
+  const Json result = object_to_update(desired, live, merge_mode_of("batch", "Job"), Owner{"amw", "u"}, true);
+  EXPECT_EQ(object_at(result, {"spec"}), parsed(R"({"selector": {"matchLabels": {"uid": "u"}},
+    "template": {"metadata": {"labels": {"uid": "u"}}, "spec": {"dnsPolicy": "ClusterFirst", "containers": [{"name": "a", "image": "i"}]}}})"));
+}
+
+TEST(Merge, AnAPIServiceKeepsTheBundleThatWasInjected) {
+  const auto service = [](const char* spec) {
+    Json object = parsed(R"({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.x.io"}})");
+    object["spec"] = parsed(spec);
+    return object;
+  };
+  const auto updated = [&](const char* desired, const char* live) {
+    const MergeMode mode = merge_mode_of("apiregistration.k8s.io", "APIService");
+    return object_at(object_to_update(service(desired), service(live), mode, Owner{"amw", "u"}, true), {"spec"});
+  };
+  EXPECT_EQ(updated(R"({"group": "x.io"})", R"({"group": "x.io", "caBundle": "Yg=="})"),
+            parsed(R"({"group": "x.io", "caBundle": "Yg=="})"));
+  EXPECT_EQ(updated(R"({"group": "x.io", "caBundle": "Yw=="})", R"({"group": "x.io", "insecureSkipTLSVerify": true})"),
+            parsed(R"({"group": "x.io", "caBundle": "Yw=="})"))
+      << "certificates are verified again once the manifest no longer says otherwise";
+  EXPECT_EQ(updated(R"({"group": "x.io", "insecureSkipTLSVerify": true})", R"({"group": "x.io", "caBundle": "Yg=="})"),
+            parsed(R"({"group": "x.io", "insecureSkipTLSVerify": true})"));
 }
 
 TEST(Merge, AServicesPortOfAnotherNumberTakesNothingOver) {
