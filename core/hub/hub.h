@@ -22,7 +22,7 @@ struct HubOptions {
   std::string health_address;  // "127.0.0.1:0", ":8443"; empty: no health server
   std::vector<std::string> auto_approve_users;
   std::map<std::string, std::string> labels;  // for the objects that registration creates
-  int threads = 8;                            // workers mostly wait for the API server
+  int threads = 16;                           // workers mostly wait for the API server
   std::shared_ptr<kube::WriteGate> gate;      // null: an ordinary one
   std::shared_ptr<Clock> clock = Clock::system();
 };

@@ -24,7 +24,7 @@ constexpr const char* kChanges = "";
 constexpr const char* kEverything = "*";
 constexpr Duration kResync = std::chrono::minutes(10);
 // A pass takes well under a millisecond; the rest of a run waits for the API server's answers.
-constexpr int kWorkers = 8;
+constexpr int kWorkers = 16;
 constexpr Duration kCatchUp = std::chrono::milliseconds(5);
 
 struct Controller {

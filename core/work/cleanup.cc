@@ -20,18 +20,15 @@ Result<Left> drop_owner(const kube::Client& spoke, const AppliedResource& resour
   return Left::kNothing;
 }
 
-Result<Left> delete_object(const kube::Client& spoke, const AppliedResource& resource, const Json& live) {
+/// `version` empty: whichever it has by now.
+Result<Left> delete_object(const kube::Client& spoke, const AppliedResource& resource, const std::string& uid,
+                           const std::string& version) {
   kube::DeleteOptions options;
   options.propagation = kube::Propagation::kBackground;
-  options.uid = uid_of(live);
-  Result<Json> removed = spoke.remove(resource.kube_resource(), resource.ns, resource.name, options);
-  if (!removed) {
-    if (removed.error().category == Category::kNotFound) return Left::kNothing;
-    // Another object took the name between read and delete: ours is gone, and the new one is not touched.
-    if (removed.error().category == Category::kConflict) return Left::kObject;
-    return tl::unexpected(removed.error());
-  }
-  return str(*removed, {"kind"}) == "Status" ? Left::kNothing : Left::kObject;
+  options.uid = uid;
+  options.resource_version = version;
+  FLEETADM_TRY(const Json removed, spoke.remove(resource.kube_resource(), resource.ns, resource.name, options));
+  return str(removed, {"kind"}) == "Status" ? Left::kNothing : Left::kObject;
 }
 
 /// The server does not know the path: the type may be served at another version only, or be gone with its CRD (and so are its
@@ -53,8 +50,19 @@ Result<std::optional<AppliedResource>> at_served_version(const kube::Client& spo
   return std::optional<AppliedResource>();
 }
 
-Result<Left> remove_one(const kube::Client& spoke, AppliedResource resource, const Owner& owner,
-                        const WantedElsewhere& wanted_elsewhere) {
+/// Deletes an object of which the watch shows that nobody else owns it; nullopt: it has to be read.
+std::optional<Left> delete_as_seen(const kube::Client& spoke, const AppliedResource& resource, const Owner& owner,
+                                   const WantedElsewhere& wanted_elsewhere, const ObjectWatch& watch) {
+  const ObjectWatch::Sighting seen = watch.look({resource.kube_resource(), resource.ns, resource.name});
+  if (!seen.known || !seen.exists || resource.uid.empty() || seen.uid != resource.uid || seen.only_owner != owner.uid) return {};
+  const Result<bool> wanted = wanted_elsewhere(resource);
+  if (!wanted || *wanted) return {};
+  const Result<Left> left = delete_object(spoke, resource, seen.uid, seen.resource_version);
+  return left ? std::optional(*left) : std::nullopt;
+}
+
+Result<Left> remove_read(const kube::Client& spoke, AppliedResource resource, const Owner& owner,
+                         const WantedElsewhere& wanted_elsewhere) {
   Result<std::optional<Json>> live = spoke.find(resource.kube_resource(), resource.ns, resource.name);
   if (!live && live.error().code == 404) {
     FLEETADM_TRY(std::optional<AppliedResource> served, at_served_version(spoke, resource));
@@ -73,7 +81,13 @@ Result<Left> remove_one(const kube::Client& spoke, AppliedResource resource, con
     case Removal::kDropOwner: return drop_owner(spoke, resource, **live, owner);
     case Removal::kDelete: {
       FLEETADM_TRY(const bool wanted, wanted_elsewhere(resource));
-      return wanted ? drop_owner(spoke, resource, **live, owner) : delete_object(spoke, resource, **live);
+      if (wanted) return drop_owner(spoke, resource, **live, owner);
+      Result<Left> left = delete_object(spoke, resource, uid_of(**live), {});
+      if (left || left.error().category != Category::kConflict) {
+        return !left && left.error().category == Category::kNotFound ? Result<Left>(Left::kNothing) : left;
+      }
+      // Another object took the name between read and delete: ours is gone, and the new one is not touched.
+      return Left::kObject;
     }
   }
   return Left::kObject;
@@ -82,12 +96,18 @@ Result<Left> remove_one(const kube::Client& spoke, AppliedResource resource, con
 }  // namespace
 
 CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner,
-                               const WantedElsewhere& wanted_elsewhere) {
+                               const WantedElsewhere& wanted_elsewhere, Helpers& helpers, const ObjectWatch& watch) {
+  std::vector<Result<Left>> left(resources.size(), Left::kObject);
+  helpers.run(resources.size(), [&](std::size_t i) {
+    const std::optional<Left> done = delete_as_seen(spoke, resources[i], owner, wanted_elsewhere, watch);
+    left[i] = done ? Result<Left>(*done) : remove_read(spoke, resources[i], owner, wanted_elsewhere);
+  });
   CleanupResult result;
-  for (const AppliedResource& resource : resources) {
-    const Result<Left> left = remove_one(spoke, resource, owner, wanted_elsewhere);
-    if (!left && !result.error) result.error = left.error().wrap("cannot remove " + resource.resource + " " + resource.name);
-    if (!left || *left == Left::kObject) result.remaining.push_back(resource);
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    const AppliedResource& resource = resources[i];
+    if (!left[i] && !result.error)
+      result.error = left[i].error().wrap("cannot remove " + resource.resource + " " + resource.name);
+    if (!left[i] || *left[i] == Left::kObject) result.remaining.push_back(resource);
   }
   return result;
 }

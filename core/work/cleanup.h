@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "core/work/helpers.h"
+#include "core/work/object_watch.h"
 #include "core/work/ownership.h"
 #include "kubeclient/rest/client.h"
 
@@ -17,9 +19,10 @@ struct CleanupResult {
 
 /// Deletes (Background, uid precondition) each resource that only `owner` owns, drops the owner's reference where another work
 /// owns it too or is about to (`wanted_elsewhere`: hand-over between works; an error: it waits), leaves alone what is not owned.
-/// A resource that could not be read stays in the result: unknown is not gone.
+/// A resource that could not be read stays in the result: unknown is not gone. `helpers`: they are removed side by side, and
+/// `wanted_elsewhere` is called so. `watch`: what it knows is not read again, but deleted at the version it knows.
 using WantedElsewhere = std::function<Result<bool>(const AppliedResource&)>;
 CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner,
-                               const WantedElsewhere& wanted_elsewhere);
+                               const WantedElsewhere& wanted_elsewhere, Helpers& helpers, const ObjectWatch& watch);
 
 }  // namespace fleetadm::work

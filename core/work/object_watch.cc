@@ -39,7 +39,7 @@ class MetadataTransport final : public kube::Transport {
   std::shared_ptr<kube::Transport> next_;
 };
 
-/// Keeps identity and signature only.
+/// Keeps identity, signature and the one owner only.
 void keep_identity(Json& object) {
   Json metadata = Json::object();
   metadata["name"] = name_of(object);
@@ -47,6 +47,8 @@ void keep_identity(Json& object) {
   metadata["uid"] = uid_of(object);
   metadata["resourceVersion"] = resource_version_of(object);
   metadata["signature"] = signature_of(object);
+  const Json& owners = list_at(object, {"metadata", "ownerReferences"});
+  if (owners.size() == 1 && !is_deleting(object)) metadata["owner"] = str(owners.front(), {"uid"});
   object = Json::object({{"metadata", std::move(metadata)}});
 }
 
@@ -234,6 +236,8 @@ ObjectWatch::Sighting ObjectWatch::look(const Place& place) const {
   sighting.exists = true;
   sighting.resource_version = cached->resource_version();
   sighting.signature = str(object, {"metadata", "signature"});
+  sighting.uid = uid_of(object);
+  sighting.only_owner = str(object, {"metadata", "owner"});
   return sighting;
 }
 

@@ -46,6 +46,8 @@ class ObjectWatch {
     bool exists = false;
     std::string resource_version;
     std::string signature;
+    std::string uid;
+    std::string only_owner;  // uid of its one owner reference; empty: it has none or several, or it is being deleted
   };
   Sighting look(const Place& place) const;
   void stop();

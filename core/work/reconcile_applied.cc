@@ -64,7 +64,8 @@ Result<controller::Outcome> finalize_applied(Engine& engine, const Json& applied
   const bool own = str(applied_work, {"spec", "hubHash"}) == engine.hash;
   const std::string work = own ? str(applied_work, {"spec", "manifestWorkName"}) : std::string();
   CleanupResult cleaned = remove_resources(
-      engine.spoke, before, owner, [&](const AppliedResource& resource) { return engine.wanted_by_another(resource, work); });
+      engine.spoke, before, owner, [&](const AppliedResource& resource) { return engine.wanted_by_another(resource, work); },
+      engine.helpers, *engine.watch);
   Json current = applied_work;
   // Where nothing remains, the inventory ends with the object that holds it.
   if (!cleaned.remaining.empty() && cleaned.remaining != before) {
@@ -75,7 +76,6 @@ Result<controller::Outcome> finalize_applied(Engine& engine, const Json& applied
   if (cleaned.error) return tl::unexpected(*cleaned.error);
   if (!cleaned.remaining.empty()) return controller::Outcome{engine.jittered(kRemovalLook, 1.0)};
   FLEETADM_CHECK(engine.patch_applied(current, without_finalizer(current, kAppliedFinalizer), {}));
-  engine.work_queue->add(str(applied_work, {"spec", "manifestWorkName"}));
   return controller::Outcome{};
 }
 
@@ -116,40 +116,54 @@ Result<controller::Outcome> evict(Engine& engine, const Json& applied_work) {
   return controller::Outcome{};
 }
 
+/// The AppliedManifestWork that stands for a work, by the cache. That there is none is asked of the server: a stale cache that
+/// lacks the inventory would end the work while its objects stay.
+Result<std::optional<Json>> applied_work_of(const Engine& engine, const std::string& work) {
+  const std::string name = applied_name(engine.hash, work);
+  if (const kube::CachedPtr cached = engine.applied->get(name)) return std::optional(cached->decode());
+  return engine.spoke.find(api::applied_manifest_works(), {}, name);
+}
+
 }  // namespace
 
+Status end_applied_work(const Engine& engine, const Json& applied_work) {
+  kube::DeleteOptions options;
+  options.uid = uid_of(applied_work);
+  Result<Json> removed = engine.spoke.remove(api::applied_manifest_works(), {}, name_of(applied_work), options);
+  const bool failed =
+      !removed && removed.error().category != Category::kNotFound && removed.error().category != Category::kConflict;
+  if (failed) return tl::unexpected(std::move(removed).error());
+  return {};
+}
+
 Result<controller::Outcome> finish_work(Engine& engine, Json work) {
-  const std::string name = name_of(work);
-  engine.forget(name);
   if (!has_finalizer(work, kWorkFinalizer)) return controller::Outcome{};
+  const std::string name = name_of(work);
+  const std::shared_ptr<WorkMemory> memory = engine.memory_of(name);
+  /// Writes to the work; until the cache shows it, no other look is worth while. nullopt: the work is gone.
+  const auto patch = [&](const Json& after, std::string_view subresource) -> Result<std::optional<Json>> {
+    memory->superseded = resource_version_of(work);
+    Result<Json> patched = engine.patch_work(work, after, subresource);
+    if (patched) return std::optional(std::move(*patched));
+    memory->superseded.clear();
+    if (patched.error().category == Category::kNotFound) return std::optional<Json>();
+    return tl::unexpected(std::move(patched).error());
+  };
   Json reported = work;
   set_deleting(at_or_make(reported, {"status"}), num(work, {"metadata", "generation"}), engine.now());
   if (reported != work) {
-    Result<Json> patched = engine.patch_work(work, reported, "status");
-    if (!patched) {
-      if (patched.error().category == Category::kNotFound) return controller::Outcome{};
-      if (patched.error().category == Category::kConflict) return controller::Outcome{kRemovalLook};
-      return tl::unexpected(patched.error());
-    }
-    work = std::move(*patched);
+    FLEETADM_TRY(std::optional<Json> told, patch(reported, "status"));
+    if (!told) return controller::Outcome{};
+    work = std::move(*told);
   }
-  // Asked live: a stale cache that lacks the inventory would end the work while its objects stay.
-  FLEETADM_TRY(const std::optional<Json> applied_work,
-               engine.spoke.find(api::applied_manifest_works(), {}, applied_name(engine.hash, name)));
+  FLEETADM_TRY(const std::optional<Json> applied_work, applied_work_of(engine, name));
   if (!applied_work) {
-    Result<Json> patched = engine.patch_work(work, without_finalizer(work, kWorkFinalizer), {});
-    if (!patched && patched.error().category == Category::kConflict) return controller::Outcome{kRemovalLook};
-    if (!patched && patched.error().category != Category::kNotFound) return tl::unexpected(patched.error());
+    FLEETADM_CHECK(patch(without_finalizer(work, kWorkFinalizer), {}));
     return controller::Outcome{};
   }
   if (!is_deleting(*applied_work)) {
     FLEETADM_CHECK(release_orphans(engine, work, {name_of(*applied_work), uid_of(*applied_work)}));
-    kube::DeleteOptions options;
-    options.uid = uid_of(*applied_work);
-    Result<Json> removed = engine.spoke.remove(api::applied_manifest_works(), {}, name_of(*applied_work), options);
-    if (!removed && removed.error().category != Category::kNotFound && removed.error().category != Category::kConflict) {
-      return tl::unexpected(removed.error());
-    }
+    FLEETADM_CHECK(end_applied_work(engine, *applied_work));
   }
   return controller::Outcome{kHandshakeLook};
 }

@@ -491,7 +491,8 @@ Result<Json> Round::settle_inventory(Json applied_work) {
   }
   if (clean && !left.empty()) {
     CleanupResult cleaned = remove_resources(
-        engine_.spoke, left, owner_, [&](const AppliedResource& resource) { return engine_.wanted_by_another(resource, name_); });
+        engine_.spoke, left, owner_, [&](const AppliedResource& resource) { return engine_.wanted_by_another(resource, name_); },
+        engine_.helpers, *engine_.watch);
     left = std::move(cleaned.remaining);
     if (cleaned.error && !failure_) failure_ = cleaned.error;
     if (!left.empty() && !cleaned.error)
@@ -536,10 +537,27 @@ Result<controller::Outcome> Round::outcome() {
 
 Result<controller::Outcome> Round::run(Json work) {
   finished_ = is_complete(work);
-  FLEETADM_TRY(work, ensure_finalizer(std::move(work)));
-  FLEETADM_TRY(std::optional<Json> applied_work, ensure_applied_work(work));
-  if (!applied_work) return controller::Outcome{kWaitForApplied};
-  owner_ = {name_of(*applied_work), uid_of(*applied_work)};
+  // Two servers: neither waits for the other. Nothing is applied before both have answered.
+  Result<Json> guarded = work;
+  Result<std::optional<Json>> applied_work = std::nullopt;
+  engine_.helpers.run(2, [&](std::size_t side) {
+    if (side == 0) {
+      guarded = ensure_finalizer(work);
+    } else {
+      applied_work = ensure_applied_work(work);
+    }
+  });
+  if (!guarded) {
+    // The work went meanwhile, and nothing else would end what was just made for it before the grace period of an eviction.
+    const bool fresh = applied_work && *applied_work && inventory_of(**applied_work).empty();
+    if (guarded.error().category == Category::kNotFound && fresh) FLEETADM_CHECK(end_applied_work(engine_, **applied_work));
+    return tl::unexpected(std::move(guarded).error());
+  }
+  if (!applied_work) return tl::unexpected(std::move(applied_work).error());
+  if (!*applied_work) return controller::Outcome{kWaitForApplied};
+  work = std::move(*guarded);
+  Json& inventory = **applied_work;
+  owner_ = {name_of(inventory), uid_of(inventory)};
 
   manifests_ = decode_manifests(work, [&](const std::string& api_version, const std::string& kind) -> Result<kube::Resource> {
     Result<kube::DiscoveredResource> known = engine_.mapper.by_kind(api_version, kind);
@@ -553,8 +571,9 @@ Result<controller::Outcome> Round::run(Json work) {
   watch_objects();
   apply_all(work);
   if (stop_.stop_requested()) return fail(Category::kCancelled, "stopped");
-  FLEETADM_CHECK(settle_inventory(std::move(*applied_work)));
+  // The hub first: it is what people wait for. What the inventory lacks meanwhile, the garbage collector takes away by its owner.
   FLEETADM_CHECK(write_status(work, !finished_));
+  FLEETADM_CHECK(settle_inventory(std::move(inventory)));
   return outcome();
 }
 
@@ -569,12 +588,11 @@ Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& na
     return controller::Outcome{};
   }
   Json work = cached->decode();
-  if (is_deleting(work)) return finish_work(engine, std::move(work));
   const std::shared_ptr<WorkMemory> memory = engine.memory_of(name);
   // The cache still shows what our own last write replaced: its event is on the way.
   if (!memory->superseded.empty() && memory->superseded == resource_version_of(work)) return controller::Outcome{kStaleRetry};
-  Round round(engine, name, std::move(stop));
-  Result<controller::Outcome> result = round.run(std::move(work));
+  Result<controller::Outcome> result =
+      is_deleting(work) ? finish_work(engine, std::move(work)) : Round(engine, name, std::move(stop)).run(std::move(work));
   if (!result) {
     memory->superseded.clear();
     if (result.error().category == Category::kConflict) return controller::Outcome{kFirstRetry};

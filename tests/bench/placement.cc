@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/hub/hub.h"
 #include "tests/bench/placement_engine.h"
 #include "tests/bench/placement_servers.h"
 
@@ -34,7 +35,7 @@ int run_scheduler(const std::string& kubeconfig) {
   which.kubeconfig = kubeconfig;
   const auto config = kube::load_rest_config(which);
   if (!config) return 1;
-  controller::Manager manager({});
+  controller::Manager manager({.threads = hub::HubOptions{}.threads});
   placement::add_placement_controller(manager, kube::Client::connect(*config));
   return manager.run(end.get_token()) ? 0 : 1;
 }

@@ -191,8 +191,8 @@ class Arena {
     return arena;
   }
 
-  /// What the server takes of the writes that a placement needs (a decision, its entries, the placement's status), from as many
-  /// threads as our controller has, without any scheduler: placements a second.
+  /// What the server takes of the writes that a placement needs (a decision, its entries, the placement's status), from a few
+  /// plain clients without any scheduler: placements a second.
   Result<double> write_rate() {
     constexpr int kProbe = 400;
     FLEETADM_CHECK(make_placements(kProbe));

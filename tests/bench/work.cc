@@ -44,6 +44,10 @@ constexpr Row kSpokeRows[] = {
     {"burst_cpu_s", "agent, CPU until all available", "s"},
     {"settled_cpu_ms_per_s", "agent, CPU afterwards, a second", "ms"},
     {"removed_s", "all works removed", "s"},
+    {"plain_applied_per_s", "plain clients: works applied a second", ""},
+    {"plain_removed_per_s", "plain clients: works removed a second", ""},
+    {"applied_of_plain_percent", "burst, of the plain clients' rate", "%"},
+    {"removed_of_plain_percent", "removal, of the plain clients' rate", "%"},
 };
 
 constexpr Row kRolloutRows[] = {

@@ -13,6 +13,7 @@
 #include "core/work/conditions.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
+#include "tests/bench/work_plain.h"
 #include "tests/bench/work_process.h"
 
 namespace fleetadm::bench {
@@ -303,6 +304,20 @@ inline sandbox::ChildSpec upstream_agent(const std::string& peers, const KubeSer
   return spec;
 }
 
+/// Works a second from plain clients.
+struct PlainRates {
+  double applied = 0;
+  double removed = 0;
+};
+
+inline Result<PlainRates> plain_rates(const kube::Client& hub, const kube::Client& spoke) {
+  constexpr int kProbe = 200;
+  const PlainClients clients(hub, spoke, kCluster);
+  FLEETADM_TRY(const double applied, clients.apply(kProbe, work_of));
+  FLEETADM_TRY(const double removed, clients.remove(kProbe, work_of));
+  return PlainRates{kProbe / applied, kProbe / removed};
+}
+
 struct SpokeFigures {
   Figures ours;
   std::optional<Figures> theirs;
@@ -364,13 +379,22 @@ inline Result<SpokeFigures> run_spoke(const SpokePlan& plan, const std::string& 
   FLEETADM_CHECK(store_hub_credential(hub, spoke, spoke_client));
 
   SpokeFigures figures;
+  FLEETADM_TRY(const PlainRates plain, plain_rates(hub_client, spoke_client));
+  const auto compare = [&](Figures& with) {
+    const double works = plan.works;
+    if (const auto took = with.get("all_applied_s")) with.set("applied_of_plain_percent", 100 * works / *took / plain.applied);
+    if (const auto took = with.get("removed_s")) with.set("removed_of_plain_percent", 100 * works / *took / plain.removed);
+  };
   FLEETADM_TRY(figures.ours, with_agent("fleetadm", our_agent(hub, spoke), hub_client, spoke_client, plan, true));
+  figures.ours.set("plain_applied_per_s", plain.applied);
+  figures.ours.set("plain_removed_per_s", plain.removed);
+  compare(figures.ours);
   if (peers.empty()) return figures;
   SpokePlan theirs = plan;
   theirs.single_works = std::min(plan.single_works, 10);
   theirs.repairs = 1;  // each may take as long as we wait
-  FLEETADM_TRY(figures.theirs,
-               with_agent("upstream", upstream_agent(peers, hub, spoke), hub_client, spoke_client, theirs, false));
+  FLEETADM_TRY(figures.theirs, with_agent("upstream", upstream_agent(peers, hub, spoke), hub_client, spoke_client, theirs, true));
+  compare(*figures.theirs);
   return figures;
 }
 

@@ -51,6 +51,7 @@ TEST_F(WorkAgent, AppliesWithOwnershipInventoryAndConditions) {
   put("w1", "[" + config_map("a", "1") + "," + deployment("web", 1) + "]");
   fleet.start_agent();
   wait_applied("w1");
+  testing::settle(*fleet.hub, *fleet.spoke);  // the hub is told before the inventory
   const Json work = *fleet.work("w1");
   EXPECT_TRUE(has_finalizer(work, kWorkFinalizer));
   EXPECT_EQ(fleet.condition("w1", "Applied", "reason"), "AppliedManifestWorkComplete");
@@ -362,6 +363,7 @@ TEST_F(WorkAgent, EvictsWhatNoWorkStandsFor) {
   put("w1", "[" + config_map("a", "1") + "]");
   fleet.start_agent();
   wait_applied("w1");
+  testing::settle(*fleet.hub, *fleet.spoke);  // the hub is told before the inventory
   ASSERT_TRUE(fleet.hub->erase(api::manifest_works(), testing::kCluster, "w1"));
   EXPECT_TRUE(eventually([&] { return fleet.is_gone("w1") && !fleet.config_map("a"); }));
 }
