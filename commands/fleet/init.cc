@@ -21,6 +21,7 @@ struct InitOptions {
   std::vector<std::string> auto_approve_users;
   std::vector<std::string> hub_args;
   bool require_executor = false;
+  bool network_policy = false;
   bool publish_ca = true;
   bool show_token = false;
   bool wait = false;
@@ -41,6 +42,9 @@ void bind_init(FlagSet& flags, InitOptions& options) {
   flags.boolean(&options.require_executor, "require-executor",
                 "Forbid works without an executor to users who may not have works executed as the agent (execute-as on "
                 "system:serviceaccount::klusterlet-work-sa)");
+  flags.boolean(&options.network_policy, "network-policy",
+                "Let only pods of the same namespace connect to the hub controllers (health and metrics); the kubelet's "
+                "probes are not affected");
   flags
       .boolean(&options.publish_ca, "publish-ca",
                "Allow anonymous clients to read the hub's CA (kube-public/cluster-info), so that join needs only "
@@ -118,6 +122,7 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const kube::Rest
   for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
   files.emplace_back("hub/admission.yaml");
   if (options.require_executor) files.emplace_back("hub/require-executor.yaml");
+  if (options.network_policy) files.emplace_back("hub/network-policy.yaml");
   for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/deployment.yaml"}) files.emplace_back(file);
   for (const std::string_view file : files) {
     FLEETADM_TRY(auto rendered, templates::render(file, values));
@@ -193,6 +198,7 @@ void register_init(Registry& registry) {
   command.examples = {
       {"Make a hub and wait until its controllers are running", "fleetadm init --wait"},
       {"See what would be installed", "fleetadm init --dry-run=server"},
+      {"Close the health and metrics port to other namespaces", "fleetadm init --network-policy"},
       {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
   command.make = invocation<InitOptions>(bind_init, validate_init, run_init);
   registry.add(std::move(command));

@@ -32,6 +32,7 @@ struct JoinOptions {
   std::string proxy_url;
   std::string image = "fleetadm:" FLEETADM_VERSION;
   std::vector<std::string> agent_args;
+  bool network_policy = false;
   bool preflight_only = false;
   std::string wait = "none";
   Duration timeout = std::chrono::minutes(5);
@@ -60,6 +61,9 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   flags.text(&options.image, "image", "fleetadm image for the agent").default_text = options.image;
   flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
       .value_name = "ARG";
+  flags.boolean(&options.network_policy, "network-policy",
+                "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
+                "affected");
   flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
   auto& wait = flags.choice(&options.wait, "wait", {"none", "registered", "joined", "available"},
                             "Wait until the agent is running and the cluster is registered on the hub, or for a later state "
@@ -217,6 +221,7 @@ Result<std::vector<Json>> manifests(const JoinOptions& options, const join::HubE
   std::vector<std::string_view> files{"agent/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);
   files.emplace_back("agent/rbac.yaml");
+  if (options.network_policy) files.emplace_back("agent/network-policy.yaml");
   files.emplace_back("agent/deployment.yaml");
   for (const std::string_view file : files) {
     if (file == "agent/deployment.yaml") objects.push_back(secret);  // before the agent that reads it

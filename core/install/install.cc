@@ -18,6 +18,7 @@ std::vector<kube::Resource> removal_order() {
   return {r::deployments(),
           r::validating_admission_policy_bindings(),
           r::validating_admission_policies(),
+          {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true},
           r::role_bindings(),
           r::roles(),
           r::cluster_role_bindings(),
