@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <functional>
 #include <new>
+#include <optional>
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "cli/complete.h"
 #include "cli/configured.h"
 #include "cli/context.h"
+#include "cli/crash.h"
 #include "cli/errors.h"
 #include "cli/foreign.h"
 #include "cli/generate.h"
@@ -21,6 +23,7 @@
 #include "cli/help.h"
 #include "cli/plugins.h"
 #include "cli/render/renderer.h"
+#include "cli/request_record.h"
 #include "cli/signals.h"
 #include "cli/suggested.h"
 #include "commands/config/config.h"
@@ -145,6 +148,16 @@ struct Typed {
   const Registry& registry;
   const std::vector<std::string>& words;
   const Result<commands::Settings>& settings;
+  Profile& profile;
+};
+
+/// The process's requests are recorded while it lives.
+class Recording {
+ public:
+  explicit Recording(std::shared_ptr<RequestRecord> record) { kube::observe_requests(std::move(record)); }
+  ~Recording() { kube::observe_requests(nullptr); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
 };
 
 int execute(const Command& command, const NormalArgv& argv, commands::Invocation& call, const GlobalOptions& globals,
@@ -189,19 +202,38 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
     if (out.failed()) stop_by_ourselves();  // nobody reads on: a watch ends here, not at the next interrupt
   });
   written = [&context]() -> const WrittenTo& { return context.written_to(); };
+  // Programs that go on log their retries by themselves.
+  RequestRecord::Say say;
+  if (command.target != commands::Target::kSilent)
+    say = [&steps = context.progress()](const std::string& line) { steps.say(line); };
+  auto record = RequestRecord::open(globals.trace, std::move(say));
+  if (!record) return refuse(record.error());
+  std::optional<Recording> recording(std::in_place, *record);
+  typed.profile.phase("startup");
   std::vector<std::string> args = argv.args;
   args.insert(args.end(), argv.after_dash.begin(), argv.after_dash.end());
   Result<Report> report = call.run(context, args);
+  recording.reset();
   context.end_progress();
+  typed.profile.phase("command", (*record)->summary());
+  const auto finish = [&](int code) {
+    if (const std::string trouble = (*record)->trouble(); !trouble.empty())
+      write_all(STDERR_FILENO, "warning: " + trouble + "\n");
+    if (globals.profile) {
+      typed.profile.phase("output");
+      write_all(STDERR_FILENO, typed.profile.text());
+    }
+    return out.finish(code, color);
+  };
   const auto failed = [&](const Error& error) {
     const Error told = typed.settings ? with_origin_of_context(error, *typed.settings, globals) : error;
     renderer.print_errors({with_help_hint(told, command.path)});
-    return out.finish(exit_code(error.category), color);
+    return finish(exit_code(error.category));
   };
   if (!report) return failed(report.error());
   const int code = exit_code(*report);
   if (Status ok = renderer.print(std::move(*report)); !ok) return failed(ok.error());
-  return out.finish(code, color);
+  return finish(code);
 }
 
 // What may stand at the cursor: aliases are words like the built-in ones, and live names are those of the hub that is meant.
@@ -229,6 +261,7 @@ std::string complete_words(const Registry& registry, const Result<commands::Sett
 }
 
 int run_checked(std::vector<std::string> words) {
+  Profile profile;
   const Registry registry = full_registry();
   const Result<commands::Settings> settings = load_settings();
   GlobalOptions globals;
@@ -272,7 +305,7 @@ int run_checked(std::vector<std::string> words) {
     if (Status ok = apply_settings(*settings, command, *argv, flags.list, global_set); !ok)
       return report_error(ok.error(), style);
   }
-  return execute(command, *argv, call, globals, {registry, words, settings});
+  return execute(command, *argv, call, globals, {registry, words, settings, profile});
 }
 
 Report text_report(std::string text) {
@@ -307,7 +340,8 @@ void register_help(Registry& registry) {
   row.group = "Other";
   row.summary = "Show help for a command or topic";
   row.args = {"[COMMAND...]", 0, -1};
-  row.examples = {{"Show the placement commands", "fleetadm help placement"}};
+  row.examples = {{"Show the placement commands", "fleetadm help placement"},
+                  {"Show what the exit codes mean", "fleetadm help exit-codes"}};
   row.make = commands::invocation<NoOptions>(bind, validate, help);
   registry.add(row);
 
@@ -347,6 +381,7 @@ Registry full_registry() {
 
 int run(const std::vector<std::string>& words) {
   hold_standard_streams();
+  report_crashes();
   ::signal(SIGPIPE, SIG_IGN);  // a cut connection or pipe is an error to handle, not an end
   try {
     return run_checked(words);

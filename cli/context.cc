@@ -7,6 +7,7 @@
 
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "kubeclient/base/log.h"
 #include "kubeclient/rest/kill_hook.h"
 
 namespace fleetadm::cli {
@@ -30,7 +31,9 @@ Result<kube::RestConfig> ProcessContext::rest_config() {
 Result<kube::RestConfig> ProcessContext::rest_config(const kube::ConfigOverrides& overrides) {
   kube::ConfigOverrides wanted = overrides;
   wanted.interactive = terminal_.interactive();
-  return kube::load_rest_config(wanted);
+  auto config = kube::load_rest_config(wanted);
+  if (config) log::info(1, "connection", connection_text(*config));
+  return config;
 }
 
 Result<kube::Client> ProcessContext::client() {

@@ -54,7 +54,11 @@ FlagSet global_flags(GlobalOptions& options) {
   color.arity = commands::Arity::kOptionalValue;
   color.no_value = "always";
   flags.boolean(&options.quiet, "quiet", "print only results and errors", 'q');
-  Flag& verbosity = flags.text(nullptr, "v", "log level on stderr (0-9)", 'v');
+  Flag& verbosity =
+      flags.text(nullptr, "v",
+                 "log level on stderr, 0-9: 1 connections, 2 watches, 3 retries, 4 writes, 5 requests, 6 their URLs and "
+                 "ids, 7 headers, 8 and 9 bodies without secrets",
+                 'v');
   verbosity.value_name = "N";
   verbosity.set = [&options](std::string_view value) -> Status {
     if (value.size() != 1 || value[0] < '0' || value[0] > '9') {
@@ -63,6 +67,9 @@ FlagSet global_flags(GlobalOptions& options) {
     options.verbosity = value == "10" ? 9 : value[0] - '0';
     return {};
   };
+  name(flags.text(&options.trace, "trace", "write one line of JSON per request to this file (method, URL, status, time, sizes)"),
+       "FILE", Complete::kFiles);
+  flags.boolean(&options.profile, "profile", "print on stderr where the time went");
   return flags;
 }
 

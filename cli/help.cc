@@ -135,6 +135,10 @@ std::string root_help(const Registry& registry) {
     out += "\n" + group + ":\n";
     list(out, entries, width);
   }
+  out += "\nTopics (fleetadm help TOPIC):\n";
+  std::vector<Entry> topics;
+  for (const commands::Topic& topic : registry.topics()) topics.push_back({topic.name, topic.summary, {}});
+  list(out, topics, std::max(width, widest(topics)));
   out += "\nUsage:\n  fleetadm COMMAND [flags]\n\n";
   out += "Use \"fleetadm COMMAND --help\" for details and \"fleetadm options\" for global flags.\n";
   return out;

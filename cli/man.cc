@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/errors.h"
 #include "cli/globals.h"
 #include "cli/help.h"
+#include "commands/topics/reference.h"
 
 namespace fleetadm::cli {
 namespace {
@@ -128,30 +128,13 @@ std::string man_root(const commands::Registry& registry) {
   commands::GlobalOptions options;
   out += ".SH OPTIONS\n" + flag_entries(global_flags(options).flags());
   out += ".SH EXIT STATUS\n";
-  const std::pair<int, const char*> codes[] = {
-      {kExitOk, "success, including nothing to do: the object already exists with the same content, or is already deleted"},
-      {kExitFailure, "failure, including all targets failed for different reasons"},
-      {kExitCancelled, "cancelled by a signal or an answer"},
-      {kExitPartial, "some targets failed, others succeeded"},
-      {kExitAuth, "not authenticated or not authorized"},
-      {kExitNotFound, "a named object was not found"},
-      {kExitTimeout, "timed out"},
-      {7, "rollout status: the rollout is paused"},
-      {8, "rollout status: the rollout is in progress"},
-      {kExitUsage, "wrong flags, arguments, input files or configuration (a missing kubeconfig or context)"},
-      {kExitBrokenPipe, "the reader of the output closed it"}};
-  for (const auto& [code, meaning] : codes) out += ".TP\n\\fB" + std::to_string(code) + "\\fR\n" + roff(meaning) + "\n";
+  for (const auto& [code, meaning] : commands::exit_code_texts())
+    out += ".TP\n\\fB" + std::to_string(code) + "\\fR\n" + roff(meaning) + "\n";
   out +=
       ".PP\nIf all targets failed for the same reason, the code is that of the reason.\n.PP\nA command that runs a program of "
-      "yours passes that program's exit code through.\n";
-  out +=
-      ".SH ENVIRONMENT\n"
-      ".TP\n\\fBKUBECONFIG\\fR\nKubeconfig files to read, separated by colons.\n"
-      ".TP\n\\fBHTTPS_PROXY\\fR, \\fBNO_PROXY\\fR\nProxy for connections to API servers, and the hosts that are reached "
-      "without it. Loopback addresses never use a proxy.\n"
-      ".TP\n\\fBNO_COLOR\\fR\nDisables color if set to a non\\-empty value.\n"
-      ".TP\n\\fBCLICOLOR_FORCE\\fR\nColors output also away from a terminal if set to anything but 0.\n"
-      ".TP\n\\fBFLEETADM_SANDBOX_DIR\\fR\nFolder in which sandboxes keep their state.\n";
+      "yours passes that program's exit code through.\n.SH ENVIRONMENT\n";
+  for (const auto& [names, meaning] : commands::variable_texts())
+    out += ".TP\n\\fB" + roff(names) + "\\fR\n" + roff(meaning) + "\n";
   if (!registry.topics().empty()) out += ".SH SEE ALSO\n";
   for (const commands::Topic& topic : registry.topics()) {
     out += ".TP\n\\fBfleetadm\\-" + roff(topic.name) + "\\fR(7)\n" + roff(topic.summary) + "\n";

@@ -138,6 +138,7 @@ void StepProgress::warn(std::string_view text) {
 
 void StepProgress::say(std::string_view text) {
   const std::lock_guard lock(state_->mutex);
+  state_->told = state_->style.now();
   if (!state_->style.silent) state_->line(log::escape_terminal(text));
 }
 

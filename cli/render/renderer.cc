@@ -4,7 +4,9 @@
 
 #include "cli/render/machine.h"
 #include "cli/render/sort.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/plural.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::cli {
@@ -28,6 +30,35 @@ void mark_event(Report& report) {
   }
   if (report.event != Report::Event::kDeleted) return;
   for (std::string& name : report.names) name += " deleted";
+}
+
+constexpr std::size_t kNamedClusters = 5;
+
+/// Errors that differ in their cluster alone as one, which names the clusters.
+std::vector<Error> by_cluster(const std::vector<Error>& errors) {
+  std::vector<Error> told;
+  std::vector<std::vector<std::string>> clusters;
+  for (const Error& error : errors) {
+    const auto same = std::find_if(told.begin(), told.end(), [&](const Error& other) {
+      return !error.cluster.empty() && !other.cluster.empty() && error.message == other.message && error.hint == other.hint &&
+             error.code == other.code && error.reason == other.reason && error.category == other.category;
+    });
+    if (same == told.end()) {
+      told.push_back(error);
+      clusters.push_back({error.cluster});
+    } else {
+      std::vector<std::string>& names = clusters[static_cast<std::size_t>(same - told.begin())];
+      if (std::find(names.begin(), names.end(), error.cluster) == names.end()) names.push_back(error.cluster);
+    }
+  }
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    std::vector<std::string>& names = clusters[i];
+    const std::size_t more = names.size() - std::min(names.size(), kNamedClusters);
+    names.resize(names.size() - more);
+    told[i].cluster = joined(names, ", ");
+    if (more > 0) told[i].cluster += " and " + pluralize(more, "more cluster");
+  }
+  return told;
 }
 
 }  // namespace
@@ -121,20 +152,27 @@ void Renderer::print_errors(const std::vector<Error>& errors) {
   Unfinished left = ended_early && options_.unfinished ? options_.unfinished(timed_out) : Unfinished{};
   // A command that knows a better way on than the same line again has said it.
   if (std::any_of(errors.begin(), errors.end(), says_how_to_continue)) left.resume.clear();
-  for (const Error& error : errors) {
-    const bool unfinished = is_unfinished(error);
+  const auto hint_for = [&](const Error& error) {
     // How it goes on is told below: a usual hint that says to try again would be a second answer.
-    std::string hint = unfinished && error.hint.empty() && !left.resume.empty() ? "" : hint_of(error);
-    if (options_.complete) hint = options_.complete(std::move(hint));
-    if (!for_programs()) {
-      err_(render_error(error, hint, options_.color));
-      continue;
+    std::string hint = is_unfinished(error) && error.hint.empty() && !left.resume.empty() ? "" : hint_of(error);
+    return options_.complete ? options_.complete(std::move(hint)) : hint;
+  };
+  if (for_programs()) {
+    for (const Error& error : errors) {
+      Json document = error_document(error, hint_for(error), is_unfinished(error) ? left : Unfinished{});
+      tell_where_written(document);
+      err_(dump_json(document) + "\n");
     }
-    Json document = error_document(error, hint, unfinished ? left : Unfinished{});
-    tell_where_written(document);
-    err_(dump_json(document) + "\n");
+    return;
   }
-  if (!for_programs()) err_(render_unfinished(left, options_.color));
+  // People read each failure, and each hint, once.
+  const std::vector<Error> told = by_cluster(errors);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    std::string hint = hint_for(told[i]);
+    if (i + 1 < told.size() && hint == hint_for(told[i + 1])) hint.clear();
+    err_(render_error(told[i], hint, options_.color));
+  }
+  err_(render_unfinished(left, options_.color));
 }
 
 Status Renderer::print(Report report) {

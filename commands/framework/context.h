@@ -26,6 +26,8 @@ struct GlobalOptions {
   std::string color = "auto";
   bool quiet = false;
   int verbosity = 0;
+  std::string trace;     // file for the facts of each request
+  bool profile = false;  // times of the phases, on stderr
   Duration request_timeout = Duration::zero();  // 0: the client's default
   kube::DryRun dry_run = kube::DryRun::kNone;
 };

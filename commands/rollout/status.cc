@@ -146,7 +146,7 @@ Result<Report> run_status(Context& context, const StatusOptions& options, const 
 Result<Report> watch_rollout(Context& context, const kube::Client& hub, const RolloutName& name, Duration timeout) {
   const Instant begun = context.clock().now();
   const bool terminal = context.terminal().interactive();
-  if (terminal) context.progress().begin("Rollout of " + name.name);
+  context.progress().begin("Rollout of " + name.name);
   FLEETADM_TRY(const std::unique_ptr<RolloutFeed> feed, RolloutFeed::open(hub, name, context.stop()));
   std::string told;
   Instant last_well = begun;
@@ -162,13 +162,9 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
     std::string line = sentence(view);
     if (const std::string text = holder(view, now); !text.empty()) line += "; " + text;
     if (trouble) line += "; the hub does not respond: " + trouble->message;
-    if (terminal) {
-      context.progress().note(bar(view.plan) + line);
-    } else if (const std::string steady = sentence(view) + (trouble ? " (unreachable)" : "");
-               steady != told && context.global().output.empty()) {
-      Report report;
-      report.lines.push_back(name.name + ": " + line);
-      context.emit(report);
+    context.progress().note(terminal ? bar(view.plan) + line : line);
+    if (const std::string steady = sentence(view) + (trouble ? " (unreachable)" : ""); !terminal && steady != told) {
+      context.progress().say(name.name + ": " + line);
       told = steady;
     }
     const bool bad = state == RolloutState::kFailed || state == RolloutState::kPartial || state == RolloutState::kTimedOut;
@@ -177,12 +173,12 @@ Result<Report> watch_rollout(Context& context, const kube::Client& hub, const Ro
       // A watch may be behind what this command itself has written: what is told was read.
       FLEETADM_TRY(const RolloutView read, read_rollout(hub, name, now));
       if (state_of(read.plan) == state && same_course(read, view)) {
-        if (terminal) context.progress().done(sentence(read));
+        context.progress().done(sentence(read));
         return report_of(read, now);
       }
     }
     if (timeout > Duration::zero() && now - begun >= timeout) {
-      if (terminal) context.progress().failed("timed out");
+      context.progress().failed("timed out");
       return fail(Category::kTimeout, name.name + " is not done after " + format_duration(timeout) + ": " + line,
                   "to continue watching, run: fleetadm rollout status " + name.name + " -n " + name.ns + " -w");
     }
@@ -205,7 +201,7 @@ void register_rollout_status(Registry& registry) {
   command.description =
       "Prints one row per cluster; for what is blocking the rollout it shows the manifest, "
       "its condition, for how long, and the time left until the deadline. With -w, it waits for the end, "
-      "showing a progress bar on a terminal and otherwise one line per change.\n\n"
+      "showing a progress bar on a terminal and otherwise one line per change on standard error.\n\n"
       "Exit codes: 0 done, 1 failed or aborted, 3 finished with tolerated failures, 6 timed out, "
       "7 paused, 8 in progress.";
   command.args = {"NAME", 1, 1, false, Complete::kWorks};

@@ -1,4 +1,5 @@
 // fleetadm-scenarios(7): what --scenarios reads and answers. Outside testers rely on it.
+#include "commands/topics/reference.h"
 #include "commands/topics/topics.h"
 
 namespace fleetadm::commands {
@@ -41,6 +42,9 @@ void register_topics(Registry& registry) {
   };
   registry.add_topic(std::move(topic));
   registry.add_topic(sandbox_limits_topic());
+  registry.add_topic(environment_topic());
+  registry.add_topic(exit_codes_topic());
+  registry.add_topic(formatting_topic());
 }
 
 Topic::Section placement_scenarios() {

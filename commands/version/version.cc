@@ -39,6 +39,8 @@ std::string skew_of(const kube::ServerVersion& server) {
   return "supported (" + range + ")";
 }
 
+bool chose_connection(const kube::ConfigOverrides& config) { return !config.kubeconfig.empty() || !config.context.empty(); }
+
 Result<Report> run_version(Context& context, const VersionOptions& options, const std::vector<std::string>&) {
   const std::string platform = "linux/" + std::string(kArch);
   Report report;
@@ -57,16 +59,20 @@ Result<Report> run_version(Context& context, const VersionOptions& options, cons
     FLEETADM_TRY(const kube::Client client, context.client());
     return kube::server_version(client);
   }();
+  if (!server && server.error().reason == "EmptyConfig" && !chose_connection(context.global().config)) {
+    report.notes.emplace_back("The server was not asked for its version: there is no kubeconfig.");
+    return report;
+  }
   if (!server) {
     context.emit(report);
     return fail(server.error()
-                    .wrap("cannot read the hub's version")
+                    .wrap("cannot read the server's version")
                     .with_hint(server.error().hint.empty() ? "\"fleetadm version --client\" does not contact a server"
                                                            : server.error().hint));
   }
   const std::string skew = skew_of(*server);
-  report.lines.push_back("Hub Version: " + server->git_version);
-  report.lines.push_back("Hub Skew: " + skew);
+  report.lines.push_back("Server Version: " + server->git_version);
+  report.lines.push_back("Server Skew: " + skew);
   if (wants_data) {
     at_or_make(report.data, {"serverVersion", "gitVersion"}) = server->git_version;
     at_or_make(report.data, {"serverVersion", "major"}) = server->major;
@@ -82,10 +88,11 @@ void register_version(Registry& registry) {
   Command command;
   command.path = "version";
   command.group = "Other";
-  command.summary = "Print the client and hub versions";
+  command.summary = "Print the client and server versions";
   command.description =
-      "Prints fleetadm's own version, the Kubernetes version of the hub that the kubeconfig context "
-      "names, and whether that version is one that fleetadm supports.";
+      "Prints fleetadm's own version, the Kubernetes version of the server (a hub or a managed cluster) that the kubeconfig "
+      "context names, and whether that version is one that fleetadm supports. Without any kubeconfig only the client's "
+      "version is printed.";
   command.examples = {
       {"The versions of both sides", "fleetadm version"},
       {"Only the client version, for a script", "fleetadm version --client -o jsonpath='{.clientVersion.gitVersion}'"}};

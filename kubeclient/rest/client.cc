@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/transport/observer.h"
 
 namespace fleetadm::kube {
 
@@ -55,7 +56,8 @@ Error Client::located(Error error) const {
 
 Result<Response> Client::send(const Request& original, const Call& call) const {
   Request request = original;
-  const auto deadline = timeout_ > Duration::zero() ? Steady::now() + timeout_ : Steady::time_point::max();
+  const auto begun = Steady::now();
+  const auto deadline = timeout_ > Duration::zero() ? begun + timeout_ : Steady::time_point::max();
   for (int attempt = 0;; ++attempt) {
     Duration left = Duration::zero();
     if (deadline != Steady::time_point::max()) {
@@ -78,6 +80,9 @@ Result<Response> Client::send(const Request& original, const Call& call) const {
     const bool in_time = deadline == Steady::time_point::max() || Steady::now() + delay < deadline;
     if (delay == Duration::zero() || attempt >= kMaxRetries || !in_time) return fail(located(std::move(error)));
     log::info(3, "client", "retrying " + std::string(to_string(request.method)) + " " + request.path + ": " + error.message);
+    if (const auto observer = request_observer())
+      observer->retrying({located(error), Steady::now() - begun, delay,
+                          timeout_ > Duration::zero() ? deadline - Steady::now() : Duration::zero()});
     if (!sleep_for(delay, request.stop)) return fail(located(fail(Category::kCancelled, "cancelled").value()));
   }
 }
@@ -97,6 +102,11 @@ Result<Response> Client::write(Request request) const {
     if (auto allowed = gate_->before(request.method, request.path); !allowed) return fail(located(allowed.error()));
   }
   auto response = send(request);
+  if (log::enabled(4)) {
+    log::info(4, "client",
+              std::string(to_string(request.method)) + " " + request.path + ": " +
+                  (response ? std::to_string(response->status) : response.error().message));
+  }
   if (gate_->after) {
     if (response) {
       gate_->after(request.method, request.path, response->status);

@@ -9,6 +9,7 @@
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/transport/curl_errors.h"
+#include "kubeclient/transport/observer.h"
 
 namespace fleetadm::kube {
 
@@ -153,6 +154,7 @@ void Exchange::finish(std::optional<Error> error) {
   finished_ = true;
   const auto keep = shared_from_this();
   self_.reset();
+  if (easy_) tell_observer(error);
   if (easy_) context_->multi->remove(easy_.get());
   easy_.reset();
   on_stop_.reset();
@@ -314,6 +316,7 @@ void Exchange::send(const Credentials& credentials) {
   detail_.fill(0);
   response_headers_.clear();
   header_bytes_ = 0;
+  body_bytes_ = 0;
   status_ = 0;
   if (auto added = add_headers(credentials); !added) return finish(added.error());
   set_options(easy_.get(), credentials);
@@ -397,6 +400,7 @@ std::size_t Exchange::on_body(char* data, std::size_t size, std::size_t count, v
 
 std::size_t Exchange::take_body(std::string_view data) {
   if (cancelled_) return 0;
+  body_bytes_ += data.size();
   if (hold_) {
     if (held_body_.size() < kMaxHeldBody) held_body_.append(data.substr(0, kMaxHeldBody));
     return data.size();
@@ -467,11 +471,29 @@ Error Exchange::failure_of(CURLcode code) const {
 }
 
 void Exchange::log_outcome(std::string_view outcome) const {
-  if (!log::enabled(6)) return;
+  if (!log::enabled(5)) return;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_).count();
-  log::info(
-      6, kLog,
-      std::string(to_string(request_.method)) + " " + url_ + " " + std::string(outcome) + " in " + std::to_string(took) + " ms");
+  std::string text = std::string(to_string(request_.method)) + " " + (log::enabled(6) ? url_ : request_.path) + " " +
+                     std::string(outcome) + " in " + std::to_string(took) + " ms";
+  const auto id = response_headers_.find("audit-id");
+  if (log::enabled(6) && id != response_headers_.end()) text += ", id " + id->second;
+  log::info(5, kLog, text);
+}
+
+void Exchange::tell_observer(const std::optional<Error>& error) const {
+  const auto observer = request_observer();
+  if (!observer) return;
+  RequestFacts facts;
+  facts.method = request_.method;
+  facts.url = url_;
+  facts.status = status_;
+  if (error) facts.error = error->message;
+  if (const auto id = response_headers_.find("audit-id"); id != response_headers_.end()) facts.id = id->second;
+  facts.begun = started_;
+  facts.took = std::chrono::steady_clock::now() - started_;
+  facts.sent = request_.body.size();
+  facts.received = body_bytes_;
+  observer->ended(facts);
 }
 
 }  // namespace fleetadm::kube

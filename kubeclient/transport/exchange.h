@@ -61,6 +61,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   template <class Call>
   void deliver(const Call& call);
   void log_outcome(std::string_view outcome) const;
+  void tell_observer(const std::optional<Error>& error) const;
 
   template <class Take>
   std::size_t guarded(std::size_t length, const Take& take);
@@ -88,6 +89,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::map<std::string, std::string> response_headers_;
   std::size_t header_bytes_ = 0;  // of this response, repeated names among them
   std::string thrown_;            // by the sink, or for want of memory
+  std::size_t body_bytes_ = 0;    // of this response
   int status_ = 0;
   bool head_delivered_ = false;
   bool repeated_ = false;  // after a 401

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/transport/observer.h"
 #include "kubeclient/watch/blocking_watch.h"
 #include "kubeclient/watch/informer.h"
 
@@ -45,7 +46,8 @@ class Backoff {
 Result<std::optional<Json>> wait_for(const Client& client, const Resource& resource, std::string_view ns, std::string_view name,
                                      const std::function<Result<bool>(const std::optional<Json>&)>& done, Duration timeout,
                                      std::stop_token stop) {
-  const auto deadline = Steady::now() + timeout;
+  const auto begun = Steady::now();
+  const auto deadline = begun + timeout;
   const std::string what = resource.qualified() + " \"" + std::string(name) + "\"";
   Backoff backoff;
   std::optional<Error> last;
@@ -71,7 +73,9 @@ Result<std::optional<Json>> wait_for(const Client& client, const Resource& resou
       if (stop.stop_requested() || !passing(found.error()))
         return stop.stop_requested() ? ended() : fail(std::move(found).error());
       last = found.error();
-      if (!sleep_for(std::min(backoff.next(), left()), stop) || left() == Duration::zero()) return ended();
+      const Duration delay = std::min(backoff.next(), left());
+      if (const auto observer = request_observer()) observer->retrying({*last, Steady::now() - begun, delay, left()});
+      if (!sleep_for(delay, stop) || left() == Duration::zero()) return ended();
       continue;
     }
     last.reset();

@@ -7,9 +7,11 @@
 
 #include "cli/app.h"
 #include "cli/argv/lookup.h"
+#include "cli/errors.h"
 #include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
+#include "commands/topics/reference.h"
 #include "tests/support/source_folder.h"
 
 namespace fleetadm::cli {
@@ -115,6 +117,15 @@ TEST_F(RegistryTest, HelpNamesEveryCommandAndFlag) {
     }
   }
   EXPECT_EQ(root.find("__"), std::string::npos);
+}
+
+TEST_F(RegistryTest, TheTopicOfExitCodesNamesEveryCode) {
+  std::set<int> named;
+  for (const commands::ExitCodeText& text : commands::exit_code_texts()) named.insert(text.code);
+  for (const int code : {kExitOk, kExitFailure, kExitCancelled, kExitPartial, kExitAuth, kExitNotFound, kExitTimeout, kExitUsage,
+                         kExitBrokenPipe}) {
+    EXPECT_TRUE(named.count(code)) << code;
+  }
 }
 
 TEST_F(RegistryTest, GeneratedFilesAreFresh) {

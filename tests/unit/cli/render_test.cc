@@ -133,6 +133,24 @@ TEST(RenderTest, FailuresComeAfterTheData) {
             "--request-timeout\n");
 }
 
+TEST(RenderTest, AFailureOfSeveralClustersAndAHintAreToldOnce) {
+  Report report;
+  for (const char* cluster : {"c1", "c2", "c1", "c3", "c4", "c5", "c6", "c7"}) {
+    Error failure;
+    failure.cluster = cluster;
+    failure.category = Category::kInvalid;
+    failure.message = "refused";
+    failure.hint = "look";
+    report.failures.push_back(failure);
+  }
+  Error other = report.failures.front();
+  other.message = "late";
+  report.failures.push_back(other);
+  EXPECT_EQ(print("", report).err, "error: c1, c2, c3, c4, c5 and 2 more clusters: refused\nerror: c1: late\nhint: look\n");
+  const std::string documents = print("json", report).err;
+  EXPECT_EQ(std::count(documents.begin(), documents.end(), '\n'), 9) << "a program gets each: " << documents;
+}
+
 TEST(RenderTest, SortBySortsRowsObjectsAndNames) {
   auto sorted = [](const char* path, const char* format) {
     RenderOptions options;

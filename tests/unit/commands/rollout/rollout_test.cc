@@ -100,6 +100,15 @@ TEST_F(RolloutCommands, StatusTellsDoneAndFailedApartAndNamesTheManifest) {
   EXPECT_EQ(num(status->data, {"revision"}), 2);
 }
 
+TEST_F(RolloutCommands, AWatchAwayFromATerminalTellsItsProgressOnStderrAsARunningStep) {
+  ASSERT_EQ(wait_for_end(), 0);
+  EXPECT_TRUE(context_.emitted.empty()) << "progress is no data";
+  const std::vector<std::string>& told = context_.steps.told;
+  ASSERT_GE(told.size(), 2U);
+  EXPECT_EQ(told.front(), "Rollout of web") << "a step that runs is told every 10 s";
+  EXPECT_TRUE(told[1].starts_with("web: ")) << told[1];
+}
+
 TEST_F(RolloutCommands, UndoReturnsAndHistoryTells) {
   ASSERT_EQ(wait_for_end(), 0);
   change("2");

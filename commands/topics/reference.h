@@ -1,0 +1,30 @@
+// What holds for every command: exit codes, environment variables, output formats. Help, manual and documentation say it by
+// these tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+struct ExitCodeText {
+  int code = 0;
+  std::string_view meaning;
+};
+const std::vector<ExitCodeText>& exit_code_texts();
+
+struct VariableText {
+  std::string names;  // "HTTPS_PROXY, NO_PROXY"
+  std::string meaning;
+};
+/// Those that are not defaults of flags first, then those of the configuration file's keys.
+std::vector<VariableText> variable_texts();
+
+Topic exit_codes_topic();
+Topic environment_topic();
+Topic formatting_topic();
+
+}  // namespace fleetadm::commands
