@@ -204,8 +204,7 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   written = [&context]() -> const WrittenTo& { return context.written_to(); };
   // Programs that go on log their retries by themselves.
   RequestRecord::Say say;
-  if (command.target != commands::Target::kSilent)
-    say = [&steps = context.progress()](const std::string& line) { steps.say(line); };
+  if (command.target != commands::Target::kSilent) say = [&context](const std::string& line) { context.progress().say(line); };
   auto record = RequestRecord::open(globals.trace, std::move(say));
   if (!record) return refuse(record.error());
   std::optional<Recording> recording(std::in_place, *record);

@@ -76,6 +76,7 @@ Clock& ProcessContext::clock() {
 }
 
 commands::Progress& ProcessContext::progress() {
+  const std::lock_guard lock(progress_mutex_);  // retries are told from the threads that wait
   if (!progress_) {
     const bool silent = globals_.quiet;
     progress_ = make_progress(silent, use_color(globals_.color, STDERR_FILENO), ::isatty(STDERR_FILENO) == 1);

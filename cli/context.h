@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -44,6 +45,7 @@ class ProcessContext final : public commands::Context {
   Emit emit_;
   ProcessTerminal terminal_;
   std::shared_ptr<Clock> clock_;
+  std::mutex progress_mutex_;
   std::unique_ptr<commands::Progress> progress_;
   std::shared_ptr<WrittenTo> written_to_;  // shared with the gates of clients, which may outlive a call
   std::optional<kube::RestConfig> config_;

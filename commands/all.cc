@@ -3,6 +3,7 @@
 #include "commands/cluster/cluster.h"
 #include "commands/clusterset/clusterset.h"
 #include "commands/completion/completion.h"
+#include "commands/doctor/doctor.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/command.h"
 #include "commands/get/get.h"
@@ -20,6 +21,7 @@ namespace fleetadm::commands {
 void register_all(Registry& registry) {
   register_get(registry);  // first: its group heading is that of its first row
   register_fleet(registry);
+  register_doctor(registry);
   register_cluster(registry);
   register_clusterset(registry);
   register_placement(registry);

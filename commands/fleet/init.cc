@@ -6,6 +6,7 @@
 #include "commands/framework/dry_run.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
+#include "core/install/supported.h"
 #include "kubeclient/discovery/mapper.h"
 #include "kubeclient/watch/informer.h"
 #include "templates/templates.h"
@@ -65,14 +66,9 @@ Status validate_init(const InitOptions& options, const std::vector<std::string>&
 }
 
 // The newest thing that the installed manifests need is the authorizer of ValidatingAdmissionPolicies (GA in 1.30).
-Status check_server(const kube::Client& hub) {
+Status check_kubernetes_version(const kube::Client& hub) {
   FLEETADM_TRY(const auto version, kube::server_version(hub));
-  int minor = 0;
-  for (const char c : version.minor) {
-    if (c < '0' || c > '9') break;
-    minor = minor * 10 + (c - '0');
-  }
-  if (version.major == "1" && minor < 30) {
+  if (install::support_of(version) == install::Support::kTooOld) {
     return fail(Category::kUnsupported, "the API server is " + version.git_version + "; a hub needs Kubernetes 1.30 or newer",
                 "admission is enforced by ValidatingAdmissionPolicies, which older servers lack");
   }
@@ -156,7 +152,7 @@ Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& 
 Result<Report> run_init(Context& context, const InitOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto config, context.rest_config());
   FLEETADM_TRY(const auto hub, context.client());
-  FLEETADM_CHECK(check_server(hub));
+  FLEETADM_CHECK(check_kubernetes_version(hub));
   FLEETADM_TRY(auto objects, manifests(options, config));
 
   const install::Options how = told_options(context, install::kHubPart, options.timeout);

@@ -1,15 +1,10 @@
 #include "commands/version/version.h"
 
-#include <charconv>
-
+#include "core/install/supported.h"
 #include "kubeclient/discovery/mapper.h"
 
 namespace fleetadm::commands {
 namespace {
-
-// The servers that the suites run on (newest), and the first with ValidatingAdmissionPolicy v1, which init installs (oldest).
-constexpr int kOldestMinor = 30;
-constexpr int kNewestMinor = 35;
 
 struct VersionOptions {
   bool client = false;
@@ -23,20 +18,15 @@ constexpr std::string_view kArch = "arm64";
 constexpr std::string_view kArch = "unknown";
 #endif
 
-// "35" or "35+" (some providers add a plus).
-int minor_of(std::string_view text) {
-  int minor = -1;
-  std::from_chars(text.data(), text.data() + text.size(), minor);
-  return minor;
-}
-
 std::string skew_of(const kube::ServerVersion& server) {
-  const int minor = minor_of(server.minor);
-  const std::string range = "1." + std::to_string(kOldestMinor) + " to 1." + std::to_string(kNewestMinor);
-  if (server.major != "1" || minor < 0) return "unknown (supported: " + range + ")";
-  if (minor < kOldestMinor) return "too old (supported: " + range + ")";
-  if (minor > kNewestMinor) return "newer than tested (supported: " + range + ")";
-  return "supported (" + range + ")";
+  const std::string range = install::supported_range();
+  switch (install::support_of(server)) {
+    case install::Support::kTooOld: return "too old (supported: " + range + ")";
+    case install::Support::kNewerThanTested: return "newer than tested (supported: " + range + ")";
+    case install::Support::kSupported: return "supported (" + range + ")";
+    case install::Support::kUnknown: break;
+  }
+  return "unknown (supported: " + range + ")";
 }
 
 bool chose_connection(const kube::ConfigOverrides& config) { return !config.kubeconfig.empty() || !config.context.empty(); }

@@ -171,6 +171,16 @@ TEST_F(Life, H_AcceptMakesItAvailable) {
     return list_at(fleet()->hub().get(path), {"spec", "taints"}).empty();
   })) << "an available cluster has no taints";
   EXPECT_EQ(label_of(fleet()->hub().get(path), "cluster.open-cluster-management.io/clusterset"), "default");
+  for (const char* context : {"hub", "c1"}) {
+    const Ran healthy = fleet()->run({"doctor", "--context", context, "-o", "json"});
+    EXPECT_EQ(healthy.code, 0) << healthy.both();
+    const Json report = healthy.json();
+    EXPECT_GE(list_at(report, {"checks"}).size(), 8U);
+    for (const Json& check : list_at(report, {"checks"})) {
+      const bool without_election = str(check, {"check"}) == "leader" && std::string_view(context) == "c1";
+      EXPECT_EQ(str(check, {"result"}), without_election ? "skip" : "ok") << dump_json(check);
+    }
+  }
   const Ran again = fleet()->run({"accept", "--context", "hub", "c1", "--yes"});
   EXPECT_EQ(again.code, 0) << again.both();
   EXPECT_NE(again.out.find("already"), std::string::npos) << again.both();

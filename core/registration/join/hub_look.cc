@@ -25,8 +25,8 @@ std::size_t take_header(char* data, std::size_t, std::size_t size, void* into) {
     std::string lower(line.substr(0, kDate.size()));
     for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (lower == kDate) {
-      const std::time_t at = curl_getdate(std::string(line.substr(kDate.size())).c_str(), nullptr);
-      if (at > 0) *static_cast<std::optional<Instant>*>(into) = Instant(std::chrono::seconds(at));
+      if (const auto at = parse_http_date(std::string(line.substr(kDate.size()))))
+        *static_cast<std::optional<Instant>*>(into) = at;
     }
   }
   return size;
@@ -60,6 +60,12 @@ std::string cluster_info_ca(const std::string& body) {
 }
 
 }  // namespace
+
+std::optional<Instant> parse_http_date(const std::string& text) {
+  const std::time_t at = curl_getdate(text.c_str(), nullptr);
+  if (at <= 0) return std::nullopt;
+  return Instant(std::chrono::seconds(at));
+}
 
 Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, Duration timeout) {
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);

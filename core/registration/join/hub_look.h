@@ -21,6 +21,9 @@ struct HubLook {
   std::optional<Instant> date;     // the server's Date header
 };
 
+/// The time of a Date header's value.
+std::optional<Instant> parse_http_date(const std::string& text);
+
 /// GET server+path without credentials and without verification. kUnavailable where the name or the port does not answer.
 Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, Duration timeout);
 

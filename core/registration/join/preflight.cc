@@ -52,20 +52,14 @@ constexpr std::array<Right, 6> kRights{{{"cluster.open-cluster-management.io", "
                                         {"certificates.k8s.io", "certificatesigningrequests", "watch"}}};
 
 void check_clock(Run& run, const HubLook& look, const Clock& clock) {
-  if (!look.date) return run.warning("clock", "the hub tells no time");
-  const auto now = clock.now();
-  const Instant date = std::max(*look.date, Instant());  // an earlier one is wrong enough, and its distance need not fit
-  const auto apart = now > date ? now - date : date - now;
-  const std::string text = format_duration(std::chrono::duration_cast<std::chrono::seconds>(apart)) + " apart";
-  if (apart > kClockFailure) {
-    Error error;
-    error.category = Category::kInvalid;
-    error.message = "the clocks of this machine and of the hub are " + text;
-    error.hint = "set the clocks right (NTP): certificates and leases depend on them";
-    return run.failed("clock", std::move(error));
-  }
-  if (apart > kClockWarning) return run.warning("clock", text);
-  run.passed("clock", text);
+  const Check check = clock_check(look.date, clock);
+  if (check.outcome == Outcome::kPassed) return run.passed(check.name, check.detail);
+  if (check.outcome != Outcome::kFailed) return run.warning(check.name, check.detail);
+  Error error;
+  error.category = Category::kInvalid;
+  error.message = "the clocks of this machine and of the hub are " + check.detail;
+  error.hint = "set the clocks right (NTP): certificates and leases depend on them";
+  run.failed(check.name, std::move(error));
 }
 
 Status check_rights(const kube::Client& hub) {
@@ -127,6 +121,15 @@ std::string_view to_string(Outcome outcome) {
     case Outcome::kSkipped: return "skipped";
   }
   return "";
+}
+
+Check clock_check(const std::optional<Instant>& date, const Clock& clock) {
+  if (!date) return {"clock", Outcome::kWarning, "the server sends no time"};
+  const auto now = clock.now();
+  const Instant at = std::max(*date, Instant());  // an earlier one is wrong enough, and its distance need not fit
+  const auto apart = now > at ? now - at : at - now;
+  const Outcome outcome = apart > kClockFailure ? Outcome::kFailed : apart > kClockWarning ? Outcome::kWarning : Outcome::kPassed;
+  return {"clock", outcome, format_duration(std::chrono::duration_cast<std::chrono::seconds>(apart)) + " apart"};
 }
 
 Preflight check_hub(const HubEndpoint& endpoint, const Clock& clock, std::stop_token stop) {

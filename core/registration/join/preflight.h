@@ -21,6 +21,9 @@ struct Check {
   std::string detail;
 };
 
+/// How far this machine's clock is from a server's: more than a minute is a warning, more than five a failure.
+Check clock_check(const std::optional<Instant>& date, const Clock& clock);
+
 struct HubEndpoint {
   std::string server;  // https://host:port
   std::string token;

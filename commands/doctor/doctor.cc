@@ -1,0 +1,89 @@
+#include "commands/doctor/doctor.h"
+
+#include "commands/doctor/checkup.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct DoctorOptions {
+  bool before = false;
+};
+
+Report doctor_report(const Checkup& checkup, const std::string& role) {
+  Report report;
+  report.data = Json{{"kind", "DoctorReport"}, {"role", role}, {"healthy", !checkup.failed()}, {"checks", Json::array()}};
+  report.table = Table{{{"#"}, {"CHECK"}, {"RESULT"}, {"DETAIL"}}, {}, ""};
+  int number = 0;
+  for (const DoctorCheck& check : checkup.checks()) {
+    const std::string finding(to_string(check.finding));
+    Json entry{{"number", ++number}, {"check", check.name}, {"result", finding}, {"detail", check.detail}};
+    if (!check.fix.empty()) {
+      entry["fix"] = check.fix;
+      report.notes.push_back(std::to_string(number) + ". " + check.name + ": " + check.fix);
+    }
+    report.data["checks"].push_back(std::move(entry));
+    report.table->rows.push_back({std::to_string(number), check.name, finding, check.detail});
+  }
+  report.exit_code = checkup.failed() ? 1 : 0;
+  return report;
+}
+
+Result<Report> run_doctor(Context& context, const DoctorOptions& options, const std::vector<std::string>&) {
+  FLEETADM_TRY(const kube::Client client, context.client());
+  Checkup checkup;
+  if (!check_server(checkup, client, context.clock())) {
+    checkup.skip("everything else", "needs a server that answers");
+    return doctor_report(checkup, "unknown");
+  }
+  if (options.before) {
+    check_before_installation(checkup, client);
+    return doctor_report(checkup, "none");
+  }
+  const auto hub = is_hub(client);
+  auto joined = has_joined(client);
+  if (hub && *hub && !joined && joined.error().code == 403) joined = false;  // what its user may not see is not checked
+  if (!hub || !joined) {
+    checkup.unreadable("role", hub ? joined.error() : hub.error());
+    return doctor_report(checkup, "unknown");
+  }
+  std::string role = *hub ? "hub" : "";
+  if (*joined) role += *hub ? " and managed cluster" : "managed cluster";
+  if (role.empty()) {
+    checkup.fail("role", "neither a hub nor a managed cluster",
+                 "run \"fleetadm init\" or \"fleetadm join\" on it, or choose another --context");
+    return doctor_report(checkup, "none");
+  }
+  checkup.ok("role", role);
+  if (*hub) check_hub(checkup, client, context.clock());
+  if (*joined) check_managed_cluster(checkup, client, context.clock());
+  return doctor_report(checkup, role);
+}
+
+}  // namespace
+
+void register_doctor(Registry& registry) {
+  Command command;
+  command.path = "doctor";
+  command.group = "Fleet";
+  command.summary = "Check a hub or a managed cluster, and say how to fix what is wrong";
+  command.description =
+      "Checks the cluster of the current context in numbered steps: the server, its version and clock; on a hub the CRDs, "
+      "controllers, leader lease, admission policies, your permissions, waiting requests and clusters; on a managed cluster "
+      "the CRDs, the agent, its kubeconfig and certificate, and whether this machine reaches the hub. "
+      "Each result is ok, warn, fail or skip, and what is wrong comes with the next step. Nothing is changed.\n\n"
+      "With --pre it checks a cluster before \"fleetadm init\" or \"fleetadm join\". The way from a cluster to its future hub is "
+      "checked by \"fleetadm join --preflight-only\".\n\n"
+      "Exit codes: 0 no check failed, 1 a check failed.";
+  command.examples = {
+      {"Check the hub of the current context", "fleetadm doctor"},
+      {"Check whether fleetadm can be installed", "fleetadm doctor --pre"},
+      {"List the failed checks in a script", "fleetadm doctor -o jsonpath='{.checks[?(@.result==\"fail\")].check}'"}};
+  command.make = invocation<DoctorOptions>(
+      [](FlagSet& flags, DoctorOptions& options) {
+        flags.boolean(&options.before, "pre", "check whether fleetadm can be installed on the cluster");
+      },
+      [](const DoctorOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_doctor);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,178 @@
+// What is checked where: before an installation, on a hub, on a managed cluster.
+#include <algorithm>
+
+#include "commands/doctor/checkup.h"
+#include "core/api/kinds.h"
+#include "core/hub/hub.h"
+#include "core/install/install.h"
+#include "core/registration/agent/hub_secret.h"
+#include "core/registration/hub/csr_rules.h"
+#include "core/registration/join/hub_look.h"
+#include "core/registration/join/preflight.h"
+#include "kubeclient/base/joined.h"
+#include "kubeclient/base/plural.h"
+#include "kubeclient/pki/pki.h"
+#include "templates/templates.h"
+
+namespace fleetadm::commands {
+namespace {
+
+namespace r = kube::resources;
+namespace stored = registration::agent;
+
+constexpr std::string_view kClusterGroup = "cluster.open-cluster-management.io";
+constexpr std::string_view kAgentName = "fleetadm-agent";
+constexpr auto kSoon = std::chrono::hours(24);
+constexpr auto kHubPatience = std::chrono::seconds(5);
+
+void check_admission(Checkup& checkup, const kube::Client& client) {
+  const auto rendered = templates::render("hub/admission.yaml", {});
+  if (!rendered) return checkup.unreadable("admission policies", rendered.error());
+  std::vector<std::string> missing;
+  std::size_t count = 0;
+  for (const Json& ours : *rendered) {
+    const auto resource = install::resource_of(ours);
+    if (!resource) return checkup.unreadable("admission policies", resource.error());
+    const auto found = client.find(*resource, "", name_of(ours));
+    if (!found) return checkup.unreadable("admission policies", found.error());
+    ++count;
+    if (!*found) missing.push_back(str(ours, {"kind"}) + " " + name_of(ours));
+  }
+  if (missing.empty()) return checkup.ok("admission policies", pluralize(count, "object") + " present");
+  checkup.fail("admission policies", "missing: " + joined(missing, ", "), "restore them: fleetadm init");
+}
+
+void check_clusters(Checkup& checkup, const kube::Client& client) {
+  const auto clusters = client.list(api::managed_clusters(), "");
+  if (!clusters) return checkup.unreadable("clusters", clusters.error());
+  std::vector<std::string> waiting;
+  std::vector<std::string> away;
+  const Json& items = list_at(*clusters, {"items"});
+  for (const Json& cluster : items) {
+    if (!flag(cluster, {"spec", "hubAcceptsClient"})) {
+      waiting.push_back(name_of(cluster));
+      continue;
+    }
+    const Json& conditions = list_at(cluster, {"status", "conditions"});
+    const bool available = std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
+      return str(condition, {"type"}) == api::kConditionAvailable && str(condition, {"status"}) == "True";
+    });
+    if (!available) away.push_back(name_of(cluster));
+  }
+  if (waiting.empty()) {
+    checkup.ok("requests to join", "none is waiting");
+  } else {
+    checkup.warn("requests to join", "waiting: " + joined(waiting, ", "), "accept them: fleetadm accept " + joined(waiting, " "));
+  }
+  if (away.empty()) return checkup.ok("clusters", pluralize(items.size() - waiting.size(), "cluster") + " available");
+  checkup.warn("clusters", "not available: " + joined(away, ", "),
+               "run doctor on them: fleetadm doctor --context CONTEXT_OF_THE_CLUSTER");
+}
+
+void check_certificate(Checkup& checkup, const stored::HubSecret& secret, const Clock& clock) {
+  const std::string fix =
+      "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kAgentName);
+  if (secret.get(stored::kCertificateKey).empty()) {
+    return checkup.fail("certificate", "the agent has no certificate yet",
+                        "accept the cluster on the hub: fleetadm accept " + secret.get(stored::kClusterNameKey));
+  }
+  const auto parsed = pki::parse_certificates(secret.get(stored::kCertificateKey));
+  if (!parsed) return checkup.fail("certificate", parsed.error().message, fix);
+  const Instant now = clock.now();
+  const Instant end = parsed->front().not_after;
+  if (now >= end) return checkup.fail("certificate", "expired at " + format_time(end), "join the cluster again: fleetadm join");
+  // Agents renew at a fifth of the lifetime; what is left a day before the end was not renewed.
+  const Duration life = end - parsed->front().not_before;
+  const std::string detail = "valid until " + format_time(end);
+  if (end - now < std::min<Duration>(kSoon, life / 10)) return checkup.warn("certificate", detail + ", and was not renewed", fix);
+  checkup.ok("certificate", detail);
+}
+
+void check_way_to_hub(Checkup& checkup, const stored::HubSecret& secret, const Clock& clock) {
+  const auto endpoint = stored::endpoint_of(secret.get(stored::kKubeconfigKey));
+  if (!endpoint) return checkup.fail("hub", endpoint.error().message, "join the cluster again: fleetadm join");
+  const auto look = join::look_at_hub(endpoint->server, "/version", endpoint->proxy_url, kHubPatience);
+  if (!look) {
+    return checkup.warn("hub", "this machine cannot reach it: " + look.error().message,
+                        "check the way from the cluster itself: fleetadm join --preflight-only");
+  }
+  const join::Check time = join::clock_check(look->date, clock);
+  checkup.ok("hub", endpoint->server + " answers this machine, clocks " + time.detail);
+}
+
+}  // namespace
+
+Result<bool> is_hub(const kube::Client& client) {
+  kube::Request request;
+  request.path = "/apis/" + std::string(kClusterGroup) + "/v1";
+  const auto answer = client.raw(request);
+  if (!answer && answer.error().code == 404) return false;
+  if (!answer) return tl::unexpected(answer.error());
+  return answer->body.find("\"managedclusters\"") != std::string::npos;
+}
+
+Result<bool> has_joined(const kube::Client& client) {
+  FLEETADM_TRY(const auto found, client.find(r::namespaces(), "", api::kAgentNamespace));
+  return found.has_value();
+}
+
+void check_before_installation(Checkup& checkup, const kube::Client& client) {
+  check_permissions(checkup, client,
+                    {{"create", "", "namespaces", "", ""},
+                     {"create", "", "secrets", "", ""},
+                     {"create", "", "serviceaccounts", "", ""},
+                     {"create", "apps", "deployments", "", ""},
+                     {"create", "apiextensions.k8s.io", "customresourcedefinitions", "", ""},
+                     {"create", "admissionregistration.k8s.io", "validatingadmissionpolicies", "", ""},
+                     {"create", "rbac.authorization.k8s.io", "clusterroles", "", ""},
+                     {"escalate", "rbac.authorization.k8s.io", "clusterroles", "", ""},
+                     {"create", "rbac.authorization.k8s.io", "clusterrolebindings", "", ""},
+                     {"bind", "rbac.authorization.k8s.io", "clusterroles", "", ""}},
+                    true);
+  const auto crds = client.list(r::custom_resource_definitions(), "");
+  if (!crds) return checkup.unreadable("existing objects", crds.error());
+  std::size_t foreign = 0;
+  for (const Json& crd : list_at(*crds, {"items"})) {
+    if (name_of(crd).ends_with(".open-cluster-management.io") && label_of(crd, install::kPartLabel).empty()) ++foreign;
+  }
+  if (foreign == 0) return checkup.ok("existing objects", "no CRDs of another installation");
+  checkup.warn("existing objects", pluralize(foreign, "CRD") + " of another installation, which stay as they are",
+               "remove that installation first if fleetadm is to replace it");
+}
+
+void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock) {
+  check_crds(checkup, client, "crds/hub/", "restore them: fleetadm init");
+  const bool deployed = check_deployment(checkup, client, "hub controllers", api::kHubNamespace, "fleetadm-hub");
+  if (!deployed) checkup.skip("hub controllers", "not deployed by fleetadm init; they may run elsewhere");
+  check_lease(checkup, client, clock, api::kHubNamespace, hub::kLeaderLease, deployed,
+              "start the hub controllers: fleetadm init --wait");
+  check_admission(checkup, client);
+  check_permissions(checkup, client,
+                    {{"update", kClusterGroup, "managedclusters", "accept", ""},
+                     {"update", "certificates.k8s.io", "certificatesigningrequests", "approval", ""},
+                     {"approve", "certificates.k8s.io", "signers", "", registration::hub::kClientSigner},
+                     {"create", kClusterGroup, "placements", "", ""},
+                     {"create", "work.open-cluster-management.io", "manifestworks", "", ""}},
+                    false);
+  check_clusters(checkup, client);
+}
+
+void check_managed_cluster(Checkup& checkup, const kube::Client& client, const Clock& clock) {
+  check_crds(checkup, client, "crds/spoke/", "restore them: fleetadm join");
+  const bool deployed = check_deployment(checkup, client, "agent", api::kAgentNamespace, kAgentName);
+  if (!deployed) checkup.skip("agent", "not deployed by fleetadm join; it may run elsewhere");
+  check_lease(checkup, client, clock, api::kAgentNamespace, std::string(kAgentName) + "-lock", false,
+              "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kAgentName));
+  const auto secret =
+      stored::HubSecretStore(client, std::string(api::kAgentNamespace), std::string(api::kHubKubeconfigSecret)).load();
+  if (!secret) return checkup.unreadable("hub kubeconfig", secret.error());
+  if (secret->get(stored::kKubeconfigKey).empty()) {
+    return checkup.fail("hub kubeconfig", "the agent has none: the cluster has not been accepted yet",
+                        "accept it on the hub: fleetadm accept NAME");
+  }
+  checkup.ok("hub kubeconfig", "for cluster " + secret->get(stored::kClusterNameKey));
+  check_certificate(checkup, *secret, clock);
+  check_way_to_hub(checkup, *secret, clock);
+}
+
+}  // namespace fleetadm::commands
