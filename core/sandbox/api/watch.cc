@@ -87,7 +87,7 @@ class ApiWatch final : public BodyStream {
       bookmark(into, start_, true);
     }
     while (into.size() < most) {
-      auto events = watch_->take(kBatch);
+      auto events = watch_->take(kBatch, most - into.size());
       if (!events) return into.empty() ? More::kCut : More::kYes;  // too slow: cut, as the real server does
       if (events->empty()) break;
       for (const auto& event : *events) send(into, *event);

@@ -55,7 +55,11 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   bool wants_input() const override { return !upgrade_ || upgrade_->takes(); }
 
   void output(std::string& into, std::size_t most) override {
-    into.append(std::exchange(output_, {}));
+    if (into.empty()) {
+      into = std::exchange(output_, {});
+    } else {
+      into.append(std::exchange(output_, {}));
+    }
     if (upgrade_) return upgraded_output(into, most);
     if (!stream_) return;
     while (into.size() < most) {

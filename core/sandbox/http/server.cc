@@ -32,6 +32,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kMostStandIns = 32;
 constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::size_t kKeptOutput = 4 * kPiece;  // a larger buffer is given back once it is sent
 constexpr auto kTick = std::chrono::milliseconds(500);
 
 std::shared_ptr<const Peer> peer_of(SSL* ssl) {
@@ -335,6 +336,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void flush() {
     if (closed_ || frozen_ || writing_ || !protocol_) return;
+    if (output_.capacity() > kKeptOutput) output_ = {};
     output_.clear();
     protocol_->output(output_, kPiece);
     if (paused_ && protocol_->wants_input()) {

@@ -28,7 +28,12 @@ StoredPtr store_object(Json& object, std::int64_t revision, std::string version)
   return stored;
 }
 
-constexpr std::size_t kMostBytes = 64U * 1024U * 1024U;  // of the states in the logs of all resources
+constexpr std::size_t kMostBytes = 64U * 1024U * 1024U;  // of the states that only logs hold
+
+/// Of the states that are in the log alone: the present one of an object is there anyway.
+std::size_t past_bytes(const Event& event) {
+  return (event.before ? event.before->body.size() : 0) + (event.type == Change::kDeleted ? event.now->body.size() : 0);
+}
 
 // The journal has one text an object: the version stands in it where the object itself has none.
 constexpr std::string_view kVersionBefore = "{\"apiVersion\":\"";
@@ -75,7 +80,7 @@ struct Watch::State {
 struct Store::Lane {
   std::map<std::string, Item> objects;
   std::deque<EventPtr> log;
-  std::size_t bytes = 0;                                                   // of the states in it
+  std::size_t bytes = 0;                                                   // past_bytes() of its events
   std::int64_t horizon = 0;                                                // the log holds every event after this revision
   std::map<std::string, std::set<std::shared_ptr<Watch::State>>> watches;  // by namespace; "" = all
 };
@@ -95,7 +100,7 @@ struct Store::Inner {
   std::size_t bytes = 0;  // of all lanes
 
   void forget_first(Lane& from) {
-    const auto size = from.log.front()->now->body.size();
+    const auto size = past_bytes(*from.log.front());
     from.bytes -= size;
     bytes -= size;
     from.horizon = from.log.front()->revision;
@@ -298,7 +303,7 @@ void Store::publish(const std::string& resource, EventPtr event, std::vector<std
   };
   tell("");
   if (!event->ns.empty()) tell(event->ns);
-  const auto bytes = event->now->body.size();
+  const auto bytes = past_bytes(*event);
   into.bytes += bytes;
   inner_->bytes += bytes;
   into.log.push_back(std::move(event));
@@ -345,7 +350,7 @@ Watch::~Watch() {
   if (at->second.empty()) lane.watches.erase(at);
 }
 
-Result<std::vector<EventPtr>> Watch::take(std::size_t most) {
+Result<std::vector<EventPtr>> Watch::take(std::size_t most, std::size_t bytes) {
   std::vector<EventPtr> out;
   const std::lock_guard lock(store_.inner_->mutex);
   if (!state_->pending) return out;
@@ -353,9 +358,12 @@ Result<std::vector<EventPtr>> Watch::take(std::size_t most) {
   if (state_->place < lane.horizon) return fail(Category::kGone, "too slow: the events were compacted");
   auto at = std::upper_bound(lane.log.begin(), lane.log.end(), state_->place,
                              [](std::int64_t place, const EventPtr& event) { return place < event->revision; });
-  for (; at != lane.log.end() && out.size() < most; ++at) {
+  std::size_t taken = 0;
+  for (; at != lane.log.end() && out.size() < most && taken < bytes; ++at) {
     state_->place = (*at)->revision;
-    if (state_->ns.empty() || (*at)->ns == state_->ns) out.push_back(*at);
+    if (!state_->ns.empty() && (*at)->ns != state_->ns) continue;
+    taken += (*at)->now->body.size();
+    out.push_back(*at);
   }
   state_->pending = at != lane.log.end();
   return out;

@@ -74,8 +74,9 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// The next events, at most `most`; empty where there are none yet. kGone: the log no longer reaches back to this reader.
-  Result<std::vector<EventPtr>> take(std::size_t most);
+  /// The next events, at most `most`, and none more once their objects have `bytes` together; empty where there are none yet.
+  /// kGone: the log no longer reaches back to this reader.
+  Result<std::vector<EventPtr>> take(std::size_t most, std::size_t bytes = 1024UL * 1024);
   /// Every event up to this revision has been taken.
   std::int64_t revision() const;
 

@@ -90,6 +90,22 @@ TEST(Store, ForgetsEventsOfLargeObjectsEarlier) {
   EXPECT_TRUE(store->watch("/secrets", "n", 0, [] {})) << "the log of another kind is whole";
 }
 
+TEST(Store, CountsWhatOnlyTheLogHolds) {
+  const auto store = in_memory();
+  const std::string large(1024 * 1024, 'x');
+  std::vector<std::int64_t> made;
+  for (int i = 0; i < 80; ++i) made.push_back(put(*store, std::to_string(i), 0, large));
+  EXPECT_TRUE(store->watch(kMaps, "n", made.front(), [] {})) << "these objects are there anyway";
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto gone = store->write({kMaps, "n", std::to_string(i), made[i], map_of(large), true});
+    ASSERT_TRUE(gone.has_value());
+    last = (*gone)->revision;
+  }
+  EXPECT_FALSE(store->watch(kMaps, "n", last - 40, [] {})) << "of an object that is gone the log holds the last two states";
+  EXPECT_TRUE(store->watch(kMaps, "n", last - 20, [] {}));
+}
+
 TEST(Store, WakesAReaderOnceAndKeepsItsPlace) {
   const auto store = in_memory();
   const auto from = put(*store, "a", 0, "1");
@@ -106,6 +122,17 @@ TEST(Store, WakesAReaderOnceAndKeepsItsPlace) {
   EXPECT_EQ((*events)[0]->type, Change::kModified);
   EXPECT_EQ((*events)[1]->type, Change::kDeleted);
   EXPECT_EQ(watch->revision(), store->revision());
+  EXPECT_TRUE(watch->take(10)->empty());
+}
+
+TEST(Store, GivesAReaderNoMoreThanItHasRoomFor) {
+  const auto store = in_memory();
+  const auto watch = std::move(*store->watch(kMaps, "n", 0, [] {}));
+  const std::string large(100 * 1024, 'x');
+  for (int i = 0; i < 5; ++i) put(*store, std::to_string(i), 0, large);
+  EXPECT_EQ(watch->take(10, 64UL * 1024)->size(), 1U) << "one is larger than the room, and comes all the same";
+  EXPECT_EQ(watch->take(10, 150UL * 1024)->size(), 2U);
+  EXPECT_EQ(watch->take(10)->size(), 2U);
   EXPECT_TRUE(watch->take(10)->empty());
 }
 
