@@ -10,12 +10,12 @@ class SpareMemory {
  public:
   static constexpr std::size_t kGrowth = 32U * 1024U * 1024U;
 
-  /// Returns free heap pages where the process has grown by kGrowth since the last time. True where it did. Where the C library
+  /// Returns free heap pages where kGrowth more bytes are spare than after the last time. True where it did. Where the C library
   /// is not glibc, nothing happens.
   bool give_back();
 
  private:
-  std::size_t rested_ = 0;  // bytes that were resident afterwards
+  std::size_t rested_ = 0;  // bytes that were spare afterwards
 };
 
 }  // namespace fleetadm::sandbox

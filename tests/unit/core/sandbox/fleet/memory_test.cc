@@ -37,6 +37,23 @@ TEST(SpareMemory, WhatABurstTookIsGivenBack) {
   EXPECT_LT(controller::resident_bytes(), before + 20'000'000);
   EXPECT_FALSE(spare.give_back()) << "nothing has grown since";
 }
+
+TEST(SpareMemory, WhatIsFreedAfterALookIsGivenBackToo) {
+  SpareMemory spare;
+  spare.give_back();
+  const auto before = controller::resident_bytes();
+  std::vector<std::unique_ptr<std::string>> kept;
+  {
+    std::vector<std::unique_ptr<std::string>> burst;
+    for (int i = 0; i < 100'000; ++i) burst.push_back(std::make_unique<std::string>(1'000, 'x'));
+    for (std::size_t i = 0; i < burst.size(); i += 1'000) kept.push_back(std::move(burst[i]));
+    kept.push_back(std::move(burst.back()));
+    EXPECT_FALSE(spare.give_back()) << "all of it is in use";
+  }
+  ASSERT_GT(controller::resident_bytes(), before + 80'000'000);
+  EXPECT_TRUE(spare.give_back());
+  EXPECT_LT(controller::resident_bytes(), before + 20'000'000);
+}
 #endif
 
 }  // namespace
