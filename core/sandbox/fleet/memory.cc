@@ -35,7 +35,8 @@ bool SpareMemory::give_back() {
   rested_ = std::min(rested_, now);
   if (now < rested_ + kGrowth) return false;
   ::malloc_trim(0);
-  rested_ = spare_bytes();
+  // What others free meanwhile is for the next time; only what cannot be given back is not tried again.
+  if (const std::size_t left = spare_bytes(); left + kGrowth > now) rested_ = left;
   return true;
 #else
   return false;

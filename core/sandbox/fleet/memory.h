@@ -10,12 +10,12 @@ class SpareMemory {
  public:
   static constexpr std::size_t kGrowth = 32U * 1024U * 1024U;
 
-  /// Returns free heap pages where kGrowth more bytes are spare than after the last time. True where it did. Where the C library
-  /// is not glibc, nothing happens.
+  /// Returns free heap pages where kGrowth more bytes are spare than could not be given back before. True where it did. Where the
+  /// C library is not glibc, nothing happens.
   bool give_back();
 
  private:
-  std::size_t rested_ = 0;  // bytes that were spare afterwards
+  std::size_t rested_ = 0;  // bytes that were spare, and could not be given back
 };
 
 }  // namespace fleetadm::sandbox
