@@ -7,13 +7,6 @@
 
 namespace fleetadm::kube {
 
-namespace {
-
-// Half of a transfer's buffer: decompressed bytes and headers are counted, too, so that this is only roughly what was received.
-constexpr std::size_t kMuch = CURL_MAX_WRITE_SIZE / 2;
-
-}  // namespace
-
 std::shared_ptr<CurlMulti> CurlMulti::make(std::shared_ptr<EpollLoop> loop) {
   auto inner = std::make_shared<CurlMulti>(Private{}, loop);
   auto* raw = inner.get();
@@ -128,7 +121,7 @@ int CurlMulti::on_timer(CURLM*, long timeout_ms, void* self_pointer) {
 void CurlMulti::act(curl_socket_t fd, int mask) {
   int running = 0;
   curl_multi_socket_action(multi_.get(), fd, mask, &running);
-  if (!reading_again_ && !one_per_stream_ && std::exchange(delivered_, 0) >= kMuch) read_soon();
+  if (!reading_again_ && !one_per_stream_ && std::exchange(delivered_, false)) read_soon();
   reap();
 }
 
@@ -139,16 +132,17 @@ void CurlMulti::read_soon() {
   });
 }
 
-// libcurl 7.88 stops reading an HTTP/2 connection whose next frame does not fit into its transfer's buffer (16 KiB), and goes on
-// with what it holds already only when the socket is readable once more (cf_h2_data_pending compares the wrong way round). The
-// end of a list would wait for the next event, so its connections are read until nothing comes.
+// libcurl 7.88 stops reading an HTTP/2 connection whose next frame does not fit into its transfer's buffer (16 KiB), or belongs
+// to another transfer than the one it reads for, and goes on with what it holds already only when the socket is readable once
+// more (cf_h2_data_pending compares the wrong way round). The end of a list would wait for the next event, so after whatever came
+// the connections are read until nothing comes.
 void CurlMulti::read_again() {
   const std::vector<curl_socket_t> sockets(sockets_.begin(), sockets_.end());  // acting opens and closes some
   for (const curl_socket_t fd : sockets) {
     if (sockets_.contains(fd)) act(fd, CURL_CSELECT_IN);
   }
   reading_again_ = false;
-  if (std::exchange(delivered_, 0) > 0) read_soon();
+  if (std::exchange(delivered_, false)) read_soon();
 }
 
 void CurlMulti::reap() {

@@ -29,8 +29,8 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   void remove(CURL* easy);
   /// Tells what ALPN gave: HTTP/1.1 needs a connection a stream, HTTP/2 shares few.
   void learned_version(long curl_http_version);
-  /// Counts what libcurl hands out: where that may have filled a transfer's buffer, its connections are read again.
-  void delivered(std::size_t bytes) { delivered_ += bytes; }
+  /// Notes that libcurl handed something out: its connections are read again, for it may hold more.
+  void delivered() { delivered_ = true; }
 
  private:
   struct Private {};
@@ -51,7 +51,7 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
   std::unordered_map<CURL*, Done> transfers_;
   std::unordered_set<curl_socket_t> sockets_;
-  std::size_t delivered_ = 0;   // bytes, since the last look
+  bool delivered_ = false;      // since the last look
   bool reading_again_ = false;  // read_again() is to run
   std::uint64_t timer_ = 0;
   long connections_ = -1;

@@ -261,6 +261,9 @@ void Exchange::set_options(CURL* easy, const Credentials& credentials) {
   if (context_->compress) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+  // libcurl 7.88 pauses an HTTP/2 connection where a frame does not fit into its transfer's buffer, and forgets that the frame
+  // was the stream's last until the server sends something else. Pages that are not used cost nothing, so the buffer is large.
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, static_cast<long>(CURL_MAX_READ_SIZE));
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
   curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, &harden_socket);
@@ -343,7 +346,7 @@ std::size_t Exchange::guarded(std::size_t length, const Take& take) {
 
 std::size_t Exchange::on_header(char* data, std::size_t size, std::size_t count, void* self_pointer) {
   auto* self = static_cast<Exchange*>(self_pointer);
-  self->context_->multi->delivered(size * count);
+  self->context_->multi->delivered();
   return self->guarded(size * count, [&] { return self->take_header({data, size * count}); });
 }
 
@@ -394,7 +397,7 @@ void Exchange::head_complete() {
 
 std::size_t Exchange::on_body(char* data, std::size_t size, std::size_t count, void* self_pointer) {
   auto* self = static_cast<Exchange*>(self_pointer);
-  self->context_->multi->delivered(size * count);
+  self->context_->multi->delivered();
   return self->guarded(size * count, [&] { return self->take_body({data, size * count}); });
 }
 

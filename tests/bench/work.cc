@@ -58,6 +58,8 @@ constexpr Row kRolloutRows[] = {
     {"with_clusters_rss_mib", "hub, resident, all clusters", "MiB"},
     {"settled_rss_mib", "hub, resident, after both", "MiB"},
     {"peak_rss_mib", "hub, peak", "MiB"},
+    {"status_p50_ms", "rollout status -w of it, 200 runs, p50", "ms"},
+    {"status_p99_ms", "rollout status -w of it, 200 runs, p99", "ms", 1000},
 };
 
 template <std::size_t N>

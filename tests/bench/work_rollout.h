@@ -188,6 +188,29 @@ class RolloutRun {
   int clusters_;
 };
 
+/// `rollout status -w` of the rollout that has ended, again and again: milliseconds each.
+inline Result<std::vector<double>> status_runs(const testkit::KubeServer& server, int runs) {
+  sandbox::ChildSpec spec;
+  spec.program = testkit::Fleet::binary();
+  spec.args = {"rollout", "status", "web", "-n", "apps", "-w", "--kubeconfig", server.kubeconfig_file()};
+  spec.environment = {"HOME=" + server.folder().string(), "PATH=/usr/bin:/bin"};
+  spec.output_file = (server.folder() / "status.log").string();
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) {
+    const auto begin = Timer::now();
+    FLEETADM_TRY(auto status, sandbox::Child::start(spec));
+    const auto ended = status.wait(std::chrono::minutes(1));
+    if (!ended) return fail(Category::kTimeout, "rollout status -w did not end within a minute");
+    if (ended->code != 0) {
+      const std::string said = testkit::read_file(spec.output_file);
+      return fail(Category::kInternal, "rollout status -w ended with " + std::to_string(ended->code) + ": " +
+                                           said.substr(said.size() - std::min<std::size_t>(said.size(), 2000)));
+    }
+    times.push_back(milliseconds_since(begin));
+  }
+  return times;
+}
+
 inline Result<Figures> run_rollout(int clusters) {
   FLEETADM_TRY(auto server, testkit::KubeServer::start({.name = "hub", .controller_manager = false}));
   FLEETADM_TRY(const kube::Client client, client_of(*server));
@@ -221,6 +244,8 @@ inline Result<Figures> run_rollout(int clusters) {
   std::this_thread::sleep_for(std::chrono::seconds(3));
   memory("settled");
   figures.set("peak_rss_mib", mebibytes(hub.pid(), "VmHWM:"));
+  FLEETADM_TRY(const std::vector<double> statuses, status_runs(*server, 200));
+  figures.set_sample("status", statuses);
   figures.tell("work-rollout", "fleetadm");
   hub.stop(std::chrono::seconds(10));
   return figures;

@@ -276,6 +276,36 @@ TEST_F(RealClientTest, ManyObjectsArriveInPages) {
   EXPECT_TRUE(list_at(*client->list(config_maps(), "kube-public", options), {"items"}).empty());
 }
 
+// The last frame of an answer may come while another stream of the connection is read for: it must not wait for a further one.
+TEST_F(RealClientTest, ListsBesideWatchesEndAtOnce) {
+  for (int i = 0; i < 40; ++i) {
+    Json object = config_map("beside" + std::to_string(i), std::string(900, 'x'));
+    object["metadata"]["labels"]["beside"] = "yes";
+    ASSERT_TRUE(client->create(config_maps(), "default", object));
+  }
+  kube::ListOptions options;
+  options.label_selector = "beside=yes";
+  for (int round = 0; round < 20; ++round) {
+    const Client fresh = Client::connect(config);
+    std::vector<std::shared_ptr<kube::Informer>> informers;
+    for (const auto& type : {config_maps(), kube::resources::leases(), kube::resources::nodes(), kube::resources::jobs(),
+                             kube::resources::namespaces()}) {
+      informers.push_back(kube::Informer::make(fresh, type));
+      informers.back()->start();
+    }
+    for (const auto& informer : informers) ASSERT_TRUE(informer->wait_synced(seconds(20)));
+    for (int i = 0; i < 10; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      const auto all = fresh.list(config_maps(), "default", options);
+      ASSERT_TRUE(all) << all.error().message;
+      EXPECT_EQ(list_at(*all, {"items"}).size(), 40U);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(5)) << "round " << round;
+    }
+    for (const auto& informer : informers) informer->stop();
+  }
+  ASSERT_TRUE(client->remove_collection(config_maps(), "default", options));
+}
+
 // An idle agent has eight watches on two servers; its memory is a promise (16 MiB in all).
 TEST_F(RealClientTest, IdleWatchesAreCheap) {
   const auto resident = [] {

@@ -49,6 +49,22 @@ class OpenBody final : public sandbox::BodyStream {
   std::function<void()> wake_;
 };
 
+/// A body of unknown length that ends, as API servers send lists.
+class EndingBody final : public sandbox::BodyStream {
+ public:
+  explicit EndingBody(std::size_t bytes) : left_(bytes) {}
+  More read(std::string& into, std::size_t most) override {
+    const std::size_t count = std::min(most, left_);
+    into.append(count, 'x');
+    left_ -= count;
+    return left_ > 0 ? More::kYes : More::kEnd;
+  }
+  void on_ready(std::function<void()>) override {}
+
+ private:
+  std::size_t left_;
+};
+
 class Count final : public StreamSink {
  public:
   void on_response(int, const std::map<std::string, std::string>&) override { add(0, true); }
@@ -79,51 +95,81 @@ class Count final : public StreamSink {
   bool answered_ = false;
 };
 
-// libcurl 7.88 leaves what follows a full buffer in its connection until that socket has something to read again.
-TEST(MultiplexedTest, WhatIsSentAtOnceArrivesAtOnce) {
-  const auto ca = pki::make_ca("multiplexed", std::chrono::hours(1));
-  ASSERT_TRUE(ca);
-  pki::LeafOptions leaf;
-  leaf.subject.common_name = "server";
-  leaf.ip_addresses = {"127.0.0.1"};
-  leaf.server = true;
-  const auto certificate = pki::issue(*ca, leaf);
-  ASSERT_TRUE(certificate);
+class MultiplexedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto ca = pki::make_ca("multiplexed", std::chrono::hours(1));
+    ASSERT_TRUE(ca);
+    pki::LeafOptions leaf;
+    leaf.subject.common_name = "server";
+    leaf.ip_addresses = {"127.0.0.1"};
+    leaf.server = true;
+    const auto certificate = pki::issue(*ca, leaf);
+    ASSERT_TRUE(certificate);
+    for (std::size_t i = 0; i < kStreams; ++i) bodies_.push_back(std::make_shared<OpenBody>());
+    sandbox::ListenOptions options;
+    options.certificate = *certificate;
+    auto listener = sandbox::HttpListener::start(runtime_, options, [this](const sandbox::HttpRequest& request) {
+      sandbox::HttpResponse response;
+      const std::size_t number = std::stoul(request.path.substr(1));
+      if (number < kStreams) {
+        response.stream = bodies_.at(number);
+      } else {
+        response.stream = std::make_shared<EndingBody>(number);
+      }
+      return response;
+    });
+    ASSERT_TRUE(listener);
+    listener_ = std::move(*listener);
 
-  std::vector<std::shared_ptr<OpenBody>> bodies;
-  for (std::size_t i = 0; i < kStreams; ++i) bodies.push_back(std::make_shared<OpenBody>());
-  sandbox::HttpRuntime runtime(2);
-  sandbox::ListenOptions options;
-  options.certificate = *certificate;
-  const auto listener = sandbox::HttpListener::start(runtime, options, [&](const sandbox::HttpRequest& request) {
-    sandbox::HttpResponse response;
-    response.stream = bodies.at(std::stoul(request.path.substr(1)));
-    return response;
-  });
-  ASSERT_TRUE(listener);
-
-  RestConfig config;
-  config.server = "https://127.0.0.1:" + std::to_string((*listener)->port());
-  config.ca_data = ca->certificate;
-  const auto transport = make_transport(config);
-  std::vector<std::shared_ptr<Count>> counts;
-  std::vector<std::unique_ptr<StreamHandle>> handles;
-  for (std::size_t i = 0; i < kStreams; ++i) {
-    counts.push_back(std::make_shared<Count>());
-    Request request;
-    request.path = "/" + std::to_string(i);
-    handles.push_back(transport->stream(request, counts.back()));
+    RestConfig config;
+    config.server = "https://127.0.0.1:" + std::to_string(listener_->port());
+    config.ca_data = ca->certificate;
+    transport_ = make_transport(config);
+    for (std::size_t i = 0; i < kStreams; ++i) {
+      counts_.push_back(std::make_shared<Count>());
+      handles_.push_back(transport_->stream(request_of(i), counts_.back()));
+    }
+    for (const auto& count : counts_) ASSERT_TRUE(count->answered());
   }
-  for (const auto& count : counts) ASSERT_TRUE(count->answered());
+  void TearDown() override {
+    for (const auto& handle : handles_) handle->cancel();
+  }
+  /// Below kStreams: an open stream; else a body of so many bytes.
+  static Request request_of(std::size_t number) {
+    Request request;
+    request.path = "/" + std::to_string(number);
+    return request;
+  }
 
+  std::vector<std::shared_ptr<OpenBody>> bodies_;
+  sandbox::HttpRuntime runtime_{2};
+  std::unique_ptr<sandbox::HttpListener> listener_;
+  std::shared_ptr<Transport> transport_;
+  std::vector<std::shared_ptr<Count>> counts_;
+  std::vector<std::unique_ptr<StreamHandle>> handles_;
+};
+
+// libcurl 7.88 leaves what follows a full buffer in its connection until that socket has something to read again.
+TEST_F(MultiplexedTest, WhatIsSentAtOnceArrivesAtOnce) {
   std::size_t sent = 0;
   for (int round = 0; round < 40; ++round) {
     const std::size_t bytes = 20'000 + static_cast<std::size_t>(round) * 1'111;
     sent += bytes;
-    for (const auto& body : bodies) body->give(bytes);
-    for (const auto& count : counts) ASSERT_EQ(count->wait_for(sent), sent) << "round " << round;
+    for (const auto& body : bodies_) body->give(bytes);
+    for (const auto& count : counts_) ASSERT_EQ(count->wait_for(sent), sent) << "round " << round;
   }
-  for (const auto& handle : handles) handle->cancel();
+}
+
+TEST_F(MultiplexedTest, AnAnswerBesideOpenStreamsIsComplete) {
+  for (std::size_t round = 0; round < 300; ++round) {
+    const std::size_t bytes = 1'000 + round * 333;
+    Request request = request_of(bytes);
+    request.timeout = seconds(5);
+    const Result<Response> answer = transport_->call(request);
+    ASSERT_TRUE(answer) << bytes << ": " << answer.error().message;
+    ASSERT_EQ(answer->body.size(), bytes);
+  }
 }
 
 }  // namespace
