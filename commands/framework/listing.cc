@@ -83,7 +83,7 @@ Result<Report> watched(Context& context, const kube::Client& client, const ListV
     }));
     Report report = first.take(false);
     report.event = Report::Event::kAdded;
-    context.emit(report);
+    if (!request.watch_only) context.emit(report);
   }
   const Status watched_to = kube::watch_collection(
       client, view.resource, request.ns, options,
@@ -117,22 +117,24 @@ bool wants_objects(const GlobalOptions& options) {
   return !options.output.empty() && options.output != "table" && options.output != "wide" && options.output != "name";
 }
 
-void list_flags(FlagSet& flags, std::string& selector, bool& watch) {
+void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only) {
   flags.text(&selector, "selector", "only objects with these labels (key=value, key!=value, key in (a,b), key, !key)", 'l')
       .value_name = "SELECTOR";
   flags.boolean(&watch, "watch", "print changes as they happen, until interrupted", 'w');
+  flags.boolean(&watch_only, "watch-only", "like --watch, without the objects that exist already");
 }
 
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request) {
   if (!request.names.empty() && !request.selector.empty())
     return fail(Category::kUsage, "--selector cannot be combined with names");
-  if (request.watch && request.names.size() > 1) return fail(Category::kUsage, "--watch takes at most one name");
+  const bool watch = request.watch || request.watch_only;
+  if (watch && request.names.size() > 1) return fail(Category::kUsage, "--watch takes at most one name");
   FLEETADM_TRY(const kube::Client client, context.client());
-  if (!request.names.empty() && !request.watch) return named(context, client, view, request);
+  if (!request.names.empty() && !watch) return named(context, client, view, request);
   kube::ListOptions options;
   options.label_selector = request.selector;
   if (!request.names.empty()) options.field_selector = "metadata.name=" + request.names.front();
-  if (request.watch) return watched(context, client, view, request, options);
+  if (watch) return watched(context, client, view, request, options);
   Collector all(view, context.global(), context.clock().now());
   FLEETADM_CHECK(client.list_each(view.resource, request.ns, options, [&](const Json& item) -> Status {
     all.add(item);

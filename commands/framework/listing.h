@@ -26,13 +26,14 @@ struct ListRequest {
   std::string selector;
   std::string ns;  // of namespaced kinds; empty: all
   bool watch = false;
+  bool watch_only = false;  // without the objects that are there at the beginning
 };
 
-/// The flags of a list: -l, -w.
-void list_flags(FlagSet& flags, std::string& selector, bool& watch);
+/// The flags of a list: -l, -w, --watch-only.
+void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only);
 
-/// Reads and shows. One name that does not exist is kNotFound; of several names the missing ones are failures. With `watch` it
-/// prints changes until the stop token is set (exit code 2) or the watch fails.
+/// Reads and shows. One name that does not exist is kNotFound; of several names the missing ones are failures. With `watch` or
+/// `watch_only` it prints changes until the stop token is set (exit code 2) or the watch fails.
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request);
 
 // Cells.

@@ -15,13 +15,14 @@ struct GetOptions {
   std::string cluster_set;
   std::string cluster;
   bool watch = false;
+  bool watch_only = false;
   bool all_namespaces = false;
 };
 
 Status any(const GetOptions&, const std::vector<std::string>&) { return {}; }
 
 Result<Report> clusters(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
-  ListRequest request{args, options.selector, "", options.watch};
+  ListRequest request{args, options.selector, "", options.watch, options.watch_only};
   if (!options.cluster_set.empty()) {
     // A set that does not exist is a mistake, not an empty list.
     FLEETADM_TRY(const kube::Client client, context.client());
@@ -47,7 +48,7 @@ Result<Report> clusters(Context& context, const GetOptions& options, const std::
   }
   const std::string& output = context.global().output;
   const bool narrow = !wants_objects(context.global()) && output != "wide" && output != "name";
-  if (narrow && args.empty() && !options.watch) {
+  if (narrow && args.empty() && !options.watch && !options.watch_only) {
     FLEETADM_TRY(const kube::Client client, context.client());
     FLEETADM_TRY(auto rows, narrow_clusters(client, request.selector, context.clock().now()));
     if (rows) {
@@ -78,7 +79,7 @@ Result<Report> cluster_sets(Context& context, const GetOptions& options, const s
       for (const std::string& ns : found->second) text += (text.empty() ? "" : ",") + ns;
     return text;
   };
-  return list_objects(context, cluster_set_view(bound_to), {args, options.selector, "", options.watch});
+  return list_objects(context, cluster_set_view(bound_to), {args, options.selector, "", options.watch, options.watch_only});
 }
 
 Result<Report> placements(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
@@ -102,7 +103,8 @@ Result<Report> placements(Context& context, const GetOptions& options, const std
     const auto found = chosen.find(key);
     return found == chosen.end() ? std::string() : found->second;
   };
-  return list_objects(context, placement_view(options.all_namespaces, clusters_of), {args, options.selector, ns, options.watch});
+  return list_objects(context, placement_view(options.all_namespaces, clusters_of),
+                      {args, options.selector, ns, options.watch, options.watch_only});
 }
 
 Result<Report> works(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
@@ -112,7 +114,8 @@ Result<Report> works(Context& context, const GetOptions& options, const std::vec
                 "list the clusters with: fleetadm get clusters");
   if (!args.empty() && ns.empty())
     return fail(Category::kUsage, "a work name requires --cluster", "add --cluster NAME, or omit the work name");
-  FLEETADM_TRY(Report report, list_objects(context, work_view(), {args, options.selector, ns, options.watch}));
+  FLEETADM_TRY(Report report,
+               list_objects(context, work_view(), {args, options.selector, ns, options.watch, options.watch_only}));
   if (!options.cluster.empty() && report.table && report.table->rows.empty()) {
     FLEETADM_TRY(const kube::Client client, context.client());
     FLEETADM_CHECK(cluster_exists(client, options.cluster));
@@ -144,7 +147,7 @@ void register_clusters(Registry& registry) {
                       {"Changes as they happen", "fleetadm get clusters -w"}};
   command.make = invocation<GetOptions>(
       [](FlagSet& flags, GetOptions& options) {
-        list_flags(flags, options.selector, options.watch);
+        list_flags(flags, options.selector, options.watch, options.watch_only);
         Flag& set = flags.text(&options.cluster_set, "clusterset", "only the clusters in this set");
         set.value_name = "NAME";
         set.complete = Complete::kClusterSets;
@@ -159,7 +162,9 @@ void register_clusters(Registry& registry) {
 }
 
 void register_others(Registry& registry) {
-  const auto bind = [](FlagSet& flags, GetOptions& options) { list_flags(flags, options.selector, options.watch); };
+  const auto bind = [](FlagSet& flags, GetOptions& options) {
+    list_flags(flags, options.selector, options.watch, options.watch_only);
+  };
   Command sets = row("get clustersets", "Clusters", "List the cluster sets");
   sets.description = "Lists cluster sets, how many clusters each has, and the namespaces that may place work on them.";
   sets.args.complete = Complete::kClusterSets;

@@ -116,5 +116,19 @@ TEST_F(GetTest, AWatchPrintsWhatChangedAndEndsQuietly) {
   EXPECT_EQ(first_cells(context_.emitted[1]), "c2 ");
 }
 
+TEST_F(GetTest, AWatchWithoutTheFirstListPrintsChangesAlone) {
+  add("c1");
+  api_->on_request([this](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb == "watch" && !api_->get(api::managed_clusters(), "", "c2")) add("c2");
+    return std::nullopt;
+  });
+  context_.on_emit = [this] { context_.stopper.request_stop(); };
+  const auto report = get({}, {{"watch-only", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->exit_code, 2);
+  ASSERT_EQ(context_.emitted.size(), 1U);
+  EXPECT_EQ(first_cells(context_.emitted[0]), "c2 ");
+}
+
 }  // namespace
 }  // namespace fleetadm::commands
