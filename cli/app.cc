@@ -21,6 +21,8 @@
 #include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
+#include "cli/output.h"
+#include "cli/pager.h"
 #include "cli/plugins.h"
 #include "cli/render/renderer.h"
 #include "cli/request_record.h"
@@ -37,27 +39,6 @@ using commands::Command;
 using commands::GlobalOptions;
 using commands::Registry;
 using commands::Report;
-
-// Stdout with its failure remembered: `fleetadm get clusters | head` ends quietly, a full disk does not.
-class Output {
- public:
-  void write(std::string_view text) {
-    if (error_ == 0 && !write_all(STDOUT_FILENO, text)) error_ = errno;
-  }
-  bool failed() const { return error_ != 0; }
-  int finish(int code, bool color) const {
-    if (error_ == 0) return code;
-    if (error_ == EPIPE) return kExitBrokenPipe;
-    Error error;
-    error.message = std::string("cannot write the output: ") + std::strerror(error_);
-    write_all(STDERR_FILENO, render_error(error, color));
-    // A stream that stopped because it could not write any more was not cancelled by anyone.
-    return code == kExitOk || code == kExitCancelled ? kExitFailure : code;
-  }
-
- private:
-  int error_ = 0;
-};
 
 // A standard stream that was closed before we began would lend its number to the next file or socket, and what is printed would
 // go there. Its place is taken by something that can be used for nothing, so that reading and writing still fail.
@@ -102,8 +83,8 @@ ErrorStyle style_of(const std::vector<std::string>& words, const Result<commands
   return {use_color(color, STDERR_FILENO), errors_are_documents(output)};
 }
 
-int print_text(std::string_view text) {
-  Output out;
+int print_text(std::string_view text, const std::string& pager = {}) {
+  Output out(pager);
   out.write(text);
   return out.finish(kExitOk, false);
 }
@@ -149,6 +130,7 @@ struct Typed {
   const std::vector<std::string>& words;
   const Result<commands::Settings>& settings;
   Profile& profile;
+  std::string pager;
 };
 
 /// The process's requests are recorded while it lives.
@@ -193,7 +175,8 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   }
   log::set_verbosity(globals.verbosity);
 
-  Output out;
+  const bool for_people = format->kind == Format::Kind::kTable || format->kind == Format::Kind::kWide;
+  Output out(for_people && prints_long_text(command) ? typed.pager : "");
   Renderer renderer(
       std::move(*format), std::move(options), [&out](std::string_view text) { out.write(text); },
       [](std::string_view text) { write_all(STDERR_FILENO, text); });
@@ -269,12 +252,13 @@ int run_checked(std::vector<std::string> words) {
   if (!words.empty() && words.front() == "__complete")
     return print_text(complete_words(registry, settings, {words.begin() + 1, words.end()}, global_list.list));
   const ErrorStyle style = style_of(words, settings);
-
   if (settings) {
     Result<std::vector<std::string>> expanded = expand_alias(registry, *settings, words, global_list.list);
     if (!expanded) return report_error(expanded.error(), style);
     words = std::move(*expanded);
   }
+  // Help has to work with a broken file, too.
+  const std::string pager = refuses_pager(words) || !settings ? "" : pager_of(*settings);
   Result<Found> found = find_command(registry, words, global_list.list);
   // With a broken file nobody knows whether the word is an alias.
   if (!found && !settings) return report_error(settings.error(), style);
@@ -288,7 +272,7 @@ int run_checked(std::vector<std::string> words) {
       return print_text(std::string("fleetadm ") + FLEETADM_VERSION + "\n");
     Result<NormalArgv> argv = normalise(found->rest, global_list.list);
     if (!argv) return report_error(with_help_hint(argv.error(), found->path), style);
-    return print_text(found->path.empty() ? root_help(registry) : group_help(registry, found->path));
+    return print_text(found->path.empty() ? root_help(registry) : group_help(registry, found->path), pager);
   }
 
   const Command& command = *found->command;
@@ -296,7 +280,7 @@ int run_checked(std::vector<std::string> words) {
   const AllFlags flags = all_flags(call.flags, global_set);
   Result<NormalArgv> argv = normalise(found->rest, flags.list);
   if (!argv) return report_error(with_help_hint(argv.error(), command.path), style);
-  if (argv->help) return print_text(command_help(command));
+  if (argv->help) return print_text(command_help(command), pager);
   if (Status ok = set_flags(*argv, flags.list); !ok) return report_error(with_help_hint(ok.error(), command.path), style);
   if (!settings && takes_settings(command)) return report_error(settings.error(), style);
   if (settings) {
@@ -304,7 +288,7 @@ int run_checked(std::vector<std::string> words) {
     if (Status ok = apply_settings(*settings, command, *argv, flags.list, global_set); !ok)
       return report_error(ok.error(), style);
   }
-  return execute(command, *argv, call, globals, {registry, words, settings, profile});
+  return execute(command, *argv, call, globals, {registry, words, settings, profile, pager});
 }
 
 Report text_report(std::string text) {

@@ -53,6 +53,12 @@ FlagSet global_flags(GlobalOptions& options) {
                              "use colors (auto: on a terminal, unless NO_COLOR is set)");
   color.arity = commands::Arity::kOptionalValue;
   color.no_value = "always";
+  // What it says is read from the words, as help needs it before flags are set (refuses_pager).
+  Flag& no_pager = flags.text(nullptr, "no-pager", "print long text directly, not with a pager");
+  no_pager.arity = commands::Arity::kOptionalValue;
+  no_pager.no_value = "true";
+  no_pager.value_name.clear();
+  no_pager.values = {"true", "false"};
   flags.boolean(&options.quiet, "quiet", "print only results and errors", 'q');
   Flag& verbosity =
       flags.text(nullptr, "v",

@@ -49,6 +49,13 @@ const std::vector<SettingKey>& keys() {
        "0s",
        "maximum time to wait for each server response (0: the default, 32s)",
        "request-timeout"},
+      {"pager",
+       "FLEETADM_PAGER",
+       SettingType::kText,
+       {},
+       "",
+       "command that shows help and descriptions longer than the screen; cat: none; without it PAGER, else less",
+       ""},
       {"plugins",
        "FLEETADM_PLUGINS",
        SettingType::kBoolean,
@@ -120,6 +127,12 @@ Result<Setting> resolved(const SettingKey& key, const ConfigFile& file, const En
     setting.value = entry->second.value;
     setting.origin = Origin::kFile;
     setting.source = file.path + ":" + std::to_string(entry->second.line);
+    return setting;
+  }
+  if (const std::string pager = environment("PAGER"); key.name == "pager" && !pager.empty()) {
+    setting.value = pager;
+    setting.origin = Origin::kEnvironment;
+    setting.source = "PAGER";
     return setting;
   }
   if (!key.default_text.empty()) {

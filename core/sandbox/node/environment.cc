@@ -184,6 +184,7 @@ void confine(Variables& variables) {
   });
   variables[std::string(kube::kPluginPolicyVariable)] = "DenyAll";
   variables["FLEETADM_PLUGINS"] = "false";
+  variables["FLEETADM_PAGER"] = "cat";
 }
 
 Result<std::map<std::string, std::string>> files_of(const Json& pod, const Json& volume, const NodeFacts& node,
