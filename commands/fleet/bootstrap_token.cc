@@ -29,9 +29,8 @@ Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& 
   return ticket;
 }
 
-std::string join_command(const JoinTicket& ticket, bool show_token) {
-  std::string line = "fleetadm join --hub-token " + (show_token ? ticket.token : std::string("<TOKEN>")) + " --hub-apiserver " +
-                     ticket.hub_apiserver;
+std::string join_command(const JoinTicket& ticket) {
+  std::string line = "fleetadm join --hub-token-file - --hub-apiserver " + ticket.hub_apiserver;
   line += ticket.ca_pin.empty() ? " --system-roots" : " --ca-cert-hash " + ticket.ca_pin;
   return line + " --cluster-name <cluster_name>";
 }
@@ -42,10 +41,11 @@ Report ticket_report(const JoinTicket& ticket, bool show_token) {
                      {"hub-apiserver", ticket.hub_apiserver},
                      {"ca-cert-hash", ticket.ca_pin},
                      {"expires", ticket.expires},
-                     {"join-command", join_command(ticket, show_token)}};
+                     {"join-command", join_command(ticket)}};
   if (show_token) report.data["hub-token"] = ticket.token;
   report.lines.push_back("To join a cluster, run this against it, replacing <cluster_name> with a unique name:");
-  report.lines.push_back("    " + join_command(ticket, show_token));
+  // echo is part of the shell: no process has the token among its arguments, where other users could read it.
+  report.lines.push_back("    echo " + (show_token ? ticket.token : std::string("<TOKEN>")) + " | " + join_command(ticket));
   if (!show_token) {
     report.notes.push_back(
         "The token is not shown on a terminal. Use `fleetadm get token --show-token` to show it, or pass "

@@ -18,9 +18,9 @@ struct JoinTicket {
 /// A token of the bootstrap ServiceAccount (TokenRequest). kNotFound where the hub was not initialised.
 Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& config, Duration lifetime);
 
-/// "fleetadm join --hub-token … --hub-apiserver … --ca-cert-hash … --cluster-name <cluster_name>"; the token is shown or
-/// "<TOKEN>".
-std::string join_command(const JoinTicket& ticket, bool show_token);
+/// "fleetadm join --hub-token-file - --hub-apiserver … --ca-cert-hash … --cluster-name <cluster_name>", which reads the token
+/// from standard input: arguments can be read by every user of a machine.
+std::string join_command(const JoinTicket& ticket);
 
 /// What init and get token answer. The token is in it only where it may be shown: asked for, or stdout is no terminal.
 Report ticket_report(const JoinTicket& ticket, bool show_token);

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view kAgentDeployment = "fleetadm-agent";
 constexpr std::size_t kMaxFile = 1U << 20U;
+constexpr std::string_view kTokenVariable = "FLEETADM_HUB_TOKEN";
 
 struct JoinOptions {
   std::string cluster_name;
@@ -46,7 +47,7 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   flags
       .text(&options.hub_token, "hub-token",
             "Bootstrap token from `fleetadm get token`; visible to other users of this machine, "
-            "prefer --hub-token-file")
+            "prefer --hub-token-file or the environment variable FLEETADM_HUB_TOKEN")
       .value_name = "TOKEN";
   auto& token_file =
       flags.text(&options.hub_token_file, "hub-token-file", "File with the bootstrap token; - reads standard input");
@@ -118,10 +119,8 @@ Status validate_join(const JoinOptions& options, const std::vector<std::string>&
     return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is not an https URL",
                 "for example: https://hub.example.com:6443");
   }
-  if (options.hub_token.empty() == options.hub_token_file.empty()) {
-    return fail(Category::kUsage, "exactly one of --hub-token and --hub-token-file is needed",
-                "run `fleetadm get token` on the hub to get a token");
-  }
+  if (!options.hub_token.empty() && !options.hub_token_file.empty())
+    return fail(Category::kUsage, "--hub-token cannot be combined with --hub-token-file", "use only one of them");
   FLEETADM_CHECK(check_trust(options));
   // A kubeconfig takes these, and the agent gets one.
   static constexpr std::array<std::string_view, 3> kProxies = {"http://", "https://", "socks5://"};
@@ -133,6 +132,23 @@ Status validate_join(const JoinOptions& options, const std::vector<std::string>&
   }
   if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
   return check_program_args("agent-arg", options.agent_args);
+}
+
+// A flag comes before the variable. None of the messages repeats the token.
+Result<std::string> bootstrap_token(Context& context, const JoinOptions& options) {
+  std::string token = options.hub_token;
+  std::string problem = "--hub-token is blank";
+  if (!options.hub_token_file.empty()) {
+    FLEETADM_TRY(token, read_file_or_stdin(context, options.hub_token_file, kMaxFile));
+    problem = "--hub-token-file: " + (options.hub_token_file == "-" ? "standard input" : "\"" + options.hub_token_file + "\"") +
+              " holds no token";
+  } else if (token.empty()) {
+    token = context.env(kTokenVariable);
+    problem = "the bootstrap token is missing: use --hub-token-file or " + std::string(kTokenVariable);
+  }
+  token = std::string(trimmed(token));
+  if (!token.empty()) return token;
+  return fail(Category::kUsage, problem, "run `fleetadm get token -o jsonpath={.hub-token}` on the hub to get one");
 }
 
 Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& options) {
@@ -152,18 +168,7 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
       return fail(std::move(error));
     }
   }
-  endpoint.token = options.hub_token;
-  if (!options.hub_token_file.empty()) {
-    FLEETADM_TRY(endpoint.token, read_file_or_stdin(context, options.hub_token_file, kMaxFile));
-  }
-  endpoint.token = std::string(trimmed(endpoint.token));
-  if (endpoint.token.empty()) {
-    const std::string source =
-        options.hub_token_file == "-" ? "standard input holds" : "\"" + options.hub_token_file + "\" holds";
-    return fail(Category::kUsage,
-                options.hub_token_file.empty() ? "--hub-token is blank" : "--hub-token-file: " + source + " no token",
-                "run `fleetadm get token -o jsonpath={.hub-token}` on the hub to get one");
-  }
+  FLEETADM_TRY(endpoint.token, bootstrap_token(context, options));
   return endpoint;
 }
 
@@ -341,10 +346,10 @@ void register_join(Registry& registry) {
       "sending the token, and installs the agent on the cluster of the current context. "
       "The cluster becomes a member once it has been accepted on the hub. Running it again updates only "
       "what has changed; a new token replaces the old one.";
-  command.examples = {{"Join with the command printed by `fleetadm init`",
-                       "fleetadm join --hub-token TOKEN --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
+  command.examples = {{"Join with a token from a file",
+                       "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
                        "--cluster-name c1 --wait"},
-                      {"Pass the token without exposing it to other users",
+                      {"Join without storing or showing the token",
                        "fleetadm get token --context hub -o jsonpath={.hub-token} | fleetadm join --context c1 "
                        "--hub-token-file - --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c1"},
                       {"Only check connectivity to the hub",
