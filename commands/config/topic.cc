@@ -42,6 +42,10 @@ Topic configuration_topic() {
        "Aliases are not expanded twice.\n\n"
        "    aliases:\n"
        "      down: get clusters -l env=prod --sort-by .metadata.name"},
+      {"PAGER",
+       "On a terminal, help and descriptions that are longer than the screen are shown by the command in FLEETADM_PAGER, else "
+       "by that of the file, else by PAGER, else by less, with LESS=FRX unless LESS is set. --no-pager prints them directly. "
+       "Output that is not for a terminal never has a pager."},
       {"CREDENTIAL PLUGINS",
        "A kubeconfig can name a program that prints credentials (users[].user.exec), which runs with the rights of whoever "
        "uses the kubeconfig. credentialPluginPolicy decides which of them may run, as in kubectl's kuberc:\n\n"

@@ -100,13 +100,15 @@ TEST(Environment, LoadsNoCode) {
                       {"GCONV_PATH", "/tmp"},
                       {"FLEETADM_CREDENTIAL_PLUGIN_POLICY", "AllowAll"},
                       {"FLEETADM_PLUGINS", "true"},
+                      {"FLEETADM_PAGER", "/tmp/x"},
                       {"LDAP", "kept"},
                       {"PATH", "/bin"}};
   confine(variables);
-  EXPECT_EQ(
-      variables,
-      (Variables{
-          {"FLEETADM_CREDENTIAL_PLUGIN_POLICY", "DenyAll"}, {"FLEETADM_PLUGINS", "false"}, {"LDAP", "kept"}, {"PATH", "/bin"}}));
+  EXPECT_EQ(variables, (Variables{{"FLEETADM_CREDENTIAL_PLUGIN_POLICY", "DenyAll"},
+                                  {"FLEETADM_PAGER", "cat"},
+                                  {"FLEETADM_PLUGINS", "false"},
+                                  {"LDAP", "kept"},
+                                  {"PATH", "/bin"}}));
 }
 
 TEST(Files, ComeFromSecretsConfigMapsAndProjections) {
