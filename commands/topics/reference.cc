@@ -31,7 +31,10 @@ std::vector<VariableText> variable_texts() {
       {"LC_ALL, LC_CTYPE, LANG", "The first that is set decides whether signs beyond ASCII are printed (UTF-8) or not."},
       {"PATH", "Where plugins are found: programs named fleetadm-NAME."},
       {"FLEETADM_CONFIG, XDG_CONFIG_HOME", "Where the configuration file is; see \"fleetadm help configuration\"."},
-      {"FLEETADM_NO_EXEC_PLUGINS", "If set, credential plugins that a kubeconfig names are never run."},
+      {"FLEETADM_CREDENTIAL_PLUGIN_POLICY, FLEETADM_CREDENTIAL_PLUGIN_ALLOWLIST",
+       "Which credential plugins that a kubeconfig names may run: AllowAll, DenyAll, or Allowlist and their names or paths."},
+      {"FLEETADM_PAGER, PAGER, LESS", "What shows help and descriptions that are longer than the screen; cat: nothing."},
+      {"FLEETADM_HUB_TOKEN", "The bootstrap token of \"join\", if no flag names one."},
       {"FLEETADM_SANDBOX_DIR, XDG_STATE_HOME", "Folder in which sandboxes keep their state."}};
   for (const SettingKey& key : setting_keys()) {
     std::string meaning = "Precedes " + std::string(key.name) + " of the configuration file";

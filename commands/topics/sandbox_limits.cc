@@ -120,8 +120,8 @@ Topic sandbox_limits_topic() {
                      "machine, as the user who runs the sandbox: whoever can create pods or pods/exec can run "
                      "fleetadm with any arguments, and read and write what that user can. Variables that load code "
                      "(LD_*, GCONV_PATH, GLIBC_TUNABLES, LOCPATH, OPENSSL_*) are not passed to these processes, and "
-                     "they refuse credential plugins in kubeconfigs and commands from PATH "
-                     "(FLEETADM_CREDENTIAL_PLUGIN_POLICY, FLEETADM_PLUGINS)."},
+                     "they refuse credential plugins in kubeconfigs, commands from PATH and pagers "
+                     "(FLEETADM_CREDENTIAL_PLUGIN_POLICY, FLEETADM_PLUGINS, FLEETADM_PAGER)."},
                     limits_of_requests(),
                     limits_of_time(),
                     limits_of_number(),
