@@ -1,5 +1,6 @@
 #include "core/work/engine.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -68,8 +69,20 @@ std::vector<std::string> place_index_keys(const Json& work) {
   return keys;
 }
 
-Result<Json> Engine::patch_work(const Json& before, const Json& after, std::string_view subresource) const {
-  return patch_difference(hub, api::manifest_works(), before, after, subresource);
+void Superseded::replaced(const Json& before, const Json& after) {
+  if (resource_version_of(before) != resource_version_of(after)) versions_.push_back(resource_version_of(before));
+}
+
+bool Superseded::holds(const std::string& version) {
+  if (std::find(versions_.begin(), versions_.end(), version) != versions_.end()) return true;
+  versions_.clear();
+  return false;
+}
+
+Result<Json> Engine::patch_work(WorkMemory& memory, const Json& before, const Json& after, std::string_view subresource) const {
+  FLEETADM_TRY(Json patched, patch_difference(hub, api::manifest_works(), before, after, subresource));
+  memory.work.replaced(before, patched);
+  return patched;
 }
 
 Result<Json> Engine::patch_applied(const Json& before, const Json& after, std::string_view subresource) const {

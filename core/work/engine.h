@@ -41,12 +41,26 @@ struct ObjectMemory {
   Instant repair_after{};
 };
 
+/// The resourceVersions of one object that own writes replaced. While the cache shows one of them, its event is on the way, and
+/// another round would only repeat what is done.
+class Superseded {
+ public:
+  void replaced(const Json& before, const Json& after);
+  /// Whether the version is one that was replaced. Any other ends the waiting.
+  bool holds(const std::string& version);
+  void clear() { versions_.clear(); }
+
+ private:
+  std::vector<std::string> versions_;
+};
+
 struct WorkMemory {
   std::map<std::string, ObjectMemory> objects;  // by Place::key()
   int failures = 0;                             // rounds in a row that failed
   Instant executor_checked{};
   std::int64_t executor_generation = 0;  // of the work, when its executor was checked
-  std::string superseded;                // resourceVersion of the work that our last patch replaced
+  Superseded work;
+  Superseded applied;
 };
 
 /// The index of works by what they put where ("group/namespace/name"; the kind is looked at afterwards).
@@ -61,7 +75,7 @@ class Engine {
 
   /// Patches metadata or status of a ManifestWork from `before` to `after`, with uid and resourceVersion as preconditions.
   /// No difference: nothing is sent and `after` is the answer.
-  Result<Json> patch_work(const Json& before, const Json& after, std::string_view subresource) const;
+  Result<Json> patch_work(WorkMemory& memory, const Json& before, const Json& after, std::string_view subresource) const;
   Result<Json> patch_applied(const Json& before, const Json& after, std::string_view subresource) const;
 
   std::shared_ptr<WorkMemory> memory_of(const std::string& work);

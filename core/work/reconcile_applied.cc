@@ -142,10 +142,8 @@ Result<controller::Outcome> finish_work(Engine& engine, Json work) {
   const std::shared_ptr<WorkMemory> memory = engine.memory_of(name);
   /// Writes to the work; until the cache shows it, no other look is worth while. nullopt: the work is gone.
   const auto patch = [&](const Json& after, std::string_view subresource) -> Result<std::optional<Json>> {
-    memory->superseded = resource_version_of(work);
-    Result<Json> patched = engine.patch_work(work, after, subresource);
+    Result<Json> patched = engine.patch_work(*memory, work, after, subresource);
     if (patched) return std::optional(std::move(*patched));
-    memory->superseded.clear();
     if (patched.error().category == Category::kNotFound) return std::optional<Json>();
     return tl::unexpected(std::move(patched).error());
   };

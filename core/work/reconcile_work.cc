@@ -115,8 +115,7 @@ Result<Json> Round::ensure_finalizer(Json work) {
   Json& finalizers = at_or_make(wanted, {"metadata", "finalizers"});
   if (!finalizers.is_array()) finalizers = Json::array();
   finalizers.push_back(kWorkFinalizer);
-  memory_->superseded = resource_version_of(work);
-  return engine_.patch_work(work, wanted, {});
+  return engine_.patch_work(*memory_, work, wanted, {});
 }
 
 /// The AppliedManifestWork of the work, made or mended; nullopt while an old one is being deleted.
@@ -143,8 +142,9 @@ Result<std::optional<Json>> Round::ensure_applied_work(const Json& work) {
     if (!finalizers.is_array()) finalizers = Json::array();
     finalizers.push_back(kAppliedFinalizer);
   }
-  FLEETADM_TRY(known, engine_.patch_applied(known, wanted, {}));
-  return std::optional(std::move(known));
+  FLEETADM_TRY(Json patched, engine_.patch_applied(known, wanted, {}));
+  memory_->applied.replaced(known, patched);
+  return std::optional(std::move(patched));
 }
 
 void Round::watch_objects() {
@@ -503,7 +503,9 @@ Result<Json> Round::settle_inventory(Json applied_work) {
   at_or_make(after, {"status", "appliedResources"}) = inventory_json(std::move(wanted));
   if (list_at(after, {"status", "appliedResources"}).empty()) erase_at(after, {"status", "appliedResources"});
   if (inventory_of(after) == inventory_of(applied_work)) return applied_work;
-  return engine_.patch_applied(applied_work, after, "status");
+  FLEETADM_TRY(Json patched, engine_.patch_applied(applied_work, after, "status"));
+  memory_->applied.replaced(applied_work, patched);
+  return patched;
 }
 
 Result<Json> Round::write_status(const Json& work, bool with_applied) {
@@ -516,8 +518,7 @@ Result<Json> Round::write_status(const Json& work, bool with_applied) {
   aggregate_conditions(status, generation, with_applied, engine_.now());
   aggregate_readiness(status, results_, generation, engine_.now());
   if (after == work) return work;
-  memory_->superseded = resource_version_of(work);
-  return engine_.patch_work(work, after, "status");
+  return engine_.patch_work(*memory_, work, after, "status");
 }
 
 Result<controller::Outcome> Round::outcome() {
@@ -589,12 +590,15 @@ Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& na
   }
   Json work = cached->decode();
   const std::shared_ptr<WorkMemory> memory = engine.memory_of(name);
-  // The cache still shows what our own last write replaced: its event is on the way.
-  if (!memory->superseded.empty() && memory->superseded == resource_version_of(work)) return controller::Outcome{kStaleRetry};
+  if (memory->work.holds(cached->resource_version())) return controller::Outcome{kStaleRetry};
+  if (const kube::CachedPtr applied = engine.applied->get(applied_name(engine.hash, name))) {
+    if (memory->applied.holds(applied->resource_version())) return controller::Outcome{kStaleRetry};
+  }
   Result<controller::Outcome> result =
       is_deleting(work) ? finish_work(engine, std::move(work)) : Round(engine, name, std::move(stop)).run(std::move(work));
   if (!result) {
-    memory->superseded.clear();
+    memory->work.clear();
+    memory->applied.clear();
     if (result.error().category == Category::kConflict) return controller::Outcome{kFirstRetry};
   }
   return result;
