@@ -29,6 +29,7 @@
 #include "cli/signals.h"
 #include "cli/suggested.h"
 #include "commands/config/config.h"
+#include "commands/framework/suggest.h"
 #include "commands/plugin/plugin.h"
 #include "kubeclient/base/log.h"
 
@@ -309,7 +310,14 @@ Result<Report> help(commands::Context&, const NoOptions&, const std::vector<std:
   for (const commands::Topic& topic : registry.topics()) {
     if (args.size() == 1 && args.front() == topic.name) return text_report(topic_help(topic));
   }
-  FLEETADM_TRY(const Found found, find_command(registry, args, {}));
+  const Result<Found> known = find_command(registry, args, {});
+  if (!known && args.size() == 1) {
+    std::vector<std::string> words = words_under(registry, "");
+    for (const commands::Topic& topic : registry.topics()) words.push_back(topic.name);
+    return fail(Category::kUsage, "unknown command or topic \"" + args.front() + "\"",
+                commands::did_you_mean(args.front(), words, "\"fleetadm help\" lists the commands and topics"));
+  }
+  FLEETADM_TRY(const Found found, known);
   if (!found.rest.empty() && found.command == nullptr)
     return fail(Category::kUsage, "unknown command \"" + found.rest.front() + "\"");
   return text_report(found.command != nullptr ? command_help(*found.command) : group_help(registry, found.path));

@@ -1,5 +1,6 @@
 // clusterset bind and unbind: makes a set usable by the placements of a namespace.
 #include "commands/clusterset/clusterset.h"
+#include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
@@ -28,7 +29,7 @@ Result<Report> bind(Context& context, const BindOptions&, const std::vector<std:
   FLEETADM_TRY(const auto existing_set, on_hub(hub.find(api::managed_cluster_sets(), "", set)));
   if (!existing_set) {
     return fail(Category::kNotFound, "cluster set \"" + set + "\" does not exist",
-                "create it with: fleetadm clusterset create " + set);
+                NearNames(hub, api::managed_cluster_sets()).hint(set, "create it with: fleetadm clusterset create " + set));
   }
   FLEETADM_TRY(auto existing, hub.find(api::managed_cluster_set_bindings(), ns, set));
   if (existing) return binding_report(context, set, ns, "is already bound to", std::move(*existing));

@@ -1,5 +1,6 @@
 // clusterset delete: only a set that no namespace uses; the hub's own sets stay.
 #include "commands/clusterset/clusterset.h"
+#include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
@@ -33,7 +34,10 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
     Json nothing{{"apiVersion", api::managed_cluster_sets().api_version()},
                  {"kind", api::managed_cluster_sets().kind},
                  {"metadata", {{"name", name}}}};
-    return written_report(context, api::managed_cluster_sets(), std::move(nothing), "not found (nothing to delete)");
+    Report report = written_report(context, api::managed_cluster_sets(), std::move(nothing), "not found (nothing to delete)");
+    NearNames near(hub, api::managed_cluster_sets());
+    note_near(near, "cluster set", name, report);
+    return report;
   }
   FLEETADM_TRY(const auto namespaces, bound_namespaces(hub, name));
   if (!namespaces.empty()) {

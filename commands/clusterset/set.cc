@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "commands/clusterset/clusterset.h"
+#include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
@@ -36,7 +37,7 @@ void set_member(Json& cluster, const std::string& set, bool member) {
 
 /// Gives the cluster the set's label, or takes it away; a cluster of another set is not taken out of that one.
 Result<Outcome> label_cluster(Context& context, const kube::Client& hub, const std::string& set, const std::string& name,
-                              bool member) {
+                              bool member, NearNames& near) {
   std::string before;
   const auto change = [&](Json& cluster) -> Status {
     before = label_of(cluster, api::kClusterSetLabel);
@@ -45,8 +46,7 @@ Result<Outcome> label_cluster(Context& context, const kube::Client& hub, const s
   };
   auto changed = hub.modify(api::managed_clusters(), "", name, change);
   if (!changed) {
-    Error error = changed.error().with_cluster(name);
-    if (error.category == Category::kNotFound) error.hint = "list the clusters with: fleetadm get clusters";
+    Error error = near.explain(changed.error().with_cluster(name), name, "list the clusters with: fleetadm get clusters");
     if (error.category == Category::kAuth) error.hint = "you need permission to create managedclustersets/join for this set";
     return tl::unexpected(std::move(error));
   }
@@ -123,7 +123,7 @@ Result<Report> run_set(Context& context, const SetOptions& options, const std::v
   FLEETADM_TRY(const auto object, on_hub(hub.find(api::managed_cluster_sets(), "", set)));
   if (!object)
     return fail(Category::kNotFound, "cluster set \"" + set + "\" does not exist",
-                "create it with: fleetadm clusterset create " + set);
+                NearNames(hub, api::managed_cluster_sets()).hint(set, "create it with: fleetadm clusterset create " + set));
   const bool touches_clusters = !options.clusters.empty() || !options.remove_clusters.empty();
   if (touches_clusters &&
       str(*object, {"spec", "clusterSelector", "selectorType"}, "ExclusiveClusterSetLabel") != "ExclusiveClusterSetLabel") {
@@ -141,9 +141,10 @@ Result<Report> run_set(Context& context, const SetOptions& options, const std::v
     FLEETADM_TRY(const std::string line, set_namespaces(context, hub, set, options));
     report.lines.push_back(line);
   }
+  NearNames near(hub, api::managed_clusters());
   const auto each = [&](const std::vector<std::string>& names, bool member) {
     for (const std::string& name : names) {
-      auto outcome = label_cluster(context, hub, set, name, member);
+      auto outcome = label_cluster(context, hub, set, name, member, near);
       if (!outcome) {
         report.failures.push_back(std::move(outcome).error());
         continue;

@@ -5,6 +5,7 @@
 
 #include "commands/config/settings.h"
 #include "commands/framework/dry_run.h"
+#include "commands/framework/suggest.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -90,8 +91,13 @@ Result<Report> get_config(Context& context, const ConfigNoOptions&, const std::v
   FLEETADM_TRY(const Settings settings, Settings::load(variables_of(context)));
   const Setting* setting = settings.find(key);
   if (setting == nullptr) {
-    return fail(Category::kNotFound, "there is no alias \"" + key.substr(kAliasPrefix.size()) + "\"",
-                "\"fleetadm config view\" lists the aliases");
+    std::vector<std::string> known;
+    for (const Setting& one : settings.all()) {
+      if (one.key.starts_with(kAliasPrefix)) known.push_back(one.key.substr(kAliasPrefix.size()));
+    }
+    const std::string name = key.substr(kAliasPrefix.size());
+    return fail(Category::kNotFound, "there is no alias \"" + name + "\"",
+                did_you_mean(name, known, "\"fleetadm config view\" lists the aliases"));
   }
   Report report;
   report.data = document_of(settings.file(), {*setting});

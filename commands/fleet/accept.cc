@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "commands/fleet/fleet.h"
+#include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/hub/csr_rules.h"
@@ -168,8 +169,10 @@ Status check_second_identity(const std::string& name, const Candidate& candidate
 Result<Candidate> examine(const kube::Client& hub, const std::string& name, const AcceptOptions& options, Instant now) {
   FLEETADM_TRY(auto cluster, hub.find(api::managed_clusters(), "", name));
   if (!cluster) {
-    return fail(Category::kNotFound, "no cluster \"" + name + "\" has asked to join",
-                "run `fleetadm join --cluster-name " + name + " …` on that cluster, or use --wait to wait for it");
+    std::string next = "run `fleetadm join --cluster-name " + name + " …` on that cluster, or use --wait to wait for it";
+    // A wait asks again and again, and may well be for a cluster that is yet to come.
+    if (options.wait == "none") next = NearNames(hub, api::managed_clusters()).hint(name, std::move(next));
+    return fail(Category::kNotFound, "no cluster \"" + name + "\" has asked to join", std::move(next));
   }
   FLEETADM_TRY(Seen seen, requests_of(hub, name, options));
   Candidate candidate{std::move(*cluster), std::nullopt, std::move(seen.approved)};

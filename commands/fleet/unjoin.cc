@@ -4,7 +4,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
-#include "commands/framework/suggest.h"
+#include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "core/api/kinds.h"
 #include "core/registration/join/departure.h"
@@ -108,13 +108,8 @@ Result<std::optional<Report>> confirm_unjoin(Context& context, const UnjoinOptio
 Status check_known(const kube::Client& hub, const std::string& name) {
   FLEETADM_TRY(const bool known, join::known_on_hub(hub, name));
   if (known) return {};
-  std::vector<std::string> names;
-  FLEETADM_CHECK(hub.list_each(api::managed_clusters(), "", {}, [&](const Json& cluster) -> Status {
-    names.push_back(name_of(cluster));
-    return {};
-  }));
   return fail(Category::kNotFound, "cluster \"" + name + "\" is not on this hub",
-              did_you_mean(name, names, "list the clusters with: fleetadm get clusters"));
+              NearNames(hub, api::managed_clusters()).hint(name, "list the clusters with: fleetadm get clusters"));
 }
 
 Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const std::vector<std::string>&) {

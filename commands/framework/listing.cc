@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "commands/framework/named.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {
@@ -59,14 +60,16 @@ class Collector {
 
 Result<Report> named(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request) {
   Collector all(view, context.global(), context.clock().now());
+  NearNames near(client, view.resource, request.ns);
   for (const std::string& name : request.names) {
     Result<Json> object = client.get(view.resource, request.ns, name);
     if (object) {
       all.add(*object);
       continue;
     }
-    if (request.names.size() == 1 || object.error().category != Category::kNotFound) return fail(object.error());
-    all.report().failures.push_back(object.error());
+    Error error = near.explain(object.error(), name);
+    if (request.names.size() == 1 || error.category != Category::kNotFound) return fail(std::move(error));
+    all.report().failures.push_back(std::move(error));
   }
   return all.take(request.names.size() == 1);
 }

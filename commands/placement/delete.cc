@@ -1,4 +1,5 @@
 // placement delete: deletes and waits until it is gone; what is not there is done already.
+#include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/written.h"
@@ -7,6 +8,8 @@
 
 namespace fleetadm::commands {
 namespace {
+
+constexpr std::string_view kNothing = "not found (nothing to delete)";
 
 struct DeleteOptions {
   GuardOptions guard;
@@ -17,7 +20,7 @@ struct DeleteOptions {
 Result<std::string> remove(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
                            const DeleteOptions& options) {
   FLEETADM_TRY(const auto found, on_hub(hub.find(api::placements(), ns, name)));
-  if (!found) return std::string("not found (nothing to delete)");
+  if (!found) return std::string(kNothing);
   kube::DeleteOptions how;
   how.uid = uid_of(*found);
   auto removed = hub.remove(api::placements(), ns, name, how);
@@ -46,6 +49,7 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
   FLEETADM_TRY(auto plan, guard_change(context, hub, options.guard, change, report.notes));
   if (plan) return std::move(*plan);
   Json items = Json::array();
+  NearNames near(hub, api::placements(), ns);
   for (const std::string& name : names) {
     auto outcome = remove(context, hub, ns, name, options);
     if (!outcome) {
@@ -54,6 +58,7 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
       continue;
     }
     report.lines.push_back(told(context, api::placements(), name, *outcome));
+    if (*outcome == kNothing) note_near(near, "placement", name, report);
     report.names.push_back(full_name(api::placements(), name));
     items.push_back({{"namespace", ns}, {"name", name}, {"outcome", *outcome}});
   }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "commands/framework/listing.h"
-#include "commands/framework/suggest.h"
+#include "commands/framework/named.h"
 #include "commands/placement/decisions.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/written.h"
@@ -138,12 +138,8 @@ Result<Report> run_describe(Context& context, const DescribeOptions&, const std:
   FLEETADM_TRY(const auto ns, context.ns());
   FLEETADM_TRY(const auto found, on_hub(hub.find(api::placements(), ns, name)));
   if (!found) {
-    std::vector<std::string> known;
-    if (const auto others = hub.list(api::placements(), ns)) {
-      for (const Json& one : list_at(*others, {"items"})) known.push_back(name_of(one));
-    }
     return fail(Category::kNotFound, "placement \"" + name + "\" not found in namespace \"" + ns + "\"",
-                did_you_mean(name, known, "list them with: fleetadm placement get -n " + ns + " (or -A)"));
+                NearNames(hub, api::placements(), ns).hint(name, "list them with: fleetadm placement get -n " + ns + " (or -A)"));
   }
   FLEETADM_TRY(auto decisions, decisions_of(hub, ns, name));
   const std::vector<ChosenGroup> groups = groups_of(std::move(decisions));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "commands/framework/named.h"
 #include "commands/framework/suggest.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"
@@ -12,10 +13,7 @@ namespace {
 
 constexpr const char* kAllowMissing = "add --allow-missing if it is to be created later";
 
-std::string hint_for(const std::string& name, const std::vector<std::string>& known) {
-  const std::string meant = did_you_mean(name, known);
-  return meant.empty() ? kAllowMissing : meant + " Or " + kAllowMissing;
-}
+std::string hint_for(const std::string& meant) { return meant.empty() ? kAllowMissing : meant + " Or " + kAllowMissing; }
 
 }  // namespace
 
@@ -28,13 +26,8 @@ Status check_cluster_sets(const kube::Client& hub, const std::vector<std::string
     }
     if (!found) return tl::unexpected(found.error());
     if (*found) continue;
-    std::vector<std::string> known;
-    const Status listed = hub.list_each(api::managed_cluster_sets(), "", {}, [&](const Json& one) -> Status {
-      known.push_back(name_of(one));
-      return {};
-    });
-    if (!listed) known.clear();  // then without suggestions
-    return fail(Category::kNotFound, "cluster set \"" + set + "\" does not exist", hint_for(set, known));
+    return fail(Category::kNotFound, "cluster set \"" + set + "\" does not exist",
+                hint_for(NearNames(hub, api::managed_cluster_sets()).hint(set)));
   }
   return {};
 }
@@ -55,7 +48,7 @@ Status check_decision_groups(const kube::Client& hub, const std::string& ns, con
     if (known.contains(group)) continue;
     std::string why = "placement " + ns + "/" + placement + " has no decision group \"" + group + "\"";
     why += names.empty() ? " (it has no named groups)" : " (it has " + joined(names, ", ") + ")";
-    return fail(Category::kNotFound, why, hint_for(group, names));
+    return fail(Category::kNotFound, why, hint_for(did_you_mean(group, names)));
   }
   return {};
 }

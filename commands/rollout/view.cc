@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "commands/framework/named.h"
 #include "commands/work/targets.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
@@ -54,8 +55,11 @@ Result<Json> read_set(const kube::Client& hub, const RolloutName& name) {
   Result<std::optional<Json>> set = hub.find(api::manifest_work_replica_sets(), name.ns, name.name);
   if (!set) return tl::unexpected(on_hub(set.error()));
   if (*set) return std::move(**set);
-  return fail(Category::kNotFound, "there is no ManifestWorkReplicaSet " + name.ns + "/" + name.name,
-              "create one with: fleetadm work create NAME -f FILE --placement PLACEMENT; select the namespace with -n");
+  return fail(
+      Category::kNotFound, "there is no ManifestWorkReplicaSet " + name.ns + "/" + name.name,
+      NearNames(hub, api::manifest_work_replica_sets(), name.ns)
+          .hint(name.name,
+                "create one with: fleetadm work create NAME -f FILE --placement PLACEMENT; select the namespace with -n"));
 }
 
 Result<std::vector<work::Revision>> read_revisions(const kube::Client& hub, const Json& set) {

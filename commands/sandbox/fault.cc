@@ -91,7 +91,7 @@ Result<std::vector<std::string>> clusters_of(const Context& context, const std::
                                              const std::vector<std::string>& given) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(name);
-  if (!description.is_object()) return no_sandbox(name);
+  if (!description.is_object()) return no_sandbox(home, name);
   std::vector<std::string> out;
   for (const auto& one : given) {
     FLEETADM_TRY(auto cluster, cluster_of_sandbox(description, one));

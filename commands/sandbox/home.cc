@@ -1,5 +1,6 @@
 #include "commands/sandbox/home.h"
 
+#include "commands/framework/suggest.h"
 #include "core/sandbox/fleet/control.h"
 
 namespace fleetadm::commands {
@@ -28,23 +29,26 @@ Status refuse_dry_run(const Context& context, const std::string& command) {
   return fail(Category::kUsage, command + " does not support --dry-run", "remove --dry-run");
 }
 
-tl::unexpected<Error> no_sandbox(const std::string& name) {
-  return fail(Category::kNotFound, "there is no sandbox \"" + name + "\"", "list the sandboxes with: fleetadm sandbox list");
+tl::unexpected<Error> no_sandbox(const sandbox::SandboxHome& home, const std::string& name) {
+  return fail(Category::kNotFound, "there is no sandbox \"" + name + "\"",
+              did_you_mean(name, home.names(), "list the sandboxes with: fleetadm sandbox list"));
 }
 
 Result<std::string> cluster_of_sandbox(const Json& description, const std::string& name) {
   const auto prefix = str(description, {"name"}) + "-";
+  std::vector<std::string> all;
   for (const Json& cluster : list_at(description, {"clusters"})) {
     const auto known = str(cluster, {"name"});
     if (name == known || name == prefix + known) return known;
+    all.push_back(known);
   }
   return fail(Category::kNotFound, "the sandbox has no cluster \"" + name + "\"",
-              "list the clusters with: fleetadm sandbox list -o yaml");
+              did_you_mean(name, all, "list the clusters with: fleetadm sandbox list -o yaml"));
 }
 
 Result<Json> ask_sandbox(const Context& context, const std::string& name, const Json& request, Duration patience) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
-  if (!home.description(name).is_object()) return no_sandbox(name);
+  if (!home.description(name).is_object()) return no_sandbox(home, name);
   if (!home.running(name))
     return fail(Category::kUnavailable, "sandbox \"" + name + "\" is not running",
                 "start it with: fleetadm sandbox up --name " + name);

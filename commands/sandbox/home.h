@@ -24,7 +24,8 @@ Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>
 /// kUsage where --dry-run is given: of commands that have nothing to tell beforehand.
 Status refuse_dry_run(const Context& context, const std::string& command);
 
-tl::unexpected<Error> no_sandbox(const std::string& name);
+/// kNotFound, with the near names of the sandboxes that there are.
+tl::unexpected<Error> no_sandbox(const sandbox::SandboxHome& home, const std::string& name);
 
 /// "c1" and, with the sandbox's name before it, the context's "sandbox-c1"; kNotFound where it has no such cluster.
 Result<std::string> cluster_of_sandbox(const Json& description, const std::string& name);

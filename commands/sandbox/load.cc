@@ -19,7 +19,7 @@ Result<Report> load(Context& context, const LoadOptions& options, const std::vec
   FLEETADM_CHECK(refuse_dry_run(context, "sandbox load"));
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(options.name);
-  if (!description.is_object()) return no_sandbox(options.name);
+  if (!description.is_object()) return no_sandbox(home, options.name);
   FLEETADM_TRY(const auto cluster, cluster_of_sandbox(description, options.cluster));
   FLEETADM_TRY(const auto text, read_file_or_stdin(context, options.file, kMostDump));
   FLEETADM_TRY(auto documents, parse_yaml_documents(text));

@@ -57,7 +57,7 @@ Result<Report> logs(Context& context, const LogsOptions& options, const std::vec
   const std::string name = args.empty() ? kSandboxName : args.front();
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(name);
-  if (!description.is_object()) return no_sandbox(name);
+  if (!description.is_object()) return no_sandbox(home, name);
   std::string cluster;
   if (!options.cluster.empty()) {
     FLEETADM_TRY(cluster, cluster_of_sandbox(description, options.cluster));

@@ -242,7 +242,7 @@ struct DownOptions : NamedSandbox {
 Result<Report> down(Context& context, const DownOptions& options, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(options.name);
-  if (!description.is_object()) return no_sandbox(options.name);
+  if (!description.is_object()) return no_sandbox(home, options.name);
   const bool dry_run = context.global().dry_run != kube::DryRun::kNone;
   if (!dry_run) {
     FLEETADM_CHECK(home.stop(options.name, std::chrono::seconds(20)));
@@ -342,7 +342,7 @@ Status merge_into(const std::string& file, const Json& from) {
 Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   std::ifstream in(home.kubeconfig(options.name), std::ios::binary);
-  if (!in) return no_sandbox(options.name);
+  if (!in) return no_sandbox(home, options.name);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (options.merge.empty()) {
     context.terminal().write_stdout(text);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "commands/framework/suggest.h"
+#include "commands/framework/named.h"
 #include "commands/placement/written.h"
 #include "commands/score/score.h"
 #include "commands/work/manifests.h"
@@ -189,20 +189,6 @@ Result<T> with_rights(Result<T> result) {
   return tl::unexpected(result.error().with_hint(std::string(kRights)));
 }
 
-// Without the right to read clusters (a scorer often has none) the cluster's namespace has to speak for it.
-Status check_cluster(const kube::Client& hub, const std::string& cluster) {
-  const auto found = on_hub(hub.find(api::managed_clusters(), "", cluster));
-  if (found && *found) return {};
-  if (!found) return found.error().code == 403 ? Status{} : Status(tl::unexpected(found.error()));
-  std::vector<std::string> known;
-  const Status listed = hub.list_pages(api::managed_clusters(), "", {}, [&](const Json& page) -> Status {
-    for (const Json& item : list_at(page, {"items"})) known.push_back(name_of(item));
-    return {};
-  });
-  return fail(Category::kNotFound, "there is no cluster \"" + cluster + "\"",
-              listed ? did_you_mean(cluster, known) : std::string());
-}
-
 struct Written {
   Json object;
   std::string what;
@@ -210,7 +196,8 @@ struct Written {
 
 Result<Written> write(Context& context, const kube::Client& hub, const Wanted& wanted) {
   const kube::Resource& resource = api::addon_placement_scores();
-  FLEETADM_CHECK(check_cluster(hub, wanted.cluster));
+  // Without the right to read clusters (a scorer often has none) the cluster's namespace has to speak for it.
+  FLEETADM_CHECK(on_hub(cluster_exists(hub, wanted.cluster)));
   FLEETADM_TRY(auto existing, with_rights(on_hub(hub.find(resource, wanted.cluster, wanted.name))));
   std::string what = "set";
   if (!existing) {

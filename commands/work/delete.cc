@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "commands/framework/dry_run.h"
+#include "commands/framework/named.h"
 #include "commands/work/guard.h"
 #include "commands/work/selection.h"
 #include "commands/work/waiting.h"
@@ -114,6 +115,10 @@ Result<Report> from_clusters(Context& context, const kube::Client& hub, const De
     }
   }
   if (chosen.empty()) report.notes.push_back(already_gone(name, "on any cluster"));
+  if (removed.empty() && report.failures.empty()) {
+    NearNames near(hub, api::manifest_works(), chosen.size() == 1 ? chosen.begin()->first : "");
+    note_near(near, "work", name, report);
+  }
   if (removed.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
   const bool waits = options.wait && context.global().dry_run == kube::DryRun::kNone && !removed.empty();
   if (waits) {
@@ -185,6 +190,8 @@ Result<Report> from_placement(Context& context, const kube::Client& hub, const D
     Report nothing;
     nothing.data = Json::object({{"kind", "DeleteReport"}, {"sets", Json::array()}});
     nothing.notes.push_back(already_gone(name, "for placement " + ref.ns + "/" + ref.name));
+    NearNames near(hub, api::manifest_work_replica_sets(), ref.ns);
+    note_near(near, "work", name, nothing);
     return nothing;
   }
   FLEETADM_TRY(const WorkSelection selection, selected);

@@ -111,10 +111,7 @@ Result<Report> run_describe(Context& context, const DescribeOptions& options, co
   FLEETADM_TRY(const WorkSelection selection, select_works(hub, args.front(), ns, std::nullopt));
   FLEETADM_TRY(std::vector<Json> works, list_works(hub, selection, options.clusters));
   if (works.empty()) {
-    return fail(Category::kNotFound,
-                "there is no work \"" + args.front() + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-                "list works with: fleetadm work get; for a work that was created for a placement, name its "
-                "namespace with -n");
+    return fail(no_such_work(hub, args.front(), options.clusters));
   }
   Report report;
   const std::map<std::string, Json> clusters = clusters_by_name(hub, report.notes);

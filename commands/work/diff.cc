@@ -208,9 +208,7 @@ Result<Report> run_diff(Context& context, const DiffOptions& options, const std:
   FLEETADM_TRY(const WorkSelection selection, select_works(hub, args.front(), ns, std::nullopt));
   FLEETADM_TRY(const std::vector<Json> works, list_works(hub, selection, options.clusters));
   if (works.empty()) {
-    return fail(Category::kNotFound,
-                "there is no work \"" + args.front() + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-                "list works with: fleetadm work get");
+    return fail(no_such_work(hub, args.front(), options.clusters));
   }
   FLEETADM_TRY(const Found found,
                options.files.empty() ? against_clusters(context, options, works) : against_files(context, options, works));

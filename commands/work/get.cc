@@ -99,12 +99,13 @@ Result<Report> run_get(Context& context, const GetOptions& options, const std::v
     report.table->rows.push_back(row_of(work, now));
     report.names.push_back(qualified_name(api::manifest_works(), name_of(work)));
   }
+  NearNames near(hub, api::manifest_works(), options.clusters.size() == 1 ? options.clusters.front() : "");
   for (const std::string& name : names) {
     const bool found = std::any_of(works.begin(), works.end(), [&](const Json& work) { return named(work, {name}); });
     if (found) continue;
     Error error =
         fail(Category::kNotFound, "there is no work \"" + name + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-             "list works with: fleetadm work get")
+             near.hint(name, "list works with: fleetadm work get"))
             .value();
     if (names.size() == 1) return tl::unexpected(std::move(error));
     report.failures.push_back(std::move(error));

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/work/names.h"
 #include "core/work/replica_set_rules.h"
@@ -60,8 +61,9 @@ Result<WorkSelection> select_works(const kube::Client& hub, const std::string& n
   if (placement) {
     std::erase_if(selection.sets, [&](const Json& set) { return !refers_to(set, placement->name); });
     if (selection.sets.empty()) {
-      return fail(Category::kNotFound, "there is no work \"" + name + "\" for placement " + placement->ns + "/" + placement->name,
-                  "list works with: fleetadm work get");
+      return fail(
+          Category::kNotFound, "there is no work \"" + name + "\" for placement " + placement->ns + "/" + placement->name,
+          NearNames(hub, api::manifest_work_replica_sets(), placement->ns).hint(name, "list works with: fleetadm work get"));
     }
   }
   if (!selection.sets.empty()) {
@@ -86,6 +88,15 @@ Result<WorkSelection> select_works(const kube::Client& hub, const std::string& n
   selection.which.label_selector.clear();
   selection.which.field_selector = "metadata.name=" + name;
   return selection;
+}
+
+Error no_such_work(const kube::Client& hub, const std::string& name, const std::vector<std::string>& clusters) {
+  NearNames near(hub, api::manifest_works(), clusters.size() == 1 ? clusters.front() : "");
+  return fail(Category::kNotFound, "there is no work \"" + name + "\"" + (clusters.empty() ? "" : " for these clusters"),
+              near.hint(name,
+                        "list works with: fleetadm work get; for a work that was created for a placement, name its "
+                        "namespace with -n"))
+      .value();
 }
 
 Result<std::vector<Json>> list_works(const kube::Client& hub, const WorkSelection& selection,

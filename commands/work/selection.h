@@ -30,6 +30,9 @@ struct WorkSelection {
 Result<WorkSelection> select_works(const kube::Client& hub, const std::string& name, const std::string& ns,
                                    const std::optional<PlacementRef>& placement);
 
+/// kNotFound, with the near names of works for these clusters.
+Error no_such_work(const kube::Client& hub, const std::string& name, const std::vector<std::string>& clusters);
+
 /// The works now, without those of other clusters where `clusters` names some; sorted by cluster and name.
 Result<std::vector<Json>> list_works(const kube::Client& hub, const WorkSelection& selection,
                                      const std::vector<std::string>& clusters);

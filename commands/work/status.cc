@@ -169,10 +169,7 @@ Result<Report> run_status(Context& context, const StatusOptions& options, const 
   FLEETADM_TRY(view.selection, select_works(hub, args.front(), ns, placement));
   FLEETADM_TRY(const std::vector<Json> works, list_works(hub, view.selection, options.clusters));
   if (works.empty() && view.selection.sets.empty()) {
-    return fail(Category::kNotFound,
-                "there is no work \"" + args.front() + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-                "list works with: fleetadm work get; for a work that was created for a placement, name its "
-                "namespace with -n");
+    return fail(no_such_work(hub, args.front(), options.clusters));
   }
   std::vector<std::string> notes;
   view.clusters = clusters_by_name(hub, notes);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/work/names.h"
 
@@ -69,7 +70,8 @@ Status placement_exists(const kube::Client& hub, const PlacementRef& ref) {
   if (!placement) return tl::unexpected(on_hub(placement.error()));
   if (*placement) return {};
   return fail(Category::kNotFound, "placement \"" + ref.name + "\" not found in namespace \"" + ref.ns + "\"",
-              "create one with: fleetadm placement create; list them with: fleetadm get placements -A");
+              NearNames(hub, api::placements(), ref.ns)
+                  .hint(ref.name, "create one with: fleetadm placement create; list them with: fleetadm get placements -A"));
 }
 
 std::vector<std::string> clusters_of(const std::vector<Json>& decisions) {
@@ -110,6 +112,7 @@ Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOpti
     }
     return targets;
   }
+  NearNames near(hub, api::managed_clusters());
   for (const std::string& name : std::set<std::string>(options.clusters.begin(), options.clusters.end())) {
     Result<std::optional<Json>> cluster = hub.find(api::managed_clusters(), {}, name);
     if (!cluster) return tl::unexpected(on_hub(cluster.error()));
@@ -117,7 +120,7 @@ Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOpti
       targets.clusters.push_back(name);
     } else {
       targets.missing.push_back(fail(Category::kNotFound, "cluster \"" + name + "\" does not exist on this hub",
-                                     "list the clusters with: fleetadm get clusters")
+                                     near.hint(name, "list the clusters with: fleetadm get clusters"))
                                     .value()
                                     .with_cluster(name));
     }
