@@ -223,7 +223,7 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
 std::string complete_words(const Registry& registry, const Result<commands::Settings>& settings, std::vector<std::string> words,
                            const FlagList& globals) {
   // Without its settings it is not known which programs a kubeconfig may run: no server is asked.
-  if (!settings) return complete(registry, words, [](auto, const auto&) { return std::vector<std::string>(); });
+  if (!settings) return complete(registry, words, [](auto, const auto&) { return std::vector<LiveName>(); });
   apply_plugin_policy(*settings);
   std::string current = words.empty() ? "" : words.back();
   if (!words.empty()) words.pop_back();

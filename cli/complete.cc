@@ -6,10 +6,7 @@
 #include "cli/argv/parser.h"
 #include "cli/globals.h"
 #include "commands/config/settings.h"
-#include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"
-#include "kubeclient/base/log.h"
-#include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::cli {
 namespace {
@@ -21,8 +18,6 @@ using commands::Flag;
 using commands::FlagSet;
 using commands::GlobalOptions;
 using commands::Registry;
-
-constexpr auto kLiveTimeout = std::chrono::seconds(2);
 
 class Candidates {
  public:
@@ -43,20 +38,32 @@ class Candidates {
   bool open_ = true;
 };
 
+// Of a namespace: "[NAMESPACE/]NAME".
+bool may_name_namespace(Complete kind) { return kind == Complete::kPlacements || kind == Complete::kRollouts; }
+
 // Values for one place. `before` is what stands in the same word in front of the value ("--clusters=a,").
 std::string values(Complete kind, const std::vector<std::string>& fixed, const std::string& before, const std::string& current,
                    const std::vector<std::string>& used, const GlobalOptions& globals, const LiveNames& live) {
+  if (const std::size_t slash = current.find('/'); slash != std::string::npos && may_name_namespace(kind)) {
+    GlobalOptions there = globals;
+    there.config.ns = current.substr(0, slash);
+    Candidates out(before + current);
+    for (const LiveName& one : live(kind, there)) out.add(before + current.substr(0, slash + 1) + one.name, one.description);
+    return out.end();
+  }
   if (kind == Complete::kFiles) return ":files\n";
   if (kind == Complete::kFolders) return ":folders\n";
-  std::vector<std::string> words = fixed;
+  std::vector<LiveName> words;
+  for (const std::string& word : fixed) words.push_back({word, {}});
   if (kind == Complete::kOutput) {
-    words = {"table", "wide", "json", "yaml", "name", "jsonpath=", "custom-columns="};
+    for (const char* word : {"table", "wide", "json", "yaml", "name", "jsonpath=", "custom-columns="})
+      words.push_back({word, {}});
   } else if (kind != Complete::kNone && kind != Complete::kValues) {
     words = live(kind, globals);
   }
   Candidates out(before + current);
-  for (const std::string& word : words)
-    if (std::find(used.begin(), used.end(), word) == used.end()) out.add(before + word);
+  for (const LiveName& word : words)
+    if (std::find(used.begin(), used.end(), word.name) == used.end()) out.add(before + word.name, word.description);
   return out.end();
 }
 
@@ -166,41 +173,6 @@ std::string complete(const Registry& registry, const std::vector<std::string>& w
   const auto& args = found->command->args;
   if (args.max >= 0 && given.size() >= static_cast<std::size_t>(args.max)) return ":none\n";
   return values(args.complete, args.values, "", current, given, globals, live);
-}
-
-std::vector<std::string> live_names(Complete kind, const GlobalOptions& globals) {
-  std::vector<std::string> names;
-  kube::ConfigOverrides overrides = globals.config;
-  overrides.interactive = false;
-  if (kind == Complete::kContexts) {
-    if (Result<kube::Kubeconfig> config = kube::Kubeconfig::load(overrides)) names = config->contexts();
-    return names;
-  }
-  const kube::Resource* resource = nullptr;
-  std::string ns = globals.config.ns;
-  switch (kind) {
-    case Complete::kNamespaces: resource = &kube::resources::namespaces(); break;
-    case Complete::kClusters: resource = &api::managed_clusters(); break;
-    case Complete::kClusterSets: resource = &api::managed_cluster_sets(); break;
-    case Complete::kPlacements: resource = &api::placements(); break;
-    case Complete::kWorks: resource = &api::manifest_works(); break;
-    case Complete::kAddons: resource = &api::cluster_management_addons(); break;
-    default: return names;
-  }
-  Result<kube::RestConfig> config = kube::load_rest_config(overrides);
-  if (!config) return names;
-  if (ns.empty() && kind == Complete::kPlacements) ns = config->default_namespace.empty() ? "default" : config->default_namespace;
-  kube::Request request;
-  request.path = resource->path(ns);
-  request.query = {{"limit", "500"}};
-  request.accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
-  request.timeout = kLiveTimeout;
-  const Result<kube::Response> response = kube::Client::connect(*config).with_timeout(kLiveTimeout).raw(request);
-  if (!response) return names;
-  const Result<Json> list = parse_json(response->body);
-  if (!list) return names;
-  for (const Json& item : list_at(*list, {"items"})) names.push_back(log::escape_terminal(name_of(item)));
-  return names;
 }
 
 }  // namespace fleetadm::cli

@@ -25,7 +25,9 @@ enum class Complete {
   kClusterSets,
   kPlacements,
   kWorks,
+  kRollouts,
   kAddons,
+  kSandboxes,
   kOutput,
   kValues,
 };

@@ -127,7 +127,7 @@ Command row(const std::string& verb, const std::string& summary, const std::stri
   command.group = "Work";
   command.summary = summary;
   command.description = description;
-  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   return command;
 }
 

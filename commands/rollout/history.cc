@@ -155,7 +155,7 @@ void register_rollout_history(Registry& registry) {
   command.group = "Work";
   command.summary = "List a rollout's revisions: author, time and outcome";
   command.description = "The hub keeps the last ten. With --revision, it shows what that revision distributes.";
-  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"All revisions", "fleetadm rollout history web -n apps"},
                       {"The manifests of revision 2", "fleetadm rollout history web -n apps --revision 2 -o yaml"}};
   command.make = invocation<HistoryOptions>(
@@ -172,7 +172,7 @@ void register_rollout_history(Registry& registry) {
   command.description =
       "The previous manifests become the template again and are rolled out with the same strategy: "
       "only clusters that have different manifests are changed, starting with those that failed.";
-  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"To the previous revision", "fleetadm rollout undo web -n apps"},
                       {"To a specific revision", "fleetadm rollout undo web -n apps --to-revision 2"}};
   command.make = invocation<UndoOptions>(

@@ -94,7 +94,7 @@ void register_rollout_plan(Registry& registry) {
       "Simulates the rollout to its end using the hub's rules, assuming that every cluster succeeds. "
       "Without flags, it shows the remaining steps of the current rollout; with -f, --placement or "
       "strategy flags, what \"rollout start\" would do with the same flags. Nothing is written.";
-  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"The remaining steps", "fleetadm rollout plan web -n apps"},
                       {"What new manifests would do", "fleetadm rollout plan web -n apps -f web.yaml"},
                       {"A rollout that has not been started yet",

@@ -67,7 +67,7 @@ void register_rollout_run(Registry& registry) {
       "It runs the hub's own controller for this rollout only. All progress is stored on the hub, "
       "so an interrupted run continues where it left off. It refuses to run while fleetadm's hub "
       "controllers hold their lease. Exit codes are those of \"rollout status\".";
-  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"In a Job", "fleetadm rollout run web -n apps --timeout 1h"}};
   command.make = invocation<RunOptions>(
       [](FlagSet& flags, RunOptions& options) {

@@ -100,7 +100,7 @@ void register_rollout_start(Registry& registry) {
       "Creates a ManifestWorkReplicaSet, or updates the manifests of an existing one (and its placement "
       "and strategy, if given). The hub does the rest: the rollout continues after this command exits. "
       "Use \"rollout plan\" to preview it.";
-  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"A canary group first, then a quarter at a time",
                        "fleetadm rollout start web -f web.yaml --placement apps/eu --first canary --max-concurrency 25%"},
                       {"Roll out a new version and wait", "fleetadm rollout start web -n apps -f web.yaml --wait --timeout 30m"}};

@@ -204,7 +204,7 @@ void register_rollout_status(Registry& registry) {
       "showing a progress bar on a terminal and otherwise one line per change on standard error.\n\n"
       "Exit codes: 0 done, 1 failed or aborted, 3 finished with tolerated failures, 6 timed out, "
       "7 paused, 8 in progress.";
-  command.args = {"NAME", 1, 1, false, Complete::kWorks};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"Show the current progress", "fleetadm rollout status web -n apps"},
                       {"Wait for the end in a Job", "fleetadm rollout status web -n apps -w --timeout 30m"}};
   command.make = invocation<StatusOptions>(

@@ -17,6 +17,7 @@ Status check_sandbox_name(const std::string& name) {
 void bind_sandbox(FlagSet& flags, NamedSandbox& options) {
   Flag& flag = flags.text(&options.name, "name", "name of the sandbox");
   flag.value_name = "NAME";
+  flag.complete = Complete::kSandboxes;
   flag.default_text = options.name;
 }
 

@@ -98,7 +98,7 @@ void register_sandbox_logs(Registry& registry) {
   command.description =
       "The log of the sandbox process: its clusters' addresses, faults added and removed, and, if it was "
       "started with -v 6, one line per request.";
-  command.args = {"[NAME]", 0, 1};
+  command.args = {"[NAME]", 0, 1, false, Complete::kSandboxes};
   command.examples = {{"The default sandbox", "fleetadm sandbox logs"},
                       {"Follow the log of one cluster", "fleetadm sandbox logs test --cluster c1 --tail 0 -f"}};
   command.make = invocation<LogsOptions>(

@@ -27,6 +27,7 @@ class CompleteTest : public ::testing::Test {
         [](commands::FlagSet& flags, Options& options) {
           flags.choice(&options.mode, "mode", {"fast", "full", "slow"}, "how to send", 'm');
           flags.comma_texts(&options.clusters, "clusters", "where to").complete = Complete::kClusters;
+          flags.text(&options.mode, "placement", "which").complete = Complete::kPlacements;
           flags.texts(&options.files, "filename", "what", 'f').complete = Complete::kFiles;
           flags.texts(&options.files, "secret", "not shown").hidden = true;
         },
@@ -42,18 +43,21 @@ class CompleteTest : public ::testing::Test {
   }
 
   std::string run(const Words& words) {
-    return complete(registry_, words, [this](Complete kind, const commands::GlobalOptions& globals) -> Words {
+    return complete(registry_, words, [this](Complete kind, const commands::GlobalOptions& globals) -> std::vector<LiveName> {
       ++asked_;
       context_ = globals.config.context;
-      if (kind == Complete::kClusters) return {"c1", "c10", "d1"};
-      if (kind == Complete::kWorks) return {"w1", "w2"};
-      if (kind == Complete::kContexts) return {"hub", "spoke"};
+      ns_ = globals.config.ns;
+      if (kind == Complete::kClusters) return {{"c1", ""}, {"c10", ""}, {"d1", ""}};
+      if (kind == Complete::kWorks) return {{"w1", ""}, {"w2", ""}};
+      if (kind == Complete::kContexts) return {{"hub", ""}, {"spoke", ""}};
+      if (kind == Complete::kPlacements) return {{"all", "3 clusters, 2d"}, {"any", ""}};
       return {};
     });
   }
 
   commands::Registry registry_;
   std::string context_;
+  std::string ns_;
   int asked_ = 0;
 };
 
@@ -94,6 +98,14 @@ TEST_F(CompleteTest, LiveNamesOfTheLinesContext) {
   EXPECT_EQ(run({"--context", "s"}), "spoke\n:none\n");
 }
 
+TEST_F(CompleteTest, LiveNamesKeepTheirDescriptionsAndTheirNamespace) {
+  EXPECT_EQ(run({"-n", "apps", "work", "send", "--placement", "a"}), "all\t3 clusters, 2d\nany\n:none\n");
+  EXPECT_EQ(ns_, "apps");
+  EXPECT_EQ(run({"work", "send", "--placement", "infra/al"}), "infra/all\t3 clusters, 2d\n:none\n");
+  EXPECT_EQ(ns_, "infra");
+  EXPECT_EQ(run({"work", "send", "--placement=infra/an"}), "--placement=infra/any\n:none\n");
+}
+
 TEST_F(CompleteTest, ArgumentsOnceEachUpToTheLast) {
   EXPECT_EQ(run({"work", "send", ""}), "w1\nw2\n:none\n");
   EXPECT_EQ(run({"work", "send", "w1", ""}), "w2\n:none\n");
@@ -103,7 +115,7 @@ TEST_F(CompleteTest, ArgumentsOnceEachUpToTheLast) {
 
 TEST(RealRegistryTest, HelpCompletesCommandsAndTopics) {
   const commands::Registry registry = full_registry();
-  const auto none = [](Complete, const commands::GlobalOptions&) { return Words{}; };
+  const auto none = [](Complete, const commands::GlobalOptions&) { return std::vector<LiveName>{}; };
   const std::string all = complete(registry, {"help", ""}, none);
   EXPECT_NE(all.find("\njoin\t"), std::string::npos) << all;
   EXPECT_NE(all.find("scenarios\t"), std::string::npos) << "topics, too";
@@ -112,9 +124,32 @@ TEST(RealRegistryTest, HelpCompletesCommandsAndTopics) {
   EXPECT_EQ(complete(registry, {"help", "get", "scen"}, none), ":none\n");
 }
 
+TEST(RealRegistryTest, NamesOfEveryKindAreAskedFor) {
+  const commands::Registry registry = full_registry();
+  const std::vector<std::pair<Words, Complete>> places = {{{"get", "clusters", ""}, Complete::kClusters},
+                                                          {{"clusterset", "bind", ""}, Complete::kClusterSets},
+                                                          {{"placement", "describe", ""}, Complete::kPlacements},
+                                                          {{"work", "create", "x", "--placement", ""}, Complete::kPlacements},
+                                                          {{"work", "status", ""}, Complete::kWorks},
+                                                          {{"rollout", "status", ""}, Complete::kRollouts},
+                                                          {{"rollout", "undo", ""}, Complete::kRollouts},
+                                                          {{"sandbox", "down", "--name", ""}, Complete::kSandboxes},
+                                                          {{"sandbox", "logs", ""}, Complete::kSandboxes},
+                                                          {{"version", "--context", ""}, Complete::kContexts},
+                                                          {{"version", "-n", ""}, Complete::kNamespaces}};
+  for (const auto& [words, wanted] : places) {
+    std::vector<Complete> asked;
+    complete(registry, words, [&](Complete kind, const commands::GlobalOptions&) -> std::vector<LiveName> {
+      asked.push_back(kind);
+      return {};
+    });
+    EXPECT_EQ(asked, std::vector<Complete>{wanted}) << words.front() << " " << words[1];
+  }
+}
+
 TEST(RealRegistryTest, EveryCommandAnswersInEveryPlace) {
   const commands::Registry registry = full_registry();
-  const auto none = [](Complete, const commands::GlobalOptions&) { return Words{}; };
+  const auto none = [](Complete, const commands::GlobalOptions&) { return std::vector<LiveName>{}; };
   for (const commands::Command& command : registry.commands()) {
     Words words;
     for (std::size_t at = 0; at <= command.path.size();) {
