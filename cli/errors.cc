@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cli/render/machine.h"
+#include "commands/framework/reasons.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/rest/client.h"
 
@@ -18,21 +19,14 @@ bool is_no_hub(const Error& error) {
 std::string_view usual_hint(const Error& error) {
   switch (error.category) {
     case Category::kAuth:
-      if (error.code == 403) return "ask for the missing permission, or use another --context or --as";
-      return "check the credentials of the kubeconfig context";
-    case Category::kTls: return "check the certificate-authority-data and the server's address in the kubeconfig";
+    case Category::kTls:
     case Category::kUnavailable:
-      if (error.code == 429) return "the server is busy; try again later";
-      if (error.code != 0) return "the server failed; check its log, or try again later";
-      return "check that the server is running and that its address in the kubeconfig is right";
-    case Category::kTimeout: return "the server did not answer in time; try again, or use a longer --request-timeout";
-    case Category::kGone: return "run the command again";
+    case Category::kTimeout:
+    case Category::kGone: return commands::reason_of(error).remedy;
     case Category::kNotFound:
-      if (error.code == 404) return "check the name, and --namespace and --context";
-      return "";
     case Category::kConflict:
-      if (error.reason == "Conflict") return "someone else changed it in the meantime; run the command again";
-      return "";
+      // What a command itself found missing or in the way has its next step in its own words, if there is one.
+      return error.code == 0 && error.reason.empty() ? std::string_view() : commands::reason_of(error).remedy;
     default: return "";
   }
 }
@@ -111,7 +105,9 @@ std::string render_unfinished(const Unfinished& unfinished, bool color) {
 
 Json error_document(const Error& error, const std::string& hint, const Unfinished& unfinished) {
   Json out = {{"kind", "Error"}, {"code", exit_code(error.category)}, {"message", error.message}};
-  out["reason"] = error.reason.empty() ? std::string(to_string(error.category)) : error.reason;
+  const std::string_view reason = commands::reason_of(error).word;
+  out["reason"] = std::string(reason);
+  if (!error.reason.empty() && error.reason != reason) out["serverReason"] = error.reason;
   if (error.code != 0) out["status"] = error.code;
   if (!hint.empty()) out["hint"] = hint;
   if (!error.cluster.empty()) out["cluster"] = error.cluster;

@@ -1,4 +1,5 @@
-// Files made from the registry: man pages, completion scripts, the README's table. Committed; a test fails when they are stale.
+// Files made from the registry: man pages, completion scripts, the tables in README.md and docs. Committed; a test fails when
+// they are stale.
 #pragma once
 
 #include <map>
@@ -14,11 +15,15 @@ std::map<std::string, std::string> generated_files(const commands::Registry& reg
 /// The README's table of commands, in Markdown.
 std::string command_table(const commands::Registry& registry);
 
-/// `text` with what stands between the lines "<!-- commands: begin -->" and "<!-- commands: end -->" replaced by the table;
-/// unchanged where the marks are missing.
-std::string with_command_table(const std::string& text, const commands::Registry& registry);
+/// The table of reasons of errors in docs/machine-output.md.
+std::string reason_table();
 
-/// Writes all files under `folder` (removing man pages of commands that are no more) and updates README.md there.
+/// `text` with what stands between the lines "<!-- NAME: begin -->" and "<!-- NAME: end -->" replaced by the table; unchanged
+/// where the marks are missing.
+std::string with_table(const std::string& text, const std::string& name, const std::string& table);
+
+/// Writes all files under `folder` (removing man pages of commands that are no more) and updates the tables in README.md and
+/// docs/machine-output.md there.
 Status write_generated(const commands::Registry& registry, const std::string& folder);
 
 }  // namespace fleetadm::cli

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "cli/argv/lookup.h"
 #include "cli/globals.h"
 #include "cli/help.h"
 #include "commands/topics/reference.h"
+#include "kubeclient/base/joined.h"
 
 namespace fleetadm::cli {
 namespace {
@@ -73,16 +75,24 @@ std::string flag_entries(const std::vector<Flag>& flags) {
   return out;
 }
 
+// The path of the group that a command or group is in; empty at the top.
+std::string group_of(const std::string& path) {
+  const std::size_t blank = path.rfind(' ');
+  return blank == std::string::npos ? "" : path.substr(0, blank);
+}
+
+std::string page_ref(const std::string& name) { return "\\fB" + roff(name) + "\\fR(1)"; }
+
 }  // namespace
 
-std::string man_name(const Command& command) {
-  std::string name = "fleetadm-" + command.path;
+std::string man_name(const std::string& path) {
+  std::string name = "fleetadm-" + path;
   std::replace(name.begin(), name.end(), ' ', '-');
   return name;
 }
 
 std::string man_page(const Command& command) {
-  std::string out = header(man_name(command), command.summary);
+  std::string out = header(man_name(command.path), command.summary);
   out += ".SH SYNOPSIS\n\\fB" + roff(usage_line(command)) + "\\fR\n";
   out += ".SH DESCRIPTION\n" + paragraphs(command.description.empty() ? command.summary + "." : command.description);
   const commands::Invocation call = command.make();
@@ -99,8 +109,42 @@ std::string man_page(const Command& command) {
       out += ".PP\n" + (example.comment.empty() ? std::string() : roff(example.comment) + ":\n") + ".PP\n.RS 4\n.nf\n" +
              roff(example.line) + "\n.fi\n.RE\n";
   }
-  out += ".SH SEE ALSO\n\\fBfleetadm\\fR(1) describes the global flags and the exit codes.\n";
+  out += ".SH SEE ALSO\n";
+  if (const std::string group = group_of(command.path); !group.empty())
+    out += page_ref(man_name(group)) + " lists the commands beside this one. ";
+  out += "\\fBfleetadm\\fR(1) describes the global flags and the exit codes.\n";
   return out;
+}
+
+std::vector<std::string> man_groups(const commands::Registry& registry) {
+  std::vector<std::string> groups;
+  for (const Command& command : registry.commands()) {
+    if (command.hidden) continue;
+    for (std::string group = group_of(command.path); !group.empty(); group = group_of(group)) {
+      if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+    }
+  }
+  return groups;
+}
+
+std::string man_group(const commands::Registry& registry, const std::string& group) {
+  std::string out = header(man_name(group), group + " commands: " + joined(words_under(registry, group), ", "));
+  out += ".SH SYNOPSIS\n\\fBfleetadm " + roff(group) +
+         "\\fR \\fICOMMAND\\fR [flags]\n.SH DESCRIPTION\nEach command has a page of its own; " + page_ref("fleetadm") +
+         " describes the global flags and the exit codes.\n.SH COMMANDS\n";
+  const auto is_here = [&](const std::string& path) { return path.starts_with(group + " "); };
+  for (const Command& command : registry.commands()) {
+    if (command.hidden) continue;
+    const auto alias = std::find_if(command.aliases.begin(), command.aliases.end(), is_here);
+    if (!is_here(command.path) && alias == command.aliases.end()) continue;
+    out += ".TP\n\\fBfleetadm " + roff(is_here(command.path) ? command.path : *alias) + "\\fR\n" + roff(command.summary) +
+           ". See " + page_ref(man_name(command.path)) + ".\n";
+  }
+  out += ".SH SEE ALSO\n" + page_ref("fleetadm");
+  if (const std::string above = group_of(group); !above.empty()) out += ", " + page_ref(man_name(above));
+  for (const std::string& one : man_groups(registry))
+    if (group_of(one) == group) out += ", " + page_ref(man_name(one));
+  return out + "\n";
 }
 
 std::string man_topic(const commands::Topic& topic) {
@@ -122,8 +166,8 @@ std::string man_root(const commands::Registry& registry) {
       "and the agent on each cluster.\n.SH COMMANDS\n";
   for (const Command& command : registry.commands()) {
     if (command.hidden) continue;
-    out += ".TP\n\\fBfleetadm " + roff(command.path) + "\\fR\n" + roff(command.summary) + ". See \\fB" + roff(man_name(command)) +
-           "\\fR(1).\n";
+    out += ".TP\n\\fBfleetadm " + roff(command.path) + "\\fR\n" + roff(command.summary) + ". See " +
+           page_ref(man_name(command.path)) + ".\n";
   }
   commands::GlobalOptions options;
   out += ".SH OPTIONS\n" + flag_entries(global_flags(options).flags());
@@ -135,7 +179,10 @@ std::string man_root(const commands::Registry& registry) {
       "yours passes that program's exit code through.\n.SH ENVIRONMENT\n";
   for (const auto& [names, meaning] : commands::variable_texts())
     out += ".TP\n\\fB" + roff(names) + "\\fR\n" + roff(meaning) + "\n";
-  if (!registry.topics().empty()) out += ".SH SEE ALSO\n";
+  out += ".SH SEE ALSO\n";
+  std::string groups;
+  for (const std::string& group : man_groups(registry)) groups += (groups.empty() ? "" : ", ") + page_ref(man_name(group));
+  out += groups + "\n";
   for (const commands::Topic& topic : registry.topics()) {
     out += ".TP\n\\fBfleetadm\\-" + roff(topic.name) + "\\fR(7)\n" + roff(topic.summary) + "\n";
   }

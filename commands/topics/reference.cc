@@ -1,6 +1,7 @@
 #include "commands/topics/reference.h"
 
 #include "commands/config/settings.h"
+#include "commands/framework/reasons.h"
 
 namespace fleetadm::commands {
 
@@ -59,6 +60,31 @@ Topic exit_codes_topic() {
                     {"RERUNS",
                      "A command that is run again with the same input ends with 0: what exists already with the same content "
                      "is left as it is, and what is gone already needs no deletion."}};
+  return topic;
+}
+
+Topic errors_topic() {
+  Topic topic;
+  topic.name = "errors";
+  topic.summary = "What each reason of an error means, and what to do";
+  topic.synopsis = "fleetadm COMMAND -o json 2>errors.json";
+  const auto sentence = [](std::string_view text) {
+    std::string out(text);
+    if (!out.empty() && out.front() >= 'a' && out.front() <= 'z') out.front() = static_cast<char>(out.front() - 'a' + 'A');
+    return out + ".";
+  };
+  std::string entries;
+  for (const Reason& reason : error_reasons()) {
+    entries += (entries.empty() ? "* " : "\n* ") + std::string(reason.word) + ": " + sentence(reason.cause) + " " +
+               sentence(reason.remedy);
+  }
+  topic.sections = {
+      {"DESCRIPTION",
+       "With -o json and -o yaml an error is a JSON document on standard error. Its reason is one of the words below; they are "
+       "stable, so scripts can compare them. Its code is the exit code that the error alone would have, its message and hint "
+       "are for people. A reason of the API server that is none of these words is the document's serverReason, beside the "
+       "closest word."},
+      {"REASONS", entries}};
   return topic;
 }
 

@@ -1,4 +1,4 @@
-// What holds for every command: exit codes, environment variables, output formats. Help, manual and documentation say it by
+// What holds for every command: exit codes, reasons of errors, environment variables, output formats. Help, manual and documentation say it by
 // these tables.
 #pragma once
 
@@ -24,6 +24,7 @@ struct VariableText {
 std::vector<VariableText> variable_texts();
 
 Topic exit_codes_topic();
+Topic errors_topic();
 Topic environment_topic();
 Topic formatting_topic();
 

@@ -44,6 +44,7 @@ void register_topics(Registry& registry) {
   registry.add_topic(sandbox_limits_topic());
   registry.add_topic(environment_topic());
   registry.add_topic(exit_codes_topic());
+  registry.add_topic(errors_topic());
   registry.add_topic(formatting_topic());
 }
 

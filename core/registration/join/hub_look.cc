@@ -93,9 +93,10 @@ Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std:
     Error error;
     error.category = category;
     error.message = std::string(server) + ": " + curl_easy_strerror(code);
-    error.reason = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ? "DNS"
-                   : code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT       ? "TCP"
-                                                                                             : "TLS";
+    error.reason = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ? "DnsFailure"
+                   : code == CURLE_COULDNT_CONNECT                                           ? "ConnectionFailed"
+                   : code == CURLE_OPERATION_TIMEDOUT                                        ? "ConnectTimeout"
+                                                                                             : "TlsFailure";
     return fail(std::move(error));
   }
   long status = 0;

@@ -82,11 +82,11 @@ Status check_rights(const kube::Client& hub) {
 bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, Preflight& result) {
   auto look = look_at_hub(endpoint.server, kClusterInfo, endpoint.proxy_url, kLookTimeout);
   if (!look) {
-    const std::string hop = look.error().reason;
-    if (hop != "DNS") run.passed("DNS", "resolved");
-    if (hop == "TLS") run.passed("TCP", "connected");
-    run.failed(hop.empty() ? "TCP" : hop,
-               look.error().with_hint("check --hub-apiserver, and that this machine can reach it (firewall, --proxy-url)"));
+    const std::string& reason = look.error().reason;
+    const char* hop = reason == "DnsFailure" ? "DNS" : reason == "TlsFailure" ? "TLS" : "TCP";
+    if (reason != "DnsFailure") run.passed("DNS", "resolved");
+    if (reason == "TlsFailure") run.passed("TCP", "connected");
+    run.failed(hop, look.error().with_hint("check --hub-apiserver, and that this machine can reach it (firewall, --proxy-url)"));
     return false;
   }
   run.passed("DNS", look->address);

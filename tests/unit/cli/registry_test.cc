@@ -11,6 +11,7 @@
 #include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
+#include "cli/man.h"
 #include "commands/topics/reference.h"
 #include "tests/support/source_folder.h"
 
@@ -128,6 +129,53 @@ TEST_F(RegistryTest, TheTopicOfExitCodesNamesEveryCode) {
   }
 }
 
+// The pages that a page refers to: "\\fBfleetadm\\-work\\fR(1)".
+std::set<std::string> pages_named_in(const std::string& roff) {
+  std::set<std::string> pages;
+  for (std::size_t end = 0; (end = roff.find("\\fR(", end)) != std::string::npos; ++end) {
+    const std::size_t begin = roff.rfind("\\fB", end) + 3;
+    std::string name = roff.substr(begin, end - begin);
+    for (std::size_t at = 0; (at = name.find('\\', at)) != std::string::npos;) name.erase(at, 1);
+    pages.insert("man/" + name + "." + roff.substr(end + 4, 1));
+  }
+  return pages;
+}
+
+TEST_F(RegistryTest, EveryGroupHasAPageAndIsReferredToBothWays) {
+  const auto files = generated_files(registry_);
+  for (const auto& [path, text] : files) {
+    if (!path.starts_with("man/")) continue;
+    for (const std::string& page : pages_named_in(text)) EXPECT_TRUE(files.contains(page)) << path << " names " << page;
+    // What whatis(1) reads: one line of name, minus and summary.
+    const std::string head = ".SH NAME\nfleetadm";
+    const std::size_t name = text.find(head);
+    ASSERT_NE(name, std::string::npos) << path;
+    const std::string line = text.substr(name + 9, text.find('\n', name + 9) - name - 9);
+    EXPECT_NE(line.find(" \\- "), std::string::npos) << line;
+    EXPECT_EQ(text.compare(name + 9 + line.size(), 4, "\n.SH"), 0) << path << ": NAME is one line";
+  }
+  const auto pages_of = [&](const std::string& path) { return pages_named_in(files.at("man/" + path + ".1")); };
+  const std::set<std::string> root = pages_of("fleetadm");
+  for (const std::string& group : man_groups(registry_)) {
+    EXPECT_TRUE(is_group(registry_, group));
+    EXPECT_TRUE(root.contains("man/" + man_name(group) + ".1")) << group;
+    EXPECT_TRUE(pages_of(man_name(group)).contains("man/fleetadm.1")) << group;
+  }
+  for (const commands::Command& command : registry_.commands()) {
+    if (command.hidden || command.path.find(' ') == std::string::npos) continue;
+    const std::string group = man_name(command.path.substr(0, command.path.rfind(' ')));
+    EXPECT_TRUE(pages_of(group).contains("man/" + man_name(command.path) + ".1")) << command.path;
+    EXPECT_TRUE(pages_of(man_name(command.path)).contains("man/" + group + ".1")) << command.path;
+  }
+  EXPECT_NE(files.at("man/fleetadm-work.1").find("fleetadm\\-work \\- work commands: "), std::string::npos);
+}
+
+TEST_F(RegistryTest, RootHelpNamesEveryTopic) {
+  const std::string root = root_help(registry_);
+  for (const commands::Topic& topic : registry_.topics())
+    EXPECT_NE(root.find("\n  " + topic.name + " "), std::string::npos) << topic.name;
+}
+
 TEST_F(RegistryTest, GeneratedFilesAreFresh) {
   const std::filesystem::path root = testkit::source_folder();
   const auto files = generated_files(registry_);
@@ -139,7 +187,10 @@ TEST_F(RegistryTest, GeneratedFilesAreFresh) {
           << entry.path() << " is of no command" << how;
   }
   const std::string readme = read_file(root / "README.md");
-  EXPECT_TRUE(readme == with_command_table(readme, registry_)) << "README.md is stale" << how;
+  const std::string output = read_file(root / "docs/machine-output.md");
+  EXPECT_NE(output.find("| Forbidden | 4 |"), std::string::npos);
+  EXPECT_TRUE(output == with_table(output, "reasons", reason_table())) << "docs/machine-output.md is stale" << how;
+  EXPECT_TRUE(readme == with_table(readme, "commands", command_table(registry_))) << "README.md is stale" << how;
 }
 
 TEST_F(RegistryTest, ManPagesAreSafeRoff) {
@@ -170,10 +221,10 @@ TEST(ReadmeTest, OnlyBetweenItsMarks) {
   command.path = "get x";
   command.summary = "Get x";
   registry.add(command);
-  EXPECT_EQ(with_command_table("a\n<!-- commands: begin -->\nold\n<!-- commands: end -->\nb", registry),
+  EXPECT_EQ(with_table("a\n<!-- commands: begin -->\nold\n<!-- commands: end -->\nb", "commands", command_table(registry)),
             "a\n<!-- commands: begin -->\n| command | what it does |\n|---|---|\n| `fleetadm get x` | Get x |\n<!-- commands: "
             "end -->\nb");
-  EXPECT_EQ(with_command_table("no marks", registry), "no marks");
+  EXPECT_EQ(with_table("no marks", "commands", command_table(registry)), "no marks");
 }
 
 }  // namespace
