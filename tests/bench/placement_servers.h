@@ -18,6 +18,7 @@
 
 #include "core/api/kinds.h"
 #include "core/placement/controller.h"
+#include "core/placement/decode.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/watch/informer.h"
 #include "tests/bench/placement_engine.h"
@@ -188,6 +189,8 @@ class Arena {
                             {"spec", {{"clusterSet", kSet}}}}));
     FLEETADM_CHECK(
         in_parallel(run.clusters, [&](int i) { return arena->create(api::managed_clusters(), "", bench_cluster(i)); }));
+    // A server refuses the first watch of a type for a second, whoever asks.
+    FLEETADM_TRY([[maybe_unused]] const Json scores, arena->client().list(api::addon_placement_scores(), ""));
     return arena;
   }
 
@@ -196,11 +199,25 @@ class Arena {
   Result<double> write_rate() {
     constexpr int kProbe = 400;
     FLEETADM_CHECK(make_placements(kProbe));
-    const auto begin = Timer::now();
-    FLEETADM_CHECK(in_parallel(kProbe, [&](int i) { return write_as_a_scheduler("placement" + std::to_string(i)); }));
-    const double seconds = milliseconds_since(begin) / 1000;
-    FLEETADM_CHECK(clear());
-    return kProbe / seconds;
+    return probe();
+  }
+
+  /// The same beside the watches that a scheduler needs and those of the benchmark: both cost the server as much as a write.
+  Result<double> write_rate_beside_watches() {
+    constexpr int kProbe = 400;
+    FLEETADM_CHECK(make_placements(kProbe));
+    Observer observer(client());
+    std::vector<std::shared_ptr<kube::Informer>> informers;
+    for (const kube::Resource* resource : {&api::placements(), &api::placement_decisions()}) {
+      informers.push_back(kube::Informer::make(client(), *resource));
+      informers.back()->start();
+    }
+    for (const auto& informer : informers) {
+      if (!informer->wait_synced(std::chrono::seconds(20))) return fail(Category::kTimeout, "a watch did not begin in time");
+    }
+    Result<double> rate = probe();
+    for (const auto& informer : informers) informer->stop();
+    return rate;
   }
 
   Result<ServerFigures> measure(PlacementLab::Scheduler scheduler) {
@@ -225,6 +242,17 @@ class Arena {
 
  private:
   explicit Arena(const ServerRun& run) : run_(run) {}
+
+  Result<double> probe() {
+    FLEETADM_TRY(const Json placements, client().list(api::placements(), kNamespace));
+    const Json& items = list_at(placements, {"items"});
+    const auto begin = Timer::now();
+    FLEETADM_CHECK(in_parallel(static_cast<int>(items.size()),
+                               [&](int i) { return write_as_a_scheduler(items[static_cast<std::size_t>(i)]); }));
+    const double seconds = milliseconds_since(begin) / 1000;
+    FLEETADM_CHECK(clear());
+    return static_cast<double>(items.size()) / seconds;
+  }
   const kube::Client& client() const { return lab_->client(); }
 
   Status create(const kube::Resource& resource, const char* ns, Json object) const {
@@ -233,28 +261,47 @@ class Arena {
     return {};
   }
 
-  Status write_as_a_scheduler(const std::string& name) const {
+  /// The requests that a placement costs a scheduler, ours and upstream's alike: the same objects, labels, owners and conditions.
+  Status write_as_a_scheduler(const Json& placement) const {
     kube::WriteOptions status;
     status.subresource = "status";
+    const std::string name = name_of(placement);
     const std::string decision = name + "-decision-1";
-    const Json labels{{std::string(api::kPlacementLabel), name}};
-    FLEETADM_CHECK(create(
-        api::placement_decisions(), kNamespace,
-        {{"kind", "PlacementDecision"}, {"metadata", {{"name", decision}, {"namespace", kNamespace}, {"labels", labels}}}}));
+    const Json labels{{std::string(api::kPlacementLabel), name},
+                      {std::string(placement::kGroupIndexLabel), "0"},
+                      {std::string(placement::kGroupNameLabel), ""}};
+    const Json owner{{"apiVersion", api::placements().api_version()},
+                     {"kind", "Placement"},
+                     {"name", name},
+                     {"uid", uid_of(placement)},
+                     {"controller", true},
+                     {"blockOwnerDeletion", true}};
+    const Json metadata{
+        {"name", decision}, {"namespace", kNamespace}, {"labels", labels}, {"ownerReferences", Json::array({owner})}};
+    FLEETADM_CHECK(create(api::placement_decisions(), kNamespace, {{"kind", "PlacementDecision"}, {"metadata", metadata}}));
     Json entries = Json::array();
     for (int i = 0; i < 10; ++i) entries.push_back({{"clusterName", "cluster" + std::to_string(i)}, {"reason", ""}});
     FLEETADM_TRY([[maybe_unused]] const Json filled,
                  client().patch(api::placement_decisions(), kNamespace, decision, kube::PatchType::kMerge,
                                 {{"status", {{"decisions", std::move(entries)}}}}, status));
-    const Json satisfied{{"type", "PlacementSatisfied"},
-                         {"status", "True"},
-                         {"reason", "AllDecisionsScheduled"},
-                         {"message", ""},
-                         {"lastTransitionTime", "2026-01-01T00:00:00Z"}};
-    FLEETADM_TRY(
-        [[maybe_unused]] const Json told,
-        client().patch(api::placements(), kNamespace, name, kube::PatchType::kMerge,
-                       {{"status", {{"numberOfSelectedClusters", 10}, {"conditions", Json::array({satisfied})}}}}, status));
+    const auto condition = [](const char* type, const char* value, const char* reason, const char* message) {
+      return Json{{"type", type},
+                  {"status", value},
+                  {"reason", reason},
+                  {"message", message},
+                  {"lastTransitionTime", "2026-01-01T00:00:00Z"}};
+    };
+    const Json conditions =
+        Json::array({condition("PlacementMisconfigured", "False", "Succeedconfigured", "Placement configurations check pass"),
+                     condition("PlacementSatisfied", "True", "AllDecisionsScheduled", "All cluster decisions scheduled")});
+    const Json group{
+        {"decisionGroupIndex", 0}, {"decisionGroupName", ""}, {"clusterCount", 10}, {"decisions", Json::array({decision})}};
+    FLEETADM_TRY([[maybe_unused]] const Json told,
+                 client().patch(
+                     api::placements(), kNamespace, name, kube::PatchType::kMerge,
+                     {{"status",
+                       {{"numberOfSelectedClusters", 10}, {"decisionGroups", Json::array({group})}, {"conditions", conditions}}}},
+                     status));
     return {};
   }
 
@@ -324,9 +371,10 @@ class Arena {
 };
 
 inline void print_server(const char* label, const ServerRun& run, const ServerFigures& figures, double write_rate,
-                         const ServerFigures* upstream) {
-  std::printf("  %-9s %7.1f s %7.0f placements/s (%.0f %% of the write rate), CPU %.1f s, peak %.0f MiB", label, figures.seconds,
-              figures.rate(), 100 * figures.rate() / write_rate, figures.cpu, figures.peak_mib);
+                         double beside_watches, const ServerFigures* upstream) {
+  std::printf("  %-9s %7.1f s %7.0f placements/s (%.0f %% and %.0f %% of the clients), CPU %.1f s, peak %.0f MiB", label,
+              figures.seconds, figures.rate(), 100 * figures.rate() / write_rate, 100 * figures.rate() / beside_watches,
+              figures.cpu, figures.peak_mib);
   const bool all = figures.done == static_cast<std::size_t>(run.placements);
   if (!all) std::printf(", ONLY %zu DONE IN TIME", figures.done);
   std::printf("; %zu-%zu decisions a cluster\n", figures.least, figures.most);
@@ -338,6 +386,7 @@ inline void print_server(const char* label, const ServerRun& run, const ServerFi
             {"done", figures.done},
             {"placementsPerSecond", figures.rate()},
             {"serverWriteRate", write_rate},
+            {"serverWriteRateBesideWatches", beside_watches},
             {"cpuSeconds", figures.cpu},
             {"peakMiB", figures.peak_mib}};
   if (!figures.latencies.empty()) {
@@ -371,17 +420,19 @@ inline Status server_report(const ServerRun& run) {
   std::fflush(stdout);
   FLEETADM_TRY(const auto arena, Arena::start(run));
   FLEETADM_TRY(const double write_rate, arena->write_rate());
-  std::printf("  the server takes the writes of %.0f placements a second from %d clients\n", write_rate, kClients);
+  FLEETADM_TRY(const double beside, arena->write_rate_beside_watches());
+  std::printf("  the server takes the writes of %.0f placements a second from %d clients, beside watches of %.0f\n", write_rate,
+              kClients, beside);
   std::fflush(stdout);
   std::optional<ServerFigures> theirs;
   if (testkit::upstream_placement()) {
     FLEETADM_TRY(theirs, arena->measure(PlacementLab::Scheduler::kUpstream));
-    print_server("upstream", run, *theirs, write_rate, nullptr);
+    print_server("upstream", run, *theirs, write_rate, beside, nullptr);
   } else {
     std::printf("  upstream  FLEETADM_PEERS names no folder with its placement controller\n");
   }
   FLEETADM_TRY(const ServerFigures ours, arena->measure(PlacementLab::Scheduler::kOurs));
-  print_server("fleetadm", run, ours, write_rate, theirs ? &*theirs : nullptr);
+  print_server("fleetadm", run, ours, write_rate, beside, theirs ? &*theirs : nullptr);
   return {};
 }
 
