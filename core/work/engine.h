@@ -118,7 +118,7 @@ class Engine {
 /// Reconciles one work by name: apply loop, availability, feedback, status; hands over to finish_work() when it is deleted.
 Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& name, std::stop_token stop);
 /// The deletion handshake of a work that has a deletionTimestamp.
-Result<controller::Outcome> finish_work(Engine& engine, Json work);
+Result<controller::Outcome> finish_work(Engine& engine, const Json& work);
 /// Begins the deletion of an AppliedManifestWork, by uid; one that is gone is no error.
 Status end_applied_work(const Engine& engine, const Json& applied_work);
 /// Reconciles one AppliedManifestWork by name: deletion of what it owns, eviction.

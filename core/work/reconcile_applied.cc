@@ -136,24 +136,16 @@ Status end_applied_work(const Engine& engine, const Json& applied_work) {
   return {};
 }
 
-Result<controller::Outcome> finish_work(Engine& engine, Json work) {
+Result<controller::Outcome> finish_work(Engine& engine, const Json& work) {
   if (!has_finalizer(work, kWorkFinalizer)) return controller::Outcome{};
   const std::string name = name_of(work);
   const std::shared_ptr<WorkMemory> memory = engine.memory_of(name);
-  /// Writes to the work; until the cache shows it, no other look is worth while. nullopt: the work is gone.
-  const auto patch = [&](const Json& after, std::string_view subresource) -> Result<std::optional<Json>> {
+  const auto patch = [&](const Json& after, std::string_view subresource) -> Status {
     Result<Json> patched = engine.patch_work(*memory, work, after, subresource);
-    if (patched) return std::optional(std::move(*patched));
-    if (patched.error().category == Category::kNotFound) return std::optional<Json>();
-    return tl::unexpected(std::move(patched).error());
+    const bool gone = !patched && patched.error().category == Category::kNotFound;
+    if (!patched && !gone) return tl::unexpected(std::move(patched).error());
+    return {};
   };
-  Json reported = work;
-  set_deleting(at_or_make(reported, {"status"}), num(work, {"metadata", "generation"}), engine.now());
-  if (reported != work) {
-    FLEETADM_TRY(std::optional<Json> told, patch(reported, "status"));
-    if (!told) return controller::Outcome{};
-    work = std::move(*told);
-  }
   FLEETADM_TRY(const std::optional<Json> applied_work, applied_work_of(engine, name));
   if (!applied_work) {
     FLEETADM_CHECK(patch(without_finalizer(work, kWorkFinalizer), {}));
@@ -162,7 +154,12 @@ Result<controller::Outcome> finish_work(Engine& engine, Json work) {
   if (!is_deleting(*applied_work)) {
     FLEETADM_CHECK(release_orphans(engine, work, {name_of(*applied_work), uid_of(*applied_work)}));
     FLEETADM_CHECK(end_applied_work(engine, *applied_work));
+    return controller::Outcome{kHandshakeLook};
   }
+  // It takes a while: say so. Most works are gone before the first such look.
+  Json reported = work;
+  set_deleting(at_or_make(reported, {"status"}), num(work, {"metadata", "generation"}), engine.now());
+  FLEETADM_CHECK(patch(reported, "status"));
   return controller::Outcome{kHandshakeLook};
 }
 

@@ -595,7 +595,7 @@ Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& na
     if (memory->applied.holds(applied->resource_version())) return controller::Outcome{kStaleRetry};
   }
   Result<controller::Outcome> result =
-      is_deleting(work) ? finish_work(engine, std::move(work)) : Round(engine, name, std::move(stop)).run(std::move(work));
+      is_deleting(work) ? finish_work(engine, work) : Round(engine, name, std::move(stop)).run(std::move(work));
   if (!result) {
     memory->work.clear();
     memory->applied.clear();

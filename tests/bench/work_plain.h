@@ -1,11 +1,12 @@
-// What the two servers take of the writes that a work needs, from plain clients without caches, watches or rules: the bound for
-// any agent.
+// What the two servers take of the writes that a work needs, from plain clients without caches or rules: the bound for any agent.
+// Beside them run the watches that any agent has, because what they cost the servers is not the writers' to save.
 #pragma once
 
 #include <atomic>
 #include <mutex>
 #include <thread>
 
+#include "core/work/conditions.h"
 #include "core/work/names.h"
 #include "core/work/ownership.h"
 #include "tests/bench/work_process.h"
@@ -76,33 +77,35 @@ class PlainClients {
     FLEETADM_TRY(const Json owner_object, spoke_.create(api::applied_manifest_works(), {}, applied));
     const work::Owner owner{applied_name(work), uid_of(owner_object)};
     Json inventory = Json::array();
-    Json statuses = Json::array();
-    const Json conditions = Json::array({condition("Applied"), condition("Available")});
+    std::vector<work::ManifestResult> results;
     for (Json manifest : list_at(work, {"spec", "workload", "manifests"})) {
       manifest["metadata"]["ownerReferences"] = Json::array({owner.reference()});
       FLEETADM_TRY(const Json live, spoke_.create(kube::resources::config_maps(), namespace_of(manifest), manifest));
       inventory.push_back(
           work::AppliedResource{"", "v1", "configmaps", namespace_of(live), name_of(live), uid_of(live)}.to_json());
-      statuses.push_back({{"conditions", conditions},
-                          {"resourceMeta",
-                           {{"ordinal", statuses.size()},
-                            {"version", "v1"},
-                            {"kind", "ConfigMap"},
-                            {"resource", "configmaps"},
-                            {"namespace", namespace_of(live)},
-                            {"name", name_of(live)}}}});
+      work::ManifestResult& result = results.emplace_back();
+      result.applied_now = true;
+      result.availability = work::Availability::kAvailable;
+      result.was_read = true;
+      result.meta = {{"ordinal", results.size() - 1},
+                     {"group", ""},
+                     {"version", "v1"},
+                     {"kind", "ConfigMap"},
+                     {"resource", "configmaps"},
+                     {"namespace", namespace_of(live)},
+                     {"name", name_of(live)}};
     }
     FLEETADM_CHECK(patch(spoke_, api::applied_manifest_works(), {}, applied_name(work),
                          {{"status", {{"appliedResources", std::move(inventory)}}}}, "status"));
-    return patch(hub_, api::manifest_works(), cluster_, name,
-                 {{"status", {{"conditions", conditions}, {"resourceStatus", {{"manifests", std::move(statuses)}}}}}}, "status");
+    Json status;
+    status["resourceStatus"]["manifests"] = work::manifest_statuses(Json::array(), results, 1, std::chrono::system_clock::now());
+    work::aggregate_conditions(status, 1, true, std::chrono::system_clock::now());
+    return patch(hub_, api::manifest_works(), cluster_, name, {{"status", std::move(status)}}, "status");
   }
 
   Status remove_one(const Json& work) const {
     const std::string name = name_of(work);
     FLEETADM_TRY([[maybe_unused]] const Json marked, hub_.remove(api::manifest_works(), cluster_, name));
-    FLEETADM_CHECK(patch(hub_, api::manifest_works(), cluster_, name,
-                         {{"status", {{"conditions", Json::array({condition("Deleting")})}}}}, "status"));
     FLEETADM_TRY([[maybe_unused]] const Json ending, spoke_.remove(api::applied_manifest_works(), {}, applied_name(work)));
     for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
       FLEETADM_TRY([[maybe_unused]] const Json gone,
@@ -110,14 +113,6 @@ class PlainClients {
     }
     FLEETADM_CHECK(patch(spoke_, api::applied_manifest_works(), {}, applied_name(work), no_finalizers(), {}));
     return patch(hub_, api::manifest_works(), cluster_, name, no_finalizers(), {});
-  }
-
-  static Json condition(const char* type) {
-    return {{"type", type},
-            {"status", "True"},
-            {"reason", "Written"},
-            {"message", "written by a plain client"},
-            {"lastTransitionTime", "2026-01-01T00:00:00Z"}};
   }
 
   kube::Client hub_;

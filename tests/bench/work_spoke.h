@@ -304,7 +304,7 @@ inline sandbox::ChildSpec upstream_agent(const std::string& peers, const KubeSer
   return spec;
 }
 
-/// Works a second from plain clients.
+/// Works a second from plain clients, beside the watches of an agent and of the observer.
 struct PlainRates {
   double applied = 0;
   double removed = 0;
@@ -313,8 +313,17 @@ struct PlainRates {
 inline Result<PlainRates> plain_rates(const kube::Client& hub, const kube::Client& spoke) {
   constexpr int kProbe = 200;
   const PlainClients clients(hub, spoke, kCluster);
+  const WorkObserver observer(hub, kProbe);
+  const std::array watches{kube::Informer::make(hub, api::manifest_works(), {.ns = kCluster}),
+                           kube::Informer::make(spoke, api::applied_manifest_works()),
+                           kube::Informer::make(spoke, kube::resources::config_maps())};
+  for (const auto& watch : watches) watch->start();
+  for (const auto& watch : watches) {
+    if (!watch->wait_synced(seconds(20))) return fail(Category::kTimeout, "a watch did not begin in time");
+  }
   FLEETADM_TRY(const double applied, clients.apply(kProbe, work_of));
   FLEETADM_TRY(const double removed, clients.remove(kProbe, work_of));
+  for (const auto& watch : watches) watch->stop();
   return PlainRates{kProbe / applied, kProbe / removed};
 }
 

@@ -272,7 +272,7 @@ TEST_F(WorkAgent, DeletionWaitsForObjectsWithFinalizers) {
   testing::settle(*fleet.hub, *fleet.spoke);
   fleet.remove_work("w1");
   ASSERT_TRUE(eventually([&] { return is_deleting(fleet.config_map("a").value_or(Json())); }));
-  EXPECT_EQ(fleet.condition("w1", "Deleting", "reason"), "WorkDeleting");
+  EXPECT_TRUE(eventually([&] { return fleet.condition("w1", "Deleting", "reason") == "WorkDeleting"; }));
   EXPECT_TRUE(fleet.applied_work("w1"));
   Json released = *fleet.config_map("a");
   fleet.spoke->erase(kube::resources::config_maps(), "default", "a");
