@@ -311,7 +311,7 @@ struct PlainRates {
 };
 
 inline Result<PlainRates> plain_rates(const kube::Client& hub, const kube::Client& spoke) {
-  constexpr int kProbe = 200;
+  constexpr int kProbe = 500;
   const PlainClients clients(hub, spoke, kCluster);
   const WorkObserver observer(hub, kProbe);
   const std::array watches{kube::Informer::make(hub, api::manifest_works(), {.ns = kCluster}),
