@@ -56,8 +56,8 @@ struct ErrorStyle {
 };
 
 int report_error(const Error& error, const ErrorStyle& style) {
-  write_all(STDERR_FILENO,
-            style.document ? dump_json(error_document(error, hint_of(error))) + "\n" : render_error(error, style.color));
+  write_all(STDERR_FILENO, style.document ? dump_json(error_document(error, hint_of(error))) + "\n"
+                                          : for_locale(render_error(error, style.color)));
   return exit_code(error.category);
 }
 
@@ -86,7 +86,7 @@ ErrorStyle style_of(const std::vector<std::string>& words, const Result<commands
 
 int print_text(std::string_view text, const std::string& pager = {}) {
   Output out(pager);
-  out.write(text);
+  out.write(for_locale(std::string(text)));
   return out.finish(kExitOk, false);
 }
 
@@ -180,7 +180,9 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   Output out(for_people && prints_long_text(command) ? typed.pager : "");
   Renderer renderer(
       std::move(*format), std::move(options), [&out](std::string_view text) { out.write(text); },
-      [](std::string_view text) { write_all(STDERR_FILENO, text); });
+      [&style](std::string_view text) {
+        write_all(STDERR_FILENO, style.document ? std::string(text) : for_locale(std::string(text)));
+      });
   ProcessContext context(globals, command.target, !renderer.prints_objects(), [&](const Report& report) {
     if (Status ok = renderer.print(report); !ok) renderer.print_errors({ok.error()});
     if (out.failed()) stop_by_ourselves();  // nobody reads on: a watch ends here, not at the next interrupt
@@ -293,6 +295,7 @@ int run_checked(std::vector<std::string> words) {
 }
 
 Report text_report(std::string text) {
+  text = for_locale(std::move(text));
   if (text.empty() || text.back() != '\n') text += '\n';
   Report report;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {

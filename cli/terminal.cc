@@ -125,4 +125,12 @@ bool locale_is_utf8() {
   return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
 }
 
+std::string for_locale(std::string text) {
+  constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
+  if (locale_is_utf8()) return text;
+  for (std::size_t at = 0; (at = text.find(kEllipsis, at)) != std::string::npos; at += 3)
+    text.replace(at, kEllipsis.size(), "...");
+  return text;
+}
+
 }  // namespace fleetadm::cli

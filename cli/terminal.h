@@ -28,5 +28,7 @@ bool terminal_is_dumb();
 
 /// Whether the locale of the environment (LC_ALL, LC_CTYPE, LANG) encodes as UTF-8; true where none is set.
 bool locale_is_utf8();
+/// Text of this program for people: without UTF-8 an ellipsis is three dots.
+std::string for_locale(std::string text);
 
 }  // namespace fleetadm::cli

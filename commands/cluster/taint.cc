@@ -3,6 +3,7 @@
 
 #include "commands/cluster/cluster.h"
 #include "commands/cluster/edit.h"
+#include "commands/placement/spec.h"
 #include "core/placement/selector.h"
 
 namespace fleetadm::commands {
@@ -41,7 +42,7 @@ Result<TaintChange> parse_taint(const std::string& word) {
   if (!change.effect.empty() && change.effect != "NoSelect" && change.effect != "PreferNoSelect" &&
       change.effect != "NoSelectIfNew") {
     return fail(Category::kUsage, "\"" + word + "\": \"" + change.effect + "\" is not an effect",
-                "the effects are NoSelect, PreferNoSelect and NoSelectIfNew");
+                taint_effect_hint(change.effect));
   }
   if (change.value.size() > 1024)
     return fail(Category::kUsage, "\"" + change.key + "\": the value is limited to 1024 characters");

@@ -1,5 +1,7 @@
 #include "commands/completion/completion.h"
 
+#include "commands/framework/suggest.h"
+
 namespace fleetadm::commands {
 namespace {
 
@@ -144,7 +146,8 @@ void register_completion(Registry& registry) {
       [](FlagSet&, CompletionOptions&) {},
       [](const CompletionOptions&, const std::vector<std::string>& args) -> Status {
         if (!completion_script(args.front()).empty()) return {};
-        return fail(Category::kUsage, "no completion for the shell \"" + args.front() + "\": must be bash, zsh or fish");
+        return fail(Category::kUsage, "no completion for the shell \"" + args.front() + "\": must be bash, zsh or fish",
+                    did_you_mean(args.front(), {"bash", "zsh", "fish"}));
       },
       [](Context& context, const CompletionOptions&, const std::vector<std::string>& args) -> Result<Report> {
         context.terminal().write_stdout(completion_script(args.front()));

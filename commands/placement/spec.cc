@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "commands/framework/suggest.h"
 #include "core/placement/selector.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/clock.h"
@@ -241,7 +242,7 @@ Result<Json> parse_toleration(std::string_view text) {
   if (parts.size() > 1 && !parts[1].empty()) {
     if (parts[1] != "NoSelect" && parts[1] != "PreferNoSelect" && parts[1] != "NoSelectIfNew") {
       return wrong("toleration", text, "\"" + std::string(parts[1]) + "\" is not a taint effect",
-                   "the effects are NoSelect, PreferNoSelect and NoSelectIfNew");
+                   taint_effect_hint(std::string(parts[1])));
     }
     toleration["effect"] = std::string(parts[1]);
   }
@@ -278,7 +279,11 @@ Result<Json> parse_prioritizer(std::string_view text) {
     const std::size_t second = first == std::string_view::npos ? first : name.find('/', first + 1);
     const bool addon = second != std::string_view::npos && name.substr(0, first) == "AddOn" && second > first + 1 &&
                        second + 1 < name.size() && name.find('/', second + 1) == std::string_view::npos;
-    if (!addon) return wrong("prioritizer", text, "unknown prioritizer", std::string(kBuiltIns));
+    if (!addon) {
+      return wrong("prioritizer", text, "unknown prioritizer",
+                   did_you_mean(name, {"Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"},
+                                std::string(kBuiltIns)));
+    }
     coordinate = {{"type", "AddOn"},
                   {"addOn",
                    {{"resourceName", std::string(name.substr(first + 1, second - first - 1))},
@@ -336,6 +341,11 @@ Result<Json> placement_of_text(std::string_view text) {
 Result<Json> spec_of_text(std::string_view text) {
   FLEETADM_TRY(const Json placement, placement_of_text(text));
   return object_at(placement, {"spec"});
+}
+
+std::string taint_effect_hint(const std::string& word) {
+  return did_you_mean(word, {"NoSelect", "PreferNoSelect", "NoSelectIfNew"},
+                      "the effects are NoSelect, PreferNoSelect and NoSelectIfNew");
 }
 
 }  // namespace fleetadm::commands

@@ -46,4 +46,7 @@ Result<Json> parse_toleration(std::string_view text);
 /// "Balance=2", "AddOn/resource/score=-1".
 Result<Json> parse_prioritizer(std::string_view text);
 
+/// The hint for a word that is no effect of a taint: the near one, else all of them.
+std::string taint_effect_hint(const std::string& word);
+
 }  // namespace fleetadm::commands

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commands/framework/suggest.h"
+#include "commands/placement/spec.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/placement/selector.h"
@@ -44,7 +45,8 @@ Status taint(Json& cluster, const std::string& change, const std::string& text, 
   if (colon == std::string::npos) return wrong(change, "the effect is missing", form);
   const std::string effect = text.substr(colon + 1);
   if (effect != "NoSelect" && effect != "PreferNoSelect" && effect != "NoSelectIfNew") {
-    return wrong(change, "\"" + effect + "\" is not a taint effect", form);
+    return fail(Category::kUsage, "--what-if \"" + change + "\": \"" + effect + "\" is not a taint effect",
+                taint_effect_hint(effect));
   }
   const std::size_t equal = std::min(text.find('='), colon);
   const std::string key = text.substr(0, equal);
@@ -118,7 +120,8 @@ Status apply_one(Context& context, const std::string& change, const std::string&
     return {};
   }
   if (verb != "taint" && verb != "untaint" && verb != "label")
-    return wrong(change, "\"" + verb + "\" is not a supported change", forms);
+    return fail(Category::kUsage, "--what-if \"" + change + "\": \"" + verb + "\" is not a supported change",
+                did_you_mean(verb, {"down", "up", "taint", "untaint", "label", "remove", "add"}, "write " + forms));
   const std::size_t colon = rest.find(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == rest.size()) {
     return wrong(change, "expected CLUSTER:…", forms);
