@@ -5,11 +5,13 @@
 #include <exception>
 #include <fcntl.h>
 #include <functional>
+#include <memory>
 #include <new>
 #include <optional>
 #include <signal.h>
 #include <unistd.h>
 
+#include "cli/activity.h"
 #include "cli/argv/lookup.h"
 #include "cli/argv/parser.h"
 #include "cli/complete.h"
@@ -106,6 +108,19 @@ Status check_arguments(const Command& command, const NormalArgv& argv) {
   return {};
 }
 
+/// What a format cannot show of this command is refused before it does anything.
+Status check_format(const Format& format, const Command& command, const GlobalOptions& globals) {
+  using Kind = Format::Kind;
+  if (format.kind == Kind::kTree && !command.tree)
+    return fail(Category::kUsage, "\"" + command.path + "\" has no tree output",
+                "-o tree is for get clusters, get works and work status");
+  const bool table = format.kind == Kind::kTable || format.kind == Kind::kWide || format.kind == Kind::kCsv;
+  if (!globals.columns.empty() && !table)
+    return fail(Category::kUsage, "--columns needs a table",
+                "leave out -o, or use -o csv; for other documents there is -o custom-columns=NAME:PATH");
+  return {};
+}
+
 constexpr std::string_view kUnknownFlag = "unknown flag: ";
 constexpr std::string_view kUnknownCommand = "unknown command ";
 
@@ -152,12 +167,16 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   if (Status ok = check_arguments(command, argv); !ok) return refuse(ok.error());
   Result<Format> format = parse_format(globals.output);
   if (!format) return refuse(format.error());
+  if (Status ok = check_format(*format, command, globals); !ok) return refuse(ok.error());
   std::function<const WrittenTo&()> written;
   RenderOptions options;
   options.headers = !globals.no_headers;
   options.quiet = globals.quiet;
   options.color = color;
   options.terminal = ::isatty(STDOUT_FILENO) == 1;
+  options.columns = globals.columns;
+  options.utf8 = locale_is_utf8();
+  if (options.terminal) options.width = [] { return terminal_width(STDOUT_FILENO); };
   options.written = [&written] { return written().report(); };
   options.written_lines = [&written] { return written().lines(); };
   options.complete = [&](std::string text) {
@@ -173,14 +192,21 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
     Result<JsonPath> path = JsonPath::parse_path(globals.sort_by);
     if (!path) return refuse(path.error().wrap("--sort-by"));
     options.sort_by = std::move(*path);
+    options.sort_text = globals.sort_by;
   }
   log::set_verbosity(globals.verbosity);
 
   const bool for_people = format->kind == Format::Kind::kTable || format->kind == Format::Kind::kWide;
   Output out(for_people && prints_long_text(command) ? typed.pager : "");
+  std::function<void()> clear_line = [] {};  // of what is drawn over by the next text
   Renderer renderer(
-      std::move(*format), std::move(options), [&out](std::string_view text) { out.write(text); },
-      [&style](std::string_view text) {
+      std::move(*format), std::move(options),
+      [&](std::string_view text) {
+        clear_line();
+        out.write(text);
+      },
+      [&](std::string_view text) {
+        clear_line();
         write_all(STDERR_FILENO, style.document ? std::string(text) : for_locale(std::string(text)));
       });
   ProcessContext context(globals, command.target, !renderer.prints_objects(), [&](const Report& report) {
@@ -193,12 +219,20 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   if (command.target != commands::Target::kSilent) say = [&context](const std::string& line) { context.progress().say(line); };
   auto record = RequestRecord::open(globals.trace, std::move(say));
   if (!record) return refuse(record.error());
+  std::shared_ptr<Activity> activity;
+  if (command.target != commands::Target::kSilent && !globals.quiet && ::isatty(STDERR_FILENO) == 1 && !terminal_is_dumb()) {
+    activity = std::make_shared<Activity>([&context](bool waiting) { context.show_waiting(waiting); });
+    (*record)->keep_informed(activity);
+    clear_line = [&context] { context.show_waiting(false); };
+  }
   std::optional<Recording> recording(std::in_place, *record);
   typed.profile.phase("startup");
   std::vector<std::string> args = argv.args;
   args.insert(args.end(), argv.after_dash.begin(), argv.after_dash.end());
   Result<Report> report = call.run(context, args);
   recording.reset();
+  if (activity) activity->close();
+  clear_line = [] {};
   context.end_progress();
   typed.profile.phase("command", (*record)->summary());
   const auto finish = [&](int code) {
@@ -291,6 +325,7 @@ int run_checked(std::vector<std::string> words) {
     if (Status ok = apply_settings(*settings, command, *argv, flags.list, global_set); !ok)
       return report_error(ok.error(), style);
   }
+  if (call.flags.list) globals.list = *call.flags.list;
   return execute(command, *argv, call, globals, {registry, words, settings, profile, pager});
 }
 

@@ -56,7 +56,7 @@ std::string values(Complete kind, const std::vector<std::string>& fixed, const s
   std::vector<LiveName> words;
   for (const std::string& word : fixed) words.push_back({word, {}});
   if (kind == Complete::kOutput) {
-    for (const char* word : {"table", "wide", "json", "yaml", "name", "jsonpath=", "custom-columns="})
+    for (const char* word : {"table", "wide", "json", "yaml", "name", "csv", "tree", "jsonpath=", "custom-columns="})
       words.push_back({word, {}});
   } else if (kind != Complete::kNone && kind != Complete::kValues) {
     words = live(kind, globals);

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#include "cli/progress.h"
 #include "cli/signals.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/rest/kill_hook.h"
@@ -75,13 +74,23 @@ Clock& ProcessContext::clock() {
   return *clock_;
 }
 
-commands::Progress& ProcessContext::progress() {
+commands::Progress& ProcessContext::progress() { return steps(); }
+
+StepProgress& ProcessContext::steps() {
   const std::lock_guard lock(progress_mutex_);  // retries are told from the threads that wait
   if (!progress_) {
     const bool silent = globals_.quiet;
     progress_ = make_progress(silent, use_color(globals_.color, STDERR_FILENO), ::isatty(STDERR_FILENO) == 1);
   }
   return *progress_;
+}
+
+void ProcessContext::show_waiting(bool waiting) {
+  if (waiting) {
+    steps().waiting("Waiting for the server to answer");
+  } else {
+    steps().not_waiting();
+  }
 }
 
 std::stop_token ProcessContext::stop() { return stop_on_signals(); }

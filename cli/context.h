@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/written_to.h"
 #include "commands/framework/context.h"
@@ -39,14 +40,18 @@ class ProcessContext final : public commands::Context {
 
   /// Takes an unfinished step off the terminal.
   void end_progress() { progress_.reset(); }
+  /// Shows on the terminal that an answer is waited for, or erases that.
+  void show_waiting(bool waiting);
 
  private:
+  StepProgress& steps();
+
   const commands::GlobalOptions& globals_;
   Emit emit_;
   ProcessTerminal terminal_;
   std::shared_ptr<Clock> clock_;
   std::mutex progress_mutex_;
-  std::unique_ptr<commands::Progress> progress_;
+  std::unique_ptr<StepProgress> progress_;
   std::shared_ptr<WrittenTo> written_to_;  // shared with the gates of clients, which may outlive a call
   std::optional<kube::RestConfig> config_;
   std::optional<kube::Client> client_;

@@ -45,10 +45,13 @@ FlagSet global_flags(GlobalOptions& options) {
     options.dry_run = value == "client" ? kube::DryRun::kClient : value == "server" ? kube::DryRun::kServer : kube::DryRun::kNone;
     return {};
   };
-  name(flags.text(&options.output, "output", "output format", 'o'), "table|wide|json|yaml|name|jsonpath=…|custom-columns=…",
-       Complete::kOutput);
+  name(flags.text(&options.output, "output", "output format", 'o'),
+       "table|wide|json|yaml|name|csv|tree|jsonpath=…|custom-columns=…", Complete::kOutput);
   flags.boolean(&options.no_headers, "no-headers", "omit the column headers");
-  name(flags.text(&options.sort_by, "sort-by", "sort rows by this JSONPath, evaluated on each object"), "JSONPATH");
+  name(flags.text(&options.sort_by, "sort-by", "sort rows by a column, or by a JSONPath evaluated on each object"),
+       "COLUMN|JSONPATH");
+  name(flags.comma_texts(&options.columns, "columns", "columns of the table to show, in this order; those of -o wide, too"),
+       "NAME,…");
   Flag& color = flags.choice(&options.color, "color", {"auto", "always", "never"},
                              "use colors (auto: on a terminal, unless NO_COLOR is set)");
   color.arity = commands::Arity::kOptionalValue;

@@ -5,7 +5,7 @@
 
 #include "cli/argv/lookup.h"
 #include "cli/globals.h"
-#include "cli/render/table.h"
+#include "cli/render/cells.h"
 
 namespace fleetadm::cli {
 namespace {

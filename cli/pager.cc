@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/render/table.h"
+#include "cli/render/cells.h"
 #include "cli/terminal.h"
 #include "kubeclient/base/owned_fd.h"
 #include "kubeclient/config/files.h"

@@ -20,10 +20,6 @@ struct ProgressStyle {
   std::chrono::seconds tell_every = std::chrono::seconds(10);  // where nothing is rewritten
 };
 
-/// The beginning of `text` that fits into `cells` of a terminal (wide characters take two, combining ones none); `more`, which is
-/// ASCII or takes one cell a character, replaces what was cut.
-std::string fit_cells(std::string_view text, std::size_t cells, std::string_view more);
-
 /// A line per finished step. While a step runs: on a terminal its line, cut to the width; elsewhere a line each time that tick()
 /// finds the last one `tell_every` ago.
 class StepProgress : public commands::Progress {
@@ -40,6 +36,10 @@ class StepProgress : public commands::Progress {
   void warn(std::string_view text) override;
   void say(std::string_view text) override;
 
+  /// Shows that something is waited for, or erases it; only where steps are rewritten in place, and none is running.
+  void waiting(std::string_view for_what);
+  void not_waiting();
+
   /// Tells that the running step goes on, if it is time to. From any thread.
   void tick();
 
@@ -49,6 +49,6 @@ class StepProgress : public commands::Progress {
 };
 
 /// A StepProgress on the process's stderr: rewritten in place on a `terminal` other than TERM=dumb, else told by a timer.
-std::unique_ptr<commands::Progress> make_progress(bool silent, bool color, bool terminal);
+std::unique_ptr<StepProgress> make_progress(bool silent, bool color, bool terminal);
 
 }  // namespace fleetadm::cli

@@ -51,6 +51,14 @@ Result<std::shared_ptr<RequestRecord>> RequestRecord::open(const std::string& tr
   return record;
 }
 
+void RequestRecord::sent() {
+  if (activity_) activity_->sent();
+}
+
+void RequestRecord::answered() {
+  if (activity_) activity_->answered();
+}
+
 void RequestRecord::ended(const kube::RequestFacts& facts) {
   const std::string method(to_string(facts.method));
   const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "cli/activity.h"
 #include "kubeclient/base/owned_fd.h"
 #include "kubeclient/transport/observer.h"
 
@@ -20,6 +21,11 @@ class RequestRecord final : public kube::RequestObserver {
   /// `trace`: a file that is begun anew, readable by its owner only; empty: none.
   static Result<std::shared_ptr<RequestRecord>> open(const std::string& trace, Say say);
   explicit RequestRecord(Say say) : say_(std::move(say)) {}
+  /// Tells `activity` of the requests; before the first one.
+  void keep_informed(std::shared_ptr<Activity> activity) { activity_ = std::move(activity); }
+
+  void sent() override;
+  void answered() override;
 
   void ended(const kube::RequestFacts& facts) override;
   void retrying(const kube::RetryFacts& facts) override;
@@ -31,6 +37,7 @@ class RequestRecord final : public kube::RequestObserver {
 
  private:
   Say say_;
+  std::shared_ptr<Activity> activity_;
   mutable std::mutex mutex_;
   OwnedFd trace_;
   std::string trouble_;

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "cli/signals.h"
@@ -110,6 +113,15 @@ bool use_color(std::string_view color, int fd) {
   if (!variable("NO_COLOR").empty()) return false;
   if (const std::string_view force = variable("CLICOLOR_FORCE"); !force.empty() && force != "0") return true;
   return ::isatty(fd) == 1 && !terminal_is_dumb();
+}
+
+std::size_t terminal_width(int fd) {
+  std::size_t columns = 0;
+  const std::string_view set = variable("COLUMNS");
+  const auto [end, error] = std::from_chars(set.data(), set.data() + set.size(), columns);
+  if (error == std::errc{} && end == set.data() + set.size() && columns > 0) return columns;
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 bool terminal_is_dumb() { return variable("TERM") == "dumb"; }

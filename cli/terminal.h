@@ -23,6 +23,9 @@ class ProcessTerminal final : public commands::Terminal {
 /// CLICOLOR_FORCE, and no NO_COLOR.
 bool use_color(std::string_view color, int fd);
 
+/// The cells of a line: COLUMNS, else what the terminal of that descriptor says; 0: unknown.
+std::size_t terminal_width(int fd);
+
 /// TERM=dumb: a terminal without cursor movement and colors.
 bool terminal_is_dumb();
 

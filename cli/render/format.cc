@@ -72,7 +72,8 @@ Result<Format> parse_format(const std::string& text) {
   if (equals == std::string::npos) {
     static constexpr std::pair<std::string_view, Format::Kind> kPlain[] = {
         {"", Format::Kind::kTable},    {"table", Format::Kind::kTable}, {"wide", Format::Kind::kWide},
-        {"json", Format::Kind::kJson}, {"yaml", Format::Kind::kYaml},   {"name", Format::Kind::kName}};
+        {"json", Format::Kind::kJson}, {"yaml", Format::Kind::kYaml},   {"name", Format::Kind::kName},
+        {"csv", Format::Kind::kCsv},   {"tree", Format::Kind::kTree}};
     for (const auto& [word, kind] : kPlain) {
       if (word != name) continue;
       format.kind = kind;
@@ -99,10 +100,12 @@ Result<Format> parse_format(const std::string& text) {
     FLEETADM_TRY(format.columns, parse_columns_file(source));
     return format;
   }
-  const std::vector<std::string> near = nearest(name, {"table", "wide", "json", "yaml", "name", "jsonpath", "custom-columns"});
-  return fail(Category::kUsage,
-              "unknown output format \"" + text + "\": must be table, wide, json, yaml, name, jsonpath=… or custom-columns=…",
-              near.empty() ? "" : "did you mean " + near.front() + "?");
+  const std::vector<std::string> near =
+      nearest(name, {"table", "wide", "json", "yaml", "name", "csv", "tree", "jsonpath", "custom-columns"});
+  return fail(
+      Category::kUsage,
+      "unknown output format \"" + text + "\": must be table, wide, json, yaml, name, csv, tree, jsonpath=… or custom-columns=…",
+      near.empty() ? "" : "did you mean " + near.front() + "?");
 }
 
 }  // namespace fleetadm::cli

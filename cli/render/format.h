@@ -15,13 +15,14 @@ struct CustomColumn {
 };
 
 struct Format {
-  enum class Kind { kTable, kWide, kJson, kYaml, kName, kJsonPath, kColumns };
+  enum class Kind { kTable, kWide, kJson, kYaml, kName, kJsonPath, kColumns, kCsv, kTree };
   Kind kind = Kind::kTable;
   std::optional<JsonPath> jsonpath;
   std::vector<CustomColumn> columns;
 };
 
-/// "", "table", "wide", "json", "yaml", "name", "jsonpath=T", "jsonpath-file=F", "custom-columns=S", "custom-columns-file=F".
+/// "", "table", "wide", "json", "yaml", "name", "csv", "tree", "jsonpath=T", "jsonpath-file=F", "custom-columns=S",
+/// "custom-columns-file=F".
 Result<Format> parse_format(const std::string& text);
 
 /// "NAME:.metadata.name,AGE:.metadata.creationTimestamp"

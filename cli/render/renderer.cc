@@ -1,9 +1,13 @@
 #include "cli/render/renderer.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "cli/render/columns.h"
+#include "cli/render/csv.h"
 #include "cli/render/machine.h"
 #include "cli/render/sort.h"
+#include "cli/render/tree.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/plural.h"
@@ -68,7 +72,8 @@ Renderer::Renderer(Format format, RenderOptions options, Sink out, Sink err)
       options_(std::move(options)),
       out_(std::move(out)),
       err_(std::move(err)),
-      tables_(format_.kind == Format::Kind::kWide || format_.kind == Format::Kind::kColumns, options_.headers) {}
+      tables_(format_.kind == Format::Kind::kWide || format_.kind == Format::Kind::kColumns, options_.headers),
+      csv_headers_(options_.headers) {}
 
 Result<std::string> Renderer::columns_of(const Json& data) {
   Table table;
@@ -93,7 +98,11 @@ Result<std::string> Renderer::columns_of(const Json& data) {
 }
 
 bool Renderer::prints_objects() const {
-  return format_.kind != Format::Kind::kTable && format_.kind != Format::Kind::kWide && format_.kind != Format::Kind::kName;
+  return !tabular() && format_.kind != Format::Kind::kName && format_.kind != Format::Kind::kTree;
+}
+
+bool Renderer::tabular() const {
+  return format_.kind == Format::Kind::kTable || format_.kind == Format::Kind::kWide || format_.kind == Format::Kind::kCsv;
 }
 
 // A document, or one event per line (YAML: per document) of a watch.
@@ -118,9 +127,16 @@ Result<std::string> Renderer::text_of(const Report& report) {
   switch (format_.kind) {
     case Format::Kind::kTable:
     case Format::Kind::kWide:
-      if (report.table) text = tables_.print(*report.table);
+      if (report.table) {
+        const bool cut = format_.kind == Format::Kind::kTable && options_.width;
+        text = tables_.print(*report.table, cut ? options_.width() : 0, options_.utf8 ? "…" : "...");
+      }
       for (const std::string& line : report.lines) text += log::escape_terminal(line) + "\n";
       return text;
+    case Format::Kind::kCsv:
+      if (report.table) text = csv_of(*report.table, std::exchange(csv_headers_, false));
+      return text;
+    case Format::Kind::kTree: return tree_of(report.branches, options_.utf8);
     case Format::Kind::kName:
       for (const std::string& name : report.names) text += log::escape_terminal(name) + "\n";
       return text;
@@ -175,19 +191,26 @@ void Renderer::print_errors(const std::vector<Error>& errors) {
   err_(render_unfinished(left, options_.color));
 }
 
+// The order of the rows, and which columns are shown.
+Status Renderer::arrange(Report& report) {
+  if (options_.sort_by && !sort_by_column(report, options_.sort_text)) FLEETADM_CHECK(sort_report(report, *options_.sort_by));
+  if (tabular() && report.table && !options_.columns.empty()) return choose_columns(*report.table, options_.columns);
+  return {};
+}
+
 Status Renderer::print(Report report) {
   mark_event(report);
   add_api_version(report.data);
   if (!report.data.is_null() || report.failures.empty()) tell_where_written(report.data);
-  if (options_.sort_by) FLEETADM_CHECK(sort_report(report, *options_.sort_by));
+  FLEETADM_CHECK(arrange(report));
   FLEETADM_TRY(std::string text, text_of(report));
   // Tables are escaped cell by cell. Data is given as it is to a program, but a terminal would obey what a server put into it.
-  const bool raw =
-      format_.kind == Format::Kind::kJson || format_.kind == Format::Kind::kYaml || format_.kind == Format::Kind::kJsonPath;
+  const bool raw = format_.kind == Format::Kind::kJson || format_.kind == Format::Kind::kYaml ||
+                   format_.kind == Format::Kind::kJsonPath || format_.kind == Format::Kind::kCsv;
   if (raw && options_.terminal) text = log::escape_terminal(text, true);
   if (!text.empty()) out_(text);
-  const bool tabular = format_.kind == Format::Kind::kTable || format_.kind == Format::Kind::kWide;
-  if (tabular && report.table && report.table->rows.empty() && !report.table->empty_text.empty() && !options_.quiet)
+  const bool for_people = tabular() || format_.kind == Format::Kind::kTree;
+  if (for_people && report.table && report.table->rows.empty() && !report.table->empty_text.empty() && !options_.quiet)
     err_(log::escape_terminal(report.table->empty_text) + "\n");
   if (!options_.quiet)
     for (const std::string& note : report.notes)

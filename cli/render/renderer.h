@@ -28,6 +28,11 @@ struct RenderOptions {
   /// What a command that ended early has done and how it goes on.
   std::function<Unfinished(bool timed_out)> unfinished;
   std::optional<JsonPath> sort_by;
+  std::string sort_text;             // the same as it was typed: it may be a column's name
+  std::vector<std::string> columns;  // of the table that are shown; empty: the usual ones
+  /// The cells of a line of the terminal that a table is printed to; 0 or none: all that is there is printed.
+  std::function<std::size_t()> width;
+  bool utf8 = true;  // else signs are ASCII
 };
 
 class Renderer {
@@ -48,6 +53,8 @@ class Renderer {
  private:
   Result<std::string> text_of(const commands::Report& report);
   std::string document_of(const commands::Report& report);
+  bool tabular() const;
+  Status arrange(commands::Report& report);
   void tell_where_written(Json& data);
   Result<std::string> columns_of(const Json& data);
 
@@ -56,6 +63,7 @@ class Renderer {
   Sink out_;
   Sink err_;
   TablePrinter tables_;
+  bool csv_headers_ = true;  // still to be printed
 };
 
 }  // namespace fleetadm::cli

@@ -10,4 +10,8 @@ namespace fleetadm::cli {
 /// Objects without the field come first. Numbers and quantities sort by value, other text naturally ("c2" before "c10").
 Status sort_report(commands::Report& report, const JsonPath& path);
 
+/// Sorts by the table's column of this name, compared without case: ages by time, other cells as sort_report does. False where
+/// there is none.
+bool sort_by_column(commands::Report& report, std::string_view name);
+
 }  // namespace fleetadm::cli

@@ -1,61 +1,101 @@
 #include "cli/render/table.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "cli/render/cells.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::cli {
 namespace {
 
 constexpr std::size_t kPadding = 3;
-constexpr std::size_t kMinWidth = 6;
+constexpr std::size_t kMinWidth = 3;    // with its padding six, as in kubectl
+constexpr std::size_t kReadable = 8;    // of a name that is cut: less only where nothing else helps
+constexpr std::size_t kLeastWidth = 1;  // on a screen that is narrower than any table
+using Widths = std::vector<std::size_t>;
 
-void put(std::string& out, std::string_view text, std::size_t width, bool last) {
-  out += text;
-  if (!last) out.append(width - std::min(width, text_width(text)), ' ');
+std::size_t line_width(const Widths& widths, std::size_t padding) {
+  return std::accumulate(widths.begin(), widths.end(), padding * (widths.size() - 1));
+}
+
+/// Takes `excess` cells from the widest columns, from none more than down to its `least`. What could not be taken.
+std::size_t make_narrower(Widths& widths, const Widths& least, std::size_t excess) {
+  while (excess > 0) {
+    std::size_t widest = widths.size();
+    for (std::size_t k = 0; k < widths.size(); ++k)
+      if (widths[k] > least[k] && (widest == widths.size() || widths[k] > widths[widest])) widest = k;
+    if (widest == widths.size()) return excess;
+    --widths[widest];
+    --excess;
+  }
+  return 0;
+}
+
+std::string cut_cell(const std::string& text, std::size_t width, std::string_view more) {
+  return text.find(' ') == std::string::npos ? fit_cells_middle(text, width, more) : fit_cells(text, width, more);
 }
 
 }  // namespace
 
-std::size_t text_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::string TablePrinter::print(const commands::Table& table) {
-  if (table.rows.empty()) return "";
+std::vector<std::size_t> shown_columns(const commands::Table& table, bool wide) {
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (wide_ || !table.columns[i].wide) shown.push_back(i);
+    if (wide || !table.columns[i].wide) shown.push_back(i);
+  return shown;
+}
+
+std::string TablePrinter::print(const commands::Table& table, std::size_t room, std::string_view more) {
+  const std::vector<std::size_t> shown = shown_columns(table, wide_);
+  if (table.rows.empty() || shown.empty()) return "";
   const bool headers = headers_ && !printed_;
   printed_ = true;
 
-  std::vector<std::vector<std::string>> cells;
-  cells.reserve(table.rows.size());
-  widths_.resize(std::max(widths_.size(), shown.size()), kMinWidth);
-  std::size_t bytes = 0;
+  std::vector<std::vector<std::string>> lines;
+  lines.reserve(table.rows.size() + 1);
+  Widths titles;
+  for (const std::size_t column : shown) titles.push_back(headers_ ? text_width(table.columns[column].name) : 0);
+  if (headers) {
+    auto& line = lines.emplace_back();
+    for (const std::size_t column : shown) line.push_back(table.columns[column].name);
+  }
   for (const auto& row : table.rows) {
-    auto& line = cells.emplace_back();
+    auto& line = lines.emplace_back();
     line.reserve(shown.size());
-    for (std::size_t k = 0; k < shown.size(); ++k) {
-      line.push_back(shown[k] < row.size() ? log::escape_terminal(row[shown[k]]) : std::string());
-      widths_[k] = std::max(widths_[k], text_width(line.back()) + kPadding);
+    for (const std::size_t column : shown)
+      line.push_back(column < row.size() ? log::escape_terminal(row[column]) : std::string());
+  }
+  widths_.resize(std::max(widths_.size(), shown.size()), kMinWidth);
+  for (const auto& line : lines)
+    for (std::size_t k = 0; k < line.size(); ++k) widths_[k] = std::max(widths_[k], text_width(line[k]));
+
+  Widths widths(widths_.begin(), widths_.begin() + static_cast<std::ptrdiff_t>(shown.size()));
+  std::size_t padding = kPadding;
+  const bool tight = room > 0 && line_width(widths, padding) > room;
+  if (tight) {
+    Widths least = titles;
+    for (std::size_t& width : least) width = std::max(width, kReadable);
+    const Widths bare(widths.size(), kLeastWidth);
+    // First names, then the room between columns, then column names.
+    if (make_narrower(widths, least, line_width(widths, padding) - room) > 0) {
+      padding = 1;
+      const std::size_t wanted = line_width(widths, padding);
+      if (wanted > room) make_narrower(widths, bare, wanted - room);
     }
   }
-  if (headers)
-    for (std::size_t k = 0; k < shown.size(); ++k)
-      widths_[k] = std::max(widths_[k], text_width(table.columns[shown[k]].name) + kPadding);
-  for (const std::size_t width : widths_) bytes += width + 1;
 
   std::string out;
-  out.reserve(bytes * (cells.size() + 1));
-  if (headers) {
-    for (std::size_t k = 0; k < shown.size(); ++k) put(out, table.columns[shown[k]].name, widths_[k], k + 1 == shown.size());
-    out += '\n';
-  }
-  for (const auto& line : cells) {
-    for (std::size_t k = 0; k < line.size(); ++k) put(out, line[k], widths_[k], k + 1 == line.size());
-    out += '\n';
+  out.reserve((line_width(widths, padding) + 1) * lines.size());
+  for (const auto& line : lines) {
+    std::string text;
+    for (std::size_t k = 0; k < line.size(); ++k) {
+      const std::string cell = tight ? cut_cell(line[k], widths[k], more) : line[k];
+      text += cell;
+      if (k + 1 < line.size()) text.append(widths[k] + padding - std::min(widths[k], text_width(cell)), ' ');
+    }
+    // More columns than the screen has cells.
+    if (tight && text_width(text) > room) text = fit_cells(text, room, more);
+    out += text + "\n";
   }
   return out;
 }

@@ -359,7 +359,7 @@ Result<Report> run_accept(Context& context, const AcceptOptions& options, const 
                            (dry_run ? " (dry run)" : ""));
     report.names.push_back("managedcluster.cluster.open-cluster-management.io/" + plan.name);
   }
-  if (plans.empty() && report.failures.empty()) report.lines.emplace_back("No clusters are waiting to be accepted.");
+  if (plans.empty() && report.failures.empty()) report.notes.emplace_back("No clusters are waiting to be accepted.");
   if (report.failures.size() == 1 && names.size() == 1) return fail(report.failures.front());
   report.data = Json{{"kind", "AcceptReport"}, {"items", std::move(items)}};
   return report;

@@ -83,7 +83,7 @@ Result<Report> run_clean(Context& context, const CleanOptions& options, const st
   report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(changes)}};
   report.lines = change_lines(changes, dry_run_mark(context));
   report.names = change_names(changes);
-  if (changes.empty()) report.lines.emplace_back("Nothing to do: no hub components are installed on this cluster.");
+  if (changes.empty()) report.notes.emplace_back("Nothing to do: no hub components are installed on this cluster.");
   return report;
 }
 

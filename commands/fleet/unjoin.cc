@@ -157,7 +157,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
   report.lines = change_lines(changes, dry_run_mark(context));
   report.names = change_names(changes);
   if (changes.empty())
-    report.lines.push_back(options.hub_only ? "Nothing to do: cluster \"" + how.cluster_name + "\" is not on this hub."
+    report.notes.push_back(options.hub_only ? "Nothing to do: cluster \"" + how.cluster_name + "\" is not on this hub."
                                             : "Nothing to do: no agent is installed on this cluster.");
   if (!with_hub && !changes.empty()) {
     report.notes.push_back(

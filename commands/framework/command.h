@@ -59,6 +59,9 @@ class FlagSet {
   Flag& duration(Duration* into, std::string name, std::string help, char letter = 0);  // "30s", "5m"; a bare number: seconds
   Flag& choice(std::string* into, std::string name, std::vector<std::string> values, std::string help, char letter = 0);
 
+  /// Where the flags that all lists of API objects share are kept until the call's GlobalOptions have them (list_flags).
+  std::shared_ptr<ListOutput> list;
+
   std::vector<Flag>& flags() { return flags_; }
   const std::vector<Flag>& flags() const { return flags_; }
 
@@ -102,6 +105,7 @@ struct Command {
   std::vector<Example> examples;
   std::vector<std::string> aliases;  // other paths ("get mcl")
   bool hidden = false;
+  bool tree = false;  // its reports have branches (-o tree)
   Target target = Target::kHub;
   std::function<Invocation()> make;
 };

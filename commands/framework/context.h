@@ -17,17 +17,27 @@
 
 namespace fleetadm::commands {
 
-/// The flags that every command takes.
+/// What a list of API objects shows beside its own columns, and of which objects (FlagSet::list).
+struct ListOutput {
+  std::string field_selector;
+  bool show_labels = false;
+  std::vector<std::string> label_columns;
+  bool usual() const { return field_selector.empty() && !show_labels && label_columns.empty(); }
+};
+
+/// The flags that every command takes, and those that every list takes.
 struct GlobalOptions {
-  kube::ConfigOverrides config;  // --kubeconfig, --context, --as, …, -n
-  std::string output;            // table (default), wide, json, yaml, name, jsonpath=…, custom-columns=…
+  kube::ConfigOverrides config;      // --kubeconfig, --context, --as, …, -n
+  std::string output;                // table (default), wide, json, yaml, name, csv, tree, jsonpath=…, custom-columns=…
+  std::vector<std::string> columns;  // of the table, in this order; empty: the usual ones
+  ListOutput list;
   bool no_headers = false;
   std::string sort_by;
   std::string color = "auto";
   bool quiet = false;
   int verbosity = 0;
-  std::string trace;     // file for the facts of each request
-  bool profile = false;  // times of the phases, on stderr
+  std::string trace;                            // file for the facts of each request
+  bool profile = false;                         // times of the phases, on stderr
   Duration request_timeout = Duration::zero();  // 0: the client's default
   kube::DryRun dry_run = kube::DryRun::kNone;
 };

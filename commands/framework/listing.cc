@@ -1,5 +1,7 @@
 #include "commands/framework/listing.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "commands/framework/named.h"
@@ -15,18 +17,46 @@ std::string object_word(const kube::Resource& resource, const Json& object) {
   return word + "/" + name_of(object);
 }
 
+constexpr std::string_view kTree = "tree";
+
+// "k=v,…"
+std::string labels_cell(const Json& object) {
+  std::string cell;
+  for (const auto& [key, value] : strings_at(object, {"metadata", "labels"}))
+    cell += (cell.empty() ? "" : ",") + key + "=" + value;
+  return or_none(cell);
+}
+
+// As kubectl names it: "example.io/region" is REGION.
+std::string label_title(const std::string& key) {
+  std::string title;
+  for (const char c : key.substr(key.rfind('/') + 1)) title += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return title;
+}
+
 // Collects objects into a report: rows at once, the objects themselves only where the output needs them.
 class Collector {
  public:
   Collector(const ListView& view, const GlobalOptions& options, Instant now)
-      : view_(view), now_(now), objects_(wants_objects(options)), names_(options.output == "name") {
+      : view_(view),
+        list_(options.list),
+        now_(now),
+        objects_(wants_objects(options)),
+        names_(options.output == "name"),
+        tree_(options.output == kTree) {
     report_.table = Table{view.columns, {}, view.nothing};
+    for (const std::string& key : list_.label_columns) report_.table->columns.push_back({label_title(key)});
+    if (list_.show_labels) report_.table->columns.push_back({"LABELS"});
     if (objects_) items_ = Json::array();
   }
 
   void add(const Json& object) {
     if (names_) report_.names.push_back(object_word(view_.resource, object));
-    report_.table->rows.push_back(view_.row(object, now_));
+    auto& row = report_.table->rows.emplace_back(view_.row(object, now_));
+    for (const std::string& key : list_.label_columns) row.push_back(label_of(object, key));
+    if (list_.show_labels) row.push_back(labels_cell(object));
+    if (tree_ && view_.branches)
+      for (std::vector<std::string>& path : view_.branches(object)) report_.branches.push_back(std::move(path));
     if (!objects_) return;
     Json copy = object;
     erase_at(copy, {"metadata", "managedFields"});
@@ -51,9 +81,11 @@ class Collector {
 
  private:
   const ListView& view_;
+  const ListOutput& list_;
   Instant now_;
   bool objects_;
   bool names_;
+  bool tree_;
   Json items_;
   Report report_;
 };
@@ -117,12 +149,24 @@ Result<Report> watched(Context& context, const kube::Client& client, const ListV
 
 bool wants_objects(const GlobalOptions& options) {
   if (!options.sort_by.empty()) return true;
-  return !options.output.empty() && options.output != "table" && options.output != "wide" && options.output != "name";
+  static constexpr std::string_view kFromRows[] = {"", "table", "wide", "name", "csv", kTree};
+  return std::find(std::begin(kFromRows), std::end(kFromRows), options.output) == std::end(kFromRows);
+}
+
+bool wants_wide(const GlobalOptions& options) {
+  return options.output == "wide" || options.output == "csv" || !options.columns.empty();
 }
 
 void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only) {
   flags.text(&selector, "selector", "only objects with these labels (key=value, key!=value, key in (a,b), key, !key)", 'l')
       .value_name = "SELECTOR";
+  flags.list = std::make_shared<ListOutput>();
+  flags
+      .text(&flags.list->field_selector, "field-selector",
+            "only objects whose fields have these values (metadata.name=NAME, !=); the server selects")
+      .value_name = "SELECTOR";
+  flags.comma_texts(&flags.list->label_columns, "label-columns", "show these labels as columns", 'L').value_name = "KEY,…";
+  flags.boolean(&flags.list->show_labels, "show-labels", "show all labels as the last column");
   flags.boolean(&watch, "watch", "print changes as they happen, until interrupted", 'w');
   flags.boolean(&watch_only, "watch-only", "like --watch, without the objects that exist already");
 }
@@ -132,10 +176,15 @@ Result<Report> list_objects(Context& context, const ListView& view, const ListRe
     return fail(Category::kUsage, "--selector cannot be combined with names");
   const bool watch = request.watch || request.watch_only;
   if (watch && request.names.size() > 1) return fail(Category::kUsage, "--watch takes at most one name");
+  const GlobalOptions& global = context.global();
+  if (watch && global.output == kTree) return fail(Category::kUsage, "--watch cannot be combined with -o tree");
+  if (!request.names.empty() && !global.list.field_selector.empty())
+    return fail(Category::kUsage, "--field-selector cannot be combined with names");
   FLEETADM_TRY(const kube::Client client, context.client());
   if (!request.names.empty() && !watch) return named(context, client, view, request);
   kube::ListOptions options;
   options.label_selector = request.selector;
+  options.field_selector = global.list.field_selector;
   if (!request.names.empty()) options.field_selector = "metadata.name=" + request.names.front();
   if (watch) return watched(context, client, view, request, options);
   Collector all(view, context.global(), context.clock().now());

@@ -13,12 +13,16 @@ namespace fleetadm::commands {
 /// rows are enough. A long list then need not be kept in memory.
 bool wants_objects(const GlobalOptions& options);
 
+/// True where the cells of wide columns are printed or may be.
+bool wants_wide(const GlobalOptions& options);
+
 /// How objects of one kind are shown.
 struct ListView {
   kube::Resource resource;
   std::vector<Column> columns;
-  std::function<std::vector<std::string>(const Json& object, Instant now)> row;  // a cell a column
-  std::string nothing;                                                           // "no managed clusters found"
+  std::function<std::vector<std::string>(const Json& object, Instant now)> row;            // a cell a column
+  std::string nothing;                                                                     // "no managed clusters found"
+  std::function<std::vector<std::vector<std::string>>(const Json& object)> branches = {};  // its paths for -o tree
 };
 
 struct ListRequest {
@@ -29,7 +33,8 @@ struct ListRequest {
   bool watch_only = false;  // without the objects that are there at the beginning
 };
 
-/// The flags of a list: -l, -w, --watch-only.
+/// The flags of a list: -l, -w, --watch-only; and --field-selector, --show-labels and -L, which list_objects finds in the
+/// context's options.
 void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only);
 
 /// Reads and shows. One name that does not exist is kNotFound; of several names the missing ones are failures. With `watch` or

@@ -29,6 +29,8 @@ struct Report {
   Json data;
   std::optional<Table> table;      // what -o table|wide prints; rows match data.items one to one where both are lists
   std::vector<std::string> lines;  // what -o table prints where there is no table ("managedcluster c1 accepted")
+  /// What -o tree prints: paths from a root to a leaf; equal beginnings are one branch (only of commands with Command::tree).
+  std::vector<std::vector<std::string>> branches;
   std::vector<std::string> names;  // what -o name prints: "managedcluster.cluster.open-cluster-management.io/c1"
   // Notes and empty texts are sentences: a capital first, a full stop last unless the note ends with a command to paste. Result
   // lines, errors and hints begin in lower case and have no full stop.

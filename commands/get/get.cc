@@ -46,8 +46,9 @@ Result<Report> clusters(Context& context, const GetOptions& options, const std::
       }
     }
   }
-  const std::string& output = context.global().output;
-  const bool narrow = !wants_objects(context.global()) && output != "wide" && output != "name";
+  const GlobalOptions& global = context.global();
+  const bool narrow =
+      !wants_objects(global) && !wants_wide(global) && global.list.usual() && global.output != "name" && global.output != "tree";
   if (narrow && args.empty() && !options.watch && !options.watch_only) {
     FLEETADM_TRY(const kube::Client client, context.client());
     FLEETADM_TRY(auto rows, narrow_clusters(client, request.selector, context.clock().now()));
@@ -89,7 +90,7 @@ Result<Report> placements(Context& context, const GetOptions& options, const std
     FLEETADM_TRY(ns, context.ns());
   }
   std::map<std::string, std::string> chosen;
-  if (context.global().output == "wide") {
+  if (wants_wide(context.global())) {
     FLEETADM_TRY(const kube::Client client, context.client());
     // Decisions come in several objects a placement; their names sort in the order of the decision groups.
     FLEETADM_CHECK(client.list_each(api::placement_decisions(), ns, {}, [&](const Json& item) -> Status {
@@ -140,11 +141,15 @@ void register_clusters(Registry& registry) {
       "address and their taints.";
   command.args.complete = Complete::kClusters;
   command.aliases = {"get cluster", "get managedclusters", "get managedcluster", "get mcl", "get mcls"};
-  command.examples = {{"All clusters", "fleetadm get clusters"},
-                      {"Clusters in a region, sorted by memory, largest last",
-                       "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
-                      {"Names only, for a script", "fleetadm get clusters -o name"},
-                      {"Changes as they happen", "fleetadm get clusters -w"}};
+  command.examples = {
+      {"All clusters", "fleetadm get clusters"},
+      {"Clusters in a region, sorted by memory, largest last",
+       "fleetadm get clusters -l region=eu --sort-by='{.status.capacity.memory}'"},
+      {"Names only, for a script", "fleetadm get clusters -o name"},
+      {"Cluster sets and their clusters", "fleetadm get clusters -o tree"},
+      {"A spreadsheet of names, labels and versions", "fleetadm get clusters -o csv --columns name,region,version -L region"},
+      {"Changes as they happen", "fleetadm get clusters -w"}};
+  command.tree = true;
   command.make = invocation<GetOptions>(
       [](FlagSet& flags, GetOptions& options) {
         list_flags(flags, options.selector, options.watch, options.watch_only);
@@ -194,6 +199,7 @@ void register_others(Registry& registry) {
   work.args.complete = Complete::kWorks;
   work.aliases = {"get work", "get manifestworks", "get manifestwork"};
   work.examples = {{"All works", "fleetadm get works"}, {"Works on one cluster", "fleetadm get works --cluster c1"}};
+  work.tree = true;
   work.make = invocation<GetOptions>(
       [bind](FlagSet& flags, GetOptions& options) {
         bind(flags, options);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "commands/get/get.h"
+#include "commands/work/tree.h"
 #include "core/api/kinds.h"
 #include "core/work/progress.h"
 #include "kubeclient/base/joined.h"
@@ -36,6 +37,13 @@ std::string size_cell(const Json& set) {
   std::uint64_t count = 0;
   const auto [stop, error] = std::from_chars(message.data(), message.data() + message.size(), count);
   return error == std::errc{} && stop != message.data() ? std::to_string(count) : "<unknown>";
+}
+
+std::string cluster_state(const Json& cluster) {
+  if (!flag(cluster, {"spec", "hubAcceptsClient"})) return "not accepted";
+  if (condition_cell(cluster, api::kConditionJoined) != "True") return "not joined";
+  const std::string available = condition_cell(cluster, api::kConditionAvailable);
+  return available == "True" ? "available" : available == "False" ? "not available" : "unknown";
 }
 
 }  // namespace
@@ -75,6 +83,10 @@ ListView cluster_view() {
             url_cell(cluster),
             taints_cell(cluster)};
   };
+  view.branches = [](const Json& cluster) -> std::vector<std::vector<std::string>> {
+    const std::string set = label_of(cluster, api::kClusterSetLabel);
+    return {{set.empty() ? "(no cluster set)" : set, name_of(cluster) + ": " + cluster_state(cluster)}};
+  };
   return view;
 }
 
@@ -93,6 +105,7 @@ ListView work_view() {
             age_cell(work, now),
             or_none(label_of(work, api::kPlacementLabel))};
   };
+  view.branches = [](const Json& work) { return work_branches(work::progress_of(work)); };
   return view;
 }
 

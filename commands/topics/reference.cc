@@ -112,6 +112,9 @@ Topic formatting_topic() {
        "* json: one document; a watch (-w) prints one event per line\n"
        "* yaml: the same as YAML\n"
        "* name: TYPE/NAME, one line per object\n"
+       "* csv: the table with all of its columns as comma-separated values (RFC 4180, lines end in LF)\n"
+       "* tree: cluster sets with their clusters (get clusters), clusters with their works and manifests (get works, work "
+       "status)\n"
        "* jsonpath=TEMPLATE: what the template yields for the JSON document, as with kubectl\n"
        "* custom-columns=NAME:PATH,…: a table of these columns"},
       {"STREAMS",
@@ -121,8 +124,16 @@ Topic formatting_topic() {
        "Kubernetes objects are printed as the API server has them. Reports of fleetadm itself have an apiVersion and a kind; "
        "within a version fields are only added. Times are RFC 3339; tables show ages (5m, 3d) instead."},
       {"TABLES",
-       "--no-headers omits the column names and --sort-by sorts by a JSONPath. Control characters in text from a server are "
-       "shown as escapes such as \\x1b. Color never carries a meaning alone; --color=never and NO_COLOR switch it off."}};
+       "--no-headers omits the column names. --columns NAME,AGE chooses columns and their order; names are compared without "
+       "case, and '-' stands for a space. --sort-by sorts by a column's name or by a JSONPath. Lists of API objects also take "
+       "--show-labels, -L KEY,… (a label as a column), -l and --field-selector, which the server evaluates: metadata.name and "
+       "metadata.namespace, and what the definition of the type allows.\n\n"
+       "On a terminal a table is cut to its width, or to COLUMNS: long names in the middle, long sentences at the end. "
+       "-o wide, -o csv, and what goes into a pipe or a file are never cut. Control characters and line breaks in text from a "
+       "server are shown as escapes such as \\x1b. Color never carries a meaning alone; --color=never and NO_COLOR switch it "
+       "off.\n\n"
+       "In csv cells are data and none is changed: one may begin with =, +, - or @. Import such a file as text where a "
+       "spreadsheet would take them for formulas."}};
   return topic;
 }
 

@@ -5,6 +5,7 @@
 
 #include "commands/framework/listing.h"
 #include "commands/work/selection.h"
+#include "commands/work/tree.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
 #include "core/work/progress.h"
@@ -97,6 +98,7 @@ Report report_of(const std::vector<work::WorkProgress>& all, const StatusOptions
     add_rows(one, options.manifests || global.output == "wide", now, *report.table);
     items.push_back(work::to_json(one));
     report.names.push_back(qualified_name(api::manifest_works(), one.name));
+    for (std::vector<std::string>& path : work_branches(one)) report.branches.push_back(std::move(path));
     ++counts[one.state];
   }
   report.data = {{"kind", "WorkStatus"}, {"counts", counts}, {"works", std::move(items)}};
@@ -158,6 +160,8 @@ Result<Report> watched(Context& context, const kube::Client& hub, const View& vi
 }
 
 Result<Report> run_status(Context& context, const StatusOptions& options, const std::vector<std::string>& args) {
+  if (options.watch && context.global().output == "tree")
+    return fail(Category::kUsage, "--watch cannot be combined with -o tree");
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const std::string ns, context.ns());
   std::optional<PlacementRef> placement;
@@ -196,7 +200,9 @@ void register_work_status(Registry& registry) {
   command.args = {"NAME", 1, 1, false, Complete::kWorks};
   command.examples = {{"Show what blocks a work", "fleetadm work status web -n apps"},
                       {"Every manifest on one cluster", "fleetadm work status web --cluster c1 --manifests"},
+                      {"All manifests as a tree", "fleetadm work status web -n apps -o tree"},
                       {"Watch until nothing is blocked", "fleetadm work status web --placement apps/eu -w"}};
+  command.tree = true;
   command.make = invocation<StatusOptions>(
       [](FlagSet& flags, StatusOptions& options) {
         only_clusters_flag(flags, options.clusters);

@@ -154,6 +154,7 @@ void Exchange::finish(std::optional<Error> error) {
   finished_ = true;
   const auto keep = shared_from_this();
   self_.reset();
+  await_answer(false);
   if (easy_) tell_observer(error);
   if (easy_) context_->multi->remove(easy_.get());
   easy_.reset();
@@ -316,6 +317,7 @@ void Exchange::send(const Credentials& credentials) {
   if (request_.stop.stop_requested()) return finish(fail(Category::kCancelled, "cancelled").value());
   easy_.reset(curl_easy_init());
   if (!easy_) return finish(fail(Category::kInternal, "out of memory").value());
+  await_answer(true);
   detail_.fill(0);
   response_headers_.clear();
   header_bytes_ = 0;
@@ -391,6 +393,7 @@ void Exchange::head_complete() {
   hold_ = status_ == 401 && !repeated_ && context_->config.credentials != nullptr;
   if (hold_) return;
   head_delivered_ = true;
+  await_answer(false);
   log_outcome(std::to_string(status_));
   deliver([&](StreamSink& sink) { sink.on_response(status_, response_headers_); });
 }
@@ -481,6 +484,18 @@ void Exchange::log_outcome(std::string_view outcome) const {
   const auto id = response_headers_.find("audit-id");
   if (log::enabled(6) && id != response_headers_.end()) text += ", id " + id->second;
   log::info(5, kLog, text);
+}
+
+void Exchange::await_answer(bool awaited) {
+  if (awaited == awaited_) return;
+  awaited_ = awaited;
+  const auto observer = request_observer();
+  if (!observer) return;
+  if (awaited) {
+    observer->sent();
+  } else {
+    observer->answered();
+  }
 }
 
 void Exchange::tell_observer(const std::optional<Error>& error) const {

@@ -61,6 +61,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   template <class Call>
   void deliver(const Call& call);
   void log_outcome(std::string_view outcome) const;
+  void await_answer(bool awaited);
   void tell_observer(const std::optional<Error>& error) const;
 
   template <class Take>
@@ -73,6 +74,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   const std::shared_ptr<const ExchangeContext> context_;
   const Request request_;
   std::string url_;
+  bool awaited_ = false;  // sent, and the answer has not begun
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point deadline_;
 

@@ -36,6 +36,9 @@ struct RetryFacts {
 class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
+  /// From the I/O thread; no blocking. For each request once, then once when its answer begins or will not come.
+  virtual void sent() {}
+  virtual void answered() {}
   /// From the I/O thread; no blocking.
   virtual void ended(const RequestFacts& facts) = 0;
   /// From the thread that waits.

@@ -104,6 +104,8 @@ inline Result<commands::Report> run_command(const commands::Registry& registry, 
       }
       if (!known) return fail(Category::kUsage, "no flag --" + name);
     }
+    auto* fake = dynamic_cast<FakeContext*>(&context);
+    if (fake != nullptr && call.flags.list) fake->globals.list = *call.flags.list;
     return call.run(context, args);
   }
   return fail(Category::kUsage, "no command " + std::string(path));

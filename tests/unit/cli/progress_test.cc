@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/render/cells.h"
 #include "cli/terminal.h"
 
 namespace fleetadm::cli {

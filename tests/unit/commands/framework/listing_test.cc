@@ -45,6 +45,32 @@ TEST_F(GetTest, ATableKeepsNoObjects) {
   EXPECT_TRUE(report->data.is_null());
 }
 
+TEST_F(GetTest, LabelsAreColumns) {
+  add("c1");
+  const auto report = get({}, {{"label-columns", "region,example.io/tier"}, {"show-labels", "true"}});
+  ASSERT_TRUE(report);
+  const Table& table = *report->table;
+  ASSERT_EQ(table.rows.size(), 1U);
+  const std::size_t count = table.columns.size();
+  ASSERT_EQ(table.rows.front().size(), count);
+  EXPECT_EQ(table.columns[count - 3].name, "REGION");
+  EXPECT_EQ(table.columns[count - 2].name, "TIER");
+  EXPECT_EQ(table.columns[count - 1].name, "LABELS");
+  EXPECT_EQ(table.rows.front()[count - 3], "eu");
+  EXPECT_EQ(table.rows.front()[count - 2], "");
+  EXPECT_EQ(table.rows.front()[count - 1], "region=eu");
+  EXPECT_FALSE(table.columns[count - 1].wide);
+}
+
+TEST_F(GetTest, ATreeHasAPathAnObject) {
+  add("c1");
+  context_.globals.output = "tree";
+  const auto report = get({});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->branches, (std::vector<std::vector<std::string>>{{"(no cluster set)", "c1: not accepted"}}));
+  EXPECT_TRUE(report->data.is_null());
+}
+
 TEST_F(GetTest, ObjectsComeAsAListWithoutManagedFields) {
   add("c1");
   context_.globals.output = "json";
