@@ -7,10 +7,13 @@
 #include <cstdlib>
 #include <exception>
 #include <fcntl.h>
+#include <fstream>
 #include <map>
 #include <poll.h>
+#include <set>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/terminal.h"
@@ -31,7 +34,7 @@ using Cells = std::map<std::string, std::string>;  // column → cell
 constexpr std::chrono::milliseconds kAnswerLimit{270};
 constexpr std::chrono::milliseconds kRequestTimeout{240};
 
-const kube::Resource* resource_of(Complete kind) {
+const kube::Resource* listed_resource(Complete kind) {
   switch (kind) {
     case Complete::kNamespaces: return &kube::resources::namespaces();
     case Complete::kClusters: return &api::managed_clusters();
@@ -130,7 +133,7 @@ std::vector<LiveName> names_of_sandboxes() {
 }
 
 std::vector<LiveName> names_of_hub(Complete kind, const GlobalOptions& globals, const kube::ConfigOverrides& overrides) {
-  const kube::Resource* resource = resource_of(kind);
+  const kube::Resource* resource = listed_resource(kind);
   if (resource == nullptr) return {};
   const Result<kube::RestConfig> config = kube::load_rest_config(overrides);
   if (!config) return {};
@@ -161,10 +164,27 @@ std::vector<LiveName> names_now(Complete kind, const GlobalOptions& globals) {
   return config ? names_of_contexts(config->document()) : std::vector<LiveName>();
 }
 
-// Ends the child, and what it holds open, whether it is through or not.
-void kill_child(pid_t child) {
-  ::kill(child, SIGKILL);
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+std::set<pid_t> children() {
+  std::set<pid_t> pids;
+  std::ifstream in("/proc/self/task/" + std::to_string(::gettid()) + "/children");
+  for (pid_t pid = 0; in >> pid;) pids.insert(pid);
+  return pids;
+}
+
+// Ends the child and what it started: that is in groups of its own, and becomes this process's own child once the child is gone.
+// A process that even SIGKILL does not end at once (its file system hangs) is not waited for.
+void kill_all_but(const std::set<pid_t>& others, pid_t child) {
+  constexpr timespec kStep{0, 1'000'000};
+  for (int round = 0; round < 20; ++round) {
+    std::set<pid_t> left = children();
+    if (round == 0) left.insert(child);
+    for (const pid_t pid : others) left.erase(pid);
+    if (left.empty()) return;
+    for (const pid_t pid : left) {
+      if (::kill(-pid, SIGKILL) != 0) ::kill(pid, SIGKILL);
+    }
+    ::nanosleep(&kStep, nullptr);
+    for (const pid_t pid : left) ::waitpid(pid, nullptr, WNOHANG);
   }
 }
 
@@ -214,6 +234,8 @@ std::string answer_within(std::chrono::milliseconds limit, const std::function<s
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  const std::set<pid_t> others = children();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -240,7 +262,7 @@ std::string answer_within(std::chrono::milliseconds limit, const std::function<s
     whole = count == 0;
     answer.append(some.data(), static_cast<std::size_t>(count));
   }
-  if (child > 0) kill_child(child);
+  if (child > 0) kill_all_but(others, child);
   ::close(ends[0]);
   return whole ? answer : std::string();
 }

@@ -27,8 +27,8 @@ std::vector<LiveName> names_of_answer(commands::Complete kind, const Json& answe
 /// The contexts of a kubeconfig document.
 std::vector<LiveName> names_of_contexts(const Json& kubeconfig);
 
-/// What `work` answers; empty where that takes longer than `limit`. It runs in a process of its own, which then is killed: a
-/// resolver or a file system that hangs cannot be interrupted otherwise.
+/// What `work` answers; empty where that takes longer than `limit`. It runs in a process of its own, which then is killed with
+/// all that it started: a resolver or a file system that hangs cannot be interrupted otherwise.
 std::string answer_within(std::chrono::milliseconds limit, const std::function<std::string()>& work);
 
 }  // namespace fleetadm::cli

@@ -1,7 +1,10 @@
 #include "cli/live_names.h"
 
+#include <array>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <thread>
+#include <unistd.h>
 
 namespace fleetadm::cli {
 namespace {
@@ -98,6 +101,28 @@ TEST(LiveNamesTest, WhatTakesLongerThanTheLimitIsNoAnswer) {
                           }),
             "");
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
+}
+
+// A credential plugin is in a process group of its own.
+TEST(LiveNamesTest, WhatWasStartedForAnAnswerEndsWithIt) {
+  std::array<int, 2> held{};
+  ASSERT_EQ(::pipe(held.data()), 0);
+  EXPECT_EQ(answer_within(std::chrono::milliseconds(300),
+                          [&] {
+                            if (::fork() == 0) {
+                              ::setpgid(0, 0);
+                              ::close(held[0]);
+                              ::execlp("sleep", "sleep", "600", nullptr);
+                              ::_exit(1);
+                            }
+                            ::pause();
+                            return std::string("late");
+                          }),
+            "");
+  ::close(held[1]);
+  pollfd end{held[0], POLLIN, 0};
+  EXPECT_EQ(::poll(&end, 1, 20'000), 1) << "something still holds the pipe";
+  ::close(held[0]);
 }
 
 }  // namespace
