@@ -33,6 +33,7 @@
 #include "commands/config/config.h"
 #include "commands/framework/suggest.h"
 #include "commands/plugin/plugin.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::cli {
@@ -109,11 +110,14 @@ Status check_arguments(const Command& command, const NormalArgv& argv) {
 }
 
 /// What a format cannot show of this command is refused before it does anything.
-Status check_format(const Format& format, const Command& command, const GlobalOptions& globals) {
+Status check_format(const Format& format, const Command& command, const GlobalOptions& globals, const Registry& registry) {
   using Kind = Format::Kind;
-  if (format.kind == Kind::kTree && !command.tree)
-    return fail(Category::kUsage, "\"" + command.path + "\" has no tree output",
-                "-o tree is for get clusters, get works and work status");
+  if (format.kind == Kind::kTree && !command.tree) {
+    std::vector<std::string> trees;
+    for (const Command& one : registry.commands())
+      if (one.tree && !one.hidden) trees.push_back(one.path);
+    return fail(Category::kUsage, "\"" + command.path + "\" has no tree output", "these have one: " + joined(trees, ", "));
+  }
   const bool table = format.kind == Kind::kTable || format.kind == Kind::kWide || format.kind == Kind::kCsv;
   if (!globals.columns.empty() && !table)
     return fail(Category::kUsage, "--columns needs a table",
@@ -167,7 +171,7 @@ int execute(const Command& command, const NormalArgv& argv, commands::Invocation
   if (Status ok = check_arguments(command, argv); !ok) return refuse(ok.error());
   Result<Format> format = parse_format(globals.output);
   if (!format) return refuse(format.error());
-  if (Status ok = check_format(*format, command, globals); !ok) return refuse(ok.error());
+  if (Status ok = check_format(*format, command, globals, typed.registry); !ok) return refuse(ok.error());
   std::function<const WrittenTo&()> written;
   RenderOptions options;
   options.headers = !globals.no_headers;

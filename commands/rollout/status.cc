@@ -105,6 +105,10 @@ Report report_of(const RolloutView& view, Instant now) {
     report.table->rows.push_back(
         {one.cluster, one.placement, one.phase == Phase::kSkipped ? "<none>" : group, std::string(to_string(one.phase)),
          ready_of(view, one), one.since ? format_age(*one.since, now) : "<none>", left_of(one, now), or_none(why_of(view, one))});
+    const std::string why = why_of(view, one);
+    report.branches.push_back({name_of(view.set) + ": " + std::string(to_string(state_of(view.plan))),
+                               "placement " + one.placement, one.phase == Phase::kSkipped ? "no group" : "group " + group,
+                               one.cluster + ": " + std::string(to_string(one.phase)) + (why.empty() ? "" : " (" + why + ")")});
   }
   report.notes.push_back(name_of(view.set) + ": " + sentence(view));
   if (const std::string text = holder(view, now); !text.empty()) report.notes.push_back(text);
@@ -206,7 +210,9 @@ void register_rollout_status(Registry& registry) {
       "7 paused, 8 in progress.";
   command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"Show the current progress", "fleetadm rollout status web -n apps"},
+                      {"Placements, groups and clusters as a tree", "fleetadm rollout status web -n apps -o tree"},
                       {"Wait for the end in a Job", "fleetadm rollout status web -n apps -w --timeout 30m"}};
+  command.tree = true;
   command.make = invocation<StatusOptions>(
       [](FlagSet& flags, StatusOptions& options) {
         flags.boolean(&options.watch, "watch", "wait until it is done, failed, timed out or paused", 'w');

@@ -114,7 +114,7 @@ Topic formatting_topic() {
        "* name: TYPE/NAME, one line per object\n"
        "* csv: the table with all of its columns as comma-separated values (RFC 4180, lines end in LF)\n"
        "* tree: cluster sets with their clusters (get clusters), clusters with their works and manifests (get works, work "
-       "status)\n"
+       "status), placements with their groups and clusters (rollout status)\n"
        "* jsonpath=TEMPLATE: what the template yields for the JSON document, as with kubectl\n"
        "* custom-columns=NAME:PATH,…: a table of these columns"},
       {"STREAMS",

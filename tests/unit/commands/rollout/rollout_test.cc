@@ -98,6 +98,11 @@ TEST_F(RolloutCommands, StatusTellsDoneAndFailedApartAndNamesTheManifest) {
   EXPECT_NE(blocking.find("c2"), std::string::npos) << blocking;
   EXPECT_NE(blocking.find("ConfigMap web/a: no such type"), std::string::npos) << blocking;
   EXPECT_EQ(num(status->data, {"revision"}), 2);
+  ASSERT_EQ(status->branches.size(), status->table->rows.size());
+  ASSERT_EQ(status->branches.front().size(), 4U) << "rollout, placement, group, cluster";
+  EXPECT_EQ(status->branches.front().front(), "web: Failed");
+  EXPECT_TRUE(status->branches.front()[1].starts_with("placement "));
+  EXPECT_TRUE(status->branches.front().back().starts_with(status->table->rows.front().front() + ": "));
 }
 
 TEST_F(RolloutCommands, AWatchAwayFromATerminalTellsItsProgressOnStderrAsARunningStep) {
