@@ -23,7 +23,10 @@ bool among(const std::array<CellRange, kCount>& ranges, char32_t point) {
                      [&](const CellRange& range) { return range.first <= point && point <= range.last; });
 }
 
-std::size_t cells_of(char32_t point) { return among(kNoCell, point) ? 0 : among(kTwoCells, point) ? 2 : 1; }
+std::size_t cells_of(char32_t point) {
+  if (point < kNoCell.front().first) return 1;  // most text
+  return among(kNoCell, point) ? 0 : among(kTwoCells, point) ? 2 : 1;
+}
 
 /// The code point at the beginning of `text` (not empty), which is taken off it with its continuation bytes.
 char32_t take_point(std::string_view& text) {

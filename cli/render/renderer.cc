@@ -212,6 +212,8 @@ Status Renderer::print(Report report) {
   const bool for_people = tabular() || format_.kind == Format::Kind::kTree;
   if (for_people && report.table && report.table->rows.empty() && !report.table->empty_text.empty() && !options_.quiet)
     err_(log::escape_terminal(report.table->empty_text) + "\n");
+  if (format_.kind == Format::Kind::kCsv && !report.table && !report.lines.empty() && !options_.quiet)
+    err_("This command has no table, and -o csv prints nothing else.\n");
   if (!options_.quiet)
     for (const std::string& note : report.notes)
       err_(log::escape_terminal(options_.complete ? options_.complete(note) : note, true) + "\n");

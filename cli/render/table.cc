@@ -86,16 +86,16 @@ std::string TablePrinter::print(const commands::Table& table, std::size_t room, 
 
   std::string out;
   out.reserve((line_width(widths, padding) + 1) * lines.size());
-  for (const auto& line : lines) {
-    std::string text;
+  for (auto& line : lines) {
+    const std::size_t begin = out.size();
     for (std::size_t k = 0; k < line.size(); ++k) {
-      const std::string cell = tight ? cut_cell(line[k], widths[k], more) : line[k];
-      text += cell;
-      if (k + 1 < line.size()) text.append(widths[k] + padding - std::min(widths[k], text_width(cell)), ' ');
+      if (tight) line[k] = cut_cell(line[k], widths[k], more);
+      out += line[k];
+      if (k + 1 < line.size()) out.append(widths[k] + padding - std::min(widths[k], text_width(line[k])), ' ');
     }
     // More columns than the screen has cells.
-    if (tight && text_width(text) > room) text = fit_cells(text, room, more);
-    out += text + "\n";
+    if (tight) out.replace(begin, std::string::npos, fit_cells(std::string_view(out).substr(begin), room, more));
+    out += '\n';
   }
   return out;
 }

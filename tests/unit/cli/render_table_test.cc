@@ -100,6 +100,18 @@ TEST(CsvTest, HasOneHeaderAWatch) {
   EXPECT_FALSE(renderer.prints_objects());
 }
 
+TEST(CsvTest, ItIsSaidThatThereIsNoTable) {
+  std::string out;
+  std::string err;
+  Renderer renderer(
+      *parse_format("csv"), {}, [&](std::string_view text) { out += text; }, [&](std::string_view text) { err += text; });
+  Report report;
+  report.lines = {"cluster c1 accepted"};
+  ASSERT_TRUE(renderer.print(report));
+  EXPECT_EQ(out, "");
+  EXPECT_EQ(err, "This command has no table, and -o csv prints nothing else.\n");
+}
+
 TEST(TreeTest, PathsThatBeginAlikeShareBranches) {
   const std::vector<std::vector<std::string>> paths = {{"s1", "c1"}, {"s2", "c2", "w"}, {"s1", "c3\x1b[2J"}, {"s2", "c4"}};
   EXPECT_EQ(tree_of(paths, true), "s1\n├── c1\n└── c3\\x1b[2J\ns2\n├── c2\n│   └── w\n└── c4\n");
