@@ -4,6 +4,7 @@
 #include "commands/clusterset/clusterset.h"
 #include "commands/completion/completion.h"
 #include "commands/doctor/doctor.h"
+#include "commands/events/events.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/command.h"
 #include "commands/get/get.h"
@@ -22,6 +23,7 @@ void register_all(Registry& registry) {
   register_get(registry);  // first: its group heading is that of its first row
   register_fleet(registry);
   register_doctor(registry);
+  register_events(registry);
   register_cluster(registry);
   register_clusterset(registry);
   register_placement(registry);

@@ -51,22 +51,20 @@ class Collector {
   }
 
   void add(const Json& object) {
-    if (names_) report_.names.push_back(object_word(view_.resource, object));
-    auto& row = report_.table->rows.emplace_back(view_.row(object, now_));
-    for (const std::string& key : list_.label_columns) row.push_back(label_of(object, key));
-    if (list_.show_labels) row.push_back(labels_cell(object));
-    if (tree_ && view_.branches)
-      for (std::vector<std::string>& path : view_.branches(object)) report_.branches.push_back(std::move(path));
-    if (!objects_) return;
-    Json copy = object;
-    erase_at(copy, {"metadata", "managedFields"});
-    items_.push_back(std::move(copy));
+    if (view_.before) {
+      waiting_.push_back(object);
+    } else {
+      add_now(object);
+    }
   }
 
   Report& report() { return report_; }
 
   /// `single`: the data is the object itself, as in kubectl.
   Report take(bool single) {
+    if (view_.before) std::stable_sort(waiting_.begin(), waiting_.end(), view_.before);
+    for (const Json& object : waiting_) add_now(object);
+    waiting_.clear();
     if (objects_ && single && items_.size() == 1) {
       report_.data = std::move(items_.front());
     } else if (objects_) {
@@ -80,12 +78,31 @@ class Collector {
   }
 
  private:
+  void add_now(const Json& object) {
+    if (names_) report_.names.push_back(object_word(view_.resource, object));
+    auto& row = report_.table->rows.emplace_back(view_.row(object, now_));
+    for (const std::string& key : list_.label_columns) row.push_back(label_of(object, key));
+    if (list_.show_labels) row.push_back(labels_cell(object));
+    if (tree_ && view_.branches)
+      for (std::vector<std::string>& path : view_.branches(object)) report_.branches.push_back(std::move(path));
+    if (!objects_) return;
+    Json copy = object;
+    erase_at(copy, {"metadata", "managedFields"});
+    // The items of a list of a built-in type do not have them.
+    if (!copy.contains("kind")) {
+      copy["apiVersion"] = view_.resource.api_version();
+      copy["kind"] = view_.resource.kind;
+    }
+    items_.push_back(std::move(copy));
+  }
+
   const ListView& view_;
   const ListOutput& list_;
   Instant now_;
   bool objects_;
   bool names_;
   bool tree_;
+  std::vector<Json> waiting_;  // to be sorted
   Json items_;
   Report report_;
 };
@@ -184,7 +201,9 @@ Result<Report> list_objects(Context& context, const ListView& view, const ListRe
   if (!request.names.empty() && !watch) return named(context, client, view, request);
   kube::ListOptions options;
   options.label_selector = request.selector;
-  options.field_selector = global.list.field_selector;
+  options.field_selector = request.field_selector;
+  if (!options.field_selector.empty() && !global.list.field_selector.empty()) options.field_selector += ",";
+  options.field_selector += global.list.field_selector;
   if (!request.names.empty()) options.field_selector = "metadata.name=" + request.names.front();
   if (watch) return watched(context, client, view, request, options);
   Collector all(view, context.global(), context.clock().now());

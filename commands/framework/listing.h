@@ -23,6 +23,7 @@ struct ListView {
   std::function<std::vector<std::string>(const Json& object, Instant now)> row;            // a cell a column
   std::string nothing;                                                                     // "no managed clusters found"
   std::function<std::vector<std::vector<std::string>>(const Json& object)> branches = {};  // its paths for -o tree
+  std::function<bool(const Json& a, const Json& b)> before = {};  // the order, where it is not the server's
 };
 
 struct ListRequest {
@@ -30,7 +31,8 @@ struct ListRequest {
   std::string selector;
   std::string ns;  // of namespaced kinds; empty: all
   bool watch = false;
-  bool watch_only = false;  // without the objects that are there at the beginning
+  bool watch_only = false;          // without the objects that are there at the beginning
+  std::string field_selector = {};  // beside that of the flags
 };
 
 /// The flags of a list: -l, -w, --watch-only; and --field-selector, --show-labels and -L, which list_objects finds in the

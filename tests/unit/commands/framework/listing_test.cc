@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "commands/events/events.h"
 #include "commands/get/get.h"
 #include "core/api/kinds.h"
 #include "tests/support/fake_api.h"
@@ -126,6 +127,35 @@ TEST_F(GetTest, AnUnknownSetIsAMistakeNotAnEmptyList) {
   const auto report = get({}, {{"clusterset", "nope"}});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().category, Category::kNotFound);
+}
+
+TEST_F(GetTest, EventsComeInTheOrderOfTheirTimes) {
+  register_events(registry_);
+  const auto happened = [&](const std::string& name, const std::string& time) {
+    Json event = Json::object();
+    at_or_make(event, {"metadata", "name"}) = name;
+    at_or_make(event, {"metadata", "namespace"}) = "default";
+    at_or_make(event, {"reason"}) = name;
+    at_or_make(event, {"lastTimestamp"}) = time;
+    api_->put(kube::resources::core_events(), event);
+  };
+  happened("a", "2026-01-02T00:00:00Z");
+  happened("b", "2026-01-01T00:00:00Z");
+  happened("c", "2026-01-03T00:00:00Z");
+  context_.globals.output = "json";
+  context_.stopper.request_stop();
+  ASSERT_TRUE(testkit::run_command(registry_, "events", context_, {{"watch", "true"}}, {}));
+  ASSERT_EQ(context_.emitted.size(), 1U);
+  std::string order;
+  for (const auto& row : context_.emitted.front().table->rows) order += row[2];
+  EXPECT_EQ(order, "bac");
+  order.clear();
+  for (const Json& item : list_at(context_.emitted.front().data, {"items"})) {
+    order += name_of(item);
+    EXPECT_EQ(str(item, {"kind"}), "Event");
+    EXPECT_EQ(str(item, {"apiVersion"}), "v1");
+  }
+  EXPECT_EQ(order, "bac");
 }
 
 TEST_F(GetTest, AWatchPrintsWhatChangedAndEndsQuietly) {
