@@ -111,14 +111,14 @@ Status check_arguments(const Command& command, const NormalArgv& argv) {
 
 /// What a format cannot show of this command is refused before it does anything.
 Status check_format(const Format& format, const Command& command, const GlobalOptions& globals, const Registry& registry) {
-  using Kind = Format::Kind;
-  if (format.kind == Kind::kTree && !command.tree) {
+  if (format.kind == Format::Kind::kTree && !command.tree) {
     std::vector<std::string> trees;
     for (const Command& one : registry.commands())
       if (one.tree && !one.hidden) trees.push_back(one.path);
     return fail(Category::kUsage, "\"" + command.path + "\" has no tree output", "these have one: " + joined(trees, ", "));
   }
-  const bool table = format.kind == Kind::kTable || format.kind == Kind::kWide || format.kind == Kind::kCsv;
+  const bool table =
+      format.kind == Format::Kind::kTable || format.kind == Format::Kind::kWide || format.kind == Format::Kind::kCsv;
   if (!globals.columns.empty() && !table)
     return fail(Category::kUsage, "--columns needs a table",
                 "leave out -o, or use -o csv; for other documents there is -o custom-columns=NAME:PATH");
