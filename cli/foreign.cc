@@ -32,7 +32,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"label", "use `fleetadm cluster label`"},
     {"promote", "use `fleetadm work create` with the manifests and --clusters"},
     // vela
-    {"cluster list", "use `fleetadm get clusters`"},
     {"cluster join", "use `fleetadm join`"},
     {"cluster detach", "use `fleetadm unjoin`"},
     {"cluster labels", "use `fleetadm cluster label`"},
@@ -43,7 +42,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"exec", "fleetadm has no access to pods of managed clusters yet; use kubectl with the cluster's context"},
     {"describe", "use `fleetadm placement describe` or `fleetadm work describe`"},
     // flags
-    {"-c", "use --clusters"},
     {"--num-of-clusters", "use --cluster-count"},
     {"--skip-approve-check", "certificate requests are always checked; name one with --csr to accept it"},
     {"--bundle-version", "use --image to name the image and its version"},

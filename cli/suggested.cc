@@ -41,8 +41,8 @@ std::pair<const Command*, std::size_t> command_in(std::string_view text, std::si
 }
 
 bool takes_namespace(std::string_view path) {
-  static constexpr std::string_view kBegins[] = {"placement ",     "rollout ",        "work ",
-                                                 "get placements", "clusterset bind", "clusterset unbind"};
+  static constexpr std::string_view kBegins[] = {"placement ",      "rollout ",         "work ", "get placements", "get rollouts",
+                                                 "clusterset bind", "clusterset unbind"};
   return std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) { return path.starts_with(begin); });
 }
 

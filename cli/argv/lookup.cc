@@ -53,8 +53,14 @@ bool is_group(const Registry& registry, std::string_view path) {
 std::vector<std::string> words_under(const Registry& registry, std::string_view path) {
   std::vector<std::string> words;
   for (const Command& command : registry.commands()) {
-    if (command.hidden || !starts_with_words(command.path, path)) continue;
-    std::string_view rest = command.path;
+    const auto in_group = [&](const std::string& name) { return starts_with_words(name, path); };
+    const std::string* name = in_group(command.path) ? &command.path : nullptr;
+    if (name == nullptr && !path.empty()) {
+      const auto alias = std::find_if(command.aliases.begin(), command.aliases.end(), in_group);
+      if (alias != command.aliases.end()) name = &*alias;
+    }
+    if (command.hidden || name == nullptr) continue;
+    std::string_view rest = *name;
     rest.remove_prefix(path.empty() ? 0 : path.size() + 1);
     std::string word(rest.substr(0, rest.find(' ')));
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));

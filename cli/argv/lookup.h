@@ -26,7 +26,8 @@ bool takes_next_word(const std::string& word, const FlagList& globals);
 const commands::Command* command_at(const commands::Registry& registry, std::string_view path);
 /// True where at least one command's path or alias starts with these words.
 bool is_group(const commands::Registry& registry, std::string_view path);
-/// The next words of visible commands under a group ("" for the top), in the registry's order, without repeats.
+/// The next words of visible commands under a group ("" for the top), in the registry's order, without repeats. A command that is
+/// in the group by an alias alone ("placement get" is "get placements") is there by the first one.
 std::vector<std::string> words_under(const commands::Registry& registry, std::string_view path);
 
 }  // namespace fleetadm::cli

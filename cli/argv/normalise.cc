@@ -36,7 +36,9 @@ tl::unexpected<Error> needs_value(const Flag& flag) {
 const Flag* flag_named(const FlagList& flags, std::string_view name) {
   std::string wanted(name);
   std::replace(wanted.begin(), wanted.end(), '_', '-');
-  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag* flag) { return flag->name == wanted; });
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag* flag) {
+    return flag->name == wanted || std::find(flag->aliases.begin(), flag->aliases.end(), wanted) != flag->aliases.end();
+  });
   return found == flags.end() ? nullptr : *found;
 }
 

@@ -22,7 +22,7 @@ struct NormalArgv {
 /// Category::kUsage for an unknown flag (with the nearest known one) or a missing value.
 Result<NormalArgv> normalise(const std::vector<std::string>& words, const FlagList& flags);
 
-/// The flag of that name ("--dry_run" finds "dry-run") or letter, or nullptr.
+/// The flag of that name or alias ("--dry_run" finds "dry-run") or letter, or nullptr.
 const commands::Flag* flag_named(const FlagList& flags, std::string_view name);
 const commands::Flag* flag_lettered(const FlagList& flags, char letter);
 

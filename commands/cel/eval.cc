@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "commands/cel/cel.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/scenarios.h"
 #include "commands/work/manifests.h"
 #include "core/cel/library/libraries.h"
@@ -136,10 +137,7 @@ void register_cel_eval(Registry& registry) {
   command.make = invocation<EvalOptions>(
       [](FlagSet& flags, EvalOptions& options) {
         environment_flag(flags, &options.environment);
-        Flag& file =
-            flags.texts(&options.files, "filename", "File with the object, in YAML or JSON (\"-\": standard input)", 'f');
-        file.value_name = "FILE";
-        file.complete = Complete::kFiles;
+        filenames_flag(flags, &options.files, "File with the object, in YAML or JSON (\"-\": standard input)");
         scenarios_flag(flags, &options.scenarios);
       },
       validate_eval, run_eval);

@@ -1,5 +1,6 @@
 // clusterset delete: only a set that no namespace uses; the hub's own sets stay.
 #include "commands/clusterset/clusterset.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/written.h"
@@ -12,7 +13,8 @@ namespace {
 
 struct DeleteOptions {
   GuardOptions guard;
-  Duration timeout = std::chrono::minutes(1);
+  bool wait = true;
+  Duration timeout = kWaitTimeout;
 };
 
 Result<std::vector<std::string>> bound_namespaces(const kube::Client& hub, const std::string& set) {
@@ -54,7 +56,7 @@ Result<Report> run_delete(Context& context, const DeleteOptions& options, const 
   how.uid = uid_of(*existing);
   auto removed = hub.remove(api::managed_cluster_sets(), "", name, how);
   if (!removed && removed.error().category != Category::kNotFound) return tl::unexpected(removed.error());
-  if (!is_dry(context)) {
+  if (!is_dry(context) && options.wait) {
     const std::string uid = uid_of(*existing);
     const auto gone = [&](const std::optional<Json>& object) -> Result<bool> { return !object || uid_of(*object) != uid; };
     const auto waited = kube::wait_for(hub, api::managed_cluster_sets(), "", name, gone, options.timeout, context.stop());
@@ -81,7 +83,8 @@ void register_clusterset_delete(Registry& registry) {
   command.examples = {{"Delete a set", "fleetadm clusterset delete old"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
-        flags.duration(&options.timeout, "timeout", "How long to wait until it is deleted").default_text = "1m";
+        wait_flag(flags, &options.wait, "Wait until it is deleted");
+        timeout_flag(flags, &options.timeout, "How long to wait");
         bind_guard(flags, options.guard);
       },
       [](const DeleteOptions&, const std::vector<std::string>& args) -> Status {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "commands/clusterset/clusterset.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/written.h"
@@ -178,13 +179,10 @@ void register_clusterset_set(Registry& registry) {
                       {"Create a namespace on every cluster in the set", "fleetadm clusterset set prod --namespaces shop"}};
   command.make = invocation<SetOptions>(
       [](FlagSet& flags, SetOptions& options) {
-        for (const auto& [into, name, help] :
-             {std::tuple{&options.clusters, "clusters", "Clusters to add to the set"},
-              std::tuple{&options.remove_clusters, "remove-clusters", "Clusters to remove from the set"}}) {
-          auto& flag = flags.comma_texts(into, name, help);
-          flag.value_name = "NAME[,NAME...]";
-          flag.complete = Complete::kClusters;
-        }
+        clusters_flag(flags, &options.clusters, "Clusters to add to the set");
+        auto& removed = flags.comma_texts(&options.remove_clusters, "remove-clusters", "Clusters to remove from the set");
+        removed.value_name = "NAME[,NAME...]";
+        removed.complete = Complete::kClusters;
         flags.comma_texts(&options.namespaces, "namespaces", "Namespaces to create on the clusters in the set").value_name =
             "NAME[,NAME...]";
         flags

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "commands/framework/grammar.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/suggest.h"
 #include "kubeclient/base/joined.h"
@@ -118,7 +119,7 @@ Result<Report> run_events(Context& context, const EventsOptions& options, const 
   }
   ListRequest request;
   request.selector = options.selector;
-  request.ns = ns;
+  if (!ns.empty()) request.namespaces = {ns};
   request.watch = options.watch;
   request.watch_only = options.watch_only;
   request.field_selector = joined(fields);
@@ -130,6 +131,7 @@ Result<Report> run_events(Context& context, const EventsOptions& options, const 
 void register_events(Registry& registry) {
   Command command;
   command.path = "events";
+  command.aliases = {"get events"};
   command.group = "Other";
   command.summary = "List the events on the hub, or those about one object";
   command.description =
@@ -158,7 +160,7 @@ void register_events(Registry& registry) {
           }
           return {};
         };
-        flags.boolean(&options.all_namespaces, "all-namespaces", "list across all namespaces", 'A');
+        all_namespaces_flag(flags, &options.all_namespaces, "list across all namespaces");
       },
       check_events, run_events);
   registry.add(std::move(command));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "commands/fleet/fleet.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
@@ -28,12 +29,11 @@ struct AcceptOptions {
   std::string csr;
   bool yes = false;
   std::string wait = "none";
-  Duration timeout = std::chrono::minutes(5);
+  Duration timeout = kWaitTimeout;
 };
 
 void bind_accept(FlagSet& flags, AcceptOptions& options) {
-  flags.comma_texts(&options.clusters, "clusters", "Clusters to accept (a,b or repeated); the same as naming them as arguments")
-      .complete = Complete::kClusters;
+  clusters_flag(flags, &options.clusters, "Clusters to accept; the same as naming them as arguments");
   flags.boolean(&options.all, "all",
                 "Accept every pending cluster that has a valid request (needs --yes if there is no terminal)");
   flags
@@ -43,13 +43,9 @@ void bind_accept(FlagSet& flags, AcceptOptions& options) {
   flags.text(&options.csr, "csr", "Certificate request to approve if the cluster has more than one, or has already joined")
       .value_name = "NAME";
   flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
-  auto& wait =
-      flags.choice(&options.wait, "wait", {"none", "accepted", "joined", "available"},
-                   "Wait for the request if it has not arrived yet, and then until the cluster has joined or is available");
-  wait.arity = Arity::kOptionalValue;
-  wait.no_value = "joined";
-  wait.default_text = "none";
-  flags.duration(&options.timeout, "timeout", "How long to wait for each cluster").default_text = "5m";
+  wait_flag(flags, &options.wait, {"accepted", "joined", "available"}, "joined",
+            "Wait for the request if it has not arrived yet, and then until the cluster has joined or is available");
+  timeout_flag(flags, &options.timeout, "How long to wait for each cluster");
 }
 
 std::vector<std::string> wanted(const AcceptOptions& options, const std::vector<std::string>& args) {

@@ -4,6 +4,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
+#include "commands/framework/grammar.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "kubeclient/base/plural.h"
@@ -13,12 +14,12 @@ namespace {
 
 struct CleanOptions {
   bool yes = false;
-  Duration timeout = std::chrono::minutes(5);
+  Duration timeout = kWaitTimeout;
 };
 
 void bind_clean(FlagSet& flags, CleanOptions& options) {
   flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
-  flags.duration(&options.timeout, "timeout", "How long to wait until everything is deleted").default_text = "5m";
+  timeout_flag(flags, &options.timeout, "How long to wait until everything is deleted");
 }
 
 Status validate_clean(const CleanOptions&, const std::vector<std::string>&) { return {}; }

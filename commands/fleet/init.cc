@@ -4,6 +4,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
+#include "commands/framework/grammar.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/install/supported.h"
@@ -26,7 +27,7 @@ struct InitOptions {
   bool publish_ca = true;
   bool show_token = false;
   bool wait = false;
-  Duration timeout = std::chrono::minutes(5);
+  Duration timeout = kWaitTimeout;
 };
 
 void bind_init(FlagSet& flags, InitOptions& options) {
@@ -52,8 +53,8 @@ void bind_init(FlagSet& flags, InitOptions& options) {
                "its hash")
       .default_text = "true";
   flags.boolean(&options.show_token, "show-token", "Show the token of the join command even if stdout is a terminal");
-  flags.boolean(&options.wait, "wait", "Wait until the hub controllers are running and have created the default cluster set");
-  flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
+  wait_flag(flags, &options.wait, "Wait until the hub controllers are running and have created the default cluster set");
+  timeout_flag(flags, &options.timeout, "How long to wait");
 }
 
 Status validate_init(const InitOptions& options, const std::vector<std::string>&) {

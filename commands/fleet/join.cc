@@ -6,6 +6,7 @@
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/registration/join/preflight.h"
@@ -36,7 +37,7 @@ struct JoinOptions {
   bool network_policy = false;
   bool preflight_only = false;
   std::string wait = "none";
-  Duration timeout = std::chrono::minutes(5);
+  Duration timeout = kWaitTimeout;
 };
 
 void bind_join(FlagSet& flags, JoinOptions& options) {
@@ -66,13 +67,10 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
                 "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
                 "affected");
   flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
-  auto& wait = flags.choice(&options.wait, "wait", {"none", "registered", "joined", "available"},
-                            "Wait until the agent is running and the cluster is registered on the hub, or for a later state "
-                            "(which requires acceptance on the hub)");
-  wait.arity = Arity::kOptionalValue;
-  wait.no_value = "registered";
-  wait.default_text = "none";
-  flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
+  wait_flag(flags, &options.wait, {"registered", "joined", "available"}, "registered",
+            "Wait until the agent is running and the cluster is registered on the hub, or for a later state (which requires "
+            "acceptance on the hub)");
+  timeout_flag(flags, &options.timeout, "How long to wait");
 }
 
 bool is_ca_pin(std::string_view text) {

@@ -4,6 +4,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "core/api/kinds.h"
@@ -20,7 +21,7 @@ struct UnjoinOptions {
   bool force = false;
   bool keep_namespace = false;
   GuardOptions guard;
-  Duration timeout = std::chrono::minutes(5);
+  Duration timeout = kWaitTimeout;
 };
 
 void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
@@ -37,7 +38,7 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
   flags.boolean(&options.force, "force", "Do not wait for an agent that no longer runs; remove what it applied without it");
   flags.boolean(&options.keep_namespace, "keep-namespace", "Keep the cluster's namespace on the hub");
   bind_guard(flags, options.guard);
-  flags.duration(&options.timeout, "timeout", "Timeout for each side").default_text = "5m";
+  timeout_flag(flags, &options.timeout, "Timeout for each side");
 }
 
 Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::string>&) {

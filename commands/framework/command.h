@@ -33,8 +33,9 @@ enum class Complete {
 };
 
 struct Flag {
-  std::string name;  // "cluster-name"
-  char letter = 0;   // 'n' or 0
+  std::string name;                  // "cluster-name"
+  std::vector<std::string> aliases;  // other names that mean the same; accepted, and not shown
+  char letter = 0;                   // 'n' or 0
   Arity arity = Arity::kValue;
   std::string value_name;    // "NAME" in help
   std::string help;          // one sentence, no full stop

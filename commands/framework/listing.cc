@@ -109,9 +109,10 @@ class Collector {
 
 Result<Report> named(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request) {
   Collector all(view, context.global(), context.clock().now());
-  NearNames near(client, view.resource, request.ns);
+  const std::string ns = request.namespaces.empty() ? std::string() : request.namespaces.front();
+  NearNames near(client, view.resource, ns);
   for (const std::string& name : request.names) {
-    Result<Json> object = client.get(view.resource, request.ns, name);
+    Result<Json> object = client.get(view.resource, ns, name);
     if (object) {
       all.add(*object);
       continue;
@@ -123,12 +124,55 @@ Result<Report> named(Context& context, const kube::Client& client, const ListVie
   return all.take(request.names.size() == 1);
 }
 
+bool is_asked_for(const ListRequest& request, const Json& object) {
+  const auto among = [](const std::vector<std::string>& all, const std::string& one) {
+    return all.empty() || std::find(all.begin(), all.end(), one) != all.end();
+  };
+  if (request.namespaces.size() > 1 && !among(request.namespaces, namespace_of(object))) return false;
+  if (!request.called || request.names.empty()) return true;
+  return std::any_of(request.names.begin(), request.names.end(),
+                     [&](const std::string& name) { return request.called(object, name); });
+}
+
+Result<Report> list_found(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request,
+                      const kube::ListOptions& options) {
+  Collector all(view, context.global(), context.clock().now());
+  std::vector<bool> found(request.names.size());
+  std::size_t count = 0;
+  std::vector<std::string> namespaces = request.namespaces;
+  if (namespaces.empty()) namespaces.emplace_back();
+  std::sort(namespaces.begin(), namespaces.end());
+  namespaces.erase(std::unique(namespaces.begin(), namespaces.end()), namespaces.end());
+  for (const std::string& ns : namespaces) {
+    const std::size_t before = count;
+    FLEETADM_CHECK(client.list_each(view.resource, ns, options, [&](const Json& item) -> Status {
+      if (!is_asked_for(request, item)) return {};
+      for (std::size_t i = 0; i < found.size(); ++i) found[i] = found[i] || request.called(item, request.names[i]);
+      all.add(item);
+      ++count;
+      return {};
+    }));
+    if (request.nothing_in && !ns.empty() && count == before) FLEETADM_CHECK(request.nothing_in(client, ns));
+  }
+  NearNames near(client, view.resource, namespaces.size() == 1 ? namespaces.front() : "");
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i]) continue;
+    const std::string& name = request.names[i];
+    Error missing = fail(Category::kNotFound, view.resource.qualified() + " \"" + name + "\" not found", near.hint(name)).value();
+    if (found.size() == 1) return tl::unexpected(std::move(missing));
+    all.report().failures.push_back(std::move(missing));
+  }
+  return all.take(request.names.size() == 1);
+}
+
 Result<Report> watched(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request,
                        const kube::ListOptions& options) {
+  const std::string ns = request.namespaces.size() == 1 ? request.namespaces.front() : "";
   std::map<std::string, std::string> printed;  // key → resourceVersion
   {
     Collector first(view, context.global(), context.clock().now());
-    FLEETADM_CHECK(client.list_each(view.resource, request.ns, options, [&](const Json& item) -> Status {
+    FLEETADM_CHECK(client.list_each(view.resource, ns, options, [&](const Json& item) -> Status {
+      if (!is_asked_for(request, item)) return {};
       first.add(item);
       printed[kube::object_key(item)] = resource_version_of(item);
       return {};
@@ -138,8 +182,9 @@ Result<Report> watched(Context& context, const kube::Client& client, const ListV
     if (!request.watch_only) context.emit(report);
   }
   const Status watched_to = kube::watch_collection(
-      client, view.resource, request.ns, options,
+      client, view.resource, ns, options,
       [&](kube::EventType type, const Json& object) {
+        if (!is_asked_for(request, object)) return true;
         const bool known = printed.contains(kube::object_key(object));
         std::string& version = printed[kube::object_key(object)];
         if (type != kube::EventType::kDeleted && version == resource_version_of(object)) return true;
@@ -189,7 +234,7 @@ void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_
 }
 
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request) {
-  if (!request.names.empty() && !request.selector.empty())
+  if (!request.names.empty() && !request.selector.empty() && !request.called)
     return fail(Category::kUsage, "--selector cannot be combined with names");
   const bool watch = request.watch || request.watch_only;
   if (watch && request.names.size() > 1) return fail(Category::kUsage, "--watch takes at most one name");
@@ -198,20 +243,15 @@ Result<Report> list_objects(Context& context, const ListView& view, const ListRe
   if (!request.names.empty() && !global.list.field_selector.empty())
     return fail(Category::kUsage, "--field-selector cannot be combined with names");
   FLEETADM_TRY(const kube::Client client, context.client());
-  if (!request.names.empty() && !watch) return named(context, client, view, request);
+  if (!request.names.empty() && !watch && !request.called) return named(context, client, view, request);
   kube::ListOptions options;
   options.label_selector = request.selector;
   options.field_selector = request.field_selector;
   if (!options.field_selector.empty() && !global.list.field_selector.empty()) options.field_selector += ",";
   options.field_selector += global.list.field_selector;
-  if (!request.names.empty()) options.field_selector = "metadata.name=" + request.names.front();
+  if (!request.names.empty() && !request.called) options.field_selector = "metadata.name=" + request.names.front();
   if (watch) return watched(context, client, view, request, options);
-  Collector all(view, context.global(), context.clock().now());
-  FLEETADM_CHECK(client.list_each(view.resource, request.ns, options, [&](const Json& item) -> Status {
-    all.add(item);
-    return {};
-  }));
-  return all.take(false);
+  return list_found(context, client, view, request, options);
 }
 
 std::string or_none(std::string text) {

@@ -29,10 +29,15 @@ struct ListView {
 struct ListRequest {
   std::vector<std::string> names;  // empty: all
   std::string selector;
-  std::string ns;  // of namespaced kinds; empty: all
+  std::vector<std::string> namespaces = {};  // of namespaced kinds; empty: all
   bool watch = false;
   bool watch_only = false;          // without the objects that are there at the beginning
   std::string field_selector = {};  // beside that of the flags
+  /// Where names are more than the objects' own, or without a namespace: whether an object goes by one. Names are then looked for
+  /// in the lists.
+  std::function<bool(const Json& object, const std::string& name)> called = {};
+  /// Why nothing was found in one of `namespaces`, where that is an error.
+  std::function<Status(const kube::Client& client, const std::string& ns)> nothing_in = {};
 };
 
 /// The flags of a list: -l, -w, --watch-only; and --field-selector, --show-labels and -L, which list_objects finds in the

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "commands/framework/named.h"
+#include "commands/framework/grammar.h"
 #include "commands/get/cluster_table.h"
 #include "core/api/kinds.h"
 
@@ -13,7 +13,6 @@ namespace {
 struct GetOptions {
   std::string selector;
   std::string cluster_set;
-  std::string cluster;
   bool watch = false;
   bool watch_only = false;
   bool all_namespaces = false;
@@ -22,7 +21,7 @@ struct GetOptions {
 Status any(const GetOptions&, const std::vector<std::string>&) { return {}; }
 
 Result<Report> clusters(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
-  ListRequest request{args, options.selector, "", options.watch, options.watch_only};
+  ListRequest request{args, options.selector, {}, options.watch, options.watch_only};
   if (!options.cluster_set.empty()) {
     // A set that does not exist is a mistake, not an empty list.
     FLEETADM_TRY(const kube::Client client, context.client());
@@ -80,7 +79,7 @@ Result<Report> cluster_sets(Context& context, const GetOptions& options, const s
       for (const std::string& ns : found->second) text += (text.empty() ? "" : ",") + ns;
     return text;
   };
-  return list_objects(context, cluster_set_view(bound_to), {args, options.selector, "", options.watch, options.watch_only});
+  return list_objects(context, cluster_set_view(bound_to), {args, options.selector, {}, options.watch, options.watch_only});
 }
 
 Result<Report> placements(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
@@ -104,24 +103,9 @@ Result<Report> placements(Context& context, const GetOptions& options, const std
     const auto found = chosen.find(key);
     return found == chosen.end() ? std::string() : found->second;
   };
-  return list_objects(context, placement_view(options.all_namespaces, clusters_of),
-                      {args, options.selector, ns, options.watch, options.watch_only});
-}
-
-Result<Report> works(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
-  const std::string ns = options.cluster.empty() ? context.global().config.ns : options.cluster;
-  if (!ns.empty() && !kube::is_dns_label(ns))
-    return fail(Category::kUsage, "\"" + ns + "\" is not a valid cluster name (must be a DNS label)",
-                "list the clusters with: fleetadm get clusters");
-  if (!args.empty() && ns.empty())
-    return fail(Category::kUsage, "a work name requires --cluster", "add --cluster NAME, or omit the work name");
-  FLEETADM_TRY(Report report,
-               list_objects(context, work_view(), {args, options.selector, ns, options.watch, options.watch_only}));
-  if (!options.cluster.empty() && report.table && report.table->rows.empty()) {
-    FLEETADM_TRY(const kube::Client client, context.client());
-    FLEETADM_CHECK(cluster_exists(client, options.cluster));
-  }
-  return report;
+  ListRequest request{args, options.selector, {}, options.watch, options.watch_only};
+  if (!ns.empty()) request.namespaces = {ns};
+  return list_objects(context, placement_view(options.all_namespaces, clusters_of), request);
 }
 
 Command row(std::string path, std::string group, std::string summary) {
@@ -140,7 +124,8 @@ void register_clusters(Registry& registry) {
       "and their set. The wide output adds their Kubernetes version, their size, their API server's "
       "address and their taints.";
   command.args.complete = Complete::kClusters;
-  command.aliases = {"get cluster", "get managedclusters", "get managedcluster", "get mcl", "get mcls"};
+  command.aliases = {"cluster get",        "cluster list", "get cluster", "get managedclusters",
+                     "get managedcluster", "get mcl",      "get mcls"};
   command.examples = {
       {"All clusters", "fleetadm get clusters"},
       {"Clusters in a region, sorted by memory, largest last",
@@ -153,9 +138,7 @@ void register_clusters(Registry& registry) {
   command.make = invocation<GetOptions>(
       [](FlagSet& flags, GetOptions& options) {
         list_flags(flags, options.selector, options.watch, options.watch_only);
-        Flag& set = flags.text(&options.cluster_set, "clusterset", "only the clusters in this set");
-        set.value_name = "NAME";
-        set.complete = Complete::kClusterSets;
+        cluster_set_flag(flags, &options.cluster_set, "only the clusters in this set");
       },
       [](const GetOptions& options, const std::vector<std::string>& args) -> Status {
         if (!options.cluster_set.empty() && !args.empty())
@@ -173,8 +156,8 @@ void register_others(Registry& registry) {
   Command sets = row("get clustersets", "Clusters", "List the cluster sets");
   sets.description = "Lists cluster sets, how many clusters each has, and the namespaces that may place work on them.";
   sets.args.complete = Complete::kClusterSets;
-  sets.aliases = {"clusterset get",        "get clusterset", "get managedclustersets",
-                  "get managedclusterset", "get mclset",     "get mclsets"};
+  sets.aliases = {"clusterset get",        "clusterset list", "get clusterset", "get managedclustersets",
+                  "get managedclusterset", "get mclset",      "get mclsets"};
   sets.examples = {{"", "fleetadm get clustersets"}};
   sets.make = invocation<GetOptions>(bind, any, cluster_sets);
   registry.add(std::move(sets));
@@ -184,33 +167,15 @@ void register_others(Registry& registry) {
       "Lists placements with how many clusters each has selected and whether the request is satisfied. "
       "The wide output adds the names of the selected clusters.";
   placement.args.complete = Complete::kPlacements;
-  placement.aliases = {"placement get", "get placement"};
+  placement.aliases = {"placement get", "placement list", "get placement"};
   placement.examples = {{"Placements in all namespaces, with the clusters they selected", "fleetadm get placements -A -o wide"}};
   placement.make = invocation<GetOptions>(
       [bind](FlagSet& flags, GetOptions& options) {
         bind(flags, options);
-        flags.boolean(&options.all_namespaces, "all-namespaces", "list across all namespaces", 'A');
+        all_namespaces_flag(flags, &options.all_namespaces, "list across all namespaces");
       },
       any, placements);
   registry.add(std::move(placement));
-
-  Command work = row("get works", "Work", "List works on all clusters, or on one");
-  work.description = "Lists manifest works: for which cluster, how many manifests, whether they are applied and available.";
-  work.args.complete = Complete::kWorks;
-  work.aliases = {"get work", "get manifestworks", "get manifestwork"};
-  work.examples = {{"All works", "fleetadm get works"}, {"Works on one cluster", "fleetadm get works --cluster c1"}};
-  work.tree = true;
-  work.make = invocation<GetOptions>(
-      [bind](FlagSet& flags, GetOptions& options) {
-        bind(flags, options);
-        Flag& cluster = flags.text(&options.cluster, "cluster", "only the works for this cluster");
-        cluster.value_name = "NAME";
-        cluster.complete = Complete::kClusters;
-        // Works of all clusters are the default; who writes -A by habit shall not be refused.
-        flags.boolean(&options.all_namespaces, "all-namespaces", "list works on all clusters", 'A').hidden = true;
-      },
-      any, works);
-  registry.add(std::move(work));
 }
 
 }  // namespace

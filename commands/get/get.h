@@ -10,7 +10,6 @@ void register_get(Registry& registry);
 
 // How each kind is shown; other commands show their results the same way.
 ListView cluster_view();
-ListView work_view();
 /// With the namespace as first column where `all_namespaces`; `clusters_of` (may be empty) answers the chosen clusters of
 /// "namespace/name" for -o wide.
 ListView placement_view(bool all_namespaces, std::function<std::string(const std::string& key)> clusters_of);

@@ -3,9 +3,7 @@
 #include <cstdint>
 
 #include "commands/get/get.h"
-#include "commands/work/tree.h"
 #include "core/api/kinds.h"
-#include "core/work/progress.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/quantity.h"
 
@@ -87,25 +85,6 @@ ListView cluster_view() {
     const std::string set = label_of(cluster, api::kClusterSetLabel);
     return {{set.empty() ? "(no cluster set)" : set, name_of(cluster) + ": " + cluster_state(cluster)}};
   };
-  return view;
-}
-
-ListView work_view() {
-  ListView view;
-  view.resource = api::manifest_works();
-  view.nothing = "No works found.";
-  view.columns = {{"CLUSTER"}, {"NAME"}, {"MANIFESTS"}, {"APPLIED"}, {"AVAILABLE"}, {"READY"}, {"AGE"}, {"PLACEMENT", true}};
-  view.row = [](const Json& work, Instant now) -> std::vector<std::string> {
-    return {namespace_of(work),
-            name_of(work),
-            std::to_string(list_at(work, {"spec", "workload", "manifests"}).size()),
-            condition_cell(work, "Applied"),
-            condition_cell(work, "Available"),
-            work::ready_text(work),
-            age_cell(work, now),
-            or_none(label_of(work, api::kPlacementLabel))};
-  };
-  view.branches = [](const Json& work) { return work_branches(work::progress_of(work)); };
   return view;
 }
 

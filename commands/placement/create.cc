@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/references.h"
@@ -19,22 +20,20 @@ namespace {
 struct CreateOptions {
   SpecFlags spec;
   std::string wait = "none";
-  Duration timeout = std::chrono::minutes(5);
+  Duration timeout = kWaitTimeout;
   bool force_conflicts = false;
   bool allow_missing = false;
   GuardOptions guard;
 };
 
 void bind_wait(FlagSet& flags, CreateOptions& options) {
-  auto& wait = flags.choice(&options.wait, "wait", {"none", "satisfied"}, "Wait until enough clusters are selected");
-  wait.arity = Arity::kOptionalValue;
-  wait.no_value = "satisfied";
-  flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "5m";
+  wait_flag(flags, &options.wait, {"satisfied"}, "satisfied", "Wait until enough clusters are selected");
+  timeout_flag(flags, &options.timeout, "How long to wait");
 }
 
 Status validate_create(const CreateOptions& options, const std::vector<std::string>& args) {
   if (!options.spec.file.empty() && options.spec.any()) {
-    return fail(Category::kUsage, "--spec cannot be combined with flags that set fields of the spec");
+    return fail(Category::kUsage, "--filename cannot be combined with flags that set fields of the spec");
   }
   if (args.empty() && options.spec.file.empty()) {
     return fail(Category::kUsage, "missing argument: NAME", "give a name, or a file with a Placement that has one (-f)");
@@ -270,7 +269,7 @@ void register_placement_create(Registry& registry) {
   command.description =
       "Creates a Placement in the namespace. The hub's scheduler selects from the clusters in the sets "
       "that are bound to the namespace and keeps the selection up to date. "
-      "All terms of one --label-selector must match; several --label-selector are alternatives. "
+      "All terms of one --selector must match; several --selector are alternatives. "
       "An existing placement with the same spec is left unchanged; with a different spec it is an error, "
       "see \"fleetadm placement apply\".";
   command.description += kGuardText;
@@ -281,7 +280,7 @@ void register_placement_create(Registry& registry) {
                        "fleetadm placement create eu -n apps -l 'region=eu,tier in (gold,silver)'"},
                       {"Stay on an unreachable cluster for ten minutes",
                        "fleetadm placement create web -n apps --toleration cluster.open-cluster-management.io/unreachable::10m"},
-                      {"From a file", "fleetadm placement create web -n apps --spec placement.yaml"}};
+                      {"From a file", "fleetadm placement create web -n apps -f placement.yaml"}};
   registry.add(std::move(command));
 }
 

@@ -1,4 +1,5 @@
 // placement delete: deletes and waits until it is gone; what is not there is done already.
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/guard/guard.h"
 #include "commands/placement/placement.h"
@@ -14,7 +15,7 @@ constexpr std::string_view kNothing = "not found (nothing to delete)";
 struct DeleteOptions {
   GuardOptions guard;
   bool wait = true;
-  Duration timeout = std::chrono::minutes(1);
+  Duration timeout = kWaitTimeout;
 };
 
 Result<std::string> remove(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
@@ -82,8 +83,8 @@ void register_placement_delete(Registry& registry) {
   command.examples = {{"See which works would be affected", "fleetadm placement delete web -n apps --plan"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
-        flags.boolean(&options.wait, "wait", "Wait until it is deleted");
-        flags.duration(&options.timeout, "timeout", "How long to wait").default_text = "1m";
+        wait_flag(flags, &options.wait, "Wait until it is deleted");
+        timeout_flag(flags, &options.timeout, "How long to wait");
         bind_guard(flags, options.guard);
       },
       [](const DeleteOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_delete);

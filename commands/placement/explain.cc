@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "commands/framework/grammar.h"
 #include "commands/framework/suggest.h"
 #include "commands/placement/inputs.h"
 #include "commands/placement/placement.h"
@@ -163,9 +164,7 @@ void register_placement_explain(Registry& registry) {
                       {"From files", "fleetadm placement explain web -f fleet.yaml -o json"}};
   command.make = invocation<ExplainOptions>(
       [](FlagSet& flags, ExplainOptions& options) {
-        Flag& cluster = flags.text(&options.cluster, "cluster", "only this cluster");
-        cluster.value_name = "NAME";
-        cluster.complete = Complete::kClusters;
+        cluster_flag(flags, &options.cluster, "only this cluster");
         bind_inputs(flags, options.inputs);
         what_if_flag(flags, &options.what_if);
       },

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "commands/framework/grammar.h"
 #include "commands/placement/checked.h"
 #include "commands/placement/written.h"
 #include "commands/work/manifests.h"
@@ -62,12 +63,8 @@ bool has_namespace(ObjectKind kind) { return kind != ObjectKind::kCluster && kin
 }  // namespace
 
 void bind_inputs(FlagSet& flags, InputFlags& into) {
-  Flag& file = flags.texts(&into.files, "filename",
-                           "File or folder with the objects, in YAML or JSON (\"-\": standard input), instead of reading from "
-                           "a hub",
-                           'f');
-  file.value_name = "FILE";
-  file.complete = Complete::kFiles;
+  filenames_flag(flags, &into.files,
+                 "File or folder with the objects, in YAML or JSON (\"-\": standard input), instead of reading from a hub");
   flags.text(&into.now, "now", "Evaluate as of this time (default: now)").value_name = "TIME";
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "commands/framework/grammar.h"
 #include "commands/framework/scenarios.h"
 #include "commands/framework/suggest.h"
 #include "commands/placement/inputs.h"
@@ -223,7 +224,7 @@ void register_placement_simulate(Registry& registry) {
       [](FlagSet& flags, SimulateOptions& options) {
         bind_inputs(flags, options.inputs);
         what_if_flag(flags, &options.what_if);
-        flags.boolean(&options.all_namespaces, "all-namespaces", "placements in all namespaces", 'A');
+        all_namespaces_flag(flags, &options.all_namespaces, "placements in all namespaces");
         scenarios_flag(flags, &options.scenarios);
       },
       validate_simulate, run_simulate);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "commands/framework/grammar.h"
 #include "commands/framework/suggest.h"
 #include "core/placement/selector.h"
 #include "kubeclient/base/ascii.h"
@@ -147,35 +148,25 @@ bool SpecFlags::any() const {
 }
 
 void bind_spec(FlagSet& flags, SpecFlags& into) {
-  auto& sets =
-      flags.comma_texts(&into.cluster_sets, "clustersets", "Select only from these cluster sets (default: every bound one)");
-  sets.value_name = "SET[,SET...]";
-  sets.complete = Complete::kClusterSets;
-  auto& set = flags.comma_texts(&into.cluster_sets, "clusterset", "The same as --clustersets");
-  set.hidden = true;
-  set.complete = Complete::kClusterSets;
-  for (const char* name : {"cluster-count", "count"}) {
-    auto& count = flags.text(nullptr, name, "How many clusters to select (default: all that qualify)",
-                             name[0] == 'c' && name[1] == 'l' ? 'k' : '\0');
-    count.value_name = "N";
-    count.hidden = name[1] == 'o';
-    count.set = [&into](std::string_view value) -> Status {
-      into.count = whole_number(value);
-      if (!into.count || *into.count < 0 || *into.count > 2147483647)
-        return fail(Category::kUsage, "must be 0 or a positive integer");
-      return {};
-    };
-  }
-  flags
-      .texts(&into.label_selectors, "label-selector", "Labels that a cluster must have; repeat the flag for alternatives (OR)",
-             'l')
-      .value_name = "SELECTOR";
+  cluster_sets_flag(flags, &into.cluster_sets, "Select only from these cluster sets (default: every bound one)");
+  auto& count = flags.text(nullptr, "cluster-count", "How many clusters to select (default: all that qualify)", 'k');
+  count.aliases = {"count"};
+  count.value_name = "N";
+  count.set = [&into](std::string_view value) -> Status {
+    into.count = whole_number(value);
+    if (!into.count || *into.count < 0 || *into.count > 2147483647)
+      return fail(Category::kUsage, "must be 0 or a positive integer");
+    return {};
+  };
+  auto& labels = flags.texts(&into.label_selectors, "selector",
+                             "Labels that a cluster must have; repeat the flag for alternatives (OR)", 'l');
+  labels.aliases = {"label-selector"};
+  labels.value_name = "SELECTOR";
   flags.texts(&into.claims, "claim", "Cluster claims that a cluster must have; all of them").value_name = "SELECTOR";
   auto& tolerations =
       flags.texts(&into.tolerations, "toleration", "Taint to tolerate, \"*\" for all; after SECONDS the toleration ends");
   tolerations.value_name = "KEY[=VALUE][:EFFECT][:SECONDS]";
-  auto& tolerate = flags.texts(&into.tolerations, "tolerate", "The same as --toleration");
-  tolerate.hidden = true;
+  tolerations.aliases = {"tolerate"};
   auto& prioritizers = flags.texts(&into.prioritizers, "prioritizer",
                                    "Weight (-10 to 10) of Balance, Steady, ResourceAllocatableCPU, ResourceAllocatableMemory or "
                                    "AddOn/RESOURCE/SCORE");
@@ -187,15 +178,13 @@ void bind_spec(FlagSet& flags, SpecFlags& into) {
       .value_name = "N|P%";
   flags.texts(&into.groups, "decision-group", "Decision group of the selected clusters with these labels; in order").value_name =
       "NAME:SELECTOR";
-  auto& file =
-      flags.text(&into.file, "spec",
-                 "File with a Placement or its spec in YAML or JSON (\"-\": standard input), instead of the other flags", 'f');
-  file.value_name = "FILE";
-  file.complete = Complete::kFiles;
+  filename_flag(flags, &into.file,
+                "File with a Placement or its spec in YAML or JSON (\"-\": standard input), instead of the other flags")
+      .aliases = {"spec"};
 }
 
 Result<Json> parse_selector(std::string_view text) {
-  FLEETADM_TRY(const Json list, expressions_of(text, "label-selector"));
+  FLEETADM_TRY(const Json list, expressions_of(text, "selector"));
   // Plain equalities read better as matchLabels; a key that is asked twice stays an expression.
   Json labels = Json::object();
   Json expressions = Json::array();

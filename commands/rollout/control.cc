@@ -1,5 +1,6 @@
 // rollout pause, resume, abort and restart: what people ask of a rollout is noted on its set, and the hub's controller obeys.
 #include "commands/framework/dry_run.h"
+#include "commands/framework/grammar.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
@@ -9,7 +10,8 @@ namespace fleetadm::commands {
 namespace {
 
 struct ControlOptions {
-  Duration timeout = std::chrono::seconds(30);
+  bool wait = true;
+  Duration timeout = kWaitTimeout;
   bool failed = false;
 };
 
@@ -38,7 +40,7 @@ Report said(const Context& context, const RolloutName& name, Json set, const std
 /// Asked for, then waited for: what the hub has not confirmed is not called done.
 Result<Report> confirmed(Context& context, const kube::Client& hub, const RolloutName& name, const ControlOptions& options,
                          Report report, std::string_view reason, bool negated) {
-  if (context.global().dry_run != kube::DryRun::kNone) return report;
+  if (!options.wait || context.global().dry_run != kube::DryRun::kNone) return report;
   FLEETADM_CHECK(wait_for_reason(context, hub, name, reason, negated, options.timeout));
   return report;
 }
@@ -118,7 +120,8 @@ Result<Report> restart(Context& context, const ControlOptions& options, const st
 Status fine(const ControlOptions&, const std::vector<std::string>&) { return {}; }
 
 void bind_control(FlagSet& flags, ControlOptions& options) {
-  flags.duration(&options.timeout, "timeout", "how long to wait for the hub to confirm").default_text = "30s";
+  wait_flag(flags, &options.wait, "wait until the hub has confirmed it");
+  timeout_flag(flags, &options.timeout, "how long to wait");
 }
 
 Command row(const std::string& verb, const std::string& summary, const std::string& description) {

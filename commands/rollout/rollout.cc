@@ -3,6 +3,7 @@
 namespace fleetadm::commands {
 
 void register_rollout(Registry& registry) {
+  register_rollout_list(registry);
   register_rollout_start(registry);
   register_rollout_plan(registry);
   register_rollout_run(registry);

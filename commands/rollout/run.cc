@@ -1,6 +1,7 @@
 // rollout run: the hub's own controller in this process, for one set, until the rollout ends.
 #include <thread>
 
+#include "commands/framework/grammar.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
@@ -12,7 +13,7 @@ namespace fleetadm::commands {
 namespace {
 
 struct RunOptions {
-  Duration timeout = Duration::zero();
+  Duration timeout = kNoTimeout;
 };
 
 /// Two controllers would begin clusters without knowing of each other.
@@ -70,9 +71,7 @@ void register_rollout_run(Registry& registry) {
   command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"In a Job", "fleetadm rollout run web -n apps --timeout 1h"}};
   command.make = invocation<RunOptions>(
-      [](FlagSet& flags, RunOptions& options) {
-        flags.duration(&options.timeout, "timeout", "maximum duration of the run").default_text = "no limit";
-      },
+      [](FlagSet& flags, RunOptions& options) { timeout_flag(flags, &options.timeout, "maximum duration of the run"); },
       [](const RunOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_rollout);
   registry.add(std::move(command));
 }

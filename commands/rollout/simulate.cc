@@ -1,5 +1,6 @@
 // rollout simulate: what a rollout would do, without a hub.
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/scenarios.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/timeline.h"
@@ -55,7 +56,7 @@ void register_rollout_simulate(Registry& registry) {
       {"Evaluate them by the rules of fleetadm's hub", "fleetadm rollout simulate --scenarios - --conduct sound"}};
   command.make = invocation<SimulateOptions>(
       [](FlagSet& flags, SimulateOptions& options) {
-        file_flag(flags, &options.file, "filename", "file that describes a rollout, or - for stdin", 'f');
+        filename_flag(flags, &options.file, "file that describes a rollout, or - for stdin");
         scenarios_flag(flags, &options.scenarios);
         flags
             .choice(&options.conduct, "conduct", {"upstream", "sound"},

@@ -1,5 +1,6 @@
 // rollout start: new manifests for what a placement selects, begun by a strategy.
 #include "commands/framework/dry_run.h"
+#include "commands/framework/grammar.h"
 #include "commands/rollout/change.h"
 #include "commands/rollout/rollout.h"
 #include "commands/work/targets.h"
@@ -12,7 +13,7 @@ struct StartOptions {
   ChangeOptions change;
   WorkGuardOptions guard;
   bool wait = false;
-  Duration timeout = Duration::zero();
+  Duration timeout = kNoTimeout;
 };
 
 void sign(Json& set, const std::string& who) {
@@ -79,8 +80,8 @@ void bind_start(FlagSet& flags, StartOptions& options) {
   bind_change(flags, options.change);
   flags.flags().front().required = true;  // -f
   bind_work_guard(flags, options.guard);
-  flags.boolean(&options.wait, "wait", "wait until the rollout ends, like rollout status -w");
-  flags.duration(&options.timeout, "timeout", "timeout for --wait").default_text = "no limit";
+  wait_flag(flags, &options.wait, "wait until the rollout ends, like rollout status -w");
+  timeout_flag(flags, &options.timeout, "how long to wait");
 }
 
 Status validate_start(const StartOptions& options, const std::vector<std::string>&) {

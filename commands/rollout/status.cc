@@ -1,6 +1,7 @@
 // rollout status: where each cluster is, who holds the rollout, and for how long that may last.
 #include <algorithm>
 
+#include "commands/framework/grammar.h"
 #include "commands/framework/listing.h"
 #include "commands/rollout/feed.h"
 #include "commands/rollout/rollout.h"
@@ -23,7 +24,7 @@ constexpr std::size_t kBar = 24;
 
 struct StatusOptions {
   bool watch = false;
-  Duration timeout = Duration::zero();
+  Duration timeout = kNoTimeout;
 };
 
 std::string left_of(const work::ClusterProgress& one, Instant now) {
@@ -216,7 +217,7 @@ void register_rollout_status(Registry& registry) {
   command.make = invocation<StatusOptions>(
       [](FlagSet& flags, StatusOptions& options) {
         flags.boolean(&options.watch, "watch", "wait until it is done, failed, timed out or paused", 'w');
-        flags.duration(&options.timeout, "timeout", "timeout for -w").default_text = "no limit";
+        timeout_flag(flags, &options.timeout, "how long -w waits");
       },
       [](const StatusOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_status);
   registry.add(std::move(command));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "commands/framework/grammar.h"
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"
 
@@ -125,7 +126,7 @@ Status check_add(const AddOptions& options, const std::vector<std::string>& args
 
 void bind_add(FlagSet& flags, AddOptions& options) {
   bind_sandbox(flags, options);
-  flags.comma_texts(&options.clusters, "cluster", "clusters to affect (default: all)", 'c').value_name = "CLUSTER";
+  clusters_flag(flags, &options.clusters, "clusters to affect (default: all)");
   flags.comma_texts(&options.verbs, "verb", "only requests with these verbs, such as get, watch or update").value_name = "VERB";
   flags
       .comma_texts(&options.resources, "resource", "only requests to these resources, such as pods, deployments.apps or pods/log")
@@ -188,8 +189,21 @@ std::string details_of(const Json& fault) {
   return out;
 }
 
-Result<Report> list_faults(Context& context, const NamedSandbox& options, const std::vector<std::string>& /*args*/) {
+std::vector<std::string> fault_ids(const std::vector<std::string>& args) {
+  std::vector<std::string> ids;
+  for (const auto& arg : args) ids.push_back(arg.starts_with("fault/") ? arg.substr(6) : arg);
+  return ids;
+}
+
+tl::unexpected<Error> no_fault(const std::string& id, const std::string& sandbox) {
+  return fail(Category::kNotFound, "fault \"" + id + "\" not found",
+              "list them with: fleetadm sandbox fault list --name " + sandbox);
+}
+
+Result<Report> list_faults(Context& context, const NamedSandbox& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const Json answer, ask_sandbox(context, options.name, {{"do", "fault-list"}}));
+  std::vector<std::string> missing = fault_ids(args);
+  const bool all = missing.empty();
   Report report;
   report.data = {{"kind", "FaultList"}, {"items", Json::array()}};
   Table table;
@@ -197,6 +211,7 @@ Result<Report> list_faults(Context& context, const NamedSandbox& options, const 
                    {"LEFT", false}, {"VERBS", true},  {"RESOURCES", true}, {"USERS", true}};
   table.empty_text = "No faults found.";
   for (const Json& fault : list_at(answer, {"items"})) {
+    if (!all && std::erase(missing, str(fault, {"id"})) == 0) continue;
     const auto limit = num(fault, {"count"});
     const auto strikes = std::to_string(num(fault, {"strikes"})) + (limit > 0 ? "/" + std::to_string(limit) : "");
     table.rows.push_back({str(fault, {"id"}), str(fault, {"kind"}), joined_or(fault, "clusters", "*"), details_of(fault), strikes,
@@ -209,6 +224,10 @@ Result<Report> list_faults(Context& context, const NamedSandbox& options, const 
     report.data["items"].push_back(std::move(item));
   }
   report.table = std::move(table);
+  for (const std::string& id : missing) {
+    if (args.size() == 1) return no_fault(id, options.name);
+    report.failures.push_back(no_fault(id, options.name).value());
+  }
   return report;
 }
 
@@ -218,9 +237,13 @@ Command fault_list_command() {
   command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "List the faults of a running sandbox";
+  command.args = {"[ID...]", 0, -1};
+  command.aliases = {"sandbox fault get", "get faults", "get fault"};
   command.examples = {{"With filters and hit counts", "fleetadm sandbox fault list -o wide"},
                       {"For a script", "fleetadm sandbox fault list --name test -o json"}};
-  command.make = invocation<NamedSandbox>(bind_sandbox, check_sandbox, list_faults);
+  command.make = invocation<NamedSandbox>(
+      bind_sandbox, [](const NamedSandbox& options, const std::vector<std::string>&) { return check_sandbox(options); },
+      list_faults);
   return command;
 }
 
@@ -234,8 +257,7 @@ struct ClearOptions : NamedSandbox {
 Result<Report> clear(Context& context, const ClearOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(refuse_dry_run(context, "sandbox fault clear"));
   FLEETADM_TRY(const auto clusters, clusters_of(context, options.name, options.clusters));
-  std::vector<std::string> ids;
-  for (const auto& arg : args) ids.push_back(arg.starts_with("fault/") ? arg.substr(6) : arg);
+  const std::vector<std::string> ids = fault_ids(args);
   FLEETADM_TRY(const Json answer,
                ask_sandbox(context, options.name, {{"do", "fault-clear"}, {"ids", ids}, {"clusters", clusters}}));
   Report report;
@@ -247,11 +269,8 @@ Result<Report> clear(Context& context, const ClearOptions& options, const std::v
   const auto cleared = string_list_at(answer, {"cleared"});
   for (const auto& id : ids) {
     if (std::find(cleared.begin(), cleared.end(), id) != cleared.end()) continue;
-    Error missing = fail(Category::kNotFound, "fault \"" + id + "\" not found",
-                         "list them with: fleetadm sandbox fault list --name " + options.name)
-                        .value();
-    if (ids.size() == 1) return tl::unexpected(std::move(missing));
-    report.failures.push_back(std::move(missing));
+    if (ids.size() == 1) return no_fault(id, options.name);
+    report.failures.push_back(no_fault(id, options.name).value());
   }
   if (report.lines.empty() && ids.empty()) report.notes = {"No faults were cleared."};
   return report;
@@ -260,7 +279,7 @@ Result<Report> clear(Context& context, const ClearOptions& options, const std::v
 Status check_clear(const ClearOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(check_sandbox(options));
   if (args.empty() && options.clusters.empty() && !options.all)
-    return fail(Category::kUsage, "name the faults to clear", "or their clusters with --cluster, or --all");
+    return fail(Category::kUsage, "name the faults to clear", "or their clusters with --clusters, or --all");
   if (options.all && (!args.empty() || !options.clusters.empty()))
     return fail(Category::kUsage, "--all cannot be combined with faults or clusters");
   return {};
@@ -279,7 +298,7 @@ Command clear_command() {
   command.make = invocation<ClearOptions>(
       [](FlagSet& flags, ClearOptions& options) {
         bind_sandbox(flags, options);
-        flags.comma_texts(&options.clusters, "cluster", "the faults of these clusters", 'c').value_name = "CLUSTER";
+        clusters_flag(flags, &options.clusters, "the faults of these clusters");
         flags.boolean(&options.all, "all", "every fault");
       },
       check_clear, clear);

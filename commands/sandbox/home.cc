@@ -21,8 +21,17 @@ void bind_sandbox(FlagSet& flags, NamedSandbox& options) {
   flag.default_text = options.name;
 }
 
-Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>& /*args*/) {
-  return check_sandbox_name(options.name);
+Status check_sandbox(const NamedSandbox& options) { return check_sandbox_name(options.name); }
+
+Args sandbox_argument() { return {"[NAME]", 0, 1, false, Complete::kSandboxes}; }
+
+Status take_sandbox(NamedSandbox& options, const std::vector<std::string>& args) {
+  if (args.empty() || args.front() == options.name) return {};
+  if (options.name != kSandboxName)
+    return fail(Category::kUsage, "the argument names sandbox \"" + args.front() + "\", --name \"" + options.name + "\"",
+                "omit one of the two");
+  options.name = args.front();
+  return {};
 }
 
 Status refuse_dry_run(const Context& context, const std::string& command) {

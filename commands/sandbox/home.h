@@ -19,7 +19,29 @@ struct NamedSandbox {
   std::string name = kSandboxName;
 };
 void bind_sandbox(FlagSet& flags, NamedSandbox& options);
-Status check_sandbox(const NamedSandbox& options, const std::vector<std::string>& args = {});
+Status check_sandbox(const NamedSandbox& options);
+
+/// The only argument of most of them is that name, too.
+Args sandbox_argument();
+/// Takes the name from the argument, if there is one; kUsage where --name gives another.
+Status take_sandbox(NamedSandbox& options, const std::vector<std::string>& args);
+
+/// The call of a command whose argument is sandbox_argument(): its options are a NamedSandbox.
+///   bind(FlagSet&, Options&); validate(const Options&) -> Status; run(Context&, const Options&) -> Result<Report>
+template <class Options, class Bind, class Validate, class Run>
+std::function<Invocation()> sandbox_invocation(Bind bind, Validate validate, Run run) {
+  return invocation<Options>(
+      [bind](FlagSet& flags, Options& options) {
+        bind_sandbox(flags, options);
+        bind(flags, options);
+      },
+      [](const Options&, const std::vector<std::string>&) -> Status { return {}; },
+      [validate, run](Context& context, Options options, const std::vector<std::string>& args) -> Result<Report> {
+        FLEETADM_CHECK(take_sandbox(options, args));
+        FLEETADM_CHECK(validate(options));
+        return run(context, options);
+      });
+}
 
 /// kUsage where --dry-run is given: of commands that have nothing to tell beforehand.
 Status refuse_dry_run(const Context& context, const std::string& command);

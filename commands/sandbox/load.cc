@@ -1,5 +1,6 @@
 // fleetadm sandbox load: what kubectl has of another cluster into one of a sandbox.
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"
 #include "kubeclient/base/yaml.h"
@@ -15,7 +16,7 @@ struct LoadOptions : NamedSandbox {
   std::string file;
 };
 
-Result<Report> load(Context& context, const LoadOptions& options, const std::vector<std::string>& /*args*/) {
+Result<Report> load(Context& context, const LoadOptions& options) {
   FLEETADM_CHECK(refuse_dry_run(context, "sandbox load"));
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(options.name);
@@ -47,7 +48,7 @@ Result<Report> load(Context& context, const LoadOptions& options, const std::vec
   return report;
 }
 
-Status check_load(const LoadOptions& options, const std::vector<std::string>& /*args*/) {
+Status check_load(const LoadOptions& options) {
   if (options.file.empty()) return fail(Category::kUsage, "missing flag: -f", "pass a file, or - for standard input");
   return check_sandbox(options);
 }
@@ -69,13 +70,11 @@ void register_sandbox_load(Registry& registry) {
       "Loading the same again changes nothing.";
   command.examples = {{"From another cluster", "kubectl get crd,ns,deploy,cm -A -o yaml | fleetadm sandbox load -f -"},
                       {"From a file, into a spoke", "fleetadm sandbox load -f dump.yaml --cluster c1"}};
-  command.make = invocation<LoadOptions>(
+  command.args = sandbox_argument();
+  command.make = sandbox_invocation<LoadOptions>(
       [](FlagSet& flags, LoadOptions& options) {
-        bind_sandbox(flags, options);
-        Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster to load into", 'c');
-        cluster.value_name = "CLUSTER";
-        cluster.default_text = options.cluster;
-        file_flag(flags, &options.file, "filename", "the dump; \"-\": standard input", 'f');
+        cluster_flag(flags, &options.cluster, "the cluster to load into");
+        filename_flag(flags, &options.file, "the dump; \"-\": standard input");
       },
       check_load, load);
   registry.add(std::move(command));

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <thread>
 
+#include "commands/framework/grammar.h"
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"
 #include "kubeclient/base/log.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(200);
 constexpr std::size_t kMostLine = 64UL * 1024;
 
-struct LogsOptions {
+struct LogsOptions : NamedSandbox {
   std::string cluster;
   bool follow = false;
   std::int64_t tail = -1;
@@ -53,8 +54,8 @@ class LineReader {
   std::uintmax_t at_ = 0;
 };
 
-Result<Report> logs(Context& context, const LogsOptions& options, const std::vector<std::string>& args) {
-  const std::string name = args.empty() ? kSandboxName : args.front();
+Result<Report> logs(Context& context, const LogsOptions& options) {
+  const std::string& name = options.name;
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(name);
   if (!description.is_object()) return no_sandbox(home, name);
@@ -82,9 +83,9 @@ Result<Report> logs(Context& context, const LogsOptions& options, const std::vec
   return Report{};
 }
 
-Status check_logs(const LogsOptions& options, const std::vector<std::string>& args) {
+Status check_logs(const LogsOptions& options) {
   if (options.tail < -1) return fail(Category::kUsage, "--tail must be a number of lines");
-  return args.empty() ? Status{} : check_sandbox_name(args.front());
+  return check_sandbox(options);
 }
 
 }  // namespace
@@ -98,12 +99,12 @@ void register_sandbox_logs(Registry& registry) {
   command.description =
       "The log of the sandbox process: its clusters' addresses, faults added and removed, and, if it was "
       "started with -v 6, one line per request.";
-  command.args = {"[NAME]", 0, 1, false, Complete::kSandboxes};
+  command.args = sandbox_argument();
   command.examples = {{"The default sandbox", "fleetadm sandbox logs"},
                       {"Follow the log of one cluster", "fleetadm sandbox logs test --cluster c1 --tail 0 -f"}};
-  command.make = invocation<LogsOptions>(
+  command.make = sandbox_invocation<LogsOptions>(
       [](FlagSet& flags, LogsOptions& options) {
-        flags.text(&options.cluster, "cluster", "only lines about this cluster", 'c').value_name = "CLUSTER";
+        cluster_flag(flags, &options.cluster, "only lines about this cluster");
         flags.boolean(&options.follow, "follow", "keep printing until the sandbox stops", 'f');
         Flag& tail = flags.integer(&options.tail, "tail", "print only this many of the last lines");
         tail.value_name = "N";

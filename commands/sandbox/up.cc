@@ -158,7 +158,7 @@ Status check_running(const sandbox::SandboxHome& home, const UpOptions& options)
   return {};
 }
 
-Result<Report> up(Context& context, const UpOptions& options, const std::vector<std::string>& /*args*/) {
+Result<Report> up(Context& context, const UpOptions& options) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   if (options.foreground) {
     FLEETADM_CHECK(refuse_dry_run(context, "sandbox up --foreground"));
@@ -186,7 +186,7 @@ Result<Report> up(Context& context, const UpOptions& options, const std::vector<
   return report;
 }
 
-Status check_up(const UpOptions& options, const std::vector<std::string>& /*args*/) {
+Status check_up(const UpOptions& options) {
   FLEETADM_CHECK(check_sandbox(options));
   if (options.clusters < 0 || options.clusters > kMostClusters)
     return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMostClusters));
@@ -214,11 +214,11 @@ Command up_command() {
   command.examples = {{"A hub and three spokes", "fleetadm sandbox up --clusters 3"},
                       {"A complete fleet: two clusters, joined and accepted", "fleetadm sandbox up --clusters 2 --join"},
                       {"In memory only, alongside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
-  command.make = invocation<UpOptions>(
+  command.args = sandbox_argument();
+  command.make = sandbox_invocation<UpOptions>(
       [](FlagSet& flags, UpOptions& options) {
-        bind_sandbox(flags, options);
         Flag& clusters = flags.integer(&options.clusters, "clusters", "number of spokes in addition to the hub");
-        clusters.value_name = "N";
+        clusters.aliases = {"cluster"};
         clusters.default_text = "1";
         flags.boolean(&options.ephemeral, "ephemeral", "keep objects in memory only");
         flags.boolean(&options.join, "join", "turn the clusters into one fleet: init, join and accept in one step");
@@ -239,7 +239,7 @@ struct DownOptions : NamedSandbox {
   bool keep = false;
 };
 
-Result<Report> down(Context& context, const DownOptions& options, const std::vector<std::string>& /*args*/) {
+Result<Report> down(Context& context, const DownOptions& options) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   const Json description = home.description(options.name);
   if (!description.is_object()) return no_sandbox(home, options.name);
@@ -266,13 +266,11 @@ Command down_command() {
       "Stops the sandbox's process and removes its objects, keys and kubeconfig. "
       "With --keep they are kept, and \"fleetadm sandbox up\" continues where it stopped.";
   command.examples = {{"Remove the default sandbox", "fleetadm sandbox down"},
-                      {"Stop one and keep its objects", "fleetadm sandbox down --name test --keep"}};
-  command.make = invocation<DownOptions>(
-      [](FlagSet& flags, DownOptions& options) {
-        bind_sandbox(flags, options);
-        flags.boolean(&options.keep, "keep", "keep objects and keys");
-      },
-      check_sandbox, down);
+                      {"Stop one and keep its objects", "fleetadm sandbox down test --keep"}};
+  command.args = sandbox_argument();
+  command.make = sandbox_invocation<DownOptions>(
+      [](FlagSet& flags, DownOptions& options) { flags.boolean(&options.keep, "keep", "keep objects and keys"); }, check_sandbox,
+      down);
   return command;
 }
 
@@ -280,7 +278,7 @@ Command down_command() {
 
 struct NoOptions {};
 
-Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, const std::vector<std::string>& /*args*/) {
+Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, const std::vector<std::string>& names) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   Report report;
   report.data = {{"kind", "SandboxList"}, {"items", Json::array()}};
@@ -288,6 +286,7 @@ Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, co
   table.columns = {{"NAME", false}, {"STATUS", false}, {"CLUSTERS", false}, {"PID", true}, {"KUBECONFIG", true}};
   table.empty_text = "No sandboxes found.";
   for (const auto& name : home.names()) {
+    if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end()) continue;
     const Json description = home.description(name);
     const auto process = home.running(name);
     const auto count = list_at(description, {"clusters"}).size();
@@ -300,6 +299,12 @@ Result<Report> list_sandboxes(Context& context, const NoOptions& /*options*/, co
     report.names.push_back("sandbox/" + name);
   }
   report.table = std::move(table);
+  for (const std::string& name : names) {
+    if (home.description(name).is_object()) continue;
+    auto missing = no_sandbox(home, name);
+    if (names.size() == 1) return missing;
+    report.failures.push_back(std::move(missing.value()));
+  }
   return report;
 }
 
@@ -309,6 +314,8 @@ Command list_command() {
   command.target = Target::kSilent;
   command.group = "Sandbox";
   command.summary = "List the sandboxes on this machine";
+  command.args = {"[NAME...]", 0, -1, false, Complete::kSandboxes};
+  command.aliases = {"sandbox get", "get sandboxes", "get sandbox"};
   command.examples = {{"All of them", "fleetadm sandbox list"}};
   command.make = invocation<NoOptions>(
       [](FlagSet&, NoOptions&) {}, [](const NoOptions&, const std::vector<std::string>&) { return Status{}; }, list_sandboxes);
@@ -339,7 +346,7 @@ Status merge_into(const std::string& file, const Json& from) {
   });
 }
 
-Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options, const std::vector<std::string>& /*args*/) {
+Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   std::ifstream in(home.kubeconfig(options.name), std::ios::binary);
   if (!in) return no_sandbox(home, options.name);
@@ -365,9 +372,9 @@ Command kubeconfig_command() {
   command.summary = "Print a sandbox's kubeconfig, or merge it into another";
   command.examples = {{"Use it in this shell", "fleetadm sandbox kubeconfig > sandbox.kubeconfig"},
                       {"Add its contexts to another file", "fleetadm sandbox kubeconfig --merge ~/.kube/config"}};
-  command.make = invocation<KubeconfigOptions>(
+  command.args = sandbox_argument();
+  command.make = sandbox_invocation<KubeconfigOptions>(
       [](FlagSet& flags, KubeconfigOptions& options) {
-        bind_sandbox(flags, options);
         Flag& merge = flags.text(&options.merge, "merge", "kubeconfig file to add the contexts to, instead of printing them");
         merge.value_name = "FILE";
         merge.complete = Complete::kFiles;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/placement/written.h"
 #include "commands/score/score.h"
@@ -286,17 +287,12 @@ void register_score_set(Registry& registry) {
                       {"Scores of many clusters", "fleetadm score set -f scores.yaml --valid-for 1h"}};
   command.make = invocation<SetOptions>(
       [](FlagSet& flags, SetOptions& options) {
-        Flag& cluster = flags.text(&options.cluster, "cluster", "the cluster the scores belong to");
-        cluster.value_name = "NAME";
-        cluster.complete = Complete::kClusters;
+        cluster_flag(flags, &options.cluster, "the cluster the scores belong to");
         flags.text(&options.least, "min", "the value that maps to a score of -100").value_name = "VALUE";
         flags.text(&options.most, "max", "the value that maps to a score of 100").value_name = "VALUE";
         flags.duration(&options.valid_for, "valid-for", "how long the scores are valid").default_text = "always";
         flags.text(&options.valid_until, "valid-until", "time at which the scores expire").value_name = "TIME";
-        Flag& file =
-            flags.texts(&options.files, "filename", "file or folder with AddOnPlacementScores (\"-\": standard input)", 'f');
-        file.value_name = "FILE";
-        file.complete = Complete::kFiles;
+        filenames_flag(flags, &options.files, "file or folder with AddOnPlacementScores (\"-\": standard input)");
       },
       validate, run_set);
   registry.add(std::move(command));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "commands/framework/dry_run.h"
+#include "commands/framework/grammar.h"
 #include "commands/rollout/strategy.h"
 #include "commands/work/guard.h"
 #include "commands/work/manifests.h"
@@ -28,8 +29,8 @@ struct CreateOptions {
   WorkGuardOptions guard;
   bool overwrite = false;
   bool prune = false;
-  std::string wait;  // "", "applied", "available", "ready"
-  Duration timeout = std::chrono::minutes(2);
+  std::string wait = "none";  // or "applied", "available", "ready"
+  Duration timeout = kWaitTimeout;
 };
 
 /// One call: what is asked for, and what came of the files.
@@ -165,7 +166,7 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
   }
   if (written.empty() && report.failures.size() == 1) return tl::unexpected(report.failures.front());
   remove_leftovers(context, hub, left, complete, report);
-  if (!options.wait.empty() && context.global().dry_run == kube::DryRun::kNone && !complete.empty()) {
+  if (options.wait != "none" && context.global().dry_run == kube::DryRun::kNone && !complete.empty()) {
     const std::vector<std::string> waited(complete.begin(), complete.end());
     std::vector<Error> late;
     for (const WorkPart& part : parts) {
@@ -274,8 +275,8 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
   }
   report.data = written.size() == 1 ? std::move(written.front()) : list_of(std::move(written));
   if (context.global().dry_run != kube::DryRun::kNone) return report;
-  if (options.wait.empty()) {
-    report.notes.push_back("The hub creates a work on each selected cluster; list them with: fleetadm work get " + call.name);
+  if (options.wait == "none") {
+    report.notes.push_back("The hub creates a work on each selected cluster; list them with: fleetadm get works " + call.name);
     return report;
   }
   std::vector<Error> late;
@@ -302,11 +303,8 @@ void bind(FlagSet& flags, CreateOptions& options) {
   manifests_flag(flags, options.files).required = true;
   bind_targets(flags, options.targets);
   bind_strategy(flags, options.strategy);
-  Flag& wait =
-      flags.choice(&options.wait, "wait", {"applied", "available", "ready"}, "wait until the agents report this condition");
-  wait.arity = Arity::kOptionalValue;
-  wait.no_value = "ready";
-  flags.duration(&options.timeout, "timeout", "timeout for --wait");
+  wait_flag(flags, &options.wait, {"applied", "available", "ready"}, "ready", "wait until the agents report this condition");
+  timeout_flag(flags, &options.timeout, "how long to wait");
   bind_work_guard(flags, options.guard);
 }
 

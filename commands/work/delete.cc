@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "commands/framework/dry_run.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/work/guard.h"
 #include "commands/work/selection.h"
@@ -21,8 +22,8 @@ struct DeleteOptions {
   TargetOptions targets;
   WorkGuardOptions guard;
   bool all_clusters = false;
-  bool wait = false;
-  Duration timeout = std::chrono::minutes(2);
+  bool wait = true;
+  Duration timeout = kWaitTimeout;
 };
 
 Error of_a_set(const Json& work) {
@@ -233,7 +234,7 @@ void register_work_delete(Registry& registry) {
   command.group = "Work";
   command.summary = "Delete a work and its objects from clusters";
   command.description =
-      "The agents delete the objects that the work owns; --wait waits for that. "
+      "The agents delete the objects that the work owns; the command waits for that, unless --wait=false is given. "
       "A work that was created for a placement is deleted with --placement. Deleting from many clusters, "
       "or deleting many objects, requires --allow-removals. "
       "Deleting a work that does not exist succeeds.";
@@ -241,14 +242,14 @@ void register_work_delete(Registry& registry) {
   command.args.complete = Complete::kWorks;
   command.aliases = {"delete work"};
   command.examples = {
-      {"From two clusters", "fleetadm work delete web --clusters c1,c2 --wait"},
+      {"From two clusters", "fleetadm work delete web --clusters c1,c2"},
       {"A work that was created for a placement", "fleetadm work delete web --placement apps/eu --allow-removals"}};
   command.make = invocation<DeleteOptions>(
       [](FlagSet& flags, DeleteOptions& options) {
         bind_targets(flags, options.targets);
         flags.boolean(&options.all_clusters, "all-clusters", "all clusters that have the work");
-        flags.boolean(&options.wait, "wait", "wait until it has been deleted from the clusters");
-        flags.duration(&options.timeout, "timeout", "timeout for --wait");
+        wait_flag(flags, &options.wait, "wait until it has been deleted from the clusters");
+        timeout_flag(flags, &options.timeout, "how long to wait");
         bind_work_guard(flags, options.guard);
       },
       [](const DeleteOptions& options, const std::vector<std::string>& args) -> Status {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
 #include "commands/work/manifests.h"
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
@@ -237,7 +238,7 @@ void register_work_diff(Registry& registry) {
       {"Preview an apply", "fleetadm work diff web -f web.yaml"}};
   command.make = invocation<DiffOptions>(
       [](FlagSet& flags, DiffOptions& options) {
-        files_flag(flags, &options.files, "filename", "compare the work with these manifests (file, folder or -)", 'f');
+        filenames_flag(flags, &options.files, "compare the work with these manifests (file, folder or -)");
         only_clusters_flag(flags, options.clusters);
         Flag& spoke = flags.comma_texts(&options.spokes, "spoke", "context to use for a cluster; may be repeated");
         spoke.value_name = "CLUSTER=CONTEXT";

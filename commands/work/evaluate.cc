@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
 #include "commands/framework/scenarios.h"
 #include "commands/work/manifests.h"
 #include "commands/work/work.h"
@@ -141,7 +142,7 @@ void register_work_evaluate(Registry& registry) {
       {"Evaluate the cases in a file", "fleetadm work evaluate --scenarios cases.jsonl"}};
   command.make = invocation<EvaluateOptions>(
       [](FlagSet& flags, EvaluateOptions& options) {
-        file_flag(flags, &options.work, "filename", "file with the work, or - for stdin", 'f');
+        filename_flag(flags, &options.work, "file with the work, or - for stdin");
         files_flag(flags, &options.objects, "object", "file with live objects, or - for stdin; may be repeated");
         flags.boolean(&options.raw, "raw-feedback", "report lists and objects as JSON (gate RawFeedbackJsonString)");
         scenarios_flag(flags, &options.scenarios);

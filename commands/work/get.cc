@@ -1,12 +1,11 @@
-// work get: a row a work.
-#include <algorithm>
-#include <utility>
-
+// get works: a row a work.
+#include "commands/framework/grammar.h"
+#include "commands/framework/listing.h"
 #include "commands/framework/named.h"
 #include "commands/work/selection.h"
+#include "commands/work/tree.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
-#include "core/controller/controller.h"
 #include "core/work/names.h"
 #include "core/work/progress.h"
 
@@ -17,12 +16,9 @@ struct GetOptions {
   std::vector<std::string> clusters;
   bool all = false;  // every cluster, which is also the default: kubectl's users write -A
   std::string selector;
+  bool watch = false;
+  bool watch_only = false;
 };
-
-std::string status_of(const Json& work, std::string_view type) {
-  const Json* condition = controller::find_condition(work, type);
-  return condition == nullptr ? "Unknown" : str(*condition, {"status"});
-}
 
 std::string set_of(const Json& work) {
   std::string owner = label_of(work, work::kReplicaSetLabel);
@@ -30,95 +26,69 @@ std::string set_of(const Json& work) {
   return owner;
 }
 
-bool named(const Json& work, const std::vector<std::string>& names) {
-  if (names.empty()) return true;
+// A work is found by its own name, and by that of what it was made for.
+bool goes_by(const Json& work, const std::string& name) {
   const std::string set = set_of(work);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return name_of(work) == name || set == name || kube::split_key(set).name == name || label_of(work, kSplitLabel) == name;
-  });
+  return name_of(work) == name || set == name || kube::split_key(set).name == name || label_of(work, kSplitLabel) == name;
 }
 
 std::string why_of(const Json& work) {
   for (const std::string_view type :
        {work::kConditionDeleting, work::kConditionApplied, work::kConditionAvailable, work::kConditionReady}) {
-    const Json* condition = controller::find_condition(work, type);
+    const Json* condition = condition_of(work, type);
     if (condition == nullptr) continue;
     if ((str(*condition, {"status"}) != "True") != (type == work::kConditionDeleting)) return str(*condition, {"message"});
   }
   return {};
 }
 
-std::vector<std::string> row_of(const Json& work, Instant now) {
-  const std::optional<Instant> created = parse_time(str(work, {"metadata", "creationTimestamp"}));
-  const std::string placement = label_of(work, work::kPlacementNameLabel);
-  const std::string set = set_of(work);
-  return {namespace_of(work),
-          name_of(work),
-          std::to_string(list_at(work, {"spec", "workload", "manifests"}).size()),
-          status_of(work, work::kConditionApplied),
-          status_of(work, work::kConditionAvailable),
-          work::ready_text(work),
-          placement.empty() ? "<none>" : placement,
-          created ? format_age(*created, now) : "<unknown>",
-          set.empty() ? "<none>" : set,
-          why_of(work)};
-}
-
-Status add_works(const kube::Client& hub, const std::string& ns, const GetOptions& options, const std::vector<std::string>& names,
-                 std::vector<Json>& works) {
-  kube::ListOptions which;
-  which.label_selector = options.selector;
-  const Status listed = hub.list_each(api::manifest_works(), ns, which, [&](Json&& work) -> Status {
-    if (named(work, names)) works.push_back(std::move(work));
-    return {};
-  });
-  if (!listed) return tl::unexpected(on_hub(listed.error()));
+Status check_get(const GetOptions& options, const std::vector<std::string>& /*names*/) {
+  if (options.all && !options.clusters.empty()) return fail(Category::kUsage, "--clusters cannot be combined with -A");
+  for (const std::string& cluster : options.clusters) {
+    if (!kube::is_dns_label(cluster))
+      return fail(Category::kUsage, "\"" + cluster + "\" is not a valid cluster name (must be a DNS label)",
+                  "list the clusters with: fleetadm get clusters");
+  }
   return {};
 }
 
 Result<Report> run_get(Context& context, const GetOptions& options, const std::vector<std::string>& names) {
-  FLEETADM_TRY(const kube::Client hub, context.client());
-  std::vector<Json> works;
-  std::vector<std::string> namespaces = options.clusters;
-  if (namespaces.empty()) namespaces.emplace_back();
-  for (const std::string& ns : namespaces) {
-    const std::size_t before = works.size();
-    FLEETADM_CHECK(add_works(hub, ns, options, names, works));
-    if (!ns.empty() && works.size() == before) FLEETADM_CHECK(cluster_exists(hub, ns));
-  }
-  std::sort(works.begin(), works.end(), [](const Json& a, const Json& b) {
-    return std::pair(namespace_of(a), name_of(a)) < std::pair(namespace_of(b), name_of(b));
-  });
-  Report report;
-  report.table.emplace();
-  report.table->columns = {{"CLUSTER"}, {"NAME"},      {"MANIFESTS"}, {"APPLIED"},   {"AVAILABLE"},
-                           {"READY"},   {"PLACEMENT"}, {"AGE"},       {"SET", true}, {"MESSAGE", true}};
-  report.table->empty_text = options.clusters.empty() ? "No works found." : "No works found for these clusters.";
-  const Instant now = context.clock().now();
-  for (const Json& work : works) {
-    report.table->rows.push_back(row_of(work, now));
-    report.names.push_back(qualified_name(api::manifest_works(), name_of(work)));
-  }
-  NearNames near(hub, api::manifest_works(), options.clusters.size() == 1 ? options.clusters.front() : "");
-  for (const std::string& name : names) {
-    const bool found = std::any_of(works.begin(), works.end(), [&](const Json& work) { return named(work, {name}); });
-    if (found) continue;
-    Error error =
-        fail(Category::kNotFound, "there is no work \"" + name + "\"" + (options.clusters.empty() ? "" : " for these clusters"),
-             near.hint(name, "list works with: fleetadm work get"))
-            .value();
-    if (names.size() == 1) return tl::unexpected(std::move(error));
-    report.failures.push_back(std::move(error));
-  }
-  report.data = names.size() == 1 && works.size() == 1 ? works.front() : list_of(std::move(works));
-  return report;
+  ListRequest request{names, options.selector, options.clusters, options.watch, options.watch_only};
+  request.called = goes_by;
+  if (!options.clusters.empty()) request.nothing_in = cluster_exists;
+  // A cluster's works are in the namespace of its name.
+  if (const std::string& ns = context.global().config.ns; !options.all && options.clusters.empty() && !ns.empty())
+    request.namespaces = {ns};
+  return list_objects(context, work_view(), request);
 }
 
 }  // namespace
 
+ListView work_view() {
+  ListView view;
+  view.resource = api::manifest_works();
+  view.nothing = "No works found.";
+  view.columns = {{"CLUSTER"}, {"NAME"},      {"MANIFESTS"}, {"APPLIED"},   {"AVAILABLE"},
+                  {"READY"},   {"PLACEMENT"}, {"AGE"},       {"SET", true}, {"MESSAGE", true}};
+  view.row = [](const Json& work, Instant now) -> std::vector<std::string> {
+    return {namespace_of(work),
+            name_of(work),
+            std::to_string(list_at(work, {"spec", "workload", "manifests"}).size()),
+            condition_cell(work, work::kConditionApplied),
+            condition_cell(work, work::kConditionAvailable),
+            work::ready_text(work),
+            or_none(label_of(work, work::kPlacementNameLabel)),
+            age_cell(work, now),
+            or_none(set_of(work)),
+            why_of(work)};
+  };
+  view.branches = [](const Json& work) { return work_branches(work::progress_of(work)); };
+  return view;
+}
+
 void register_work_get(Registry& registry) {
   Command command;
-  command.path = "work get";
+  command.path = "get works";
   command.group = "Work";
   command.summary = "List works and whether they are applied and available";
   command.description =
@@ -126,21 +96,17 @@ void register_work_get(Registry& registry) {
       "-o wide adds the reason for anything that is not healthy.";
   command.args = {"[NAME...]", 0, -1};
   command.args.complete = Complete::kWorks;
-  command.examples = {{"All works for one cluster", "fleetadm work get --cluster c1"},
-                      {"One work on all of its clusters, with reasons", "fleetadm work get web -o wide"}};
+  command.aliases = {"work get", "work list", "get work", "get manifestworks", "get manifestwork"};
+  command.examples = {{"All works for one cluster", "fleetadm get works --clusters c1"},
+                      {"One work on all of its clusters, with reasons", "fleetadm get works web -o wide"}};
+  command.tree = true;
   command.make = invocation<GetOptions>(
       [](FlagSet& flags, GetOptions& options) {
-        Flag& cluster = flags.comma_texts(&options.clusters, "cluster", "only works for this cluster; may be repeated");
-        cluster.value_name = "NAME";
-        cluster.complete = Complete::kClusters;
-        flags.boolean(&options.all, "all-clusters", "works for all clusters (the default)", 'A');
-        flags.text(&options.selector, "selector", "only works with these labels", 'l').value_name = "SELECTOR";
+        list_flags(flags, options.selector, options.watch, options.watch_only);
+        clusters_flag(flags, &options.clusters, "only works for these clusters");
+        all_namespaces_flag(flags, &options.all, "works for all clusters (the default without -n)").aliases = {"all-clusters"};
       },
-      [](const GetOptions& options, const std::vector<std::string>&) -> Status {
-        if (options.all && !options.clusters.empty()) return fail(Category::kUsage, "--cluster cannot be combined with -A");
-        return {};
-      },
-      run_get);
+      check_get, run_get);
   registry.add(std::move(command));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
 #include "core/work/names.h"
 #include "kubeclient/base/yaml.h"
 
@@ -66,7 +67,7 @@ std::string identity_of(const Json& object) {
 }  // namespace
 
 Flag& manifests_flag(FlagSet& flags, std::vector<std::string>& into) {
-  return files_flag(flags, &into, "filename", "file or folder with manifests, or - for stdin; may be repeated", 'f');
+  return filenames_flag(flags, &into, "file or folder with manifests, or - for stdin; may be repeated");
 }
 
 std::string LoadedManifest::where() const { return (file == "-" ? std::string("stdin") : file) + ":" + std::to_string(line); }

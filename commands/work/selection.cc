@@ -63,7 +63,7 @@ Result<WorkSelection> select_works(const kube::Client& hub, const std::string& n
     if (selection.sets.empty()) {
       return fail(
           Category::kNotFound, "there is no work \"" + name + "\" for placement " + placement->ns + "/" + placement->name,
-          NearNames(hub, api::manifest_work_replica_sets(), placement->ns).hint(name, "list works with: fleetadm work get"));
+          NearNames(hub, api::manifest_work_replica_sets(), placement->ns).hint(name, "list works with: fleetadm get works"));
     }
   }
   if (!selection.sets.empty()) {
@@ -94,7 +94,7 @@ Error no_such_work(const kube::Client& hub, const std::string& name, const std::
   NearNames near(hub, api::manifest_works(), clusters.size() == 1 ? clusters.front() : "");
   return fail(Category::kNotFound, "there is no work \"" + name + "\"" + (clusters.empty() ? "" : " for these clusters"),
               near.hint(name,
-                        "list works with: fleetadm work get; for a work that was created for a placement, name its "
+                        "list works with: fleetadm get works; for a work that was created for a placement, name its "
                         "namespace with -n"))
       .value();
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/work/names.h"
@@ -12,9 +13,7 @@
 namespace fleetadm::commands {
 
 void bind_targets(FlagSet& flags, TargetOptions& options) {
-  Flag& clusters = flags.comma_texts(&options.clusters, "clusters", "cluster names");
-  clusters.value_name = "NAMES";
-  clusters.complete = Complete::kClusters;
+  clusters_flag(flags, &options.clusters, "cluster names");
   Flag& selector = flags.text(&options.selector, "selector", "clusters that currently match this label selector", 'l');
   selector.value_name = "SELECTOR";
   placement_flag(flags, &options.placement, "the clusters this placement selects, kept up to date");
@@ -28,10 +27,7 @@ Flag& placement_flag(FlagSet& flags, std::string* into, std::string help) {
 }
 
 Flag& only_clusters_flag(FlagSet& flags, std::vector<std::string>& into) {
-  Flag& cluster = flags.comma_texts(&into, "cluster", "only these clusters; may be repeated");
-  cluster.value_name = "NAME";
-  cluster.complete = Complete::kClusters;
-  return cluster;
+  return clusters_flag(flags, &into, "only these clusters");
 }
 
 Status validate_targets(const TargetOptions& options, const std::string& further) {

@@ -2,10 +2,14 @@
 #pragma once
 
 #include "commands/framework/command.h"
+#include "commands/framework/listing.h"
 
 namespace fleetadm::commands {
 
 void register_work(Registry& registry);
+
+/// How a work is shown.
+ListView work_view();
 
 // One function a file, each adds its row (or rows).
 void register_work_create(Registry& registry);  // create and apply

@@ -2,6 +2,7 @@
 // told.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,7 +56,6 @@ class FakeContext final : public commands::Context {
  public:
   explicit FakeContext(kube::Client hub, std::shared_ptr<Clock> time = Clock::system())
       : hub_(std::move(hub)), clock_(std::move(time)) {
-    globals.config.ns = "default";
     globals.dry_run = hub_.gate().dry_run;
   }
 
@@ -64,7 +64,7 @@ class FakeContext final : public commands::Context {
   Result<kube::RestConfig> rest_config(const kube::ConfigOverrides&) override { return kube::RestConfig{}; }
   Result<kube::Client> client() override { return hub_; }
   kube::Client client(const kube::RestConfig&) override { return hub_; }
-  Result<std::string> ns() override { return globals.config.ns; }
+  Result<std::string> ns() override { return globals.config.ns.empty() ? std::string("default") : globals.config.ns; }
   Clock& clock() override { return *clock_; }
   commands::Progress& progress() override { return steps; }
   commands::Terminal& terminal() override { return screen; }
@@ -93,12 +93,13 @@ inline Result<commands::Report> run_command(const commands::Registry& registry, 
                                             const std::vector<std::pair<std::string, std::string>>& flags,
                                             const std::vector<std::string>& args) {
   for (const commands::Command& command : registry.commands()) {
-    if (command.path != path) continue;
+    if (command.path != path && std::find(command.aliases.begin(), command.aliases.end(), path) == command.aliases.end())
+      continue;
     commands::Invocation call = command.make();
     for (const auto& [name, value] : flags) {
       bool known = false;
       for (commands::Flag& flag : call.flags.flags()) {
-        if (flag.name != name) continue;
+        if (flag.name != name && std::find(flag.aliases.begin(), flag.aliases.end(), name) == flag.aliases.end()) continue;
         known = true;
         FLEETADM_CHECK(flag.set(value));
       }

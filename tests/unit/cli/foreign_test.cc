@@ -43,7 +43,7 @@ TEST(ForeignTest, NoRowHidesACommand) {
 }
 
 TEST(ForeignTest, TheLongestRowCounts) {
-  EXPECT_EQ(foreign_command_hint({"cluster", "list", "-o", "json"}), "use `fleetadm get clusters`");
+  EXPECT_EQ(foreign_command_hint({"cluster", "detach", "-o", "json"}), "use `fleetadm unjoin`");
   EXPECT_EQ(foreign_command_hint({"-v", "create", "token"}), "use `fleetadm get token`");
   EXPECT_EQ(foreign_command_hint({"get"}), "");
   EXPECT_EQ(foreign_command_hint({"nonsense"}), "");

@@ -23,9 +23,9 @@ TEST(SuggestedTest, CommandsCarryTheConnection) {
             "it is paused: fleetadm rollout resume --kubeconfig 'my config' --context staging -n apps web lets it begin");
   EXPECT_EQ(completed("\"fleetadm init\""), "\"fleetadm init --kubeconfig 'my config' --context staging\"");
   EXPECT_EQ(
-      completed("fleetadm get clusters; fleetadm work get"),
-      "fleetadm get clusters --kubeconfig 'my config' --context staging; fleetadm work get --kubeconfig 'my config' --context "
-      "staging -n apps");
+      completed("fleetadm get clusters; fleetadm work status web"),
+      "fleetadm get clusters --kubeconfig 'my config' --context staging; fleetadm work status --kubeconfig 'my config' --context "
+      "staging -n apps web");
 }
 
 TEST(SuggestedTest, WhatIsGivenStays) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "commands/get/get.h"
+#include "commands/work/work.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -35,7 +36,7 @@ TEST(ClusterViewTest, EmptyAndWronglyTypedObjects) {
 TEST(WorkViewTest, ManifestsAreCounted) {
   EXPECT_EQ(row_of(work_view(), R"({"metadata":{"name":"w","namespace":"c1","creationTimestamp":"2026-01-01T23:59:00Z"},
       "spec":{"workload":{"manifests":[{},{},{}]}},"status":{"conditions":[{"type":"Applied","status":"True"}]}})"),
-            (Cells{"c1", "w", "3", "True", "<none>", "Unknown", "60s", "<none>"}));
+            (Cells{"c1", "w", "3", "True", "<none>", "Unknown", "<none>", "60s", "<none>", ""}));
 }
 
 TEST(PlacementViewTest, NamespaceFirstWhereAll) {

@@ -18,9 +18,8 @@ TEST(PlacementSpec, Selectors) {
   EXPECT_EQ(text(parse_selector("a=b,a=c")),
             R"({"matchExpressions":[{"key":"a","operator":"In","values":["c"]}],"matchLabels":{"a":"b"}})");
   EXPECT_EQ(text(parse_selector("a notin (x)")), R"({"matchExpressions":[{"key":"a","operator":"NotIn","values":["x"]}]})");
-  EXPECT_EQ(text(parse_selector("")), R"(error: --label-selector "": no term)");
-  EXPECT_TRUE(
-      text(parse_selector("bad key=x")).starts_with(R"(error: --label-selector "bad key=x": key: Invalid value: "bad key")"));
+  EXPECT_EQ(text(parse_selector("")), R"(error: --selector "": no term)");
+  EXPECT_TRUE(text(parse_selector("bad key=x")).starts_with(R"(error: --selector "bad key=x": key: Invalid value: "bad key")"));
   EXPECT_TRUE(text(parse_selector("a in ()")).starts_with("error: "));
   EXPECT_EQ(text(parse_selector("a in (,b)")), R"({"matchExpressions":[{"key":"a","operator":"In","values":["","b"]}]})");
   EXPECT_EQ(text(parse_selector("a!=")), R"({"matchExpressions":[{"key":"a","operator":"NotIn","values":[""]}]})");
