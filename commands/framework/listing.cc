@@ -135,7 +135,7 @@ bool is_asked_for(const ListRequest& request, const Json& object) {
 }
 
 Result<Report> list_found(Context& context, const kube::Client& client, const ListView& view, const ListRequest& request,
-                      const kube::ListOptions& options) {
+                          const kube::ListOptions& options) {
   Collector all(view, context.global(), context.clock().now());
   std::vector<bool> found(request.names.size());
   std::size_t count = 0;
