@@ -30,9 +30,23 @@ _fleetadm() {
     :folders) mapfile -t COMPREPLY < <(compgen -d -- "${current#"$cut"}"); compopt -o filenames 2>/dev/null; return ;;
     :nospace) compopt -o nospace 2>/dev/null ;;
   esac
+  local -a values=() notes=()
+  local width=0
   for word in "${lines[@]}"; do
-    word="${word%%$'\t'*}"
-    COMPREPLY+=("${word#"$cut"}")
+    values+=("${word%%$'\t'*}")
+    notes+=("${word:${#values[-1]}+1}")
+    values[-1]="${values[-1]#"$cut"}"
+    (( ${#values[-1]} > width )) && width=${#values[-1]}
+  done
+  COMPREPLY=("${values[@]}")
+  # Descriptions are shown where there is a choice; what menu-complete and insert-completions (37, 42) take is inserted.
+  [[ ${#values[@]} -lt 2 || ${COMP_TYPE:-} == 37 || ${COMP_TYPE:-} == 42 ]] && return
+  local room=$(( ${COLUMNS:-80} - width - 4 ))
+  (( room < 8 )) && return
+  for i in "${!values[@]}"; do
+    [[ -z ${notes[i]} ]] && continue
+    (( ${#notes[i]} > room )) && notes[i]="${notes[i]:0:room-3}..."
+    printf -v "COMPREPLY[i]" '%-*s  (%s)' "$width" "${values[i]}" "${notes[i]}"
   done
 }
 complete -F _fleetadm fleetadm
