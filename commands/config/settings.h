@@ -37,8 +37,8 @@ inline constexpr std::string_view kAliasPrefix = "aliases.";
 /// A key that may stand in the file: one of setting_keys(), or "aliases.NAME". kUsage with the nearest one for any other; the
 /// pointer is null for an alias.
 Result<const SettingKey*> find_setting(std::string_view name);
-/// The value that a text stands for (JSON of the key's type, the items of a list between commas; null `key`: an alias). kUsage says
-/// what is allowed.
+/// The value that a text stands for (JSON of the key's type, the items of a list between commas; null `key`: an alias). kUsage
+/// says what is allowed.
 Result<Json> setting_value(const SettingKey* key, std::string_view text);
 /// The words of an alias; single and double quotes keep blanks. kUsage for an open quote.
 Result<std::vector<std::string>> alias_words(std::string_view text);

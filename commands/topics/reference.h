@@ -1,5 +1,5 @@
-// What holds for every command: exit codes, reasons of errors, environment variables, output formats. Help, manual and documentation say it by
-// these tables.
+// What holds for every command: exit codes, reasons of errors, environment variables, output formats. Help, manual and
+// documentation say it by these tables.
 #pragma once
 
 #include <string>

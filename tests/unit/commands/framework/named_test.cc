@@ -12,7 +12,8 @@ namespace {
 class NearNamesTest : public ::testing::Test {
  protected:
   NearNamesTest() {
-    for (const char* name : {"paris", "london", "tokyo"}) api_->put(api::managed_clusters(), Json{{"metadata", {{"name", name}}}});
+    for (const char* name : {"paris", "london", "tokyo"})
+      api_->put(api::managed_clusters(), Json{{"metadata", {{"name", name}}}});
   }
   NearNames clusters() { return {api_->client(), api::managed_clusters()}; }
 
