@@ -10,7 +10,7 @@ namespace fleetadm::cli {
 namespace {
 
 using commands::Complete;
-using Names = std::vector<LiveName>;
+using Answered = std::vector<LiveName>;
 
 const Instant kNow = *parse_time("2026-03-04T10:00:00Z");
 const Json kMetadata{{"creationTimestamp", "2026-03-01T10:00:00Z"}, {"name", "web"}};
@@ -28,11 +28,11 @@ TEST(LiveNamesTest, ClustersAreDescribedByTheServersColumns) {
                              {{"cells", {"c3", false, "", "", "", "9s"}}},
                              {{"cells", {"c4", true, "", nullptr, nullptr, "9s"}}},
                              {{"cells", {"c5", true, "", "True", "False", "9s"}}}});
-  EXPECT_EQ(names_of_answer(Complete::kClusters, answer, kNow), (Names{{"c1", "available, 3d"},
-                                                                       {"c2", "unreachable, 5m"},
-                                                                       {"c3", "not accepted, 9s"},
-                                                                       {"c4", "not joined, 9s"},
-                                                                       {"c5", "not available, 9s"}}));
+  EXPECT_EQ(names_of_answer(Complete::kClusters, answer, kNow), (Answered{{"c1", "available, 3d"},
+                                                                          {"c2", "unreachable, 5m"},
+                                                                          {"c3", "not accepted, 9s"},
+                                                                          {"c4", "not joined, 9s"},
+                                                                          {"c5", "not available, 9s"}}));
 }
 
 TEST(LiveNamesTest, OtherKindsHaveTheirOwnWords) {
@@ -40,16 +40,17 @@ TEST(LiveNamesTest, OtherKindsHaveTheirOwnWords) {
   const auto one = [&](Complete kind, const std::vector<const char*>& columns, Json cells) {
     return names_of_answer(kind, table(columns, {{{"cells", std::move(cells)}, {"object", object}}}), kNow);
   };
-  EXPECT_EQ(one(Complete::kPlacements, {"Name", "SelectedClusters"}, {"web", 3}), (Names{{"web", "3 clusters, 3d"}}));
-  EXPECT_EQ(one(Complete::kPlacements, {"Name", "SelectedClusters"}, {"web", 1}), (Names{{"web", "1 cluster, 3d"}}));
-  EXPECT_EQ(one(Complete::kPlacements, {"Name", "SelectedClusters"}, {"web", nullptr}), (Names{{"web", "3d"}}));
+  EXPECT_EQ(one(Complete::kPlacements, {"Name", "SelectedClusters"}, {"web", 3}), (Answered{{"web", "3 clusters, 3d"}}));
+  EXPECT_EQ(one(Complete::kPlacements, {"Name", "SelectedClusters"}, {"web", 1}), (Answered{{"web", "1 cluster, 3d"}}));
+  EXPECT_EQ(one(Complete::kPlacements, {"Name", "SelectedClusters"}, {"web", nullptr}), (Answered{{"web", "3d"}}));
   EXPECT_EQ(one(Complete::kRollouts, {"Name", "Found", "Applied"}, {"web", "True", "False"}),
-            (Names{{"web", "in progress, 3d"}}));
-  EXPECT_EQ(one(Complete::kRollouts, {"Name", "Found", "Applied"}, {"web", "False", ""}), (Names{{"web", "no placement, 3d"}}));
-  EXPECT_EQ(one(Complete::kRollouts, {"Name", "Found", "Applied"}, {"web", "True", "True"}), (Names{{"web", "applied, 3d"}}));
-  EXPECT_EQ(one(Complete::kAddons, {"Name", "DISPLAY NAME"}, {"web", "Web"}), (Names{{"web", "Web, 3d"}}));
-  EXPECT_EQ(one(Complete::kClusterSets, {"Name", "Empty", "Age"}, {"web", "True", "3d"}), (Names{{"web", "empty, 3d"}}));
-  EXPECT_EQ(one(Complete::kNamespaces, {"Name", "Status", "Age"}, {"web", "Active", "3d"}), (Names{{"web", "3d"}}));
+            (Answered{{"web", "in progress, 3d"}}));
+  EXPECT_EQ(one(Complete::kRollouts, {"Name", "Found", "Applied"}, {"web", "False", ""}),
+            (Answered{{"web", "no placement, 3d"}}));
+  EXPECT_EQ(one(Complete::kRollouts, {"Name", "Found", "Applied"}, {"web", "True", "True"}), (Answered{{"web", "applied, 3d"}}));
+  EXPECT_EQ(one(Complete::kAddons, {"Name", "DISPLAY NAME"}, {"web", "Web"}), (Answered{{"web", "Web, 3d"}}));
+  EXPECT_EQ(one(Complete::kClusterSets, {"Name", "Empty", "Age"}, {"web", "True", "3d"}), (Answered{{"web", "empty, 3d"}}));
+  EXPECT_EQ(one(Complete::kNamespaces, {"Name", "Status", "Age"}, {"web", "Active", "3d"}), (Answered{{"web", "3d"}}));
 }
 
 TEST(LiveNamesTest, AWorkOfSeveralClustersIsOneName) {
@@ -62,20 +63,20 @@ TEST(LiveNamesTest, AWorkOfSeveralClustersIsOneName) {
   rows.back()["object"]["metadata"]["name"] = "db";
   rows.back()["object"]["metadata"]["namespace"] = "c2";
   EXPECT_EQ(names_of_answer(Complete::kWorks, table({"Name", "Age"}, rows), kNow),
-            (Names{{"db", "on c2, 3d"}, {"web", "on 2 clusters, 3d"}}));
+            (Answered{{"db", "on c2, 3d"}, {"web", "on 2 clusters, 3d"}}));
 }
 
 TEST(LiveNamesTest, AServerWithoutTablesAnswersWithObjects) {
   Json metadata = kMetadata;
   metadata["deletionTimestamp"] = "2026-03-04T10:00:00Z";
   const Json list{{"kind", "List"}, {"items", {{{"metadata", kMetadata}}, {{"metadata", metadata}}}}};
-  EXPECT_EQ(names_of_answer(Complete::kClusters, list, kNow), (Names{{"web", "3d"}, {"web", "deleting, 3d"}}));
-  EXPECT_EQ(names_of_answer(Complete::kClusters, Json("nonsense"), kNow), Names{});
+  EXPECT_EQ(names_of_answer(Complete::kClusters, list, kNow), (Answered{{"web", "3d"}, {"web", "deleting, 3d"}}));
+  EXPECT_EQ(names_of_answer(Complete::kClusters, Json("nonsense"), kNow), Answered{});
 }
 
 TEST(LiveNamesTest, ForeignTextStaysOnItsLine) {
   const Json answer = table({"Name", "DISPLAY NAME"}, {{{"cells", {"a\tb", "x\n:files\x1b[31m"}}}});
-  const Names names = names_of_answer(Complete::kAddons, answer, kNow);
+  const Answered names = names_of_answer(Complete::kAddons, answer, kNow);
   ASSERT_EQ(names.size(), 1U);
   for (const std::string& text : {names.front().name, names.front().description})
     EXPECT_EQ(text.find_first_of("\t\n\x1b"), std::string::npos) << text;
@@ -88,7 +89,7 @@ TEST(LiveNamesTest, ContextsTellWhichIsCurrent) {
                       {{"name", "spoke"}, {"context", {{"cluster", "two"}}}},
                       {{"name", "bare"}}}}};
   EXPECT_EQ(names_of_contexts(config),
-            (Names{{"hub", "current, cluster one, namespace apps"}, {"spoke", "cluster two"}, {"bare", ""}}));
+            (Answered{{"hub", "current, cluster one, namespace apps"}, {"spoke", "cluster two"}, {"bare", ""}}));
 }
 
 TEST(LiveNamesTest, WhatTakesLongerThanTheLimitIsNoAnswer) {
