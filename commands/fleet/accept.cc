@@ -8,6 +8,7 @@
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/hub/csr_rules.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"
 #include "kubeclient/pki/csr_key.h"
@@ -124,7 +125,7 @@ Shown show(const Json& csr, Instant now) {
   Shown shown;
   shown.request = name_of(csr);
   shown.requester = str(csr, {"spec", "username"});
-  const auto pem = pki::base64_decode(str(csr, {"spec", "request"}));
+  const auto pem = base64_decode(str(csr, {"spec", "request"}));
   if (const auto info = pem ? pki::parse_csr(*pem) : Result<pki::CsrInfo>(fail(Category::kInvalid, "")); info) {
     shown.common_name = info->subject.common_name;
     shown.organizations = joined(info->subject.organizations, ",");

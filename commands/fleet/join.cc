@@ -11,6 +11,7 @@
 #include "core/install/install.h"
 #include "core/registration/join/preflight.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
@@ -174,7 +175,7 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
 Status check_not_elsewhere(const kube::Client& spoke, const JoinOptions& options, const std::string& server) {
   FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
   if (stored) {
-    if (const auto name = pki::base64_decode(str(*stored, {"data", "cluster-name"}));
+    if (const auto name = base64_decode(str(*stored, {"data", "cluster-name"}));
         name && !name->empty() && *name != options.cluster_name) {
       return fail(Category::kConflict, "this cluster has already joined a fleet, as \"" + *name + "\"",
                   "use --cluster-name " + *name + ", or leave that fleet first: fleetadm unjoin --cluster-name " + *name);
@@ -182,7 +183,7 @@ Status check_not_elsewhere(const kube::Client& spoke, const JoinOptions& options
   }
   FLEETADM_TRY(const auto bootstrap, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kBootstrapSecret));
   if (!bootstrap) return {};
-  const auto text = pki::base64_decode(str(*bootstrap, {"data", "kubeconfig"}));
+  const auto text = base64_decode(str(*bootstrap, {"data", "kubeconfig"}));
   if (!text) return {};
   const auto kubeconfig = kube::Kubeconfig::from_text(*text, "the bootstrap kubeconfig");
   if (!kubeconfig) return {};
@@ -219,7 +220,7 @@ Result<std::vector<Json>> manifests(const JoinOptions& options, const join::HubE
       {"kind", "Secret"},
       {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
       {"type", "Opaque"},
-      {"data", {{"kubeconfig", pki::base64_encode(dump_yaml(kubeconfig))}}}};
+      {"data", {{"kubeconfig", base64_encode(dump_yaml(kubeconfig))}}}};
   std::vector<Json> objects;
   std::vector<std::string_view> files{"agent/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);

@@ -2,10 +2,10 @@
 
 #include <array>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::agent {
 namespace {
@@ -56,7 +56,7 @@ Result<std::optional<std::string>> BootstrapSource::text() const {
   }
   FLEETADM_TRY(const std::optional<Json> secret, spoke_.find(kube::resources::secrets(), ns_, secret_));
   if (!secret) return std::nullopt;
-  FLEETADM_TRY(std::string decoded, pki::base64_decode(str(*secret, {"data", registration::agent::kKubeconfigKey})));
+  FLEETADM_TRY(std::string decoded, base64_decode(str(*secret, {"data", registration::agent::kKubeconfigKey})));
   if (decoded.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
   FLEETADM_CHECK(check_holds_data_only(decoded));
   return decoded;

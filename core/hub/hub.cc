@@ -9,10 +9,10 @@
 #include "core/registration/hub/registration_hub.h"
 #include "core/work/finished_works.h"
 #include "core/work/replica_set.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/events/recorder.h"
 #include "kubeclient/lease/leader.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::hub {
 namespace {
@@ -78,7 +78,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     leader.ns = options.ns;
     leader.name = kLeaderLease;
     leader.timing = options.leader_timing;
-    leader.identity = options.identity.empty() ? host + "_" + pki::random_suffix(8) : options.identity;
+    leader.identity = options.identity.empty() ? host + "_" + random_suffix(8) : options.identity;
     outcome = kube::run_as_leader(
         client, leader, [&](std::stop_token leading) { return manager.run(std::move(leading)); }, stop);
   } else {

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/quantity.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::work {
 namespace {
@@ -274,7 +274,7 @@ Json essence(const Json& value, bool top) {
 }
 
 std::uint64_t hash_of(const Json& value) {
-  const std::string hex = pki::sha256_hex(dump_json(value)).substr(0, 16);
+  const std::string hex = sha256_hex(dump_json(value)).substr(0, 16);
   std::uint64_t hash = 0;
   std::from_chars(hex.data(), hex.data() + hex.size(), hash, 16);
   return hash;

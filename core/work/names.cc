@@ -1,10 +1,10 @@
 #include "core/work/names.h"
 
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::work {
 
-std::string hub_hash(std::string_view hub_server) { return pki::sha256_hex(hub_server); }
+std::string hub_hash(std::string_view hub_server) { return sha256_hex(hub_server); }
 
 std::string applied_name(std::string_view hash, std::string_view work) {
   std::string name(hash);

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::work {
@@ -65,7 +65,7 @@ std::string signature_of(const Json& object) {
   subject["annotations"] = object_at(object, {"metadata", "annotations"});
   subject["owners"] = list_at(object, {"metadata", "ownerReferences"});
   subject["deleting"] = is_deleting(object);
-  return pki::sha256_hex(dump_json(subject)).substr(0, 16);
+  return sha256_hex(dump_json(subject)).substr(0, 16);
 }
 
 kube::Client metadata_client(const kube::Client& client) {

@@ -10,7 +10,7 @@
 #include "core/placement/decode.h"
 #include "core/rollout/engine.h"
 #include "core/work/names.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::work {
 namespace {
@@ -423,7 +423,7 @@ std::map<std::string, std::string> work_labels(const Json& set, const std::strin
 }
 
 std::string work_name_of(const Json& set) {
-  const std::string suffix = "-" + pki::sha256_hex(owner_label_of(set)).substr(0, 5);
+  const std::string suffix = "-" + sha256_hex(owner_label_of(set)).substr(0, 5);
   return name_of(set).substr(0, kMaxWorkName - suffix.size()) + suffix;
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/work/conditions.h"
 #include "core/work/names.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::work {
 namespace {
@@ -104,7 +104,7 @@ Json without_timestamps(Json spec) {
 }
 
 std::string work_spec_hash(const Json& spec) {
-  return pki::sha256_hex(dump_json(spec.is_object() ? without_timestamps(spec) : Json::object())).substr(0, 32);
+  return sha256_hex(dump_json(spec.is_object() ? without_timestamps(spec) : Json::object())).substr(0, 32);
 }
 
 void project_work(Json& object) {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <yaml.h>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/base/yaml_scalars.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm {
 namespace {
@@ -256,7 +256,7 @@ class Reader {
     if (tag.starts_with(kTagPrefix)) tag.remove_prefix(kTagPrefix.size());
     node.merge_key = text == "<<" && (scalar.plain_implicit != 0 || tag == "merge");
     if (tag == "binary") {
-      auto bytes = pki::base64_decode(text);
+      auto bytes = base64_decode(text);
       if (!bytes) return error_at(place, "a !!binary value is not base64");
       node.value = std::move(*bytes);
       return node;

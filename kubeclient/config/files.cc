@@ -11,8 +11,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/owned_fd.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::kube {
 namespace {
@@ -64,7 +64,7 @@ Status write_file(const std::string& path, std::string_view content) {
   if (made) return fail(Category::kUsage, "making " + folder_of(target) + ": " + made.message());
   struct stat old {};
   const bool exists = ::stat(target.c_str(), &old) == 0;
-  const std::string temporary = target + "." + pki::random_suffix(8) + ".tmp";
+  const std::string temporary = target + "." + random_suffix(8) + ".tmp";
   const int failure = [&] {
     const OwnedFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.get() < 0) return errno;

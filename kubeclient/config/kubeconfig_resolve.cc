@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/config/files.h"
@@ -86,7 +87,7 @@ std::string pem_of(const Json& entry, const std::string& field, const std::strin
     return {};
   }
   if (!data.empty()) {
-    auto pem = pki::base64_decode(data);
+    auto pem = base64_decode(data);
     if (!pem) problems.add(field + "-data of " + whose + " is not base64");
     return pem ? std::move(*pem) : std::string();
   }
@@ -164,7 +165,7 @@ Json exec_cluster(const RestConfig& config, const Json& cluster) {
   Json out = {{"server", config.server}};
   if (!config.tls_server_name.empty()) out["tls-server-name"] = config.tls_server_name;
   if (config.insecure) out["insecure-skip-tls-verify"] = true;
-  if (!config.ca_data.empty()) out["certificate-authority-data"] = pki::base64_encode(config.ca_data);
+  if (!config.ca_data.empty()) out["certificate-authority-data"] = base64_encode(config.ca_data);
   if (!config.proxy_url.empty()) out["proxy-url"] = config.proxy_url;
   if (flag(cluster, {"disable-compression"})) out["disable-compression"] = true;
   for (const Json& item : list_at(cluster, {"extensions"})) {
@@ -267,7 +268,7 @@ void read_user(const Selection& selection, const ConfigOverrides& overrides, Res
 void inline_pem(Json& entry, const std::string& field, const std::string& whose, Problems& problems) {
   const std::string pem = pem_of(entry, field, whose, problems);
   entry.erase(field);
-  if (!pem.empty()) entry[field + "-data"] = pki::base64_encode(pem);
+  if (!pem.empty()) entry[field + "-data"] = base64_encode(pem);
 }
 
 // The first of --context, --cluster and --user that is given, with its kind.

@@ -1,15 +1,15 @@
 // New kubeconfigs, and changes of existing ones.
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/files.h"
 #include "kubeclient/config/kubeconfig.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::kube {
 
 Json make_kubeconfig(std::string_view server, std::string_view ca_pem, const Json& user, std::string_view context) {
   const std::string name(context);
   Json cluster = {{"server", std::string(server)}};
-  if (!ca_pem.empty()) cluster["certificate-authority-data"] = pki::base64_encode(ca_pem);
+  if (!ca_pem.empty()) cluster["certificate-authority-data"] = base64_encode(ca_pem);
   Json document = {{"apiVersion", "v1"}, {"kind", "Config"}, {"current-context", name}, {"preferences", Json::object()}};
   for (const char* list : {"clusters", "users", "contexts"}) document[list] = Json::array();
   document["clusters"].push_back({{"name", name}, {"cluster", std::move(cluster)}});

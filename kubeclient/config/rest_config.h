@@ -4,10 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kubeclient/base/result.h"
-#include "kubeclient/transport/transport.h"
 
 namespace fleetadm::kube {
 
@@ -50,8 +50,5 @@ struct RestConfig {
 
 /// Static credentials (PEM and token in memory).
 std::shared_ptr<CredentialSource> static_credentials(Credentials credentials);
-
-/// A transport for `config` on the process's I/O loop. Connections are made on first use.
-std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_ptr<IoLoop> loop = IoLoop::shared());
 
 }  // namespace fleetadm::kube

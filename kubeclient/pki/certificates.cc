@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/rand.h>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/openssl.h"
 
 namespace fleetadm::pki {

@@ -1,5 +1,6 @@
 #include "kubeclient/pki/csr_key.h"
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/der.h"
 #include "kubeclient/pki/openssl.h"
 

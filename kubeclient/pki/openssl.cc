@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::pki {
 namespace {

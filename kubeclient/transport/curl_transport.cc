@@ -5,6 +5,7 @@
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/transport/answer_limit.h"
 #include "kubeclient/transport/exchange.h"
+#include "kubeclient/transport/transport.h"
 
 namespace fleetadm::kube {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,8 @@
 #include "kubeclient/base/result.h"
 
 namespace fleetadm::kube {
+
+struct RestConfig;  // kubeclient/config/rest_config.h
 
 enum class Method { kGet, kPost, kPut, kPatch, kDelete, kHead };
 std::string_view to_string(Method method);
@@ -82,5 +85,8 @@ class IoLoop {
   /// The process's loop, started on first use.
   static std::shared_ptr<IoLoop> shared();
 };
+
+/// A transport for `config` on the process's I/O loop. Connections are made on first use.
+std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_ptr<IoLoop> loop = IoLoop::shared());
 
 }  // namespace fleetadm::kube

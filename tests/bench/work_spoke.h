@@ -11,7 +11,6 @@
 #include "core/registration/agent/hub_secret.h"
 #include "core/registration/agent/identity.h"
 #include "core/work/conditions.h"
-#include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 #include "tests/bench/work_plain.h"
 #include "tests/bench/work_process.h"

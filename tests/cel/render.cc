@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "core/cel/library/opaque_values.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -60,7 +60,7 @@ std::string render(const Value& value) {
     case Kind::kUint: return std::to_string(value.as_uint()) + "u";
     case Kind::kDouble: return real(value.as_double());
     case Kind::kString: return quoted(value.text());
-    case Kind::kBytes: return "b64(" + pki::base64_encode(value.text()) + ")";
+    case Kind::kBytes: return "b64(" + base64_encode(value.text()) + ")";
     case Kind::kDuration: return "duration(" + std::to_string(value.duration_nanos()) + ")";
     case Kind::kTimestamp: return "timestamp(" + std::to_string(value.seconds()) + "," + std::to_string(value.nanos()) + ")";
     case Kind::kType: return "type(" + value.as_type().name() + ")";

@@ -1,6 +1,7 @@
 // A, T, Q: access reviews, RBAC, impersonation, tokens, certificate requests.
 #include <gtest/gtest.h>
 
+#include "kubeclient/base/encoding.h"
 #include "tests/conformance/lab.h"
 
 namespace fleetadm::conformance {
@@ -152,9 +153,9 @@ void t05(Lab& lab) {
   const Json secret = lab.get(path).json();
   const Json account = lab.get(lab.core("serviceaccounts") + "/t").json();
   EXPECT_EQ(str(secret, {"metadata", "annotations", "kubernetes.io/service-account.uid"}), uid_of(account));
-  EXPECT_EQ(pki::base64_decode(str(secret, {"data", "namespace"})).value_or(""), lab.ns());
-  EXPECT_EQ(pki::base64_decode(str(secret, {"data", "ca.crt"})).value_or("").find("-----BEGIN CERTIFICATE-----"), 0U);
-  const auto token = pki::base64_decode(str(secret, {"data", "token"})).value_or("");
+  EXPECT_EQ(base64_decode(str(secret, {"data", "namespace"})).value_or(""), lab.ns());
+  EXPECT_EQ(base64_decode(str(secret, {"data", "ca.crt"})).value_or("").find("-----BEGIN CERTIFICATE-----"), 0U);
+  const auto token = base64_decode(str(secret, {"data", "token"})).value_or("");
   const Json answer = reviewed(lab, token);
   EXPECT_TRUE(flag(answer, {"status", "authenticated"})) << dump_json(answer);
   EXPECT_EQ(str(answer, {"status", "user", "username"}), "system:serviceaccount:" + lab.ns() + ":t");
@@ -181,7 +182,7 @@ Json request_of(Lab& lab, const pki::Subject& subject) {
           {"kind", "CertificateSigningRequest"},
           {"metadata", {{"name", lab.ns()}}},
           {"spec",
-           {{"request", pki::base64_encode(pem.value_or(""))},
+           {{"request", base64_encode(pem.value_or(""))},
             {"signerName", "kubernetes.io/kube-apiserver-client"},
             {"usages", {"client auth"}}}}};
 }
@@ -201,7 +202,7 @@ void q01(Lab& lab) {
 }
 void q02(Lab& lab) {
   Json request = request_of(lab, {"jane", {}, {}});
-  request["spec"]["request"] = pki::base64_encode("nonsense");
+  request["spec"]["request"] = base64_encode("nonsense");
   const auto answer = lab.post(kRequests, request);
   expect(answer, 422, "Invalid");
   EXPECT_TRUE(has_cause(answer, "spec.request"));
@@ -229,7 +230,7 @@ void q05(Lab& lab) {
     encoded = str(lab.get(kRequests + "/" + lab.ns()).json(), {"status", "certificate"});
     return !encoded.empty();
   }));
-  const auto pem = pki::base64_decode(encoded);
+  const auto pem = base64_decode(encoded);
   ASSERT_TRUE(pem.has_value());
   const auto parsed = pki::parse_certificates(*pem);
   ASSERT_TRUE(parsed.has_value());
@@ -239,7 +240,7 @@ void q05(Lab& lab) {
 }
 void q06(Lab& lab) {
   Json made = lab.post(kRequests, request_of(lab, {"jane", {}, {}})).json();
-  made["status"]["certificate"] = pki::base64_encode("x");
+  made["status"]["certificate"] = base64_encode("x");
   const auto answer = lab.put(kRequests + "/" + lab.ns(), made);
   expect(answer, 200);
   EXPECT_TRUE(str(answer.json(), {"status", "certificate"}).empty());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "kubeclient/base/encoding.h"
 #include "tests/conformance/lab.h"
 #include "tests/support/conversion_webhook.h"
 
@@ -317,7 +318,7 @@ void k15(Lab& lab) {
   Json definition = hook.definition(lab.ns() + ".example.com");
   const auto path = kLinkDefinitions + "/" + name_of(definition);
   const auto objects = "/apis/" + lab.ns() + ".example.com/v1/namespaces/" + lab.ns() + "/links";
-  definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = pki::base64_encode(other->certificate);
+  definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = base64_encode(other->certificate);
   expect(lab.post(kLinkDefinitions, definition), 201);
   const Json object = {{"apiVersion", lab.ns() + ".example.com/v1"}, {"kind", "Link"}, {"metadata", {{"name", "a"}}}};
   EXPECT_TRUE(lab.eventually([&] { return lab.post(objects, object).status == 201; }));
@@ -383,7 +384,7 @@ void k19(Lab& lab) {
   Webhook hook;
   Json definition = hook.definition(lab.ns() + ".example.com");
   const auto path = kLinkDefinitions + "/" + name_of(definition);
-  definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = pki::base64_encode("no certificate");
+  definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = base64_encode("no certificate");
   expect(lab.post(kLinkDefinitions, definition), 201);
   const auto established = [&] {
     for (const Json& one : list_at(lab.get(path).json(), {"status", "conditions"})) {
@@ -397,7 +398,7 @@ void k19(Lab& lab) {
   EXPECT_TRUE(lab.eventually([&] { return established() == "False InvalidCABundle"; })) << established();
   expect(patch(hook.ca_bundle()), 200);
   EXPECT_TRUE(lab.eventually([&] { return established() == "True InitialNamesAccepted"; })) << established();
-  const auto refused = patch(pki::base64_encode("no certificate"));
+  const auto refused = patch(base64_encode("no certificate"));
   expect(refused, 422, "Invalid");
   EXPECT_TRUE(has_cause(refused, "spec.conversion.webhookClientConfig.caBundle")) << refused.body;
   lab.remove(path);

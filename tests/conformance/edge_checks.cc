@@ -3,7 +3,7 @@
 #include <cctype>
 #include <gtest/gtest.h>
 
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 #include "tests/conformance/lab.h"
 
 namespace fleetadm::conformance {
@@ -36,7 +36,7 @@ Json token_header(const std::string& token) {
   std::replace(text.begin(), text.end(), '-', '+');
   std::replace(text.begin(), text.end(), '_', '/');
   while (text.size() % 4 != 0) text += '=';
-  const auto decoded = pki::base64_decode(text);
+  const auto decoded = base64_decode(text);
   const auto parsed = decoded ? parse_json(*decoded) : Result<Json>(fail(Category::kInvalid, ""));
   return parsed ? *parsed : Json();
 }

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <thread>
 
+#include "kubeclient/base/encoding.h"
+
 namespace fleetadm::conformance {
 namespace {
 
@@ -77,7 +79,7 @@ std::string complaint(const Answer& answer, std::string_view field) {
   return {};
 }
 
-Lab::Lab(const Server& server) : server_(server), ns_("conf-" + pki::random_suffix(8)) {
+Lab::Lab(const Server& server) : server_(server), ns_("conf-" + random_suffix(8)) {
   pki::LeafOptions leaf;
   leaf.subject = {"conformance", {"system:masters"}, {}};
   leaf.client = true;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/install/install.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "templates/templates.h"
 #include "tests/support/fleet.h"
@@ -62,13 +63,12 @@ Json request_for(std::string_view cluster, std::string_view name) {
   const auto key = pki::generate_key();
   const std::string group = "system:open-cluster-management:" + std::string(cluster);
   const auto pem = pki::make_csr(*key, {group + ":agent", {group}, {}});
-  return {{"apiVersion", "certificates.k8s.io/v1"},
-          {"kind", "CertificateSigningRequest"},
-          {"metadata", {{"name", name}, {"labels", {{"open-cluster-management.io/cluster-name", cluster}}}}},
-          {"spec",
-           {{"signerName", "kubernetes.io/kube-apiserver-client"},
-            {"usages", {"client auth"}},
-            {"request", pki::base64_encode(*pem)}}}};
+  return {
+      {"apiVersion", "certificates.k8s.io/v1"},
+      {"kind", "CertificateSigningRequest"},
+      {"metadata", {{"name", name}, {"labels", {{"open-cluster-management.io/cluster-name", cluster}}}}},
+      {"spec",
+       {{"signerName", "kubernetes.io/kube-apiserver-client"}, {"usages", {"client auth"}}, {"request", base64_encode(*pem)}}}};
 }
 
 class Admission : public ::testing::Test {

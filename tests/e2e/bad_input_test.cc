@@ -2,6 +2,7 @@
 // belongs to it, and with nothing half-written.
 #include <gtest/gtest.h>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/support/fleet_test.h"
@@ -63,7 +64,7 @@ TEST_F(BadInput, AnExpiredClientCertificate) {
   ASSERT_TRUE(pair) << pair.error().message;
   const Json config = kube::make_kubeconfig(
       fleet()->hub().url(), fleet()->hub().ca().certificate,
-      {{"client-certificate-data", pki::base64_encode(pair->certificate)}, {"client-key-data", pki::base64_encode(pair->key)}});
+      {{"client-certificate-data", base64_encode(pair->certificate)}, {"client-key-data", base64_encode(pair->key)}});
   const Ran ran = with_kubeconfig(dump_json(config), {"get", "clusters"});
   EXPECT_NE(ran.code, 0) << ran.both();
   EXPECT_NE(ran.err.find("error"), std::string::npos) << ran.both();

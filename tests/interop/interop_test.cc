@@ -3,7 +3,6 @@
 
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
-#include "kubeclient/pki/pki.h"
 #include "tests/interop/peers.h"
 #include "tests/support/fleet.h"
 #include "tests/support/source_folder.h"

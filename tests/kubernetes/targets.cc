@@ -3,6 +3,7 @@
 
 #include "core/sandbox/fleet/cluster.h"
 #include "core/sandbox/node/child.h"
+#include "kubeclient/base/encoding.h"
 #include "tests/kubernetes/runner.h"
 #include "tests/support/kube_servers.h"
 #include "tests/support/sandbox_node.h"
@@ -31,7 +32,7 @@ class SandboxTarget final : public Target {
         {"clusters", Json::array({{{"name", "specs"},
                                    {"cluster",
                                     {{"server", cluster_->url()},
-                                     {"certificate-authority-data", pki::base64_encode(cluster_->ca().certificate)}}}}})},
+                                     {"certificate-authority-data", base64_encode(cluster_->ca().certificate)}}}}})},
         {"users", Json::array({{{"name", "specs"}, {"user", std::move(user)}}})},
         {"contexts", Json::array({{{"name", "specs"}, {"context", {{"cluster", "specs"}, {"user", "specs"}}}}})}};
     kubeconfig_ = folder_.write("kubeconfig", dump_json(config));

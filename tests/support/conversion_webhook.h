@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/support/tls_server.h"
@@ -41,7 +42,7 @@ class ConversionWebhook {
   std::string url() const { return server_->url() + "/convert"; }
   int port() const { return server_->port(); }
   /// Base64 of the PEM of its CA.
-  std::string ca_bundle() const { return pki::base64_encode(ca_.certificate); }
+  std::string ca_bundle() const { return base64_encode(ca_.certificate); }
   /// spec.conversion of a definition that calls it.
   Json conversion() const;
   /// "links.<group>" with both versions and subresources status and scale, converted by this webhook.

@@ -1,5 +1,6 @@
 #include "tests/support/embedded_server.h"
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::testkit {
@@ -22,7 +23,7 @@ std::string read_text(const std::filesystem::path& file) {
 Json audit_event(const sandbox::ApiRequest& request, const sandbox::HttpResponse& response) {
   const auto& what = request.what;
   const auto& http = *request.http;
-  Json event = {{"auditID", pki::random_uuid()},
+  Json event = {{"auditID", random_uuid()},
                 {"stage", response.stream ? "ResponseStarted" : "ResponseComplete"},
                 {"verb", what.verb},
                 {"requestURI", http.path + (http.query.empty() ? "" : "?" + http.query)},

@@ -1,6 +1,7 @@
 // The files of a KubeServer: kubeconfigs, the audit log.
 #include <fstream>
 
+#include "kubeclient/base/encoding.h"
 #include "tests/support/kube_servers.h"
 
 namespace fleetadm::testkit {
@@ -13,8 +14,8 @@ Json kubeconfig_document(const std::string& name, const std::string& server, con
   document["apiVersion"] = "v1";
   document["kind"] = "Config";
   document["current-context"] = name;
-  document["clusters"] = Json::array(
-      {{{"name", name}, {"cluster", {{"server", server}, {"certificate-authority-data", pki::base64_encode(ca_pem)}}}}});
+  document["clusters"] =
+      Json::array({{{"name", name}, {"cluster", {{"server", server}, {"certificate-authority-data", base64_encode(ca_pem)}}}}});
   document["users"] = Json::array({{{"name", name}, {"user", std::move(user)}}});
   document["contexts"] = Json::array({{{"name", name}, {"context", {{"cluster", name}, {"user", name}}}}});
   return document;
@@ -46,7 +47,7 @@ AuditEntry entry_of(const Json& event) {
 std::string KubeServer::kubeconfig_with(const pki::KeyPair& user) const {
   return dump_json(kubeconfig_document(
       options_.name, url_, ca_.certificate,
-      {{"client-certificate-data", pki::base64_encode(user.certificate)}, {"client-key-data", pki::base64_encode(user.key)}}));
+      {{"client-certificate-data", base64_encode(user.certificate)}, {"client-key-data", base64_encode(user.key)}}));
 }
 
 std::string KubeServer::kubeconfig_file() const { return (folder() / "admin.kubeconfig").string(); }
@@ -60,7 +61,7 @@ std::string KubeServer::kubeconfig_for(std::string_view common_name, const std::
 }
 
 std::string KubeServer::kubeconfig_file_for(std::string_view common_name, const std::vector<std::string>& organizations) const {
-  std::string file = "user-" + pki::sha256_hex(dump_json(Json{common_name, organizations})).substr(0, 16) + ".kubeconfig";
+  std::string file = "user-" + sha256_hex(dump_json(Json{common_name, organizations})).substr(0, 16) + ".kubeconfig";
   return folder_.write(file, kubeconfig_for(common_name, organizations));
 }
 

@@ -1,8 +1,8 @@
 #include "core/registration/agent/cluster.h"
 
 #include "core/api/kinds.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::registration::agent {
 namespace {
@@ -13,7 +13,7 @@ Json client_configs(const ClusterOptions& options) {
   Json configs = Json::array();
   for (const std::string& url : options.external_urls) {
     Json config = {{"url", url}};
-    if (!options.ca_pem.empty()) config["caBundle"] = pki::base64_encode(options.ca_pem);
+    if (!options.ca_pem.empty()) config["caBundle"] = base64_encode(options.ca_pem);
     configs.push_back(std::move(config));
   }
   return configs;

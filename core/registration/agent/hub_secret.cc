@@ -1,5 +1,6 @@
 #include "core/registration/agent/hub_secret.h"
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
@@ -20,7 +21,7 @@ const Json* entry_named(const Json& document, std::string_view list, std::string
 Result<HubSecret> decode(const Json& secret) {
   HubSecret decoded;
   for (const auto& [key, value] : strings_at(secret, {"data"})) {
-    FLEETADM_TRY(decoded.data[key], pki::base64_decode(value));
+    FLEETADM_TRY(decoded.data[key], base64_decode(value));
   }
   return decoded;
 }
@@ -34,7 +35,7 @@ void encode(const HubSecret& before, const HubSecret& after, Json& secret) {
   }
   for (const auto& [key, value] : after.data) {
     const auto old = before.data.find(key);
-    if (old == before.data.end() || old->second != value) data[key] = pki::base64_encode(value);
+    if (old == before.data.end() || old->second != value) data[key] = base64_encode(value);
   }
 }
 
@@ -62,7 +63,7 @@ Result<Endpoint> endpoint_of(std::string_view kubeconfig) {
   if (ca.empty() && !str(*cluster, {"cluster", "certificate-authority"}).empty()) {
     return invalid("cluster \"" + endpoint.entry + "\" keeps its CA in a file; only certificate-authority-data can be used");
   }
-  FLEETADM_TRY(endpoint.ca_pem, pki::base64_decode(ca));
+  FLEETADM_TRY(endpoint.ca_pem, base64_decode(ca));
   endpoint.proxy_url = str(*cluster, {"cluster", "proxy-url"});
   endpoint.tls_server_name = str(*cluster, {"cluster", "tls-server-name"});
   return endpoint;
@@ -70,7 +71,7 @@ Result<Endpoint> endpoint_of(std::string_view kubeconfig) {
 
 std::string hub_kubeconfig(const Endpoint& endpoint) {
   Json cluster = {{"server", endpoint.server}};
-  if (!endpoint.ca_pem.empty()) cluster["certificate-authority-data"] = pki::base64_encode(endpoint.ca_pem);
+  if (!endpoint.ca_pem.empty()) cluster["certificate-authority-data"] = base64_encode(endpoint.ca_pem);
   if (!endpoint.proxy_url.empty()) cluster["proxy-url"] = endpoint.proxy_url;
   if (!endpoint.tls_server_name.empty()) cluster["tls-server-name"] = endpoint.tls_server_name;
   const Json document = {

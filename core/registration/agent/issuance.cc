@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/kinds.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/pki/pki.h"
@@ -40,7 +41,7 @@ Result<HubSecret> prepare(const HubSecretStore& store, const Identity& identity,
 }
 
 Json request_object(const Identity& identity, const std::string& pem, const RequestOptions& options) {
-  Json spec = {{"request", pki::base64_encode(pem)},
+  Json spec = {{"request", base64_encode(pem)},
                {"signerName", kSigner},
                {"usages", Json::array({"digital signature", "key encipherment", "client auth"})}};
   if (options.expiration_seconds > 0) spec["expirationSeconds"] = options.expiration_seconds;
@@ -94,7 +95,7 @@ Result<Issuance> take(const HubSecretStore& store, const Identity& identity, con
 }  // namespace
 
 std::string request_name(const Identity& identity, std::string_view request_pem) {
-  return identity.cluster + "-" + pki::sha256_hex(request_pem).substr(0, kNameHashLength);
+  return identity.cluster + "-" + sha256_hex(request_pem).substr(0, kNameHashLength);
 }
 
 bool is_answered(const Json& request) {
@@ -122,7 +123,7 @@ Result<Issuance> advance(const kube::Client& hub, const HubSecretStore& store, c
       FLEETADM_TRY(found, hub.create_or_get(resource, {}, request_object(identity, pem, options)));
       log::info(1, "registration", "certificate request " + name + " created for " + common_name(identity));
     }
-    if (str(*found, {"spec", "request"}) != pki::base64_encode(pem)) {
+    if (str(*found, {"spec", "request"}) != base64_encode(pem)) {
       if (round > 0) return fail(Category::kConflict, "certificate request " + name + " on the hub is not ours");
       discard = pem;
       continue;
@@ -146,7 +147,7 @@ Result<Issuance> advance(const kube::Client& hub, const HubSecretStore& store, c
     if (encoded.empty() || condition_of(*found, "Approved") == nullptr) {
       return Issuance{Issuance::State::kWaiting, name, "certificate request " + name + " waits for approval", {}};
     }
-    FLEETADM_TRY(const std::string certificate, pki::base64_decode(encoded));
+    FLEETADM_TRY(const std::string certificate, base64_decode(encoded));
     if (usable(certificate, key, identity, clock.now())) return take(store, identity, endpoint, name, certificate, key);
     if (round > 0) return fail(Category::kInvalid, "the hub's certificate for request " + name + " is not what was asked for");
     discard = pem;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/controller/controller.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::registration::agent {
 namespace {
@@ -16,7 +16,7 @@ constexpr auto kRecheck = std::chrono::minutes(10);
 }  // namespace
 
 std::string managed_namespace_label(std::string_view hub_server) {
-  return std::string(kLabelPrefix) + pki::sha256_hex(hub_server).substr(0, kHashLength);
+  return std::string(kLabelPrefix) + sha256_hex(hub_server).substr(0, kHashLength);
 }
 
 ManagedNamespaces::ManagedNamespaces(kube::Client spoke, std::string_view hub_server)

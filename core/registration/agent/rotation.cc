@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::registration::agent {
@@ -15,7 +16,7 @@ int hex_digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 }  // namespace
 
 double renewal_threshold(std::string_view certificate_pem) {
-  const std::string hash = pki::sha256_hex(certificate_pem);
+  const std::string hash = sha256_hex(certificate_pem);
   std::uint32_t drawn = 0;
   for (std::size_t i = 0; i < 8 && i < hash.size(); ++i) drawn = (drawn << 4) | static_cast<std::uint32_t>(hex_digit(hash[i]));
   return kLowest + kSpread * (static_cast<double>(drawn) / static_cast<double>(UINT32_MAX));

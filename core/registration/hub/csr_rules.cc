@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/kinds.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/pki.h"
@@ -65,7 +66,7 @@ Result<CsrIdentity> csr_identity(const Json& csr) {
   }
   FLEETADM_CHECK(check_usages(csr));
 
-  auto pem = pki::base64_decode(str(csr, {"spec", "request"}));
+  auto pem = base64_decode(str(csr, {"spec", "request"}));
   if (!pem) return refused("the request is not base64");
   auto info = pki::parse_csr(*pem);
   if (!info) return refused("the request cannot be read: " + log::escape_terminal(info.error().message));

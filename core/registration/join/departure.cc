@@ -6,7 +6,7 @@
 #include "core/api/kinds.h"
 #include "core/install/wait_gone.h"
 #include "core/registration/hub/rbac.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::join {
 namespace {
@@ -204,7 +204,7 @@ Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const Depa
 Result<std::string> joined_as(const kube::Client& spoke) {
   FLEETADM_TRY(const auto secret, spoke.find(r::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
   if (!secret) return std::string();
-  FLEETADM_TRY(std::string name, pki::base64_decode(str(*secret, {"data", "cluster-name"})));
+  FLEETADM_TRY(std::string name, base64_decode(str(*secret, {"data", "cluster-name"})));
   // Whoever can write this secret must not choose what is deleted on the hub beyond a cluster's name.
   if (!name.empty() && !kube::is_dns_label(name)) {
     return fail(

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <memory>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
 
@@ -54,7 +55,7 @@ std::string cluster_info_ca(const std::string& body) {
   const auto kubeconfig = parse_yaml(str(*config_map, {"data", "kubeconfig"}));
   if (!kubeconfig) return {};
   for (const Json& cluster : list_at(*kubeconfig, {"clusters"})) {
-    if (auto pem = pki::base64_decode(str(cluster, {"cluster", "certificate-authority-data"})); pem && !pem->empty()) return *pem;
+    if (auto pem = base64_decode(str(cluster, {"cluster", "certificate-authority-data"})); pem && !pem->empty()) return *pem;
   }
   return {};
 }

@@ -28,7 +28,7 @@
 #include "core/sandbox/quota/admission.h"
 #include "core/sandbox/streams/pod_connect.h"
 #include "core/sandbox/streams/pod_log.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 
@@ -357,7 +357,7 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
       return answer_error(request, failure);
     }
   }();
-  answer.headers.emplace_back("audit-id", pki::random_uuid());
+  answer.headers.emplace_back("audit-id", random_uuid());
   answer.headers.emplace_back("date", http_date(inner_->state->engine->clock().now()));
   if (inner_->seen) inner_->seen(asked, answer);
   const auto& what = asked.what;

@@ -5,6 +5,7 @@
 #include "core/sandbox/api/selector.h"
 #include "core/sandbox/convert/review.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -116,7 +117,7 @@ void default_conversion(Json& definition) {
 bool has_bad_ca_bundle(const Json& conversion) {
   const auto bundle = str(conversion, {"webhook", "clientConfig", "caBundle"});
   if (bundle.empty()) return false;
-  const auto text = pki::base64_decode(bundle);
+  const auto text = base64_decode(bundle);
   return !text || !pki::parse_certificates(*text);
 }
 

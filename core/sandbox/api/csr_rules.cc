@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/sandbox/api/kind_rules.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -38,7 +39,7 @@ const std::set<std::string>& known_usages() {
 ApiStatus check_spec(const RuleContext& context, const Json& csr) {
   std::vector<Cause> causes;
   const auto signer = str(csr, {"spec", "signerName"});
-  const auto pem = pki::base64_decode(str(csr, {"spec", "request"}));
+  const auto pem = base64_decode(str(csr, {"spec", "request"}));
   const auto parsed = pem ? pki::parse_csr(*pem) : Result<pki::CsrInfo>(fail(Category::kInvalid, ""));
   if (!parsed || !parsed->signature_valid)
     causes.push_back(bad_value("spec.request", str(csr, {"spec", "request"}), "PEM block type must be CERTIFICATE REQUEST"));

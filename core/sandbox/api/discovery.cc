@@ -7,7 +7,7 @@
 
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/health.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -56,7 +56,7 @@ std::string storage_hash(const Kind& row) {
   const auto text = row.group + "/" + row.version + "/" + row.kind;
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  return pki::base64_encode({reinterpret_cast<const char*>(digest.data()), 8});
+  return base64_encode({reinterpret_cast<const char*>(digest.data()), 8});
 }
 
 Json resource_list(const std::string& version, const Rows& rows) {

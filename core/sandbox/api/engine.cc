@@ -10,7 +10,7 @@
 #include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/defaults.h"
 #include "core/sandbox/types/managed_fields.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -276,7 +276,7 @@ ApiResult<Written> Engine::create(const Kind& kind, const std::string& ns, Json 
   if (!name_of(object).empty() || prefix.empty()) return create_named(kind, ns, std::move(object), options);
   for (int i = 0; i < kMostNames; ++i) {
     Json named = object;
-    at_or_make(named, {"metadata", "name"}) = prefix.substr(0, kGeneratedBase) + pki::random_suffix(5);
+    at_or_make(named, {"metadata", "name"}) = prefix.substr(0, kGeneratedBase) + random_suffix(5);
     auto made = create_named(kind, ns, std::move(named), options, true);
     if (made || made.error().reason != "AlreadyExists") return made;
     if (i + 1 == kMostNames) {
@@ -302,7 +302,7 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
   FLEETADM_CHECK(check_namespace(kind, ns, name));
   const auto now = clock_->now();
   at_or_make(object, {"metadata", "creationTimestamp"}) = format_time(now);
-  at_or_make(object, {"metadata", "uid"}) = pki::random_uuid();
+  at_or_make(object, {"metadata", "uid"}) = random_uuid();
   auto warnings = merge_owners(object);
   if (kind.custom != nullptr) {
     for (auto& warning : finalizer_warnings(object, nullptr)) warnings.push_back(std::move(warning));

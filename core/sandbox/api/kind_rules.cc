@@ -9,7 +9,7 @@
 #include "core/sandbox/api/update_rules.h"
 #include "core/sandbox/quota/limits.h"
 #include "core/sandbox/quota/usage.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -100,7 +100,7 @@ Rules config_map_rules() {
 void default_secret(Json& secret) {
   set_default(secret, {"type"}, "Opaque");
   const auto plain = strings_at(secret, {"stringData"});
-  for (const auto& [key, value] : plain) at_or_make(secret, {"data", key}) = pki::base64_encode(value);
+  for (const auto& [key, value] : plain) at_or_make(secret, {"data", key}) = base64_encode(value);
   secret.erase("stringData");
 }
 
@@ -108,7 +108,7 @@ ApiStatus check_secret(const RuleContext& context, const Json& secret) {
   FLEETADM_CHECK(check_keys(context, secret, "data"));
   for (const auto& [key, value] : object_at(secret, {"data"}).items()) {
     if (value.is_null()) continue;
-    if (!value.is_string() || !pki::base64_decode(value.get<std::string>())) {
+    if (!value.is_string() || !base64_decode(value.get<std::string>())) {
       return bad_request("Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data." + key);
     }
   }
@@ -176,7 +176,7 @@ ApiStatus mount_account(const RuleContext& context, Json& pod) {
                      "error looking up service account " + ns + "/" + account + ": serviceaccount \"" + account + "\" not found");
   if (!flag(pod, {"spec", "automountServiceAccountToken"}, flag(stored->json(), {"automountServiceAccountToken"}, true)))
     return {};
-  const auto volume = "kube-api-access-" + pki::random_suffix(5);
+  const auto volume = "kube-api-access-" + random_suffix(5);
   bool used = false;
   for (const char* list : {"initContainers", "containers"}) {
     const auto at = pod["spec"].find(list);
@@ -247,7 +247,7 @@ void give_address(Json& service) {
     }
   } else {
     // Nothing routes to it: it only has to look like an address and stay the same.
-    const auto digest = pki::sha256_hex(uid_of(service));
+    const auto digest = sha256_hex(uid_of(service));
     const auto byte = [&](std::size_t at) { return std::to_string(1 + std::stoul(digest.substr(at, 2), nullptr, 16) % 254); };
     const auto address = "10.96." + byte(0) + "." + byte(2);
     at_or_make(service, {"spec", "clusterIP"}) = address;

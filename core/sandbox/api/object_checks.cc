@@ -7,8 +7,8 @@
 #include "core/sandbox/api/names.h"
 #include "core/sandbox/api/network_checks.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/quantity.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -46,7 +46,7 @@ Wrong secret_problems(const Json& secret) {
   const auto need_json = [&](const std::string& key) {
     const auto at = data.find(key);
     if (at == data.end()) return out.push_back(required("data[" + key + "]"));
-    const auto text = pki::base64_decode(at->second);
+    const auto text = base64_decode(at->second);
     const auto parsed = text ? parse_json(*text) : Result<Json>(fail(Category::kInvalid, ""));
     if (!parsed || !parsed->is_object())
       out.push_back(bad_value("data[" + key + "]", "<secret contents redacted>", "it is no JSON object"));

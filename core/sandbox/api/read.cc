@@ -6,7 +6,7 @@
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/tables.h"
 #include "core/sandbox/convert/converter.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -28,7 +28,7 @@ struct Continue {
 };
 
 std::string encode(const Continue& place) {
-  return pki::base64url_encode(
+  return base64url_encode(
       dump_json({{"v", "meta.k8s.io/v1"}, {"rv", place.revision}, {"start", place.start + std::string(1, '\0')}}));
 }
 
@@ -36,7 +36,7 @@ ApiResult<Continue> decode(std::string token) {
   std::replace(token.begin(), token.end(), '-', '+');
   std::replace(token.begin(), token.end(), '_', '/');
   while (token.size() % 4 != 0) token += '=';
-  const auto bytes = pki::base64_decode(token);
+  const auto bytes = base64_decode(token);
   const auto parsed = bytes ? parse_json(*bytes) : Result<Json>(fail(Category::kInvalid, ""));
   Continue out;
   if (parsed) {

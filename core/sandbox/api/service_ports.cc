@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -44,7 +44,7 @@ PortNumbers of_other_services(const RuleContext& context, const Json& service) {
 
 std::int64_t free_node_port(const Json& service, PortNumbers& used) {
   constexpr std::int64_t kCount = kLastNodePort - kFirstNodePort + 1;
-  const auto digest = pki::sha256_hex(uid_of(service));
+  const auto digest = sha256_hex(uid_of(service));
   const auto begin = std::stoll(digest.substr(0, 8), nullptr, 16) % kCount;
   for (std::int64_t i = 0; i < kCount; ++i) {
     const auto port = kFirstNodePort + (begin + i) % kCount;

@@ -1,7 +1,7 @@
 #include "core/sandbox/api/engine.h"
 #include "core/sandbox/types/defaults.h"
 #include "core/sandbox/types/managed_fields.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -44,7 +44,7 @@ ApiResult<Written> Engine::take_over(const Kind& kind, Json object, const WriteO
     } else {
       if (str(next, {"metadata", "creationTimestamp"}).empty())
         at_or_make(next, {"metadata", "creationTimestamp"}) = format_time(now);
-      if (uid_of(next).empty()) at_or_make(next, {"metadata", "uid"}) = pki::random_uuid();
+      if (uid_of(next).empty()) at_or_make(next, {"metadata", "uid"}) = random_uuid();
     }
     if (kind.custom == nullptr) types::apply_defaults(next);
     if (own != nullptr && own->defaults) own->defaults(next);

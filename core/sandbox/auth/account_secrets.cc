@@ -1,7 +1,7 @@
 #include "core/sandbox/auth/account_secrets.h"
 
 #include "core/sandbox/auth/authenticate.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -33,7 +33,7 @@ ApiStatus fill_in(const RuleContext& context, Json& secret, const TokenSigner& s
   if (account.is_null()) return {};  // its end follows the write
   at_or_make(secret, {"metadata", "annotations", kAccountUid}) = uid_of(account);
   const auto set_missing = [&](const char* key, const std::string& value) {
-    if (str(secret, {"data", key}).empty()) at_or_make(secret, {"data", key}) = pki::base64_encode(value);
+    if (str(secret, {"data", key}).empty()) at_or_make(secret, {"data", key}) = base64_encode(value);
   };
   set_missing("ca.crt", ca_pem);
   set_missing("namespace", namespace_of(secret));
@@ -98,7 +98,7 @@ std::optional<User> user_of_account_secret(const Engine& engine, const Json& cla
   const auto stored = engine.store().get("/secrets", ns, claim(claims, "secret.name"));
   if (!stored) return std::nullopt;
   const Json secret = stored->json();
-  const auto held = pki::base64_decode(str(secret, {"data", "token"}));
+  const auto held = base64_decode(str(secret, {"data", "token"}));
   if (!held || *held != token || is_deleting(secret)) return std::nullopt;
   const Json account = account_of(engine, secret);
   if (account.is_null() || uid_of(account) != claim(claims, "service-account.uid")) return std::nullopt;

@@ -4,7 +4,7 @@
 #include <openssl/crypto.h>
 
 #include "core/sandbox/auth/account_secrets.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -16,7 +16,7 @@ bool same_secret(std::string_view a, std::string_view b) {
 }
 
 std::string secret_field(const Json& secret, std::string_view key) {
-  const auto decoded = pki::base64_decode(str(secret, {"data", key}));
+  const auto decoded = base64_decode(str(secret, {"data", key}));
   return decoded ? *decoded : std::string();
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -196,19 +196,15 @@ ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts,
     own["warnafter"] = unix_seconds(now) + seconds;
   }
   const auto issued = unix_seconds(now);
-  const Json claims = {{"iss", kIssuer},
-                       {"sub", "system:serviceaccount:" + ns + ":" + name},
-                       {"aud", audiences},
-                       {"iat", issued},
-                       {"nbf", issued},
-                       {"exp", issued + lifetime},
-                       {"jti", pki::random_uuid()},
-                       {"kubernetes.io", std::move(own)}};
+  const Json claims = {{"iss", kIssuer},       {"sub", "system:serviceaccount:" + ns + ":" + name},
+                       {"aud", audiences},     {"iat", issued},
+                       {"nbf", issued},        {"exp", issued + lifetime},
+                       {"jti", random_uuid()}, {"kubernetes.io", std::move(own)}};
   auto token = who.signer.sign(claims);
   if (!token) return tl::unexpected(from_error(token.error()));
   at_or_make(token_request, {"metadata", "name"}) = name;
   at_or_make(token_request, {"metadata", "namespace"}) = ns;
-  at_or_make(token_request, {"metadata", "uid"}) = pki::random_uuid();
+  at_or_make(token_request, {"metadata", "uid"}) = random_uuid();
   at_or_make(token_request, {"metadata", "creationTimestamp"}) = format_time(now);
   at_or_make(token_request, {"spec", "audiences"}) = audiences;
   at_or_make(token_request, {"spec", "expirationSeconds"}) = seconds;

@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <vector>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/openssl.h"
 #include "kubeclient/pki/pki.h"
 
@@ -59,7 +60,7 @@ Result<std::string> name_of_key(EVP_PKEY* key) {
   const int done = EVP_Digest(der, static_cast<std::size_t>(size), digest.data(), &length, EVP_sha256(), nullptr);
   OPENSSL_free(der);
   if (done != 1) return pki::openssl_failure("naming a public key");
-  return pki::base64url_encode({reinterpret_cast<const char*>(digest.data()), length});
+  return base64url_encode({reinterpret_cast<const char*>(digest.data()), length});
 }
 
 Result<std::string> coordinate(EVP_PKEY* key, const char* name) {
@@ -68,7 +69,7 @@ Result<std::string> coordinate(EVP_PKEY* key, const char* name) {
   const pki::BignumPtr owned(number);
   std::array<unsigned char, kHalf> bytes{};
   if (BN_bn2binpad(number, bytes.data(), kHalf) != kHalf) return pki::openssl_failure("reading a public key");
-  return pki::base64url_encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return base64url_encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace
@@ -80,14 +81,14 @@ Result<std::string> base64url_decode(std::string_view text) {
   std::replace(standard.begin(), standard.end(), '-', '+');
   std::replace(standard.begin(), standard.end(), '_', '/');
   while (standard.size() % 4 != 0) standard += '=';
-  return pki::base64_decode(standard);
+  return base64_decode(standard);
 }
 
 Result<std::string> TokenSigner::sign(const Json& claims) const {
   FLEETADM_TRY(const auto key, pki::read_private_key(key_));
   FLEETADM_TRY(const auto kid, name_of_key(key.get()));
   const auto header = dump_json({{"alg", "ES256"}, {"kid", kid}, {"typ", "JWT"}});
-  const auto text = pki::base64url_encode(header) + "." + pki::base64url_encode(dump_json(claims));
+  const auto text = base64url_encode(header) + "." + base64url_encode(dump_json(claims));
   const ContextPtr context(EVP_MD_CTX_new());
   std::size_t size = 0;
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
@@ -99,7 +100,7 @@ Result<std::string> TokenSigner::sign(const Json& claims) const {
   if (EVP_DigestSign(context.get(), der.data(), &size, bytes, text.size()) != 1) return pki::openssl_failure("signing a token");
   der.resize(size);
   FLEETADM_TRY(const auto raw, raw_of_der(der));
-  return text + "." + pki::base64url_encode(raw);
+  return text + "." + base64url_encode(raw);
 }
 
 Result<Json> TokenSigner::public_key() const {

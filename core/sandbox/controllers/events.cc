@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kubeclient/base/encoding.h"
+
 namespace fleetadm::sandbox {
 namespace {
 
@@ -49,7 +51,7 @@ Json event_of(const Json& object, const std::string& name, std::string_view comp
 void record_event(const ControllerContext& context, const Json& object, std::string_view component, std::string_view type,
                   std::string_view reason, const std::string& message) {
   const auto kind = context.engine.kinds().find("", "v1", "events");
-  const auto print = pki::sha256_hex(uid_of(object) + "/" + std::string(reason) + "/" + message).substr(0, 16);
+  const auto print = sha256_hex(uid_of(object) + "/" + std::string(reason) + "/" + message).substr(0, 16);
   const auto name = name_of(object).substr(0, kLongestEventBase) + "." + print;
   const auto ns = namespace_of(object).empty() ? std::string("default") : namespace_of(object);
   const auto now = context.engine.clock().now();

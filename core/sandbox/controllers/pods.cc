@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kubeclient/base/encoding.h"
+
 namespace fleetadm::sandbox {
 namespace {
 
@@ -84,7 +86,7 @@ std::string hash_of_template(Json pod_template) {
   // The letters that Kubernetes makes names of.
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   constexpr std::size_t kLength = 10;
-  const auto digest = pki::sha256_hex(dump_json(pod_template));
+  const auto digest = sha256_hex(dump_json(pod_template));
   std::string out;
   for (std::size_t i = 0; i < kLength; ++i) out += kLetters[std::stoul(digest.substr(2 * i, 2), nullptr, 16) % kLetters.size()];
   return out;

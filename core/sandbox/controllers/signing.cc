@@ -5,6 +5,7 @@
 #include "core/sandbox/api/selector.h"
 #include "core/sandbox/controllers/controller.h"
 #include "core/sandbox/controllers/sign.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -38,7 +39,7 @@ void sync_signing(const ControllerContext& context, const std::string& name) {
   if (!str(*csr, {"status", "certificate"}).empty()) return;
   const auto signer = str(*csr, {"spec", "signerName"});
   if (signer != "kubernetes.io/kube-apiserver-client" && signer != "kubernetes.io/kube-apiserver-client-kubelet") return;
-  const auto pem = pki::base64_decode(str(*csr, {"spec", "request"}));
+  const auto pem = base64_decode(str(*csr, {"spec", "request"}));
   const auto request = pem ? pki::parse_csr(*pem) : Result<pki::CsrInfo>(fail(Category::kInvalid, "no request"));
   const auto now = context.engine.clock().now();
   const auto why = request ? objection(*csr, *request) : std::string("the request cannot be read");
@@ -53,7 +54,7 @@ void sync_signing(const ControllerContext& context, const std::string& name) {
   const auto certificate = sign_client_certificate(context.ca, *pem, lifetime);
   if (!certificate) return;
   change(context, *kind, *csr, as_controller("certificate-controller", "status"), [&](Json& object) {
-    at_or_make(object, {"status", "certificate"}) = pki::base64_encode(*certificate);
+    at_or_make(object, {"status", "certificate"}) = base64_encode(*certificate);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/sandbox/convert/review.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox::convert {
 namespace {
@@ -131,7 +131,7 @@ std::unique_ptr<Conversion> Converter::start(std::vector<Json> objects, const st
     return std::unique_ptr<Conversion>(new Conversion(std::move(made)));
   }
   for (const auto place : parts.places) parts.sent.push_back(std::move(parts.objects[place]));
-  parts.review = {options_.review_version, pki::random_uuid(), to};
+  parts.review = {options_.review_version, random_uuid(), to};
   parts.slot = std::make_shared<AnswerSlot>();
   const auto most = std::min(kMostAnswerBytes, kMostObjectBytes * parts.sent.size());
   parts.handle = options_.webhook->post(review_request(parts.review, parts.sent), most,

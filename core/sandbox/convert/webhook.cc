@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/config/rest_config.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox::convert {
 namespace {
@@ -103,7 +103,7 @@ class WebhookAnswer final : public kube::StreamSink {
 
 Webhook::Webhook(const Json& client, Place place) : place_(std::move(place)) {
   const auto bundle = str(client, {"caBundle"});
-  ca_ = pki::base64_decode(bundle).value_or(bundle);  // what is no base64 trusts nobody; nothing would trust the system's roots
+  ca_ = base64_decode(bundle).value_or(bundle);  // what is no base64 trusts nobody; nothing would trust the system's roots
   if (ca_.find_first_not_of(" \t\r\n") == std::string::npos) ca_.clear();
   if (const Json* service = find(client, {"service"}); service != nullptr && service->is_object()) {
     service_ = str(*service, {"name"});

@@ -8,6 +8,7 @@
 
 #include "core/sandbox/controllers/manager.h"
 #include "core/sandbox/controllers/timers.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/files.h"
 
@@ -201,8 +202,7 @@ Result<Json> Cluster::admin_user() const {
   leaf.subject = {"sandbox-admin", {"system:masters"}, {}};
   leaf.client = true;
   FLEETADM_TRY(const auto pair, pki::issue(inner_->ca, leaf));
-  return Json{{"client-certificate-data", pki::base64_encode(pair.certificate)},
-              {"client-key-data", pki::base64_encode(pair.key)}};
+  return Json{{"client-certificate-data", base64_encode(pair.certificate)}, {"client-key-data", base64_encode(pair.key)}};
 }
 
 }  // namespace fleetadm::sandbox

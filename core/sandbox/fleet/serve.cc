@@ -14,6 +14,7 @@
 #include "core/sandbox/fleet/memory.h"
 #include "core/sandbox/fleet/nodes.h"
 #include "core/sandbox/fleet/operations.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/kubeconfig.h"
 
@@ -44,8 +45,7 @@ Status write_kubeconfig(const SandboxHome& home, const std::string& sandbox,
       FLEETADM_TRY(Json user, cluster->admin_user());
       put(document["clusters"],
           {{"name", name},
-           {"cluster",
-            {{"server", cluster->url()}, {"certificate-authority-data", pki::base64_encode(cluster->ca().certificate)}}}});
+           {"cluster", {{"server", cluster->url()}, {"certificate-authority-data", base64_encode(cluster->ca().certificate)}}}});
       put(document["users"], {{"name", name}, {"user", std::move(user)}});
       put(document["contexts"], {{"name", name}, {"context", {{"cluster", name}, {"user", name}}}});
     }

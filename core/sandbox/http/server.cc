@@ -21,6 +21,7 @@
 
 #include "core/sandbox/http/descriptor_watch.h"
 #include "core/sandbox/http/protocol.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::sandbox {
@@ -45,9 +46,9 @@ std::shared_ptr<const Peer> peer_of(SSL* ssl) {
   if (size <= 0) return peer;
   const std::string bytes(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
   OPENSSL_free(der);
-  peer->sha256 = pki::sha256_hex(bytes);
+  peer->sha256 = sha256_hex(bytes);
   const auto parsed =
-      pki::parse_certificates("-----BEGIN CERTIFICATE-----\n" + pki::base64_encode(bytes) + "\n-----END CERTIFICATE-----\n");
+      pki::parse_certificates("-----BEGIN CERTIFICATE-----\n" + base64_encode(bytes) + "\n-----END CERTIFICATE-----\n");
   if (!parsed || parsed->empty()) return peer;
   peer->common_name = parsed->front().subject.common_name;
   peer->organizations = parsed->front().subject.organizations;

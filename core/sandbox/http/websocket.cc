@@ -5,7 +5,7 @@
 #include <openssl/evp.h>
 
 #include "kubeclient/base/ascii.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -61,7 +61,7 @@ std::string websocket_accept(std::string_view key) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1) return {};
-  return pki::base64_encode({reinterpret_cast<const char*>(digest.data()), size});
+  return base64_encode({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 Result<HttpResponse> accept_websocket(const HttpRequest& request, std::string_view subprotocol) {
@@ -69,7 +69,7 @@ Result<HttpResponse> accept_websocket(const HttpRequest& request, std::string_vi
   if (request.header("sec-websocket-version") != "13")
     return fail(Category::kUsage, "only version 13 of WebSockets is spoken (Sec-WebSocket-Version)");
   const std::string_view key = request.header("sec-websocket-key");
-  if (const auto decoded = pki::base64_decode(key); !decoded || decoded->size() != 16)
+  if (const auto decoded = base64_decode(key); !decoded || decoded->size() != 16)
     return fail(Category::kUsage, "Sec-WebSocket-Key is not 16 bytes in base64");
   HttpResponse out;
   out.status = 101;

@@ -4,8 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/config/plugin_policy.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -33,13 +33,13 @@ std::map<std::string, std::string> data_of(const Json& object) {
   std::map<std::string, std::string> result;
   if (str(object, {"kind"}) == "Secret" || find(object, {"type"}) != nullptr) {
     for (const auto& [key, value] : strings_at(object, {"data"})) {
-      if (auto decoded = pki::base64_decode(value)) result[key] = std::move(*decoded);
+      if (auto decoded = base64_decode(value)) result[key] = std::move(*decoded);
     }
     return result;
   }
   result = strings_at(object, {"data"});
   for (const auto& [key, value] : strings_at(object, {"binaryData"})) {
-    if (auto decoded = pki::base64_decode(value)) result[key] = std::move(*decoded);
+    if (auto decoded = base64_decode(value)) result[key] = std::move(*decoded);
   }
   return result;
 }

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "kubeclient/base/clock.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json_builder.h"
 #include "kubeclient/base/quantity.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
@@ -155,7 +155,7 @@ class Decoder {
       case Form::kBytes:
         if (json.is_null()) return {};
         if (!json.is_string()) return mismatch(json, place, "[]uint8");
-        if (!pki::base64_decode(json.get_ref<const std::string&>())) return bad("illegal base64 data at input byte 0");
+        if (!base64_decode(json.get_ref<const std::string&>())) return bad("illegal base64 data at input byte 0");
         return {};
       case Form::kTime:
       case Form::kMicroTime: return time(json, form, place);

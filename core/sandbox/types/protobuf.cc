@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "kubeclient/base/clock.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/utf8.h"
-#include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
@@ -222,7 +222,7 @@ class MessageDecoder {
     if (item.wire != Wire::kBytes) return malformed("a text or message was expected");
     switch (node.form) {
       case Form::kString: into = valid_utf8(item.bytes); return {};
-      case Form::kBytes: into = pki::base64_encode(item.bytes); return {};
+      case Form::kBytes: into = base64_encode(item.bytes); return {};
       case Form::kStruct: {
         const StructType* type = node.type();
         if (type == nullptr) return malformed("a message is not known");

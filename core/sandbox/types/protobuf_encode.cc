@@ -7,7 +7,7 @@
 
 #include "core/sandbox/types/protobuf.h"
 #include "kubeclient/base/clock.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
@@ -160,7 +160,7 @@ class Encoder {
       case Form::kBytes: {
         if (!json.is_string() && !json.is_null()) return no_wire_form(&field);
         const auto bytes =
-            json.is_null() ? Result<std::string>(std::string()) : pki::base64_decode(json.get_ref<const std::string&>());
+            json.is_null() ? Result<std::string>(std::string()) : base64_decode(json.get_ref<const std::string&>());
         if (!bytes) return no_wire_form(&field);
         put_bytes(out, number, *bytes);
         return {};

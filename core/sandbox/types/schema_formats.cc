@@ -3,7 +3,7 @@
 
 #include "core/cel/time.h"
 #include "core/sandbox/types/schema_node.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
@@ -70,7 +70,7 @@ bool is_cidr(std::string_view text) {
 bool has_format(std::string_view text, std::string_view format) {
   if (format == "date-time") return cel::parse_timestamp(text).has_value();
   if (format == "duration") return cel::parse_duration(text).has_value();
-  if (format == "byte") return pki::base64_decode(text).has_value();
+  if (format == "byte") return base64_decode(text).has_value();
   if (format == "ipv6") return is_ipv6(text);
   if (format == "cidr") return is_cidr(text);
   const auto at = patterns().find(format);

@@ -6,7 +6,7 @@
 #include "core/cel/library/libraries.h"
 #include "core/cel/time.h"
 #include "core/sandbox/types/schema_node.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
@@ -84,7 +84,7 @@ cel::Value value_of(const SchemaNode& node, const Json& value) {
     } else if (node.format == "duration") {
       if (const auto length = cel::parse_duration(text)) return cel::Value::duration(*length);
     } else if (node.format == "byte") {
-      if (auto bytes = pki::base64_decode(text)) return cel::Value::bytes(std::move(*bytes));
+      if (auto bytes = base64_decode(text)) return cel::Value::bytes(std::move(*bytes));
     }
     return cel::Value::view(value);
   }

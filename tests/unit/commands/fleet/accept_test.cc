@@ -4,6 +4,7 @@
 #include "commands/fleet/fleet.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/support/fake_api.h"
@@ -65,7 +66,7 @@ class SecondIdentityTest : public AcceptTest {
               {{"signerName", "kubernetes.io/kube-apiserver-client"},
                {"usages", {"digital signature", "key encipherment", "client auth"}},
                {"username", "system:serviceaccount:open-cluster-management:agent-registration-bootstrap"},
-               {"request", pki::base64_encode(pem)}}}};
+               {"request", base64_encode(pem)}}}};
     if (approved) csr["status"]["conditions"] = Json::array({{{"type", "Approved"}, {"status", "True"}}});
     api_->put(kube::resources::certificate_signing_requests(), csr);
     return "sha256:" + pki::csr_key(pem)->spki_sha256;

@@ -6,6 +6,7 @@
 #include "core/agent/bootstrap_source.h"
 #include "core/registration/agent/hub_secret.h"
 #include "fleet.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -191,7 +192,7 @@ TEST(BootstrapSource, TakesNoProgramsOrFilesFromASecret) {
                              "}}]\nusers: [{name: u, user: {" + user +
                              "}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n";
     spoke->put(kube::resources::secrets(),
-               {{"metadata", {{"name", "b"}, {"namespace", "ns"}}}, {"data", {{"kubeconfig", pki::base64_encode(text)}}}});
+               {{"metadata", {{"name", "b"}, {"namespace", "ns"}}}, {"data", {{"kubeconfig", base64_encode(text)}}}});
     return agent::BootstrapSource(spoke->client(), "ns", "b", "").read();
   };
   const auto good = read("token: t");
@@ -211,7 +212,7 @@ TEST(BootstrapSource, TakesNoProgramsOrFilesFromASecret) {
 TEST(Agent, AStoredNameThatIsNoneIsWaitedOut) {
   Fleet fleet;
   Json secret = {{"metadata", {{"name", "hub-kubeconfig-secret"}, {"namespace", "open-cluster-management-agent"}}},
-                 {"data", {{"agent-name", pki::base64_encode("a:b")}}}};
+                 {"data", {{"agent-name", base64_encode("a:b")}}}};
   fleet.spoke->put(kube::resources::secrets(), secret);
   Fleet::Process process(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return fleet.spoke->count("get", "secrets") > 2; }));

@@ -3,6 +3,7 @@
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/agent/hub_secret.h"
+#include "kubeclient/base/encoding.h"
 #include "signer.h"
 
 namespace fleetadm::testkit {
@@ -83,7 +84,7 @@ void Fleet::bootstrap_with(const std::string& name) {
   kubeconfig.replace(kubeconfig.find(files), files.size(), "    token: bootstrap\n");
   spoke->put(kube::resources::secrets(),
              {{"metadata", {{"name", "bootstrap-hub-kubeconfig"}, {"namespace", "open-cluster-management-agent"}}},
-              {"data", {{"kubeconfig", pki::base64_encode(kubeconfig)}}}});
+              {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}});
 }
 
 std::set<std::string> Fleet::spoke_users() const {
@@ -100,9 +101,9 @@ void Fleet::serve(const std::shared_ptr<FakeApi>& at) {
   for (Json request : at->all(kube::resources::certificate_signing_requests())) {
     if (!approves || !str(request, {"status", "certificate"}).empty() || !list_at(request, {"status", "conditions"}).empty())
       continue;
-    const std::string pem = pki::base64_decode(str(request, {"spec", "request"})).value();
+    const std::string pem = base64_decode(str(request, {"spec", "request"})).value();
     request["status"] = {{"conditions", Json::array({{{"type", "Approved"}, {"status", "True"}}})},
-                         {"certificate", pki::base64_encode(sign_request(ca_, pem, std::chrono::seconds(certificate_seconds)))}};
+                         {"certificate", base64_encode(sign_request(ca_, pem, std::chrono::seconds(certificate_seconds)))}};
     at->put(kube::resources::certificate_signing_requests(), request);
   }
   for (Json managed : at->all(api::managed_clusters())) {
@@ -156,7 +157,7 @@ std::vector<Json> Fleet::requests(const std::shared_ptr<FakeApi>& at) const {
 std::string Fleet::stored(const std::string& key) const {
   const auto secret = spoke->get(kube::resources::secrets(), "open-cluster-management-agent", "hub-kubeconfig-secret");
   if (!secret) return {};
-  return pki::base64_decode(str(*secret, {"data", key})).value_or("");
+  return base64_decode(str(*secret, {"data", key})).value_or("");
 }
 
 bool Fleet::joined(const std::shared_ptr<FakeApi>& at) const {

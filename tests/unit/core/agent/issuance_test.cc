@@ -6,6 +6,7 @@
 #include "core/api/kinds.h"
 #include "core/registration/agent/certificate_keeper.h"
 #include "core/registration/agent/rotation.h"
+#include "kubeclient/base/encoding.h"
 #include "signer.h"
 #include "tests/support/fake_api.h"
 
@@ -33,9 +34,9 @@ class Issuing : public testing::Test {
     object["status"]["conditions"] = Json::array(
         {{{"type", type}, {"status", "True"}, {"reason", "r"}, {"message", "m"}, {"lastUpdateTime", format_time(at)}}});
     if (sign) {
-      std::string pem = pki::base64_decode(str(object, {"spec", "request"})).value();
+      std::string pem = base64_decode(str(object, {"spec", "request"})).value();
       if (subject != nullptr) pem = pki::make_csr(pki::generate_key().value(), *subject).value();
-      object["status"]["certificate"] = pki::base64_encode(testkit::sign_request(ca, pem, validity));
+      object["status"]["certificate"] = base64_encode(testkit::sign_request(ca, pem, validity));
     }
     hub->put(csrs(), object);
   }
@@ -152,7 +153,7 @@ TEST_F(Issuing, ACertificateForSomethingElseIsNotTaken) {
 TEST_F(Issuing, AForeignRequestUnderOurNameIsLeftAlone) {
   step();
   Json foreign = request();
-  foreign["spec"]["request"] = pki::base64_encode("something else");
+  foreign["spec"]["request"] = base64_encode("something else");
   hub->put(csrs(), foreign);
   EXPECT_EQ(step().state, Issuance::State::kWaiting);
   EXPECT_EQ(hub->all(csrs()).size(), 2U);

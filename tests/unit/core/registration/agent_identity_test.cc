@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/registration/agent/identity.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::registration::agent {
@@ -30,7 +31,7 @@ TEST(AgentIdentity, SubjectsAreComparedAsSets) {
 
 // The longest names that people can choose still make a request that says them in full.
 TEST(AgentIdentity, LongNamesFitIntoARequest) {
-  const Identity longest{std::string(63, 'c'), pki::random_uuid()};
+  const Identity longest{std::string(63, 'c'), random_uuid()};
   const auto key = pki::generate_key();
   ASSERT_TRUE(key);
   const auto request = pki::make_csr(*key, subject_of(longest));

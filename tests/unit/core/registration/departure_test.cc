@@ -6,7 +6,7 @@
 
 #include "core/api/kinds.h"
 #include "core/registration/hub/rbac.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
 
 namespace fleetadm::join {
@@ -110,7 +110,7 @@ TEST_F(DepartureTest, WorksOfAClusterThatIsGoneAreNotDeletedWithTheirNamespace) 
 TEST_F(DepartureTest, ANameThatIsNoClustersIsNotBelieved) {
   const auto store = [&](const std::string& name) {
     Json secret = object(r::secrets(), std::string(api::kHubKubeconfigSecret), std::string(api::kAgentNamespace));
-    secret["data"]["cluster-name"] = pki::base64_encode(name);
+    secret["data"]["cluster-name"] = base64_encode(name);
     api_->put(r::secrets(), secret);
     return joined_as(client());
   };

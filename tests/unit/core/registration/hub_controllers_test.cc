@@ -1,6 +1,7 @@
 // Leases, clocks, taints, sets, clean-up and certificate approval against a server in memory.
 #include "core/registration/hub/csr_rules.h"
 #include "core/registration/hub/lease_rules.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/unit/core/registration/hub_fixture.h"
 
@@ -365,7 +366,7 @@ class ApprovalTest : public HubControllersTest {
                 {"usages", {"digital signature", "key encipherment", "client auth"}},
                 {"username", requester},
                 {"groups", {"system:authenticated"}},
-                {"request", pki::base64_encode(*request)}}}});
+                {"request", base64_encode(*request)}}}});
   }
   bool approved(const std::string& name = "csr1") const {
     return csr_decided(*api->get(res::certificate_signing_requests(), {}, name));

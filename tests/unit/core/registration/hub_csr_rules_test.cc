@@ -6,6 +6,7 @@
 #include <openssl/x509v3.h>
 
 #include "core/registration/hub/csr_rules.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::registration::hub {
@@ -94,7 +95,7 @@ Json csr_of(const std::string& pem) {
             {"usages", {"digital signature", "key encipherment", "client auth"}},
             {"username", kName},
             {"groups", {kGroup, kAll, "system:authenticated"}},
-            {"request", pki::base64_encode(pem)}}}};
+            {"request", base64_encode(pem)}}}};
 }
 
 Json good() { return csr_of(request_for(kName, {kGroup, kAll})); }
@@ -304,7 +305,7 @@ const Hostile kHostile[] = {
     {"spec missing", [] { return with([](Json& c) { erase_at(c, {"spec"}); }); }},
     {"broken self-signature",
      [] {
-       std::string der = *pki::base64_decode([] {
+       std::string der = *base64_decode([] {
          std::string pem = request_for(kName, {kGroup, kAll});
          pem = pem.substr(pem.find('\n') + 1);
          pem = pem.substr(0, pem.find("-----"));
@@ -312,7 +313,7 @@ const Hostile kHostile[] = {
          return pem;
        }());
        der.back() = static_cast<char>(der.back() ^ 1);
-       return csr_of("-----BEGIN CERTIFICATE REQUEST-----\n" + pki::base64_encode(der) + "\n-----END CERTIFICATE REQUEST-----\n");
+       return csr_of("-----BEGIN CERTIFICATE REQUEST-----\n" + base64_encode(der) + "\n-----END CERTIFICATE REQUEST-----\n");
      }},
 };
 INSTANTIATE_TEST_SUITE_P(Table, HostileCsr, testing::ValuesIn(kHostile));

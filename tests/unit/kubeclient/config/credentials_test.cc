@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/config/files.h"
 #include "kubeclient/config/process.h"
 #include "tests/unit/kubeclient/config/fixture.h"
@@ -224,7 +225,7 @@ TEST_F(Exec, OneRunServesAllThreads) {
 
 TEST_F(Exec, KubeconfigsLeadToThePlugin) {
   ExecPlugin script = plugin(answer(R"("token":"t")"));
-  const std::string ca_data = pki::base64_encode(ca().certificate);
+  const std::string ca_data = base64_encode(ca().certificate);
   write("config", config("server: 'https://h', certificate-authority-data: " + ca_data +
                              ", extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: a}}]",
                          "exec: {command: ./plugin, args: [x], apiVersion: client.authentication.k8s.io/v1, interactiveMode: "

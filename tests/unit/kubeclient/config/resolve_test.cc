@@ -1,3 +1,4 @@
+#include "kubeclient/base/encoding.h"
 #include "tests/unit/kubeclient/config/fixture.h"
 
 namespace fleetadm::kube {
@@ -5,7 +6,7 @@ namespace {
 
 class Resolve : public ConfigFixture {
  protected:
-  static std::string data(const std::string& pem) { return pki::base64_encode(pem); }
+  static std::string data(const std::string& pem) { return base64_encode(pem); }
 };
 
 TEST_F(Resolve, TakesEveryFieldOver) {

@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/der.h"
 #include "kubeclient/pki/openssl.h"

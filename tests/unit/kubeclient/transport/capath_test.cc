@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "kubeclient/config/rest_config.h"
+#include "kubeclient/transport/transport.h"
 #include "tests/support/tls_server.h"
 
 namespace fleetadm::kube {

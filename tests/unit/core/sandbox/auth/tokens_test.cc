@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -50,8 +51,7 @@ TEST(TokenSigner, RefusesWhatItDidNotSign) {
   changed[token.find('.') + 5] = changed[token.find('.') + 5] == 'A' ? 'B' : 'A';
   EXPECT_FALSE(signer.verify(changed, kNow).has_value());
   // An unsigned token is none, whatever its header says.
-  const auto unsigned_token =
-      pki::base64url_encode(R"({"alg":"none"})") + "." + pki::base64url_encode(dump_json(claims(-10, 60))) + ".";
+  const auto unsigned_token = base64url_encode(R"({"alg":"none"})") + "." + base64url_encode(dump_json(claims(-10, 60))) + ".";
   for (const std::string& bad : {std::string(), std::string("x"), std::string("a.b"), std::string("a.b.c"), unsigned_token})
     EXPECT_FALSE(signer.verify(bad, kNow).has_value()) << bad;
 }

@@ -1,4 +1,5 @@
 // Reading and writing custom resources in versions that a webhook converts.
+#include "kubeclient/base/encoding.h"
 #include "tests/unit/core/sandbox/convert/conversion_lab.h"
 
 namespace fleetadm::sandbox {
@@ -171,7 +172,7 @@ TEST_F(ConversionLab, TrustsOnlyItsCa) {
   };
   const auto other = pki::make_ca("other", 1h);
   ASSERT_TRUE(other);
-  const auto stranger = call_with({{"caBundle", pki::base64_encode(other->certificate)}});
+  const auto stranger = call_with({{"caBundle", base64_encode(other->certificate)}});
   EXPECT_EQ(stranger.status, 500);
   EXPECT_NE(stranger.message().find("/convert?timeout=30s\": tls: failed to verify certificate: x509: certificate signed by "
                                     "unknown authority"),
@@ -328,7 +329,7 @@ TEST_F(ConversionLab, RefusesDefinitionsThatNameNoWebhook) {
 TEST_F(ConversionLab, WaitsForACaBeforeItIsServed) {
   Json definition = webhook_->definition("y.example.com");
   Json& bundle = definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"];
-  bundle = pki::base64_encode("no certificate");
+  bundle = base64_encode("no certificate");
   const auto established = [](const Json& object) {
     for (const Json& one : list_at(object, {"status", "conditions"})) {
       if (str(one, {"type"}) == "Established") return str(one, {"status"}) + " " + str(one, {"reason"});
@@ -344,7 +345,7 @@ TEST_F(ConversionLab, WaitsForACaBeforeItIsServed) {
   };
   EXPECT_EQ(established(expect(patch(webhook_->ca_bundle()), 200)), "True InitialNamesAccepted");
   EXPECT_EQ(get(objects).status, 200);
-  const auto refused = patch(pki::base64_encode("no certificate"));
+  const auto refused = patch(base64_encode("no certificate"));
   EXPECT_EQ(refused.status, 422);
   EXPECT_NE(refused.message().find("spec.conversion.webhookClientConfig.caBundle: Invalid value"), std::string::npos);
 }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -18,7 +18,7 @@ Lookup lookup() {
   Lookup result;
   result.secret = [](std::string_view ns, std::string_view name) -> Result<std::optional<Json>> {
     if (ns == "ns" && name == "s") {
-      return std::optional<Json>(Json{{"kind", "Secret"}, {"data", {{"password", pki::base64_encode("hunter2")}}}});
+      return std::optional<Json>(Json{{"kind", "Secret"}, {"data", {{"password", base64_encode("hunter2")}}}});
     }
     if (name == "broken") return fail(Category::kUnavailable, "no answer");
     return std::optional<Json>();
@@ -26,7 +26,7 @@ Lookup lookup() {
   result.config_map = [](std::string_view /*ns*/, std::string_view name) -> Result<std::optional<Json>> {
     if (name != "c") return std::optional<Json>();
     return std::optional<Json>(
-        Json{{"kind", "ConfigMap"}, {"data", {{"k", "v"}}}, {"binaryData", {{"b", pki::base64_encode("bytes")}}}});
+        Json{{"kind", "ConfigMap"}, {"data", {{"k", "v"}}}, {"binaryData", {{"b", base64_encode("bytes")}}}});
   };
   result.token = [](const TokenAsk& ask) -> Result<std::string> {
     return "token-of-" + ask.service_account + "-for-" + ask.pod_uid;

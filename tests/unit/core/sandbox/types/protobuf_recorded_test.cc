@@ -4,7 +4,7 @@
 #include "core/sandbox/types/defaults.h"
 #include "core/sandbox/types/protobuf.h"
 #include "core/sandbox/types/protobuf_encode.h"
-#include "kubeclient/pki/pki.h"
+#include "kubeclient/base/encoding.h"
 #include "tests/unit/core/sandbox/types/recorded.h"
 
 namespace fleetadm::sandbox::types {
@@ -16,7 +16,7 @@ TEST(Protobuf, ReadsWhatARealServerWrites) {
   ASSERT_GE(record.size(), 30U);
   for (const Json& c : record) {
     const Json& wanted = object_at(c, {"json"});
-    const auto bytes = pki::base64_decode(str(c, {"protobuf"}));
+    const auto bytes = base64_decode(str(c, {"protobuf"}));
     ASSERT_TRUE(bytes);
     auto decoded = decode_protobuf(*bytes, "", "");
     ASSERT_TRUE(decoded) << str(wanted, {"kind"}) << ": " << decoded.error().message;
@@ -36,11 +36,11 @@ TEST(Protobuf, ReadsWhatARealServerWrites) {
 TEST(Protobuf, WritesWhatARealServerWrites) {
   for (const Json& c : recorded("protobuf.json")) {
     const Json& object = object_at(c, {"json"});
-    const auto bytes = pki::base64_decode(str(c, {"protobuf"}));
+    const auto bytes = base64_decode(str(c, {"protobuf"}));
     ASSERT_TRUE(bytes);
     const auto encoded = encode_protobuf(object);
     ASSERT_TRUE(encoded) << str(object, {"kind"}) << ": " << encoded.error().message;
-    EXPECT_EQ(pki::base64_encode(*encoded), pki::base64_encode(*bytes)) << str(object, {"kind"});
+    EXPECT_EQ(base64_encode(*encoded), base64_encode(*bytes)) << str(object, {"kind"});
   }
 }
 

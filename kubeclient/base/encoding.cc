@@ -1,13 +1,12 @@
-// Hashes, base64 and random names.
+#include "kubeclient/base/encoding.h"
+
 #include <array>
 #include <cstdlib>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 
-#include "kubeclient/pki/pki.h"
-
-namespace fleetadm::pki {
+namespace fleetadm {
 namespace {
 
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -106,4 +105,4 @@ Result<std::string> base64_decode(std::string_view text) {
   return out;
 }
 
-}  // namespace fleetadm::pki
+}  // namespace fleetadm
