@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kubeclient/base/names.h"
+
 namespace fleetadm::cli {
 
 using commands::Complete;
@@ -21,7 +23,7 @@ FlagSet global_flags(GlobalOptions& options) {
   Flag& ns = flags.text(&options.config.ns, "namespace", "namespace to work in", 'n');
   name(ns, "NAME", Complete::kNamespaces);
   ns.set = [&options](std::string_view value) -> Status {
-    if (!value.empty() && !kube::is_dns_label(value))
+    if (!value.empty() && !is_dns_label(value))
       return fail(Category::kUsage, "not a valid DNS label (use at most 63 lowercase letters, digits and '-')");
     options.config.ns = value;
     return {};

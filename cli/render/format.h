@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/render/jsonpath.h"
+#include "kubeclient/base/jsonpath.h"
 
 namespace fleetadm::cli {
 

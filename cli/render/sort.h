@@ -1,8 +1,8 @@
 // --sort-by: the order of a list's objects by one of their fields.
 #pragma once
 
-#include "cli/render/jsonpath.h"
 #include "commands/framework/report.h"
+#include "kubeclient/base/jsonpath.h"
 
 namespace fleetadm::cli {
 

@@ -7,6 +7,7 @@
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/registration/hub/upkeep.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -96,7 +97,7 @@ Status validate_cluster_selection(const ClusterSelection& selection) {
   if (ways == 0) return fail(Category::kUsage, "no clusters are named", "give names of clusters, -l SELECTOR or --all");
   if (ways > 1) return fail(Category::kUsage, "clusters are selected in several ways", "use only one of names, -l and --all");
   for (const std::string& name : selection.names) {
-    if (!kube::is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name");
+    if (!is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name");
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/registration/hub/upkeep.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -203,7 +204,7 @@ void register_clusterset_set(Registry& registry) {
         for (const std::string& name : options.namespaces) {
           if (contains(options.remove_namespaces, name))
             return fail(Category::kUsage, "namespace \"" + name + "\" is both to add and to remove");
-          if (!kube::is_dns_label(name)) return fail(Category::kUsage, "namespace \"" + name + "\" is not a valid name");
+          if (!is_dns_label(name)) return fail(Category::kUsage, "namespace \"" + name + "\" is not a valid name");
         }
         return {};
       },

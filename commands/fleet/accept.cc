@@ -10,6 +10,7 @@
 #include "core/registration/hub/csr_rules.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/plural.h"
 #include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/pki.h"
@@ -64,8 +65,7 @@ Status validate_accept(const AcceptOptions& options, const std::vector<std::stri
                 options.all ? "--all cannot be combined with cluster names" : "name the clusters to accept, or pass --all");
   }
   for (const std::string& name : names) {
-    if (!kube::is_dns_label(name))
-      return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name (must be a DNS label)");
+    if (!is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name (must be a DNS label)");
   }
   if (!options.csr.empty() && names.size() != 1) return fail(Category::kUsage, "--csr requires exactly one cluster");
   return {};

@@ -12,6 +12,7 @@
 #include "core/registration/join/preflight.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
@@ -110,7 +111,7 @@ Status check_trust(const JoinOptions& options) {
 }
 
 Status validate_join(const JoinOptions& options, const std::vector<std::string>&) {
-  if (!kube::is_dns_label(options.cluster_name)) {
+  if (!is_dns_label(options.cluster_name)) {
     return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is not a valid DNS label",
                 "use at most 63 lowercase letters, digits and '-': the name becomes a namespace on the hub");
   }

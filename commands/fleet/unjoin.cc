@@ -9,6 +9,7 @@
 #include "commands/guard/guard.h"
 #include "core/api/kinds.h"
 #include "core/registration/join/departure.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -46,7 +47,7 @@ Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::stri
   if (options.hub_only && names_hub)
     return fail(Category::kUsage, "--hub-only cannot be combined with --hub-context or --hub-kubeconfig");
   if (options.hub_only && options.cluster_name.empty()) return fail(Category::kUsage, "--hub-only requires --cluster-name");
-  if (!options.cluster_name.empty() && !kube::is_dns_label(options.cluster_name)) {
+  if (!options.cluster_name.empty() && !is_dns_label(options.cluster_name)) {
     return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is not a valid DNS label");
   }
   return {};

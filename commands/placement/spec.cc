@@ -5,9 +5,9 @@
 
 #include "commands/framework/grammar.h"
 #include "commands/framework/suggest.h"
-#include "core/placement/selector.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/clock.h"
+#include "kubeclient/base/selector.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::commands {
@@ -89,7 +89,7 @@ Result<Json> expressions_of(std::string_view text, std::string_view flag) {
     }
   }
   if (list.empty()) return wrong(flag, text, "no term", "for example env=prod,tier in (gold,silver),!legacy");
-  const auto compiled = placement::Selector::compile({{"matchExpressions", list}});
+  const auto compiled = Selector::compile({{"matchExpressions", list}});
   if (!compiled.error().empty()) return wrong(flag, text, compiled.error());
   return list;
 }
@@ -224,8 +224,7 @@ Result<Json> parse_toleration(std::string_view text) {
                   {"operator", "Equal"},
                   {"value", std::string(parts[0].substr(equal + 1))}};
   }
-  if (const std::string key = str(toleration, {"key"});
-      toleration.contains("key") && !placement::qualified_name_errors(key).empty()) {
+  if (const std::string key = str(toleration, {"key"}); toleration.contains("key") && !qualified_name_errors(key).empty()) {
     return wrong("toleration", text, "\"" + key + "\" is not a valid taint key", std::string(kForm));
   }
   if (parts.size() > 1 && !parts[1].empty()) {

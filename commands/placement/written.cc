@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "kubeclient/base/names.h"
+
 namespace fleetadm::commands {
 namespace {
 
@@ -67,7 +69,7 @@ Report written_report(const Context& context, const kube::Resource& resource, Js
 }
 
 Status check_name(std::string_view what, std::string_view name) {
-  if (kube::is_dns_subdomain(name)) return {};
+  if (is_dns_subdomain(name)) return {};
   return fail(Category::kUsage, std::string(what) + " \"" + std::string(name) + "\" is not a valid name",
               "use lowercase letters, digits, '-' and '.', starting and ending with a letter or digit");
 }

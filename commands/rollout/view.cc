@@ -10,6 +10,7 @@
 #include "core/controller/controller.h"
 #include "core/work/conditions.h"
 #include "core/work/names.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {
@@ -41,10 +42,10 @@ bool good(const std::string& condition, const std::string& status) {
 Result<RolloutName> rollout_name(Context& context, const std::string& text) {
   if (const std::size_t slash = text.find('/'); slash != std::string::npos) {
     RolloutName name{text.substr(0, slash), text.substr(slash + 1)};
-    if (kube::is_dns_label(name.ns) && kube::is_dns_subdomain(name.name)) return name;
+    if (is_dns_label(name.ns) && is_dns_subdomain(name.name)) return name;
     return fail(Category::kUsage, "\"" + text + "\" is not a valid rollout name", "use NAME, or NAMESPACE/NAME");
   }
-  if (!kube::is_dns_subdomain(text)) {
+  if (!is_dns_subdomain(text)) {
     return fail(Category::kUsage, "\"" + text + "\" is not a valid rollout name", "use NAME, or NAMESPACE/NAME");
   }
   FLEETADM_TRY(std::string ns, context.ns());

@@ -7,6 +7,7 @@
 
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/quantity.h"
 #include "kubeclient/rest/resource.h"
 
@@ -19,7 +20,7 @@ std::string host_name() {
   std::string result = name.data();
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return kube::is_dns_subdomain(result) ? result : "sandbox-node";
+  return is_dns_subdomain(result) ? result : "sandbox-node";
 }
 
 void bind_node(FlagSet& flags, sandbox::NodeOptions& options) {
@@ -35,7 +36,7 @@ void bind_node(FlagSet& flags, sandbox::NodeOptions& options) {
 }
 
 Status validate_node(const sandbox::NodeOptions& options, const std::vector<std::string>& /*args*/) {
-  if (!kube::is_dns_subdomain(options.name)) {
+  if (!is_dns_subdomain(options.name)) {
     return fail(Category::kUsage, "the node's name \"" + options.name + "\" is not a valid DNS name",
                 "use lowercase letters, digits, '-' and '.'");
   }

@@ -10,8 +10,8 @@
 #include "commands/score/score.h"
 #include "commands/work/manifests.h"
 #include "core/api/kinds.h"
-#include "core/placement/numbers.h"
 #include "core/placement/score.h"
+#include "kubeclient/base/numbers.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -47,7 +47,7 @@ std::optional<double> number_of(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && stop == end && !text.empty()) return std::isfinite(value) ? std::optional(value) : std::nullopt;
-  return placement::quantity_as_double(text);  // 16Gi, 500m
+  return quantity_as_double(text);  // 16Gi, 500m
 }
 
 Result<std::int64_t> score_of(const SetOptions& options, const std::string& item, const std::string& text) {

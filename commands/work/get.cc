@@ -8,6 +8,7 @@
 #include "core/api/kinds.h"
 #include "core/work/names.h"
 #include "core/work/progress.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -45,7 +46,7 @@ std::string why_of(const Json& work) {
 Status check_get(const GetOptions& options, const std::vector<std::string>& /*names*/) {
   if (options.all && !options.clusters.empty()) return fail(Category::kUsage, "--clusters cannot be combined with -A");
   for (const std::string& cluster : options.clusters) {
-    if (!kube::is_dns_label(cluster))
+    if (!is_dns_label(cluster))
       return fail(Category::kUsage, "\"" + cluster + "\" is not a valid cluster name (must be a DNS label)",
                   "list the clusters with: fleetadm get clusters");
   }

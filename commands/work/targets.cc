@@ -9,6 +9,7 @@
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/work/names.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 
@@ -39,7 +40,7 @@ Status validate_targets(const TargetOptions& options, const std::string& further
 }
 
 Status validate_work_name(const std::string& name) {
-  if (!kube::is_dns_subdomain(name)) {
+  if (!is_dns_subdomain(name)) {
     return fail(Category::kUsage, "\"" + name + "\" is not a valid work name", "use lowercase letters, digits, '-' and '.'");
   }
   if (name.size() > work::kMaxWorkName) {
@@ -55,7 +56,7 @@ Result<PlacementRef> placement_ref(Context& context, const std::string& text) {
   if (ref.ns.empty()) {
     FLEETADM_TRY(ref.ns, context.ns());
   }
-  if (!kube::is_dns_label(ref.ns) || !kube::is_dns_subdomain(ref.name)) {
+  if (!is_dns_label(ref.ns) || !is_dns_subdomain(ref.name)) {
     return fail(Category::kUsage, "\"" + text + "\" does not name a placement", "write it as NAMESPACE/NAME, or NAME with -n");
   }
   return ref;

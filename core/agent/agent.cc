@@ -5,6 +5,7 @@
 #include "core/agent/runtime.h"
 #include "core/agent/session.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/lease/leader.h"
 #include "kubeclient/watch/informer.h"
 
@@ -173,7 +174,7 @@ Status validate(const AgentOptions& options) {
                 "use 0 (the hub's choice) or at least 3600");
   }
   if (options.healthcheck_period <= Duration::zero()) return fail(Category::kUsage, "the health check period must be positive");
-  if (!options.work_service_account.empty() && !kube::is_dns_subdomain(options.work_service_account)) {
+  if (!options.work_service_account.empty() && !is_dns_subdomain(options.work_service_account)) {
     return fail(Category::kUsage, "\"" + options.work_service_account + "\" is not a valid service account name");
   }
   if (options.max_custom_cluster_claims < 0)

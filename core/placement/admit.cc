@@ -19,7 +19,7 @@ Labels claims_of(const Json& cluster) {
   for (const Json& claim : list_at(cluster, {"status", "clusterClaims"})) {
     claims.emplace_back(str(claim, {"name"}), str(claim, {"value"}));
   }
-  normalize(claims);
+  normalize_labels(claims);
   return claims;
 }
 
@@ -49,7 +49,7 @@ void describe_unmet(const Json& selector, const Labels& labels, std::string_view
     const Selector one = Selector::compile({{"matchExpressions", list}});
     if (one.matches(labels)) continue;
     into.push_back(std::string(what) + " " + (one.error().empty() ? one.text() : one.error()) + " (" +
-                   quoted(key, value_of(labels, key)) + ")");
+                   quoted(key, label_value(labels, key)) + ")");
   }
 }
 
@@ -74,7 +74,7 @@ std::optional<std::vector<Change>> satisfy(const Json& selector, const Labels& l
   for (const auto& [key, list] : requirements_by_key(selector)) {
     const Selector all = Selector::compile({{"matchExpressions", list}});
     if (all.matches(labels)) continue;
-    const bool there = value_of(labels, key) != nullptr;
+    const bool there = label_value(labels, key) != nullptr;
     std::vector<std::string> candidates;
     for (const Json& one : list) {
       if (str(one, {"operator"}) != "In") continue;
@@ -240,7 +240,7 @@ std::vector<Change> Gate::into_a_set(const Try& attempt) const {
       if (changes) consider(set->name, std::move(*changes));
       continue;
     }
-    const bool there = value_of(cluster.labels, api::kClusterSetLabel) != nullptr;
+    const bool there = label_value(cluster.labels, api::kClusterSetLabel) != nullptr;
     consider(set->name,
              {{.kind = Kind::kLabel, .key = std::string(api::kClusterSetLabel), .value = set->name, .replaces = there}});
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/placement/selector.h"
+#include "kubeclient/base/selector.h"
 
 namespace fleetadm::placement {
 namespace {

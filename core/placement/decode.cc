@@ -1,7 +1,7 @@
 #include "core/placement/decode.h"
 
 #include "core/api/kinds.h"
-#include "core/placement/numbers.h"
+#include "kubeclient/base/numbers.h"
 
 namespace fleetadm::placement {
 namespace {
@@ -55,7 +55,7 @@ Cluster decode_cluster(const Json& object) {
   for (const Json& claim : list_at(object, {"status", "clusterClaims"})) {
     cluster.claims.emplace_back(str(claim, {"name"}), str(claim, {"value"}));
   }
-  normalize(cluster.claims);
+  normalize_labels(cluster.claims);
   for (const Json& taint : list_at(object, {"spec", "taints"})) {
     std::string effect = str(taint, {"effect"});
     Taint one{str(taint, {"key"}), str(taint, {"value"}), effect_of(effect), parse_time(str(taint, {"timeAdded"})), {}};

@@ -21,7 +21,7 @@ void update(Columns& columns, Slot slot, const Labels* before, const Labels* aft
   if (before != nullptr && after != nullptr && *before == *after) return;
   if (columns.size() > kMostColumns) columns.clear();
   for (auto at = columns.begin(); at != columns.end();) {
-    at->second.set(slot, after == nullptr ? nullptr : value_of(*after, at->first));
+    at->second.set(slot, after == nullptr ? nullptr : label_value(*after, at->first));
     at = at->second.distinct() > 2 * slots + kMostColumns ? columns.erase(at) : std::next(at);
   }
 }
@@ -154,7 +154,7 @@ const LabelColumn& World::column(bool of_claims, std::string_view key) const {
   LabelColumn& column = columns[std::string(key)];
   for (Slot slot = 0; slot < slots_.size(); ++slot) {
     if (const Cluster* cluster = slots_[slot].cluster.get(); cluster != nullptr)
-      column.set(slot, value_of(of_claims ? cluster->claims : cluster->labels, key));
+      column.set(slot, label_value(of_claims ? cluster->claims : cluster->labels, key));
   }
   return column;
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/placement/numbers.h"
 #include "core/placement/stages.h"
+#include "kubeclient/base/numbers.h"
 
 namespace fleetadm::placement {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/placement/selector.h"
+#include "kubeclient/base/cached_object.h"
 #include "kubeclient/base/clock.h"
-#include "kubeclient/watch/informer.h"
+#include "kubeclient/base/selector.h"
 
 namespace fleetadm::placement {
 

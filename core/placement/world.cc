@@ -92,7 +92,7 @@ const Set* World::set(std::string_view name) const {
 
 bool World::takes(const Set& set, const Cluster& cluster) {
   if (set.selector_type.empty() || set.selector_type == kExclusiveSelector) {
-    const std::string* value = value_of(cluster.labels, api::kClusterSetLabel);
+    const std::string* value = label_value(cluster.labels, api::kClusterSetLabel);
     return value != nullptr && *value == set.name;
   }
   return set.selector_type == kLabelSelector && set.selector && set.selector->matches(cluster.labels);

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/placement/numbers.h"
+#include "kubeclient/base/numbers.h"
 
 namespace fleetadm::rollout {
 namespace {
@@ -62,9 +62,9 @@ Result<std::int64_t> resolve(const Threshold& threshold, std::int64_t total, std
       return fail(Category::kInvalid, "'" + text + "' is an invalid maximum threshold value: string is not a percentage");
     }
     const std::string digits = text.substr(0, text.size() - 1);
-    const std::optional<double> percent = placement::parse_go_float(digits);
+    const std::optional<double> percent = parse_go_float(digits);
     if (!percent) return fail(Category::kInvalid, "strconv.ParseFloat: parsing \"" + digits + "\": invalid syntax");
-    value = placement::truncate(std::ceil(*percent / 100 * static_cast<double>(total)));
+    value = truncate(std::ceil(*percent / 100 * static_cast<double>(total)));
   }
   return value <= 0 || value > total ? otherwise : value;
 }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/work/jsonpath.h"
+#include "kubeclient/base/simple_jsonpath.h"
 
 namespace fleetadm::work {
 namespace {

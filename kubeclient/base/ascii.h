@@ -1,6 +1,8 @@
 // Characters of machine-read text: ASCII only, whatever the locale says.
 #pragma once
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace fleetadm {
@@ -16,6 +18,13 @@ constexpr std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
+}
+
+inline std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
 }
 
 }  // namespace fleetadm

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::kube {
 

@@ -1,7 +1,5 @@
 #include "kubeclient/rest/resource.h"
 
-#include <algorithm>
-
 #include "kubeclient/base/ascii.h"
 
 namespace fleetadm::kube {
@@ -74,24 +72,6 @@ ObjectName split_key(std::string_view key) {
   const auto slash = key.find('/');
   if (slash == std::string_view::npos) return {"", std::string(key)};
   return {std::string(key.substr(0, slash)), std::string(key.substr(slash + 1))};
-}
-
-bool is_dns_label(std::string_view name) {
-  if (name.empty() || name.size() > 63) return false;
-  if (!is_lower_alnum(name.front()) || !is_lower_alnum(name.back())) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return is_lower_alnum(c) || c == '-'; });
-}
-
-bool is_dns_subdomain(std::string_view name) {
-  if (name.empty() || name.size() > 253) return false;
-  while (true) {
-    const auto dot = name.find('.');
-    const auto part = name.substr(0, dot);
-    if (part.empty() || !is_lower_alnum(part.front()) || !is_lower_alnum(part.back())) return false;
-    if (!std::all_of(part.begin(), part.end(), [](char c) { return is_lower_alnum(c) || c == '-'; })) return false;
-    if (dot == std::string_view::npos) return true;
-    name = name.substr(dot + 1);
-  }
 }
 
 namespace resources {

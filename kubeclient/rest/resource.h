@@ -43,10 +43,6 @@ struct ObjectName {
 };
 ObjectName split_key(std::string_view key);
 
-// RFC 1123 names.
-bool is_dns_label(std::string_view name);
-bool is_dns_subdomain(std::string_view name);
-
 /// The types that fleetadm names in code (others come from discovery).
 namespace resources {
 #define FLEETADM_RESOURCE(fn) const Resource& fn()

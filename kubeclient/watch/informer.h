@@ -9,28 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "kubeclient/base/cached_object.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::kube {
-
-/// One cached object: identity decoded, the rest as compact JSON that is decoded on demand. metadata.managedFields is dropped.
-class CachedObject {
- public:
-  CachedObject(std::string key, const Json& object);
-  const std::string& key() const { return key_; }
-  const std::string& resource_version() const { return resource_version_; }
-  const std::string& uid() const { return uid_; }
-  Json decode() const;
-  std::size_t bytes() const { return text_.size(); }
-
- private:
-  std::string key_;
-  std::string resource_version_;
-  std::string uid_;
-  std::string text_;
-};
-using CachedPtr = std::shared_ptr<const CachedObject>;
 
 enum class EventType { kAdded, kModified, kDeleted };
 

@@ -4,10 +4,10 @@
 #include <mutex>
 
 #include "core/sandbox/api/api_server.h"
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/api/write.h"
 #include "core/sandbox/types/protobuf.h"
 #include "core/sandbox/types/structural.h"
+#include "kubeclient/base/query_selectors.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/fuzz/targets.h"

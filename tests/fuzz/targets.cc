@@ -11,9 +11,9 @@
 #include "core/placement/cel_evaluator.h"
 #include "core/placement/explain.h"
 #include "core/placement/scenario.h"
-#include "core/placement/selector.h"
 #include "core/rollout/scenario.h"
 #include "core/work/scenario.h"
+#include "kubeclient/base/selector.h"
 
 namespace fleetadm::fuzz {
 namespace {
@@ -83,22 +83,22 @@ std::string shape_of(const Result<Json>& outcome) {
 }
 
 Result<std::string> run_selector(std::string_view text) {
-  static const placement::Labels labels{{"env", "prod"}, {"region", "eu"}, {"tier", "gold"}};
+  static const Labels labels{{"env", "prod"}, {"region", "eu"}, {"tier", "gold"}};
   const Result<Json> selector = commands::parse_selector(text);
   std::string shape = shape_of(selector);
   if (selector) {
-    const auto compiled = placement::Selector::compile(*selector);
+    const auto compiled = Selector::compile(*selector);
     if (!compiled.error().empty()) return broken("a flag is taken whose selector is refused: " + compiled.error());
     shape += compiled.matches(labels) ? " yes" : " no";
     // What explanations print is a selector again, and the same one.
     const Result<Json> again = commands::parse_selector(compiled.text());
     if (!again) return broken("a selector's own text is no selector: " + compiled.text() + ": " + again.error().message);
-    if (placement::Selector::compile(*again).matches(labels) != compiled.matches(labels)) {
+    if (Selector::compile(*again).matches(labels) != compiled.matches(labels)) {
       return broken("a selector and its own text differ: " + compiled.text());
     }
   }
   if (const Result<Json> object = parse_json(text)) {
-    const auto compiled = placement::Selector::compile(*object);
+    const auto compiled = Selector::compile(*object);
     shape += " json " + fuzz::shape_of(compiled.error()) + (compiled.matches(labels) ? "yes" : "no");
     if (compiled.text().size() > 100 * text.size() + 100) return broken("a text that explodes");
   }

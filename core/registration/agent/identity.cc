@@ -5,6 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::registration::agent {
@@ -43,7 +44,7 @@ Result<Identity> choose_identity(const Identity& flags, const Identity& stored) 
   Identity chosen;
   chosen.cluster = !flags.cluster.empty() ? flags.cluster : !stored.cluster.empty() ? stored.cluster : random_uuid();
   chosen.agent = !flags.agent.empty() ? flags.agent : !stored.agent.empty() ? stored.agent : random_suffix(kAgentIdLength);
-  if (!kube::is_dns_label(chosen.cluster)) {
+  if (!is_dns_label(chosen.cluster)) {
     return fail(Category::kUsage, "cluster name \"" + chosen.cluster + "\" is not a DNS label",
                 "use at most 63 lower-case letters, digits and '-', beginning and ending with a letter or digit");
   }

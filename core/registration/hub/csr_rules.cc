@@ -5,6 +5,7 @@
 #include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/rest/resource.h"
@@ -58,8 +59,7 @@ Result<CsrIdentity> csr_identity(const Json& csr) {
   CsrIdentity identity;
   identity.cluster = label_of(csr, api::kClusterNameLabel);
   if (identity.cluster.empty()) return refused("it has no cluster label");
-  if (!kube::is_dns_label(identity.cluster))
-    return refused("the cluster label " + in_quotes(identity.cluster) + " is no cluster name");
+  if (!is_dns_label(identity.cluster)) return refused("the cluster label " + in_quotes(identity.cluster) + " is no cluster name");
   if (find(csr, {"metadata", "labels", api::kAddonNameLabel}) != nullptr) return refused("it is an add-on's");
   if (const std::string signer = str(csr, {"spec", "signerName"}); signer != kClientSigner) {
     return refused("signer " + in_quotes(signer) + " is not " + std::string(kClientSigner));

@@ -11,14 +11,14 @@ using controller::Outcome;
 constexpr const char* kSetsName = "cluster-sets";
 constexpr std::string_view kAutoUpdate = "cluster.open-cluster-management.io/autoupdate";
 
-placement::Labels labels_of(const kube::CachedObject& cluster) {
-  placement::Labels labels;
+Labels labels_of(const kube::CachedObject& cluster) {
+  Labels labels;
   for (auto& [key, value] : strings_at(cluster.decode(), {"metadata", "labels"})) labels.emplace_back(key, value);
   return labels;  // sorted: they come from a map
 }
 
-std::string set_of(const placement::Labels& labels) {
-  const std::string* set = placement::value_of(labels, api::kClusterSetLabel);
+std::string set_of(const Labels& labels) {
+  const std::string* set = label_value(labels, api::kClusterSetLabel);
   return set != nullptr ? *set : std::string();
 }
 
@@ -42,7 +42,7 @@ Status write_status(const kube::Client& client, const kube::Resource& resource, 
 
 bool ClusterLabels::observe(kube::EventType type, const kube::CachedObject& cluster, std::vector<std::string>& sets) {
   const bool gone = type == kube::EventType::kDeleted;
-  placement::Labels labels = gone ? placement::Labels{} : labels_of(cluster);
+  Labels labels = gone ? Labels{} : labels_of(cluster);
   const std::lock_guard lock(mutex_);
   const auto known = by_cluster_.find(cluster.key());
   if (known == by_cluster_.end() && gone) return false;
@@ -67,7 +67,7 @@ std::size_t ClusterLabels::count_in_set(const std::string& set) const {
   return count;
 }
 
-std::size_t ClusterLabels::count_matching(const placement::Selector& selector) const {
+std::size_t ClusterLabels::count_matching(const Selector& selector) const {
   const std::lock_guard lock(mutex_);
   std::size_t count = 0;
   for (const auto& [name, labels] : by_cluster_) count += selector.matches(labels) ? 1 : 0;
@@ -131,7 +131,7 @@ std::size_t SetStatusController::count(const Json& set) const {
   if (!selects_by_labels(set)) return labels_->count_in_set(name_of(set));
   const Json* selector = find(set, {"spec", "clusterSelector", "labelSelector"});
   if (selector == nullptr || selector->is_null()) return 0;  // no selector selects nothing, an empty one everything
-  return labels_->count_matching(placement::Selector::compile(*selector));
+  return labels_->count_matching(Selector::compile(*selector));
 }
 
 Status SetStatusController::report(const kube::Client& client, const std::string& name) {

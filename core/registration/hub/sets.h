@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/controller/controller.h"
-#include "core/placement/selector.h"
 #include "core/registration/hub/objects.h"
+#include "kubeclient/base/selector.h"
 
 namespace fleetadm::registration::hub {
 
@@ -23,11 +23,11 @@ class ClusterLabels {
   /// after.
   bool observe(kube::EventType type, const kube::CachedObject& cluster, std::vector<std::string>& sets);
   std::size_t count_in_set(const std::string& set) const;
-  std::size_t count_matching(const placement::Selector& selector) const;
+  std::size_t count_matching(const Selector& selector) const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, placement::Labels> by_cluster_;
+  std::map<std::string, Labels> by_cluster_;
 };
 
 /// The spec of "default" and "global"; null for other names.

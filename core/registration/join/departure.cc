@@ -7,6 +7,7 @@
 #include "core/install/wait_gone.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::join {
 namespace {
@@ -206,7 +207,7 @@ Result<std::string> joined_as(const kube::Client& spoke) {
   if (!secret) return std::string();
   FLEETADM_TRY(std::string name, base64_decode(str(*secret, {"data", "cluster-name"})));
   // Whoever can write this secret must not choose what is deleted on the hub beyond a cluster's name.
-  if (!name.empty() && !kube::is_dns_label(name)) {
+  if (!name.empty() && !is_dns_label(name)) {
     return fail(
         Category::kInvalid,
         "the secret " + std::string(api::kHubKubeconfigSecret) + " names the cluster \"" + name + "\", which is not a DNS label",

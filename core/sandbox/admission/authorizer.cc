@@ -1,6 +1,6 @@
 #include "core/sandbox/admission/authorizer.h"
 
-#include "core/sandbox/api/selector.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::sandbox::admission {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/sandbox/api/engine.h"
-#include "core/sandbox/api/selector.h"
+#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox::admission {
 

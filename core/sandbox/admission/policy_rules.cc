@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/sandbox/admission/policies.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::sandbox::admission {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/convert/review.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {

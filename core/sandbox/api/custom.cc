@@ -6,9 +6,9 @@
 #include "core/sandbox/api/conversion_rules.h"
 #include "core/sandbox/api/definition_checks.h"
 #include "core/sandbox/api/negotiate.h"
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/convert/converter.h"
 #include "core/sandbox/convert/review.h"
+#include "kubeclient/base/ascii.h"
 
 namespace fleetadm::sandbox {
 namespace {

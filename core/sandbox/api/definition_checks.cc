@@ -5,9 +5,10 @@
 #include <set>
 
 #include "core/sandbox/api/conversion_rules.h"
-#include "core/sandbox/api/names.h"
 #include "core/sandbox/api/negotiate.h"
 #include "core/sandbox/types/structural.h"
+#include "kubeclient/base/ascii.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::sandbox {
 namespace {

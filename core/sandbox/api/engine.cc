@@ -5,7 +5,6 @@
 
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/object_checks.h"
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/convert/converter.h"
 #include "core/sandbox/types/decode.h"
 #include "core/sandbox/types/defaults.h"

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "core/sandbox/api/engine.h"
-#include "core/sandbox/api/names.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -57,13 +57,6 @@ bool parameter_is_partial(const Clause& clause) {
 
 }  // namespace
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
-
 std::string media_type(std::string_view header) { return lower_case(trimmed(header.substr(0, header.find(';')))); }
 
 ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed, bool protobuf) {

@@ -22,8 +22,6 @@ struct Wanted {
 /// 406 where no clause fits.
 ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed, bool protobuf = false);
 
-/// ASCII letters only.
-std::string lower_case(std::string_view text);
 /// The media type of a body without its parameters, in lower case.
 std::string media_type(std::string_view header);
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "core/sandbox/api/check_words.h"
-#include "core/sandbox/api/names.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::sandbox {
 namespace {

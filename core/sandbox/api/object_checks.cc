@@ -4,10 +4,10 @@
 #include <map>
 
 #include "core/sandbox/api/check_words.h"
-#include "core/sandbox/api/names.h"
 #include "core/sandbox/api/network_checks.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/quantity.h"
 
 namespace fleetadm::sandbox {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/sandbox/api/names.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/quantity.h"
 
 namespace fleetadm::sandbox {

@@ -144,8 +144,8 @@ bool Selection::matches(const std::string& in, const std::string& name, const Js
 ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind) {
   Selection out;
   out.ns = request.what.ns;
-  FLEETADM_TRY(out.labels, LabelSelector::parse(request.query.get("labelSelector")));
-  FLEETADM_TRY(out.fields, FieldSelector::parse(request.query.get("fieldSelector")));
+  FLEETADM_TRY(out.labels, LabelSelector::parse(request.query.get("labelSelector")).map_error(from_error));
+  FLEETADM_TRY(out.fields, FieldSelector::parse(request.query.get("fieldSelector")).map_error(from_error));
   for (const auto& path : out.fields.paths()) {
     if (path == "metadata.name" || (path == "metadata.namespace" && kind.namespaced)) continue;
     if (std::find(kind.selectable.begin(), kind.selectable.end(), path) != kind.selectable.end()) continue;

@@ -7,8 +7,8 @@
 #include "core/sandbox/api/engine.h"
 #include "core/sandbox/api/negotiate.h"
 #include "core/sandbox/api/request.h"
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/http/message.h"
+#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
 

@@ -4,7 +4,8 @@
 #include <charconv>
 
 #include "core/sandbox/api/negotiate.h"
-#include "core/sandbox/api/selector.h"
+#include "kubeclient/base/ascii.h"
+#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -1,7 +1,7 @@
 // scale, and the pod's binding and eviction.
 #include "core/sandbox/api/apply.h"
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/api/write.h"
+#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "core/sandbox/api/kind_rules.h"
 #include "core/sandbox/api/pod_checks.h"
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/api/update_rules.h"
 #include "core/sandbox/cron/schedule.h"
 #include "core/sandbox/cron/time_zone.h"
+#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/controllers/controller.h"
+#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <set>
 
-#include "core/sandbox/api/selector.h"
 #include "core/sandbox/controllers/controller.h"
 #include "core/sandbox/controllers/sign.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/sandbox/api/selector.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::sandbox::convert {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/clock.h"
 
 namespace fleetadm::sandbox::cron {
@@ -39,13 +40,6 @@ std::vector<std::string> words_of(std::string_view text) {
     out.emplace_back(text.substr(0, end));
     text.remove_prefix(end);
   }
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
 }
 
 Result<std::int64_t> natural(std::string_view text) {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "core/work/jsonpath.h"
+#include "kubeclient/base/simple_jsonpath.h"
 
 namespace fleetadm::sandbox::types {
 namespace {
@@ -38,7 +38,7 @@ class CustomPrinter final : public TablePrinter {
 
  private:
   static Json cell(const std::string& type, const std::string& path, const Json& object, Instant now) {
-    const auto found = work::select_json_path(path, object);
+    const auto found = select_json_path(path, object);
     if (!found || found->empty()) return nullptr;
     const Json& first = found->front();
     if (type == "string") return first.is_string() ? first : Json(dump_json(first));  // of several the first is shown

@@ -2,6 +2,7 @@
 
 #include "core/registration/agent/identity.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::registration::agent {
@@ -57,7 +58,7 @@ TEST(AgentIdentity, WhatNobodySaidIsRandomAndValid) {
   EXPECT_NE(a->cluster, b->cluster);
   EXPECT_NE(a->agent, b->agent);
   EXPECT_EQ(a->agent.size(), 5U);
-  EXPECT_TRUE(kube::is_dns_label(a->cluster));
+  EXPECT_TRUE(is_dns_label(a->cluster));
 }
 
 struct Refused {

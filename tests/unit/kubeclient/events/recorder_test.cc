@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kubeclient/base/names.h"
 #include "tests/support/fake_api.h"
 
 namespace fleetadm::kube {

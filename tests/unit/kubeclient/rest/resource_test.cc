@@ -26,14 +26,5 @@ TEST(ResourceTest, Names) {
   EXPECT_EQ(split_key("x").ns, "");
 }
 
-TEST(ResourceTest, DnsNames) {
-  EXPECT_TRUE(is_dns_label("a-1"));
-  for (const auto* bad : {"", "-a", "a-", "A", "a.b", "a_b"}) EXPECT_FALSE(is_dns_label(bad)) << bad;
-  EXPECT_TRUE(is_dns_label(std::string(63, 'a')));
-  EXPECT_FALSE(is_dns_label(std::string(64, 'a')));
-  EXPECT_TRUE(is_dns_subdomain("a.b-c.d"));
-  for (const auto* bad : {"", ".", "a.", ".a", "a..b", "a.-b", "A.b"}) EXPECT_FALSE(is_dns_subdomain(bad)) << bad;
-}
-
 }  // namespace
 }  // namespace fleetadm::kube

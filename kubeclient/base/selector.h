@@ -9,15 +9,15 @@
 
 #include "kubeclient/base/json.h"
 
-namespace fleetadm::placement {
+namespace fleetadm {
 
 /// Sorted by key, keys unique.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 /// Sorts; of equal keys the last stays.
-void normalize(Labels& labels);
+void normalize_labels(Labels& labels);
 /// The value of a key, or nullptr.
-const std::string* value_of(const Labels& labels, std::string_view key);
+const std::string* label_value(const Labels& labels, std::string_view key);
 
 class Selector {
  public:
@@ -60,4 +60,4 @@ std::vector<std::string> label_value_errors(std::string_view value);
 /// Kubernetes' complaints about a qualified name such as a label key (empty: valid).
 std::vector<std::string> qualified_name_errors(std::string_view key);
 
-}  // namespace fleetadm::placement
+}  // namespace fleetadm

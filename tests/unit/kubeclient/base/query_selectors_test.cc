@@ -1,8 +1,8 @@
-#include "core/sandbox/api/selector.h"
+#include "kubeclient/base/query_selectors.h"
 
 #include <gtest/gtest.h>
 
-namespace fleetadm::sandbox {
+namespace fleetadm {
 namespace {
 
 bool matches(std::string_view selector, const Labels& labels) {
@@ -99,14 +99,5 @@ TEST(FieldSelector, UnescapesValues) {
   EXPECT_FALSE(FieldSelector::parse("metadata.name").has_value());
 }
 
-TEST(Names, FollowTheirRules) {
-  EXPECT_TRUE(is_dns_subdomain("a.b-c.1"));
-  for (const char* bad : {"", "A", "a..b", "-a", "a-", "a_b", ".a"}) EXPECT_FALSE(is_dns_subdomain(bad)) << bad;
-  EXPECT_TRUE(is_dns_label("a-1"));
-  EXPECT_FALSE(is_dns_label("a.b"));
-  EXPECT_TRUE(is_qualified_name("example.com/Name_1"));
-  for (const char* bad : {"", "/a", "a/", "a/b/c", "A.com/x", "-a"}) EXPECT_FALSE(is_qualified_name(bad)) << bad;
-}
-
 }  // namespace
-}  // namespace fleetadm::sandbox
+}  // namespace fleetadm

@@ -1,4 +1,4 @@
-// Label and field selectors (reference kubernetes-wire.md B.15).
+// The selectors of a request's query and of objects, with every operator that the API has (reference kubernetes-wire.md B.15).
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,21 @@
 #include <utility>
 #include <vector>
 
-#include "core/sandbox/api/error.h"
+#include "kubeclient/base/json.h"
+#include "kubeclient/base/result.h"
+#include "kubeclient/base/selector.h"
 
-namespace fleetadm::sandbox {
+namespace fleetadm {
 
-using Labels = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+/// The failure of all that is parsed here.
+tl::unexpected<Error> bad_selector(std::string message);
 
 class LabelSelector {
  public:
-  /// 400 where it does not parse. Empty text: everything.
-  static ApiResult<LabelSelector> parse(std::string_view text);
+  /// kInvalid with code 400, in the words of the wire, where it does not parse. Empty text: everything.
+  static Result<LabelSelector> parse(std::string_view text);
   /// From a LabelSelector object; null selects nothing.
-  static ApiResult<LabelSelector> from_object(const Json* selector);
+  static Result<LabelSelector> from_object(const Json* selector);
   bool matches(const Labels& labels) const;
   bool empty() const { return terms_.empty() && !nothing_; }
 
@@ -35,7 +38,7 @@ class LabelSelector {
 
 class FieldSelector {
  public:
-  static ApiResult<FieldSelector> parse(std::string_view text);
+  static Result<FieldSelector> parse(std::string_view text);
   /// The value that "path=value" demands; empty where it does not.
   std::string exact(std::string_view path) const;
   std::vector<std::string> paths() const;
@@ -69,9 +72,4 @@ class FieldSelector {
   std::vector<Term> terms_;
 };
 
-bool is_label_value(std::string_view text);
-bool is_qualified_name(std::string_view text);  // of labels and annotations: [subdomain/]name
-bool is_dns_label(std::string_view text);
-bool is_dns_subdomain(std::string_view text);
-
-}  // namespace fleetadm::sandbox
+}  // namespace fleetadm

@@ -1,8 +1,10 @@
-#include "core/sandbox/api/names.h"
+#include "kubeclient/base/names.h"
 
 #include <algorithm>
 
-namespace fleetadm::sandbox {
+#include "kubeclient/base/ascii.h"
+
+namespace fleetadm {
 namespace {
 
 constexpr std::size_t kMostLabelBytes = 63;
@@ -51,6 +53,37 @@ bool is_subdomain_form(std::string_view text) {
 std::string too_long(std::size_t most) { return "must be no more than " + std::to_string(most) + " bytes"; }
 
 }  // namespace
+
+bool is_label_value(std::string_view text) {
+  if (text.empty()) return true;
+  if (text.size() > 63 || !is_alnum(text.front()) || !is_alnum(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+bool is_dns_label(std::string_view text) {
+  if (text.empty() || text.size() > 63 || !is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_lower_alnum(c) || c == '-'; });
+}
+
+bool is_dns_subdomain(std::string_view text) {
+  if (text.empty() || text.size() > 253) return false;
+  while (true) {
+    const auto dot = text.find('.');
+    const auto piece = text.substr(0, dot);
+    if (piece.empty() || !is_lower_alnum(piece.front()) || !is_lower_alnum(piece.back())) return false;
+    if (!std::all_of(piece.begin(), piece.end(), [](char c) { return is_lower_alnum(c) || c == '-'; })) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+bool is_qualified_name(std::string_view text) {
+  if (const auto slash = text.find('/'); slash != std::string_view::npos) {
+    if (!is_dns_subdomain(text.substr(0, slash))) return false;
+    text.remove_prefix(slash + 1);
+  }
+  return !text.empty() && is_label_value(text);
+}
 
 std::vector<std::string> label_key_problems(std::string_view key) {
   const auto slashes = std::count(key.begin(), key.end(), '/');
@@ -123,4 +156,4 @@ std::vector<std::string> path_segment_problems(std::string_view name) {
   return out;
 }
 
-}  // namespace fleetadm::sandbox
+}  // namespace fleetadm

@@ -1,11 +1,11 @@
-#include "core/placement/selector.h"
+#include "kubeclient/base/selector.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "kubeclient/base/joined.h"
 
-namespace fleetadm::placement {
+namespace fleetadm {
 namespace {
 
 bool alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
@@ -43,7 +43,7 @@ constexpr std::string_view kValueRule =
 
 }  // namespace
 
-void normalize(Labels& labels) {
+void normalize_labels(Labels& labels) {
   std::stable_sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Labels unique;
   for (auto& label : labels) {
@@ -56,7 +56,7 @@ void normalize(Labels& labels) {
   labels = std::move(unique);
 }
 
-const std::string* value_of(const Labels& labels, std::string_view key) {
+const std::string* label_value(const Labels& labels, std::string_view key) {
   const auto at =
       std::lower_bound(labels.begin(), labels.end(), key, [](const auto& label, std::string_view k) { return label.first < k; });
   return at != labels.end() && at->first == key ? &at->second : nullptr;
@@ -185,7 +185,7 @@ Selector Selector::compile(const Json& label_selector) {
 bool Selector::matches(const Labels& labels) const {
   if (!error_.empty()) return false;
   for (const Requirement& requirement : requirements_) {
-    const std::string* value = value_of(labels, requirement.key);
+    const std::string* value = label_value(labels, requirement.key);
     const auto listed = [&] { return std::binary_search(requirement.values.begin(), requirement.values.end(), *value); };
     switch (requirement.op) {
       case Op::kIn:
@@ -225,4 +225,4 @@ std::string Selector::text() const {
   return joined(parts, ",");
 }
 
-}  // namespace fleetadm::placement
+}  // namespace fleetadm

@@ -1,4 +1,4 @@
-// Kubernetes' JSONPath as feedback rules use it: one path from the object's root, an item list out. Pure.
+// Kubernetes' JSONPath as feedback rules and printer columns use it: one path from the object's root, an item list out. Pure.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/result.h"
 
-namespace fleetadm::work {
+namespace fleetadm {
 
 /// The items that `path` (".status.conditions[?(@.type==\"Ready\")].status", without braces) selects. A missing key selects
 /// nothing; an index out of bounds and bad syntax are errors (kInvalid). Fields, quoted and escaped keys, indexes (negative from
 /// the end), slices, unions, wildcards, recursive descent and comparisons are understood.
 Result<std::vector<Json>> select_json_path(std::string_view path, const Json& object);
 
-}  // namespace fleetadm::work
+}  // namespace fleetadm

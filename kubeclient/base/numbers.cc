@@ -1,4 +1,4 @@
-#include "core/placement/numbers.h"
+#include "kubeclient/base/numbers.h"
 
 #include <algorithm>
 #include <array>
@@ -8,33 +8,33 @@
 #include <string>
 #include <utility>
 
-namespace fleetadm::placement {
+namespace fleetadm {
 namespace {
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-struct Suffix {
+struct ScaleSuffix {
   int base = 10;
   int exponent = 0;
 };
 
-std::optional<Suffix> parse_suffix(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, Suffix>, 16> kSuffixes{{{"", {10, 0}},
-                                                                                  {"n", {10, -9}},
-                                                                                  {"u", {10, -6}},
-                                                                                  {"m", {10, -3}},
-                                                                                  {"k", {10, 3}},
-                                                                                  {"M", {10, 6}},
-                                                                                  {"G", {10, 9}},
-                                                                                  {"T", {10, 12}},
-                                                                                  {"P", {10, 15}},
-                                                                                  {"E", {10, 18}},
-                                                                                  {"Ki", {2, 10}},
-                                                                                  {"Mi", {2, 20}},
-                                                                                  {"Gi", {2, 30}},
-                                                                                  {"Ti", {2, 40}},
-                                                                                  {"Pi", {2, 50}},
-                                                                                  {"Ei", {2, 60}}}};
+std::optional<ScaleSuffix> parse_suffix(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, ScaleSuffix>, 16> kSuffixes{{{"", {10, 0}},
+                                                                                       {"n", {10, -9}},
+                                                                                       {"u", {10, -6}},
+                                                                                       {"m", {10, -3}},
+                                                                                       {"k", {10, 3}},
+                                                                                       {"M", {10, 6}},
+                                                                                       {"G", {10, 9}},
+                                                                                       {"T", {10, 12}},
+                                                                                       {"P", {10, 15}},
+                                                                                       {"E", {10, 18}},
+                                                                                       {"Ki", {2, 10}},
+                                                                                       {"Mi", {2, 20}},
+                                                                                       {"Gi", {2, 30}},
+                                                                                       {"Ti", {2, 40}},
+                                                                                       {"Pi", {2, 50}},
+                                                                                       {"Ei", {2, 60}}}};
   for (const auto& [name, suffix] : kSuffixes) {
     if (name == text) return suffix;
   }
@@ -48,11 +48,11 @@ std::optional<Suffix> parse_suffix(std::string_view text) {
     if (!digit(text[at])) return std::nullopt;
     exponent = std::min(exponent * 10 + (text[at] - '0'), 100000);  // far beyond what any figure means
   }
-  return Suffix{10, negative ? -exponent : exponent};
+  return ScaleSuffix{10, negative ? -exponent : exponent};
 }
 
 // 10^n as Go has it: the product of two correctly rounded constants, which is not always the nearest double.
-double power_of_ten(int n) {
+double double_power_of_ten(int n) {
   const auto nearest = [](int e) { return std::strtod(("1e" + std::to_string(e)).c_str(), nullptr); };
   if (n > 308) return std::numeric_limits<double>::infinity();
   return n < 32 ? nearest(n) : nearest(n / 32 * 32) * nearest(n % 32);
@@ -128,7 +128,7 @@ std::optional<double> quantity_as_double(std::string_view text) {
     fraction = text.substr(from, at - from);
   }
   if (text.empty()) return std::nullopt;  // but a lone sign or suffix is zero, as in Kubernetes
-  const std::optional<Suffix> suffix = parse_suffix(text.substr(at));
+  const std::optional<ScaleSuffix> suffix = parse_suffix(text.substr(at));
   if (!suffix) return std::nullopt;
   while (!whole.empty() && whole.front() == '0') whole.remove_prefix(1);
   const std::size_t whole_digits = std::max<std::size_t>(whole.size(), 1);
@@ -143,7 +143,7 @@ std::optional<double> quantity_as_double(std::string_view text) {
     if (scale >= -9) {
       const std::string digits = std::string(whole) + std::string(fraction);
       const double base = sign * static_cast<double>(digits.empty() ? 0 : std::strtoll(digits.c_str(), nullptr, 10));
-      return scale == 0 ? base : base * power_of_ten(std::min(scale, 400));
+      return scale == 0 ? base : base * double_power_of_ten(std::min(scale, 400));
     }
   }
   // Whole binary figures that surely fit 64 bits are exact.
@@ -164,7 +164,7 @@ std::optional<double> quantity_as_double(std::string_view text) {
       suffix->base == 2 && (amount.digits.size() > kLargestBinaryNano.size() ||
                             (amount.digits.size() == kLargestBinaryNano.size() && amount.digits > kLargestBinaryNano));
   if (capped) return sign * 9223372036854775807.0;
-  return sign * std::strtod(amount.digits.c_str(), nullptr) * power_of_ten(-9);
+  return sign * std::strtod(amount.digits.c_str(), nullptr) * double_power_of_ten(-9);
 }
 
 std::optional<double> parse_go_float(std::string_view text) {
@@ -220,4 +220,4 @@ std::int64_t truncate(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace fleetadm::placement
+}  // namespace fleetadm

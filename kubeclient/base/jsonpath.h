@@ -10,7 +10,7 @@
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/result.h"
 
-namespace fleetadm::cli {
+namespace fleetadm {
 
 class JsonPath {
  public:
@@ -33,4 +33,4 @@ class JsonPath {
 /// A value as JSONPath and custom columns print it: strings as they are, null as "", all else as compact JSON.
 std::string plain_text(const Json& value);
 
-}  // namespace fleetadm::cli
+}  // namespace fleetadm

@@ -1,9 +1,9 @@
 // kubectl's JSONPath: what the templates of its documentation and of its users print.
-#include "cli/render/jsonpath.h"
+#include "kubeclient/base/jsonpath.h"
 
 #include <gtest/gtest.h>
 
-namespace fleetadm::cli {
+namespace fleetadm {
 namespace {
 
 const Json& sample() {
@@ -109,4 +109,4 @@ TEST(JsonPathTest, OnePathInItsThreeForms) {
 }
 
 }  // namespace
-}  // namespace fleetadm::cli
+}  // namespace fleetadm

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/sandbox/api/names.h"
-#include "core/sandbox/api/selector.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/names.h"
+#include "kubeclient/base/query_selectors.h"
 
-namespace fleetadm::sandbox {
+namespace fleetadm {
 namespace {
 
 constexpr std::string_view kSigns = "=!(),<>";
@@ -54,7 +54,7 @@ class SelectorTokens {
   SelectorToken next_;
 };
 
-tl::unexpected<ApiError> refuse_requirement(const std::string& why) { return bad_request("unable to parse requirement: " + why); }
+tl::unexpected<Error> refuse_requirement(const std::string& why) { return bad_selector("unable to parse requirement: " + why); }
 
 std::string field_complaint(const std::string& field, const std::string& value, const std::vector<std::string>& problems) {
   std::string why;
@@ -70,7 +70,7 @@ bool is_integer(std::string_view text) {
 }
 
 /// The values of "in (a,b)", from the parenthesis on. An empty place is the empty value.
-ApiResult<std::vector<std::string>> read_value_set(SelectorTokens& tokens) {
+Result<std::vector<std::string>> read_value_set(SelectorTokens& tokens) {
   if (const auto open = tokens.take(); !open.is("(")) return refuse_requirement("found '" + open.text + "' expected: '('");
   std::vector<std::string> out;
   if (tokens.take_if(")")) return std::vector<std::string>{""};
@@ -91,12 +91,12 @@ ApiResult<std::vector<std::string>> read_value_set(SelectorTokens& tokens) {
 
 }  // namespace
 
-ApiResult<LabelSelector> LabelSelector::parse(std::string_view text) {
+Result<LabelSelector> LabelSelector::parse(std::string_view text) {
   LabelSelector out;
   SelectorTokens tokens(text);
   while (!tokens.next().end()) {
     if (!tokens.next().word && !tokens.next().is("!"))
-      return bad_request("found '" + tokens.next().text + "', expected: !, identifier, or 'end of string'");
+      return bad_selector("found '" + tokens.next().text + "', expected: !, identifier, or 'end of string'");
     Term term;
     const bool negated = tokens.take_if("!");
     const auto key = tokens.take();
@@ -138,11 +138,11 @@ ApiResult<LabelSelector> LabelSelector::parse(std::string_view text) {
     out.terms_.push_back(std::move(term));
     if (tokens.next().end()) return out;
     if (const auto comma = tokens.take(); !comma.is(","))
-      return bad_request("found '" + comma.text + "', expected: ',' or 'end of string'");
+      return bad_selector("found '" + comma.text + "', expected: ',' or 'end of string'");
     if (!tokens.next().word && !tokens.next().is("!"))
-      return bad_request("found '" + tokens.next().text + "', expected: identifier after ','");
+      return bad_selector("found '" + tokens.next().text + "', expected: identifier after ','");
   }
   return out;
 }
 
-}  // namespace fleetadm::sandbox
+}  // namespace fleetadm

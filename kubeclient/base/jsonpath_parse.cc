@@ -1,16 +1,16 @@
-#include "cli/render/jsonpath_parse.h"
+#include "kubeclient/base/jsonpath_parse.h"
 
 #include <charconv>
 
 #include "kubeclient/base/ascii.h"
 
-namespace fleetadm::cli {
+namespace fleetadm {
 namespace {
 
-using Node = JsonPath::Node;
-using Kind = Node::Kind;
+using PathNode = JsonPath::Node;
+using Kind = PathNode::Kind;
 
-constexpr int kMaxDepth = 32;  // of nested filters, unions and ranges
+constexpr int kMaxTemplateDepth = 32;  // of nested filters, unions and ranges
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -32,8 +32,8 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  Result<std::vector<Node>> whole() {
-    FLEETADM_TRY(std::vector<Node> nodes, pieces(false, 0));
+  Result<std::vector<PathNode>> whole() {
+    FLEETADM_TRY(std::vector<PathNode> nodes, pieces(false, 0));
     return nodes;
   }
 
@@ -54,13 +54,13 @@ class Parser {
   }
 
   // Text and {expressions}, up to the end of the template or (inside a range) up to {end}.
-  Result<std::vector<Node>> pieces(bool in_range, int depth) {
-    std::vector<Node> nodes;
-    if (depth > kMaxDepth) return wrong("nested too deeply");
+  Result<std::vector<PathNode>> pieces(bool in_range, int depth) {
+    std::vector<PathNode> nodes;
+    if (depth > kMaxTemplateDepth) return wrong("nested too deeply");
     while (!done()) {
       const std::size_t brace = std::min(text_.find('{', at_), text_.size());
       if (brace > at_) {
-        Node node;
+        PathNode node;
         node.kind = Kind::kText;
         node.text = text_.substr(at_, brace - at_);
         nodes.push_back(std::move(node));
@@ -76,9 +76,9 @@ class Parser {
         return nodes;
       }
       if (word("range")) {
-        Node range;
+        PathNode range;
         range.kind = Kind::kRange;
-        FLEETADM_TRY(Node list, action(depth + 1));
+        FLEETADM_TRY(PathNode list, action(depth + 1));
         range.parts.push_back(std::move(list));
         closed_ = false;
         FLEETADM_TRY(range.body, pieces(true, depth + 1));
@@ -87,7 +87,7 @@ class Parser {
         nodes.push_back(std::move(range));
         continue;
       }
-      FLEETADM_TRY(Node list, action(depth + 1));
+      FLEETADM_TRY(PathNode list, action(depth + 1));
       nodes.push_back(std::move(list));
     }
     return nodes;
@@ -102,17 +102,17 @@ class Parser {
   }
 
   // What stands between { and }.
-  Result<Node> action(int depth) {
-    FLEETADM_TRY(Node list, steps("}", depth));
+  Result<PathNode> action(int depth) {
+    FLEETADM_TRY(PathNode list, steps("}", depth));
     if (!take('}')) return wrong("expected }");
     return list;
   }
 
   // Steps of one path until one of `enders` (not taken). Spaces between steps are skipped.
-  Result<Node> steps(std::string_view enders, int depth) {
-    Node list;
+  Result<PathNode> steps(std::string_view enders, int depth) {
+    PathNode list;
     list.kind = Kind::kList;
-    if (depth > kMaxDepth) return wrong("nested too deeply");
+    if (depth > kMaxTemplateDepth) return wrong("nested too deeply");
     while (true) {
       spaces();
       if (done()) return wrong("unclosed expression");
@@ -142,14 +142,14 @@ class Parser {
     }
   }
 
-  static void constant(Node& list, Json value) {
-    Node node;
+  static void constant(PathNode& list, Json value) {
+    PathNode node;
     node.kind = Kind::kConstant;
     node.constant = std::move(value);
     list.parts.push_back(std::move(node));
   }
 
-  Status number(Node& list) {
+  Status number(PathNode& list) {
     const std::size_t from = at_;
     if (peek() == '-' || peek() == '+') ++at_;
     while (!done() && (is_digit(peek()) || peek() == '.' || peek() == 'e' || peek() == 'E')) ++at_;
@@ -170,14 +170,14 @@ class Parser {
   }
 
   // After a dot: a key, "*", or a second dot (recursive descent, whose key follows).
-  Status field(Node& list) {
+  Status field(PathNode& list) {
     ++at_;
     if (take('.')) {
-      Node node;
+      PathNode node;
       node.kind = Kind::kRecursive;
       list.parts.push_back(std::move(node));
     }
-    Node node;
+    PathNode node;
     if (take('*')) {
       node.kind = Kind::kWildcard;
       list.parts.push_back(std::move(node));
@@ -238,13 +238,13 @@ class Parser {
   }
 
   // After "[": *, an index, a slice, quoted keys, a union, or a filter. Takes the "]".
-  Status bracket(Node& list, int depth) {
+  Status bracket(PathNode& list, int depth) {
     spaces();
     if (take('?')) return filter(list, depth);
-    std::vector<Node> members;
+    std::vector<PathNode> members;
     while (true) {
       spaces();
-      Node member;
+      PathNode member;
       if (take('*')) {
         member.kind = Kind::kWildcard;
       } else if (peek() == '\'' || peek() == '"') {
@@ -266,14 +266,14 @@ class Parser {
       list.parts.push_back(std::move(members.front()));
       return {};
     }
-    Node all;
+    PathNode all;
     all.kind = Kind::kUnion;
     all.parts = std::move(members);
     list.parts.push_back(std::move(all));
     return {};
   }
 
-  Status slice(Node& node) {
+  Status slice(PathNode& node) {
     auto integer = [this]() -> Result<std::optional<std::int64_t>> {
       spaces();
       const std::size_t from = at_;
@@ -298,19 +298,19 @@ class Parser {
   }
 
   // After "[?": (left [op right])].
-  Status filter(Node& list, int depth) {
+  Status filter(PathNode& list, int depth) {
     spaces();
     if (!take('(')) return wrong("expected ( after ?");
-    Node node;
+    PathNode node;
     node.kind = Kind::kFilter;
     node.text = "exists";
-    FLEETADM_TRY(Node left, steps(")=!<>&|", depth + 1));
+    FLEETADM_TRY(PathNode left, steps(")=!<>&|", depth + 1));
     node.parts.push_back(std::move(left));
     for (const std::string_view op : {"==", "!=", "<=", ">=", "<", ">"}) {
       if (text_.substr(at_, op.size()) != op) continue;
       node.text = op;
       at_ += op.size();
-      FLEETADM_TRY(Node right, steps(")=!<>&|", depth + 1));
+      FLEETADM_TRY(PathNode right, steps(")=!<>&|", depth + 1));
       node.parts.push_back(std::move(right));
       break;
     }
@@ -331,4 +331,4 @@ class Parser {
 
 Result<std::vector<JsonPath::Node>> parse_jsonpath(std::string_view text) { return Parser(text).whole(); }
 
-}  // namespace fleetadm::cli
+}  // namespace fleetadm

@@ -1,12 +1,12 @@
-#include "core/placement/numbers.h"
+#include "kubeclient/base/numbers.h"
 
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "core/placement/selector.h"
+#include "kubeclient/base/selector.h"
 
-namespace fleetadm::placement {
+namespace fleetadm {
 namespace {
 
 // Bits of the doubles that Kubernetes' own conversion gives for these texts.
@@ -86,7 +86,7 @@ TEST(Selector, SaysWhatIsWrongInKubernetesWords) {
 
 TEST(Selector, MatchesLikeKubernetes) {
   const auto matches = [](const char* text, Labels labels) {
-    normalize(labels);
+    normalize_labels(labels);
     return Selector::compile(*parse_json(text)).matches(labels);
   };
   EXPECT_TRUE(matches("{}", {}));
@@ -98,7 +98,7 @@ TEST(Selector, MatchesLikeKubernetes) {
       matches(R"({"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]})", {{"b", ""}, {"a", "1"}}));
   EXPECT_FALSE(matches(R"({"matchExpressions":[{"key":"a","operator":"Bad"}]})", {{"a", "1"}}));
   Labels twice{{"a", "1"}, {"a", "2"}};
-  normalize(twice);
+  normalize_labels(twice);
   EXPECT_EQ(twice, (Labels{{"a", "2"}}));
 }
 
@@ -110,4 +110,4 @@ TEST(Selector, TellsItself) {
 }
 
 }  // namespace
-}  // namespace fleetadm::placement
+}  // namespace fleetadm

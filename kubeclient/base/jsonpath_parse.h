@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "cli/render/jsonpath.h"
+#include "kubeclient/base/jsonpath.h"
 
-namespace fleetadm::cli {
+namespace fleetadm {
 
 /// One step of a path, or one piece of a template. Lists nest: an expression, a range's body, a union's and a filter's sides.
 struct JsonPath::Node {
@@ -20,4 +20,4 @@ struct JsonPath::Node {
 
 Result<std::vector<JsonPath::Node>> parse_jsonpath(std::string_view text);
 
-}  // namespace fleetadm::cli
+}  // namespace fleetadm

@@ -1,12 +1,10 @@
-#include "core/sandbox/api/selector.h"
+#include "kubeclient/base/query_selectors.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "kubeclient/base/ascii.h"
-
-namespace fleetadm::sandbox {
+namespace fleetadm {
 namespace {
 
 std::optional<std::int64_t> integer(std::string_view text) {
@@ -24,38 +22,11 @@ const std::string* label(const Labels& labels, const std::string& key) {
 
 }  // namespace
 
-bool is_label_value(std::string_view text) {
-  if (text.empty()) return true;
-  if (text.size() > 63 || !is_alnum(text.front()) || !is_alnum(text.back())) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
+tl::unexpected<Error> bad_selector(std::string message) {
+  return fail({.code = 400, .category = Category::kInvalid, .message = std::move(message), .reason = "BadRequest"});
 }
 
-bool is_dns_label(std::string_view text) {
-  if (text.empty() || text.size() > 63 || !is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_lower_alnum(c) || c == '-'; });
-}
-
-bool is_dns_subdomain(std::string_view text) {
-  if (text.empty() || text.size() > 253) return false;
-  while (true) {
-    const auto dot = text.find('.');
-    const auto piece = text.substr(0, dot);
-    if (piece.empty() || !is_lower_alnum(piece.front()) || !is_lower_alnum(piece.back())) return false;
-    if (!std::all_of(piece.begin(), piece.end(), [](char c) { return is_lower_alnum(c) || c == '-'; })) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
-}
-
-bool is_qualified_name(std::string_view text) {
-  if (const auto slash = text.find('/'); slash != std::string_view::npos) {
-    if (!is_dns_subdomain(text.substr(0, slash))) return false;
-    text.remove_prefix(slash + 1);
-  }
-  return !text.empty() && is_label_value(text);
-}
-
-ApiResult<LabelSelector> LabelSelector::from_object(const Json* selector) {
+Result<LabelSelector> LabelSelector::from_object(const Json* selector) {
   LabelSelector out;
   if (selector == nullptr || selector->is_null()) {
     out.nothing_ = true;
@@ -72,7 +43,7 @@ ApiResult<LabelSelector> LabelSelector::from_object(const Json* selector) {
     } else if (op == "DoesNotExist") {
       term.op = Op::kAbsent;
     } else if (op != "In") {
-      return bad_request("\"" + op + "\" is not a valid label selector operator");
+      return bad_selector("\"" + op + "\" is not a valid label selector operator");
     }
     out.terms_.push_back(std::move(term));
   }
@@ -100,7 +71,7 @@ bool LabelSelector::matches(const Labels& labels) const {
   });
 }
 
-ApiResult<FieldSelector> FieldSelector::parse(std::string_view text) {
+Result<FieldSelector> FieldSelector::parse(std::string_view text) {
   FieldSelector out;
   std::vector<std::string> pieces(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -116,7 +87,7 @@ ApiResult<FieldSelector> FieldSelector::parse(std::string_view text) {
   for (const auto& piece : pieces) {
     if (piece.empty()) continue;
     auto at = piece.find('=');
-    if (at == std::string::npos) return bad_request("invalid selector: '" + piece + "'; can't understand '" + piece + "'");
+    if (at == std::string::npos) return bad_selector("invalid selector: '" + piece + "'; can't understand '" + piece + "'");
     Term term;
     term.negated = at > 0 && piece[at - 1] == '!';
     term.path = piece.substr(0, term.negated ? at - 1 : at);
@@ -162,4 +133,4 @@ std::string FieldSelector::field_of(const Json& object, std::string_view path) {
   return dump_json(*at);
 }
 
-}  // namespace fleetadm::sandbox
+}  // namespace fleetadm

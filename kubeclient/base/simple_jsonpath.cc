@@ -1,4 +1,4 @@
-#include "core/work/jsonpath.h"
+#include "kubeclient/base/simple_jsonpath.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-namespace fleetadm::work {
+namespace fleetadm {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxPathDepth = 64;
 constexpr std::size_t kMaxItems = 10'000;
 
 struct PathStep;
@@ -212,7 +212,7 @@ Result<PathStep> parse_bracket(std::string_view text, int depth) {
 }
 
 Result<PathSteps> parse_steps(std::string_view text, int depth) {
-  if (depth > kMaxDepth) return bad("the path is nested too deeply");
+  if (depth > kMaxPathDepth) return bad("the path is nested too deeply");
   PathSteps steps;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -386,7 +386,7 @@ Status apply_step(const PathStep& step, const Json& item, const Json& root, Item
 }
 
 Status select(const PathSteps& steps, const Json& root, Items& items, int depth) {
-  if (depth > kMaxDepth) return bad("the path is nested too deeply");
+  if (depth > kMaxPathDepth) return bad("the path is nested too deeply");
   for (const PathStep& step : steps) {
     Items next;
     for (const Json* item : items) FLEETADM_CHECK(apply_step(step, *item, root, next, depth));
@@ -408,4 +408,4 @@ Result<std::vector<Json>> select_json_path(std::string_view path, const Json& ob
   return values;
 }
 
-}  // namespace fleetadm::work
+}  // namespace fleetadm

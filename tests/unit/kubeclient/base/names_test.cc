@@ -1,8 +1,8 @@
-#include "core/sandbox/api/names.h"
+#include "kubeclient/base/names.h"
 
 #include <gtest/gtest.h>
 
-namespace fleetadm::sandbox {
+namespace fleetadm {
 namespace {
 
 using Problems = std::vector<std::string>;
@@ -44,5 +44,23 @@ TEST(Names, OfObjects) {
   EXPECT_EQ(path_segment_problems("a/b%"), (Problems{"may not contain '/'", "may not contain '%'"}));
 }
 
+TEST(Names, AreWhatTheRulesSay) {
+  EXPECT_TRUE(is_dns_subdomain("a.b-c.1"));
+  for (const char* bad : {"", "A", "a..b", "-a", "a-", "a_b", ".a"}) EXPECT_FALSE(is_dns_subdomain(bad)) << bad;
+  EXPECT_TRUE(is_dns_label("a-1"));
+  EXPECT_FALSE(is_dns_label("a.b"));
+  EXPECT_TRUE(is_qualified_name("example.com/Name_1"));
+  for (const char* bad : {"", "/a", "a/", "a/b/c", "A.com/x", "-a"}) EXPECT_FALSE(is_qualified_name(bad)) << bad;
+}
+
+TEST(Names, DnsLabelsAndSubdomains) {
+  EXPECT_TRUE(is_dns_label("a-1"));
+  for (const auto* bad : {"", "-a", "a-", "A", "a.b", "a_b"}) EXPECT_FALSE(is_dns_label(bad)) << bad;
+  EXPECT_TRUE(is_dns_label(std::string(63, 'a')));
+  EXPECT_FALSE(is_dns_label(std::string(64, 'a')));
+  EXPECT_TRUE(is_dns_subdomain("a.b-c.d"));
+  for (const auto* bad : {"", ".", "a.", ".a", "a..b", "a.-b", "A.b"}) EXPECT_FALSE(is_dns_subdomain(bad)) << bad;
+}
+
 }  // namespace
-}  // namespace fleetadm::sandbox
+}  // namespace fleetadm

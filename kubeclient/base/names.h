@@ -6,7 +6,12 @@
 #include <string_view>
 #include <vector>
 
-namespace fleetadm::sandbox {
+namespace fleetadm {
+
+bool is_label_value(std::string_view text);
+bool is_qualified_name(std::string_view text);  // of labels and annotations: [subdomain/]name
+bool is_dns_label(std::string_view text);       // RFC 1123, as the next
+bool is_dns_subdomain(std::string_view text);
 
 std::vector<std::string> label_key_problems(std::string_view key);
 std::vector<std::string> label_value_problems(std::string_view value);
@@ -18,4 +23,4 @@ std::vector<std::string> service_name_problems(std::string_view name);
 /// Of names that are a part of a path and nothing else.
 std::vector<std::string> path_segment_problems(std::string_view name);
 
-}  // namespace fleetadm::sandbox
+}  // namespace fleetadm

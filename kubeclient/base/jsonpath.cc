@@ -1,18 +1,18 @@
-#include "cli/render/jsonpath.h"
+#include "kubeclient/base/jsonpath.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "cli/render/jsonpath_parse.h"
+#include "kubeclient/base/jsonpath_parse.h"
 
-namespace fleetadm::cli {
+namespace fleetadm {
 namespace {
 
-using Node = JsonPath::Node;
-using Kind = Node::Kind;
+using PathNode = JsonPath::Node;
+using Kind = PathNode::Kind;
 using Values = std::vector<const Json*>;
 
-Result<Values> evaluate_list(const Node& list, Values values);
+Result<Values> evaluate_list(const PathNode& list, Values values);
 
 // The value and every container below it that is not empty, parents first.
 void containers(const Json& value, Values& into) {
@@ -33,7 +33,7 @@ Status index_into(const Json& value, std::int64_t index, Values& into) {
   return {};
 }
 
-Status slice_of(const Json& value, const Node& node, Values& into) {
+Status slice_of(const Json& value, const PathNode& node, Values& into) {
   if (value.is_null()) return {};
   if (!value.is_array()) return fail(Category::kUsage, "jsonpath: a slice of something that is not a list");
   const auto size = static_cast<std::int64_t>(value.size());
@@ -55,7 +55,7 @@ bool compare(const Json& left, std::string_view op, const Json& right) {
   return left >= right;
 }
 
-Result<bool> passes(const Node& filter, const Json& item) {
+Result<bool> passes(const PathNode& filter, const Json& item) {
   FLEETADM_TRY(const Values left, evaluate_list(filter.parts[0], {&item}));
   if (filter.text == "exists") return !left.empty();
   FLEETADM_TRY(const Values right, evaluate_list(filter.parts[1], {&item}));
@@ -64,7 +64,7 @@ Result<bool> passes(const Node& filter, const Json& item) {
   return compare(*left.front(), filter.text, *right.front());
 }
 
-Status step(const Node& node, const Json& value, Values& into) {
+Status step(const PathNode& node, const Json& value, Values& into) {
   switch (node.kind) {
     case Kind::kField:
       if (const Json* member = find(value, {node.text})) into.push_back(member);
@@ -77,7 +77,7 @@ Status step(const Node& node, const Json& value, Values& into) {
       return {};
     case Kind::kRecursive: containers(value, into); return {};
     case Kind::kUnion:
-      for (const Node& member : node.parts) {
+      for (const PathNode& member : node.parts) {
         if (member.kind == Kind::kList) {
           FLEETADM_TRY(const Values more, evaluate_list(member, {&value}));
           into.insert(into.end(), more.begin(), more.end());
@@ -108,8 +108,8 @@ Status step(const Node& node, const Json& value, Values& into) {
   return {};
 }
 
-Result<Values> evaluate_list(const Node& list, Values values) {
-  for (const Node& node : list.parts) {
+Result<Values> evaluate_list(const PathNode& list, Values values) {
+  for (const PathNode& node : list.parts) {
     if (node.kind == Kind::kConstant) {
       values = {&node.constant};
       continue;
@@ -122,9 +122,9 @@ Result<Values> evaluate_list(const Node& list, Values values) {
 }
 
 // Walks a template. `text` gets literal text, `found` the values of one expression.
-Status walk(const std::vector<Node>& nodes, const Json& root, const std::function<void(const std::string&)>& text,
+Status walk(const std::vector<PathNode>& nodes, const Json& root, const std::function<void(const std::string&)>& text,
             const std::function<void(const Values&)>& found) {
-  for (const Node& node : nodes) {
+  for (const PathNode& node : nodes) {
     if (node.kind == Kind::kText) {
       text(node.text);
       continue;
@@ -143,9 +143,9 @@ Status walk(const std::vector<Node>& nodes, const Json& root, const std::functio
 }  // namespace
 
 Result<JsonPath> JsonPath::parse(std::string_view text) {
-  FLEETADM_TRY(std::vector<Node> nodes, parse_jsonpath(text));
+  FLEETADM_TRY(std::vector<PathNode> nodes, parse_jsonpath(text));
   JsonPath path;
-  path.nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
+  path.nodes_ = std::make_shared<const std::vector<PathNode>>(std::move(nodes));
   return path;
 }
 
@@ -157,7 +157,7 @@ Result<JsonPath> JsonPath::parse_path(std::string_view text) {
     full = (full.empty() || (full.front() != '.' && full.front() != '[') ? "{." : "{") + full + "}";
   }
   FLEETADM_TRY(JsonPath path, parse(full));
-  for (const Node& node : *path.nodes_)
+  for (const PathNode& node : *path.nodes_)
     if (node.kind != Kind::kList)
       return fail(Category::kUsage, "jsonpath: one path like {.metadata.name} is expected, not \"" + std::string(text) + "\"");
   return path;
@@ -191,4 +191,4 @@ std::string plain_text(const Json& value) {
   return value.is_null() ? std::string() : dump_json(value);
 }
 
-}  // namespace fleetadm::cli
+}  // namespace fleetadm

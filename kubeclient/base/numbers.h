@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fleetadm::placement {
+namespace fleetadm {
 
 /// The approximate double of a quantity's text; nullopt where the text is no quantity.
 std::optional<double> quantity_as_double(std::string_view text);
@@ -17,4 +17,4 @@ std::optional<double> parse_go_float(std::string_view text);
 /// Drops the fraction; what does not fit becomes the smallest integer, as on amd64.
 std::int64_t truncate(double value);
 
-}  // namespace fleetadm::placement
+}  // namespace fleetadm
