@@ -1,7 +1,7 @@
 #include "commands/placement/checked.h"
 
 #include "core/api/kinds.h"
-#include "core/sandbox/types/structural.h"
+#include "core/apimachinery/structural.h"
 #include "kubeclient/base/joined.h"
 #include "templates/templates.h"
 
@@ -12,7 +12,7 @@ Status PlacementSchema::compile() {
   for (const Json& definition : definitions) {
     for (const Json& version : list_at(definition, {"spec", "versions"})) {
       if (str(version, {"name"}) != api::placements().version) continue;
-      auto compiled = sandbox::types::Structural::compile(object_at(version, {"schema", "openAPIV3Schema"}), "");
+      auto compiled = apimachinery::Structural::compile(object_at(version, {"schema", "openAPIV3Schema"}), "");
       if (compiled) schema_ = std::move(*compiled);
     }
   }
@@ -31,7 +31,7 @@ Status PlacementSchema::check(const Json& placement, const std::string& where, s
   }
   schema_->default_values(object);
   if (const auto causes = schema_->validate(object, nullptr); !causes.empty()) {
-    return fail(Category::kInvalid, where + ": " + sandbox::types::invalid_message(api::placements().kind, name, causes),
+    return fail(Category::kInvalid, where + ": " + apimachinery::invalid_message(api::placements().kind, name, causes),
                 "the API server would refuse it");
   }
   if (!unknown.empty()) {

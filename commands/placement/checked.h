@@ -8,7 +8,7 @@
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/result.h"
 
-namespace fleetadm::sandbox::types {
+namespace fleetadm::apimachinery {
 class Structural;
 }
 
@@ -23,7 +23,7 @@ class PlacementSchema {
 
  private:
   Status compile();
-  std::shared_ptr<const sandbox::types::Structural> schema_;
+  std::shared_ptr<const apimachinery::Structural> schema_;
 };
 
 }  // namespace fleetadm::commands

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "commands/topics/topics.h"
+#include "core/apimachinery/depth.h"
+#include "core/apimachinery/patch.h"
+#include "core/apimachinery/protobuf.h"
+#include "core/apimachinery/structural.h"
 #include "core/sandbox/http/server.h"
 #include "core/sandbox/streams/command_session.h"
 #include "core/sandbox/streams/forward_session.h"
-#include "core/sandbox/types/depth.h"
-#include "core/sandbox/types/patch.h"
-#include "core/sandbox/types/protobuf.h"
-#include "core/sandbox/types/structural.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -47,21 +47,21 @@ std::string listed(const std::string& before, const std::vector<std::pair<std::s
 }
 
 Topic::Section limits_of_requests() {
-  namespace types = sandbox::types;
   const sandbox::HttpLimits limits;
   return {
       "REQUESTS",
-      listed(
-          {},
-          {{"body", sized(limits.body) + "; larger ones get 413"},
-           {"bodies", sized(limits.bodies) + " for all requests to a cluster in flight; further requests get 429"},
-           {"head", sized(limits.header) + " of URL and headers; beyond that 400, or the end of the HTTP/2 stream"},
-           {"depth", counted(types::kMaxObjectDepth) + " levels of nesting in JSON and YAML, including the result of a patch; " +
-                         counted(types::kMaxProtobufDepth) + " in protobuf. Deeper bodies get 400, such patches 422"},
-           {"values", counted(types::kMaxProtobufValues) + " in a protobuf body"},
-           {"JSON patch", counted(types::kMaxJsonPatchOperations) + " operations, as with Kubernetes, which copy " +
-                              sized(types::kMaxCopiedBytes) + " and move " + counted(types::kMaxMovedValues) + " values at most"},
-           {"schema", counted(types::kMaxSchemaNodes) + " nodes in each version of a custom resource definition"}})};
+      listed({},
+             {{"body", sized(limits.body) + "; larger ones get 413"},
+              {"bodies", sized(limits.bodies) + " for all requests to a cluster in flight; further requests get 429"},
+              {"head", sized(limits.header) + " of URL and headers; beyond that 400, or the end of the HTTP/2 stream"},
+              {"depth", counted(apimachinery::kMaxObjectDepth) +
+                            " levels of nesting in JSON and YAML, including the result of a patch; " +
+                            counted(apimachinery::kMaxProtobufDepth) + " in protobuf. Deeper bodies get 400, such patches 422"},
+              {"values", counted(apimachinery::kMaxProtobufValues) + " in a protobuf body"},
+              {"JSON patch", counted(apimachinery::kMaxJsonPatchOperations) + " operations, as with Kubernetes, which copy " +
+                                 sized(apimachinery::kMaxCopiedBytes) + " and move " + counted(apimachinery::kMaxMovedValues) +
+                                 " values at most"},
+              {"schema", counted(apimachinery::kMaxSchemaNodes) + " nodes in each version of a custom resource definition"}})};
 }
 
 Topic::Section limits_of_time() {

@@ -6,14 +6,14 @@
 #include <map>
 #include <sstream>
 
-#include "core/sandbox/types/structural.h"
+#include "core/apimachinery/structural.h"
 #include "kubeclient/base/json.h"
 #include "tests/support/source_folder.h"
 
 namespace fleetadm::cli_cases {
 namespace {
 
-using sandbox::types::Structural;
+using apimachinery::Structural;
 
 const std::filesystem::path& folder() {
   static const std::filesystem::path path = std::filesystem::path(testkit::source_folder()) / "docs/schemas";
@@ -31,7 +31,7 @@ std::shared_ptr<const Structural> schema_of(const std::string& kind, std::string
   }
   auto compiled = Structural::compile(*parsed, kind);
   if (compiled) return *compiled;
-  problem += kind + ".json: " + sandbox::types::invalid_message(kind, "schema", compiled.error()) + "\n";
+  problem += kind + ".json: " + apimachinery::invalid_message(kind, "schema", compiled.error()) + "\n";
   return nullptr;
 }
 
@@ -74,7 +74,7 @@ std::string schema_problems(const std::string& printed, const std::vector<std::s
     if (seen.insert(kind).second) schemas[kind] = schema_of(kind, problem);
     if (schemas[kind] == nullptr) continue;
     if (const auto causes = schemas[kind]->validate(document, nullptr); !causes.empty())
-      problem += sandbox::types::invalid_message(kind, "printed", causes) + "\n";
+      problem += apimachinery::invalid_message(kind, "printed", causes) + "\n";
     Json copy = document;
     std::vector<std::string> unknown;
     if (const Status pruned = schemas[kind]->prune(copy, unknown); !pruned)

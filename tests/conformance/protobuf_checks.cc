@@ -1,7 +1,7 @@
 // Answers in protobuf (reference kubernetes-wire.md G.1): the same negotiation and the same framing from both servers.
 #include <gtest/gtest.h>
 
-#include "core/sandbox/types/protobuf.h"
+#include "core/apimachinery/protobuf.h"
 #include "tests/conformance/lab.h"
 
 namespace fleetadm::conformance {
@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kBinary = "application/vnd.kubernetes.protobuf";
 
 Json binary_decoded(const Answer& answer) {
-  const auto object = sandbox::types::decode_protobuf(answer.body, "", "");
+  const auto object = apimachinery::decode_protobuf(answer.body, "", "");
   EXPECT_TRUE(object) << object.error().message << ": " << answer.body;
   return object ? *object : Json();
 }
@@ -51,7 +51,7 @@ void binary_watches(Lab& lab) {
   EXPECT_EQ(body.substr(4, 7), std::string("\x0a\x05") + "ADDED");
   const auto envelope = body.find(std::string_view("k8s\0", 4));
   ASSERT_NE(envelope, std::string::npos);
-  const auto object = sandbox::types::decode_protobuf(std::string_view(body).substr(envelope, size + 4 - envelope), "", "");
+  const auto object = apimachinery::decode_protobuf(std::string_view(body).substr(envelope, size + 4 - envelope), "", "");
   ASSERT_TRUE(object) << object.error().message;
   EXPECT_EQ(name_of(*object), "w");
 }

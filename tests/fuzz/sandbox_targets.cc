@@ -3,10 +3,10 @@
 #include <memory>
 #include <mutex>
 
+#include "core/apimachinery/protobuf.h"
+#include "core/apimachinery/structural.h"
 #include "core/sandbox/api/api_server.h"
 #include "core/sandbox/api/write.h"
-#include "core/sandbox/types/protobuf.h"
-#include "core/sandbox/types/structural.h"
 #include "kubeclient/base/query_selectors.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
@@ -124,7 +124,7 @@ Result<std::string> run_protobuf(std::string_view input) {
   if (input.empty()) return "empty";
   const auto& [version, kind] = kKinds[static_cast<unsigned char>(input.front()) % std::size(kKinds)];
   const std::string body = std::string("k8s\0", 4) + std::string(input.substr(1));
-  const auto decoded = types::decode_protobuf(body, version, kind);
+  const auto decoded = apimachinery::decode_protobuf(body, version, kind);
   if (!decoded) return "e " + std::to_string(decoded.error().code) + " " + shape_of(decoded.error().message);
   if (!decoded->is_object()) return no_promise_kept("a body that is no object");
   if (!parse_json(dump_json(*decoded))) return no_promise_kept("an object that is no JSON");
@@ -136,7 +136,7 @@ Result<std::string> run_protobuf(std::string_view input) {
 Result<std::string> run_schema(std::string_view input) {
   const auto parsed = parse_json(input);
   if (!parsed) return "no json";
-  const auto compiled = types::Structural::compile(object_at(*parsed, {"schema"}), "spec");
+  const auto compiled = apimachinery::Structural::compile(object_at(*parsed, {"schema"}), "spec");
   if (!compiled) {
     if (compiled.error().empty()) return no_promise_kept("a schema is refused, and nothing says why");
     return "refused " + compiled.error().front().reason + " " + shape_of(compiled.error().front().message);

@@ -1,11 +1,11 @@
 #include "core/sandbox/api/apply.h"
 
+#include "core/apimachinery/decode.h"
+#include "core/apimachinery/managed_fields.h"
+#include "core/apimachinery/patch.h"
+#include "core/apimachinery/protobuf.h"
 #include "core/sandbox/api/write.h"
 #include "core/sandbox/convert/converter.h"
-#include "core/sandbox/types/decode.h"
-#include "core/sandbox/types/managed_fields.h"
-#include "core/sandbox/types/patch.h"
-#include "core/sandbox/types/protobuf.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/base/yaml_keys.h"
 
@@ -13,22 +13,22 @@ namespace fleetadm::sandbox {
 namespace {
 
 /// The shape of a row's objects; null of kinds that have none.
-const types::TypeNode* type_of(const Kind& kind) {
+const apimachinery::TypeNode* type_of(const Kind& kind) {
   if (kind.custom != nullptr) return kind.custom->shape ? &kind.custom->shape->type() : nullptr;
-  return types::find_kind(kind.group, kind.version, kind.kind);
+  return apimachinery::find_kind(kind.group, kind.version, kind.kind);
 }
 
 /// What an object of the kind without content looks like.
-Json empty_of(const Kind& kind, const types::TypeNode& type) {
+Json empty_of(const Kind& kind, const apimachinery::TypeNode& type) {
   Json out = Json::object();
   if (kind.custom != nullptr) return out;
   std::vector<std::string> unknown;
-  static_cast<void>(types::decode_builtin(out, type, unknown));
+  static_cast<void>(apimachinery::decode_builtin(out, type, unknown));
   return out;
 }
 
-types::Writer writer_of(const Kind& kind, const WriteOptions& options, Instant now) {
-  types::Writer out;
+apimachinery::Writer writer_of(const Kind& kind, const WriteOptions& options, Instant now) {
+  apimachinery::Writer out;
   out.manager = options.manager.empty() ? "unknown" : options.manager;
   out.api_version = kind.api_version();
   out.subresource = options.subresource;
@@ -43,24 +43,25 @@ types::Writer writer_of(const Kind& kind, const WriteOptions& options, Instant n
     out.reset = {"status"};
   }
   if (const auto* converter = converter_of(kind)) {
-    out.convert = [converter](const Json& object, const std::string& api_version) -> tl::expected<types::InVersion, std::string> {
+    out.convert = [converter](const Json& object,
+                              const std::string& api_version) -> tl::expected<apimachinery::InVersion, std::string> {
       const auto version = api_version.substr(api_version.rfind('/') + 1);
       const auto* type = converter->type(version);
-      if (type == nullptr) return types::InVersion();
+      if (type == nullptr) return apimachinery::InVersion();
       auto converted = converter->convert(object, version);
       if (!converted) return tl::unexpected(converted.error().message);
-      return types::InVersion{std::move(*converted), type};
+      return apimachinery::InVersion{std::move(*converted), type};
     };
   }
   return out;
 }
 
-ApiError of_refusal(types::Refusal refusal) {
+ApiError of_refusal(apimachinery::Refusal refusal) {
   ApiError out;
   out.code = refusal.code;
   out.reason = std::move(refusal.reason);
   out.message = std::move(refusal.message);
-  if (!refusal.causes.empty()) out.details["causes"] = types::to_json(refusal.causes);
+  if (!refusal.causes.empty()) out.details["causes"] = apimachinery::to_json(refusal.causes);
   return out;
 }
 
@@ -147,13 +148,13 @@ ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, con
                      }
                      if (old != nullptr && !wanted_version.empty() && wanted_version != resource_version_of(*old))
                        return modified_meanwhile(*kind, request.what.name);
-                     auto merged =
-                         types::apply_intent(old, empty, intent, *type, writer_of(*kind, options, state->engine->clock().now()),
-                                             request.query.flag("force"));
+                     auto merged = apimachinery::apply_intent(old, empty, intent, *type,
+                                                              writer_of(*kind, options, state->engine->clock().now()),
+                                                              request.query.flag("force"));
                      if (!merged) return tl::unexpected(of_refusal(std::move(merged).error()));
                      std::vector<std::string> unknown;
                      const auto decoded = kind->custom != nullptr ? kind->custom->shape->prune(*merged, unknown)
-                                                                  : types::decode_builtin(*merged, *type, unknown);
+                                                                  : apimachinery::decode_builtin(*merged, *type, unknown);
                      if (!decoded) return tl::unexpected(from_error(decoded.error()));
                      follow_last_applied(options, intent, *merged);
                      return std::move(*merged);
@@ -172,7 +173,7 @@ ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request
   if (type == nullptr) return {};
   std::vector<std::string> unknown;
   const auto decoded =
-      kind.custom != nullptr ? kind.custom->shape->prune(object, unknown) : types::decode_builtin(object, *type, unknown);
+      kind.custom != nullptr ? kind.custom->shape->prune(object, unknown) : apimachinery::decode_builtin(object, *type, unknown);
   if (!decoded) {
     auto error = from_error(decoded.error());
     error.code = 400;
@@ -186,23 +187,23 @@ ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request
   std::vector<std::string> complaints;
   const bool is_json = body_type.empty() || body_type == "application/json";
   if (is_json && kind.custom == nullptr) {  // one strict decoder tells of both
-    complaints = types::complaints_in_order(request.http->body, unknown);
+    complaints = apimachinery::complaints_in_order(request.http->body, unknown);
   } else {  // duplicates are the decoder's, unknown fields the schema's
-    complaints =
-        types::field_complaints(unknown, is_json ? types::duplicate_fields(request.http->body) : std::vector<std::string>());
+    complaints = apimachinery::field_complaints(
+        unknown, is_json ? apimachinery::duplicate_fields(request.http->body) : std::vector<std::string>());
   }
   if (complaints.empty()) return {};
   if (mode != "Strict") {
     warnings = complaints;
     return {};
   }
-  return bad_request(types::strict_message(kind.kind, kind.version, complaints));
+  return bad_request(apimachinery::strict_message(kind.kind, kind.version, complaints));
 }
 
 ApiResult<Json> strategic_patch(const Kind& kind, const Json& old, const Json& patch) {
-  const auto* type = types::find_kind(kind.group, kind.version, kind.kind);
+  const auto* type = apimachinery::find_kind(kind.group, kind.version, kind.kind);
   if (type == nullptr) return api_fail(415, "UnsupportedMediaType", "415: Unsupported Media Type");
-  auto patched = types::strategic_merge_patch(old, patch, *type);
+  auto patched = apimachinery::strategic_merge_patch(old, patch, *type);
   if (!patched) return tl::unexpected(from_error(patched.error()));
   return std::move(*patched);
 }
@@ -211,7 +212,7 @@ TrackFields field_tracker() {
   return [](const Kind& kind, const Json* old, Json& object, const WriteOptions& options, Instant now) {
     const auto* type = type_of(kind);
     if (type == nullptr) return;
-    object = types::track_update(old, empty_of(kind, *type), std::move(object), *type, writer_of(kind, options, now));
+    object = apimachinery::track_update(old, empty_of(kind, *type), std::move(object), *type, writer_of(kind, options, now));
   };
 }
 

@@ -1,4 +1,4 @@
-// Where patches, field checks and server-side apply meet the type facts of core/sandbox/types.
+// Where patches, field checks and server-side apply meet the type facts of core/apimachinery.
 #pragma once
 
 #include <memory>

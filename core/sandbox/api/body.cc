@@ -1,10 +1,10 @@
 // Request bodies and the options of writes.
 #include <algorithm>
 
+#include "core/apimachinery/decode.h"
+#include "core/apimachinery/depth.h"
+#include "core/apimachinery/protobuf.h"
 #include "core/sandbox/api/write.h"
-#include "core/sandbox/types/decode.h"
-#include "core/sandbox/types/depth.h"
-#include "core/sandbox/types/protobuf.h"
 #include "kubeclient/base/utf8.h"
 #include "kubeclient/base/yaml.h"
 
@@ -23,7 +23,7 @@ tl::unexpected<ApiError> unknown_format() {
 ApiResult<Json> parse_text(const HttpRequest& http, const std::string& api_version, const std::string& kind, bool custom) {
   const auto type = media_type(http.header("content-type"));
   if (type == "application/vnd.kubernetes.protobuf" && !custom) {
-    auto decoded = types::decode_protobuf(http.body, api_version, kind);
+    auto decoded = apimachinery::decode_protobuf(http.body, api_version, kind);
     if (!decoded) return tl::unexpected(from_error(decoded.error()));
     return std::move(*decoded);
   }
@@ -52,8 +52,8 @@ std::string agent_name(std::string_view agent) {
 }  // namespace
 
 ApiStatus check_body_depth(const Json& body) {
-  if (!types::object_too_deep(body)) return {};
-  return bad_request("the body is nested deeper than " + std::to_string(types::kMaxObjectDepth) + " levels");
+  if (!apimachinery::object_too_deep(body)) return {};
+  return bad_request("the body is nested deeper than " + std::to_string(apimachinery::kMaxObjectDepth) + " levels");
 }
 
 ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string_view subresource) {
@@ -97,7 +97,7 @@ ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string
 }
 
 ApiResult<Json> read_delete_body(const HttpRequest& http) {
-  const auto* type = types::find_kind("meta.k8s.io/v1", "DeleteOptions");
+  const auto* type = apimachinery::find_kind("meta.k8s.io/v1", "DeleteOptions");
   FLEETADM_TRY(Json body, parse_text(http, "meta.k8s.io/v1", "DeleteOptions", false));
   if (!body.is_object()) return bad_request("the body is no DeleteOptions");
   FLEETADM_CHECK(check_body_depth(body));
@@ -107,7 +107,8 @@ ApiResult<Json> read_delete_body(const HttpRequest& http) {
   }
   // What cannot be read must not be taken for left out: a precondition would not be kept.
   std::vector<std::string> unknown;
-  if (const auto decoded = types::decode_builtin(body, *type, unknown); !decoded) return bad_request(decoded.error().message);
+  if (const auto decoded = apimachinery::decode_builtin(body, *type, unknown); !decoded)
+    return bad_request(decoded.error().message);
   return body;
 }
 

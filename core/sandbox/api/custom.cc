@@ -72,18 +72,18 @@ std::vector<std::string> names_of(const Json& crd) {
 }
 
 /// A version's schema compiled, or as it was compiled before; null where it is none.
-std::shared_ptr<const types::Structural> shape_of(const Json& version, const std::vector<KindPtr>& before) {
+std::shared_ptr<const apimachinery::Structural> shape_of(const Json& version, const std::vector<KindPtr>& before) {
   const Json& schema = object_at(version, {"schema", "openAPIV3Schema"});
   for (const auto& row : before) {
     if (row->version == str(version, {"name"}) && row->custom->schema == schema) return row->custom->shape;
   }
-  auto compiled = types::Structural::compile(schema, "");
+  auto compiled = apimachinery::Structural::compile(schema, "");
   return compiled ? std::move(*compiled) : nullptr;
 }
 
 /// Null where every version reads alike. `shapes`: of the served versions by name; those of the others are added.
 std::shared_ptr<const convert::Converter> make_converter(
-    const Json& definition, std::map<std::string, std::shared_ptr<const types::Structural>, std::less<>> shapes,
+    const Json& definition, std::map<std::string, std::shared_ptr<const apimachinery::Structural>, std::less<>> shapes,
     const convert::Place& place) {
   const Json& versions = list_at(definition, {"spec", "versions"});
   if (versions.size() < 2) return nullptr;
@@ -119,7 +119,7 @@ std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>&
   std::vector<KindPtr> out;
   if (!holds(definition, "Established")) return out;
   const Json& names = object_at(definition, {"spec", "names"});
-  std::map<std::string, std::shared_ptr<const types::Structural>, std::less<>> shapes;
+  std::map<std::string, std::shared_ptr<const apimachinery::Structural>, std::less<>> shapes;
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
     if (flag(version, {"served"})) shapes[str(version, {"name"})] = shape_of(version, before);
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/apimachinery/structural.h"
 #include "core/sandbox/api/engine.h"
-#include "core/sandbox/types/structural.h"
 
 namespace fleetadm::sandbox {
 
@@ -21,11 +21,11 @@ inline constexpr const char* kDefinitionCleanup = "customresourcecleanup.apiexte
 
 /// One version of a custom resource.
 struct CustomKind {
-  std::string definition;                          // the CRD's name
-  Json schema;                                     // openAPIV3Schema
-  std::shared_ptr<const types::Structural> shape;  // the same, compiled
-  Json columns;                                    // additionalPrinterColumns
-  Json scale;                                      // the scale subresource's paths; null where there is none
+  std::string definition;                                 // the CRD's name
+  Json schema;                                            // openAPIV3Schema
+  std::shared_ptr<const apimachinery::Structural> shape;  // the same, compiled
+  Json columns;                                           // additionalPrinterColumns
+  Json scale;                                             // the scale subresource's paths; null where there is none
   bool has_status = false;
   bool terminating = false;
   std::string deprecation;      // warning text; empty where the version is not deprecated

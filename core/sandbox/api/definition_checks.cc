@@ -4,9 +4,9 @@
 #include <array>
 #include <set>
 
+#include "core/apimachinery/structural.h"
 #include "core/sandbox/api/conversion_rules.h"
 #include "core/sandbox/api/negotiate.h"
-#include "core/sandbox/types/structural.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/names.h"
 
@@ -168,7 +168,7 @@ void check_selectable(const Json& fields, const Json& schema, const std::string&
 
 void check_schema(const Json& schema, const std::string& at, Causes& out) {
   if (!schema.is_object()) return;  // that there is one is asked of each version
-  if (const auto compiled = types::Structural::compile(schema, at); !compiled) {
+  if (const auto compiled = apimachinery::Structural::compile(schema, at); !compiled) {
     for (const auto& cause : compiled.error()) out.push_back({cause.reason, cause.message, cause.field});
   }
 }

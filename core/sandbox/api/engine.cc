@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "core/apimachinery/decode.h"
+#include "core/apimachinery/defaults.h"
+#include "core/apimachinery/managed_fields.h"
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/object_checks.h"
 #include "core/sandbox/convert/converter.h"
-#include "core/sandbox/types/decode.h"
-#include "core/sandbox/types/defaults.h"
-#include "core/sandbox/types/managed_fields.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
@@ -309,13 +309,13 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
   if (kind.subresource("status") != nullptr && kind.storage != "/namespaces") {
     object.erase("status");
     // Of built-in kinds the wire always shows one.
-    Json empty = kind.custom == nullptr ? types::empty_builtin(kind.api_version(), kind.kind) : Json();
+    Json empty = kind.custom == nullptr ? apimachinery::empty_builtin(kind.api_version(), kind.kind) : Json();
     if (const Json* status = find(empty, {"status"})) object["status"] = *status;
   }
   if (counts_generation(kind)) at_or_make(object, {"metadata", "generation"}) = 1;
   const Rules* own = rules(kind);
   const RuleContext context{*this, kind, options, now};
-  if (kind.custom == nullptr) types::apply_defaults(object);
+  if (kind.custom == nullptr) apimachinery::apply_defaults(object);
   if (own != nullptr && own->defaults) own->defaults(object);
   if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_create(kind, object));
   auto problems = metadata_problems(kind, object);
@@ -371,7 +371,7 @@ ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json
   }
   const Rules* own = rules(kind);
   const RuleContext context{*this, kind, options, clock_->now()};
-  if (kind.custom == nullptr) types::apply_defaults(object);
+  if (kind.custom == nullptr) apimachinery::apply_defaults(object);
   if (own != nullptr && own->defaults) own->defaults(object);
   if (kind.custom != nullptr) FLEETADM_CHECK(check_custom_update(kind, object, old, options.subresource));
   FLEETADM_CHECK(check_immutable(kind, object, old));
@@ -422,7 +422,7 @@ ApiResult<Written> Engine::modify(const Kind& asked, const std::string& ns, cons
       FLEETADM_TRY(next, converter->convert(object, converter->storage_version()));
     }
     if (!is_outdated(kind, *stored) &&
-        (next ? types::same_but_times(*next, as_stored(kind, *stored)) : types::same_but_times(object, old)))
+        (next ? apimachinery::same_but_times(*next, as_stored(kind, *stored)) : apimachinery::same_but_times(object, old)))
       return Written{old, false, false, std::move(warnings)};  // nothing to write: no event, the same version
     bool raced = false;
     auto written =

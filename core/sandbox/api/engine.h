@@ -85,7 +85,7 @@ struct Admission {
 /// Refuses it, or adds warnings for the client.
 using Admit = std::function<ApiStatus(const Admission&, std::vector<std::string>& warnings)>;
 
-/// Pure: managed fields of a write (core/sandbox/types). `old` is null of a create.
+/// Pure: managed fields of a write (core/apimachinery). `old` is null of a create.
 using TrackFields = std::function<void(const Kind&, const Json* old, Json& object, const WriteOptions&, Instant now)>;
 
 class Engine {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "core/sandbox/types/protobuf_encode.h"
+#include "core/apimachinery/protobuf_encode.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/yaml.h"
 
@@ -116,7 +116,7 @@ HttpResponse answer_text(int status, std::string text, std::string type) {
 HttpResponse answer_body(int status, std::string json, const Wanted& wanted) {
   if (wanted.protobuf) {
     const auto parsed = parse_json(json);
-    if (auto encoded = parsed ? types::encode_protobuf(*parsed) : Result<std::string>(tl::unexpected(parsed.error()))) {
+    if (auto encoded = parsed ? apimachinery::encode_protobuf(*parsed) : Result<std::string>(tl::unexpected(parsed.error()))) {
       HttpResponse out;
       out.status = status;
       out.headers = {{"content-type", kProtobuf}, {"cache-control", "no-cache, private"}};

@@ -1,5 +1,5 @@
 // OpenAPI documents of what is served (reference kubernetes-wire.md B.13).
-#include "core/sandbox/types/openapi.h"
+#include "core/apimachinery/openapi.h"
 
 #include <algorithm>
 #include <array>
@@ -30,10 +30,10 @@ GroupRows places_of(const std::vector<KindPtr>& rows) {
   return out;
 }
 
-std::vector<types::OpenApiResource> resources_of(const std::vector<KindPtr>& rows) {
-  std::vector<types::OpenApiResource> resources;
+std::vector<apimachinery::OpenApiResource> resources_of(const std::vector<KindPtr>& rows) {
+  std::vector<apimachinery::OpenApiResource> resources;
   for (const auto& row : rows) {
-    types::OpenApiResource one;
+    apimachinery::OpenApiResource one;
     one.plural = row->plural;
     one.kind = row->kind;
     one.namespaced = row->namespaced;
@@ -81,12 +81,13 @@ std::shared_ptr<const OpenApiDocuments::Document> OpenApiDocuments::kept(const s
   }
   auto made = std::make_shared<Document>();
   if (whole) {
-    std::vector<types::OpenApiGroup> groups;
+    std::vector<apimachinery::OpenApiGroup> groups;
     for (const auto& [place, members] : places_of(rows))
       groups.push_back({members.front()->group, members.front()->version, resources_of(members)});
-    made->body = dump_json(types::openapi_v2(groups, kServerVersion));
+    made->body = dump_json(apimachinery::openapi_v2(groups, kServerVersion));
   } else {
-    made->body = dump_json(types::openapi_v3(rows.front()->group, rows.front()->version, resources_of(rows), kServerVersion));
+    made->body =
+        dump_json(apimachinery::openapi_v3(rows.front()->group, rows.front()->version, resources_of(rows), kServerVersion));
   }
   made->hash = entity_hash(made->body);
   const std::lock_guard lock(mutex_);

@@ -1,9 +1,9 @@
 // Patch documents on one object.
-#include "core/sandbox/types/patch.h"
+#include "core/apimachinery/patch.h"
 
+#include "core/apimachinery/depth.h"
 #include "core/sandbox/api/apply.h"
 #include "core/sandbox/api/write.h"
-#include "core/sandbox/types/depth.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -17,20 +17,20 @@ tl::unexpected<ApiError> rejected() {
 ApiResult<Json> apply_patch(const Kind& kind, const Json& old, const std::string& type, const Json& patch) {
   Json out;
   if (type == "application/json-patch+json") {
-    auto patched = types::json_patch(old, patch);
+    auto patched = apimachinery::json_patch(old, patch);
     if (!patched) return tl::unexpected(from_error(patched.error()));
     out = std::move(*patched);
   } else if (type == "application/merge-patch+json" || type == "application/strategic-merge-patch+json") {
     if (!patch.is_object()) return bad_request("the patch is no object");
     if (type == "application/merge-patch+json") {
-      auto patched = types::merge_patch(old, patch);
+      auto patched = apimachinery::merge_patch(old, patch);
       if (!patched) return tl::unexpected(from_error(patched.error()));
       out = std::move(*patched);
     } else {
       FLEETADM_TRY(out, strategic_patch(kind, old, patch));
     }
   }
-  if (!out.is_object() || !object_at(out, {"metadata"}).is_object() || types::object_too_deep(out)) return rejected();
+  if (!out.is_object() || !object_at(out, {"metadata"}).is_object() || apimachinery::object_too_deep(out)) return rejected();
   return out;
 }
 

@@ -1,6 +1,6 @@
+#include "core/apimachinery/defaults.h"
+#include "core/apimachinery/managed_fields.h"
 #include "core/sandbox/api/engine.h"
-#include "core/sandbox/types/defaults.h"
-#include "core/sandbox/types/managed_fields.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
@@ -46,7 +46,7 @@ ApiResult<Written> Engine::take_over(const Kind& kind, Json object, const WriteO
         at_or_make(next, {"metadata", "creationTimestamp"}) = format_time(now);
       if (uid_of(next).empty()) at_or_make(next, {"metadata", "uid"}) = random_uuid();
     }
-    if (kind.custom == nullptr) types::apply_defaults(next);
+    if (kind.custom == nullptr) apimachinery::apply_defaults(next);
     if (own != nullptr && own->defaults) own->defaults(next);
     if (kind.custom != nullptr)
       FLEETADM_CHECK(stored ? check_custom_update(kind, next, old, "") : check_custom_create(kind, next));
@@ -55,7 +55,7 @@ ApiResult<Written> Engine::take_over(const Kind& kind, Json object, const WriteO
     if (kind.storage == kDefinitions && own != nullptr)
       FLEETADM_CHECK(stored ? own->update(context, next, old) : own->create(context, next));
     if (tracker_ && !tracked) tracker_(kind, stored ? &old : nullptr, next, options, now);
-    if (stored && types::same_but_times(next, old)) return Written{old, false, false, {}};
+    if (stored && apimachinery::same_but_times(next, old)) return Written{old, false, false, {}};
     bool raced = false;
     auto written = put(kind, ns, name, stored ? stored->revision : 0, std::move(next), false, options.dry_run, raced);
     if (raced) continue;

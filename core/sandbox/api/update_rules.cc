@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/sandbox/types/defaults.h"
+#include "core/apimachinery/defaults.h"
 #include "kubeclient/base/quantity.h"
 
 namespace fleetadm::sandbox {
@@ -414,7 +414,7 @@ std::vector<Cause> update_problems(const Kind& kind, const Json& object, const J
   auto problems = problems_by(*rule, object, old);
   if (problems.empty()) return problems;
   Json filled = old;  // what was stored by an older version may lack a default that this one fills in
-  types::apply_defaults(filled);
+  apimachinery::apply_defaults(filled);
   return filled == old ? problems : problems_by(*rule, object, filled);
 }
 

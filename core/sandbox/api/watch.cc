@@ -4,11 +4,11 @@
 #include <mutex>
 #include <random>
 
+#include "core/apimachinery/protobuf_encode.h"
 #include "core/sandbox/api/converted_events.h"
 #include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/read.h"
 #include "core/sandbox/api/tables.h"
-#include "core/sandbox/types/protobuf_encode.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -203,7 +203,7 @@ class ApiWatch final : public BodyStream {
   void put(std::string& into, std::string_view type, const Json& object) const {
     if (!options_.wanted.protobuf) return write(into, type, dump_json(object));
     // What has no protobuf form is not negotiated; a stored object of a wrong shape is left out as one that cannot be read.
-    if (const auto envelope = types::encode_protobuf(object)) into += types::watch_frame(type, *envelope);
+    if (const auto envelope = apimachinery::encode_protobuf(object)) into += apimachinery::watch_frame(type, *envelope);
   }
 
   void bookmark(std::string& into, std::int64_t revision, bool end_of_initial) {

@@ -91,7 +91,7 @@ Json Converter::decode(const Stored& stored) const {
   return object;
 }
 
-const types::TypeNode* Converter::type(const std::string& version) const {
+const apimachinery::TypeNode* Converter::type(const std::string& version) const {
   const auto shape = options_.shapes.find(version);
   return shape == options_.shapes.end() ? nullptr : &shape->second->type();
 }

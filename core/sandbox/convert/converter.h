@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/apimachinery/structural.h"
 #include "core/sandbox/api/error.h"
 #include "core/sandbox/convert/webhook.h"
 #include "core/sandbox/store/store.h"
-#include "core/sandbox/types/structural.h"
 
 namespace fleetadm::sandbox::convert {
 
@@ -42,8 +42,8 @@ class Converter {
     std::string kind;
     std::string storage_version;  // what is written
     std::string first_version;    // of objects whose stored version is not known (kept by an earlier release)
-    std::map<std::string, std::shared_ptr<const types::Structural>, std::less<>> shapes;  // of every version
-    std::shared_ptr<const Webhook> webhook;                                               // null: strategy None
+    std::map<std::string, std::shared_ptr<const apimachinery::Structural>, std::less<>> shapes;  // of every version
+    std::shared_ptr<const Webhook> webhook;                                                      // null: strategy None
     std::string review_version;
   };
   explicit Converter(Options options) : options_(std::move(options)) {}
@@ -65,7 +65,7 @@ class Converter {
   static constexpr std::size_t kMostAtOnce = 100;
 
   /// The shape of a version for server-side apply; null where the definition has no such version.
-  const types::TypeNode* type(const std::string& version) const;
+  const apimachinery::TypeNode* type(const std::string& version) const;
 
  private:
   friend class Conversion;

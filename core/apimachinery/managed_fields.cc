@@ -1,0 +1,414 @@
+#include "core/apimachinery/managed_fields.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "core/apimachinery/typed.h"
+
+namespace fleetadm::apimachinery {
+namespace {
+
+struct Entry {
+  std::string manager, operation, api_version, time, subresource;
+  FieldSet fields;
+
+  bool is_apply() const { return operation == "Apply"; }
+  /// An apply manager is one whatever version it applied with.
+  bool same_identity(const Entry& other) const {
+    return manager == other.manager && operation == other.operation && subresource == other.subresource &&
+           (is_apply() || api_version == other.api_version);
+  }
+};
+using Entries = std::vector<Entry>;
+
+std::optional<Entries> decode(const Json& object) {
+  Entries entries;
+  const Json* list = find(object, {"metadata", "managedFields"});
+  if (list == nullptr || !list->is_array()) return entries;
+  for (const Json& given : *list) {
+    Entry entry{str(given, {"manager"}), str(given, {"operation"}),   str(given, {"apiVersion"}),
+                str(given, {"time"}),    str(given, {"subresource"}), {}};
+    if (entry.operation != "Apply" && entry.operation != "Update") return std::nullopt;
+    auto fields = FieldSet::from_json(object_at(given, {"fieldsV1"}));
+    if (!fields) return std::nullopt;
+    entry.fields = std::move(*fields);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+void encode(Entries entries, Json& object) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.operation, a.time, a.manager, a.api_version, a.subresource) <
+           std::tie(b.operation, b.time, b.manager, b.api_version, b.subresource);
+  });
+  Json list = Json::array();
+  for (const Entry& entry : entries) {
+    Json given = {{"manager", entry.manager},
+                  {"operation", entry.operation},
+                  {"apiVersion", entry.api_version},
+                  {"fieldsType", "FieldsV1"},
+                  {"fieldsV1", entry.fields.to_json()}};
+    if (!entry.time.empty()) given["time"] = entry.time;
+    if (!entry.subresource.empty()) given["subresource"] = entry.subresource;
+    list.push_back(std::move(given));
+  }
+  if (list.empty()) {
+    erase_at(object, {"metadata", "managedFields"});
+  } else {
+    at_or_make(object, {"metadata", "managedFields"}) = std::move(list);
+  }
+}
+
+/// Fields that are the server's own and nobody's.
+const FieldSet& untracked() {
+  static const FieldSet kSet = [] {
+    FieldSet set;
+    for (const char* name : {"apiVersion", "kind", "metadata"}) set.children[field_element(name)].member = true;
+    FieldSet& metadata = set.children["f:metadata"];
+    for (const char* name : {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+                             "managedFields", "resourceVersion"}) {
+      metadata.children[field_element(name)].member = true;
+    }
+    return set;
+  }();
+  return kSet;
+}
+
+FieldSet reset_set(const Writer& writer) {
+  FieldSet set;
+  for (const std::string& field : writer.reset) set.add(FieldSet::of_field(field));
+  return set;
+}
+
+Json without_managed_fields(Json object) {
+  erase_at(object, {"metadata", "managedFields"});
+  return object;
+}
+
+Entry* find_entry(Entries& entries, const Entry& wanted) {
+  const auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.same_identity(wanted); });
+  return at == entries.end() ? nullptr : &*at;
+}
+
+/// What a write changes, in the words of each version in which managers own fields.
+class VersionedChanges {
+ public:
+  struct Change {
+    Difference difference;
+    FieldSet written;
+  };
+
+  VersionedChanges(const Json& before, const Json& after, const TypeNode& type, const Writer& writer)
+      : before_(before), after_(after), writer_(writer), own_(compared(before, after, type)) {}
+
+  const Difference& own() const { return own_.difference; }
+  /// Null: that version is gone. Else why it cannot be said.
+  tl::expected<const Change*, std::string> in(const std::string& api_version) {
+    if (!writer_.convert || api_version == writer_.api_version) return &own_;
+    if (const auto known = others_.find(api_version); known != others_.end()) return known->second ? &*known->second : nullptr;
+    auto& place = others_[api_version];
+    auto before = writer_.convert(before_, api_version);
+    if (!before) return tl::unexpected("failed to convert old object: " + before.error());
+    if (before->type == nullptr) return nullptr;
+    auto after = writer_.convert(after_, api_version);
+    if (!after) return tl::unexpected("failed to convert new object: " + after.error());
+    place = compared(before->object, after->object, *before->type);
+    return &*place;
+  }
+
+ private:
+  Change compared(const Json& before, const Json& after, const TypeNode& type) const {
+    Change out;
+    out.difference = compare(before, after, type);
+    for (FieldSet* set : {&out.difference.added, &out.difference.modified, &out.difference.removed}) {
+      set->subtract_below(reset_set(writer_));
+      set->subtract(untracked());
+    }
+    out.written = out.difference.modified;
+    out.written.add(out.difference.added);
+    return out;
+  }
+
+  const Json& before_;
+  const Json& after_;
+  const Writer& writer_;
+  Change own_;
+  std::map<std::string, std::optional<Change>> others_;
+};
+
+using Taken = std::vector<std::pair<Entry, FieldSet>>;
+
+/// Takes what changed from the managers other than `mine`; answers whose fields those were.
+tl::expected<Taken, std::string> dispossess(Entries& entries, const Entry& mine, VersionedChanges& changes) {
+  Taken taken;
+  Entries kept;
+  for (Entry& entry : entries) {
+    if (entry.same_identity(mine)) {
+      entry.fields.subtract(changes.own().removed);
+      kept.push_back(std::move(entry));
+      continue;
+    }
+    const auto change = changes.in(entry.api_version);
+    if (!change) return tl::unexpected(change.error());
+    if (*change == nullptr) continue;
+    if (FieldSet conflict = entry.fields.intersection((*change)->written); !conflict.empty()) {
+      taken.emplace_back(entry, conflict);
+      entry.fields.subtract(conflict);
+    }
+    entry.fields.subtract((*change)->difference.removed);
+    kept.push_back(std::move(entry));
+  }
+  entries = std::move(kept);
+  return taken;
+}
+
+/// Takes exactly these fields out, and containers of which nothing is left.
+void remove_fields(Json& value, const TypeNode& type, const FieldSet& dropped) {
+  FieldSet kept = fields_of(value, type);
+  kept.subtract(dropped);
+  prune_fields(value, type, dropped, kept);
+}
+
+/// prune_fields() where managers speak several versions: what the writer applied `last` and no longer wants goes in the version
+/// that it was applied in; what that takes away in other versions, and their managers (the writer at last) own, stays.
+tl::expected<Json, std::string> prune_across(const Json& merged, const FieldSet& last, const std::string& last_version,
+                                             const Entries& entries, const FieldSet& intent, const Writer& writer) {
+  std::map<std::string, FieldSet> owned;
+  for (const Entry& entry : entries) owned[entry.api_version].add(entry.fields);
+  owned[writer.api_version].add(intent);
+  auto start = writer.convert(merged, last_version);
+  if (!start) return tl::unexpected("failed to convert merged object to last applied version: " + start.error());
+  if (start->type == nullptr) return merged;
+  Json pruned = std::move(start->object);
+  FieldSet dropped = last.intersection(fields_of(pruned, *start->type));
+  dropped.subtract(owned[last_version]);
+  remove_fields(pruned, *start->type, dropped);
+  const auto put_back = [&](const std::string& version) -> tl::expected<void, std::string> {
+    auto whole = writer.convert(merged, version);
+    if (!whole) return tl::unexpected("failed to convert merged object at version " + version + ": " + whole.error());
+    if (whole->type == nullptr) return {};
+    const auto rest = writer.convert(pruned, version);
+    if (!rest) return tl::unexpected("failed to convert pruned object at version " + version + ": " + rest.error());
+    FieldSet gone = fields_of(whole->object, *whole->type);
+    gone.subtract(fields_of(rest->object, *whole->type));
+    gone.subtract(owned[version]);
+    remove_fields(whole->object, *whole->type, gone);
+    pruned = std::move(whole->object);
+    return {};
+  };
+  for (const auto& [version, fields] : owned) {
+    if (version == last_version || version == writer.api_version) continue;
+    if (auto done = put_back(version); !done) return tl::unexpected(done.error());
+  }
+  if (writer.api_version != last_version) {
+    if (auto done = put_back(writer.api_version); !done) return tl::unexpected(done.error());
+  }
+  auto end = writer.convert(pruned, writer.api_version);
+  if (!end) return tl::unexpected("failed to convert pruned object: " + end.error());
+  return std::move(end->object);
+}
+
+void drop_empty(Entries& entries) {
+  std::erase_if(entries, [](const Entry& entry) { return entry.fields.empty(); });
+}
+
+/// The oldest entries beyond the limit become one a version.
+void fold_ancient(Entries& entries) {
+  const auto updates = std::count_if(entries.begin(), entries.end(), [](const Entry& entry) { return !entry.is_apply(); });
+  auto excess = static_cast<std::ptrdiff_t>(updates) - static_cast<std::ptrdiff_t>(kMaxUpdateManagers);
+  if (excess <= 0) return;
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.time < b.time; });
+  Entries kept;
+  Entries ancient;
+  ++excess;  // the fold itself is an entry
+  for (Entry& entry : entries) {
+    if (entry.is_apply() || excess <= 0) {
+      kept.push_back(std::move(entry));
+      continue;
+    }
+    --excess;
+    entry.manager = "ancient-changes";
+    entry.subresource.clear();
+    if (Entry* known = find_entry(ancient, entry)) {
+      known->fields.add(entry.fields);
+      known->time = std::max(known->time, entry.time);
+    } else {
+      ancient.push_back(std::move(entry));
+    }
+  }
+  for (Entry& entry : ancient) {
+    if (Entry* known = find_entry(kept, entry)) {
+      known->fields.add(entry.fields);
+    } else {
+      kept.push_back(std::move(entry));
+    }
+  }
+  entries = std::move(kept);
+}
+
+std::string conflict_text(const Entry& owner) {
+  std::string text = "\"" + owner.manager + "\"";
+  if (!owner.subresource.empty()) text += " with subresource \"" + owner.subresource + "\"";
+  if (!owner.is_apply()) text += " using " + owner.api_version;
+  return text;
+}
+
+Refusal conflicts(const std::vector<std::pair<Entry, FieldSet>>& taken) {
+  Refusal refusal{.code = 409, .reason = "Conflict", .message = {}, .causes = {}};
+  std::map<std::string, std::vector<std::string>> by_owner;
+  for (const auto& [owner, fields] : taken) {
+    for (const std::string& path : fields.paths()) {
+      const std::string text = "conflict with " + conflict_text(owner);
+      refusal.causes.push_back({"FieldManagerConflict", text, path});
+      by_owner[conflict_text(owner)].push_back(path);
+    }
+  }
+  if (refusal.causes.size() == 1) {
+    refusal.message = "Apply failed with 1 conflict: " + refusal.causes[0].message + ": " + refusal.causes[0].field;
+    return refusal;
+  }
+  refusal.message = "Apply failed with " + std::to_string(refusal.causes.size()) + " conflicts: ";
+  bool first = true;
+  for (const auto& [owner, paths] : by_owner) {
+    refusal.message += (first ? "conflicts with " : "\nconflicts with ") + owner + ":";
+    for (const std::string& path : paths) refusal.message += "\n- " + path;
+    first = false;
+  }
+  return refusal;
+}
+
+Refusal not_convertible(std::string why) { return {.code = 500, .reason = {}, .message = std::move(why), .causes = {}}; }
+
+std::string kind_text(const Json& object) {
+  const std::string api_version = str(object, {"apiVersion"});
+  const auto [group, version] = split_api_version(api_version);
+  return std::string(group) + "/" + std::string(version) + ", Kind=" + str(object, {"kind"});
+}
+
+bool is_reset(const Json* list) {
+  if (list == nullptr || !list->is_array()) return false;
+  return list->empty() || (list->size() == 1 && list->front().is_object() && list->front().empty());
+}
+
+Json without_times(const Json& object) {
+  Json copy = object;
+  if (Json* list = const_cast<Json*>(find(copy, {"metadata", "managedFields"})); list != nullptr && list->is_array()) {
+    for (Json& entry : *list) {
+      if (entry.is_object()) entry.erase("time");
+    }
+  }
+  return copy;
+}
+
+}  // namespace
+
+tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Json intent, const TypeNode& type,
+                                         const Writer& writer, bool force) {
+  if (const Json* given = find(intent, {"metadata", "managedFields"}); given != nullptr && !given->is_null() && !given->empty()) {
+    return tl::unexpected(
+        Refusal{.code = 400, .reason = "BadRequest", .message = "metadata.managedFields must be nil", .causes = {}});
+  }
+  erase_at(intent, {"metadata", "managedFields"});
+  const auto errors = type_errors(intent, type);
+  if (!errors.empty()) {
+    std::string text = errors.front();
+    if (errors.size() > 1) {
+      text = "errors:";
+      for (const std::string& error : errors) text += "\n  " + error;
+    }
+    return tl::unexpected(Refusal{.code = 500,
+                                  .reason = {},
+                                  .message = "failed to create typed patch object (" + namespace_of(intent) + "/" +
+                                             name_of(intent) + "; " + kind_text(intent) + "): " + text,
+                                  .causes = {}});
+  }
+  Entries entries = live == nullptr ? Entries() : decode(*live).value_or(Entries());
+  const Json before = without_managed_fields(live == nullptr ? empty : *live);
+  const FieldSet ignored = reset_set(writer);
+  if (live != nullptr && entries.empty()) {
+    // What is there before anyone applied belongs to no one in particular.
+    Entry first{"before-first-apply",    "Update", writer.api_version,
+                format_time(writer.now), "",       compare(empty, before, type).added};
+    first.fields.subtract(untracked());
+    first.fields.subtract_below(ignored);
+    if (!first.fields.empty()) entries.push_back(std::move(first));
+  }
+
+  // Fields that this endpoint does not write are not part of the intent.
+  for (const std::string& field : writer.reset) intent.erase(field);
+  Entry mine{writer.manager, "Apply", writer.api_version, format_time(writer.now), writer.subresource, fields_of(intent, type)};
+  mine.fields.subtract(untracked());
+  FieldSet last;
+  std::string last_time;
+  std::string last_version;
+  if (Entry* known = find_entry(entries, mine)) {
+    last = std::move(known->fields);
+    last_time = known->time;
+    last_version = known->api_version;
+    std::erase_if(entries, [&](const Entry& entry) { return entry.same_identity(mine); });
+  }
+  Json merged = merge_intent(before, intent, type);
+  if (!last.empty()) {
+    FieldSet owned = fields_of(intent, type);  // with what identifies the object
+    const auto differs = [&](const Entry& entry) { return entry.api_version != writer.api_version; };
+    if (writer.convert && (last_version != writer.api_version || std::any_of(entries.begin(), entries.end(), differs))) {
+      auto pruned = prune_across(merged, last, last_version, entries, owned, writer);
+      if (!pruned) return tl::unexpected(not_convertible("failed to prune fields: " + pruned.error()));
+      merged = std::move(*pruned);
+    } else {
+      for (const Entry& entry : entries) owned.add(entry.fields);
+      prune_fields(merged, type, last, owned);
+    }
+  }
+  VersionedChanges changes(before, merged, type, writer);
+  entries.push_back(mine);
+  const auto taken = dispossess(entries, mine, changes);
+  if (!taken) return tl::unexpected(not_convertible(taken.error()));
+  if (!taken->empty() && !force) return tl::unexpected(conflicts(*taken));
+  if (Entry* kept = find_entry(entries, mine)) {
+    if (merged == before) kept->time = last_time;  // who changes nothing leaves no time
+  }
+  drop_empty(entries);
+  fold_ancient(entries);
+  encode(std::move(entries), merged);
+  if (live != nullptr && same_but_times(merged, *live)) return *live;
+  return merged;
+}
+
+Json track_update(const Json* live, const Json& empty, Json updated, const TypeNode& type, const Writer& writer) {
+  const Json* given = find(updated, {"metadata", "managedFields"});
+  const Json before = without_managed_fields(live == nullptr ? empty : *live);
+  Entries entries;
+  if (live != nullptr) {
+    if (writer.subresource.empty() && is_reset(given)) return without_managed_fields(std::move(updated));
+    if (writer.subresource.empty() && given != nullptr) entries = decode(updated).value_or(Entries());
+    if (entries.empty()) entries = decode(*live).value_or(Entries());
+    if (entries.empty()) return without_managed_fields(std::move(updated));
+  }
+  Json after = without_managed_fields(std::move(updated));
+  VersionedChanges changes(before, after, type, writer);
+  const Difference& difference = changes.own();
+  const auto time = writer.timeless ? std::string() : format_time(writer.now);
+  const Entry mine{writer.manager, "Update", writer.api_version, time, writer.subresource, {}};
+  if (!dispossess(entries, mine, changes)) return after;
+  Entry* known = find_entry(entries, mine);
+  if (known == nullptr) {
+    entries.push_back(mine);
+    known = &entries.back();
+  }
+  const FieldSet had = known->fields;
+  known->fields.add(difference.modified);
+  known->fields.add(difference.added);
+  if (!(known->fields == had) || !difference.modified.empty()) known->time = mine.time;
+  drop_empty(entries);
+  fold_ancient(entries);
+  encode(std::move(entries), after);
+  return after;
+}
+
+bool same_but_times(const Json& a, const Json& b) { return a == b || without_times(a) == without_times(b); }
+
+}  // namespace fleetadm::apimachinery
