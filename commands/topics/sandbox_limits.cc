@@ -9,9 +9,9 @@
 #include "core/apimachinery/patch.h"
 #include "core/apimachinery/protobuf.h"
 #include "core/apimachinery/structural.h"
-#include "core/sandbox/http/server.h"
-#include "core/sandbox/streams/command_session.h"
-#include "core/sandbox/streams/forward_session.h"
+#include "core/serve/http/server.h"
+#include "core/serve/streams/command_session.h"
+#include "core/serve/streams/forward_session.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -47,7 +47,7 @@ std::string listed(const std::string& before, const std::vector<std::pair<std::s
 }
 
 Topic::Section limits_of_requests() {
-  const sandbox::HttpLimits limits;
+  const serve::HttpLimits limits;
   return {
       "REQUESTS",
       listed({},
@@ -65,7 +65,7 @@ Topic::Section limits_of_requests() {
 }
 
 Topic::Section limits_of_time() {
-  const sandbox::HttpLimits limits;
+  const serve::HttpLimits limits;
   return {"TIME", listed({},
                          {{"handshake", timed(limits.handshake)},
                           {"request", timed(limits.request) + " from its first byte to its last"},
@@ -76,7 +76,7 @@ Topic::Section limits_of_time() {
 }
 
 Topic::Section limits_of_number() {
-  const sandbox::HttpLimits limits;
+  const serve::HttpLimits limits;
   return {"NUMBER",
           listed({},
                  {{"connections", counted(limits.connections) + " to a cluster; further connections are closed immediately"},
@@ -84,14 +84,14 @@ Topic::Section limits_of_number() {
                   {"watches", counted(limits.answers) + " per cluster, including followed logs; further ones get 429"},
                   {"sessions", counted(limits.upgrades) + " of exec, attach and port-forward per cluster; further ones get 429"},
                   {"waiting requests",
-                   counted(sandbox::kMostQueuedRequests) + " across all clusters of the sandbox; further ones get 429"}},
+                   counted(serve::kMostQueuedRequests) + " across all clusters of the sandbox; further ones get 429"}},
                  "As in Kubernetes, the number of objects is not limited: a ReplicaSet that wants a "
                  "million pods fills the machine's memory.")};
 }
 
 Topic::Section limits_of_sessions() {
-  const sandbox::CommandSessionLimits command;
-  const sandbox::ForwardSessionLimits forward;
+  const serve::CommandSessionLimits command;
+  const serve::ForwardSessionLimits forward;
   return {
       "SESSIONS",
       listed("Of exec, attach, cp and port-forward.",
@@ -101,7 +101,7 @@ Topic::Section limits_of_sessions() {
               {"input", sized(command.waiting) + " that a command has not read yet, " + sized(forward.waiting) +
                             " that a forwarded port has not; then the client waits"},
               {"forwarding", counted(forward.tunnels) + " connections at the same time in one session; over WebSocket channels " +
-                                 counted(sandbox::kMostForwardedPorts) + " ports"}})};
+                                 counted(serve::kMostForwardedPorts) + " ports"}})};
 }
 
 }  // namespace

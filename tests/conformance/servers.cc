@@ -32,7 +32,7 @@ class SandboxServer final : public Server {
 
  private:
   testkit::TemporaryFolder folder_{"conformance"};
-  sandbox::HttpRuntime runtime_{4};
+  serve::HttpRuntime runtime_{4};
   std::unique_ptr<sandbox::Cluster> cluster_;
   pki::KeyPair none_;
   std::string absent_;

@@ -51,7 +51,7 @@ std::shared_ptr<ApiServer> fuzzed_server() {
 Result<std::string> run_http(std::string_view input) {
   const auto server = fuzzed_server();
   if (!server) return no_promise_kept("no server");
-  HttpRequest request;
+  serve::HttpRequest request;
   const auto first = line_of(input);
   const auto blank = first.find(' ');
   request.method = std::string(first.substr(0, blank));
@@ -63,12 +63,12 @@ Result<std::string> run_http(std::string_view input) {
     if (value != "-" && !value.empty()) request.headers.emplace_back(name, std::string(value));
   }
   request.body = std::string(input);
-  auto peer = std::make_shared<Peer>();
-  peer->certificate = Peer::Certificate::kValid;
+  auto peer = std::make_shared<serve::Peer>();
+  peer->certificate = serve::Peer::Certificate::kValid;
   peer->common_name = "fuzz";
   peer->organizations = {"system:masters"};
   request.peer = peer;
-  HttpResponse response = server->handle(request);
+  serve::HttpResponse response = server->handle(request);
   if (response.status < 200 || response.status > 599) return no_promise_kept("no such status");
   std::string type;
   for (const auto& [name, value] : response.headers) {

@@ -41,17 +41,17 @@ std::string query_of_api(const std::string& query, const std::string& container)
   return out;
 }
 
-sandbox::HttpResponse in_plain_words(int status, const std::string& words) {
-  sandbox::HttpResponse response;
+serve::HttpResponse in_plain_words(int status, const std::string& words) {
+  serve::HttpResponse response;
   response.status = status;
   response.headers.emplace_back("content-type", "text/plain");
   response.body = words;
   return response;
 }
 
-std::shared_ptr<const sandbox::Peer> kubelet_administrator() {
-  auto peer = std::make_shared<sandbox::Peer>();
-  peer->certificate = sandbox::Peer::Certificate::kValid;
+std::shared_ptr<const serve::Peer> kubelet_administrator() {
+  auto peer = std::make_shared<serve::Peer>();
+  peer->certificate = serve::Peer::Certificate::kValid;
   peer->common_name = "kube-apiserver";
   peer->organizations = {"system:masters"};
   return peer;
@@ -70,14 +70,14 @@ Result<std::unique_ptr<Kubelet>> Kubelet::start(const testkit::KubeServer& serve
   leaf.subject.common_name = "system:node:node";
   leaf.ip_addresses = {"127.0.0.1"};
   leaf.server = true;
-  sandbox::ListenOptions listen;
+  serve::ListenOptions listen;
   listen.port = port;
   FLEETADM_TRY(listen.certificate, pki::issue(server.ca(), leaf));
   listen.client_ca = server.ca().certificate;
-  FLEETADM_TRY(kubelet->listener_, sandbox::HttpListener::start(kubelet->runtime_, listen,
-                                                                [raw = kubelet.get()](const sandbox::HttpRequest& request) {
-                                                                  return raw->answer(request);
-                                                                }));
+  FLEETADM_TRY(kubelet->listener_,
+               serve::HttpListener::start(kubelet->runtime_, listen, [raw = kubelet.get()](const serve::HttpRequest& request) {
+                 return raw->answer(request);
+               }));
   return kubelet;
 }
 
@@ -104,7 +104,7 @@ Result<sandbox::ApiServer*> Kubelet::server_of(const Json& pod) {
   return servers_.back().get();
 }
 
-sandbox::HttpResponse Kubelet::answer(const sandbox::HttpRequest& request) {
+serve::HttpResponse Kubelet::answer(const serve::HttpRequest& request) {
   const auto call = read_kubelet_call(request.path);
   if (!call) return in_plain_words(404, "404 page not found\n");
   const auto path = "/api/v1/namespaces/" + call->ns + "/pods/" + call->pod;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/sandbox/api/api_server.h"
-#include "core/sandbox/http/server.h"
+#include "core/serve/http/server.h"
 #include "tests/support/kube_servers.h"
 
 namespace fleetadm::kubectl {
@@ -27,7 +27,7 @@ class Kubelet {
  private:
   Kubelet(const testkit::KubeServer& server, std::shared_ptr<const sandbox::ContainerTable> containers)
       : server_(server), containers_(std::move(containers)) {}
-  sandbox::HttpResponse answer(const sandbox::HttpRequest& request);
+  serve::HttpResponse answer(const serve::HttpRequest& request);
   /// An API server that knows of nothing but one pod.
   Result<sandbox::ApiServer*> server_of(const Json& pod);
 
@@ -35,8 +35,8 @@ class Kubelet {
   std::shared_ptr<const sandbox::ContainerTable> containers_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<sandbox::ApiServer>> servers_;
-  sandbox::HttpRuntime runtime_{4};
-  std::unique_ptr<sandbox::HttpListener> listener_;
+  serve::HttpRuntime runtime_{4};
+  std::unique_ptr<serve::HttpListener> listener_;
 };
 
 }  // namespace fleetadm::kubectl

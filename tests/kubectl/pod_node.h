@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/sandbox/streams/containers.h"
+#include "core/sandbox/node/containers.h"
 #include "tests/support/kube_servers.h"
 
 namespace fleetadm::kubectl {

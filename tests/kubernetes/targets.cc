@@ -67,7 +67,7 @@ class SandboxTarget final : public Target {
 
  private:
   testkit::TemporaryFolder folder_{"specs"};
-  sandbox::HttpRuntime runtime_{4};
+  serve::HttpRuntime runtime_{4};
   std::unique_ptr<sandbox::Cluster> cluster_;
   std::vector<sandbox::Child> nodes_;
   std::string kubeconfig_;

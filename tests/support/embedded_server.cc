@@ -20,7 +20,7 @@ std::string read_text(const std::filesystem::path& file) {
 }
 
 /// audit.k8s.io/v1, as far as tests read it.
-Json audit_event(const sandbox::ApiRequest& request, const sandbox::HttpResponse& response) {
+Json audit_event(const serve::ApiRequest& request, const serve::HttpResponse& response) {
   const auto& what = request.what;
   const auto& http = *request.http;
   Json event = {{"auditID", random_uuid()},
@@ -48,7 +48,7 @@ Json audit_event(const sandbox::ApiRequest& request, const sandbox::HttpResponse
 
 }  // namespace
 
-void KubeServer::Embedded::note(const sandbox::ApiRequest& request, const sandbox::HttpResponse& response) {
+void KubeServer::Embedded::note(const serve::ApiRequest& request, const serve::HttpResponse& response) {
   if (request.http == nullptr || !request.what.resource_request || request.user.name == "test-fixture") return;
   const auto line = dump_json(audit_event(request, response)) + "\n";
   const std::lock_guard lock(mutex);
@@ -63,8 +63,7 @@ Status KubeServer::prepare_embedded() {
   embedded_->options.port = free_port();
   embedded_->options.controllers = on_sandbox() || !options_.controller_manager;
   embedded_->options.containers = options_.containers;
-  embedded_->options.seen = [embedded = embedded_.get()](const sandbox::ApiRequest& request,
-                                                         const sandbox::HttpResponse& response) {
+  embedded_->options.seen = [embedded = embedded_.get()](const serve::ApiRequest& request, const serve::HttpResponse& response) {
     embedded->note(request, response);
   };
   FLEETADM_CHECK(start_embedded());

@@ -11,13 +11,13 @@
 namespace fleetadm::testkit {
 
 struct KubeServer::Embedded {
-  sandbox::HttpRuntime runtime{4};
+  serve::HttpRuntime runtime{4};
   sandbox::ClusterOptions options;
   std::unique_ptr<sandbox::Cluster> cluster;
   std::mutex mutex;  // the log
   std::ofstream log;
 
-  void note(const sandbox::ApiRequest& request, const sandbox::HttpResponse& response);
+  void note(const serve::ApiRequest& request, const serve::HttpResponse& response);
   ~Embedded() {
     cluster.reset();
     runtime.stop();

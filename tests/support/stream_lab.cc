@@ -12,7 +12,7 @@ constexpr const char* kPodsPath = "/api/v1/namespaces/default/pods";
 
 }  // namespace
 
-StreamLab::StreamLab(const sandbox::HttpLimits& limits) {
+StreamLab::StreamLab(const serve::HttpLimits& limits) {
   ca_ = *pki::make_ca("streams", std::chrono::hours(1));
   host_.node = {.name = "n1", .api_host = "127.0.0.1", .api_port = "6443"};
   host_.executable = "/bin/sh";
@@ -33,12 +33,12 @@ StreamLab::StreamLab(const sandbox::HttpLimits& limits) {
   pki::LeafOptions leaf;
   leaf.ip_addresses = {"127.0.0.1"};
   leaf.server = true;
-  sandbox::ListenOptions options;
+  serve::ListenOptions options;
   options.certificate = *pki::issue(ca_, leaf);
   options.client_ca = ca_.certificate;
   options.limits = limits;
-  listener_ = std::move(*sandbox::HttpListener::start(
-      runtime_, options, [this](const sandbox::HttpRequest& request) { return api_->handle(request); }));
+  listener_ = std::move(*serve::HttpListener::start(runtime_, options,
+                                                    [this](const serve::HttpRequest& request) { return api_->handle(request); }));
   ask("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/sandbox/api/api_server.h"
-#include "core/sandbox/http/server.h"
 #include "core/sandbox/node/pod.h"
+#include "core/serve/http/server.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/temporary_folder.h"
 
@@ -17,7 +17,7 @@ namespace fleetadm::testkit {
 
 class StreamLab {
  public:
-  explicit StreamLab(const sandbox::HttpLimits& limits = {});
+  explicit StreamLab(const serve::HttpLimits& limits = {});
   ~StreamLab();
   StreamLab(const StreamLab&) = delete;
   StreamLab& operator=(const StreamLab&) = delete;
@@ -48,9 +48,9 @@ class StreamLab {
   std::shared_ptr<sandbox::ContainerTable> containers_ = std::make_shared<sandbox::ContainerTable>();
   sandbox::PodHost host_;
   pki::KeyPair ca_;
-  sandbox::HttpRuntime runtime_{2};
+  serve::HttpRuntime runtime_{2};
   std::unique_ptr<sandbox::ApiServer> api_;
-  std::unique_ptr<sandbox::HttpListener> listener_;
+  std::unique_ptr<serve::HttpListener> listener_;
   std::map<std::string, Json> objects_;
   std::map<std::string, std::unique_ptr<sandbox::Pod>> pods_;
   std::function<void(int)> on_port_;

@@ -11,7 +11,7 @@ using cel::Value;
 
 /// Whom a check is about. Shared by all that a chain of calls makes of one authorizer.
 struct Subject {
-  User user;
+  serve::User user;
   std::shared_ptr<const Ask> ask;
 };
 using SubjectPtr = std::shared_ptr<const Subject>;
@@ -45,11 +45,11 @@ struct GroupCheckValue final : cel::Opaque {
 };
 
 struct ResourceCheckValue final : cel::Opaque {
-  ResourceCheckValue(SubjectPtr of, Attributes about) : subject(std::move(of)), what(std::move(about)) {}
+  ResourceCheckValue(SubjectPtr of, serve::Attributes about) : subject(std::move(of)), what(std::move(about)) {}
   Type type() const override { return resource_check_type(); }
   bool equals(const Opaque&) const override { return false; }
   SubjectPtr subject;
-  Attributes what;
+  serve::Attributes what;
 };
 
 struct DecisionValue final : cel::Opaque {
@@ -87,7 +87,7 @@ Value account_of(cel::CallContext&, Args args) {
   const std::string name = text_of(args[2]);
   if (!is_dns_subdomain(name)) return Value::error("Invalid service account name");
   if (!is_dns_label(ns)) return Value::error("Invalid service account namespace");
-  User account;
+  serve::User account;
   account.name = "system:serviceaccount:" + ns + ":" + name;
   account.groups = {"system:serviceaccounts", "system:serviceaccounts:" + ns};
   return make<AuthorizerValue>(std::make_shared<const Subject>(Subject{std::move(account), from->subject->ask}));
@@ -97,7 +97,7 @@ Value resource_of(cel::CallContext&, Args args) {
   const auto* from = args[0].as<GroupCheckValue>();
   if (from == nullptr) return Value::no_such_overload();
   if (names_nothing(args[1].text())) return Value::error("resource must not be empty");
-  Attributes what;
+  serve::Attributes what;
   what.resource_request = true;
   what.version = "*";
   what.group = from->group;
@@ -106,11 +106,11 @@ Value resource_of(cel::CallContext&, Args args) {
 }
 
 /// A check that differs from its receiver in one attribute.
-cel::Implementation with(std::string Attributes::*field) {
+cel::Implementation with(std::string serve::Attributes::*field) {
   return [field](cel::CallContext&, Args args) {
     const auto* from = args[0].as<ResourceCheckValue>();
     if (from == nullptr) return Value::no_such_overload();
-    Attributes what = from->what;
+    serve::Attributes what = from->what;
     what.*field = text_of(args[1]);
     return make<ResourceCheckValue>(from->subject, std::move(what));
   };
@@ -121,7 +121,7 @@ Value unchanged(cel::CallContext&, Args args) { return args[0]; }
 Value check_path(cel::CallContext&, Args args) {
   const auto* from = args[0].as<PathCheckValue>();
   if (from == nullptr) return Value::no_such_overload();
-  Attributes what;
+  serve::Attributes what;
   what.path = from->path;
   what.verb = text_of(args[1]);
   return make<DecisionValue>((*from->subject->ask)(from->subject->user, what));
@@ -130,7 +130,7 @@ Value check_path(cel::CallContext&, Args args) {
 Value check_resource(cel::CallContext&, Args args) {
   const auto* from = args[0].as<ResourceCheckValue>();
   if (from == nullptr) return Value::no_such_overload();
-  Attributes what = from->what;
+  serve::Attributes what = from->what;
   what.verb = text_of(args[1]);
   return make<DecisionValue>((*from->subject->ask)(from->subject->user, what));
 }
@@ -159,9 +159,9 @@ cel::Library authorizer_library() {
       {"group", {member("authorizer_group", {authorizer_type(), text}, group_check_type(), group_of)}},
       {"serviceAccount", {member("authorizer_serviceaccount", {authorizer_type(), text, text}, authorizer_type(), account_of)}},
       {"resource", {member("groupcheck_resource", {group_check_type(), text}, resource, resource_of)}},
-      {"subresource", {member("resourcecheck_subresource", {resource, text}, resource, with(&Attributes::subresource))}},
-      {"namespace", {member("resourcecheck_namespace", {resource, text}, resource, with(&Attributes::ns))}},
-      {"name", {member("resourcecheck_name", {resource, text}, resource, with(&Attributes::name))}},
+      {"subresource", {member("resourcecheck_subresource", {resource, text}, resource, with(&serve::Attributes::subresource))}},
+      {"namespace", {member("resourcecheck_namespace", {resource, text}, resource, with(&serve::Attributes::ns))}},
+      {"name", {member("resourcecheck_name", {resource, text}, resource, with(&serve::Attributes::name))}},
       {"fieldSelector", {member("authorizer_fieldselector", {resource, text}, resource, unchanged)}},
       {"labelSelector", {member("authorizer_labelselector", {resource, text}, resource, unchanged)}},
       {"check",
@@ -181,12 +181,12 @@ cel::Library authorizer_library() {
   return library;
 }
 
-Value authorizer_value(User user, std::shared_ptr<const Ask> ask) {
+Value authorizer_value(serve::User user, std::shared_ptr<const Ask> ask) {
   return make<AuthorizerValue>(std::make_shared<const Subject>(Subject{std::move(user), std::move(ask)}));
 }
 
-Value resource_check_value(User user, std::shared_ptr<const Ask> ask, const Attributes& what) {
-  Attributes about;
+Value resource_check_value(serve::User user, std::shared_ptr<const Ask> ask, const serve::Attributes& what) {
+  serve::Attributes about;
   about.resource_request = true;
   about.version = "*";
   about.group = what.group;

@@ -11,7 +11,7 @@
 
 namespace fleetadm::sandbox::admission {
 
-using Ask = std::function<Decision(const User&, const Attributes&)>;
+using Ask = std::function<Decision(const serve::User&, const serve::Attributes&)>;
 
 cel::Type authorizer_type();
 cel::Type resource_check_type();
@@ -20,8 +20,8 @@ cel::Type resource_check_type();
 cel::Library authorizer_library();
 
 /// The value of `authorizer`: asks about `user`.
-cel::Value authorizer_value(User user, std::shared_ptr<const Ask> ask);
+cel::Value authorizer_value(serve::User user, std::shared_ptr<const Ask> ask);
 /// The value of `authorizer.requestResource`: of `what` group, resource, subresource, namespace and name count.
-cel::Value resource_check_value(User user, std::shared_ptr<const Ask> ask, const Attributes& what);
+cel::Value resource_check_value(serve::User user, std::shared_ptr<const Ask> ask, const serve::Attributes& what);
 
 }  // namespace fleetadm::sandbox::admission

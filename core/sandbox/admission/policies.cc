@@ -50,7 +50,7 @@ Json options_json(const Admission& write) {
 
 Json request_json(const Asked& asked, const Kind& as) {
   const Admission& write = asked.write;
-  const User& user = write.options.user;
+  const serve::User& user = write.options.user;
   Json who = {{"groups", user.groups}};
   if (!user.name.empty()) who["username"] = user.name;
   if (!user.uid.empty()) who["uid"] = user.uid;
@@ -178,7 +178,7 @@ struct Policies::Bound {
 };
 
 Policies::Policies(const Engine& engine, const Rbac& rbac)
-    : engine_(engine), ask_(std::make_shared<const Ask>([&rbac](const User& user, const Attributes& what) {
+    : engine_(engine), ask_(std::make_shared<const Ask>([&rbac](const serve::User& user, const serve::Attributes& what) {
         return rbac.authorize(user, what);
       })) {}
 
@@ -257,7 +257,7 @@ ApiStatus Policies::admit(const Admission& write, std::vector<std::string>& warn
       }
       if (!facts) {
         const KindPtr other = (*matched)->other;
-        Attributes what;
+        serve::Attributes what;
         what.group = write.kind.group;
         what.resource = write.kind.plural;
         what.subresource = asked.subresource;

@@ -28,7 +28,7 @@ class Policies {
   std::shared_ptr<const Snapshot> snapshot() const;
 
   const Engine& engine_;
-  std::shared_ptr<const std::function<Decision(const User&, const Attributes&)>> ask_;
+  std::shared_ptr<const std::function<Decision(const serve::User&, const serve::Attributes&)>> ask_;
   std::atomic<std::uint64_t> wanted_{1};
   mutable std::mutex mutex_;
   mutable std::uint64_t built_ = 0;

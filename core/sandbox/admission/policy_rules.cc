@@ -279,7 +279,7 @@ Causes policy_problems(const std::string& name, const Json& spec) {
 // --- the right to read parameters ---
 
 /// A user as Go prints one.
-std::string shown(const User& user) {
+std::string shown(const serve::User& user) {
   std::string groups;
   for (const auto& group : user.groups) groups += (groups.empty() ? "" : " ") + group;
   std::string extra;
@@ -291,8 +291,8 @@ std::string shown(const User& user) {
   return "&{" + user.name + " " + user.uid + " [" + groups + "] map[" + extra + "]}";
 }
 
-Attributes reading(Engine& engine, const Json* param_kind) {
-  Attributes out;
+serve::Attributes reading(Engine& engine, const Json* param_kind) {
+  serve::Attributes out;
   out.resource_request = true;
   out.resource = out.group = out.version = "*";
   if (param_kind == nullptr) return out;

@@ -15,6 +15,8 @@
 #include "core/sandbox/api/discovery.h"
 #include "core/sandbox/api/kind_rules.h"
 #include "core/sandbox/api/metrics.h"
+#include "core/sandbox/api/pod_connect.h"
+#include "core/sandbox/api/pod_log.h"
 #include "core/sandbox/api/write.h"
 #include "core/sandbox/auth/account_secrets.h"
 #include "core/sandbox/auth/authenticate.h"
@@ -24,10 +26,8 @@
 #include "core/sandbox/auth/reviews.h"
 #include "core/sandbox/convert/service_address.h"
 #include "core/sandbox/convert/webhook.h"
-#include "core/sandbox/http/gzip.h"
 #include "core/sandbox/quota/admission.h"
-#include "core/sandbox/streams/pod_connect.h"
-#include "core/sandbox/streams/pod_log.h"
+#include "core/serve/http/gzip.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
@@ -36,7 +36,7 @@ struct ApiServer::Inner {
   explicit Inner(ApiOptions& options) : signer(options.token_key), disturb(std::move(options.disturb)) {}
   std::shared_ptr<ApiState> state = std::make_shared<ApiState>();
   TokenSigner signer;
-  std::function<Disturbance(const ApiRequest&)> disturb;
+  std::function<Disturbance(const serve::ApiRequest&)> disturb;
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<Rbac> rbac;
   std::unique_ptr<admission::Policies> policies;
@@ -95,14 +95,15 @@ struct ApiServer::Inner {
   std::shared_ptr<const ContainerTable> containers;
   std::function<void(const std::function<void()>&)> wait_outside;
 
-  ApiResult<HttpResponse> answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const;
-  ApiResult<HttpResponse> route(ApiRequest request) const;
-  ApiResult<HttpResponse> route_subresource(const ApiRequest& request, const KindPtr& kind) const;
-  ApiResult<HttpResponse> bind_named_pod(ApiRequest request, const KindPtr& kind) const;
-  ApiResult<HttpResponse> missing(const ApiRequest& request) const;
-  std::string deprecation_of(const Attributes& what) const;
-  ApiStatus check_csr_rights(const ApiRequest& request) const;
-  ApiStatus check_connection(const ApiRequest& request, const Kind& kind) const;
+  ApiResult<serve::HttpResponse> answer(const serve::HttpRequest& http, serve::ApiRequest& request,
+                                        Disturbance& disturbance) const;
+  ApiResult<serve::HttpResponse> route(serve::ApiRequest request) const;
+  ApiResult<serve::HttpResponse> route_subresource(const serve::ApiRequest& request, const KindPtr& kind) const;
+  ApiResult<serve::HttpResponse> bind_named_pod(serve::ApiRequest request, const KindPtr& kind) const;
+  ApiResult<serve::HttpResponse> missing(const serve::ApiRequest& request) const;
+  std::string deprecation_of(const serve::Attributes& what) const;
+  ApiStatus check_csr_rights(const serve::ApiRequest& request) const;
+  ApiStatus check_connection(const serve::ApiRequest& request, const Kind& kind) const;
 };
 
 namespace {
@@ -123,7 +124,7 @@ std::string http_date(Instant at) {
 }
 
 /// Of requests that do not last.
-ApiStatus check_timeout(const ApiRequest& request) {
+ApiStatus check_timeout(const serve::ApiRequest& request) {
   static constexpr std::array<std::string_view, 5> kLasting = {"attach", "exec", "log", "portforward", "proxy"};
   const auto& what = request.what;
   const auto text = request.query.get("timeout");
@@ -141,14 +142,14 @@ tl::unexpected<ApiError> method_not_allowed() {
 }  // namespace
 
 /// What no row serves: a Status inside built-in groups, plain text elsewhere.
-ApiResult<HttpResponse> ApiServer::Inner::missing(const ApiRequest& request) const {
+ApiResult<serve::HttpResponse> ApiServer::Inner::missing(const serve::ApiRequest& request) const {
   const auto& what = request.what;
-  if (state->kinds.is_custom_group(what.group)) return answer_text(404, "404 page not found\n");
+  if (state->kinds.is_custom_group(what.group)) return serve::answer_text(404, "404 page not found\n");
   return api_fail(404, "NotFound", "the server could not find the requested resource");
 }
 
 /// What clients of a kind or version are warned of; empty where it has a future.
-std::string ApiServer::Inner::deprecation_of(const Attributes& what) const {
+std::string ApiServer::Inner::deprecation_of(const serve::Attributes& what) const {
   if (what.group.empty() && what.resource == "endpoints")
     return "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
   if (what.group.empty() && what.resource == "componentstatuses") return "v1 ComponentStatus is deprecated in v1.19+";
@@ -157,14 +158,14 @@ std::string ApiServer::Inner::deprecation_of(const Attributes& what) const {
 }
 
 /// Approving and signing need a right on the signer, too.
-ApiStatus ApiServer::Inner::check_csr_rights(const ApiRequest& request) const {
+ApiStatus ApiServer::Inner::check_csr_rights(const serve::ApiRequest& request) const {
   const auto& what = request.what;
   if (what.group != "certificates.k8s.io" || (what.subresource != "approval" && what.subresource != "status")) return {};
   if (what.verb != "update" && what.verb != "patch") return {};
   const auto stored = state->store->get("certificates.k8s.io/certificatesigningrequests", "", what.name);
   if (!stored) return {};
   const auto signer_name = str(stored->json(), {"spec", "signerName"});
-  Attributes right;
+  serve::Attributes right;
   right.resource_request = true;
   right.verb = what.subresource == "approval" ? "approve" : "sign";
   right.group = "certificates.k8s.io";
@@ -180,7 +181,7 @@ ApiStatus ApiServer::Inner::check_csr_rights(const ApiRequest& request) const {
 
 /// Admission first. A WebSocket is asked for with GET, yet what it does to a pod is no reading: the right to create is needed,
 /// too.
-ApiStatus ApiServer::Inner::check_connection(const ApiRequest& request, const Kind& kind) const {
+ApiStatus ApiServer::Inner::check_connection(const serve::ApiRequest& request, const Kind& kind) const {
   const auto& what = request.what;
   const Json asked = connection_options(request);
   WriteOptions options;
@@ -188,18 +189,18 @@ ApiStatus ApiServer::Inner::check_connection(const ApiRequest& request, const Ki
   options.subresource = what.subresource;
   std::vector<std::string> warnings;
   FLEETADM_CHECK(policies->admit({kind, "CONNECT", what.ns, what.name, false, &asked, nullptr, options}, warnings));
-  Attributes right = what;
+  serve::Attributes right = what;
   right.verb = "create";
   const auto decision = rbac->authorize(request.user, right);
   if (decision.allowed) return {};
   return forbidden(kind, right.name, denial(request.user, right, decision.reason));
 }
 
-ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& request, const KindPtr& kind) const {
+ApiResult<serve::HttpResponse> ApiServer::Inner::route_subresource(const serve::ApiRequest& request, const KindPtr& kind) const {
   const auto& what = request.what;
   const auto* sub = kind->subresource(what.subresource);
   if (sub == nullptr) {
-    if (kind->custom != nullptr) return answer_text(404, "404 page not found\n");
+    if (kind->custom != nullptr) return serve::answer_text(404, "404 page not found\n");
     return api_fail(404, "NotFound", "the server could not find the requested resource");
   }
   if (std::find(sub->verbs.begin(), sub->verbs.end(), what.verb) == sub->verbs.end()) return method_not_allowed();
@@ -223,7 +224,7 @@ ApiResult<HttpResponse> ApiServer::Inner::route_subresource(const ApiRequest& re
 }
 
 /// The old form of pods/binding, which names the pod in its body.
-ApiResult<HttpResponse> ApiServer::Inner::bind_named_pod(ApiRequest request, const KindPtr& kind) const {
+ApiResult<serve::HttpResponse> ApiServer::Inner::bind_named_pod(serve::ApiRequest request, const KindPtr& kind) const {
   FLEETADM_TRY(const Json body, read_body(*request.http, *kind, ""));
   request.what.resource = "pods";
   request.what.subresource = "binding";
@@ -231,7 +232,7 @@ ApiResult<HttpResponse> ApiServer::Inner::bind_named_pod(ApiRequest request, con
   return answer_pod_action(state, request, state->kinds.find("", "v1", "pods"));
 }
 
-ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
+ApiResult<serve::HttpResponse> ApiServer::Inner::route(serve::ApiRequest request) const {
   auto& what = request.what;
   const auto kind = state->kinds.find(what.group, what.version, what.resource);
   if (!kind) return missing(request);
@@ -266,10 +267,11 @@ ApiResult<HttpResponse> ApiServer::Inner::route(ApiRequest request) const {
   return answer_delete_collection(state, request, kind);
 }
 
-ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiRequest& request, Disturbance& disturbance) const {
-  request = read_request(http);
+ApiResult<serve::HttpResponse> ApiServer::Inner::answer(const serve::HttpRequest& http, serve::ApiRequest& request,
+                                                        Disturbance& disturbance) const {
+  request = serve::read_request(http);
   FLEETADM_CHECK(check_timeout(request));
-  FLEETADM_TRY(const User caller, authenticator->authenticate(http));
+  FLEETADM_TRY(const serve::User caller, authenticator->authenticate(http));
   FLEETADM_TRY(request.user, impersonate(*rbac, caller, http));
   if (disturb) disturbance = disturb(request);
   if (disturbance.refusal) return tl::unexpected(*disturbance.refusal);
@@ -284,7 +286,7 @@ ApiResult<HttpResponse> ApiServer::Inner::answer(const HttpRequest& http, ApiReq
   }
   if (!request.what.resource_request) {
     if (request.path == "/metrics" && http.method == "GET")
-      return answer_text(200, metrics.text(*state), "text/plain; version=0.0.4; charset=utf-8");
+      return serve::answer_text(200, metrics.text(*state), "text/plain; version=0.0.4; charset=utf-8");
     if (auto document = answer_issuer(signer, http, request.path)) return std::move(*document);
     return answer_path(state, request);
   }
@@ -342,11 +344,11 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(inner)));
 }
 
-HttpResponse ApiServer::handle(const HttpRequest& request) const {
+serve::HttpResponse ApiServer::handle(const serve::HttpRequest& request) const {
   const auto running = inner_->metrics.begin(request);
-  ApiRequest asked;
+  serve::ApiRequest asked;
   Disturbance disturbance;
-  auto answer = [&]() -> HttpResponse {
+  auto answer = [&]() -> serve::HttpResponse {
     try {
       auto done = inner_->answer(request, asked, disturbance);
       return done ? std::move(*done) : answer_error(request, done.error());
@@ -363,7 +365,7 @@ HttpResponse ApiServer::handle(const HttpRequest& request) const {
   const auto& what = asked.what;
   const auto kind = what.resource_request ? inner_->state->kinds.find(what.group, what.version, what.resource) : KindPtr();
   inner_->metrics.count(asked, kind.get(), answer.status);
-  if (what.resource_request || asked.path.starts_with("/api")) compress_answer(request, answer);
+  if (what.resource_request || asked.path.starts_with("/api")) serve::compress_answer(request, answer);
   answer.delay = disturbance.delay;
   if (answer.stream && disturbance.stream) answer.stream = disturbance.stream(std::move(answer.stream));
   return answer;

@@ -9,21 +9,21 @@
 #include <string>
 
 #include "core/sandbox/api/engine.h"
-#include "core/sandbox/http/message.h"
+#include "core/sandbox/node/containers.h"
 #include "core/sandbox/quota/pending.h"
 #include "core/sandbox/store/journal.h"
-#include "core/sandbox/streams/containers.h"
+#include "core/serve/http/message.h"
 
 namespace fleetadm::sandbox {
 
 /// Told of every request that was answered, on the worker that did it (an audit log). Streams have only begun by then.
-using Seen = std::function<void(const ApiRequest&, const HttpResponse&)>;
+using Seen = std::function<void(const serve::ApiRequest&, const serve::HttpResponse&)>;
 /// What befalls a request on purpose.
 struct Disturbance {
   std::optional<ApiError> refusal;     // instead of an answer
   std::chrono::milliseconds delay{0};  // the answer comes so much later
   /// Wraps a streamed body; may be empty.
-  std::function<std::shared_ptr<BodyStream>(std::shared_ptr<BodyStream>)> stream;
+  std::function<std::shared_ptr<serve::BodyStream>(std::shared_ptr<serve::BodyStream>)> stream;
 };
 
 struct ApiOptions {
@@ -34,7 +34,7 @@ struct ApiOptions {
   std::shared_ptr<Clock> clock;
   Seen seen;
   /// Asked once a request's user is known; empty: nothing befalls any. Any thread.
-  std::function<Disturbance(const ApiRequest&)> disturb;
+  std::function<Disturbance(const serve::ApiRequest&)> disturb;
   std::shared_ptr<const ContainerTable> containers;  // with which logs, exec, … are served; may be null
   /// Runs what waits long for something outside (a webhook), so that other requests are answered meanwhile; may be empty.
   std::function<void(const std::function<void()>&)> wait_outside;
@@ -48,7 +48,7 @@ class ApiServer {
   ApiServer& operator=(const ApiServer&) = delete;
 
   /// Any thread; may block (storage, waiting for a revision).
-  HttpResponse handle(const HttpRequest& request) const;
+  serve::HttpResponse handle(const serve::HttpRequest& request) const;
   /// Ends what requests wait for outside of this server (webhooks), before it is torn down. Any thread.
   void end_calls();
   Engine& engine();

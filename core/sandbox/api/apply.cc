@@ -65,7 +65,7 @@ ApiError of_refusal(apimachinery::Refusal refusal) {
   return out;
 }
 
-ApiResult<Json> read_intent(const ApiRequest& request, const Kind& kind) {
+ApiResult<Json> read_intent(const serve::ApiRequest& request, const Kind& kind) {
   const auto parsed = parse_yaml(request.http->body);  // JSON is YAML
   if (!parsed) return bad_request("error decoding YAML: " + parsed.error().message);
   if (!parsed->is_object()) return bad_request("the body is no object");
@@ -107,7 +107,7 @@ void follow_last_applied(const WriteOptions& options, Json intent, Json& merged)
 }
 
 /// Keys that the body gives twice: Strict refuses them, Warn says so.
-ApiStatus check_apply_keys(const ApiRequest& request, std::vector<std::string>& warnings) {
+ApiStatus check_apply_keys(const serve::ApiRequest& request, std::vector<std::string>& warnings) {
   const auto mode = request.query.get("fieldValidation");
   if (mode == "Ignore") return {};
   std::string text;
@@ -122,8 +122,8 @@ ApiStatus check_apply_keys(const ApiRequest& request, std::vector<std::string>& 
 
 }  // namespace
 
-ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind,
-                                     WriteOptions options) {
+ApiResult<serve::HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                            const KindPtr& kind, WriteOptions options) {
   if (request.query.get("fieldManager").empty()) {
     return invalid_options("PatchOptions", "fieldManager", "Required value: is required for apply patch", "FieldValueRequired");
   }
@@ -168,7 +168,7 @@ ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, con
   return response;
 }
 
-ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request, std::vector<std::string>& warnings) {
+ApiStatus check_fields(const Kind& kind, Json& object, const serve::ApiRequest& request, std::vector<std::string>& warnings) {
   const auto* type = type_of(kind);
   if (type == nullptr) return {};
   std::vector<std::string> unknown;

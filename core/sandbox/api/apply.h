@@ -11,11 +11,11 @@
 namespace fleetadm::sandbox {
 
 /// PATCH application/apply-patch+yaml.
-ApiResult<HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind,
-                                     WriteOptions options);
+ApiResult<serve::HttpResponse> answer_apply(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                            const KindPtr& kind, WriteOptions options);
 
 /// Drops unknown fields of built-in kinds, by fieldValidation: Strict 400, Warn one warning each, Ignore silently.
-ApiStatus check_fields(const Kind& kind, Json& object, const ApiRequest& request, std::vector<std::string>& warnings);
+ApiStatus check_fields(const Kind& kind, Json& object, const serve::ApiRequest& request, std::vector<std::string>& warnings);
 
 ApiResult<Json> strategic_patch(const Kind& kind, const Json& old, const Json& patch);
 

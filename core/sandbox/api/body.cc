@@ -20,7 +20,7 @@ tl::unexpected<ApiError> unknown_format() {
       "application/vnd.kubernetes.protobuf");
 }
 
-ApiResult<Json> parse_text(const HttpRequest& http, const std::string& api_version, const std::string& kind, bool custom) {
+ApiResult<Json> parse_text(const serve::HttpRequest& http, const std::string& api_version, const std::string& kind, bool custom) {
   const auto type = media_type(http.header("content-type"));
   if (type == "application/vnd.kubernetes.protobuf" && !custom) {
     auto decoded = apimachinery::decode_protobuf(http.body, api_version, kind);
@@ -56,7 +56,7 @@ ApiStatus check_body_depth(const Json& body) {
   return bad_request("the body is nested deeper than " + std::to_string(apimachinery::kMaxObjectDepth) + " levels");
 }
 
-ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string_view subresource) {
+ApiResult<Json> read_body(const serve::HttpRequest& http, const Kind& kind, std::string_view subresource) {
   auto api_version = kind.api_version();
   auto name = kind.kind;
   if (const auto* sub = kind.subresource(subresource); sub != nullptr && !sub->kind.empty()) {
@@ -96,7 +96,7 @@ ApiResult<Json> read_body(const HttpRequest& http, const Kind& kind, std::string
   return object;
 }
 
-ApiResult<Json> read_delete_body(const HttpRequest& http) {
+ApiResult<Json> read_delete_body(const serve::HttpRequest& http) {
   const auto* type = apimachinery::find_kind("meta.k8s.io/v1", "DeleteOptions");
   FLEETADM_TRY(Json body, parse_text(http, "meta.k8s.io/v1", "DeleteOptions", false));
   if (!body.is_object()) return bad_request("the body is no DeleteOptions");
@@ -112,7 +112,7 @@ ApiResult<Json> read_delete_body(const HttpRequest& http) {
   return body;
 }
 
-ApiResult<WriteOptions> read_write_options(const ApiRequest& request, const std::string& options_kind) {
+ApiResult<WriteOptions> read_write_options(const serve::ApiRequest& request, const std::string& options_kind) {
   WriteOptions out;
   out.user = request.user;
   out.subresource = request.what.subresource;

@@ -113,7 +113,7 @@ Rules csr_rules() {
   Rules out;
   out.create = [](const RuleContext& context, Json& csr) -> ApiStatus {
     Json& spec = at_or_make(csr, {"spec"});
-    const User& user = context.options.user;
+    const serve::User& user = context.options.user;
     for (const char* field : {"username", "uid", "groups", "extra"}) spec.erase(field);
     if (!user.name.empty()) spec["username"] = user.name;
     if (!user.uid.empty()) spec["uid"] = user.uid;

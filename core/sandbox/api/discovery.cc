@@ -127,7 +127,7 @@ Json aggregated(const std::vector<GroupVersions>& groups, bool core, const std::
           {"items", std::move(items)}};
 }
 
-ApiResult<HttpResponse> root(const std::vector<GroupVersions>& groups, const ApiRequest& request, bool core) {
+ApiResult<serve::HttpResponse> root(const std::vector<GroupVersions>& groups, const serve::ApiRequest& request, bool core) {
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, {"APIGroupDiscoveryList;apidiscovery.k8s.io;v2"}));
   if (wanted.as.empty()) {
     if (core) {
@@ -144,7 +144,7 @@ ApiResult<HttpResponse> root(const std::vector<GroupVersions>& groups, const Api
     }
     return answer_body(200, dump_json({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}}), wanted);
   }
-  HttpResponse out;
+  serve::HttpResponse out;
   out.body = dump_json(aggregated(groups, core, wanted.version));
   const auto tag = "\"" + entity_hash(out.body) + "\"";
   out.headers = {{"content-type", "application/json;g=apidiscovery.k8s.io;v=" + wanted.version + ";as=APIGroupDiscoveryList"},
@@ -169,11 +169,11 @@ std::vector<std::string> split_path(std::string_view path) {
   return out;
 }
 
-HttpResponse no_such_path() { return answer_text(404, "404 page not found\n"); }
+serve::HttpResponse no_such_path() { return serve::answer_text(404, "404 page not found\n"); }
 
 }  // namespace
 
-ApiResult<HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, const ApiRequest& request) {
+ApiResult<serve::HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request) {
   const auto parts = split_path(request.path);
   const bool reads = request.http->method == "GET" || request.http->method == "HEAD";
   if (!reads) return api_fail(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");

@@ -12,7 +12,7 @@
 namespace fleetadm::sandbox {
 
 /// Discovery documents, /version, health and OpenAPI: every path that is no resource. 404 (plain text) for others.
-ApiResult<HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, const ApiRequest& request);
+ApiResult<serve::HttpResponse> answer_path(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request);
 
 /// What an ETag says of a text: its SHA-512 in upper-case hexadecimal.
 std::string entity_hash(const std::string& text);
@@ -40,6 +40,6 @@ class OpenApiDocuments {
 };
 
 /// /openapi/v2 and /openapi/v3/…
-ApiResult<HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, const ApiRequest& request);
+ApiResult<serve::HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request);
 
 }  // namespace fleetadm::sandbox

@@ -12,14 +12,14 @@
 
 #include "core/sandbox/api/error.h"
 #include "core/sandbox/api/kind.h"
-#include "core/sandbox/api/request.h"
 #include "core/sandbox/store/store.h"
+#include "core/serve/request_info.h"
 #include "kubeclient/base/clock.h"
 
 namespace fleetadm::sandbox {
 
 struct WriteOptions {
-  User user;
+  serve::User user;
   std::string manager;  // the field manager
   std::string subresource;
   bool dry_run = false;

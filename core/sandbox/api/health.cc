@@ -18,14 +18,14 @@ std::vector<std::string> checks_of(std::string_view endpoint) {
 
 bool is_health_path(std::string_view first) { return first == "healthz" || first == "livez" || first == "readyz"; }
 
-HttpResponse answer_health(const std::vector<std::string>& parts, const Query& query) {
+serve::HttpResponse answer_health(const std::vector<std::string>& parts, const serve::Query& query) {
   const auto& endpoint = parts.front();
   const auto checks = checks_of(endpoint);
   if (parts.size() > 1) {
     const bool known = parts.size() == 2 && std::find(checks.begin(), checks.end(), parts[1]) != checks.end();
-    return known ? answer_text(200, "ok") : answer_text(404, "404 page not found\n");
+    return known ? serve::answer_text(200, "ok") : serve::answer_text(404, "404 page not found\n");
   }
-  if (!query.has("verbose")) return answer_text(200, "ok");
+  if (!query.has("verbose")) return serve::answer_text(200, "ok");
   std::set<std::string> excluded;
   for (auto& name : query.all("exclude")) excluded.insert(std::move(name));
   std::string text;
@@ -33,7 +33,7 @@ HttpResponse answer_health(const std::vector<std::string>& parts, const Query& q
   std::string unknown;
   for (const auto& name : excluded) unknown += (unknown.empty() ? "\"" : ", \"") + name + "\"";
   if (!unknown.empty()) text += "warn: some health checks cannot be excluded: no matches for " + unknown + "\n";
-  return answer_text(200, text + endpoint + " check passed\n");
+  return serve::answer_text(200, text + endpoint + " check passed\n");
 }
 
 }  // namespace fleetadm::sandbox

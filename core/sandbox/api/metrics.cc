@@ -9,7 +9,7 @@
 namespace fleetadm::sandbox {
 namespace {
 
-std::string request_verb(const ApiRequest& request) {
+std::string request_verb(const serve::ApiRequest& request) {
   const auto& verb = request.what.verb;
   static const std::map<std::string, std::string> kVerbs = {
       {"get", "GET"},    {"list", "LIST"},   {"watch", "WATCH"},   {"create", "POST"},
@@ -23,13 +23,13 @@ std::string request_verb(const ApiRequest& request) {
   return at == kVerbs.end() ? "other" : at->second;
 }
 
-std::string request_scope(const Attributes& what) {
+std::string request_scope(const serve::Attributes& what) {
   if (!what.name.empty() || what.verb == "create") return "resource";
   return what.ns.empty() ? "cluster" : "namespace";
 }
 
 /// `a="x",b="y"`; the values are names, which need no escaping.
-std::string request_labels(const ApiRequest& request, const Kind* kind, int status) {
+std::string request_labels(const serve::ApiRequest& request, const Kind* kind, int status) {
   const auto& what = request.what;
   const bool dry = kind != nullptr && request.query.get("dryRun") == "All";
   const bool has_sub = kind != nullptr && kind->subresource(what.subresource) != nullptr;
@@ -89,12 +89,12 @@ std::string object_metrics(const ApiState& state) {
 
 }  // namespace
 
-RequestMetrics::Running RequestMetrics::begin(const HttpRequest& http) {
+RequestMetrics::Running RequestMetrics::begin(const serve::HttpRequest& http) {
   const bool reads = http.method == "GET" || http.method == "HEAD";
   return Running(running_[reads ? 0 : 1]);
 }
 
-void RequestMetrics::count(const ApiRequest& request, const Kind* kind, int status) {
+void RequestMetrics::count(const serve::ApiRequest& request, const Kind* kind, int status) {
   auto labels = request_labels(request, kind, status);
   const std::lock_guard lock(mutex_);
   ++totals_[std::move(labels)];

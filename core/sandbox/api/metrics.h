@@ -26,10 +26,10 @@ class RequestMetrics {
     std::atomic<std::int64_t>& count_;
   };
 
-  Running begin(const HttpRequest& http);
+  Running begin(const serve::HttpRequest& http);
   /// `kind` is what the request was for; null of paths that are no resource and of resources that are not served, which all
   /// count as one: a client's words make no series.
-  void count(const ApiRequest& request, const Kind* kind, int status);
+  void count(const serve::ApiRequest& request, const Kind* kind, int status);
   /// With the number of objects of each resource, and what the process takes of the machine.
   std::string text(const ApiState& state) const;
 

@@ -59,7 +59,7 @@ bool parameter_is_partial(const Clause& clause) {
 
 std::string media_type(std::string_view header) { return lower_case(trimmed(header.substr(0, header.find(';')))); }
 
-ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::string>& allowed, bool protobuf) {
+ApiResult<Wanted> negotiate(const serve::HttpRequest& request, const std::vector<std::string>& allowed, bool protobuf) {
   std::string accept;
   for (const auto& value : request.all("accept")) accept += (accept.empty() ? "" : ",") + value;
   const auto agent = request.header("user-agent");
@@ -96,35 +96,26 @@ ApiResult<Wanted> negotiate(const HttpRequest& request, const std::vector<std::s
   return api_fail(406, "NotAcceptable", "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml");
 }
 
-HttpResponse answer_json(int status, const Json& value) {
-  HttpResponse out;
+serve::HttpResponse answer_json(int status, const Json& value) {
+  serve::HttpResponse out;
   out.status = status;
   out.headers = {{"content-type", "application/json"}, {"cache-control", "no-cache, private"}};
   out.body = dump_json(value) + "\n";
   return out;
 }
 
-HttpResponse answer_text(int status, std::string text, std::string type) {
-  HttpResponse out;
-  out.status = status;
-  out.headers = {
-      {"content-type", std::move(type)}, {"cache-control", "no-cache, private"}, {"x-content-type-options", "nosniff"}};
-  out.body = std::move(text);
-  return out;
-}
-
-HttpResponse answer_body(int status, std::string json, const Wanted& wanted) {
+serve::HttpResponse answer_body(int status, std::string json, const Wanted& wanted) {
   if (wanted.protobuf) {
     const auto parsed = parse_json(json);
     if (auto encoded = parsed ? apimachinery::encode_protobuf(*parsed) : Result<std::string>(tl::unexpected(parsed.error()))) {
-      HttpResponse out;
+      serve::HttpResponse out;
       out.status = status;
       out.headers = {{"content-type", kProtobuf}, {"cache-control", "no-cache, private"}};
       out.body = std::move(*encoded);
       return out;
     }
   }
-  HttpResponse out;
+  serve::HttpResponse out;
   out.status = status;
   out.headers = {{"content-type", wanted.yaml ? "application/yaml" : "application/json"}, {"cache-control", "no-cache, private"}};
   if (wanted.yaml || wanted.pretty) {
@@ -135,13 +126,13 @@ HttpResponse answer_body(int status, std::string json, const Wanted& wanted) {
   return out;
 }
 
-HttpResponse answer_preferred(const HttpRequest& request, int status, const Json& value) {
+serve::HttpResponse answer_preferred(const serve::HttpRequest& request, int status, const Json& value) {
   const auto wanted = negotiate(request, {}, true);
   if (!wanted || !wanted->protobuf) return answer_json(status, value);
   return answer_body(status, dump_json(value), *wanted);
 }
 
-HttpResponse answer_error(const HttpRequest& request, const ApiError& error) {
+serve::HttpResponse answer_error(const serve::HttpRequest& request, const ApiError& error) {
   auto out = answer_preferred(request, error.code, status_of(error));
   if (error.retry_after > 0) out.headers.emplace_back("retry-after", std::to_string(error.retry_after));
   if (error.code == 403) out.headers.emplace_back("x-content-type-options", "nosniff");
@@ -149,7 +140,7 @@ HttpResponse answer_error(const HttpRequest& request, const ApiError& error) {
   return out;
 }
 
-void add_warnings(HttpResponse& response, const std::vector<std::string>& warnings) {
+void add_warnings(serve::HttpResponse& response, const std::vector<std::string>& warnings) {
   for (const auto& text : warnings) response.headers.emplace_back("warning", "299 - " + dump_json(Json(text)));
 }
 

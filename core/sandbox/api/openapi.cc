@@ -46,8 +46,9 @@ std::vector<apimachinery::OpenApiResource> resources_of(const std::vector<KindPt
   return resources;
 }
 
-HttpResponse answer_document(const ApiRequest& request, const OpenApiDocuments::Document& document, bool immutable) {
-  HttpResponse out;
+serve::HttpResponse answer_document(const serve::ApiRequest& request, const OpenApiDocuments::Document& document,
+                                    bool immutable) {
+  serve::HttpResponse out;
   const auto tag = "\"" + document.hash + "\"";
   out.headers = {{"content-type", "application/json"}, {"etag", tag}, {"vary", "Accept"}};
   if (immutable) out.headers.emplace_back("cache-control", "public, immutable");
@@ -108,17 +109,17 @@ namespace {
 
 /// The binary form of the older document, with nothing but its frame ({"swagger": "2.0", "info": {…}, "paths": {}}): kubectl asks
 /// for it where the newer one does not know a kind (v1 List), and leaves the checks to the server then.
-HttpResponse version_two_frame() {
+serve::HttpResponse version_two_frame() {
   const auto field = [](char number, const std::string& bytes) {  // a length-delimited field of under 128 bytes
     return std::string(1, static_cast<char>(number << 3 | 2)) + static_cast<char>(bytes.size()) + bytes;
   };
-  return answer_text(200, field(1, "2.0") + field(2, field(1, "Kubernetes") + field(2, "v1")) + field(8, ""),
-                     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+  return serve::answer_text(200, field(1, "2.0") + field(2, field(1, "Kubernetes") + field(2, "v1")) + field(8, ""),
+                            "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
 }
 
 }  // namespace
 
-ApiResult<HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, const ApiRequest& request) {
+ApiResult<serve::HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request) {
   const auto rows = state->kinds.all();
   std::string_view path = request.path;
   while (path.ends_with('/')) path.remove_suffix(1);
@@ -129,7 +130,7 @@ ApiResult<HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, c
     return answer_document(request, *state->openapi->whole(rows), false);
   }
   constexpr std::string_view kRoot = "/openapi/v3";
-  if (!path.starts_with(kRoot)) return answer_text(404, "404 page not found\n");
+  if (!path.starts_with(kRoot)) return serve::answer_text(404, "404 page not found\n");
   path.remove_prefix(kRoot.size());
   Json paths = Json::object();
   for (const auto& [place, members] : places_of(rows)) {
@@ -142,7 +143,7 @@ ApiResult<HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, c
     }
     const auto given = request.query.get("hash");
     if (!given.empty() && given != document->hash) {
-      HttpResponse out;
+      serve::HttpResponse out;
       out.status = 301;
       out.headers = {{"location", url}};
       return out;
@@ -150,8 +151,8 @@ ApiResult<HttpResponse> answer_openapi(const std::shared_ptr<ApiState>& state, c
     FLEETADM_CHECK(negotiate(*request.http, {}));
     return answer_document(request, *document, !given.empty());
   }
-  if (!path.empty()) return answer_text(404, "404 page not found\n");
-  return answer_text(200, dump_json({{"paths", std::move(paths)}}));
+  if (!path.empty()) return serve::answer_text(404, "404 page not found\n");
+  return serve::answer_text(200, dump_json({{"paths", std::move(paths)}}));
 }
 
 }  // namespace fleetadm::sandbox

@@ -12,7 +12,7 @@ namespace fleetadm::sandbox {
 namespace {
 
 /// A resourceVersion of a query; `code` is what the server answers where it is no number.
-ApiResult<std::int64_t> revision_of(const Query& query, int code) {
+ApiResult<std::int64_t> revision_of(const serve::Query& query, int code) {
   const auto text = query.get("resourceVersion");
   if (text.empty()) return 0;
   std::int64_t value = 0;
@@ -49,7 +49,7 @@ ApiResult<Continue> decode(std::string token) {
   return out;
 }
 
-ApiStatus check_list_options(const Query& query) {
+ApiStatus check_list_options(const serve::Query& query) {
   const auto match = query.get("resourceVersionMatch");
   const std::string at = "resourceVersionMatch";
   std::vector<Cause> causes;
@@ -141,7 +141,7 @@ bool Selection::matches(const std::string& in, const std::string& name, const Js
   return fields.matches(in, name, [&]() -> const Json& { return object; });
 }
 
-ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind) {
+ApiResult<Selection> read_selection(const serve::ApiRequest& request, const Kind& kind) {
   Selection out;
   out.ns = request.what.ns;
   FLEETADM_TRY(out.labels, LabelSelector::parse(request.query.get("labelSelector")).map_error(from_error));
@@ -163,7 +163,8 @@ ApiResult<Json> present(const Kind& kind, Json object, const Wanted& wanted, con
   return partial_metadata(object, wanted.version);
 }
 
-ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                          const KindPtr& kind) {
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions(), kind->custom == nullptr));
   FLEETADM_TRY(const auto revision, revision_of(request.query, 500));
   FLEETADM_CHECK(reach(*state->store, revision));
@@ -177,13 +178,14 @@ ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const
   return answer_body(200, dump_json(shown), wanted);
 }
 
-ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                           const KindPtr& kind) {
   const Engine& engine = *state->engine;
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, list_conversions(), kind->custom == nullptr));
   FLEETADM_TRY(const auto revision, revision_of(request.query, 400));
   FLEETADM_CHECK(check_list_options(request.query));
   FLEETADM_TRY(const auto selection, read_selection(request, *kind));
-  FLEETADM_TRY(const auto limit, request.query.integer("limit"));
+  FLEETADM_TRY(const auto limit, request.query.integer("limit").map_error(from_error));
   const auto token = request.query.get("continue");
   Continue from;
   std::int64_t at = 0;

@@ -6,8 +6,8 @@
 
 #include "core/sandbox/api/engine.h"
 #include "core/sandbox/api/negotiate.h"
-#include "core/sandbox/api/request.h"
-#include "core/sandbox/http/message.h"
+#include "core/serve/http/message.h"
+#include "core/serve/request_info.h"
 #include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
@@ -23,9 +23,12 @@ struct ApiState {
   std::stop_source ending;  // calls to webhooks end with it
 };
 
-ApiResult<HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
-ApiResult<HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
-ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind);
+ApiResult<serve::HttpResponse> answer_get(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                          const KindPtr& kind);
+ApiResult<serve::HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                           const KindPtr& kind);
+ApiResult<serve::HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                            const KindPtr& kind);
 
 /// Objects of a request that deletecollection deletes, and the options of list and watch, checked.
 struct Selection {
@@ -39,7 +42,7 @@ struct Selection {
   /// More than a namespace is asked for.
   bool selects() const { return !labels.empty() || !fields.empty(); }
 };
-ApiResult<Selection> read_selection(const ApiRequest& request, const Kind& kind);
+ApiResult<Selection> read_selection(const serve::ApiRequest& request, const Kind& kind);
 
 /// 504 for a revision that is still to come. Whoever has a revision has it from an answer, and what is answered is readable: such
 /// a revision is another server's, and waiting for it would only hold a worker.

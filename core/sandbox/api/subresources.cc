@@ -128,7 +128,8 @@ ApiStatus take_from_budgets(Engine& engine, const Kind& pods, const std::string&
 
 }  // namespace
 
-ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                            const KindPtr& kind) {
   const auto& what = request.what;
   if (what.verb == "get") {
     FLEETADM_TRY(const Json object, state->engine->read(*kind, what.ns, what.name));
@@ -172,8 +173,8 @@ ApiResult<HttpResponse> answer_scale(const std::shared_ptr<ApiState>& state, con
   return answer_preferred(*request.http, 200, scale);
 }
 
-ApiResult<HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
-                                          const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_pod_action(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                                 const KindPtr& kind) {
   const auto& what = request.what;
   FLEETADM_TRY(const Json body, read_body(*request.http, *kind, what.subresource));
   FLEETADM_TRY(auto options, read_write_options(request, "CreateOptions"));

@@ -41,7 +41,7 @@ struct WatchOptions {
   Steady::time_point deadline;
 };
 
-class ApiWatch final : public BodyStream {
+class ApiWatch final : public serve::BodyStream {
  public:
   ApiWatch(std::shared_ptr<ApiState> state, KindPtr kind, WatchOptions options)
       : state_(std::move(state)),
@@ -235,7 +235,7 @@ class ApiWatch final : public BodyStream {
   bool columns_sent_ = false;
 };
 
-ApiStatus check_watch_options(const Query& query) {
+ApiStatus check_watch_options(const serve::Query& query) {
   const auto match = query.get("resourceVersionMatch");
   const bool initial = query.has("sendInitialEvents");
   const std::string at = "resourceVersionMatch";
@@ -255,8 +255,9 @@ ApiStatus check_watch_options(const Query& query) {
 
 }  // namespace
 
-ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
-  const Query& query = request.query;
+ApiResult<serve::HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                            const KindPtr& kind) {
+  const serve::Query& query = request.query;
   WatchOptions options;
   FLEETADM_TRY(options.wanted, negotiate(*request.http, object_conversions(), kind->custom == nullptr));
   const bool initial = query.flag("sendInitialEvents");
@@ -264,7 +265,7 @@ ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, con
   FLEETADM_TRY(options.selection, read_selection(request, *kind));
   // The old form, /watch/…/<name>, has no selector.
   if (!request.what.name.empty()) options.selection.fields.demand("metadata.name", request.what.name);
-  FLEETADM_TRY(auto seconds, query.integer("timeoutSeconds"));
+  FLEETADM_TRY(auto seconds, query.integer("timeoutSeconds").map_error(from_error));
   static thread_local std::minstd_rand random{std::random_device{}()};
   if (seconds <= 0) seconds = 1800 + static_cast<std::int64_t>(random() % 1800);
   options.deadline = Steady::now() + std::chrono::seconds(seconds);
@@ -280,7 +281,7 @@ ApiResult<HttpResponse> answer_watch(const std::shared_ptr<ApiState>& state, con
   }
   const bool from_now = revision == 0 || initial;
   options.end_of_initial = from_now && options.bookmarks;
-  HttpResponse response;
+  serve::HttpResponse response;
   response.headers = {{"content-type", options.wanted.protobuf ? "application/vnd.kubernetes.protobuf;stream=watch"
                                        : options.wanted.yaml   ? "application/yaml"
                                                                : "application/json"},

@@ -10,7 +10,7 @@ namespace {
 
 const char* const kApply = "application/apply-patch+yaml";
 
-ApiStatus check_body_size(const HttpRequest& http) {
+ApiStatus check_body_size(const serve::HttpRequest& http) {
   if (http.body_too_large) return api_fail(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
   return {};
 }
@@ -28,8 +28,9 @@ ApiStatus check_namespace_of(const Kind& kind, Json& object, const std::string& 
   return {};
 }
 
-ApiResult<HttpResponse> answer_object(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const Kind& kind,
-                                      int status, Written written, std::vector<std::string> warnings = {}) {
+ApiResult<serve::HttpResponse> answer_object(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                             const Kind& kind, int status, Written written,
+                                             std::vector<std::string> warnings = {}) {
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, object_conversions(), kind.custom == nullptr));
   FLEETADM_TRY(const Json shown, present(kind, std::move(written.object), wanted, request.query.get("includeObject"),
                                          state->engine->clock().now()));
@@ -67,14 +68,14 @@ ApiResult<DeleteOptions> checked_deletion(AskedDeletion asked) {
   return std::move(out);
 }
 
-ApiResult<DeleteOptions> read_delete_options(const ApiRequest& request) {
+ApiResult<DeleteOptions> read_delete_options(const serve::ApiRequest& request) {
   if (!request.http->body.empty()) {
     FLEETADM_TRY(const Json body, read_delete_body(*request.http));
     return delete_options_of(body);
   }
   AskedDeletion asked;
   if (request.query.has("gracePeriodSeconds")) {
-    FLEETADM_TRY(asked.options.grace_seconds, request.query.integer("gracePeriodSeconds"));
+    FLEETADM_TRY(asked.options.grace_seconds, request.query.integer("gracePeriodSeconds").map_error(from_error));
   }
   asked.options.propagation = request.query.get("propagationPolicy");
   if (request.query.has("orphanDependents")) asked.orphan = request.query.flag("orphanDependents");
@@ -159,7 +160,8 @@ ApiResult<DeleteOptions> delete_options_of(const Json& body) {
   return checked_deletion(std::move(asked));
 }
 
-ApiResult<HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                             const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
   FLEETADM_TRY(auto options, read_write_options(request, "CreateOptions"));
   FLEETADM_TRY(Json object, read_body(*request.http, *kind, ""));
@@ -173,7 +175,8 @@ ApiResult<HttpResponse> answer_create(const std::shared_ptr<ApiState>& state, co
   return answer_object(state, request, *kind, 201, std::move(written), std::move(warnings));
 }
 
-ApiResult<HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                             const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
   FLEETADM_TRY(auto options, read_write_options(request, "UpdateOptions"));
   FLEETADM_TRY(Json object, read_body(*request.http, *kind, ""));
@@ -197,7 +200,8 @@ ApiResult<HttpResponse> answer_update(const std::shared_ptr<ApiState>& state, co
   return answer_object(state, request, *kind, status, std::move(written), std::move(warnings));
 }
 
-ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                            const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
   const auto type = media_type(request.http->header("content-type"));
   const bool known = type == "application/json-patch+json" || type == "application/merge-patch+json" || type == kApply ||
@@ -237,7 +241,8 @@ ApiResult<HttpResponse> answer_patch(const std::shared_ptr<ApiState>& state, con
   return answer_object(state, request, *kind, 200, std::move(written), std::move(warnings));
 }
 
-ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, const ApiRequest& request, const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                             const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
   FLEETADM_TRY(const auto options, read_delete_options(request));
   WriteOptions by;
@@ -258,8 +263,8 @@ ApiResult<HttpResponse> answer_delete(const std::shared_ptr<ApiState>& state, co
   return response;
 }
 
-ApiResult<HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>& state, const ApiRequest& request,
-                                                 const KindPtr& kind) {
+ApiResult<serve::HttpResponse> answer_delete_collection(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                                        const KindPtr& kind) {
   FLEETADM_CHECK(check_body_size(*request.http));
   FLEETADM_TRY(const auto wanted, negotiate(*request.http, {}, kind->custom == nullptr));
   FLEETADM_TRY(const auto options, read_delete_options(request));

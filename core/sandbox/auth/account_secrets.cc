@@ -92,7 +92,7 @@ void end_account_secrets(Engine& engine, const Kind& kind, const std::string& ns
   }
 }
 
-std::optional<User> user_of_account_secret(const Engine& engine, const Json& claims, std::string_view token) {
+std::optional<serve::User> user_of_account_secret(const Engine& engine, const Json& claims, std::string_view token) {
   if (str(claims, {"iss"}) != kLegacyIssuer) return std::nullopt;
   const auto ns = claim(claims, "namespace");
   const auto stored = engine.store().get("/secrets", ns, claim(claims, "secret.name"));
@@ -102,7 +102,7 @@ std::optional<User> user_of_account_secret(const Engine& engine, const Json& cla
   if (!held || *held != token || is_deleting(secret)) return std::nullopt;
   const Json account = account_of(engine, secret);
   if (account.is_null() || uid_of(account) != claim(claims, "service-account.uid")) return std::nullopt;
-  User user;
+  serve::User user;
   user.name = "system:serviceaccount:" + ns + ":" + name_of(account);
   user.uid = uid_of(account);
   user.groups = service_account_groups(ns);

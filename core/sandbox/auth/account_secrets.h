@@ -15,6 +15,6 @@ Rules with_account_tokens(Rules secrets, const TokenSigner& signer, std::string 
 void end_account_secrets(Engine& engine, const Kind& kind, const std::string& ns, const std::string& name, const Json* object);
 
 /// Whom the token of such a Secret is for; nullopt where it is none, the Secret is gone, or holds another token.
-std::optional<User> user_of_account_secret(const Engine& engine, const Json& claims, std::string_view token);
+std::optional<serve::User> user_of_account_secret(const Engine& engine, const Json& claims, std::string_view token);
 
 }  // namespace fleetadm::sandbox

@@ -28,12 +28,12 @@ std::vector<std::string> service_account_groups(const std::string& ns) {
   return {"system:serviceaccounts", "system:serviceaccounts:" + ns};
 }
 
-ApiResult<User> Authenticator::authenticate(const HttpRequest& request) const {
+ApiResult<serve::User> Authenticator::authenticate(const serve::HttpRequest& request) const {
   bool refused = false;
-  if (request.peer && request.peer->certificate != Peer::Certificate::kNone) {
-    const Peer& peer = *request.peer;
-    if (peer.certificate == Peer::Certificate::kValid && !peer.common_name.empty()) {
-      User user;
+  if (request.peer && request.peer->certificate != serve::Peer::Certificate::kNone) {
+    const serve::Peer& peer = *request.peer;
+    if (peer.certificate == serve::Peer::Certificate::kValid && !peer.common_name.empty()) {
+      serve::User user;
       user.name = peer.common_name;
       user.groups = peer.organizations;
       user.groups.emplace_back(kAuthenticated);
@@ -51,19 +51,19 @@ ApiResult<User> Authenticator::authenticate(const HttpRequest& request) const {
     refused = true;
   }
   if (refused) return unauthorized();
-  User anonymous;
+  serve::User anonymous;
   anonymous.name = "system:anonymous";
   anonymous.groups = {"system:unauthenticated"};
   return anonymous;
 }
 
-std::optional<User> Authenticator::user_of_token(std::string_view token, std::vector<std::string>* audiences) const {
+std::optional<serve::User> Authenticator::user_of_token(std::string_view token, std::vector<std::string>* audiences) const {
   while (!token.empty() && token.front() == ' ') token.remove_prefix(1);
   if (auto user = service_account(token, audiences)) return user;
   return bootstrap(token);
 }
 
-std::optional<User> Authenticator::service_account(std::string_view token, std::vector<std::string>* audiences) const {
+std::optional<serve::User> Authenticator::service_account(std::string_view token, std::vector<std::string>* audiences) const {
   const auto claims = signer_.verify(token, engine_.clock().now());
   if (!claims) return std::nullopt;
   if (auto user = user_of_account_secret(engine_, *claims, token)) return user;
@@ -84,7 +84,7 @@ std::optional<User> Authenticator::service_account(std::string_view token, std::
     return uid_of(found) == uid;
   };
   if (!alive("/serviceaccounts", ns, name, str(own, {"serviceaccount", "uid"}))) return std::nullopt;
-  User user;
+  serve::User user;
   user.name = "system:serviceaccount:" + ns + ":" + name;
   user.uid = str(own, {"serviceaccount", "uid"});
   user.groups = service_account_groups(ns);
@@ -109,7 +109,7 @@ std::optional<User> Authenticator::service_account(std::string_view token, std::
 }
 
 /// "abcdef.0123456789abcdef" of a Secret bootstrap-token-abcdef in kube-system.
-std::optional<User> Authenticator::bootstrap(std::string_view token) const {
+std::optional<serve::User> Authenticator::bootstrap(std::string_view token) const {
   if (token.size() != 23 || token[6] != '.') return std::nullopt;
   const std::string id(token.substr(0, 6));
   const auto stored = engine_.store().get("/secrets", "kube-system", "bootstrap-token-" + id);
@@ -123,7 +123,7 @@ std::optional<User> Authenticator::bootstrap(std::string_view token) const {
     const auto at = parse_time(until);
     if (!at || *at <= engine_.clock().now()) return std::nullopt;
   }
-  User user;
+  serve::User user;
   user.name = "system:bootstrap:" + id;
   user.groups = {"system:bootstrappers"};
   auto more = secret_field(secret, "auth-extra-groups");

@@ -13,13 +13,13 @@ class Authenticator {
   Authenticator(const Engine& engine, const TokenSigner& signer) : engine_(engine), signer_(signer) {}
 
   /// Client certificate, then bearer token, then anonymous; 401 for credentials that are no good.
-  ApiResult<User> authenticate(const HttpRequest& request) const;
+  ApiResult<serve::User> authenticate(const serve::HttpRequest& request) const;
   /// A service account's or a bootstrap token's user; nullopt: no such token.
-  std::optional<User> user_of_token(std::string_view token, std::vector<std::string>* audiences = nullptr) const;
+  std::optional<serve::User> user_of_token(std::string_view token, std::vector<std::string>* audiences = nullptr) const;
 
  private:
-  std::optional<User> service_account(std::string_view token, std::vector<std::string>* audiences) const;
-  std::optional<User> bootstrap(std::string_view token) const;
+  std::optional<serve::User> service_account(std::string_view token, std::vector<std::string>* audiences) const;
+  std::optional<serve::User> bootstrap(std::string_view token) const;
   const Engine& engine_;
   const TokenSigner& signer_;
 };

@@ -10,9 +10,9 @@ namespace {
 constexpr std::string_view kExtra = "impersonate-extra-";
 constexpr std::string_view kAccount = "system:serviceaccount:";
 
-ApiStatus check(const Rbac& rbac, const User& user, const std::string& group, const std::string& resource,
+ApiStatus check(const Rbac& rbac, const serve::User& user, const std::string& group, const std::string& resource,
                 const std::string& subresource, const std::string& ns, const std::string& name) {
-  Attributes what;
+  serve::Attributes what;
   what.resource_request = true;
   what.verb = "impersonate";
   what.group = group;
@@ -31,13 +31,14 @@ ApiStatus check(const Rbac& rbac, const User& user, const std::string& group, co
 
 }  // namespace
 
-ApiResult<User> impersonate(const Rbac& rbac, const User& user, const HttpRequest& request) {
+ApiResult<serve::User> impersonate(const Rbac& rbac, const serve::User& user, const serve::HttpRequest& request) {
   const std::string name(request.header("impersonate-user"));
   const auto groups = request.all("impersonate-group");
   const std::string uid(request.header("impersonate-uid"));
   std::map<std::string, std::vector<std::string>> extra;
   for (const auto& [key, value] : request.headers) {
-    if (key.starts_with(kExtra)) extra[percent_decode(std::string_view(key).substr(kExtra.size()), false)].push_back(value);
+    if (key.starts_with(kExtra))
+      extra[serve::percent_decode(std::string_view(key).substr(kExtra.size()), false)].push_back(value);
   }
   if (name.empty()) {
     if (groups.empty() && uid.empty() && extra.empty()) return user;
@@ -51,7 +52,7 @@ ApiResult<User> impersonate(const Rbac& rbac, const User& user, const HttpReques
     if (!uid.empty()) add("UID  " + uid + "  authentication.k8s.io/v1  ");
     return bad_request("requested [" + asked + "] without impersonating a user");
   }
-  User out;
+  serve::User out;
   out.name = name;
   out.uid = uid;
   out.groups = groups;

@@ -6,6 +6,6 @@
 namespace fleetadm::sandbox {
 
 /// The user that the request wants to be, where its own may; without such headers the user itself.
-ApiResult<User> impersonate(const Rbac& rbac, const User& user, const HttpRequest& request);
+ApiResult<serve::User> impersonate(const Rbac& rbac, const serve::User& user, const serve::HttpRequest& request);
 
 }  // namespace fleetadm::sandbox

@@ -6,11 +6,12 @@
 #include <string_view>
 
 #include "core/sandbox/auth/tokens.h"
-#include "core/sandbox/http/message.h"
+#include "core/serve/http/message.h"
 
 namespace fleetadm::sandbox {
 
 /// The document of a path; nullopt where the path is another.
-std::optional<HttpResponse> answer_issuer(const TokenSigner& signer, const HttpRequest& request, std::string_view path);
+std::optional<serve::HttpResponse> answer_issuer(const TokenSigner& signer, const serve::HttpRequest& request,
+                                                 std::string_view path);
 
 }  // namespace fleetadm::sandbox

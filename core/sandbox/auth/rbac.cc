@@ -26,7 +26,7 @@ struct Binding {
 };
 
 /// How the binding names the user; empty where it does not.
-std::string subject_of(const Binding& binding, const std::string& ns, const User& user) {
+std::string subject_of(const Binding& binding, const std::string& ns, const serve::User& user) {
   for (const Json& subject : binding.subjects) {
     const auto kind = str(subject, {"kind"});
     const auto name = str(subject, {"name"});
@@ -95,7 +95,7 @@ Json PolicyRule::json() const {
   return out;
 }
 
-bool PolicyRule::allows(const Attributes& what) const {
+bool PolicyRule::allows(const serve::Attributes& what) const {
   if (!has_or_all(verbs, what.verb)) return false;
   if (!what.resource_request) return url_matches(urls, what.path);
   const auto resource = what.subresource.empty() ? what.resource : what.resource + "/" + what.subresource;
@@ -134,7 +134,7 @@ std::shared_ptr<const Rbac::Snapshot> Rbac::snapshot() const {
 }
 
 template <class Visit>
-void Rbac::visit(const User& user, const std::string& ns, Visit&& each) const {
+void Rbac::visit(const serve::User& user, const std::string& ns, Visit&& each) const {
   const auto now = snapshot();
   const auto rules_for = [&](const Binding& binding, const std::string& in) -> const std::vector<PolicyRule>* {
     if (binding.role_kind == "ClusterRole") {
@@ -162,7 +162,7 @@ void Rbac::visit(const User& user, const std::string& ns, Visit&& each) const {
   }
 }
 
-Decision Rbac::authorize(const User& user, const Attributes& what) const {
+Decision Rbac::authorize(const serve::User& user, const serve::Attributes& what) const {
   if (user.in("system:masters")) return {true, ""};
   Decision out;
   visit(user, what.resource_request ? what.ns : "", [&](const std::vector<PolicyRule>& rules, const std::string& because) {
@@ -173,7 +173,7 @@ Decision Rbac::authorize(const User& user, const Attributes& what) const {
   return out;
 }
 
-std::vector<PolicyRule> Rbac::rules_of(const User& user, const std::string& ns) const {
+std::vector<PolicyRule> Rbac::rules_of(const serve::User& user, const std::string& ns) const {
   std::vector<PolicyRule> out;
   visit(user, ns, [&](const std::vector<PolicyRule>& rules, const std::string&) {
     out.insert(out.end(), rules.begin(), rules.end());
@@ -182,7 +182,8 @@ std::vector<PolicyRule> Rbac::rules_of(const User& user, const std::string& ns) 
   return out;
 }
 
-std::vector<PolicyRule> Rbac::missing(const User& user, const std::string& ns, const std::vector<PolicyRule>& wanted) const {
+std::vector<PolicyRule> Rbac::missing(const serve::User& user, const std::string& ns,
+                                      const std::vector<PolicyRule>& wanted) const {
   std::vector<PolicyRule> out;
   if (user.in("system:masters")) return out;
   const auto held = rules_of(user, ns);
@@ -201,7 +202,7 @@ std::optional<std::vector<PolicyRule>> Rbac::role(const std::string& kind, const
   return at == now->roles.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::string denial(const User& user, const Attributes& what, const std::string& reason) {
+std::string denial(const serve::User& user, const serve::Attributes& what, const std::string& reason) {
   std::string text = "User \"" + user.name + "\" cannot " + what.verb;
   if (!what.resource_request) {
     text += " path \"" + what.path + "\"";

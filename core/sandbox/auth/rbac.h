@@ -20,7 +20,7 @@ struct PolicyRule {
 
   static PolicyRule of(const Json& rule);
   Json json() const;
-  bool allows(const Attributes& what) const;
+  bool allows(const serve::Attributes& what) const;
 };
 
 struct Decision {
@@ -32,11 +32,11 @@ class Rbac {
  public:
   explicit Rbac(const Engine& engine) : engine_(engine) {}
 
-  Decision authorize(const User& user, const Attributes& what) const;
+  Decision authorize(const serve::User& user, const serve::Attributes& what) const;
   /// Every rule that holds for a user in a namespace ("": cluster-wide only).
-  std::vector<PolicyRule> rules_of(const User& user, const std::string& ns) const;
+  std::vector<PolicyRule> rules_of(const serve::User& user, const std::string& ns) const;
   /// What of `wanted` the user does not hold there; empty: nothing is missing.
-  std::vector<PolicyRule> missing(const User& user, const std::string& ns, const std::vector<PolicyRule>& wanted) const;
+  std::vector<PolicyRule> missing(const serve::User& user, const std::string& ns, const std::vector<PolicyRule>& wanted) const;
   /// The rules of a role that a binding names; nullopt where there is none.
   std::optional<std::vector<PolicyRule>> role(const std::string& kind, const std::string& ns, const std::string& name) const;
   /// A role or binding was written.
@@ -46,7 +46,7 @@ class Rbac {
   struct Snapshot;
   std::shared_ptr<const Snapshot> snapshot() const;
   template <class Visit>
-  void visit(const User& user, const std::string& ns, Visit&& each) const;
+  void visit(const serve::User& user, const std::string& ns, Visit&& each) const;
 
   const Engine& engine_;
   std::atomic<std::uint64_t> wanted_{1};
@@ -59,6 +59,6 @@ class Rbac {
 Rules role_rules(const Rbac& rbac);
 Rules binding_rules(const Rbac& rbac);
 /// The sentence of a 403.
-std::string denial(const User& user, const Attributes& what, const std::string& reason);
+std::string denial(const serve::User& user, const serve::Attributes& what, const std::string& reason);
 
 }  // namespace fleetadm::sandbox

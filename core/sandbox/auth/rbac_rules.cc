@@ -30,7 +30,7 @@ std::string describe(const std::vector<PolicyRule>& rules) {
 
 bool may(const Rbac& rbac, const RuleContext& context, const std::string& verb, const std::string& resource,
          const std::string& ns, const std::string& name) {
-  Attributes what;
+  serve::Attributes what;
   what.resource_request = true;
   what.verb = verb;
   what.group = kGroup;
@@ -42,7 +42,7 @@ bool may(const Rbac& rbac, const RuleContext& context, const std::string& verb, 
 }
 
 tl::unexpected<ApiError> escalation(const RuleContext& context, const std::string& name, const std::vector<PolicyRule>& missing) {
-  const User& user = context.options.user;
+  const serve::User& user = context.options.user;
   std::string groups;
   for (const auto& group : user.groups) groups += (groups.empty() ? "\"" : " \"") + group + "\"";
   return forbidden(context.kind, name,

@@ -12,7 +12,7 @@ constexpr std::int64_t kDefaultToken = 3600;
 constexpr std::int64_t kBoundPodToken = 3607;  // what kubelets ask for: extended to a year, with a warning time
 constexpr std::int64_t kYear = 365 * 24 * 3600;
 
-Json user_json(const User& user) {
+Json user_json(const serve::User& user) {
   Json out = {{"username", user.name}};
   if (!user.uid.empty()) out["uid"] = user.uid;
   if (!user.groups.empty()) out["groups"] = user.groups;
@@ -20,8 +20,8 @@ Json user_json(const User& user) {
   return out;
 }
 
-Attributes attributes_of(const Json& spec) {
-  Attributes out;
+serve::Attributes attributes_of(const Json& spec) {
+  serve::Attributes out;
   if (const Json* resource = find(spec, {"resourceAttributes"}); resource != nullptr && resource->is_object()) {
     out.resource_request = true;
     out.verb = str(*resource, {"verb"});
@@ -78,27 +78,27 @@ Json decision_json(const Decision& decision) {
   return out;
 }
 
-User reviewed_user(const Json& spec) {
-  User out;
+serve::User reviewed_user(const Json& spec) {
+  serve::User out;
   out.name = str(spec, {"user"});
   out.uid = str(spec, {"uid"});
   out.groups = string_list_at(spec, {"groups"});
   return out;
 }
 
-ApiResult<Json> access_review(const Reviewers& who, const Kind& kind, const ApiRequest& request, Json review) {
+ApiResult<Json> access_review(const Reviewers& who, const Kind& kind, const serve::ApiRequest& request, Json review) {
   Kind named = kind;
   named.kind.clear();
   if (const auto problems = review_problems(kind, review, request.what.ns); !problems.empty())
     return invalid(named, "", problems);
   const Json& spec = object_at(review, {"spec"});
   const auto what = attributes_of(spec);
-  const User user = kind.kind == "SelfSubjectAccessReview" ? request.user : reviewed_user(spec);
+  const serve::User user = kind.kind == "SelfSubjectAccessReview" ? request.user : reviewed_user(spec);
   review["status"] = decision_json(who.rbac.authorize(user, what));
   return review;
 }
 
-Json rules_review(const Reviewers& who, const ApiRequest& request, Json review) {
+Json rules_review(const Reviewers& who, const serve::ApiRequest& request, Json review) {
   Json resources = Json::array();
   Json urls = Json::array();
   for (const auto& rule : who.rbac.rules_of(request.user, str(review, {"spec", "namespace"}))) {
@@ -123,7 +123,7 @@ ApiResult<Json> token_review(const Reviewers& who, const Kind& kind, Json review
   if (!user || both.empty()) {
     review["status"] = {{"user", Json::object()}, {"error", "invalid bearer token"}};
   } else {
-    User shown = *user;
+    serve::User shown = *user;
     shown.groups.emplace_back("system:authenticated");
     review["status"] = {{"authenticated", true}, {"user", user_json(shown)}, {"audiences", both}};
   }
@@ -135,7 +135,7 @@ ApiResult<Json> token_review(const Reviewers& who, const Kind& kind, Json review
 
 bool is_review(const Kind& kind) { return kind.group == "authentication.k8s.io" || kind.group == "authorization.k8s.io"; }
 
-ApiResult<Json> answer_review(const Reviewers& who, const Kind& kind, const ApiRequest& request, Json review) {
+ApiResult<Json> answer_review(const Reviewers& who, const Kind& kind, const serve::ApiRequest& request, Json review) {
   if (!object_at(review, {"spec"}).is_object()) return bad_request("spec is missing");
   if (kind.kind == "TokenReview") return token_review(who, kind, std::move(review));
   if (kind.kind == "SelfSubjectReview") {
@@ -150,7 +150,8 @@ ApiResult<Json> answer_review(const Reviewers& who, const Kind& kind, const ApiR
   return access_review(who, kind, request, std::move(review));
 }
 
-ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts, const ApiRequest& request, Json token_request) {
+ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts, const serve::ApiRequest& request,
+                                     Json token_request) {
   const auto& ns = request.what.ns;
   const auto& name = request.what.name;
   FLEETADM_TRY(const Json account, who.engine.get(accounts, ns, name));

@@ -18,8 +18,9 @@ struct Reviewers {
 /// True where a POST to this resource is a question.
 bool is_review(const Kind& kind);
 /// The review with its status filled in.
-ApiResult<Json> answer_review(const Reviewers& who, const Kind& kind, const ApiRequest& request, Json review);
+ApiResult<Json> answer_review(const Reviewers& who, const Kind& kind, const serve::ApiRequest& request, Json review);
 /// POST serviceaccounts/<name>/token.
-ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts, const ApiRequest& request, Json token_request);
+ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts, const serve::ApiRequest& request,
+                                     Json token_request);
 
 }  // namespace fleetadm::sandbox

@@ -162,9 +162,9 @@ bool FaultBoard::take_cut(const std::string& id) {
 
 namespace {
 
-class BreakableStream final : public BodyStream {
+class BreakableStream final : public serve::BodyStream {
  public:
-  BreakableStream(std::shared_ptr<BodyStream> body, std::shared_ptr<FaultBoard> board, RequestFacts facts)
+  BreakableStream(std::shared_ptr<serve::BodyStream> body, std::shared_ptr<FaultBoard> board, RequestFacts facts)
       : body_(std::move(body)), board_(std::move(board)), facts_(std::move(facts)), began_(FaultBoard::Steady::now()) {}
 
   More read(std::string& into, std::size_t most) override {
@@ -207,7 +207,7 @@ class BreakableStream final : public BodyStream {
     return More::kLater;
   }
 
-  std::shared_ptr<BodyStream> body_;
+  std::shared_ptr<serve::BodyStream> body_;
   std::shared_ptr<FaultBoard> board_;
   RequestFacts facts_;
   FaultBoard::Steady::time_point began_;
@@ -219,7 +219,8 @@ class BreakableStream final : public BodyStream {
 
 }  // namespace
 
-std::shared_ptr<BodyStream> breakable(std::shared_ptr<BodyStream> body, std::shared_ptr<FaultBoard> board, RequestFacts facts) {
+std::shared_ptr<serve::BodyStream> breakable(std::shared_ptr<serve::BodyStream> body, std::shared_ptr<FaultBoard> board,
+                                             RequestFacts facts) {
   return std::make_shared<BreakableStream>(std::move(body), std::move(board), std::move(facts));
 }
 

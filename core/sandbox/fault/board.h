@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/sandbox/fault/fault.h"
-#include "core/sandbox/http/message.h"
+#include "core/serve/http/message.h"
 
 namespace fleetadm::sandbox {
 
@@ -99,6 +99,7 @@ class FaultBoard {
 };
 
 /// The body, and its end where a cut befalls it.
-std::shared_ptr<BodyStream> breakable(std::shared_ptr<BodyStream> body, std::shared_ptr<FaultBoard> board, RequestFacts facts);
+std::shared_ptr<serve::BodyStream> breakable(std::shared_ptr<serve::BodyStream> body, std::shared_ptr<FaultBoard> board,
+                                             RequestFacts facts);
 
 }  // namespace fleetadm::sandbox

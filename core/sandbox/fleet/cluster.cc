@@ -68,8 +68,8 @@ Result<pki::KeyPair> serving_certificate(const pki::KeyPair& ca, bool expired) {
   return pki::issue(ca, leaf);
 }
 
-std::function<Disturbance(const ApiRequest&)> disturber(std::string cluster, std::shared_ptr<FaultBoard> board) {
-  return [cluster = std::move(cluster), board = std::move(board)](const ApiRequest& request) {
+std::function<Disturbance(const serve::ApiRequest&)> disturber(std::string cluster, std::shared_ptr<FaultBoard> board) {
+  return [cluster = std::move(cluster), board = std::move(board)](const serve::ApiRequest& request) {
     const auto& what = request.what;
     const RequestFacts facts = {cluster, what.verb, what.group, what.resource, what.subresource, request.user.name};
     Disturbance out;
@@ -85,13 +85,13 @@ std::function<Disturbance(const ApiRequest&)> disturber(std::string cluster, std
       if (strike.retry_after > 0) refusal.details["retryAfterSeconds"] = strike.retry_after;
       out.refusal = std::move(refusal);
     }
-    out.stream = [board, facts](std::shared_ptr<BodyStream> body) { return breakable(std::move(body), board, facts); };
+    out.stream = [board, facts](std::shared_ptr<serve::BodyStream> body) { return breakable(std::move(body), board, facts); };
     return out;
   };
 }
 
 /// One line a request, for -v 6 and above.
-HttpResponse answer_and_tell(const std::string& cluster, const ApiServer& api, const HttpRequest& request) {
+serve::HttpResponse answer_and_tell(const std::string& cluster, const ApiServer& api, const serve::HttpRequest& request) {
   const auto began = std::chrono::steady_clock::now();
   auto response = api.handle(request);
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count();
@@ -112,7 +112,7 @@ struct Cluster::Inner {
   std::unique_ptr<ApiServer> api;
   std::shared_ptr<Timers> timers;
   std::unique_ptr<ControllerManager> controllers;
-  std::unique_ptr<HttpListener> listener;
+  std::unique_ptr<serve::HttpListener> listener;
 };
 
 Cluster::Cluster(std::unique_ptr<Inner> inner) : inner_(std::move(inner)) {}
@@ -123,7 +123,7 @@ Cluster::~Cluster() {
   inner_->controllers.reset();
 }
 
-Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const ClusterOptions& options) {
+Result<std::unique_ptr<Cluster>> Cluster::start(serve::HttpRuntime& runtime, const ClusterOptions& options) {
   auto inner = std::make_unique<Inner>();
   inner->name = options.name;
   ApiOptions api;
@@ -154,7 +154,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
   }
   FLEETADM_TRY(api.token_key, kept(options.folder, "tokens.key", [] { return pki::generate_key(); }));
   api.ca_pem = inner->ca.certificate;
-  ListenOptions listen;
+  serve::ListenOptions listen;
   listen.port = options.port;
   listen.client_ca = inner->ca.certificate;
   listen.now = [clock = inner->clock] {
@@ -167,10 +167,10 @@ Result<std::unique_ptr<Cluster>> Cluster::start(HttpRuntime& runtime, const Clus
       *inner->api, inner->ca, [&runtime](std::function<void()> task) { return runtime.work(std::move(task)); },
       Timers::of(inner->timers));
   if (options.controllers) inner->controllers->start();
-  const auto answer = [server = inner->api.get(), name = options.name](const HttpRequest& request) {
+  const auto answer = [server = inner->api.get(), name = options.name](const serve::HttpRequest& request) {
     return log::enabled(6) ? answer_and_tell(name, *server, request) : server->handle(request);
   };
-  FLEETADM_TRY(inner->listener, HttpListener::start(runtime, listen, answer));
+  FLEETADM_TRY(inner->listener, serve::HttpListener::start(runtime, listen, answer));
   return std::unique_ptr<Cluster>(new Cluster(std::move(inner)));
 }
 
@@ -191,7 +191,7 @@ Status Cluster::follow_faults() {
     FLEETADM_TRY(const auto certificate, serving_certificate(inner_->ca, wanted.expired_certificate));
     FLEETADM_CHECK(inner_->listener->set_certificate(certificate));
   }
-  using Network = HttpListener::Network;
+  using Network = serve::HttpListener::Network;
   inner_->listener->set_network(!wanted.partition ? Network::kWhole : wanted.silent ? Network::kSilent : Network::kReset);
   made = wanted;
   return {};

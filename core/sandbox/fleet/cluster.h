@@ -8,7 +8,7 @@
 #include "core/sandbox/api/api_server.h"
 #include "core/sandbox/controllers/timers.h"
 #include "core/sandbox/fault/board.h"
-#include "core/sandbox/http/server.h"
+#include "core/serve/http/server.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -29,7 +29,7 @@ struct ClusterOptions {
 class Cluster {
  public:
   /// Keys and objects are read from the folder, or made. The runtime must outlive the cluster.
-  static Result<std::unique_ptr<Cluster>> start(HttpRuntime& runtime, const ClusterOptions& options);
+  static Result<std::unique_ptr<Cluster>> start(serve::HttpRuntime& runtime, const ClusterOptions& options);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/sandbox/fleet/home.h"
-#include "core/sandbox/streams/containers.h"
+#include "core/sandbox/node/containers.h"
 
 namespace fleetadm::sandbox {
 

@@ -62,7 +62,7 @@ void allow_descriptors() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Result<std::unique_ptr<Cluster>> start_cluster(HttpRuntime& runtime, ClusterOptions options) {
+Result<std::unique_ptr<Cluster>> start_cluster(serve::HttpRuntime& runtime, ClusterOptions options) {
   auto started = Cluster::start(runtime, options);
   if (!started && started.error().category == Category::kUnavailable && options.port != 0) {
     options.port = 0;  // somebody else has the port now
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Cluster>> start_cluster(HttpRuntime& runtime, ClusterOpti
 }
 
 /// All of them, on as many threads as the machine runs; the first failure ends it.
-Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(HttpRuntime& runtime, const SandboxHome& home,
+Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(serve::HttpRuntime& runtime, const SandboxHome& home,
                                                              const ServeOptions& options, const Json& before,
                                                              const FleetNodesOptions& fleet,
                                                              const std::shared_ptr<FaultBoard>& faults) {
@@ -128,7 +128,7 @@ Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const
       {"name", options.name}, {"ephemeral", options.ephemeral}, {"nodes", options.nodes}, {"clusters", Json::array()}};
   FLEETADM_CHECK(home.write_description(options.name, before.is_object() ? before : description));
   FLEETADM_TRY(const auto lock, ProcessLock::take(home.folder(options.name) / "process.lock"));
-  HttpRuntime runtime(kWorkers);
+  serve::HttpRuntime runtime(kWorkers);
   const auto faults = std::make_shared<FaultBoard>();
   allow_descriptors();
   FleetNodesOptions fleet{options.name, cluster_names(options.clusters), options.executable, {}};

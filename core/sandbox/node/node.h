@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "core/sandbox/streams/containers.h"
+#include "core/sandbox/node/containers.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/rest/client.h"
 

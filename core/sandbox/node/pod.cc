@@ -36,7 +36,7 @@ OwnedFd give_input(const Json& container, ContainerPlace& place) {
   std::array<int, 2> ends{-1, -1};
   if (!flag(container, {"stdin"}) || pipe2(ends.data(), O_CLOEXEC) != 0) return {};
   OwnedFd writing(ends[1]);
-  set_nonblocking(writing.get());
+  serve::set_nonblocking(writing.get());
   place.input = std::make_shared<ContainerInput>(std::move(writing), flag(container, {"stdinOnce"}));
   return OwnedFd(ends[0]);
 }

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/sandbox/node/child.h"
+#include "core/sandbox/node/containers.h"
 #include "core/sandbox/node/environment.h"
 #include "core/sandbox/node/pod_status.h"
 #include "core/sandbox/node/probe.h"
-#include "core/sandbox/streams/containers.h"
 
 namespace fleetadm::sandbox {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/http/server.h"
+#include "core/serve/http/server.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/transport/transport.h"
 
@@ -20,7 +20,7 @@ using std::chrono::seconds;
 constexpr std::size_t kStreams = 6;
 
 /// A body that says what it is given and then stays open.
-class OpenBody final : public sandbox::BodyStream {
+class OpenBody final : public serve::BodyStream {
  public:
   void give(std::size_t bytes) {
     std::function<void()> wake;
@@ -50,7 +50,7 @@ class OpenBody final : public sandbox::BodyStream {
 };
 
 /// A body of unknown length that ends, as API servers send lists.
-class EndingBody final : public sandbox::BodyStream {
+class EndingBody final : public serve::BodyStream {
  public:
   explicit EndingBody(std::size_t bytes) : left_(bytes) {}
   More read(std::string& into, std::size_t most) override {
@@ -107,10 +107,10 @@ class MultiplexedTest : public ::testing::Test {
     const auto certificate = pki::issue(*ca, leaf);
     ASSERT_TRUE(certificate);
     for (std::size_t i = 0; i < kStreams; ++i) bodies_.push_back(std::make_shared<OpenBody>());
-    sandbox::ListenOptions options;
+    serve::ListenOptions options;
     options.certificate = *certificate;
-    auto listener = sandbox::HttpListener::start(runtime_, options, [this](const sandbox::HttpRequest& request) {
-      sandbox::HttpResponse response;
+    auto listener = serve::HttpListener::start(runtime_, options, [this](const serve::HttpRequest& request) {
+      serve::HttpResponse response;
       const std::size_t number = std::stoul(request.path.substr(1));
       if (number < kStreams) {
         response.stream = bodies_.at(number);
@@ -143,8 +143,8 @@ class MultiplexedTest : public ::testing::Test {
   }
 
   std::vector<std::shared_ptr<OpenBody>> bodies_;
-  sandbox::HttpRuntime runtime_{2};
-  std::unique_ptr<sandbox::HttpListener> listener_;
+  serve::HttpRuntime runtime_{2};
+  std::unique_ptr<serve::HttpListener> listener_;
   std::shared_ptr<Transport> transport_;
   std::vector<std::shared_ptr<Count>> counts_;
   std::vector<std::unique_ptr<StreamHandle>> handles_;

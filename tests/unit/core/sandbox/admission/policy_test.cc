@@ -13,7 +13,7 @@ struct Rights {
   std::vector<std::string> asked;
 
   std::shared_ptr<const Ask> ask() {
-    return std::make_shared<const Ask>([this](const User& user, const Attributes& what) {
+    return std::make_shared<const Ask>([this](const serve::User& user, const serve::Attributes& what) {
       std::string question = user.name + " " + what.verb + " ";
       question += what.resource_request ? what.group + "/" + what.resource : what.path;
       for (const auto* part : {&what.subresource, &what.name}) question += part->empty() ? "" : "/" + *part;
@@ -25,8 +25,8 @@ struct Rights {
   }
 };
 
-User someone(const std::string& name) {
-  User user;
+serve::User someone(const std::string& name) {
+  serve::User user;
   user.name = name;
   return user;
 }
@@ -42,7 +42,7 @@ struct Case {
               {}};
 
   std::vector<Verdict> judge_spec(const Json& spec) {
-    Attributes what;
+    serve::Attributes what;
     what.resource = "configmaps";
     what.ns = "apps";
     what.name = "x";

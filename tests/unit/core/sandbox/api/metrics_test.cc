@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "core/sandbox/api/api_server.h"
-#include "core/sandbox/http/gzip.h"
+#include "core/serve/http/gzip.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/pki/pki.h"
 
@@ -24,7 +24,7 @@ std::string gunzipped(const std::string& bytes) {
   return whole ? text : "no gzip";
 }
 
-std::string header_in(const HttpResponse& answer, const std::string& name) {
+std::string header_in(const serve::HttpResponse& answer, const std::string& name) {
   for (const auto& [key, value] : answer.headers) {
     if (key == name) return value;
   }
@@ -38,14 +38,14 @@ class Metrics : public ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     server_ = std::move(*opened);
   }
-  HttpResponse ask(const std::string& method, const std::string& path, const std::string& user, const std::string& body = {},
-                   const std::string& encoding = {}) {
-    auto peer = std::make_shared<Peer>();
-    peer->certificate = Peer::Certificate::kValid;
+  serve::HttpResponse ask(const std::string& method, const std::string& path, const std::string& user,
+                          const std::string& body = {}, const std::string& encoding = {}) {
+    auto peer = std::make_shared<serve::Peer>();
+    peer->certificate = serve::Peer::Certificate::kValid;
     peer->common_name = user;
     if (user == "admin") peer->organizations = {"system:masters"};
     if (user == "prometheus") peer->organizations = {"system:monitoring"};
-    HttpRequest request;
+    serve::HttpRequest request;
     request.method = method;
     const auto mark = path.find('?');
     request.path = path.substr(0, mark);
@@ -115,15 +115,15 @@ TEST_F(Metrics, LargeAnswersAreCompressedForThoseWhoTakeThemSo) {
 }
 
 TEST(Gzip, BeginsBeyondItsThreshold) {
-  HttpRequest request;
+  serve::HttpRequest request;
   request.headers = {{"accept-encoding", "gzip"}};
-  HttpResponse answer;
-  answer.body = std::string(kGzipFrom, 'x');
-  compress_answer(request, answer);
-  EXPECT_EQ(answer.body.size(), kGzipFrom);
+  serve::HttpResponse answer;
+  answer.body = std::string(serve::kGzipFrom, 'x');
+  serve::compress_answer(request, answer);
+  EXPECT_EQ(answer.body.size(), serve::kGzipFrom);
   answer.body += 'x';
-  compress_answer(request, answer);
-  EXPECT_EQ(gunzipped(answer.body), std::string(kGzipFrom + 1, 'x'));
+  serve::compress_answer(request, answer);
+  EXPECT_EQ(gunzipped(answer.body), std::string(serve::kGzipFrom + 1, 'x'));
 }
 
 }  // namespace

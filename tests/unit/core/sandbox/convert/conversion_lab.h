@@ -114,7 +114,7 @@ class ConversionLab : public ::testing::Test {
   }
 
   testkit::TemporaryFolder folder_{"conversion"};
-  HttpRuntime runtime_{3};
+  serve::HttpRuntime runtime_{3};
   std::unique_ptr<testkit::ConversionWebhook> webhook_ = std::make_unique<testkit::ConversionWebhook>();
   std::unique_ptr<Cluster> cluster_;
   pki::KeyPair admin_;

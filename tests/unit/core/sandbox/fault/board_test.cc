@@ -21,7 +21,7 @@ const RequestFacts kListPods = {"c1", "list", "", "pods", "", "alice"};
 const RequestFacts kUpdateDeployment = {"hub", "update", "apps", "deployments", "status", "bob"};
 
 /// Gives "x" for ever.
-class Endless final : public BodyStream {
+class Endless final : public serve::BodyStream {
  public:
   More read(std::string& into, std::size_t most) override {
     into.append(std::min<std::size_t>(most, 10), 'x');
@@ -153,13 +153,13 @@ TEST(FaultBoard, CutsStreamsByAgeThatAreOpenAlready) {
   const auto board = std::make_shared<FaultBoard>();
   const auto body = breakable(std::make_shared<Endless>(), board, kListPods);
   std::string text;
-  EXPECT_EQ(body->read(text, 100), BodyStream::More::kLater);
+  EXPECT_EQ(body->read(text, 100), serve::BodyStream::More::kLater);
   Fault fault = fault_of(FaultKind::kCut);
   fault.amount = 20ms;
   ASSERT_TRUE(board->add(fault));
-  EXPECT_EQ(body->read(text, 100), BodyStream::More::kLater);
+  EXPECT_EQ(body->read(text, 100), serve::BodyStream::More::kLater);
   std::this_thread::sleep_for(25ms);
-  EXPECT_EQ(body->read(text, 100), BodyStream::More::kCut);
+  EXPECT_EQ(body->read(text, 100), serve::BodyStream::More::kCut);
 }
 
 TEST(FaultBoard, CutsStreamsAfterExactlySoManyBytes) {
@@ -170,12 +170,12 @@ TEST(FaultBoard, CutsStreamsAfterExactlySoManyBytes) {
   ASSERT_TRUE(board->add(fault));
   const auto body = breakable(std::make_shared<Endless>(), board, kListPods);
   std::string text;
-  EXPECT_EQ(body->read(text, 100), BodyStream::More::kLater);
-  EXPECT_EQ(body->read(text, 100), BodyStream::More::kLater);
-  EXPECT_EQ(body->read(text, 100), BodyStream::More::kCut);
+  EXPECT_EQ(body->read(text, 100), serve::BodyStream::More::kLater);
+  EXPECT_EQ(body->read(text, 100), serve::BodyStream::More::kLater);
+  EXPECT_EQ(body->read(text, 100), serve::BodyStream::More::kCut);
   EXPECT_EQ(text.size(), 25U);
   const auto next = breakable(std::make_shared<Endless>(), board, kListPods);  // the fault had its one strike
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(next->read(text, 100), BodyStream::More::kLater);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(next->read(text, 100), serve::BodyStream::More::kLater);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ class ClusterFaults : public testing::Test {
   }
   void clear() { ASSERT_TRUE(operations_.run({{"do", "fault-clear"}})); }
 
-  HttpRuntime runtime_{2};
+  serve::HttpRuntime runtime_{2};
   std::shared_ptr<FaultBoard> board_ = std::make_shared<FaultBoard>();
   std::vector<std::unique_ptr<Cluster>> clusters_;
   Operations operations_{board_, clusters_};

@@ -89,7 +89,7 @@ class Load : public testing::Test {
     return found ? *found : Json();
   }
 
-  HttpRuntime runtime_{2};
+  serve::HttpRuntime runtime_{2};
   std::unique_ptr<Cluster> cluster_;
 };
 

@@ -1,0 +1,276 @@
+// HTTP/1.1: Beast's parser on the way in; what goes out is simple enough to write by hand.
+#include <algorithm>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cctype>
+#include <optional>
+
+#include "core/serve/http/protocol.h"
+
+namespace fleetadm::serve {
+namespace {
+
+namespace http = boost::beast::http;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+bool contains_word(std::string_view list, std::string_view word) {
+  const auto text = lower(list);
+  return text.find(word) != std::string::npos;
+}
+
+/// What is neither header nor body (chunk sizes, extensions, trailers): a client that sends its body byte by byte needs five
+/// bytes of it for each.
+constexpr std::size_t kFramingPerByte = 16;
+
+/// The status of a head that must not be answered by what it seems to ask; 0 for any other. Whoever stands in front of this
+/// server could read where the request ends, or whom it is for, in another way.
+int ambiguous(const http::fields& head, unsigned version) {
+  const auto hosts = head.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && version >= 11)) return 400;
+  const auto encodings = head.count(http::field::transfer_encoding);
+  if (encodings > 1) return 400;
+  if (encodings == 1 && lower(std::string_view(head[http::field::transfer_encoding])) != "chunked") return 501;
+  return 0;
+}
+
+class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> {
+ public:
+  explicit Http1(ProtocolHost host) : host_(std::move(host)) { restart(); }
+
+  bool feed(std::string_view bytes) override {
+    if (finished_) return false;
+    if (upgrade_) return upgrade_->take(bytes);
+    if (draining_) return true;
+    input_.append(bytes);
+    // A client that sends on while it is being answered is pipelining; a little of that is kept.
+    if (busy_) return input_.size() <= host_.limits.header;
+    return parse();
+  }
+
+  bool wants_input() const override { return !upgrade_ || upgrade_->takes(); }
+
+  void output(std::string& into, std::size_t most) override {
+    if (into.empty()) {
+      into = std::exchange(output_, {});
+    } else {
+      into.append(std::exchange(output_, {}));
+    }
+    if (upgrade_) return upgraded_output(into, most);
+    if (!stream_) return;
+    while (into.size() < most) {
+      std::string piece;
+      const auto more = stream_->read(piece, most - into.size());
+      if (!piece.empty()) chunk(into, piece);
+      if (more == BodyStream::More::kYes && !piece.empty()) continue;
+      if (more == BodyStream::More::kEnd) {
+        into += "0\r\n\r\n";
+        end_of_answer();
+      } else if (more == BodyStream::More::kCut) {
+        stream_.reset();
+        busy_ = false;
+        finished_ = true;
+      }
+      return;
+    }
+  }
+
+  bool finished() const override { return finished_ && !stream_ && output_.empty() && !busy_; }
+  bool busy() const override { return busy_; }
+  bool receiving() const override { return !busy_ && (begun_ || !input_.empty()); }
+
+  void answer(HttpResponse response) {
+    if (!busy_) return;
+    std::string head = "HTTP/1.1 " + std::to_string(response.status) + " " + std::string(status_text(response.status)) + "\r\n";
+    for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
+    if (response.upgrade) return upgrade(std::move(response), head);
+    if (!keep_alive_) head += "connection: close\r\n";
+    if (response.stream) {
+      output_ += head + "transfer-encoding: chunked\r\n\r\n";
+      stream_ = std::move(response.stream);
+      stream_->on_ready(host_.flush);
+    } else {
+      if (response.status != 304) head += "content-length: " + std::to_string(response.body.size()) + "\r\n";
+      output_ += head + "\r\n";
+      if (!head_only_ && response.status != 304) output_ += response.body;
+      end_of_answer();
+    }
+    host_.flush();
+  }
+
+ private:
+  void restart() {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(host_.limits.header));
+    parser_->body_limit(host_.limits.body);
+    parser_->eager(true);
+    share_ = std::make_shared<BodyShare>(host_.room);
+    taken_ = 0;
+    begun_ = false;
+    judged_ = false;
+    continued_ = false;
+  }
+
+  bool parse() {
+    while (!input_.empty() && !busy_) {
+      boost::beast::error_code error;
+      const auto used = parser_->put(boost::asio::const_buffer(input_.data(), input_.size()), error);
+      input_.erase(0, used);
+      taken_ += used;
+      begun_ = true;
+      if (!judged_ && parser_->is_header_done()) {
+        judged_ = true;
+        if (const int status = ambiguous(parser_->get(), parser_->get().version()); status != 0) return refuse(status);
+      }
+      if (error == http::error::body_limit) return refuse_body();
+      const auto body = parser_->get().body().size();
+      if (!share_->grow_to(body)) return refuse_for_now();
+      if (error && error != http::error::need_more) return refuse(400);
+      // The parser counts the header and the body. It takes a chunk's extensions and the trailers only as a whole, and counts
+      // neither.
+      if (input_.size() > host_.limits.header && !parser_->is_done()) return refuse(400);
+      if (taken_ > body * kFramingPerByte + 2 * host_.limits.header) return refuse(400);
+      if (parser_->is_header_done() && !continued_ && !parser_->is_done() && parser_->get().count(http::field::expect) > 0) {
+        continued_ = true;
+        output_ += "HTTP/1.1 100 Continue\r\n\r\n";
+      }
+      if (parser_->is_done()) {
+        begin(false);
+      } else if (error == http::error::need_more || used == 0) {
+        break;
+      }
+    }
+    return true;
+  }
+
+  bool refuse(int status) {
+    input_.clear();
+    output_ += "HTTP/1.1 " + std::to_string(status) + " " + std::string(status_text(status)) +
+               "\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    finished_ = true;
+    return false;
+  }
+
+  bool refuse_body() {
+    // What follows on this connection is the rest of the body: it is dropped, and the connection ends after the answer.
+    input_.clear();
+    draining_ = true;
+    begin(true);
+    keep_alive_ = false;
+    return true;
+  }
+
+  bool refuse_for_now() {
+    input_.clear();
+    restart();
+    draining_ = true;
+    busy_ = true;
+    keep_alive_ = false;
+    answer(too_many_requests());
+    return true;
+  }
+
+  void begin(bool too_large) {
+    auto& message = parser_->get();
+    HttpRequest request;
+    request.method = std::string(message.method_string());
+    const std::string target(message.target());
+    const auto mark = target.find('?');
+    request.path = target.substr(0, mark);
+    if (mark != std::string::npos) request.query = target.substr(mark + 1);
+    for (const auto& field : message)
+      request.headers.emplace_back(lower(std::string_view(field.name_string())), std::string(field.value()));
+    request.body_too_large = too_large;
+    if (!too_large) request.body = std::move(message.body());
+    request.share = std::move(share_);
+    request.peer = host_.peer;
+    keep_alive_ = message.version() >= 11 && !contains_word(request.header("connection"), "close");
+    head_only_ = request.method == "HEAD";
+    busy_ = true;
+    restart();
+    const std::weak_ptr<Http1> self = weak_from_this();
+    host_.handle(std::move(request), [self, post = host_.post](HttpResponse response) {
+      auto kept = std::make_shared<HttpResponse>(std::move(response));
+      post([self, kept] {
+        if (const auto here = self.lock()) here->answer(std::move(*kept));
+      });
+    });
+  }
+
+  void upgrade(HttpResponse response, const std::string& head) {
+    output_ += head + "\r\n";
+    upgrade_ = std::move(response.upgrade);
+    stream_ = response.stream ? std::move(response.stream) : upgrade_;
+    stream_->on_ready(host_.flush);
+    upgrade_->begin(host_.watch);
+    // It says itself that it is over, where these bytes end it.
+    if (const auto early = std::exchange(input_, {}); !early.empty()) static_cast<void>(upgrade_->take(early));
+    host_.flush();
+  }
+
+  void upgraded_output(std::string& into, std::size_t most) {
+    while (into.size() < most) {
+      const auto before = into.size();
+      const auto more = stream_->read(into, most - into.size());
+      if (more == BodyStream::More::kYes && into.size() > before) continue;
+      if (more == BodyStream::More::kEnd || more == BodyStream::More::kCut) {
+        stream_.reset();
+        upgrade_.reset();
+        busy_ = false;
+        finished_ = true;
+      }
+      return;
+    }
+  }
+
+  void end_of_answer() {
+    stream_.reset();
+    busy_ = false;
+    if (!keep_alive_) {
+      finished_ = true;
+      return;
+    }
+    if (input_.empty()) return;
+    const std::weak_ptr<Http1> self = weak_from_this();
+    host_.post([self] {
+      const auto here = self.lock();
+      if (!here || here->busy_) return;
+      here->parse();
+      here->host_.flush();
+    });
+  }
+
+  static void chunk(std::string& into, const std::string& piece) {
+    static constexpr char kHex[] = "0123456789abcdef";
+    std::string size;
+    for (auto left = piece.size(); left > 0; left /= 16) size.insert(size.begin(), kHex[left % 16]);
+    into += size + "\r\n" + piece + "\r\n";
+  }
+
+  ProtocolHost host_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  std::shared_ptr<BodyShare> share_;
+  std::string input_;
+  std::string output_;
+  std::shared_ptr<BodyStream> stream_;
+  std::shared_ptr<UpgradedStream> upgrade_;  // then the connection is no longer HTTP's
+  std::size_t taken_ = 0;                    // bytes of this request that were parsed
+  bool begun_ = false;
+  bool judged_ = false;
+  bool continued_ = false;
+  bool busy_ = false;
+  bool keep_alive_ = true;
+  bool head_only_ = false;
+  bool finished_ = false;
+  bool draining_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Protocol> make_http1(ProtocolHost host) { return std::make_shared<Http1>(std::move(host)); }
+
+}  // namespace fleetadm::serve

@@ -1,0 +1,278 @@
+// HTTP/2 on nghttp2.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <nghttp2/nghttp2.h>
+
+#include "core/serve/http/protocol.h"
+
+namespace fleetadm::serve {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+struct FreeSession {
+  void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
+};
+struct FreeCallbacks {
+  void operator()(nghttp2_session_callbacks* callbacks) const { nghttp2_session_callbacks_del(callbacks); }
+};
+
+struct Exchange {
+  HttpRequest request;
+  std::size_t header_bytes = 0;
+  bool begun = false;     // handed to the handler
+  bool answered = false;  // headers were submitted
+  bool waiting = false;   // its data is deferred
+  std::string body;
+  std::size_t sent = 0;
+  std::shared_ptr<BodyStream> stream;
+  bool ended = false;
+  std::shared_ptr<BodyShare> share;          // of the request's body
+  Steady::time_point since = Steady::now();  // when it began; of an answer: when the client last took something of it
+  bool given_up = false;
+};
+
+nghttp2_nv header_of(const std::string& name, const std::string& value) {
+  nghttp2_nv out{};
+  // nghttp2 copies both (no NO_COPY flag is set) and writes to neither.
+  out.name = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(name.data()));
+  out.value = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(value.data()));
+  out.namelen = name.size();
+  out.valuelen = value.size();
+  out.flags = NGHTTP2_NV_FLAG_NONE;
+  return out;
+}
+
+class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> {
+ public:
+  explicit Http2(ProtocolHost host) : host_(std::move(host)) {
+    nghttp2_session_callbacks* raw = nullptr;
+    nghttp2_session_callbacks_new(&raw);
+    const std::unique_ptr<nghttp2_session_callbacks, FreeCallbacks> callbacks(raw);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(
+        raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_begin(frame); });
+    nghttp2_session_callbacks_set_on_header_callback(
+        raw, [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
+                const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* self) {
+          return static_cast<Http2*>(self)->on_header(frame, {reinterpret_cast<const char*>(name), name_size},
+                                                      {reinterpret_cast<const char*>(value), value_size});
+        });
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
+        raw, [](nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size, void* self) {
+          return static_cast<Http2*>(self)->on_data(id, {reinterpret_cast<const char*>(data), size});
+        });
+    nghttp2_session_callbacks_set_on_frame_recv_callback(
+        raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_frame(frame); });
+    nghttp2_session_callbacks_set_on_stream_close_callback(raw, [](nghttp2_session*, std::int32_t id, std::uint32_t, void* self) {
+      static_cast<Http2*>(self)->exchanges_.erase(id);
+      return 0;
+    });
+    nghttp2_session* session = nullptr;
+    nghttp2_session_server_new(&session, raw, this);
+    session_.reset(session);
+    const std::array<nghttp2_settings_entry, 3> settings = {{
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, static_cast<std::uint32_t>(host_.limits.streams)},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(host_.limits.header)},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024},
+    }};
+    nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+    nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, 4 * 1024 * 1024);
+  }
+
+  bool feed(std::string_view bytes) override {
+    const auto used = nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    return used >= 0;
+  }
+
+  void output(std::string& into, std::size_t most) override {
+    give_up_slow_ones();
+    for (auto& [id, exchange] : exchanges_) {
+      if (exchange.waiting) {
+        exchange.waiting = false;
+        nghttp2_session_resume_data(session_.get(), id);
+      }
+    }
+    while (into.size() < most) {
+      const std::uint8_t* data = nullptr;
+      const auto size = nghttp2_session_mem_send(session_.get(), &data);
+      if (size <= 0) {
+        failed_ = failed_ || size < 0;
+        return;
+      }
+      into.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
+    }
+  }
+
+  bool finished() const override {
+    return failed_ || (nghttp2_session_want_read(session_.get()) == 0 && nghttp2_session_want_write(session_.get()) == 0);
+  }
+  bool busy() const override {
+    return std::any_of(exchanges_.begin(), exchanges_.end(), [](const auto& entry) { return entry.second.begun; });
+  }
+  bool receiving() const override {
+    return std::any_of(exchanges_.begin(), exchanges_.end(), [](const auto& entry) { return !entry.second.begun; });
+  }
+
+  void answer(std::int32_t id, HttpResponse response) {
+    const auto at = exchanges_.find(id);
+    if (at == exchanges_.end() || at->second.answered) return;
+    Exchange& exchange = at->second;
+    exchange.answered = true;
+    exchange.since = Steady::now();
+    if (response.upgrade) {  // no request of this protocol asks for one in the right way
+      response = HttpResponse();
+      response.status = 400;
+      response.headers = {{"content-type", "text/plain"}};
+      response.body = "an upgrade needs HTTP/1.1\n";
+    }
+    exchange.body = std::move(response.body);
+    exchange.stream = std::move(response.stream);
+    if (!exchange.stream && response.status != 304) {
+      response.headers.emplace_back("content-length", std::to_string(exchange.body.size()));
+    }
+    if (exchange.request.method == "HEAD" || response.status == 304) exchange.body.clear();
+    const std::string status_name = ":status";
+    const std::string status = std::to_string(response.status);
+    std::vector<nghttp2_nv> fields{header_of(status_name, status)};
+    for (auto& [name, value] : response.headers) {
+      std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      fields.push_back(header_of(name, value));
+    }
+    if (exchange.stream) exchange.stream->on_ready(host_.flush);
+    nghttp2_data_provider provider{};
+    provider.read_callback = [](nghttp2_session*, std::int32_t stream, std::uint8_t* buffer, std::size_t size,
+                                std::uint32_t* flags, nghttp2_data_source*,
+                                void* self) { return static_cast<Http2*>(self)->on_read(stream, buffer, size, flags); };
+    const bool empty = !exchange.stream && exchange.body.empty();
+    nghttp2_submit_response(session_.get(), id, fields.data(), fields.size(), empty ? nullptr : &provider);
+    host_.flush();
+  }
+
+ private:
+  /// A connection that is busy with one request is not to keep parts of others, or answers that nobody takes, for ever.
+  void give_up_slow_ones() {
+    const auto now = Steady::now();
+    for (auto& [id, exchange] : exchanges_) {
+      const bool late = !exchange.begun && now - exchange.since > host_.limits.request;
+      const bool stuck = exchange.answered && !exchange.stream && now - exchange.since > host_.limits.stuck;
+      if (exchange.given_up || (!late && !stuck)) continue;
+      exchange.given_up = true;
+      nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+    }
+  }
+
+  int on_begin(const nghttp2_frame* frame) {
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+      exchanges_[frame->hd.stream_id].request.peer = host_.peer;
+    }
+    return 0;
+  }
+
+  int on_header(const nghttp2_frame* frame, std::string_view name, std::string_view value) {
+    const auto at = exchanges_.find(frame->hd.stream_id);
+    if (at == exchanges_.end() || at->second.begun) return 0;
+    Exchange& exchange = at->second;
+    exchange.header_bytes += name.size() + value.size() + 32;
+    if (exchange.header_bytes > host_.limits.header) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (name == ":method") {
+      exchange.request.method = value;
+    } else if (name == ":path") {
+      const auto mark = value.find('?');
+      exchange.request.path = value.substr(0, mark);
+      if (mark != std::string_view::npos) exchange.request.query = value.substr(mark + 1);
+    } else if (name == ":authority") {
+      exchange.request.headers.emplace_back("host", value);
+    } else if (!name.empty() && name.front() != ':') {
+      exchange.request.headers.emplace_back(name, value);
+    }
+    return 0;
+  }
+
+  int on_data(std::int32_t id, std::string_view data) {
+    const auto at = exchanges_.find(id);
+    if (at == exchanges_.end()) return 0;
+    Exchange& exchange = at->second;
+    if (exchange.begun) return 0;  // the rest of what was refused
+    HttpRequest& request = exchange.request;
+    const auto size = request.body.size() + data.size();
+    const bool too_large = size > host_.limits.body;
+    if (!exchange.share) exchange.share = std::make_shared<BodyShare>(host_.room);
+    if (!too_large && exchange.share->grow_to(size)) {
+      request.body.append(data);
+      return 0;
+    }
+    request.body_too_large = too_large;
+    request.body.clear();
+    request.body.shrink_to_fit();
+    exchange.share.reset();
+    if (too_large) {
+      begin(id, exchange);
+    } else {
+      exchange.begun = true;
+      answer(id, too_many_requests());
+    }
+    return 0;
+  }
+
+  int on_frame(const nghttp2_frame* frame) {
+    if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
+        (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+      const auto at = exchanges_.find(frame->hd.stream_id);
+      if (at != exchanges_.end()) begin(frame->hd.stream_id, at->second);
+    }
+    return 0;
+  }
+
+  void begin(std::int32_t id, Exchange& exchange) {
+    if (exchange.begun) return;
+    exchange.begun = true;
+    const std::weak_ptr<Http2> self = weak_from_this();
+    HttpRequest request = std::move(exchange.request);
+    request.share = std::move(exchange.share);
+    exchange.request.method = request.method;
+    host_.handle(std::move(request), [self, id, post = host_.post](HttpResponse response) {
+      auto kept = std::make_shared<HttpResponse>(std::move(response));
+      post([self, id, kept] {
+        if (const auto here = self.lock()) here->answer(id, std::move(*kept));
+      });
+    });
+  }
+
+  ssize_t on_read(std::int32_t id, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags) {
+    const auto at = exchanges_.find(id);
+    if (at == exchanges_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    Exchange& exchange = at->second;
+    if (exchange.stream && exchange.sent == exchange.body.size() && !exchange.ended) {
+      exchange.body.clear();
+      exchange.sent = 0;
+      const auto more = exchange.stream->read(exchange.body, 64 * 1024);
+      if (more == BodyStream::More::kCut) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // the stream is reset
+      exchange.ended = more == BodyStream::More::kEnd;
+      if (exchange.body.empty() && !exchange.ended) {
+        exchange.waiting = true;
+        return NGHTTP2_ERR_DEFERRED;
+      }
+    }
+    const auto count = std::min(size, exchange.body.size() - exchange.sent);
+    std::memcpy(buffer, exchange.body.data() + exchange.sent, count);
+    exchange.sent += count;
+    if (count > 0) exchange.since = Steady::now();
+    if (exchange.sent == exchange.body.size() && (!exchange.stream || exchange.ended)) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(count);
+  }
+
+  ProtocolHost host_;
+  std::map<std::int32_t, Exchange> exchanges_;
+  std::unique_ptr<nghttp2_session, FreeSession> session_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Protocol> make_http2(ProtocolHost host) { return std::make_shared<Http2>(std::move(host)); }
+
+}  // namespace fleetadm::serve

@@ -1,0 +1,72 @@
+// Listeners of a process: one I/O thread drives the sockets of all of them, a small pool answers requests.
+#pragma once
+
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/serve/http/message.h"
+#include "kubeclient/base/result.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::serve {
+
+inline constexpr std::size_t kMostQueuedRequests = 4096;  // that wait for a worker, of all listeners of a runtime
+
+/// One I/O thread and a pool of workers. The destructor cuts all connections and joins; listeners end first.
+class HttpRuntime {
+ public:
+  explicit HttpRuntime(std::size_t workers);
+  ~HttpRuntime();
+  HttpRuntime(const HttpRuntime&) = delete;
+  HttpRuntime& operator=(const HttpRuntime&) = delete;
+
+  /// Runs a function on a worker. False where more wait than the pool will ever catch up with: the caller answers 429.
+  bool work(std::function<void()> task);
+  /// Runs what waits long for something outside of this process, on the caller's thread; while it does, another worker stands in,
+  /// so that those who wait (up to 32) hold up nobody else.
+  void wait_outside(const std::function<void()>& wait);
+  /// Runs what is queued, refuses the rest, cuts the connections and joins the threads. Idempotent.
+  void stop();
+
+ private:
+  friend class HttpListener;
+  struct Inner;
+  std::shared_ptr<Inner> inner_;
+};
+
+struct ListenOptions {
+  std::string address = "127.0.0.1";
+  int port = 0;               // 0: any free one
+  bool loopback_only = true;  // any other address is refused (kUsage)
+  pki::KeyPair certificate;   // the server's
+  std::string client_ca;      // PEM; client certificates are asked for, not demanded
+  HttpLimits limits;
+  std::function<std::time_t()> now;  // what client certificates are judged by; empty: the system's clock
+};
+
+class HttpListener {
+ public:
+  /// kReset: connections are reset as they come. kSilent: they are taken, and nothing is answered.
+  enum class Network { kWhole, kReset, kSilent };
+
+  /// `handler` runs on the runtime's workers and may block.
+  static Result<std::unique_ptr<HttpListener>> start(HttpRuntime& runtime, const ListenOptions& options,
+                                                     std::function<HttpResponse(const HttpRequest&)> handler);
+  /// Waits for the handlers that run, then cuts this listener's connections. Requests that come meanwhile get no answer.
+  ~HttpListener();
+  HttpListener(const HttpListener&) = delete;
+  HttpListener& operator=(const HttpListener&) = delete;
+  int port() const;
+  /// A change cuts the connections that are open. Any thread.
+  void set_network(Network network);
+  Status set_certificate(const pki::KeyPair& certificate);
+
+ private:
+  struct Inner;
+  explicit HttpListener(std::shared_ptr<Inner> inner) : inner_(std::move(inner)) {}
+  std::shared_ptr<Inner> inner_;
+};
+
+}  // namespace fleetadm::serve
