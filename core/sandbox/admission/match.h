@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/api/engine.h"
+#include "core/sandbox/engine/engine.h"
 #include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox::admission {

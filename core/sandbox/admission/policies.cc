@@ -4,8 +4,8 @@
 #include <map>
 
 #include "core/sandbox/admission/authorizer.h"
-#include "core/sandbox/api/custom.h"
 #include "core/sandbox/convert/converter.h"
+#include "core/sandbox/engine/custom.h"
 
 namespace fleetadm::sandbox::admission {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/sandbox/api/engine.h"
+#include "core/sandbox/engine/engine.h"
 #include "core/sandbox/node/containers.h"
 #include "core/sandbox/quota/pending.h"
 #include "core/sandbox/store/journal.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/read.h"
+#include "core/sandbox/engine/custom.h"
 
 namespace fleetadm::sandbox {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/sandbox/api/engine.h"
+#include "core/sandbox/engine/engine.h"
 
 namespace fleetadm::sandbox {
 

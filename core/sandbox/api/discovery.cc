@@ -5,8 +5,8 @@
 #include <openssl/sha.h>
 #include <set>
 
-#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/health.h"
+#include "core/sandbox/engine/custom.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/sandbox/api/negotiate.h"
+#include "core/sandbox/model/negotiate.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <openssl/sha.h>
 
-#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/discovery.h"
+#include "core/sandbox/engine/custom.h"
 
 namespace fleetadm::sandbox {
 namespace {

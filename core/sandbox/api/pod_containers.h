@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/sandbox/api/error.h"
+#include "core/sandbox/model/error.h"
 #include "kubeclient/base/json.h"
 
 namespace fleetadm::sandbox {

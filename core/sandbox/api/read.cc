@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/tables.h"
 #include "core/sandbox/convert/converter.h"
+#include "core/sandbox/engine/custom.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {

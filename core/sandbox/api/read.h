@@ -4,8 +4,8 @@
 #include <memory>
 #include <stop_token>
 
-#include "core/sandbox/api/engine.h"
-#include "core/sandbox/api/negotiate.h"
+#include "core/sandbox/engine/engine.h"
+#include "core/sandbox/model/negotiate.h"
 #include "core/serve/http/message.h"
 #include "core/serve/request_info.h"
 #include "kubeclient/base/query_selectors.h"

@@ -1,7 +1,7 @@
 #include "core/sandbox/api/tables.h"
 
 #include "core/apimachinery/table.h"
-#include "core/sandbox/api/custom.h"
+#include "core/sandbox/engine/custom.h"
 
 namespace fleetadm::sandbox {
 

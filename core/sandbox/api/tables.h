@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/api/error.h"
-#include "core/sandbox/api/kind.h"
+#include "core/sandbox/model/error.h"
+#include "core/sandbox/model/kind.h"
 #include "kubeclient/base/clock.h"
 
 namespace fleetadm::sandbox {

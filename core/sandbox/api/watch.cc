@@ -5,10 +5,10 @@
 #include <random>
 
 #include "core/apimachinery/protobuf_encode.h"
-#include "core/sandbox/api/converted_events.h"
-#include "core/sandbox/api/custom.h"
 #include "core/sandbox/api/read.h"
 #include "core/sandbox/api/tables.h"
+#include "core/sandbox/engine/converted_events.h"
+#include "core/sandbox/engine/custom.h"
 
 namespace fleetadm::sandbox {
 namespace {

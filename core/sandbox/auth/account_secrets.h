@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/sandbox/api/engine.h"
 #include "core/sandbox/auth/tokens.h"
+#include "core/sandbox/engine/engine.h"
 
 namespace fleetadm::sandbox {
 

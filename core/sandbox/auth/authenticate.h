@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/sandbox/api/engine.h"
 #include "core/sandbox/auth/tokens.h"
+#include "core/sandbox/engine/engine.h"
 
 namespace fleetadm::sandbox {
 

@@ -1,6 +1,6 @@
 #include "core/sandbox/auth/issuer.h"
 
-#include "core/sandbox/api/negotiate.h"
+#include "core/sandbox/model/negotiate.h"
 
 namespace fleetadm::sandbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/api/engine.h"
+#include "core/sandbox/engine/engine.h"
 
 namespace fleetadm::sandbox {
 

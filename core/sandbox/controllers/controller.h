@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "core/sandbox/api/engine.h"
+#include "core/sandbox/engine/engine.h"
 #include "core/sandbox/quota/pending.h"
 #include "kubeclient/pki/pki.h"
 

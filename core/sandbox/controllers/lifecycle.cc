@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "core/sandbox/api/custom.h"
 #include "core/sandbox/controllers/controller.h"
+#include "core/sandbox/engine/custom.h"
 
 namespace fleetadm::sandbox {
 namespace {

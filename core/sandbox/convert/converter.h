@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/apimachinery/structural.h"
-#include "core/sandbox/api/error.h"
 #include "core/sandbox/convert/webhook.h"
+#include "core/sandbox/model/error.h"
 #include "core/sandbox/store/store.h"
 
 namespace fleetadm::sandbox::convert {

@@ -1,7 +1,7 @@
 // Objects of another cluster (`kubectl get -o yaml`) into a cluster of a sandbox.
 #pragma once
 
-#include "core/sandbox/api/engine.h"
+#include "core/sandbox/engine/engine.h"
 
 namespace fleetadm::sandbox {
 

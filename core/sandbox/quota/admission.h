@@ -2,7 +2,7 @@
 // LimitRange does not allow so much (or so little).
 #pragma once
 
-#include "core/sandbox/api/engine.h"
+#include "core/sandbox/engine/engine.h"
 #include "core/sandbox/quota/pending.h"
 
 namespace fleetadm::sandbox::quota {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/api/kind.h"
+#include "core/sandbox/model/kind.h"
 
 namespace fleetadm::sandbox::quota {
 

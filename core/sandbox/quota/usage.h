@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/sandbox/api/kind.h"
+#include "core/sandbox/model/kind.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/quantity.h"
 

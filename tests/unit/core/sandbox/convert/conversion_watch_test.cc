@@ -1,7 +1,7 @@
 // Watches in a version that a webhook converts to.
 #include <atomic>
 
-#include "core/sandbox/api/converted_events.h"
+#include "core/sandbox/engine/converted_events.h"
 #include "tests/unit/core/sandbox/convert/conversion_lab.h"
 
 namespace fleetadm::sandbox {

@@ -1,0 +1,16 @@
+// Defaults and checks of the built-in kinds that clients depend on.
+#pragma once
+
+#include "core/sandbox/engine/engine.h"
+
+namespace fleetadm::sandbox {
+
+/// Namespaces, ConfigMaps, Secrets, service accounts, leases, services, workloads and pods.
+void set_kind_rules(Engine& engine);
+Rules secret_rules();
+/// Deployments, ReplicaSets, DaemonSets, StatefulSets, Jobs and CronJobs; a part of set_kind_rules().
+void set_workload_rules(Engine& engine);
+/// CertificateSigningRequests; the requester comes from the write's user.
+Rules csr_rules();
+
+}  // namespace fleetadm::sandbox

@@ -1,0 +1,207 @@
+// Deployments, ReplicaSets, DaemonSets, StatefulSets, Jobs and CronJobs.
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+#include "core/sandbox/cron/schedule.h"
+#include "core/sandbox/cron/time_zone.h"
+#include "core/sandbox/kinds/kind_rules.h"
+#include "core/sandbox/kinds/pod_checks.h"
+#include "core/sandbox/validation/update_rules.h"
+#include "kubeclient/base/query_selectors.h"
+
+namespace fleetadm::sandbox {
+namespace {
+
+constexpr std::size_t kLongestCronJob = 52;  // its Jobs append eleven characters
+
+/// Of a pod template; `field` is where it stands.
+void check_template(const Json& form, const std::string& field, std::vector<Cause>& causes) {
+  auto problems = pod_spec_problems(object_at(form, {"spec"}), field + ".spec");
+  causes.insert(causes.end(), std::make_move_iterator(problems.begin()), std::make_move_iterator(problems.end()));
+}
+
+void check_selector(const Json& object, bool matches_all_without, std::vector<Cause>& causes) {
+  const Json* wanted = find(object, {"spec", "selector"});
+  if (wanted == nullptr || wanted->is_null()) causes.push_back(required("spec.selector"));
+  Labels labels;
+  for (const auto& [key, value] : strings_at(object, {"spec", "template", "metadata", "labels"})) labels.emplace_back(key, value);
+  const auto selector = LabelSelector::from_object(wanted);
+  if (!selector) {
+    causes.push_back(bad_value("spec.selector", *wanted, "invalid label selector"));
+    return;
+  }
+  const bool fits = wanted == nullptr ? matches_all_without : selector->matches(labels);
+  if (fits) return;
+  causes.push_back(bad_value("spec.template.metadata.labels", strings_at(object, {"spec", "template", "metadata", "labels"}),
+                             "`selector` does not match template `labels`"));
+}
+
+void check_natural(const Json& spec, const std::string& field, const char* name, std::vector<Cause>& causes) {
+  if (const Json* value = find(spec, {name}); value != nullptr && value->is_number() && num(spec, {name}) < 0)
+    causes.push_back(bad_value(field + "." + name, *value, "must be greater than or equal to 0"));
+}
+
+/// Of a Job's spec, and of the template of one.
+void check_job_spec(const Json& spec, const std::string& field, std::vector<Cause>& causes) {
+  for (const char* name : {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
+                           "backoffLimitPerIndex", "maxFailedIndexes"}) {
+    check_natural(spec, field, name, causes);
+  }
+  const bool indexed = str(spec, {"completionMode"}) == "Indexed";
+  if (indexed && find(spec, {"completions"}) == nullptr)
+    causes.push_back(required(field + ".completions", "when completion mode is Indexed"));
+  for (const char* name : {"backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"}) {
+    if (const Json* value = find(spec, {name}); value != nullptr && !indexed)
+      causes.push_back(bad_value(field + "." + name, *value, "requires indexed completion mode"));
+  }
+  check_template(object_at(spec, {"template"}), field + ".template", causes);
+  const auto at = field + ".template.spec.restartPolicy";
+  const auto policy = str(spec, {"template", "spec", "restartPolicy"});
+  if (policy.empty() || policy == "Always") {
+    causes.push_back(required(at, "valid values: \"OnFailure\", \"Never\""));
+  } else if (policy != "OnFailure" && policy != "Never") {
+    causes.push_back(unsupported(at, policy, {"OnFailure", "Never"}));
+  } else if (policy != "Never" && find(spec, {"podFailurePolicy"}) != nullptr) {
+    causes.push_back(bad_value(at, policy, "only \"Never\" is supported when podFailurePolicy is specified"));
+  }
+}
+
+/// A job finds its pods by its own uid.
+void select_by_uid(Json& job) {
+  const auto uid = uid_of(job);
+  for (const char* prefix : {"", "batch.kubernetes.io/"}) {
+    at_or_make(job, {"spec", "template", "metadata", "labels", std::string(prefix) + "controller-uid"}) = uid;
+    at_or_make(job, {"spec", "template", "metadata", "labels", std::string(prefix) + "job-name"}) = name_of(job);
+  }
+  at_or_make(job, {"spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid"}) = uid;
+}
+
+/// Who gives no labels gets those of the template; Kubernetes' newer kinds do without.
+void take_template_labels(Json& object) {
+  const Json labels = object_at(object, {"spec", "template", "metadata", "labels"});
+  if (!labels.empty() && object_at(object, {"metadata", "labels"}).empty()) at_or_make(object, {"metadata", "labels"}) = labels;
+}
+
+/// An annotation of DaemonSets counts the changes of their template.
+void count_templates(Json& set, const Json* old) {
+  constexpr const char* kTemplates = "deprecated.daemonset.template.generation";
+  const auto before = old == nullptr ? 0 : std::strtoll(annotation_of(*old, kTemplates).c_str(), nullptr, 10);
+  const bool same = old != nullptr && object_at(*old, {"spec", "template"}) == object_at(set, {"spec", "template"});
+  at_or_make(set, {"metadata", "annotations", kTemplates}) = std::to_string(same ? std::max(before, 1LL) : before + 1);
+}
+
+std::vector<Cause> workload_problems(const Kind& kind, const Json& object) {
+  std::vector<Cause> causes;
+  const bool job = kind.plural == "jobs";
+  if (job) {
+    check_job_spec(object_at(object, {"spec"}), "spec", causes);
+  } else {
+    for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"})
+      check_natural(object_at(object, {"spec"}), "spec", name, causes);
+    check_template(object_at(object, {"spec", "template"}), "spec.template", causes);
+    if (const auto policy = str(object, {"spec", "template", "spec", "restartPolicy"}, "Always"); policy != "Always")
+      causes.push_back(unsupported("spec.template.spec.restartPolicy", policy, {"Always"}));
+  }
+  if (kind.plural != "replicationcontrollers") check_selector(object, !job, causes);  // whose selector is a map
+  return causes;
+}
+
+ApiStatus told(const RuleContext& context, const Json& object, const std::vector<Cause>& causes) {
+  if (causes.empty()) return {};
+  return invalid(context.kind, name_of(object), causes);
+}
+
+Rules workload_rules() {
+  Rules out;
+  out.create = [](const RuleContext& context, Json& object) -> ApiStatus {
+    if (context.kind.plural == "jobs" && !flag(object, {"spec", "manualSelector"})) select_by_uid(object);
+    if (context.kind.plural == "jobs" || context.kind.plural == "replicationcontrollers") take_template_labels(object);
+    if (context.kind.plural == "daemonsets") count_templates(object, nullptr);
+    return told(context, object, workload_problems(context.kind, object));
+  };
+  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
+    if (!context.options.subresource.empty()) return {};  // the spec stays as it was
+    if (context.kind.plural == "daemonsets") count_templates(object, &old);
+    auto causes = workload_problems(context.kind, object);
+    for (auto& cause : update_problems(context.kind, object, old)) causes.push_back(std::move(cause));
+    return told(context, object, causes);
+  };
+  return out;
+}
+
+void check_schedule(const Json& cron_job, const Json* old, std::vector<Cause>& causes) {
+  const auto text = str(cron_job, {"spec", "schedule"});
+  if (text.empty()) {
+    causes.push_back(required("spec.schedule"));
+    return;
+  }
+  const bool has_zone = text.find("TZ") != std::string::npos;
+  const bool had_zone = old != nullptr && str(*old, {"spec", "schedule"}).find("TZ") != std::string::npos;
+  if (const auto schedule = cron::Schedule::parse(text); !schedule)
+    causes.push_back(bad_value("spec.schedule", text, schedule.error().message));
+  if (has_zone && had_zone && find(cron_job, {"spec", "timeZone"}) != nullptr)
+    causes.push_back(bad_value("spec.schedule", text, "cannot use both timeZone field and TZ or CRON_TZ in schedule"));
+  if (has_zone && !had_zone)
+    causes.push_back(bad_value("spec.schedule", text, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+}
+
+void check_time_zone(const Json& cron_job, const Json* old, std::vector<Cause>& causes) {
+  const Json* given = find(cron_job, {"spec", "timeZone"});
+  const auto name = str(cron_job, {"spec", "timeZone"});
+  if (given == nullptr) return;
+  if (old != nullptr && find(*old, {"spec", "timeZone"}) != nullptr && str(*old, {"spec", "timeZone"}) == name) return;
+  if (name.empty()) {
+    causes.push_back(bad_value("spec.timeZone", *given, "timeZone must be nil or non-empty string"));
+  } else if (name == "Local") {
+    causes.push_back(bad_value("spec.timeZone", *given,
+                               "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"));
+  } else if (const auto zone = cron::TimeZone::load(name); !zone) {
+    causes.push_back(bad_value("spec.timeZone", *given, zone.error().message));
+  }
+}
+
+std::vector<Cause> cron_job_problems(const Json& cron_job, const Json* old) {
+  std::vector<Cause> causes;
+  const Json& spec = object_at(cron_job, {"spec"});
+  check_schedule(cron_job, old, causes);
+  check_natural(spec, "spec", "startingDeadlineSeconds", causes);
+  check_time_zone(cron_job, old, causes);
+  const auto policy = str(spec, {"concurrencyPolicy"});
+  if (policy != "Allow" && policy != "Forbid" && policy != "Replace")
+    causes.push_back(unsupported("spec.concurrencyPolicy", policy, {"Allow", "Forbid", "Replace"}));
+  const Json& job = object_at(spec, {"jobTemplate", "spec"});
+  check_job_spec(job, "spec.jobTemplate.spec", causes);
+  if (const Json* selector = find(job, {"selector"}))
+    causes.push_back(bad_value("spec.jobTemplate.spec.selector", *selector, "`selector` will be auto-generated"));
+  if (flag(job, {"manualSelector"}))
+    causes.push_back(unsupported("spec.jobTemplate.spec.manualSelector", true, {"nil", "false"}));
+  for (const char* name : {"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) check_natural(spec, "spec", name, causes);
+  if (old == nullptr && name_of(cron_job).size() > kLongestCronJob)
+    causes.push_back(bad_value("metadata.name", name_of(cron_job), "must be no more than 52 characters"));
+  return causes;
+}
+
+Rules cron_job_rules() {
+  Rules out;
+  out.create = [](const RuleContext& context, Json& object) -> ApiStatus {
+    return told(context, object, cron_job_problems(object, nullptr));
+  };
+  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
+    if (!context.options.subresource.empty()) return {};
+    return told(context, object, cron_job_problems(object, &old));
+  };
+  return out;
+}
+
+}  // namespace
+
+void set_workload_rules(Engine& engine) {
+  for (const char* storage : {"apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs",
+                              "/replicationcontrollers"}) {
+    engine.set_rules(storage, workload_rules());
+  }
+  engine.set_rules("batch/cronjobs", cron_job_rules());
+}
+
+}  // namespace fleetadm::sandbox
