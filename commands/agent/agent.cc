@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/agent/agent.h"
-#include "core/work/agent.h"
+#include "core/work/agent/agent.h"
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::commands {

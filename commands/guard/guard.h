@@ -13,7 +13,7 @@
 
 #include "commands/framework/command.h"
 #include "core/placement/objects.h"
-#include "core/work/impact.h"
+#include "core/work/plan/impact.h"
 
 namespace fleetadm::commands {
 

@@ -6,8 +6,8 @@
 #include "commands/placement/inputs.h"
 #include "core/api/kinds.h"
 #include "core/placement/cel_evaluator.h"
-#include "core/work/names.h"
-#include "core/work/replica_set_rules.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/replica_set_rules.h"
 
 namespace fleetadm::commands {
 namespace {

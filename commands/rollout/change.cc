@@ -7,8 +7,8 @@
 #include "commands/work/split.h"
 #include "commands/work/targets.h"
 #include "core/api/kinds.h"
-#include "core/work/diff.h"
-#include "core/work/names.h"
+#include "core/work/plan/diff.h"
+#include "core/work/rules/names.h"
 
 namespace fleetadm::commands {
 

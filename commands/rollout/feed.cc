@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/api/kinds.h"
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -2,7 +2,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/rollout/rollout.h"
 #include "core/api/kinds.h"
-#include "core/work/replica_set_status.h"
+#include "core/work/rules/replica_set_status.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {

@@ -6,7 +6,7 @@
 #include "commands/rollout/rollout.h"
 #include "commands/work/targets.h"
 #include "core/api/kinds.h"
-#include "core/work/replica_set_forecast.h"
+#include "core/work/plan/replica_set_forecast.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {

@@ -7,7 +7,7 @@
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/hub/hub.h"
-#include "core/work/replica_set.h"
+#include "core/work/hub/replica_set.h"
 
 namespace fleetadm::commands {
 namespace {

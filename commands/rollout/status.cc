@@ -6,9 +6,9 @@
 #include "commands/rollout/feed.h"
 #include "commands/rollout/rollout.h"
 #include "core/api/kinds.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
-#include "core/work/progress.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/progress.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {

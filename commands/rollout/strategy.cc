@@ -5,7 +5,7 @@
 
 #include "commands/placement/references.h"
 #include "core/rollout/strategy.h"
-#include "core/work/replica_set_state.h"
+#include "core/work/rules/replica_set_state.h"
 
 namespace fleetadm::commands {
 namespace {

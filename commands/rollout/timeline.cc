@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "core/work/replica_set_forecast.h"
-#include "core/work/replica_set_status.h"
+#include "core/work/plan/replica_set_forecast.h"
+#include "core/work/rules/replica_set_status.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::commands {

@@ -8,8 +8,8 @@
 #include "commands/work/targets.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/watch/informer.h"
 

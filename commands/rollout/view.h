@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "commands/framework/command.h"
-#include "core/work/replica_set_rules.h"
-#include "core/work/replica_set_status.h"
+#include "core/work/rules/replica_set_rules.h"
+#include "core/work/rules/replica_set_status.h"
 
 namespace fleetadm::commands {
 

@@ -14,9 +14,9 @@
 #include "commands/work/work.h"
 #include "commands/work/writing.h"
 #include "core/api/kinds.h"
-#include "core/work/diff.h"
-#include "core/work/names.h"
-#include "core/work/progress.h"
+#include "core/work/plan/diff.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/progress.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {

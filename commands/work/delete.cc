@@ -12,7 +12,7 @@
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {

@@ -6,9 +6,9 @@
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
-#include "core/work/progress.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/progress.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -1,5 +1,5 @@
 // work diff: what is on the clusters against what the work says, or what the work says against a file.
-#include "core/work/diff.h"
+#include "core/work/plan/diff.h"
 
 #include <algorithm>
 #include <atomic>

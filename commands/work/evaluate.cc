@@ -7,8 +7,8 @@
 #include "commands/framework/scenarios.h"
 #include "commands/work/manifests.h"
 #include "commands/work/work.h"
-#include "core/work/preview.h"
-#include "core/work/scenario.h"
+#include "core/work/plan/preview.h"
+#include "core/work/plan/scenario.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -6,8 +6,8 @@
 #include "commands/work/tree.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
-#include "core/work/names.h"
-#include "core/work/progress.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/progress.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {

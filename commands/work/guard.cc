@@ -2,8 +2,8 @@
 
 #include "commands/framework/dry_run.h"
 #include "core/api/kinds.h"
-#include "core/work/diff.h"
-#include "core/work/preview.h"
+#include "core/work/plan/diff.h"
+#include "core/work/plan/preview.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {

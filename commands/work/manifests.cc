@@ -8,7 +8,7 @@
 
 #include "commands/framework/files.h"
 #include "commands/framework/grammar.h"
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::commands {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/work/diff.h"
+#include "core/work/plan/diff.h"
 
 namespace fleetadm::commands {
 

@@ -8,7 +8,7 @@
 #include "commands/work/tree.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
-#include "core/work/progress.h"
+#include "core/work/rules/progress.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {

@@ -8,7 +8,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/work/progress.h"
+#include "core/work/rules/progress.h"
 
 namespace fleetadm::commands {
 

@@ -9,10 +9,10 @@
 
 #include "commands/framework/watched.h"
 #include "core/api/kinds.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
-#include "core/work/progress.h"
-#include "core/work/replica_set_rules.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/progress.h"
+#include "core/work/rules/replica_set_rules.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {

@@ -4,7 +4,7 @@
 
 #include "commands/work/selection.h"
 #include "core/api/kinds.h"
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/work/merge.h"
+#include "core/work/rules/merge.h"
 
 namespace fleetadm::install {
 namespace {

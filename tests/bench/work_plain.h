@@ -6,9 +6,9 @@
 #include <mutex>
 #include <thread>
 
-#include "core/work/conditions.h"
-#include "core/work/names.h"
-#include "core/work/ownership.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/ownership.h"
 #include "tests/bench/work_process.h"
 
 namespace fleetadm::bench {

@@ -10,7 +10,7 @@
 
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
-#include "core/work/conditions.h"
+#include "core/work/rules/conditions.h"
 #include "kubeclient/watch/informer.h"
 #include "tests/bench/work_process.h"
 

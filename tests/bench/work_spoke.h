@@ -10,7 +10,7 @@
 #include "core/api/kinds.h"
 #include "core/registration/agent/hub_secret.h"
 #include "core/registration/agent/identity.h"
-#include "core/work/conditions.h"
+#include "core/work/rules/conditions.h"
 #include "kubeclient/watch/informer.h"
 #include "tests/bench/work_plain.h"
 #include "tests/bench/work_process.h"

@@ -2,9 +2,9 @@
 // fields that are left to others, and an executor whose rights are revoked.
 #include <gtest/gtest.h>
 
-#include "core/work/agent.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
+#include "core/work/agent/agent.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "templates/templates.h"
 #include "tests/support/fleet_test.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "core/work/agent.h"
-#include "core/work/conditions.h"
+#include "core/work/agent/agent.h"
+#include "core/work/rules/conditions.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "templates/templates.h"
 #include "tests/support/fleet_test.h"

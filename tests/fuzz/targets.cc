@@ -12,7 +12,7 @@
 #include "core/placement/explain.h"
 #include "core/placement/scenario.h"
 #include "core/rollout/scenario.h"
-#include "core/work/scenario.h"
+#include "core/work/plan/scenario.h"
 #include "kubeclient/base/selector.h"
 
 namespace fleetadm::fuzz {

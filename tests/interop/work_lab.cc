@@ -5,7 +5,7 @@
 #include <cctype>
 #include <utility>
 
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 #include "kubeclient/base/yaml.h"
 #include "tests/interop/work_scenarios.h"
 #include "tests/support/source_folder.h"

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "core/api/kinds.h"
-#include "core/work/agent.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
-#include "core/work/ownership.h"
+#include "core/work/agent/agent.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
+#include "core/work/rules/ownership.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "templates/templates.h"
 #include "tests/support/kube_servers.h"

@@ -2,8 +2,8 @@
 
 #include "core/api/kinds.h"
 #include "core/placement/decode.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
 
 namespace fleetadm::testkit {
 

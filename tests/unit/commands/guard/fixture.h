@@ -6,7 +6,7 @@
 
 #include "commands/framework/command.h"
 #include "core/api/kinds.h"
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
 

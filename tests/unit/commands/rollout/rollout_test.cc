@@ -8,9 +8,9 @@
 
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
-#include "core/work/replica_set.h"
+#include "core/work/hub/replica_set.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
 #include "tests/support/killable.h"

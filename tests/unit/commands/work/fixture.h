@@ -5,7 +5,7 @@
 
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
-#include "core/work/names.h"
+#include "core/work/rules/names.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
 #include "tests/support/temporary_folder.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/api/kinds.h"
-#include "core/work/conditions.h"
-#include "core/work/names.h"
+#include "core/work/rules/conditions.h"
+#include "core/work/rules/names.h"
 
 namespace fleetadm::work::testing {
 namespace {

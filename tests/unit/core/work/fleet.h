@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/work/agent.h"
+#include "core/work/agent/agent.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/killable.h"
 
