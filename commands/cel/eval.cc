@@ -8,8 +8,8 @@
 #include "commands/work/manifests.h"
 #include "core/cel/library/libraries.h"
 #include "core/cel/library/scenario.h"
-#include "core/placement/cluster_object.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/cluster_object.h"
+#include "core/placement/engine/decode.h"
 
 namespace fleetadm::commands {
 namespace {

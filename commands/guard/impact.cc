@@ -5,7 +5,7 @@
 #include "commands/guard/guard.h"
 #include "commands/placement/inputs.h"
 #include "core/api/kinds.h"
-#include "core/placement/cel_evaluator.h"
+#include "core/placement/engine/cel_evaluator.h"
 #include "core/work/rules/names.h"
 #include "core/work/rules/replica_set_rules.h"
 

@@ -10,7 +10,7 @@
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
-#include "core/placement/objects.h"
+#include "core/placement/engine/objects.h"
 #include "kubeclient/base/plural.h"
 #include "kubeclient/watch/informer.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
 
 namespace fleetadm::commands {
 namespace {

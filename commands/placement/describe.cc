@@ -7,7 +7,7 @@
 #include "commands/placement/placement.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {

@@ -1,5 +1,5 @@
 // placement explain: why a placement takes a cluster, or does not, and what would change that.
-#include "core/placement/explain.h"
+#include "core/placement/engine/explain.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 #include "commands/placement/what_if.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
-#include "core/placement/cel_evaluator.h"
+#include "core/placement/engine/cel_evaluator.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {

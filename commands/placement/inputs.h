@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "commands/framework/command.h"
-#include "core/placement/objects.h"
+#include "core/placement/engine/objects.h"
 
 namespace fleetadm::commands {
 

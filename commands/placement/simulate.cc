@@ -1,5 +1,5 @@
 // placement simulate: what the scheduler would decide, without a hub or before a change.
-#include "core/placement/simulate.h"
+#include "core/placement/engine/simulate.h"
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 #include "commands/placement/what_if.h"
 #include "commands/placement/written.h"
 #include "core/api/kinds.h"
-#include "core/placement/cel_evaluator.h"
-#include "core/placement/scenario.h"
+#include "core/placement/engine/cel_evaluator.h"
+#include "core/placement/engine/scenario.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -10,7 +10,7 @@
 #include "commands/score/score.h"
 #include "commands/work/manifests.h"
 #include "core/api/kinds.h"
-#include "core/placement/score.h"
+#include "core/placement/engine/score.h"
 #include "kubeclient/base/numbers.h"
 
 namespace fleetadm::commands {

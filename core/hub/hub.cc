@@ -5,7 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
-#include "core/placement/controller.h"
+#include "core/placement/hub/controller.h"
 #include "core/registration/hub/registration_hub.h"
 #include "core/work/hub/finished_works.h"
 #include "core/work/hub/replica_set.h"

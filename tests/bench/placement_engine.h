@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "core/placement/decode.h"
-#include "core/placement/schedule.h"
+#include "core/placement/engine/decode.h"
+#include "core/placement/engine/schedule.h"
 
 namespace fleetadm::bench {
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/api/kinds.h"
-#include "core/placement/controller.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
+#include "core/placement/hub/controller.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/watch/informer.h"
 #include "tests/bench/placement_engine.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
 #include "tests/support/placement_lab.h"
 #include "tests/support/vectors.h"
 

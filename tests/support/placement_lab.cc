@@ -6,8 +6,8 @@
 
 #include "core/api/kinds.h"
 #include "core/install/install.h"
-#include "core/placement/controller.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
+#include "core/placement/hub/controller.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "templates/templates.h"
 #include "tests/support/fleet.h"

@@ -1,7 +1,7 @@
 #include "tests/support/replica_sets.h"
 
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
 #include "core/work/rules/conditions.h"
 #include "core/work/rules/names.h"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
-#include "core/placement/world.h"
+#include "core/placement/engine/decode.h"
+#include "core/placement/engine/world.h"
 
 namespace fleetadm::work {
 namespace {

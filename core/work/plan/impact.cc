@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
 #include "core/work/rules/names.h"
 #include "core/work/rules/replica_set_rules.h"
 #include "kubeclient/base/joined.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/placement/simulate.h"
+#include "core/placement/engine/simulate.h"
 
 namespace fleetadm::work {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
 #include "core/rollout/engine.h"
 #include "core/work/rules/names.h"
 #include "kubeclient/base/encoding.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/kinds.h"
-#include "core/placement/decode.h"
+#include "core/placement/engine/decode.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
 

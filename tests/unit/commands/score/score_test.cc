@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/kinds.h"
-#include "core/placement/score.h"
+#include "core/placement/engine/score.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
 #include "tests/support/vectors.h"

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/placement/decode.h"
-#include "core/placement/scenario.h"
-#include "core/placement/schedule.h"
-#include "core/placement/world.h"
+#include "core/placement/engine/decode.h"
+#include "core/placement/engine/scenario.h"
+#include "core/placement/engine/schedule.h"
+#include "core/placement/engine/world.h"
 
 namespace fleetadm::test {
 

@@ -1,0 +1,13 @@
+// CEL selectors, evaluated (reference placement-and-rollout.md A.4.3, A.4.4).
+#pragma once
+
+#include <memory>
+
+#include "core/placement/engine/cel.h"
+
+namespace fleetadm::placement {
+
+/// Compiled programs are kept, so that a placement which runs again does not compile again. Thread-safe.
+Result<std::shared_ptr<const CelEvaluator>> make_cel_evaluator();
+
+}  // namespace fleetadm::placement

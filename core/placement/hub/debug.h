@@ -1,0 +1,22 @@
+// What upstream's placement debugger answers under /debug/placements/<namespace>/<name> (reference placement-and-rollout.md
+// A.13): the stored placement scheduled once more, with what each stage did. Read-only; nothing is written.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/controller/controller.h"
+#include "core/placement/hub/fleet.h"
+
+namespace fleetadm::placement {
+
+inline constexpr std::string_view kDebugPrefix = "/debug/placements/";
+
+/// `stored` answers the placement's object by its key, or nullopt.
+controller::Manager::Page debug_page(std::string_view path, const Fleet& fleet,
+                                     const std::function<std::optional<Json>(const std::string& key)>& stored, Instant now,
+                                     const CelEvaluator* cel);
+
+}  // namespace fleetadm::placement
