@@ -5,7 +5,7 @@
 #include "cli/argv/lookup.h"
 #include "cli/argv/parser.h"
 #include "cli/globals.h"
-#include "commands/config/settings.h"
+#include "commands/framework/settings.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::cli {

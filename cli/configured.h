@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/argv/normalise.h"
-#include "commands/config/settings.h"
 #include "commands/framework/command.h"
+#include "commands/framework/settings.h"
 
 namespace fleetadm::cli {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/config/settings.h"
 #include "commands/framework/command.h"
+#include "commands/framework/settings.h"
 
 namespace fleetadm::cli {
 

@@ -4,8 +4,8 @@
 
 #include "commands/cel/cel.h"
 #include "commands/framework/grammar.h"
+#include "commands/framework/manifests.h"
 #include "commands/framework/scenarios.h"
-#include "commands/work/manifests.h"
 #include "core/cel/library/libraries.h"
 #include "core/cel/library/scenario.h"
 #include "core/placement/engine/cluster_object.h"
@@ -45,13 +45,13 @@ class FileScores final : public cel::ScoreSource {
   std::map<std::pair<std::string, std::string>, Items> scores_;
 };
 
-struct Input {
+struct EvalInput {
   std::optional<Json> object;
   FileScores scores;
 };
 
-Result<Input> read_input(Context& context, const EvalOptions& options) {
-  Input input;
+Result<EvalInput> read_input(Context& context, const EvalOptions& options) {
+  EvalInput input;
   if (options.files.empty()) return input;
   FLEETADM_TRY(std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
   for (LoadedManifest& manifest : loaded) {
@@ -85,7 +85,7 @@ Result<Report> run_eval(Context& context, const EvalOptions& options, const std:
   FLEETADM_TRY(const cel::Env env, environment_of(options.environment));
   const auto program = env.compile(args.front());
   if (!program) return report_of_failure(program.error(), options.environment);
-  FLEETADM_TRY(const Input input, read_input(context, options));
+  FLEETADM_TRY(const EvalInput input, read_input(context, options));
   std::vector<cel::Binding> bindings;
   if (input.object) {
     bindings.push_back({options.environment == "selector" ? "managedCluster" : "object", cel::Value::view(*input.object)});

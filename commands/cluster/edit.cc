@@ -4,7 +4,7 @@
 #include <set>
 
 #include "commands/framework/suggest.h"
-#include "commands/placement/written.h"
+#include "commands/framework/written.h"
 #include "core/api/kinds.h"
 #include "core/registration/hub/upkeep.h"
 #include "kubeclient/base/names.h"

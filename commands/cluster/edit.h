@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/guard/guard.h"
+#include "commands/framework/guard.h"
 
 namespace fleetadm::commands {
 

@@ -3,7 +3,7 @@
 
 #include "commands/cluster/cluster.h"
 #include "commands/cluster/edit.h"
-#include "commands/placement/spec.h"
+#include "commands/framework/selectors.h"
 #include "kubeclient/base/selector.h"
 
 namespace fleetadm::commands {

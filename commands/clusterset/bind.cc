@@ -1,8 +1,8 @@
 // clusterset bind and unbind: makes a set usable by the placements of a namespace.
 #include "commands/clusterset/clusterset.h"
+#include "commands/framework/guard.h"
 #include "commands/framework/named.h"
-#include "commands/guard/guard.h"
-#include "commands/placement/written.h"
+#include "commands/framework/written.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::commands {

@@ -1,9 +1,9 @@
 // clusterset delete: only a set that no namespace uses; the hub's own sets stay.
 #include "commands/clusterset/clusterset.h"
 #include "commands/framework/grammar.h"
+#include "commands/framework/guard.h"
 #include "commands/framework/named.h"
-#include "commands/guard/guard.h"
-#include "commands/placement/written.h"
+#include "commands/framework/written.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/watch/informer.h"

@@ -3,9 +3,9 @@
 
 #include "commands/clusterset/clusterset.h"
 #include "commands/framework/grammar.h"
+#include "commands/framework/guard.h"
 #include "commands/framework/named.h"
-#include "commands/guard/guard.h"
-#include "commands/placement/written.h"
+#include "commands/framework/written.h"
 #include "core/api/kinds.h"
 #include "core/registration/hub/upkeep.h"
 #include "kubeclient/base/names.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "commands/config/settings.h"
 #include "commands/framework/dry_run.h"
+#include "commands/framework/settings.h"
 #include "commands/framework/suggest.h"
 
 namespace fleetadm::commands {

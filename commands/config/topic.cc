@@ -1,6 +1,6 @@
 // fleetadm-configuration(7): the file, its keys, and what takes precedence.
 #include "commands/config/config.h"
-#include "commands/config/settings.h"
+#include "commands/framework/settings.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::commands {

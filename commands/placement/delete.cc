@@ -1,9 +1,9 @@
 // placement delete: deletes and waits until it is gone; what is not there is done already.
 #include "commands/framework/grammar.h"
+#include "commands/framework/guard.h"
 #include "commands/framework/named.h"
-#include "commands/guard/guard.h"
+#include "commands/framework/written.h"
 #include "commands/placement/placement.h"
-#include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "kubeclient/watch/informer.h"
 

@@ -3,9 +3,9 @@
 
 #include "commands/framework/listing.h"
 #include "commands/framework/named.h"
+#include "commands/framework/written.h"
 #include "commands/placement/decisions.h"
 #include "commands/placement/placement.h"
-#include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/placement/engine/decode.h"
 #include "kubeclient/base/joined.h"

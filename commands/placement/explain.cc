@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "commands/framework/grammar.h"
+#include "commands/framework/inputs.h"
 #include "commands/framework/suggest.h"
-#include "commands/placement/inputs.h"
+#include "commands/framework/written.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/what_if.h"
-#include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/placement/engine/cel_evaluator.h"
 #include "kubeclient/base/joined.h"

@@ -5,12 +5,12 @@
 #include <map>
 
 #include "commands/framework/grammar.h"
+#include "commands/framework/inputs.h"
 #include "commands/framework/scenarios.h"
 #include "commands/framework/suggest.h"
-#include "commands/placement/inputs.h"
+#include "commands/framework/written.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/what_if.h"
-#include "commands/placement/written.h"
 #include "core/api/kinds.h"
 #include "core/placement/engine/cel_evaluator.h"
 #include "core/placement/engine/scenario.h"

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "commands/framework/grammar.h"
+#include "commands/framework/selectors.h"
 #include "commands/framework/suggest.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/clock.h"
@@ -13,11 +14,6 @@
 namespace fleetadm::commands {
 namespace {
 
-tl::unexpected<Error> wrong(std::string_view flag, std::string_view word, std::string_view why, std::string hint = {}) {
-  return fail(Category::kUsage, "--" + std::string(flag) + " \"" + std::string(word) + "\": " + std::string(why),
-              std::move(hint));
-}
-
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -26,78 +22,10 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// Splits at commas that are not inside parentheses.
-std::vector<std::string_view> terms_of(std::string_view text) {
-  std::vector<std::string_view> terms;
-  int depth = 0;
-  std::size_t from = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] == '(') ++depth;
-    if (i < text.size() && text[i] == ')') --depth;
-    if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
-    if (const std::string_view term = trimmed(text.substr(from, i - from)); !term.empty()) terms.push_back(term);
-    from = i + 1;
-  }
-  return terms;
-}
-
-Json expression(std::string_view key, std::string_view op, const std::vector<std::string>& values = {}) {
-  Json out{{"key", std::string(trimmed(key))}, {"operator", std::string(op)}};
-  if (!values.empty()) out["values"] = values;
-  return out;
-}
-
-// "key in (a,b)", "key notin (a)"; nullopt where the term is no such thing.
-std::optional<Json> set_term(std::string_view term) {
-  if (!term.ends_with(')')) return std::nullopt;
-  const std::size_t open = term.find('(');
-  if (open == std::string_view::npos) return std::nullopt;
-  const std::string_view head = trimmed(term.substr(0, open));
-  const std::size_t space = head.find_last_of(" \t");
-  if (space == std::string_view::npos) return std::nullopt;
-  const std::string_view op = head.substr(space + 1);
-  if (op != "in" && op != "notin") return std::nullopt;
-  // As kubectl reads it, nothing between two commas is the empty value; nothing at all between the parentheses is a slip.
-  std::vector<std::string> values;
-  std::string_view rest = term.substr(open + 1, term.size() - open - 2);
-  if (trimmed(rest).empty()) return expression(head.substr(0, space), op == "in" ? "In" : "NotIn");
-  for (;;) {
-    const std::size_t comma = rest.find(',');
-    values.emplace_back(trimmed(rest.substr(0, comma)));
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  return expression(head.substr(0, space), op == "in" ? "In" : "NotIn", values);
-}
-
-// Every term as an expression, for selectors without matchLabels (claims).
-Result<Json> expressions_of(std::string_view text, std::string_view flag) {
-  Json list = Json::array();
-  for (const std::string_view term : terms_of(text)) {
-    if (auto set = set_term(term)) {
-      list.push_back(std::move(*set));
-    } else if (const std::size_t unequal = term.find("!="); unequal != std::string_view::npos && unequal > 0) {
-      list.push_back(expression(term.substr(0, unequal), "NotIn", {std::string(trimmed(term.substr(unequal + 2)))}));
-    } else if (const std::size_t equal = term.find('='); equal != std::string_view::npos) {
-      std::string_view value = term.substr(equal + 1);
-      if (value.starts_with('=')) value.remove_prefix(1);
-      list.push_back(expression(term.substr(0, equal), "In", {std::string(trimmed(value))}));
-    } else if (term.starts_with('!')) {
-      list.push_back(expression(term.substr(1), "DoesNotExist"));
-    } else {
-      list.push_back(expression(term, "Exists"));
-    }
-  }
-  if (list.empty()) return wrong(flag, text, "no term", "for example env=prod,tier in (gold,silver),!legacy");
-  const auto compiled = Selector::compile({{"matchExpressions", list}});
-  if (!compiled.error().empty()) return wrong(flag, text, compiled.error());
-  return list;
-}
-
 Result<Json> predicates_of(const SpecFlags& flags) {
   Json claims = Json::array();
   for (const std::string& claim : flags.claims) {
-    FLEETADM_TRY(const Json terms, expressions_of(claim, "claim"));
+    FLEETADM_TRY(const Json terms, selector_expressions(claim, "claim"));
     for (const Json& term : terms) claims.push_back(term);
   }
   Json predicates = Json::array();
@@ -123,7 +51,7 @@ Result<Json> strategy_of(const SpecFlags& flags) {
                              ? whole_number(std::string_view(flags.group_size).substr(0, flags.group_size.size() - 1))
                              : std::nullopt;
     if ((!number || *number < 1) && (!percent || *percent < 1 || *percent > 100)) {
-      return wrong("clusters-per-group", flags.group_size, "must be a positive number or a percentage from 1% to 100%");
+      return bad_value_of("clusters-per-group", flags.group_size, "must be a positive number or a percentage from 1% to 100%");
     }
     strategy["clustersPerDecisionGroup"] = number ? Json(*number) : Json(flags.group_size);
   }
@@ -131,7 +59,7 @@ Result<Json> strategy_of(const SpecFlags& flags) {
   for (const std::string& group : flags.groups) {
     const std::size_t colon = group.find(':');
     if (colon == std::string::npos || colon == 0)
-      return wrong("decision-group", group, "expected NAME:SELECTOR", "for example canary:tier=canary");
+      return bad_value_of("decision-group", group, "expected NAME:SELECTOR", "for example canary:tier=canary");
     FLEETADM_TRY(Json labels, parse_selector(std::string_view(group).substr(colon + 1)));
     groups.push_back({{"groupName", group.substr(0, colon)}, {"groupClusterSelector", {{"labelSelector", std::move(labels)}}}});
   }
@@ -183,26 +111,6 @@ void bind_spec(FlagSet& flags, SpecFlags& into) {
       .aliases = {"spec"};
 }
 
-Result<Json> parse_selector(std::string_view text) {
-  FLEETADM_TRY(const Json list, expressions_of(text, "selector"));
-  // Plain equalities read better as matchLabels; a key that is asked twice stays an expression.
-  Json labels = Json::object();
-  Json expressions = Json::array();
-  for (const Json& one : list) {
-    const std::string key = str(one, {"key"});
-    const std::vector<std::string> values = string_list_at(one, {"values"});
-    if (str(one, {"operator"}) == "In" && values.size() == 1 && !labels.contains(key)) {
-      labels[key] = values.front();
-    } else {
-      expressions.push_back(one);
-    }
-  }
-  Json selector = Json::object();
-  if (!labels.empty()) selector["matchLabels"] = std::move(labels);
-  if (!expressions.empty()) selector["matchExpressions"] = std::move(expressions);
-  return selector;
-}
-
 Result<Json> parse_toleration(std::string_view text) {
   constexpr std::string_view kForm = "write KEY[=VALUE][:EFFECT][:SECONDS], for example gpu=true:NoSelect or maintenance::10m";
   std::vector<std::string_view> parts;
@@ -212,7 +120,7 @@ Result<Json> parse_toleration(std::string_view text) {
     if (colon == text.size()) break;
     from = colon + 1;
   }
-  if (parts.size() > 3 || parts[0].empty()) return wrong("toleration", text, "not a toleration", std::string(kForm));
+  if (parts.size() > 3 || parts[0].empty()) return bad_value_of("toleration", text, "not a toleration", std::string(kForm));
   Json toleration = Json::object();
   const std::size_t equal = parts[0].find('=');
   if (parts[0] == "*") {
@@ -225,12 +133,12 @@ Result<Json> parse_toleration(std::string_view text) {
                   {"value", std::string(parts[0].substr(equal + 1))}};
   }
   if (const std::string key = str(toleration, {"key"}); toleration.contains("key") && !qualified_name_errors(key).empty()) {
-    return wrong("toleration", text, "\"" + key + "\" is not a valid taint key", std::string(kForm));
+    return bad_value_of("toleration", text, "\"" + key + "\" is not a valid taint key", std::string(kForm));
   }
   if (parts.size() > 1 && !parts[1].empty()) {
     if (parts[1] != "NoSelect" && parts[1] != "PreferNoSelect" && parts[1] != "NoSelectIfNew") {
-      return wrong("toleration", text, "\"" + std::string(parts[1]) + "\" is not a taint effect",
-                   taint_effect_hint(std::string(parts[1])));
+      return bad_value_of("toleration", text, "\"" + std::string(parts[1]) + "\" is not a taint effect",
+                          taint_effect_hint(std::string(parts[1])));
     }
     toleration["effect"] = std::string(parts[1]);
   }
@@ -241,7 +149,8 @@ Result<Json> parse_toleration(std::string_view text) {
         seconds = std::chrono::duration_cast<std::chrono::seconds>(*duration).count();
     }
     if (!seconds || *seconds < 0)
-      return wrong("toleration", text, "\"" + std::string(parts[2]) + "\" is not a valid number of seconds", std::string(kForm));
+      return bad_value_of("toleration", text, "\"" + std::string(parts[2]) + "\" is not a valid number of seconds",
+                          std::string(kForm));
     toleration["tolerationSeconds"] = *seconds;
   }
   return toleration;
@@ -256,7 +165,8 @@ Result<Json> parse_prioritizer(std::string_view text) {
   std::int64_t weight = 1;
   if (equal != std::string_view::npos) {
     const auto number = whole_number(text.substr(equal + 1));
-    if (!number || *number < -10 || *number > 10) return wrong("prioritizer", text, "the weight is not a number from -10 to 10");
+    if (!number || *number < -10 || *number > 10)
+      return bad_value_of("prioritizer", text, "the weight is not a number from -10 to 10");
     weight = *number;
   }
   Json coordinate;
@@ -268,9 +178,9 @@ Result<Json> parse_prioritizer(std::string_view text) {
     const bool addon = second != std::string_view::npos && name.substr(0, first) == "AddOn" && second > first + 1 &&
                        second + 1 < name.size() && name.find('/', second + 1) == std::string_view::npos;
     if (!addon) {
-      return wrong("prioritizer", text, "unknown prioritizer",
-                   did_you_mean(name, {"Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"},
-                                std::string(kBuiltIns)));
+      return bad_value_of("prioritizer", text, "unknown prioritizer",
+                          did_you_mean(name, {"Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"},
+                                       std::string(kBuiltIns)));
     }
     coordinate = {{"type", "AddOn"},
                   {"addOn",
@@ -329,11 +239,6 @@ Result<Json> placement_of_text(std::string_view text) {
 Result<Json> spec_of_text(std::string_view text) {
   FLEETADM_TRY(const Json placement, placement_of_text(text));
   return object_at(placement, {"spec"});
-}
-
-std::string taint_effect_hint(const std::string& word) {
-  return did_you_mean(word, {"NoSelect", "PreferNoSelect", "NoSelectIfNew"},
-                      "the effects are NoSelect, PreferNoSelect and NoSelectIfNew");
 }
 
 }  // namespace fleetadm::commands

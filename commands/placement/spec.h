@@ -37,16 +37,10 @@ Result<Json> placement_of_text(std::string_view text);
 /// The spec in a YAML or JSON text: a Placement object, or a bare spec. kUsage where it is neither.
 Result<Json> spec_of_text(std::string_view text);
 
-/// A label selector's text ("env=prod,tier in (gold,silver),!x") as metav1.LabelSelector; kUsage names the term that is wrong.
-Result<Json> parse_selector(std::string_view text);
-
 /// "key", "key:Effect", "key=value", "key=value:Effect", each with ":30s" at its end, "*" for every taint.
 Result<Json> parse_toleration(std::string_view text);
 
 /// "Balance=2", "AddOn/resource/score=-1".
 Result<Json> parse_prioritizer(std::string_view text);
-
-/// The hint for a word that is no effect of a taint: the near one, else all of them.
-std::string taint_effect_hint(const std::string& word);
 
 }  // namespace fleetadm::commands

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "commands/framework/selectors.h"
 #include "commands/framework/suggest.h"
-#include "commands/placement/spec.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/hub/lease_rules.h"

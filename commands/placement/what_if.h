@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/placement/inputs.h"
+#include "commands/framework/inputs.h"
 
 namespace fleetadm::commands {
 

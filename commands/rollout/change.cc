@@ -3,11 +3,11 @@
 #include <set>
 #include <utility>
 
-#include "commands/work/manifests.h"
-#include "commands/work/split.h"
-#include "commands/work/targets.h"
+#include "commands/framework/manifests.h"
+#include "commands/framework/targets.h"
 #include "core/api/kinds.h"
 #include "core/work/plan/diff.h"
+#include "core/work/plan/split.h"
 #include "core/work/rules/names.h"
 
 namespace fleetadm::commands {
@@ -41,7 +41,7 @@ Result<RolloutChange> read_change(Context& context, const ChangeOptions& options
   if (!options.files.empty()) {
     FLEETADM_TRY(const std::vector<LoadedManifest> loaded, load_manifests(context, options.files));
     FLEETADM_CHECK(check_manifests(loaded));
-    if (split_manifests(change.name.name, loaded, {}, work::kManifestLimit).size() > 1) {
+    if (work::split_manifests(change.name.name, manifest_list(loaded), {}, work::kManifestLimit).size() > 1) {
       return fail(Category::kInvalid,
                   "the manifests exceed the size limit of one work (" + std::to_string(work::kManifestLimit / 1024) + " KiB)",
                   "\"fleetadm work apply --placement\" splits them into several works, each with its own rollout");
@@ -71,8 +71,8 @@ Json empty_set(const RolloutName& name) {
               {"spec", Json::object()}};
 }
 
-Result<Removals> removals_of(const kube::Client& hub, const RolloutView& now, const Json& wanted) {
-  Removals removals;
+Result<work::Removals> removals_of(const kube::Client& hub, const RolloutView& now, const Json& wanted) {
+  work::Removals removals;
   std::set<std::string> selected;
   for (const Json& ref : list_at(wanted, {"spec", "placementRefs"})) {
     FLEETADM_TRY(const std::vector<std::string> clusters,
@@ -83,8 +83,8 @@ Result<Removals> removals_of(const kube::Client& hub, const RolloutView& now, co
   for (const Json& manifest : list_at(wanted, {"spec", "manifestWorkTemplate", "workload", "manifests"}))
     kept.insert(work::manifest_identity(manifest));
   const Json& before = object_at(now.set, {"spec", "manifestWorkTemplate"});
-  const std::int64_t whole = deleted_objects(before);
-  const std::int64_t dropped = deleted_objects(before, kept);
+  const std::int64_t whole = work::deleted_objects(before);
+  const std::int64_t dropped = work::deleted_objects(before, kept);
   for (const work::OwnedWork& work : now.works) {
     const bool leaves = !selected.contains(work.ns);
     if (leaves) removals.clusters.insert(work.ns);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "commands/rollout/strategy.h"
+#include "commands/framework/strategy.h"
+#include "commands/framework/work_guard.h"
 #include "commands/rollout/view.h"
-#include "commands/work/guard.h"
 
 namespace fleetadm::commands {
 
@@ -42,6 +42,6 @@ Status check_placement(const kube::Client& hub, const RolloutChange& change);
 Json empty_set(const RolloutName& name);
 
 /// What the agents would lose if the set of `now` became `wanted`.
-Result<Removals> removals_of(const kube::Client& hub, const RolloutView& now, const Json& wanted);
+Result<work::Removals> removals_of(const kube::Client& hub, const RolloutView& now, const Json& wanted);
 
 }  // namespace fleetadm::commands

@@ -116,7 +116,7 @@ Result<Report> undo(Context& context, const UndoOptions& options, const std::vec
     Json after = before;
     at_or_make(after, {"spec", "manifestWorkTemplate"}) = wanted;
     FLEETADM_TRY(const RolloutView view, view_rollout(hub, before, context.clock().now()));
-    FLEETADM_TRY(const Removals removals, removals_of(hub, view, after));
+    FLEETADM_TRY(const work::Removals removals, removals_of(hub, view, after));
     const std::string what = "rolling back " + name.name;
     if (options.guard.guard.plan) return removal_plan(hub, what, name.ns + "/" + name.name, removals);
     FLEETADM_CHECK(check_removals(context, hub, options.guard, what, removals, report.notes));

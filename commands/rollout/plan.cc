@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "commands/framework/listing.h"
+#include "commands/framework/targets.h"
 #include "commands/rollout/change.h"
 #include "commands/rollout/rollout.h"
-#include "commands/work/targets.h"
 #include "core/api/kinds.h"
 #include "core/work/plan/replica_set_forecast.h"
 #include "kubeclient/base/plural.h"
@@ -77,7 +77,7 @@ Result<Report> run_plan(Context& context, const ChangeOptions& options, const st
   Report report = report_of(name.name, work::forecast(view.set, view.placements, view.works, view.revision, now, success));
   if (paused)
     report.notes.push_back("The rollout is paused; start it with: fleetadm rollout resume " + name.name + " -n " + name.ns);
-  FLEETADM_TRY(const Removals removals, removals_of(hub, before, view.set));
+  FLEETADM_TRY(const work::Removals removals, removals_of(hub, before, view.set));
   if (const std::string excess = excess_of(hub, WorkGuardOptions{}, "it", removals); !excess.empty())
     report.notes.push_back("\"rollout start\" will require --allow-removals: " + excess);
   return report;

@@ -1,9 +1,9 @@
 // rollout start: new manifests for what a placement selects, begun by a strategy.
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
+#include "commands/framework/targets.h"
 #include "commands/rollout/change.h"
 #include "commands/rollout/rollout.h"
-#include "commands/work/targets.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::commands {
@@ -48,7 +48,7 @@ Result<Report> run_start(Context& context, const StartOptions& options, const st
     FLEETADM_CHECK(change.apply_to(wanted));
     FLEETADM_CHECK(check_first(hub, wanted, change.placement, change.strategy));
     if (!options.guard.guard.allow || options.guard.guard.plan) {
-      FLEETADM_TRY(const Removals removals, removals_of(hub, view, wanted));
+      FLEETADM_TRY(const work::Removals removals, removals_of(hub, view, wanted));
       if (options.guard.guard.plan) return removal_plan(hub, "this rollout", name.ns + "/" + name.name, removals);
       FLEETADM_CHECK(check_removals(context, hub, options.guard, "this rollout", removals, report.notes));
     }

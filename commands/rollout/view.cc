@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "commands/framework/named.h"
-#include "commands/work/targets.h"
+#include "commands/framework/targets.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/work/rules/conditions.h"

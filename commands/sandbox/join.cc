@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "commands/fleet/fleet.h"
+#include "commands/framework/command.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -61,7 +61,7 @@ Result<Report> run_command(Context& context, const Registry& registry, const std
 
 Status join_sandbox(Context& context, const SandboxFleet& fleet) {
   Registry registry;
-  register_fleet(registry);
+  register_all(registry);
   ClusterContext hub(context, fleet.kubeconfig, fleet.sandbox + "-hub");
   FLEETADM_TRY(const auto ticket, run_command(hub, registry, "init", {{"wait", "true"}, {"show-token", "true"}}));
   for (const auto& name : fleet.clusters) {

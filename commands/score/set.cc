@@ -5,10 +5,10 @@
 #include <map>
 
 #include "commands/framework/grammar.h"
+#include "commands/framework/manifests.h"
 #include "commands/framework/named.h"
-#include "commands/placement/written.h"
+#include "commands/framework/written.h"
 #include "commands/score/score.h"
-#include "commands/work/manifests.h"
 #include "core/api/kinds.h"
 #include "core/placement/engine/score.h"
 #include "kubeclient/base/numbers.h"

@@ -1,7 +1,7 @@
 #include "commands/topics/reference.h"
 
-#include "commands/config/settings.h"
 #include "commands/framework/reasons.h"
+#include "commands/framework/settings.h"
 
 namespace fleetadm::commands {
 

@@ -5,16 +5,16 @@
 
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
-#include "commands/rollout/strategy.h"
-#include "commands/work/guard.h"
-#include "commands/work/manifests.h"
+#include "commands/framework/manifests.h"
+#include "commands/framework/strategy.h"
+#include "commands/framework/work_guard.h"
 #include "commands/work/selection.h"
-#include "commands/work/split.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"
 #include "commands/work/writing.h"
 #include "core/api/kinds.h"
 #include "core/work/plan/diff.h"
+#include "core/work/plan/split.h"
 #include "core/work/rules/names.h"
 #include "core/work/rules/progress.h"
 #include "kubeclient/base/plural.h"
@@ -48,9 +48,10 @@ struct Call {
 };
 
 /// The parts of the call's manifests where `existing` has them now, and a note where there are several.
-Result<std::vector<WorkPart>> parts_of(const Call& call, const std::vector<Json>& existing, Report& report) {
-  std::vector<WorkPart> parts = split_manifests(call.name, call.loaded, placed_objects(existing), work::kManifestLimit);
-  for (const WorkPart& part : parts) FLEETADM_CHECK(validate_work_name(part.name));
+Result<std::vector<work::WorkPart>> parts_of(const Call& call, const std::vector<Json>& existing, Report& report) {
+  std::vector<work::WorkPart> parts =
+      work::split_manifests(call.name, manifest_list(call.loaded), work::placed_objects(existing), work::kManifestLimit);
+  for (const work::WorkPart& part : parts) FLEETADM_CHECK(validate_work_name(part.name));
   if (parts.size() > 1 && call.name.size() > kMaxSplitName) {
     return fail(Category::kUsage,
                 "the manifests need " + std::to_string(parts.size()) + " works, and the name is " +
@@ -59,26 +60,26 @@ Result<std::vector<WorkPart>> parts_of(const Call& call, const std::vector<Json>
   }
   if (parts.size() > 1) {
     std::string names;
-    for (const WorkPart& part : parts) names += (names.empty() ? "" : ", ") + part.name;
+    for (const work::WorkPart& part : parts) names += (names.empty() ? "" : ", ") + part.name;
     report.notes.push_back("The manifests exceed the size limit of one work (" + std::to_string(work::kManifestLimit / 1024) +
                            " KiB): they are split into " + std::to_string(parts.size()) + " works, " + names + ".");
   }
   // A part that loses an object to another is written last, so that the object never has no work at all.
-  std::stable_partition(parts.begin(), parts.end(), [](const WorkPart& part) { return !part.gives_away; });
+  std::stable_partition(parts.begin(), parts.end(), [](const work::WorkPart& part) { return !part.gives_away; });
   return parts;
 }
 
-bool has_part(const std::vector<WorkPart>& parts, const std::string& name) {
-  return std::any_of(parts.begin(), parts.end(), [&](const WorkPart& part) { return part.name == name; });
+bool has_part(const std::vector<work::WorkPart>& parts, const std::string& name) {
+  return std::any_of(parts.begin(), parts.end(), [&](const work::WorkPart& part) { return part.name == name; });
 }
 
 /// Works that the call leaves behind: of parts that are no more, and with --prune of clusters that are not meant any more.
 struct Leftovers {
   std::vector<Json> works;
-  Removals removals;
+  work::Removals removals;
 };
 
-Leftovers leftovers_of(const Call& call, const std::vector<Json>& existing, const std::vector<WorkPart>& parts,
+Leftovers leftovers_of(const Call& call, const std::vector<Json>& existing, const std::vector<work::WorkPart>& parts,
                        const std::set<std::string>& targets, const std::map<std::string, Json>& clusters, Report& report) {
   Leftovers left;
   const std::set<std::string> kept = call.identities();
@@ -86,7 +87,7 @@ Leftovers leftovers_of(const Call& call, const std::vector<Json>& existing, cons
     const std::string cluster = namespace_of(work);
     if (!not_of_a_set(work) || is_deleting(work)) continue;
     if (targets.contains(cluster)) {
-      left.removals.objects += deleted_objects(object_at(work, {"spec"}), kept);
+      left.removals.objects += work::deleted_objects(object_at(work, {"spec"}), kept);
       if (!has_part(parts, name_of(work))) left.works.push_back(work);
       continue;
     }
@@ -98,7 +99,7 @@ Leftovers leftovers_of(const Call& call, const std::vector<Json>& existing, cons
       continue;
     }
     left.removals.clusters.insert(cluster);
-    left.removals.objects += deleted_objects(object_at(work, {"spec"}));
+    left.removals.objects += work::deleted_objects(object_at(work, {"spec"}));
     left.works.push_back(work);
   }
   return left;
@@ -132,7 +133,7 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
   report.failures = std::move(targets.missing);
   const std::set<std::string> meant(targets.clusters.begin(), targets.clusters.end());
   FLEETADM_TRY(const std::vector<Json> existing, works_called(hub, call.name, targets.clusters));
-  FLEETADM_TRY(const std::vector<WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
+  FLEETADM_TRY(const std::vector<work::WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
   Leftovers left;
   if (call.overwrite) {
     const std::map<std::string, Json> clusters =
@@ -146,7 +147,7 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
   std::set<std::string> complete;
   for (const std::string& cluster : targets.clusters) {
     bool all = true;
-    for (const WorkPart& part : parts) {
+    for (const work::WorkPart& part : parts) {
       if (context.stop().stop_requested())
         return fail(Category::kCancelled, "stopped after writing the work for " + pluralize(complete.size(), "cluster"));
       const std::string what = "work " + part.name + " for cluster " + cluster;
@@ -169,7 +170,7 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
   if (options.wait != "none" && context.global().dry_run == kube::DryRun::kNone && !complete.empty()) {
     const std::vector<std::string> waited(complete.begin(), complete.end());
     std::vector<Error> late;
-    for (const WorkPart& part : parts) {
+    for (const work::WorkPart& part : parts) {
       for (Error& one : wait_for_works(context, hub, part.name, waited, options.wait, options.timeout, report))
         late.push_back(std::move(one));
     }
@@ -196,8 +197,9 @@ Result<std::vector<Json>> sets_called(const kube::Client& hub, const std::string
 }
 
 /// Objects that leave the sets, and clusters that lose them because the sets move to another placement.
-Result<Removals> set_removals(const kube::Client& hub, const Call& call, const PlacementRef& ref, const std::vector<Json>& sets) {
-  Removals removals;
+Result<work::Removals> set_removals(const kube::Client& hub, const Call& call, const PlacementRef& ref,
+                                    const std::vector<Json>& sets) {
+  work::Removals removals;
   const std::set<std::string> kept = call.identities();
   std::set<std::string> stay;
   bool asked = false;
@@ -211,7 +213,7 @@ Result<Removals> set_removals(const kube::Client& hub, const Call& call, const P
       moves = moves && str(one, {"name"}) != ref.name;
     }
     const Json& work = object_at(set, {"spec", "manifestWorkTemplate"});
-    removals.objects += deleted_objects(work, kept) * static_cast<std::int64_t>(now.size());
+    removals.objects += work::deleted_objects(work, kept) * static_cast<std::int64_t>(now.size());
     if (!moves) continue;
     if (!asked) {
       FLEETADM_TRY(const std::vector<std::string> clusters, decided_clusters(hub, ref));
@@ -221,7 +223,7 @@ Result<Removals> set_removals(const kube::Client& hub, const Call& call, const P
     for (const std::string& cluster : now) {
       if (stay.contains(cluster)) continue;
       removals.clusters.insert(cluster);
-      removals.objects += deleted_objects(work) - deleted_objects(work, kept);
+      removals.objects += work::deleted_objects(work) - work::deleted_objects(work, kept);
     }
   }
   return removals;
@@ -233,15 +235,15 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
   FLEETADM_CHECK(placement_exists(hub, ref));
   FLEETADM_TRY(const std::vector<Json> existing, sets_called(hub, ref.ns, call.name));
   Report report;
-  FLEETADM_TRY(const std::vector<WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
-  for (const WorkPart& part : parts) {
+  FLEETADM_TRY(const std::vector<work::WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
+  for (const work::WorkPart& part : parts) {
     if (const std::string label = ref.ns + "." + part.name; label.size() > 63) {
       return fail(Category::kUsage, "\"" + label + "\" is " + std::to_string(label.size()) + " characters long",
                   "a work's namespace and name together are limited to 62 characters");
     }
   }
   if (call.overwrite) {
-    FLEETADM_TRY(const Removals removals, set_removals(hub, call, ref, existing));
+    FLEETADM_TRY(const work::Removals removals, set_removals(hub, call, ref, existing));
     FLEETADM_CHECK(check_removals(context, hub, options.guard, "applying work " + call.name, removals, report.notes));
     if (options.guard.guard.plan) return removal_plan(hub, "applying work " + call.name, ref.ns + "/" + call.name, removals);
   }
@@ -251,7 +253,7 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     return edit_placement_refs(set, ref.name, options.strategy);
   };
   std::vector<Json> written;
-  for (const WorkPart& part : parts) {
+  for (const work::WorkPart& part : parts) {
     const std::string what = "ManifestWorkReplicaSet " + ref.ns + "/" + part.name;
     Json wanted = set_object(part.name, ref, part.manifests, parts.size() > 1 ? call.name : "");
     FLEETADM_CHECK(edit_placement_refs(wanted, ref.name, options.strategy));
@@ -280,7 +282,7 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     return report;
   }
   std::vector<Error> late;
-  for (const WorkPart& part : parts) {
+  for (const work::WorkPart& part : parts) {
     for (Error& one : wait_for_set(context, hub, ref, part.name, options.wait, options.timeout, report))
       late.push_back(std::move(one));
   }

@@ -7,7 +7,7 @@
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
-#include "commands/work/guard.h"
+#include "commands/framework/work_guard.h"
 #include "commands/work/selection.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"
@@ -63,13 +63,13 @@ Result<WorksByCluster> chosen_works(const kube::Client& hub, const DeleteOptions
   return chosen;
 }
 
-Removals removals_by(const WorksByCluster& chosen) {
-  Removals removals;
+work::Removals removals_by(const WorksByCluster& chosen) {
+  work::Removals removals;
   for (const auto& [cluster, works] : chosen) {
     for (const Json& work : works) {
       if (!label_of(work, work::kReplicaSetLabel).empty() || is_deleting(work)) continue;
       removals.clusters.insert(cluster);
-      removals.objects += deleted_objects(object_at(work, {"spec"}));
+      removals.objects += work::deleted_objects(object_at(work, {"spec"}));
     }
   }
   return removals;
@@ -101,7 +101,7 @@ std::vector<std::string> delete_on(const kube::Client& hub, const std::string& c
 Result<Report> from_clusters(Context& context, const kube::Client& hub, const DeleteOptions& options, const std::string& name) {
   FLEETADM_TRY(const WorksByCluster chosen, chosen_works(hub, options, name));
   Report report;
-  const Removals removals = removals_by(chosen);
+  const work::Removals removals = removals_by(chosen);
   FLEETADM_CHECK(check_removals(context, hub, options.guard, "deleting work " + name, removals, report.notes));
   if (options.guard.guard.plan) return removal_plan(hub, "deleting work " + name, name, removals);
   std::vector<std::pair<std::string, std::string>> removed;     // cluster, work
@@ -145,8 +145,8 @@ Result<Report> from_clusters(Context& context, const kube::Client& hub, const De
 }
 
 /// Clusters that this placement alone gives the sets.
-Result<Removals> set_removals(const kube::Client& hub, const PlacementRef& ref, const std::vector<Json>& sets) {
-  Removals removals;
+Result<work::Removals> set_removals(const kube::Client& hub, const PlacementRef& ref, const std::vector<Json>& sets) {
+  work::Removals removals;
   for (const Json& set : sets) {
     FLEETADM_TRY(const std::vector<std::string> decided, decided_clusters(hub, ref));
     std::set<std::string> lost(decided.begin(), decided.end());
@@ -156,7 +156,7 @@ Result<Removals> set_removals(const kube::Client& hub, const PlacementRef& ref, 
       for (const std::string& cluster : others) lost.erase(cluster);
     }
     removals.objects +=
-        deleted_objects(object_at(set, {"spec", "manifestWorkTemplate"})) * static_cast<std::int64_t>(lost.size());
+        work::deleted_objects(object_at(set, {"spec", "manifestWorkTemplate"})) * static_cast<std::int64_t>(lost.size());
     removals.clusters.merge(lost);
   }
   return removals;
@@ -196,7 +196,7 @@ Result<Report> from_placement(Context& context, const kube::Client& hub, const D
     return nothing;
   }
   FLEETADM_TRY(const WorkSelection selection, selected);
-  FLEETADM_TRY(const Removals removals, set_removals(hub, ref, selection.sets));
+  FLEETADM_TRY(const work::Removals removals, set_removals(hub, ref, selection.sets));
   Report report;
   FLEETADM_CHECK(check_removals(context, hub, options.guard, "deleting work " + name, removals, report.notes));
   if (options.guard.guard.plan) return removal_plan(hub, "deleting work " + name, ref.ns + "/" + name, removals);

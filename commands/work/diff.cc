@@ -10,7 +10,7 @@
 
 #include "commands/framework/files.h"
 #include "commands/framework/grammar.h"
-#include "commands/work/manifests.h"
+#include "commands/framework/manifests.h"
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
 #include "kubeclient/base/joined.h"

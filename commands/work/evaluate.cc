@@ -4,8 +4,8 @@
 
 #include "commands/framework/files.h"
 #include "commands/framework/grammar.h"
+#include "commands/framework/manifests.h"
 #include "commands/framework/scenarios.h"
-#include "commands/work/manifests.h"
 #include "commands/work/work.h"
 #include "core/work/plan/preview.h"
 #include "core/work/plan/scenario.h"

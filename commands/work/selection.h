@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/work/targets.h"
+#include "commands/framework/targets.h"
 
 namespace fleetadm::commands {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "commands/framework/context.h"
-#include "commands/work/targets.h"
+#include "commands/framework/targets.h"
 
 namespace fleetadm::commands {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "commands/work/targets.h"
+#include "commands/framework/targets.h"
 
 namespace fleetadm::commands {
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "commands/framework/selectors.h"
 #include "commands/placement/spec.h"
 #include "core/cel/library/environments.h"
 #include "core/cel/library/libraries.h"

@@ -1,7 +1,7 @@
 // cluster label, taint and deny: what kubectl's users expect of them.
 #include "commands/cluster/cluster.h"
 
-#include "tests/unit/commands/guard/fixture.h"
+#include "tests/unit/commands/framework/fixture.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "commands/placement/written.h"
+#include "commands/framework/selectors.h"
+#include "commands/framework/written.h"
 
 namespace fleetadm::commands {
 namespace {

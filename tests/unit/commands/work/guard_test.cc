@@ -1,7 +1,6 @@
 // The guard before removals, and files that become several works.
-#include "commands/work/guard.h"
-
-#include "commands/work/split.h"
+#include "commands/framework/work_guard.h"
+#include "core/work/plan/split.h"
 #include "tests/unit/commands/work/fixture.h"
 
 namespace fleetadm::commands {
@@ -182,21 +181,19 @@ TEST_F(WorkGuard, AFileThatShrinksBelowTheLimitMovesNothing) {
 
 TEST(SplitManifests, AnObjectThatOutgrowsItsPartIsGivenToAnotherBeforeItLeaves) {
   const auto manifest = [](const std::string& name, std::size_t bytes) {
-    return LoadedManifest{
-        {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}, {"data", {{"v", std::string(bytes, 'x')}}}},
-        "f",
-        1};
+    return Json{
+        {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}, {"data", {{"v", std::string(bytes, 'x')}}}};
   };
   const std::map<std::string, std::string> placed{{"v1 ConfigMap a", "web"}, {"v1 ConfigMap b", "web"}};
-  const auto parts = split_manifests("web", {manifest("a", 10), manifest("b", 900)}, placed, 1000);
+  const auto parts = work::split_manifests("web", Json::array({manifest("a", 10), manifest("b", 900)}), placed, 1000);
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_TRUE(parts[0].gives_away);
   EXPECT_EQ(parts[1].name, "web-part2");
   EXPECT_FALSE(parts[1].gives_away);
   EXPECT_EQ(name_of(parts[1].manifests[0]), "b");
-  EXPECT_EQ(part_number("web", "web-part2"), 2U);
-  EXPECT_EQ(part_number("web", "web-partner"), 0U);
-  EXPECT_EQ(part_number("web", "website"), 0U);
+  EXPECT_EQ(work::part_number("web", "web-part2"), 2U);
+  EXPECT_EQ(work::part_number("web", "web-partner"), 0U);
+  EXPECT_EQ(work::part_number("web", "website"), 0U);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "commands/work/manifests.h"
+#include "commands/framework/manifests.h"
 #include "core/api/kinds.h"
 #include "core/work/rules/names.h"
 #include "tests/support/fake_api.h"

@@ -1,4 +1,4 @@
-#include "commands/work/targets.h"
+#include "commands/framework/targets.h"
 
 #include <algorithm>
 #include <cctype>

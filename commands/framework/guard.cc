@@ -1,4 +1,4 @@
-#include "commands/guard/guard.h"
+#include "commands/framework/guard.h"
 
 #include "commands/framework/dry_run.h"
 

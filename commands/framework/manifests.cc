@@ -1,4 +1,4 @@
-#include "commands/work/manifests.h"
+#include "commands/framework/manifests.h"
 
 #include <algorithm>
 #include <filesystem>

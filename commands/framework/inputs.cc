@@ -1,11 +1,11 @@
-#include "commands/placement/inputs.h"
+#include "commands/framework/inputs.h"
 
 #include <map>
 
+#include "commands/framework/checked.h"
 #include "commands/framework/grammar.h"
-#include "commands/placement/checked.h"
-#include "commands/placement/written.h"
-#include "commands/work/manifests.h"
+#include "commands/framework/manifests.h"
+#include "commands/framework/written.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/plural.h"
 

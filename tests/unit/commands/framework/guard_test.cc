@@ -1,11 +1,11 @@
 // One guard for every command that takes works away through placements.
-#include "commands/guard/guard.h"
+#include "commands/framework/guard.h"
 
 #include "commands/cluster/cluster.h"
 #include "commands/clusterset/clusterset.h"
 #include "commands/fleet/fleet.h"
 #include "commands/placement/placement.h"
-#include "tests/unit/commands/guard/fixture.h"
+#include "tests/unit/commands/framework/fixture.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -1,9 +1,7 @@
-#include "commands/work/guard.h"
+#include "commands/framework/work_guard.h"
 
 #include "commands/framework/dry_run.h"
 #include "core/api/kinds.h"
-#include "core/work/plan/diff.h"
-#include "core/work/plan/preview.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
@@ -40,7 +38,7 @@ Status validate_work_guard(const WorkGuardOptions& options) {
 }
 
 std::string excess_of(const kube::Client& hub, const WorkGuardOptions& options, const std::string& what,
-                      const Removals& removals) {
+                      const work::Removals& removals) {
   if (removals.objects > options.objects) {
     return what + " would delete " + pluralize(static_cast<std::uint64_t>(removals.objects), "object") +
            " (limit without --allow-removals: " + std::to_string(options.objects) + ")";
@@ -59,7 +57,7 @@ std::string excess_of(const kube::Client& hub, const WorkGuardOptions& options, 
 }
 
 Status check_removals(Context& context, const kube::Client& hub, const WorkGuardOptions& options, const std::string& what,
-                      const Removals& removals, std::vector<std::string>& notes) {
+                      const work::Removals& removals, std::vector<std::string>& notes) {
   if (options.guard.allow) return {};
   const std::string excess = excess_of(hub, options, what, removals);
   if (excess.empty()) return {};
@@ -67,7 +65,8 @@ Status check_removals(Context& context, const kube::Client& hub, const WorkGuard
   return allow_removals(context, options.guard, excess);
 }
 
-Result<Report> removal_plan(const kube::Client& hub, const std::string& what, const std::string& work, const Removals& removals) {
+Result<Report> removal_plan(const kube::Client& hub, const std::string& what, const std::string& work,
+                            const work::Removals& removals) {
   work::Impact impact;
   FLEETADM_TRY(const std::int64_t all, clusters_on(hub));
   impact.clusters = static_cast<std::size_t>(all);
@@ -78,18 +77,6 @@ Result<Report> removal_plan(const kube::Client& hub, const std::string& what, co
   if (removals.objects > 0)
     report.notes.push_back(pluralize(static_cast<std::uint64_t>(removals.objects), "object") + " would be deleted");
   return report;
-}
-
-std::int64_t deleted_objects(const Json& work_spec, const std::set<std::string>& kept) {
-  const Json work{{"spec", work_spec}};
-  std::int64_t count = 0;
-  for (const work::Manifest& manifest : work::decode_manifests(work, work::guessed_resource)) {
-    if (manifest.same_as) continue;
-    const bool stays = kept.contains(work::manifest_identity(manifest.object)) || !work::is_owned(work, manifest) ||
-                       work::options_for(work, manifest).strategy.type == work::StrategyType::kReadOnly;
-    if (!stays) ++count;
-  }
-  return count;
 }
 
 }  // namespace fleetadm::commands

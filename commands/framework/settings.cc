@@ -1,4 +1,4 @@
-#include "commands/config/settings.h"
+#include "commands/framework/settings.h"
 
 #include <algorithm>
 #include <array>

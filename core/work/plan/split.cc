@@ -1,4 +1,4 @@
-#include "commands/work/split.h"
+#include "core/work/plan/split.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include "core/work/plan/diff.h"
 
-namespace fleetadm::commands {
+namespace fleetadm::work {
 
 std::string part_name(const std::string& name, std::size_t number) {
   return number <= 1 ? name : name + "-part" + std::to_string(number);
@@ -29,21 +29,21 @@ std::map<std::string, std::string> placed_objects(const std::vector<Json>& works
     const bool set = str(work, {"kind"}) == "ManifestWorkReplicaSet";
     const Json& manifests = set ? list_at(work, {"spec", "manifestWorkTemplate", "workload", "manifests"})
                                 : list_at(work, {"spec", "workload", "manifests"});
-    for (const Json& manifest : manifests) placed.emplace(work::manifest_identity(manifest), name_of(work));
+    for (const Json& manifest : manifests) placed.emplace(manifest_identity(manifest), name_of(work));
   }
   return placed;
 }
 
-std::vector<WorkPart> split_manifests(const std::string& name, const std::vector<LoadedManifest>& manifests,
+std::vector<WorkPart> split_manifests(const std::string& name, const Json& manifests,
                                       const std::map<std::string, std::string>& placed, std::size_t limit) {
   std::map<std::size_t, std::size_t> used;  // part → bytes
   std::vector<std::size_t> part_of(manifests.size(), 0);
   std::map<std::size_t, bool> gives_away;
-  const auto size_of = [&](std::size_t i) { return dump_json(manifests[i].object).size(); };
+  const auto size_of = [&](std::size_t i) { return dump_json(manifests[i]).size(); };
   // What has a part keeps it, before anything new takes the room.
   std::vector<std::size_t> homeless;
   for (std::size_t i = 0; i < manifests.size(); ++i) {
-    const auto known = placed.find(work::manifest_identity(manifests[i].object));
+    const auto known = placed.find(manifest_identity(manifests[i]));
     const std::size_t home = known == placed.end() ? 0 : part_number(name, known->second);
     if (home != 0 && used[home] + size_of(i) <= limit) {
       part_of[i] = home;
@@ -64,11 +64,11 @@ std::vector<WorkPart> split_manifests(const std::string& name, const std::vector
     WorkPart& part = parts[part_of[i]];
     part.name = part_name(name, part_of[i]);
     part.gives_away = gives_away[part_of[i]];
-    part.manifests.push_back(manifests[i].object);
+    part.manifests.push_back(manifests[i]);
   }
   std::vector<WorkPart> result;
   for (auto& [number, part] : parts) result.push_back(std::move(part));
   return result;
 }
 
-}  // namespace fleetadm::commands
+}  // namespace fleetadm::work

@@ -1,5 +1,5 @@
 // The configuration file and what takes precedence over it.
-#include "commands/config/settings.h"
+#include "commands/framework/settings.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

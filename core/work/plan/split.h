@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "commands/work/manifests.h"
+#include "kubeclient/base/json.h"
 
-namespace fleetadm::commands {
+namespace fleetadm::work {
 
 struct WorkPart {
   std::string name;
@@ -15,10 +15,10 @@ struct WorkPart {
   bool gives_away = false;         // an object leaves it for another part: to be written after the others
 };
 
-/// `placed`: manifest_identity() → the part that has it now. An object stays in its part as long as there is room, so that
-/// applying again moves nothing; new ones go into the first part with room. Parts without objects are left out; all of
-/// `manifests` fit into `limit` bytes each (check_manifests). The parts are in the order of their numbers.
-std::vector<WorkPart> split_manifests(const std::string& name, const std::vector<LoadedManifest>& manifests,
+/// `manifests`: a list. `placed`: manifest_identity() → the part that has it now. An object stays in its part as long as there is
+/// room, so that applying again moves nothing; new ones go into the first part with room. Parts without objects are left out; all
+/// of `manifests` fit into `limit` bytes each. The parts are in the order of their numbers.
+std::vector<WorkPart> split_manifests(const std::string& name, const Json& manifests,
                                       const std::map<std::string, std::string>& placed, std::size_t limit);
 
 /// "web", "web-part2", …
@@ -29,4 +29,4 @@ std::size_t part_number(const std::string& name, const std::string& part);
 /// Where each object of these works (or sets) is now; of an object in several, the first.
 std::map<std::string, std::string> placed_objects(const std::vector<Json>& works);
 
-}  // namespace fleetadm::commands
+}  // namespace fleetadm::work

@@ -1,5 +1,5 @@
 // Names whose typo would silently select nothing, or leave out a canary.
-#include "commands/placement/references.h"
+#include "commands/framework/references.h"
 
 #include <gtest/gtest.h>
 

@@ -1,27 +1,19 @@
-#include "commands/placement/written.h"
+#include "commands/framework/written.h"
 
 #include <algorithm>
 #include <sstream>
 
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
-namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
-}  // namespace
 
 std::string full_name(const kube::Resource& resource, std::string_view name) {
-  return lower(resource.kind) + (resource.group.empty() ? "" : "." + resource.group) + "/" + std::string(name);
+  return lower_case(resource.kind) + (resource.group.empty() ? "" : "." + resource.group) + "/" + std::string(name);
 }
 
 std::string told(const Context& context, const kube::Resource& resource, std::string_view name, std::string_view what) {
-  return lower(resource.kind) + " " + std::string(name) + " " + std::string(what) + dry_run_mark(context);
+  return lower_case(resource.kind) + " " + std::string(name) + " " + std::string(what) + dry_run_mark(context);
 }
 
 bool holds(const Json& stored, const Json& asked) {
@@ -43,7 +35,7 @@ bool holds(const Json& stored, const Json& asked) {
 Result<Json> read_back(Context& context, const kube::Client& client, const kube::Resource& resource, std::string_view ns,
                        std::string_view name, const Json& asked, Json written) {
   if (is_dry(context)) return written;
-  const std::string what = lower(resource.kind) + " \"" + std::string(name) + "\"";
+  const std::string what = lower_case(resource.kind) + " \"" + std::string(name) + "\"";
   FLEETADM_TRY(auto found, client.find(resource, ns, name));
   if (!found)
     return fail(Category::kConflict, what + " was created but has since been deleted",

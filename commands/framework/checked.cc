@@ -1,4 +1,4 @@
-#include "commands/placement/checked.h"
+#include "commands/framework/checked.h"
 
 #include "core/api/kinds.h"
 #include "core/apimachinery/structural.h"

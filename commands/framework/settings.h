@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/config/file.h"
+#include "commands/framework/settings_file.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/result.h"
 

@@ -1,10 +1,10 @@
-#include "commands/config/file.h"
+#include "commands/framework/settings_file.h"
 
 #include <algorithm>
 #include <vector>
 #include <yaml-cpp/yaml.h>
 
-#include "commands/config/settings.h"
+#include "commands/framework/settings.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/files.h"
 

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/guard/guard.h"
+#include "commands/framework/guard.h"
+#include "core/work/plan/removals.h"
 
 namespace fleetadm::commands {
 
@@ -20,27 +21,18 @@ struct WorkGuardOptions {
 void bind_work_guard(FlagSet& flags, WorkGuardOptions& options);
 Status validate_work_guard(const WorkGuardOptions& options);
 
-/// What a change would take away.
-struct Removals {
-  std::set<std::string> clusters;  // that lose the work
-  std::int64_t objects = 0;        // that the agents would delete, over all clusters
-  std::int64_t of = 0;             // clusters that the share is of; 0: the hub's
-};
-
 /// Why the removals are more than the limits permit: "deleting work web would remove works from 2 of 3 clusters (limit …)"; empty
 /// where they are not. One cluster is never too large a share. The hub is asked how many clusters it has only where it matters;
 /// where that cannot be read, any share is too large.
 std::string excess_of(const kube::Client& hub, const WorkGuardOptions& options, const std::string& what,
-                      const Removals& removals);
+                      const work::Removals& removals);
 
 /// allow_removals() for what exceeds the limits; in a dry run a note in `notes`.
 Status check_removals(Context& context, const kube::Client& hub, const WorkGuardOptions& options, const std::string& what,
-                      const Removals& removals, std::vector<std::string>& notes);
+                      const work::Removals& removals, std::vector<std::string>& notes);
 
 /// What --plan prints for a work (of a placement: "namespace/name").
-Result<Report> removal_plan(const kube::Client& hub, const std::string& what, const std::string& work, const Removals& removals);
-
-/// How many objects go when a work goes, or (with `kept`: their manifest_identity()) when it keeps only these.
-std::int64_t deleted_objects(const Json& work_spec, const std::set<std::string>& kept = {});
+Result<Report> removal_plan(const kube::Client& hub, const std::string& what, const std::string& work,
+                            const work::Removals& removals);
 
 }  // namespace fleetadm::commands

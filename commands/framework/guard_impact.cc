@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "commands/guard/guard.h"
-#include "commands/placement/inputs.h"
+#include "commands/framework/guard.h"
+#include "commands/framework/inputs.h"
 #include "core/api/kinds.h"
 #include "core/placement/engine/cel_evaluator.h"
 #include "core/work/rules/names.h"

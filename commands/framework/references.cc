@@ -1,4 +1,4 @@
-#include "commands/placement/references.h"
+#include "commands/framework/references.h"
 
 #include <algorithm>
 #include <set>

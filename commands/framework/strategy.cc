@@ -1,9 +1,9 @@
-#include "commands/rollout/strategy.h"
+#include "commands/framework/strategy.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "commands/placement/references.h"
+#include "commands/framework/references.h"
 #include "core/rollout/strategy.h"
 #include "core/work/rules/replica_set_state.h"
 
