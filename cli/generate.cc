@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/errors.h"
 #include "cli/man.h"
+#include "cli/render/errors.h"
 #include "commands/completion/completion.h"
 #include "commands/framework/reasons.h"
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "cli/errors.h"
 #include "cli/pager.h"
+#include "cli/render/errors.h"
 #include "cli/terminal.h"
 
 namespace fleetadm::cli {

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/errors.h"
+#include "cli/render/errors.h"
 
 namespace fleetadm::cli {
 namespace {

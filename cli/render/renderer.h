@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/errors.h"
+#include "cli/render/errors.h"
 #include "cli/render/format.h"
 #include "cli/render/table.h"
 #include "commands/framework/report.h"

@@ -9,7 +9,7 @@
 #include <regex>
 #include <set>
 
-#include "cli/errors.h"
+#include "cli/render/errors.h"
 #include "kubeclient/rest/client.h"
 #include "kubeclient/transport/answer_limit.h"
 #include "kubeclient/transport/curl_errors.h"

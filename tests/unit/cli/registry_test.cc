@@ -7,11 +7,11 @@
 
 #include "cli/app.h"
 #include "cli/argv/lookup.h"
-#include "cli/errors.h"
 #include "cli/generate.h"
 #include "cli/globals.h"
 #include "cli/help.h"
 #include "cli/man.h"
+#include "cli/render/errors.h"
 #include "commands/topics/reference.h"
 #include "tests/support/source_folder.h"
 

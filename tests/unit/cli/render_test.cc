@@ -2,7 +2,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include "cli/errors.h"
+#include "cli/render/errors.h"
 #include "cli/render/renderer.h"
 #include "cli/render/sort.h"
 

@@ -1,4 +1,4 @@
-#include "cli/errors.h"
+#include "cli/render/errors.h"
 
 #include <algorithm>
 #include <string_view>
