@@ -117,6 +117,9 @@ std::vector<LiveName> names_of_works(const Json& objects, Instant now) {
 }
 
 std::vector<LiveName> names_of_sandboxes() {
+#ifdef FLEETADM_WITHOUT_SANDBOX
+  return {};
+#else
   const auto variable = [](const char* name) -> std::string {
     const char* value = std::getenv(name);
     return value == nullptr ? "" : value;
@@ -130,6 +133,7 @@ std::vector<LiveName> names_of_sandboxes() {
     names.push_back({log::escape_terminal(name), state + ", " + pluralize(count, "cluster")});
   }
   return names;
+#endif
 }
 
 std::vector<LiveName> names_of_hub(Complete kind, const GlobalOptions& globals, const kube::ConfigOverrides& overrides) {

@@ -33,11 +33,13 @@ void register_all(Registry& registry) {
   register_rollout(registry);
   register_hub(registry);
   register_agent(registry);
+#ifndef FLEETADM_WITHOUT_SANDBOX
   register_sandbox_fleet(registry);
   register_sandbox_faults(registry);
   register_sandbox_load(registry);
   register_sandbox_logs(registry);
   register_sandbox(registry);
+#endif
   register_version(registry);
   register_completion(registry);
   register_topics(registry);

@@ -41,7 +41,9 @@ void register_topics(Registry& registry) {
       cel_scenarios(),
   };
   registry.add_topic(std::move(topic));
+#ifndef FLEETADM_WITHOUT_SANDBOX
   registry.add_topic(sandbox_limits_topic());
+#endif
   registry.add_topic(environment_topic());
   registry.add_topic(exit_codes_topic());
   registry.add_topic(errors_topic());
