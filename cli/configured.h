@@ -1,4 +1,4 @@
-// The user's settings (commands/config), applied to one command line.
+// The user's settings (commands/framework/settings.h), applied to one command line.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 #include "commands/cluster/cluster.h"
 #include "commands/cluster/edit.h"
 #include "core/api/kinds.h"
-#include "kubeclient/base/selector.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -24,10 +24,10 @@ Result<LabelChanges> parse_label_changes(const std::vector<std::string>& words) 
     const std::string key = word.substr(0, equal == std::string::npos ? word.size() - 1 : equal);
     if (equal == std::string::npos && !word.ends_with('-'))
       return fail(Category::kUsage, "\"" + word + "\" is not a label", "write KEY=VALUE to set it, or KEY- to remove it");
-    if (!qualified_name_errors(key).empty()) return fail(Category::kUsage, "\"" + key + "\" is not a valid label key");
+    if (!qualified_name_problems(key).empty()) return fail(Category::kUsage, "\"" + key + "\" is not a valid label key");
     std::optional<std::string> value;
     if (equal != std::string::npos) value = word.substr(equal + 1);
-    if (value && !label_value_errors(*value).empty())
+    if (value && !label_value_problems(*value).empty())
       return fail(Category::kUsage, "\"" + *value + "\" is not a valid label value");
     if (!changes.emplace(key, value).second)
       return fail(Category::kUsage, "label \"" + key + "\" is given twice", "give each label once");

@@ -4,7 +4,7 @@
 #include "commands/cluster/cluster.h"
 #include "commands/cluster/edit.h"
 #include "commands/framework/selectors.h"
-#include "kubeclient/base/selector.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -35,7 +35,7 @@ Result<TaintChange> parse_taint(const std::string& word) {
   const std::size_t equal = left.find('=');
   change.key = left.substr(0, equal);
   if (equal != std::string::npos) change.value = left.substr(equal + 1);
-  if (!qualified_name_errors(change.key).empty())
+  if (!qualified_name_problems(change.key).empty())
     return fail(Category::kUsage, "\"" + word + "\": \"" + change.key + "\" is not a valid taint key", kTaintForm);
   if (change.effect.empty() && (!change.remove || colon != std::string::npos))
     return fail(Category::kUsage, "\"" + word + "\": the effect is missing", kTaintForm);

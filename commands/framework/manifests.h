@@ -26,7 +26,7 @@ Flag& manifests_flag(FlagSet& flags, std::vector<std::string>& into);
 Result<std::vector<LoadedManifest>> load_manifests(Context& context, const std::vector<std::string>& files);
 
 /// kUsage: no manifests; a manifest without apiVersion, kind or name, or with generateName; two of the same identity. kInvalid:
-/// one of more than 500 KiB (more of them together are split, see split.h).
+/// one of more than 500 KiB (more of them together are split, see core/work/plan/split.h).
 Status check_manifests(const std::vector<LoadedManifest>& manifests);
 
 /// spec.workload.manifests.

@@ -1,7 +1,5 @@
 #include "commands/framework/targets.h"
 
-#include <algorithm>
-#include <cctype>
 #include <set>
 #include <utility>
 
@@ -128,12 +126,6 @@ Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOpti
 Error on_hub(const Error& error) {
   if (error.code != 404 || !error.hint.empty()) return error;
   return error.with_hint("this server may not be a hub: select one with --context or --kubeconfig, or run fleetadm init");
-}
-
-std::string qualified_name(const kube::Resource& resource, const std::string& name) {
-  std::string kind = resource.kind;
-  std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return kind + "." + resource.group + "/" + name;
 }
 
 Json list_of(std::vector<Json> items) {

@@ -44,8 +44,6 @@ Result<ClusterTargets> cluster_targets(const kube::Client& hub, const TargetOpti
 /// Adds the hint that helps where the server has no such types at all.
 Error on_hub(const Error& error);
 
-/// "manifestwork.work.open-cluster-management.io/x".
-std::string qualified_name(const kube::Resource& resource, const std::string& name);
 /// A v1 List.
 Json list_of(std::vector<Json> items);
 

@@ -1,5 +1,5 @@
 // The guard on removals by the commands that write works themselves: up to a share of the clusters, and up to a number of
-// objects, nothing is asked; beyond that, the rule of commands/guard holds.
+// objects, nothing is asked; beyond that, the rule of guard.h holds.
 #pragma once
 
 #include <cstdint>

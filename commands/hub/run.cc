@@ -4,7 +4,7 @@
 
 #include "commands/hub/hub.h"
 #include "core/hub/hub.h"
-#include "kubeclient/base/selector.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/rest/kill_hook.h"
 
@@ -51,7 +51,7 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
     if (equals == std::string::npos) return fail(Category::kUsage, "--labels \"" + one + "\" is not KEY=VALUE");
     const std::string key = one.substr(0, equals);
     const std::string value = one.substr(equals + 1);
-    for (const auto& problems : {qualified_name_errors(key), label_value_errors(value)}) {
+    for (const auto& problems : {qualified_name_problems(key), label_value_problems(value)}) {
       if (!problems.empty()) return fail(Category::kUsage, "--labels \"" + one + "\": " + problems.front());
     }
     labels[key] = value;

@@ -8,7 +8,7 @@
 #include "commands/framework/suggest.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/clock.h"
-#include "kubeclient/base/selector.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/yaml.h"
 
 namespace fleetadm::commands {
@@ -132,7 +132,7 @@ Result<Json> parse_toleration(std::string_view text) {
                   {"operator", "Equal"},
                   {"value", std::string(parts[0].substr(equal + 1))}};
   }
-  if (const std::string key = str(toleration, {"key"}); toleration.contains("key") && !qualified_name_errors(key).empty()) {
+  if (const std::string key = str(toleration, {"key"}); toleration.contains("key") && !qualified_name_problems(key).empty()) {
     return bad_value_of("toleration", text, "\"" + key + "\" is not a valid taint key", std::string(kForm));
   }
   if (parts.size() > 1 && !parts[1].empty()) {

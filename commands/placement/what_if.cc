@@ -8,7 +8,7 @@
 #include "core/controller/controller.h"
 #include "core/registration/hub/lease_rules.h"
 #include "core/registration/hub/upkeep.h"
-#include "kubeclient/base/selector.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -50,7 +50,7 @@ Status taint(Json& cluster, const std::string& change, const std::string& text, 
   }
   const std::size_t equal = std::min(text.find('='), colon);
   const std::string key = text.substr(0, equal);
-  if (!qualified_name_errors(key).empty()) return wrong(change, "\"" + key + "\" is not a valid taint key", form);
+  if (!qualified_name_problems(key).empty()) return wrong(change, "\"" + key + "\" is not a valid taint key", form);
   Json one{{"key", key}, {"effect", effect}, {"timeAdded", format_time(now)}};
   if (equal < colon) one["value"] = text.substr(equal + 1, colon - equal - 1);
   drop_taint(cluster, key, &effect);
@@ -79,7 +79,7 @@ Status label(Json& cluster, const std::string& change, const std::string& text) 
   const std::size_t equal = text.find('=');
   if (equal == std::string::npos && !text.ends_with('-')) return wrong(change, "the value is missing", form);
   const std::string key = text.substr(0, equal == std::string::npos ? text.size() - 1 : equal);
-  if (!qualified_name_errors(key).empty()) return wrong(change, "\"" + key + "\" is not a valid label key", form);
+  if (!qualified_name_problems(key).empty()) return wrong(change, "\"" + key + "\" is not a valid label key", form);
   Json& labels = at_or_make(cluster, {"metadata", "labels"});
   if (!labels.is_object()) labels = Json::object();
   if (equal == std::string::npos) {
@@ -89,7 +89,7 @@ Status label(Json& cluster, const std::string& change, const std::string& text) 
     return {};
   }
   const std::string value = text.substr(equal + 1);
-  if (!label_value_errors(value).empty()) return wrong(change, "\"" + value + "\" is not a valid label value", form);
+  if (!label_value_problems(value).empty()) return wrong(change, "\"" + value + "\" is not a valid label value", form);
   labels[key] = value;
   return {};
 }

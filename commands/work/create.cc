@@ -8,6 +8,7 @@
 #include "commands/framework/manifests.h"
 #include "commands/framework/strategy.h"
 #include "commands/framework/work_guard.h"
+#include "commands/framework/written.h"
 #include "commands/work/selection.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"
@@ -160,7 +161,7 @@ Result<Report> to_clusters(Context& context, const kube::Client& hub, const Call
         break;
       }
       report.lines.push_back("work " + part.name + " " + one->outcome + " for cluster " + cluster + dry_run_mark(context));
-      report.names.push_back(qualified_name(api::manifest_works(), part.name));
+      report.names.push_back(full_name(api::manifest_works(), part.name));
       written.push_back(std::move(one->object));
     }
     if (all) complete.insert(cluster);
@@ -264,7 +265,7 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     if (!one) return tl::unexpected(on_hub(one.error()));
     report.lines.push_back("work " + part.name + " " + one->outcome + " for placement " + ref.ns + "/" + ref.name +
                            dry_run_mark(context));
-    report.names.push_back(qualified_name(api::manifest_work_replica_sets(), part.name));
+    report.names.push_back(full_name(api::manifest_work_replica_sets(), part.name));
     written.push_back(std::move(one->object));
   }
   for (const Json& set : existing) {

@@ -8,6 +8,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/framework/work_guard.h"
+#include "commands/framework/written.h"
 #include "commands/work/selection.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"
@@ -93,7 +94,7 @@ std::vector<std::string> delete_on(const kube::Client& hub, const std::string& c
       continue;
     }
     going.push_back(name_of(work));
-    report.names.push_back(qualified_name(api::manifest_works(), name_of(work)));
+    report.names.push_back(full_name(api::manifest_works(), name_of(work)));
   }
   return going;
 }
@@ -205,7 +206,7 @@ Result<Report> from_placement(Context& context, const kube::Client& hub, const D
   for (const Json& set : selection.sets) {
     const std::string part = name_of(set);
     FLEETADM_TRY(const bool removed, delete_set(hub, ref, set, report));
-    report.names.push_back(qualified_name(api::manifest_work_replica_sets(), part));
+    report.names.push_back(full_name(api::manifest_work_replica_sets(), part));
     bool gone = false;
     if (removed && options.wait && context.global().dry_run == kube::DryRun::kNone) {
       FLEETADM_CHECK(wait_until_set_is_gone(context, hub, ref.ns, part, options.timeout));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "commands/framework/listing.h"
+#include "commands/framework/written.h"
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"
@@ -117,7 +118,7 @@ Result<Report> run_describe(Context& context, const DescribeOptions& options, co
   const std::map<std::string, Json> clusters = clusters_by_name(hub, report.notes);
   for (const Json& work : works) {
     describe(work, clusters, context.clock().now(), report.lines);
-    report.names.push_back(qualified_name(api::manifest_works(), name_of(work)));
+    report.names.push_back(full_name(api::manifest_works(), name_of(work)));
   }
   report.data = works.size() == 1 ? works.front() : list_of(std::move(works));
   return report;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "commands/framework/listing.h"
+#include "commands/framework/written.h"
 #include "commands/work/selection.h"
 #include "commands/work/tree.h"
 #include "commands/work/work.h"
@@ -97,7 +98,7 @@ Report report_of(const std::vector<work::WorkProgress>& all, const StatusOptions
   for (const work::WorkProgress& one : all) {
     add_rows(one, options.manifests || global.output == "wide", now, *report.table);
     items.push_back(work::to_json(one));
-    report.names.push_back(qualified_name(api::manifest_works(), one.name));
+    report.names.push_back(full_name(api::manifest_works(), one.name));
     for (std::vector<std::string>& path : work_branches(one)) report.branches.push_back(std::move(path));
     ++counts[one.state];
   }

@@ -30,9 +30,6 @@ constexpr std::string_view kServiceWords =
     "'[a-z]([-a-z0-9]*[a-z0-9])?')";
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
-bool is_figure(char c) { return c >= '0' && c <= '9'; }
-bool is_dns_character(char c) { return is_small(c) || is_figure(c); }
-bool is_alphanumeric(char c) { return is_dns_character(c) || (c >= 'A' && c <= 'Z'); }
 
 /// Ends as `edge` says, with `inner` besides between them.
 template <class Edge>
@@ -44,7 +41,7 @@ bool is_built_of(std::string_view text, Edge edge, std::string_view inner) {
 bool is_subdomain_form(std::string_view text) {
   while (true) {
     const auto dot = text.find('.');
-    if (!is_built_of(text.substr(0, dot), is_dns_character, "-")) return false;
+    if (!is_built_of(text.substr(0, dot), is_lower_alnum, "-")) return false;
     if (dot == std::string_view::npos) return true;
     text.remove_prefix(dot + 1);
   }
@@ -85,10 +82,10 @@ bool is_qualified_name(std::string_view text) {
   return !text.empty() && is_label_value(text);
 }
 
-std::vector<std::string> label_key_problems(std::string_view key) {
+std::vector<std::string> qualified_name_problems(std::string_view key, std::string_view what) {
   const auto slashes = std::count(key.begin(), key.end(), '/');
   if (slashes > 1) {
-    return {"a valid label key " + std::string(kKeyWords) +
+    return {std::string(what) + " " + std::string(kKeyWords) +
             " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
   }
   std::vector<std::string> out;
@@ -107,21 +104,23 @@ std::vector<std::string> label_key_problems(std::string_view key) {
   } else if (name.size() > kMostLabelBytes) {
     out.push_back("name part " + too_long(kMostLabelBytes));
   }
-  if (!is_built_of(name, is_alphanumeric, "-_.")) out.push_back("name part " + std::string(kKeyWords));
+  if (!is_built_of(name, is_alnum, "-_.")) out.push_back("name part " + std::string(kKeyWords));
   return out;
 }
+
+std::vector<std::string> label_key_problems(std::string_view key) { return qualified_name_problems(key, "a valid label key"); }
 
 std::vector<std::string> label_value_problems(std::string_view value) {
   std::vector<std::string> out;
   if (value.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
-  if (!value.empty() && !is_built_of(value, is_alphanumeric, "-_.")) out.emplace_back(kValueWords);
+  if (!value.empty() && !is_built_of(value, is_alnum, "-_.")) out.emplace_back(kValueWords);
   return out;
 }
 
 std::vector<std::string> dns_label_problems(std::string_view name) {
   std::vector<std::string> out;
   if (name.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
-  if (!is_built_of(name, is_dns_character, "-")) {
+  if (!is_built_of(name, is_lower_alnum, "-")) {
     if (is_subdomain_form(name)) {
       out.emplace_back("must not contain dots");
     } else {
@@ -141,7 +140,7 @@ std::vector<std::string> dns_subdomain_problems(std::string_view name) {
 std::vector<std::string> service_name_problems(std::string_view name) {
   std::vector<std::string> out;
   if (name.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
-  if (!is_built_of(name, is_dns_character, "-") || !is_small(name.front())) out.emplace_back(kServiceWords);
+  if (!is_built_of(name, is_lower_alnum, "-") || !is_small(name.front())) out.emplace_back(kServiceWords);
   return out;
 }
 

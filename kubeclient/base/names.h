@@ -13,6 +13,7 @@ bool is_qualified_name(std::string_view text);  // of labels and annotations: [s
 bool is_dns_label(std::string_view text);       // RFC 1123, as the next
 bool is_dns_subdomain(std::string_view text);
 
+std::vector<std::string> qualified_name_problems(std::string_view key, std::string_view what = "a qualified name");
 std::vector<std::string> label_key_problems(std::string_view key);
 std::vector<std::string> label_value_problems(std::string_view value);
 /// RFC 1123, lower case.

@@ -4,45 +4,9 @@
 #include <cstdio>
 
 #include "kubeclient/base/joined.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm {
-namespace {
-
-bool alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-bool lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-// A non-empty run of name characters that starts and ends with a letter or digit.
-bool is_name(std::string_view text) {
-  if (text.empty() || !alnum(text.front()) || !alnum(text.back())) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return alnum(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-bool is_subdomain(std::string_view text) {
-  std::size_t at = 0;
-  while (true) {
-    const std::size_t dot = std::min(text.find('.', at), text.size());
-    const std::string_view label = text.substr(at, dot - at);
-    if (label.empty() || !lower_alnum(label.front()) || !lower_alnum(label.back())) return false;
-    if (!std::all_of(label.begin(), label.end(), [](char c) { return lower_alnum(c) || c == '-'; })) return false;
-    if (dot == text.size()) return true;
-    at = dot + 1;
-  }
-}
-
-constexpr std::string_view kNameRule =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
-    "'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-constexpr std::string_view kSubdomainRule =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
-    "an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-constexpr std::string_view kValueRule =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
-    "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-
-}  // namespace
-
 void normalize_labels(Labels& labels) {
   std::stable_sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Labels unique;
@@ -89,42 +53,6 @@ std::string go_quote(std::string_view text) {
   return out + "\"";
 }
 
-std::vector<std::string> label_value_errors(std::string_view value) {
-  std::vector<std::string> errors;
-  if (value.size() > 63) errors.emplace_back("must be no more than 63 bytes");
-  if (!value.empty() && !is_name(value)) errors.emplace_back(kValueRule);
-  return errors;
-}
-
-std::vector<std::string> qualified_name_errors(std::string_view key) {
-  std::vector<std::string> errors;
-  std::string_view name = key;
-  const auto slashes = std::count(key.begin(), key.end(), '/');
-  if (slashes > 1) {
-    errors.push_back("a qualified name " + std::string(kNameRule) +
-                     " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')");
-    return errors;
-  }
-  if (slashes == 1) {
-    const std::size_t slash = key.find('/');
-    const std::string_view prefix = key.substr(0, slash);
-    name = key.substr(slash + 1);
-    if (prefix.empty()) {
-      errors.emplace_back("prefix part must be non-empty");
-    } else {
-      if (prefix.size() > 253) errors.emplace_back("prefix part must be no more than 253 bytes");
-      if (!is_subdomain(prefix)) errors.push_back("prefix part " + std::string(kSubdomainRule));
-    }
-  }
-  if (name.empty()) {
-    errors.emplace_back("name part must be non-empty");
-  } else if (name.size() > 63) {
-    errors.emplace_back("name part must be no more than 63 bytes");
-  }
-  if (!is_name(name)) errors.push_back("name part " + std::string(kNameRule));
-  return errors;
-}
-
 void Selector::add(std::string_view key, std::string_view op, std::vector<std::string> values) {
   if (!error_.empty()) return;  // the first requirement that cannot be built is the one told
   Requirement requirement{std::string(key), Op::kIn, {}};
@@ -141,7 +69,7 @@ void Selector::add(std::string_view key, std::string_view op, std::vector<std::s
     return;
   }
   std::vector<std::string> errors;
-  if (const auto bad = qualified_name_errors(key); !bad.empty()) {
+  if (const auto bad = qualified_name_problems(key); !bad.empty()) {
     errors.push_back("key: Invalid value: " + go_quote(key) + ": " + joined(bad, "; "));
   }
   const bool takes_values = requirement.op == Op::kIn || requirement.op == Op::kNotIn;
@@ -153,7 +81,7 @@ void Selector::add(std::string_view key, std::string_view op, std::vector<std::s
                      ": values set must be empty for exists and does not exist");
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (const auto bad = label_value_errors(values[i]); !bad.empty()) {
+    if (const auto bad = label_value_problems(values[i]); !bad.empty()) {
       errors.push_back("values[" + std::to_string(i) + "][" + std::string(key) + "]: Invalid value: " + go_quote(values[i]) +
                        ": " + joined(bad, "; "));
     }

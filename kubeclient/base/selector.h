@@ -55,9 +55,5 @@ class Selector {
 
 /// Go's %q of a text, as Kubernetes' field errors quote values.
 std::string go_quote(std::string_view text);
-/// Kubernetes' complaints about a label value (empty: valid).
-std::vector<std::string> label_value_errors(std::string_view value);
-/// Kubernetes' complaints about a qualified name such as a label key (empty: valid).
-std::vector<std::string> qualified_name_errors(std::string_view key);
 
 }  // namespace fleetadm

@@ -1,26 +1,16 @@
 #include "kubeclient/lease/leader.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <random>
 #include <thread>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/sleep.h"
 
 namespace fleetadm::kube {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-
-/// Waits, or returns false at once when stopped.
-bool pause(Duration time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
-  return !stop.stop_requested();
-}
 
 Duration jittered(Duration period) {
   thread_local std::mt19937_64 random{std::random_device{}()};
@@ -150,7 +140,7 @@ Status run_as_leader(const Client& client, const LeaderOptions& options, const s
       told = contender.holder();
       log::info(1, "leader-election", options.ns + "/" + options.name + " is held by " + told + "; waiting");
     }
-    if (!pause(jittered(options.timing.retry), stop)) return {};
+    if (!sleep_for(jittered(options.timing.retry), stop)) return {};
   }
   log::info(1, "leader-election", options.identity + " leads " + options.ns + "/" + options.name);
 
@@ -162,7 +152,7 @@ Status run_as_leader(const Client& client, const LeaderOptions& options, const s
   bool lost = false;
   std::jthread renew([&](std::stop_token done) {
     auto renewed = Steady::now();
-    while (pause(options.timing.retry, done)) {
+    while (sleep_for(options.timing.retry, done)) {
       if (keeper.try_once()) {
         renewed = Steady::now();
       } else if (keeper.held_by_another() || Steady::now() - renewed >= options.timing.renew_deadline) {

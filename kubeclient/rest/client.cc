@@ -2,10 +2,9 @@
 #include "kubeclient/rest/client.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/sleep.h"
 #include "kubeclient/transport/observer.h"
 
 namespace fleetadm::kube {
@@ -14,15 +13,6 @@ namespace {
 
 constexpr int kMaxRetries = 10;
 using Steady = std::chrono::steady_clock;
-
-/// Sleeps; false when the stop token ended it.
-bool sleep_for(Duration delay, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, delay, [] { return false; });
-  return !stop.stop_requested();
-}
 
 bool is_read(Method method) { return method == Method::kGet || method == Method::kHead; }
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/sleep.h"
 #include "kubeclient/transport/observer.h"
 #include "kubeclient/watch/blocking_watch.h"
 #include "kubeclient/watch/informer.h"
@@ -13,14 +14,6 @@ namespace fleetadm::kube {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-
-bool sleep_for(Duration delay, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, delay, [] { return false; });
-  return !stop.stop_requested();
-}
 
 /// A failure that time may heal.
 bool passing(const Error& error) {

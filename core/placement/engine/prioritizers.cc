@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/placement/engine/stages.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/numbers.h"
 
 namespace fleetadm::placement {
@@ -66,7 +67,7 @@ void balance(const PassContext& context, const std::vector<Slot>& clusters, Shee
 }
 
 Verdict steady(const PassContext& context, const std::vector<Slot>& clusters, Sheet& sheet) {
-  if (const auto errors = label_value_errors(context.placement.name); !errors.empty()) {
+  if (const auto errors = label_value_problems(context.placement.name); !errors.empty()) {
     return {Code::kError, std::string(kSteady),
             "values[0][cluster.open-cluster-management.io/placement]: Invalid value: " + go_quote(context.placement.name) + ": " +
                 errors.front()};

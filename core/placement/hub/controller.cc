@@ -13,6 +13,7 @@
 #include "core/placement/hub/own_writes.h"
 #include "core/placement/hub/publish.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/names.h"
 
 namespace fleetadm::placement {
 namespace {
@@ -122,7 +123,7 @@ Result<controller::Outcome> Controller::place(const std::string& key, const std:
   if (run->pass.skipped) return controller::Outcome{};
   // Decisions carry the placement's name as a label. Where it cannot be one, there are none, and the conditions say so.
   std::optional<Pass> undecided;
-  if (const auto errors = label_value_errors(kube::split_key(key).name); !errors.empty()) {
+  if (const auto errors = label_value_problems(kube::split_key(key).name); !errors.empty()) {
     undecided = without_decisions(run->pass, errors.front());
   }
   const Pass& pass = undecided ? *undecided : run->pass;

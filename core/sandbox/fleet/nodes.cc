@@ -1,23 +1,14 @@
 #include "core/sandbox/fleet/nodes.h"
 
-#include <condition_variable>
-#include <mutex>
-
 #include "core/sandbox/node/node.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/sleep.h"
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
 constexpr auto kNodeRetry = std::chrono::seconds(2);
-
-void pause(const std::stop_token& stop, Duration length) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, length, [] { return false; });
-}
 
 Status serve_node(const std::string& kubeconfig, const std::string& context, const NodeOptions& options,
                   const std::stop_token& stop) {
@@ -47,7 +38,7 @@ FleetNodes::FleetNodes(const SandboxHome& home, const FleetNodesOptions& options
         const Status served = serve_node(kubeconfig, node.name, node, stop);
         if (stop.stop_requested()) return;
         log::warn("node " + node.name, served ? "ended; it is started again" : served.error().message);
-        pause(stop, kNodeRetry);
+        sleep_for(kNodeRetry, stop);
       }
     });
   }

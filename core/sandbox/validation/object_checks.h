@@ -1,6 +1,6 @@
 // What Kubernetes' own kinds have to be like besides their metadata, in the words of its validation: configuration, services,
 // ingresses, disruption budgets, autoscalers, the strategies and selectors of workloads, claims and classes of storage. (Pods
-// and their templates: pod_checks.h, workload_rules.cc; roles: auth/rbac_rules.cc.) Pure.
+// and their templates: kinds/pod_checks.h, kinds/workload_rules.cc; roles: auth/rbac_rules.cc.) Pure.
 #pragma once
 
 #include <vector>
