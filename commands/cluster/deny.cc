@@ -1,8 +1,8 @@
 // cluster deny: the hub no longer accepts the cluster; accept takes it back.
 #include "commands/cluster/cluster.h"
 #include "commands/cluster/edit.h"
+#include "core/registration/hub/cluster_defaulter.h"
 #include "core/registration/hub/lease_rules.h"
-#include "core/registration/hub/upkeep.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "commands/framework/suggest.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
-#include "core/registration/hub/upkeep.h"
+#include "core/registration/hub/cluster_defaulter.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {

@@ -2,7 +2,7 @@
 #include "commands/clusterset/clusterset.h"
 #include "commands/framework/guard.h"
 #include "commands/framework/named.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::commands {

@@ -1,7 +1,7 @@
 // clusterset create: an exclusive set (clusters belong by label), or one by a label selector.
 #include "commands/clusterset/clusterset.h"
 #include "commands/framework/selectors.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::commands {

@@ -3,7 +3,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/guard.h"
 #include "commands/framework/named.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/watch/informer.h"

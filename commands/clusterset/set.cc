@@ -5,9 +5,9 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/guard.h"
 #include "commands/framework/named.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
-#include "core/registration/hub/upkeep.h"
+#include "core/registration/hub/cluster_defaulter.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {

@@ -5,7 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/install/supported.h"
-#include "core/registration/join/hub_look.h"
+#include "core/registration/join/hub_discovery.h"
 #include "core/registration/join/preflight.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"

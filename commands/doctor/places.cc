@@ -7,7 +7,7 @@
 #include "core/install/install.h"
 #include "core/registration/agent/hub_secret.h"
 #include "core/registration/hub/csr_rules.h"
-#include "core/registration/join/hub_look.h"
+#include "core/registration/join/hub_discovery.h"
 #include "core/registration/join/preflight.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"

@@ -13,7 +13,7 @@ Status check_program_args(std::string_view flag, const std::vector<std::string>&
   return {};
 }
 
-install::Options told_options(Context& context, std::string_view part, Duration timeout) {
+install::Options options_with_progress(Context& context, std::string_view part, Duration timeout) {
   install::Options options;
   options.part = part;
   options.timeout = timeout;
@@ -22,8 +22,8 @@ install::Options told_options(Context& context, std::string_view part, Duration 
   return options;
 }
 
-Result<std::vector<install::Change>> told_step(Context& context, std::string_view title,
-                                               const std::function<Result<std::vector<install::Change>>()>& step) {
+Result<std::vector<install::Change>> step_with_progress(Context& context, std::string_view title,
+                                                        const std::function<Result<std::vector<install::Change>>()>& step) {
   context.progress().begin(title);
   auto changes = step();
   if (changes) {

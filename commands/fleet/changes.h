@@ -16,11 +16,11 @@ namespace fleetadm::commands {
 Status check_program_args(std::string_view flag, const std::vector<std::string>& args);
 
 /// Options of install:: whose changes are told as notes of the progress, and which end with the command.
-install::Options told_options(Context& context, std::string_view part, Duration timeout);
+install::Options options_with_progress(Context& context, std::string_view part, Duration timeout);
 
 /// Runs `step` as one step of the progress: done, or failed with the error's message.
-Result<std::vector<install::Change>> told_step(Context& context, std::string_view title,
-                                               const std::function<Result<std::vector<install::Change>>()>& step);
+Result<std::vector<install::Change>> step_with_progress(Context& context, std::string_view title,
+                                                        const std::function<Result<std::vector<install::Change>>()>& step);
 
 /// "Deployment ns/name created", one a change, each with the mark of a dry run (dry_run.h). What stayed as it was is told in a
 /// dry run only.

@@ -78,8 +78,9 @@ Result<Report> run_clean(Context& context, const CleanOptions& options, const st
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_empty(hub));
   FLEETADM_CHECK(confirm(context, hub, options));
-  const install::Options how = told_options(context, install::kHubPart, options.timeout);
-  FLEETADM_TRY(const auto changes, told_step(context, "Removing the hub", [&] { return install::remove_part(hub, how); }));
+  const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
+  FLEETADM_TRY(const auto changes,
+               step_with_progress(context, "Removing the hub", [&] { return install::remove_part(hub, how); }));
   Report report;
   report.data = Json{{"kind", "CleanReport"}, {"changes", install::to_json(changes)}};
   report.lines = change_lines(changes, dry_run_mark(context));

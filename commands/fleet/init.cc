@@ -156,9 +156,9 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   FLEETADM_CHECK(check_kubernetes_version(hub));
   FLEETADM_TRY(auto objects, manifests(options, config));
 
-  const install::Options how = told_options(context, install::kHubPart, options.timeout);
-  FLEETADM_TRY(const auto changes,
-               told_step(context, "Installing the hub", [&] { return install::apply_all(hub, std::move(objects), how); }));
+  const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
+  FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the hub",
+                                                      [&] { return install::apply_all(hub, std::move(objects), how); }));
 
   const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
   if (options.wait && !dry_run) FLEETADM_CHECK(wait_ready(context, hub, options));

@@ -319,9 +319,9 @@ Result<Report> run(Context& context, const JoinOptions& options, const std::vect
   FLEETADM_CHECK(check_not_elsewhere(spoke, options, endpoint.server));
   FLEETADM_TRY(auto objects, manifests(options, endpoint, preflight.hub));
 
-  const install::Options how = told_options(context, install::kAgentPart, options.timeout);
-  FLEETADM_TRY(const auto changes,
-               told_step(context, "Installing the agent", [&] { return install::apply_all(spoke, std::move(objects), how); }));
+  const install::Options how = options_with_progress(context, install::kAgentPart, options.timeout);
+  FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the agent",
+                                                      [&] { return install::apply_all(spoke, std::move(objects), how); }));
   const bool dry_run = spoke.gate().dry_run != kube::DryRun::kNone;
   if (options.wait != "none" && !dry_run) FLEETADM_CHECK(wait_for_cluster(context, spoke, preflight.hub, options));
 

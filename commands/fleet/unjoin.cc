@@ -1,3 +1,5 @@
+#include "core/registration/join/unjoin.h"
+
 #include <optional>
 #include <utility>
 
@@ -8,7 +10,6 @@
 #include "commands/framework/guard.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
-#include "core/registration/join/departure.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
@@ -147,7 +148,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
 
   std::vector<install::Change> changes;
   const auto step = [&](const char* title, auto leave, const kube::Client& client) -> Status {
-    FLEETADM_TRY(const auto done, told_step(context, title, [&] { return leave(client, how); }));
+    FLEETADM_TRY(const auto done, step_with_progress(context, title, [&] { return leave(client, how); }));
     changes.insert(changes.end(), done.begin(), done.end());
     return {};
   };

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "commands/framework/command.h"
-#include "core/placement/engine/objects.h"
+#include "core/placement/engine/object_set.h"
 #include "core/work/plan/impact.h"
 
 namespace fleetadm::commands {

@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "commands/framework/checked.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/manifests.h"
-#include "commands/framework/written.h"
+#include "commands/framework/schema_check.h"
+#include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/plural.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "commands/framework/command.h"
-#include "core/placement/engine/objects.h"
+#include "core/placement/engine/object_set.h"
 
 namespace fleetadm::commands {
 

@@ -8,13 +8,13 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr const char* kMostNames = "5000";
+constexpr const char* kMaxNames = "5000";
 constexpr auto kNamesPatience = std::chrono::seconds(3);
 
 std::vector<std::string> names_of_kind(const kube::Client& client, const kube::Resource& resource, const std::string& ns) {
   kube::Request request;
   request.path = resource.path(ns);
-  request.query = {{"limit", kMostNames}};
+  request.query = {{"limit", kMaxNames}};
   request.accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
   const Result<kube::Response> response = client.with_timeout(kNamesPatience).raw(request);
   if (!response) return {};

@@ -16,7 +16,7 @@ using Input = Terminal::Input;
 constexpr Duration kPatience = std::chrono::milliseconds(100);  // how long a stop request may wait for input
 constexpr std::size_t kRound = 4U << 20U;                       // enough for every thread to have something to do
 constexpr std::size_t kLongest = 256U << 20U;
-constexpr unsigned kMostThreads = 16;
+constexpr unsigned kMaxThreads = 16;
 
 /// Standard input or a file as chunks.
 class Source {
@@ -80,7 +80,7 @@ void answer_round(std::vector<Line>& lines, const AnswerCase& answer) {
   const auto work = [&] {
     for (std::size_t i = next.fetch_add(1); i < lines.size(); i = next.fetch_add(1)) answer_line(lines[i], answer);
   };
-  const std::size_t threads = std::min<std::size_t>({std::thread::hardware_concurrency(), kMostThreads, lines.size()});
+  const std::size_t threads = std::min<std::size_t>({std::thread::hardware_concurrency(), kMaxThreads, lines.size()});
   std::vector<std::jthread> helpers;
   for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
   work();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kTableAccept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 // A request costs the server some milliseconds whatever it finds.
-constexpr std::size_t kMostSets = 32;
+constexpr std::size_t kMaxSets = 32;
 constexpr std::array<std::string_view, 5> kColumns = {"Name", "Hub Accepted", "Joined", "Available", "Age"};
 using Rows = std::vector<std::vector<std::string>>;
 using Places = std::array<std::size_t, kColumns.size()>;
@@ -107,7 +107,7 @@ Result<std::optional<Rows>> of_one_page(const kube::Client& hub, const std::stri
 
 std::optional<Rows> of_tables(const kube::Client& hub, const std::string& selector) {
   const auto sets = hub.list(api::managed_cluster_sets(), "");
-  if (!sets || list_at(*sets, {"items"}).size() > kMostSets) return std::nullopt;
+  if (!sets || list_at(*sets, {"items"}).size() > kMaxSets) return std::nullopt;
   Reader reader(hub, selector);
   const std::string label(api::kClusterSetLabel);
   if (!reader.add("!" + label, "")) return std::nullopt;

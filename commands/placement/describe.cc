@@ -3,7 +3,7 @@
 
 #include "commands/framework/listing.h"
 #include "commands/framework/named.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/placement/decisions.h"
 #include "commands/placement/placement.h"
 #include "core/api/kinds.h"
@@ -93,7 +93,7 @@ std::optional<Instant> time_of(const Json& event) {
 
 // The placement's latest events, oldest first. Events are not worth failing for: nullopt where they cannot be read.
 std::optional<std::vector<Json>> events_of(const kube::Client& hub, const Json& placement) {
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMax = 20;
   kube::ListOptions options;
   options.field_selector = "involvedObject.kind=Placement,involvedObject.name=" + name_of(placement);
   if (const std::string uid = uid_of(placement); !uid.empty()) options.field_selector += ",involvedObject.uid=" + uid;
@@ -102,7 +102,7 @@ std::optional<std::vector<Json>> events_of(const kube::Client& hub, const Json& 
   std::vector<Json> events;
   for (const Json& event : list_at(*list, {"items"})) events.push_back(event);
   std::stable_sort(events.begin(), events.end(), [](const Json& a, const Json& b) { return time_of(a) < time_of(b); });
-  if (events.size() > kMost) events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(kMost));
+  if (events.size() > kMax) events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(kMax));
   return events;
 }
 

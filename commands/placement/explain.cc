@@ -6,7 +6,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/inputs.h"
 #include "commands/framework/suggest.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/placement/placement.h"
 #include "commands/placement/what_if.h"
 #include "core/api/kinds.h"

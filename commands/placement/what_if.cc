@@ -6,8 +6,8 @@
 #include "commands/framework/suggest.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "core/registration/hub/cluster_defaulter.h"
 #include "core/registration/hub/lease_rules.h"
-#include "core/registration/hub/upkeep.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {

@@ -29,7 +29,7 @@ Result<Report> run_simulate(Context& context, const SimulateOptions& options, co
     FLEETADM_TRY(const std::string text, read_file_or_stdin(context, options.file));
     return simulate_rollout(context, options.file, text);
   }
-  const rollout::Conduct conduct = options.conduct == "upstream" ? rollout::Conduct::kUpstream : rollout::Conduct::kSound;
+  const rollout::Semantics conduct = options.conduct == "upstream" ? rollout::Semantics::kUpstream : rollout::Semantics::kStrict;
   return answer_scenarios(context, options.scenarios,
                           [conduct](const Json& line) { return rollout::answer_scenario(line, conduct); });
 }

@@ -8,7 +8,7 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::size_t kMostDump = 128UL * 1024 * 1024;
+constexpr std::size_t kMaxDump = 128UL * 1024 * 1024;
 constexpr auto kLoadPatience = std::chrono::minutes(5);
 
 struct LoadOptions : NamedSandbox {
@@ -22,7 +22,7 @@ Result<Report> load(Context& context, const LoadOptions& options) {
   const Json description = home.description(options.name);
   if (!description.is_object()) return no_sandbox(home, options.name);
   FLEETADM_TRY(const auto cluster, cluster_of_sandbox(description, options.cluster));
-  FLEETADM_TRY(const auto text, read_file_or_stdin(context, options.file, kMostDump));
+  FLEETADM_TRY(const auto text, read_file_or_stdin(context, options.file, kMaxDump));
   FLEETADM_TRY(auto documents, parse_yaml_documents(text));
   Json objects = Json::array();
   for (auto& document : documents) objects.push_back(std::move(document.value));

@@ -11,7 +11,7 @@ namespace fleetadm::commands {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(200);
-constexpr std::size_t kMostLine = 64UL * 1024;
+constexpr std::size_t kMaxLine = 64UL * 1024;
 
 struct LogsOptions : NamedSandbox {
   std::string cluster;
@@ -42,7 +42,7 @@ class LineReader {
     in.seekg(static_cast<std::streamoff>(at_));
     std::string line;
     while (std::getline(in, line)) {
-      if (in.eof() && !rest && line.size() < kMostLine) break;
+      if (in.eof() && !rest && line.size() < kMaxLine) break;
       at_ += line.size() + (in.eof() ? 0 : 1);
       out.push_back(std::move(line));
     }

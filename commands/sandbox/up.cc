@@ -22,8 +22,8 @@ namespace {
 
 constexpr auto kReady = std::chrono::seconds(120);
 constexpr auto kStep = std::chrono::milliseconds(20);
-constexpr int kMostClusters = 1000;
-constexpr int kMostNodesUnasked = 10;
+constexpr int kMaxClusters = 1000;
+constexpr int kMaxNodesUnasked = 10;
 
 // --- up ---
 
@@ -35,7 +35,7 @@ struct UpOptions : NamedSandbox {
   bool foreground = false;
 
   /// A node is a dozen threads: only small sandboxes get them unasked.
-  bool has_nodes() const { return nodes == "auto" ? join || clusters <= kMostNodesUnasked : nodes == "true"; }
+  bool has_nodes() const { return nodes == "auto" ? join || clusters <= kMaxNodesUnasked : nodes == "true"; }
 };
 
 /// The same command in the foreground, as a process of its own session that outlives this one.
@@ -188,8 +188,8 @@ Result<Report> up(Context& context, const UpOptions& options) {
 
 Status check_up(const UpOptions& options) {
   FLEETADM_CHECK(check_sandbox(options));
-  if (options.clusters < 0 || options.clusters > kMostClusters)
-    return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMostClusters));
+  if (options.clusters < 0 || options.clusters > kMaxClusters)
+    return fail(Category::kUsage, "--clusters: 0 to " + std::to_string(kMaxClusters));
   if (options.join && !options.has_nodes())
     return fail(Category::kUsage, "--join requires nodes and cannot be combined with --nodes=false",
                 "the hub and the agents run on them");

@@ -5,7 +5,7 @@
 #include "commands/framework/listing.h"
 #include "commands/framework/named.h"
 #include "commands/framework/suggest.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/score/score.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"

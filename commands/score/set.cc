@@ -7,11 +7,11 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/manifests.h"
 #include "commands/framework/named.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/score/score.h"
 #include "core/api/kinds.h"
 #include "core/placement/engine/score.h"
-#include "kubeclient/base/numbers.h"
+#include "kubeclient/base/go_numbers.h"
 
 namespace fleetadm::commands {
 namespace {

@@ -84,7 +84,7 @@ Topic::Section limits_of_number() {
                   {"watches", counted(limits.answers) + " per cluster, including followed logs; further ones get 429"},
                   {"sessions", counted(limits.upgrades) + " of exec, attach and port-forward per cluster; further ones get 429"},
                   {"waiting requests",
-                   counted(serve::kMostQueuedRequests) + " across all clusters of the sandbox; further ones get 429"}},
+                   counted(serve::kMaxQueuedRequests) + " across all clusters of the sandbox; further ones get 429"}},
                  "As in Kubernetes, the number of objects is not limited: a ReplicaSet that wants a "
                  "million pods fills the machine's memory.")};
 }
@@ -101,7 +101,7 @@ Topic::Section limits_of_sessions() {
               {"input", sized(command.waiting) + " that a command has not read yet, " + sized(forward.waiting) +
                             " that a forwarded port has not; then the client waits"},
               {"forwarding", counted(forward.tunnels) + " connections at the same time in one session; over WebSocket channels " +
-                                 counted(serve::kMostForwardedPorts) + " ports"}})};
+                                 counted(serve::kMaxForwardedPorts) + " ports"}})};
 }
 
 }  // namespace

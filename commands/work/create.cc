@@ -8,7 +8,7 @@
 #include "commands/framework/manifests.h"
 #include "commands/framework/strategy.h"
 #include "commands/framework/work_guard.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/work/selection.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"

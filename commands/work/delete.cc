@@ -8,7 +8,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/framework/work_guard.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/work/selection.h"
 #include "commands/work/waiting.h"
 #include "commands/work/work.h"

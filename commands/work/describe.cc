@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "commands/framework/listing.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/work/selection.h"
 #include "commands/work/work.h"
 #include "core/api/kinds.h"

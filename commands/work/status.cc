@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "commands/framework/listing.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 #include "commands/work/selection.h"
 #include "commands/work/tree.h"
 #include "commands/work/work.h"

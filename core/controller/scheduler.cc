@@ -30,10 +30,10 @@ void report(const std::string& controller, const std::string& key, const Error& 
 
 Duration failure_backoff(int failures) {
   constexpr Duration kFirst = std::chrono::milliseconds(5);
-  constexpr Duration kMost = std::chrono::seconds(1000);
+  constexpr Duration kMax = std::chrono::seconds(1000);
   if (failures < 1) return kFirst;
-  if (failures > 18) return kMost;
-  return std::min<Duration>(kFirst * (std::int64_t{1} << (failures - 1)), kMost);
+  if (failures > 18) return kMax;
+  return std::min<Duration>(kFirst * (std::int64_t{1} << (failures - 1)), kMax);
 }
 
 class Scheduler::LaneQueue final : public Queue {

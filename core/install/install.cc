@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/install/intent.h"
-#include "core/install/wait_gone.h"
+#include "core/install/wait_deleted.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::install {
@@ -191,7 +191,7 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
     }
     if (client.gate().dry_run != kube::DryRun::kNone) continue;
     for (const Json& object : removed_objects) {
-      if (Status gone = wait_gone(client, resource, object, left(deadline), options.stop); !gone) {
+      if (Status gone = wait_deleted(client, resource, object, left(deadline), options.stop); !gone) {
         return fail(gone.error().wrap(resource.kind + " " + kube::object_key(object) + " is still being deleted"));
       }
     }

@@ -64,7 +64,7 @@ Result<std::int64_t> concurrency_of(const Strategy& strategy, std::int64_t total
 }
 
 Result<Step> next_step(const Strategy& strategy, const std::vector<Group>& groups, const std::vector<ClusterState>& existing,
-                       Instant now, Conduct conduct) {
+                       Instant now, Semantics conduct) {
   const GroupMap visible = visible_groups(groups, conduct);
   const std::map<std::string, GroupKey> group_of = cluster_groups(visible);
   std::vector<ClusterState> current;
@@ -76,9 +76,9 @@ Result<Step> next_step(const Strategy& strategy, const std::vector<Group>& group
       removed.push_back(one.cluster);
     }
   }
-  const GroupMap all = visible_groups(groups, Conduct::kSound);
-  FLEETADM_TRY(Step step, conduct == Conduct::kUpstream ? upstream_step(strategy, all, visible, current, now)
-                                                        : sound_step(strategy, visible, current, now));
+  const GroupMap all = visible_groups(groups, Semantics::kStrict);
+  FLEETADM_TRY(Step step, conduct == Semantics::kUpstream ? upstream_step(strategy, all, visible, current, now)
+                                                          : sound_step(strategy, visible, current, now));
   step.removed = std::move(removed);
   for (const ClusterState& one : step.rollout) {
     if (!one.recheck || *one.recheck <= now) continue;

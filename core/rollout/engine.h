@@ -10,7 +10,7 @@ namespace fleetadm::rollout {
 
 /// `existing`: what is known of clusters, also of ones in no group any more. kInvalid: maxConcurrency is of neither form.
 Result<Step> next_step(const Strategy& strategy, const std::vector<Group>& groups, const std::vector<ClusterState>& existing,
-                       Instant now, Conduct conduct);
+                       Instant now, Semantics conduct);
 
 /// How one status counts at `now`, with the times of the strategy that apply.
 enum class Standing {

@@ -4,14 +4,14 @@
 
 namespace fleetadm::rollout {
 
-GroupMap visible_groups(const std::vector<Group>& groups, Conduct conduct) {
+GroupMap visible_groups(const std::vector<Group>& groups, Semantics conduct) {
   GroupMap all;
   std::map<int, std::string> name_of_index;
   for (const Group& group : groups) {
     all[group.key].insert(group.clusters.begin(), group.clusters.end());
     name_of_index[group.key.index] = group.key.name;
   }
-  if (conduct == Conduct::kSound) return all;
+  if (conduct == Semantics::kStrict) return all;
   GroupMap visible;
   const int count = static_cast<int>(name_of_index.size());
   for (const auto& [index, name] : name_of_index) {

@@ -18,7 +18,7 @@ using GroupMap = std::map<GroupKey, std::set<std::string>, MemberOrder>;
 
 /// Groups with equal keys are united. Upstream counts the distinct indexes and looks at 0…count-1 only: what lies behind a gap is
 /// not seen (kUpstream); it knows one name an index.
-GroupMap visible_groups(const std::vector<Group>& groups, Conduct conduct);
+GroupMap visible_groups(const std::vector<Group>& groups, Semantics conduct);
 
 struct Split {
   GroupMap mandatory;

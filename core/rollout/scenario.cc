@@ -69,7 +69,7 @@ Json refused(const Error& error) {
 
 }  // namespace
 
-Result<Json> answer_scenario(const Json& scenario, Conduct conduct) {
+Result<Json> answer_scenario(const Json& scenario, Semantics conduct) {
   if (!scenario.is_object()) return fail(Category::kInvalid, "a scenario is a JSON object");
   FLEETADM_TRY(const Instant now, required_time(scenario, "now"));
   FLEETADM_TRY(const std::vector<Group> groups, decode_groups(scenario));

@@ -8,6 +8,6 @@ namespace fleetadm::rollout {
 
 /// The answer to one scenario: {"toRollout","timeOut","removed","maxFailureBreach"} and "recheckAfter" where there is one, lists
 /// sorted by cluster; and {"error"} where the engine refuses the strategy. kInvalid: the line is no scenario.
-Result<Json> answer_scenario(const Json& scenario, Conduct conduct);
+Result<Json> answer_scenario(const Json& scenario, Semantics conduct);
 
 }  // namespace fleetadm::rollout

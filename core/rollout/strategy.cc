@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "kubeclient/base/numbers.h"
+#include "kubeclient/base/go_numbers.h"
 
 namespace fleetadm::rollout {
 namespace {

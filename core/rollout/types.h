@@ -72,14 +72,14 @@ struct Step {
 };
 
 /// Whose arithmetic is followed where upstream's leads astray.
-enum class Conduct {
+enum class Semantics {
   /// Upstream's answers to the letter, its defects included.
   kUpstream,
   /// Ours: groups behind a gap of indexes are seen; the mandatory phase looks at mandatory clusters only, so that the others'
   /// batches are refilled and their failures counted; a group is left only when nothing of it is pending or under way; a
   /// failed mandatory cluster holds the rollout also where it was reported as timed out; what exceeds its failure limit
   /// starts nothing more, in the same group neither; every failure counts, whatever the concurrency.
-  kSound,
+  kStrict,
 };
 
 }  // namespace fleetadm::rollout

@@ -7,8 +7,8 @@
 namespace fleetadm {
 namespace {
 
-constexpr std::size_t kMostLabelBytes = 63;
-constexpr std::size_t kMostSubdomainBytes = 253;
+constexpr std::size_t kMaxLabelBytes = 63;
+constexpr std::size_t kMaxSubdomainBytes = 253;
 
 constexpr std::string_view kKeyWords =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
@@ -101,8 +101,8 @@ std::vector<std::string> qualified_name_problems(std::string_view key, std::stri
   }
   if (name.empty()) {
     out.emplace_back("name part must be non-empty");
-  } else if (name.size() > kMostLabelBytes) {
-    out.push_back("name part " + too_long(kMostLabelBytes));
+  } else if (name.size() > kMaxLabelBytes) {
+    out.push_back("name part " + too_long(kMaxLabelBytes));
   }
   if (!is_built_of(name, is_alnum, "-_.")) out.push_back("name part " + std::string(kKeyWords));
   return out;
@@ -112,14 +112,14 @@ std::vector<std::string> label_key_problems(std::string_view key) { return quali
 
 std::vector<std::string> label_value_problems(std::string_view value) {
   std::vector<std::string> out;
-  if (value.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
+  if (value.size() > kMaxLabelBytes) out.push_back(too_long(kMaxLabelBytes));
   if (!value.empty() && !is_built_of(value, is_alnum, "-_.")) out.emplace_back(kValueWords);
   return out;
 }
 
 std::vector<std::string> dns_label_problems(std::string_view name) {
   std::vector<std::string> out;
-  if (name.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
+  if (name.size() > kMaxLabelBytes) out.push_back(too_long(kMaxLabelBytes));
   if (!is_built_of(name, is_lower_alnum, "-")) {
     if (is_subdomain_form(name)) {
       out.emplace_back("must not contain dots");
@@ -132,14 +132,14 @@ std::vector<std::string> dns_label_problems(std::string_view name) {
 
 std::vector<std::string> dns_subdomain_problems(std::string_view name) {
   std::vector<std::string> out;
-  if (name.size() > kMostSubdomainBytes) out.push_back(too_long(kMostSubdomainBytes));
+  if (name.size() > kMaxSubdomainBytes) out.push_back(too_long(kMaxSubdomainBytes));
   if (!is_subdomain_form(name)) out.emplace_back(kSubdomainWords);
   return out;
 }
 
 std::vector<std::string> service_name_problems(std::string_view name) {
   std::vector<std::string> out;
-  if (name.size() > kMostLabelBytes) out.push_back(too_long(kMostLabelBytes));
+  if (name.size() > kMaxLabelBytes) out.push_back(too_long(kMaxLabelBytes));
   if (!is_built_of(name, is_lower_alnum, "-") || !is_small(name.front())) out.emplace_back(kServiceWords);
   return out;
 }

@@ -144,7 +144,7 @@ struct EngineFigures {
 /// Every placement once over the fleet, its decisions taken into the world as a controller would, then once more.
 inline EngineFigures run_engine(int clusters, int placements, Instant now) {
   EngineFigures figures;
-  placement::World world;
+  placement::FleetState world;
   for (int i = 0; i < 4; ++i) {
     const std::string set = "set-" + std::to_string(i);
     world.put(placement::decode_set({{"kind", "ManagedClusterSet"}, {"metadata", {{"name", set}}}, {"spec", Json::object()}}));

@@ -33,11 +33,11 @@ namespace {
 using Timer = std::chrono::steady_clock;
 
 constexpr std::size_t kSlot = 64 << 10;
-constexpr std::size_t kMostPooled = 6'000;
-constexpr std::size_t kMostSeeds = 120;  // of one file of recorded cases
-constexpr double kHang = 30;             // s of CPU for one input, under the sanitizers
+constexpr std::size_t kMaxPooled = 6'000;
+constexpr std::size_t kMaxSeeds = 120;  // of one file of recorded cases
+constexpr double kHang = 30;            // s of CPU for one input, under the sanitizers
 constexpr auto kStuck = std::chrono::minutes(3);
-constexpr int kMostFindings = 10;
+constexpr int kMaxFindings = 10;
 constexpr int kPromise = 77;  // exit code of a worker that saw a broken promise
 constexpr int kLeak = 78;
 
@@ -60,7 +60,7 @@ void add_recorded(std::vector<std::string>& seeds, const Target& target) {
     std::size_t seen = 0;
     std::size_t taken = 0;
     static_cast<void>(test::for_each_vector(file, [&](const Json& line) {
-      if (++seen % 7 != 0 || taken >= kMostSeeds) return;
+      if (++seen % 7 != 0 || taken >= kMaxSeeds) return;
       std::string input = input_of(line);
       if (input.size() > target.longest) return;
       seeds.push_back(std::move(input));
@@ -126,7 +126,7 @@ class Worker {
     if (!first && input.size() < known->second.size()) known->second = input;
     if (!first && !seed) return 0;
     slot_.shapes = shortest_.size();
-    if (pool_.size() < kMostPooled) {
+    if (pool_.size() < kMaxPooled) {
       pool_.push_back(input);
     } else {
       pool_[mutator_.below(pool_.size())] = input;
@@ -204,7 +204,7 @@ class Watcher {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     ++findings;
     report(status);
-    return findings >= kMostFindings || Timer::now() >= until_ || !start();
+    return findings >= kMaxFindings || Timer::now() >= until_ || !start();
   }
 
   void summary() const {

@@ -155,8 +155,8 @@ Result<Json> answer_line(const Json& line) {
   if (line.contains("expression")) return cel->answer(line);
   if (line.contains("rule") || line.contains("rules")) return work::answer_scenario(line);
   if (line.contains("strategy") || line.contains("existing")) {
-    FLEETADM_TRY([[maybe_unused]] const Json theirs, rollout::answer_scenario(line, rollout::Conduct::kUpstream));
-    return rollout::answer_scenario(line, rollout::Conduct::kSound);
+    FLEETADM_TRY([[maybe_unused]] const Json theirs, rollout::answer_scenario(line, rollout::Semantics::kUpstream));
+    return rollout::answer_scenario(line, rollout::Semantics::kStrict);
   }
   return answer_placement(line);
 }

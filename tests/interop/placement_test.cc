@@ -12,7 +12,7 @@ namespace fleetadm::testkit {
 namespace {
 
 constexpr std::size_t kSample = 110;
-constexpr std::size_t kMostObjects = 45;
+constexpr std::size_t kMaxObjects = 45;
 constexpr auto kQuiet = std::chrono::milliseconds(400);
 constexpr auto kPatience = std::chrono::seconds(15);
 
@@ -32,7 +32,7 @@ std::optional<Input> usable(const Json& line) {
   const auto key = kube::split_key(str(line, {"placement"}));
   input.ns = key.ns;
   input.name = key.name;
-  if (list_at(line, {"objects"}).size() > kMostObjects) return std::nullopt;
+  if (list_at(line, {"objects"}).size() > kMaxObjects) return std::nullopt;
   for (const Json& object : list_at(line, {"objects"})) {
     if (!str(object, {"metadata", "deletionTimestamp"}).empty()) return std::nullopt;
     if (str(object, {"kind"}) != "Placement") {

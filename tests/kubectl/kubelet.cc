@@ -97,7 +97,7 @@ Result<sandbox::ApiServer*> Kubelet::server_of(const Json& pod) {
   const Json ns = {{"metadata", {{"name", namespace_of(pod)}}}};
   const auto namespaces = engine.kinds().find("", "v1", "namespaces");
   static_cast<void>(engine.create(*namespaces, "", ns, by));  // "default" is there
-  const auto taken = engine.take_over(*engine.kinds().find("", "v1", "pods"), pod, by);
+  const auto taken = engine.import_object(*engine.kinds().find("", "v1", "pods"), pod, by);
   if (!taken) return fail(Category::kInternal, taken.error().message);
   const std::lock_guard lock(mutex_);
   servers_.push_back(std::move(server));

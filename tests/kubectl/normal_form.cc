@@ -94,12 +94,12 @@ std::string without(std::string text, const Deviation& deviation) {
 }
 
 std::string differences(const std::string& before, const std::string& after) {
-  constexpr std::size_t kMost = 3000;  // lines: the table below is quadratic
+  constexpr std::size_t kMax = 3000;  // lines: the table below is quadratic
   constexpr std::size_t kNear = 2;
   auto left = split_lines(before);
   auto right = split_lines(after);
-  if (left.size() > kMost) left.resize(kMost);
-  if (right.size() > kMost) right.resize(kMost);
+  if (left.size() > kMax) left.resize(kMax);
+  if (right.size() > kMax) right.resize(kMax);
   // The longest common subsequence from each place on.
   std::vector<std::vector<std::uint16_t>> common(left.size() + 1, std::vector<std::uint16_t>(right.size() + 1, 0));
   for (std::size_t i = left.size(); i-- > 0;) {

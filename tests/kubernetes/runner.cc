@@ -63,8 +63,8 @@ Outcome outcome_of(const Json& report) {
     if (const Json* failure = find(more, {"Failure"})) tell(*failure);
   }
   auto written = str(report, {"CapturedGinkgoWriterOutput"});
-  constexpr std::size_t kMost = 4000;
-  if (written.size() > kMost) written = "…" + written.substr(written.size() - kMost);
+  constexpr std::size_t kMax = 4000;
+  if (written.size() > kMax) written = "…" + written.substr(written.size() - kMax);
   out.message += written;
   return out;
 }

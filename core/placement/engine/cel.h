@@ -9,14 +9,14 @@
 
 namespace fleetadm::placement {
 
-class World;
+class FleetState;
 
 /// The expressions of one predicate, ready to be asked about many clusters.
 class CelProgram {
  public:
   virtual ~CelProgram() = default;
   /// True where every expression yields true. Failures and exceeded limits are false, as is a cluster without its object.
-  virtual bool matches(const World& world, const Cluster& cluster) const = 0;
+  virtual bool matches(const FleetState& world, const Cluster& cluster) const = 0;
 };
 
 class CelEvaluator {

@@ -7,7 +7,7 @@
 #include "core/cel/library/environments.h"
 #include "core/cel/library/libraries.h"
 #include "core/placement/engine/cluster_object.h"
-#include "core/placement/engine/world.h"
+#include "core/placement/engine/fleet_state.h"
 
 namespace fleetadm::placement {
 namespace {
@@ -17,21 +17,21 @@ constexpr std::size_t kMaxKept = 4096;
 
 class WorldScores final : public cel::ScoreSource {
  public:
-  explicit WorldScores(const World& world) : world_(world) {}
+  explicit WorldScores(const FleetState& world) : world_(world) {}
   const Items* scores(std::string_view cluster, std::string_view name) const override {
     const Score* score = world_.score(cluster, name);
     return score == nullptr ? nullptr : &score->items;
   }
 
  private:
-  const World& world_;
+  const FleetState& world_;
 };
 
 class Programs final : public CelProgram {
  public:
   explicit Programs(std::vector<cel::Program> programs) : programs_(std::move(programs)) {}
 
-  bool matches(const World& world, const Cluster& cluster) const override {
+  bool matches(const FleetState& world, const Cluster& cluster) const override {
     if (!cluster.object.cached) return false;
     const Json object = cluster_for_cel(cluster.object.cached->decode());
     const WorldScores scores(world);

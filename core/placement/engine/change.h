@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/placement/engine/objects.h"
+#include "core/placement/engine/object_set.h"
 
 namespace fleetadm::placement {
 

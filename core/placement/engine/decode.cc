@@ -1,7 +1,7 @@
 #include "core/placement/engine/decode.h"
 
 #include "core/api/kinds.h"
-#include "kubeclient/base/numbers.h"
+#include "kubeclient/base/go_numbers.h"
 
 namespace fleetadm::placement {
 namespace {

@@ -11,18 +11,18 @@ namespace {
 
 // More than this many label keys, scores or combinations of sets are not asked for by one fleet's placements at a time: what is
 // there is then old, and is dropped.
-constexpr std::size_t kMostColumns = 512;
-constexpr std::size_t kMostPrograms = 512;
-constexpr std::size_t kMostMemberSlots = 4'000'000;
+constexpr std::size_t kMaxColumns = 512;
+constexpr std::size_t kMaxPrograms = 512;
+constexpr std::size_t kMaxMemberSlots = 4'000'000;
 
 using Columns = std::map<std::string, LabelColumn, std::less<>>;
 
 void update(Columns& columns, Slot slot, const Labels* before, const Labels* after, std::size_t slots) {
   if (before != nullptr && after != nullptr && *before == *after) return;
-  if (columns.size() > kMostColumns) columns.clear();
+  if (columns.size() > kMaxColumns) columns.clear();
   for (auto at = columns.begin(); at != columns.end();) {
     at->second.set(slot, after == nullptr ? nullptr : label_value(*after, at->first));
-    at = at->second.distinct() > 2 * slots + kMostColumns ? columns.erase(at) : std::next(at);
+    at = at->second.distinct() > 2 * slots + kMaxColumns ? columns.erase(at) : std::next(at);
   }
 }
 
@@ -67,7 +67,7 @@ void NameOrder::settle(const NameOf& name_of) {
   changed_ = false;
 }
 
-void World::take_columns(Slot slot, const Cluster* before, const Cluster* after) {
+void FleetState::take_columns(Slot slot, const Cluster* before, const Cluster* after) {
   forget_answers(slot);
   std::uint8_t state = 0;
   if (after != nullptr) {
@@ -89,8 +89,8 @@ void World::take_columns(Slot slot, const Cluster* before, const Cluster* after)
          slots_.size());
 }
 
-void World::take_score(Slot slot, std::string_view resource) {
-  if (derived_->scores.size() > kMostColumns) derived_->scores.clear();
+void FleetState::take_score(Slot slot, std::string_view resource) {
+  if (derived_->scores.size() > kMaxColumns) derived_->scores.clear();
   for (auto& [key, column] : derived_->scores) {
     if (key.first == resource) column.set(slot, score(slot, resource), key.second);
   }
@@ -100,14 +100,14 @@ void World::take_score(Slot slot, std::string_view resource) {
   }
 }
 
-void World::forget_answers(Slot slot) {
+void FleetState::forget_answers(Slot slot) {
   for (auto& [program, answers] : derived_->answers) {
     if (slot < answers.by_slot.size()) answers.by_slot[slot] = kUnknown;
   }
 }
 
-void World::match(const std::shared_ptr<const CelProgram>& program, bool reads_scores, const std::vector<Slot>& slots,
-                  std::vector<std::uint8_t>& flags) const {
+void FleetState::match(const std::shared_ptr<const CelProgram>& program, bool reads_scores, const std::vector<Slot>& slots,
+                       std::vector<std::uint8_t>& flags) const {
   std::vector<std::uint8_t> known;
   {
     const std::lock_guard lock(derived_->mutex);
@@ -126,17 +126,17 @@ void World::match(const std::shared_ptr<const CelProgram>& program, bool reads_s
   }
   if (!asked) return;
   const std::lock_guard lock(derived_->mutex);
-  if (derived_->answers.size() >= kMostPrograms) derived_->answers.clear();
+  if (derived_->answers.size() >= kMaxPrograms) derived_->answers.clear();
   derived_->answers.insert_or_assign(program.get(), CelAnswers{program, reads_scores, std::move(known)});
 }
 
-const std::vector<std::uint32_t>& World::ranks() const {
+const std::vector<std::uint32_t>& FleetState::ranks() const {
   const std::lock_guard lock(derived_->mutex);
   derived_->order.settle([&](Slot slot) -> const std::string& { return slots_[slot].name; });
   return derived_->order.ranks();
 }
 
-const ScoreColumn& World::scores(const AddonCoordinate& addon) const {
+const ScoreColumn& FleetState::scores(const AddonCoordinate& addon) const {
   const std::lock_guard lock(derived_->mutex);
   const auto [at, fresh] = derived_->scores.try_emplace({addon.resource, addon.score});
   if (fresh) {
@@ -147,7 +147,7 @@ const ScoreColumn& World::scores(const AddonCoordinate& addon) const {
   return at->second;
 }
 
-const LabelColumn& World::column(bool of_claims, std::string_view key) const {
+const LabelColumn& FleetState::column(bool of_claims, std::string_view key) const {
   const std::lock_guard lock(derived_->mutex);
   Columns& columns = of_claims ? derived_->claims : derived_->labels;
   if (const auto at = columns.find(key); at != columns.end()) return at->second;
@@ -159,15 +159,15 @@ const LabelColumn& World::column(bool of_claims, std::string_view key) const {
   return column;
 }
 
-void World::match(bool of_claims, const Selector::Requirement& requirement, const std::vector<Slot>& slots,
-                  std::vector<std::uint8_t>& flags) const {
+void FleetState::match(bool of_claims, const Selector::Requirement& requirement, const std::vector<Slot>& slots,
+                       std::vector<std::uint8_t>& flags) const {
   const LabelColumn& values = column(of_claims, requirement.key);
   const std::vector<std::uint8_t> verdicts = values.verdicts(requirement);
   for (std::size_t i = 0; i < slots.size(); ++i) flags[i] &= verdicts[values.at(slots[i])];
 }
 
-void World::match(const Selector& labels, const Selector& claims, const std::vector<Slot>& slots,
-                  std::vector<std::uint8_t>& flags) const {
+void FleetState::match(const Selector& labels, const Selector& claims, const std::vector<Slot>& slots,
+                       std::vector<std::uint8_t>& flags) const {
   if (!labels.error().empty() || !claims.error().empty()) {
     std::fill(flags.begin(), flags.end(), 0);
     return;
@@ -176,7 +176,7 @@ void World::match(const Selector& labels, const Selector& claims, const std::vec
   for (const Selector::Requirement& one : claims.requirements()) match(true, one, slots, flags);
 }
 
-std::shared_ptr<const std::vector<Slot>> World::members(const std::vector<const Set*>& sets) const {
+std::shared_ptr<const std::vector<Slot>> FleetState::members(const std::vector<const Set*>& sets) const {
   std::vector<std::string> key;
   key.reserve(sets.size());
   for (const Set* set : sets) key.push_back(set->name);
@@ -208,7 +208,7 @@ std::shared_ptr<const std::vector<Slot>> World::members(const std::vector<const 
   clusters.resize(kept);
   clusters.shrink_to_fit();
   const std::lock_guard lock(derived_->mutex);
-  if (derived_->member_slots > kMostMemberSlots) {
+  if (derived_->member_slots > kMaxMemberSlots) {
     derived_->members.clear();
     derived_->member_slots = 0;
   }

@@ -1,4 +1,4 @@
-// What a World makes when it is first asked for, and then keeps up to date (internal to core/placement).
+// What a FleetState makes when it is first asked for, and then keeps up to date (internal to core/placement).
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/placement/engine/columns.h"
-#include "core/placement/engine/world.h"
+#include "core/placement/engine/fleet_state.h"
 
 namespace fleetadm::placement {
 
@@ -43,7 +43,7 @@ inline constexpr std::uint8_t kUnknown = 0;
 inline constexpr std::uint8_t kNo = 1;
 inline constexpr std::uint8_t kYes = 2;
 
-struct World::Derived {
+struct FleetState::Derived {
   std::mutex mutex;  // readers make what is missing; writers are alone
   NameOrder order;
   std::map<std::string, LabelColumn, std::less<>> labels;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/placement/engine/admit.h"
+#include "core/placement/engine/admission_advisor.h"
 #include "core/placement/engine/decode.h"
 #include "core/placement/engine/scenario.h"
 
@@ -86,7 +86,7 @@ class Explainer {
       explain_ranked(row);
       return row;
     }
-    const Gate::Verdict verdict = gate_.judge(cluster, aborted_ ? nullptr : &row.changes);
+    const AdmissionAdvisor::Verdict verdict = gate_.judge(cluster, aborted_ ? nullptr : &row.changes);
     row.stage = verdict.stage;
     row.rule = verdict.rule;
     if (verdict.stage == Stage::kSelected) {
@@ -169,10 +169,10 @@ class Explainer {
   Instant now_;
   const ExplainOptions& options_;
   std::unique_ptr<CelMemo> memo_;
-  Gate gate_;
+  AdmissionAdvisor gate_;
   Json json_;
   Placement placement_;
-  World world_;
+  FleetState world_;
   Pass pass_;
   bool aborted_ = false;
   std::vector<std::pair<std::string, std::int64_t>> order_;

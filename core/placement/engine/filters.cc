@@ -58,7 +58,7 @@ Tolerated tolerate(const PassContext& context, const Taint& taint, bool decided)
 Eligible eligible_clusters(const PassContext& context) {
   Eligible eligible;
   eligible.clusters = std::make_shared<const std::vector<Slot>>();
-  const World& world = context.world;
+  const FleetState& world = context.world;
   const std::vector<std::string>& asked = context.placement.cluster_sets;
   std::vector<const Set*> sets;
   for (const auto& [name, binding] : world.bindings(context.placement.ns)) {
@@ -70,7 +70,7 @@ Eligible eligible_clusters(const PassContext& context) {
     eligible.sets.push_back(name);
   }
   for (const Set* set : sets) {
-    if (const std::string error = World::set_error(*set); !error.empty()) {
+    if (const std::string error = FleetState::set_error(*set); !error.empty()) {
       eligible.failure = "failed to get clusters from ClusterSet " + go_quote(set->name) + ": " + error;
       return eligible;
     }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/placement/engine/stages.h"
-#include "kubeclient/base/numbers.h"
+#include "kubeclient/base/go_numbers.h"
 
 namespace fleetadm::placement {
 namespace {

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/placement/engine/score.h"
 #include "core/placement/engine/stages.h"
+#include "kubeclient/base/go_numbers.h"
 #include "kubeclient/base/names.h"
-#include "kubeclient/base/numbers.h"
 
 namespace fleetadm::placement {
 namespace {
@@ -13,7 +14,6 @@ constexpr std::string_view kBalance = "Balance";
 constexpr std::string_view kSteady = "Steady";
 constexpr std::string_view kCpu = "ResourceAllocatableCPU";
 constexpr std::string_view kMemory = "ResourceAllocatableMemory";
-constexpr std::int64_t kMaxScore = 100;
 constexpr std::int64_t kMinScore = -100;
 
 Verdict misconfigured(std::string message) { return {Code::kMisconfigured, {}, std::move(message)}; }
@@ -76,7 +76,7 @@ Verdict steady(const PassContext& context, const std::vector<Slot>& clusters, Sh
   return {};
 }
 
-using Figure = const double* (World::*)(Slot) const;
+using Figure = const double* (FleetState::*)(Slot) const;
 
 void allocatable(const PassContext& context, const std::vector<Slot>& clusters, Figure figure, Sheet& sheet) {
   double least = std::numeric_limits<double>::max();
@@ -176,8 +176,8 @@ Verdict score_clusters(const PassContext& context, const WeightedPrioritizer& pr
   if (prioritizer.addon) return addon_scores(context, prioritizer, clusters, sheet, expires_at);
   if (prioritizer.name == kBalance) balance(context, clusters, sheet);
   if (prioritizer.name == kSteady) return steady(context, clusters, sheet);
-  if (prioritizer.name == kCpu) allocatable(context, clusters, &World::cpu, sheet);
-  if (prioritizer.name == kMemory) allocatable(context, clusters, &World::memory, sheet);
+  if (prioritizer.name == kCpu) allocatable(context, clusters, &FleetState::cpu, sheet);
+  if (prioritizer.name == kMemory) allocatable(context, clusters, &FleetState::memory, sheet);
   return {};
 }
 

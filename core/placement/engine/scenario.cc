@@ -30,7 +30,7 @@ Json status_json(const Pass& pass) {
 
 }  // namespace
 
-bool put_object(World& world, const Json& object) {
+bool put_object(FleetState& world, const Json& object) {
   const std::string kind = str(object, {"kind"});
   if (kind == "ManagedCluster") {
     Cluster cluster = decode_cluster(object);

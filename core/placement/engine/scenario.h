@@ -9,7 +9,7 @@ namespace fleetadm::placement {
 /// A case: {"now": RFC 3339, "placement": "namespace/name", "objects": [Kubernetes objects]}. Objects of kinds that the
 /// scheduler does not read are left out, and of two with the same name the last counts.
 struct Scenario {
-  World world;
+  FleetState world;
   Placement placement;
   Instant now;
 };
@@ -24,6 +24,6 @@ Json encode_pass(const Pass& pass);
 Result<Json> answer_scenario(const Json& line, const CelEvaluator* cel);
 
 /// Takes an object into the world. False: it is of no kind that the world holds (a Placement is of none).
-bool put_object(World& world, const Json& object);
+bool put_object(FleetState& world, const Json& object);
 
 }  // namespace fleetadm::placement

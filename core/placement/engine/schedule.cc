@@ -9,21 +9,21 @@
 namespace fleetadm::placement {
 namespace {
 
-std::vector<std::string> names_of(const World& world, const std::vector<Slot>& slots) {
+std::vector<std::string> names_of(const FleetState& world, const std::vector<Slot>& slots) {
   std::vector<std::string> names;
   names.reserve(slots.size());
   for (const Slot slot : slots) names.push_back(world.name_of(slot));
   return names;
 }
 
-constexpr std::size_t kMostNote = 1000;
-constexpr std::size_t kMostMessage = 32768;  // of a condition; with more, the API server refuses the status
+constexpr std::size_t kMaxNote = 1000;
+constexpr std::size_t kMaxMessage = 32768;  // of a condition; with more, the API server refuses the status
 
 // As much of a message as fits, in whole characters.
 std::string fitting(std::string message) {
   constexpr std::string_view kMore = "...";
-  if (message.size() <= kMostMessage) return message;
-  std::size_t end = kMostMessage - kMore.size();
+  if (message.size() <= kMaxMessage) return message;
+  std::size_t end = kMaxMessage - kMore.size();
   while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
   message.resize(end);
   return message.append(kMore);
@@ -72,7 +72,7 @@ Verdict select(const PassContext& context, std::vector<Slot> clusters, Pass& pas
   for (std::size_t i = 0; record && i < clusters.size(); ++i) pass.sums.emplace_back(context.world.name_of(clusters[i]), sums[i]);
   for (std::size_t i = 0; i < clusters.size(); ++i) {
     const std::string item = context.world.name_of(clusters[i]) + ":" + std::to_string(sums[i]) + " ";
-    if (pass.score_note.size() + item.size() > kMostNote) {
+    if (pass.score_note.size() + item.size() > kMaxNote) {
       pass.score_note += "......";
       break;
     }
@@ -153,7 +153,7 @@ std::vector<std::uint32_t> best_of(const std::vector<std::int64_t>& sums, std::s
   return order;
 }
 
-Pass schedule(const World& world, const Placement& placement, Instant now, const PassOptions& options) {
+Pass schedule(const FleetState& world, const Placement& placement, Instant now, const PassOptions& options) {
   Pass pass;
   if (placement.deleting || placement.disabled) {
     pass.skipped = true;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/placement/engine/cel.h"
+#include "core/placement/engine/fleet_state.h"
 #include "core/placement/engine/types.h"
-#include "core/placement/engine/world.h"
 
 namespace fleetadm::placement {
 
@@ -89,6 +89,6 @@ struct PassOptions {
   bool record = false;
 };
 
-Pass schedule(const World& world, const Placement& placement, Instant now, const PassOptions& options = {});
+Pass schedule(const FleetState& world, const Placement& placement, Instant now, const PassOptions& options = {});
 
 }  // namespace fleetadm::placement

@@ -6,7 +6,7 @@
 namespace fleetadm::placement {
 
 inline constexpr std::int64_t kLeastScore = -100;
-inline constexpr std::int64_t kMostScore = 100;
+inline constexpr std::int64_t kMaxScore = 100;
 
 /// Where `value` stands between `least` and `most`, from -100 to 100, fraction dropped: at or below `least` it is -100, above
 /// `most` 100. NaN counts as the least.

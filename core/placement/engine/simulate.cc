@@ -45,14 +45,14 @@ std::vector<Simulated> simulate(const Objects& today, const Objects& changed, co
                                 Instant now, const PassOptions& options) {
   const bool unchanged = &today == &changed;
   std::map<Objects::Key, Pass> baseline;
-  World before = today.world();
+  FleetState before = today.world();
   for (const auto& [key, object] : today.of(ObjectKind::kPlacement)) {
     if (!today.decisions_of(key.first, key.second).empty()) continue;
     Pass pass = schedule(before, decode_placement(object), now, options);
     for (Decision& one : decisions_in(key, pass)) before.put(std::move(one));
     baseline.emplace(key, std::move(pass));
   }
-  World after = changed.world();
+  FleetState after = changed.world();
   for (const auto& [key, pass] : baseline) {
     for (Decision& one : decisions_in(key, pass)) after.put(std::move(one));
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/placement/engine/objects.h"
+#include "core/placement/engine/object_set.h"
 #include "core/placement/engine/schedule.h"
 
 namespace fleetadm::placement {

@@ -16,12 +16,12 @@ inline constexpr std::size_t kDecisionsPerObject = 100;
 
 /// What a pass knows besides the placement: made once, read by the stages.
 struct PassContext {
-  const World& world;
+  const FleetState& world;
   const Placement& placement;
   Instant now;
   const PassOptions& options;
   /// The placement's own decisions of the world, and per slot how often they name it.
-  std::map<std::string_view, const World::KnownDecision*> own;
+  std::map<std::string_view, const FleetState::KnownDecision*> own;
   std::vector<std::uint32_t> own_count;
 
   bool decided(Slot slot) const { return own_count[slot] != 0; }

@@ -9,9 +9,9 @@
 #include "core/api/kinds.h"
 #include "core/placement/engine/cel_evaluator.h"
 #include "core/placement/hub/debug.h"
-#include "core/placement/hub/fleet.h"
-#include "core/placement/hub/own_writes.h"
+#include "core/placement/hub/expectations.h"
 #include "core/placement/hub/publish.h"
+#include "core/placement/hub/scheduler_cache.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/names.h"
 
@@ -36,15 +36,16 @@ struct Controller {
   Result<controller::Outcome> place(const std::string& key, const std::stop_token& stop);
   std::map<std::string, Json> existing_decisions(const std::string& key, const Pass& pass) const;
   bool saw_own_writes(const std::string& key);
-  bool saw_all(const Fleet::Run& run, const kube::CachedObject& placement, const std::map<std::string, Json>& existing) const;
+  bool saw_all(const SchedulerCache::Run& run, const kube::CachedObject& placement,
+               const std::map<std::string, Json>& existing) const;
 
   kube::Client hub;
   std::shared_ptr<Clock> clock;
   kube::Recorder recorder;
   std::shared_ptr<const CelEvaluator> cel;  // null: predicates that ask CEL say that it is not supported
-  Fleet fleet;
-  OwnWrites placement_writes;
-  OwnWrites decision_writes;
+  SchedulerCache fleet;
+  Expectations placement_writes;
+  Expectations decision_writes;
   std::vector<std::unique_ptr<std::atomic<bool>>> listed;  // an informer each: its first list was noted to the last object
   std::shared_ptr<kube::Informer> placements;
   std::shared_ptr<kube::Informer> decisions;
@@ -84,7 +85,7 @@ std::map<std::string, Json> Controller::existing_decisions(const std::string& ke
 
 // A pass may overwrite only what it was decided from: a decision that has arrived since (our own last write, say) makes its
 // clusters decided ones, and a pass that does not know so would move them.
-bool Controller::saw_all(const Fleet::Run& run, const kube::CachedObject& placement,
+bool Controller::saw_all(const SchedulerCache::Run& run, const kube::CachedObject& placement,
                          const std::map<std::string, Json>& existing) const {
   if (placement.resource_version() != run.placement_version) return false;
   std::size_t own = 0;
@@ -113,7 +114,7 @@ bool Controller::saw_own_writes(const std::string& key) {
 Result<controller::Outcome> Controller::place(const std::string& key, const std::stop_token& stop) {
   if (!saw_own_writes(key)) return controller::Outcome{kCatchUp};
   const Instant now = clock->now();
-  const std::optional<Fleet::Run> run = fleet.run_from(key, now, {.cel = cel.get()});
+  const std::optional<SchedulerCache::Run> run = fleet.run_from(key, now, {.cel = cel.get()});
   const kube::CachedPtr cached = placements->get(key);
   if (!run || !cached) {
     placement_writes.forget(key);
@@ -174,7 +175,7 @@ void add_placement_controller(controller::Manager& manager, const kube::Client& 
   });
   self->placements = manager.informer(hub, api::placements());
   self->decisions = manager.informer(hub, api::placement_decisions(), std::move(by_placement));
-  const auto watch = [&](Fleet::Kind kind, const std::shared_ptr<kube::Informer>& informer) {
+  const auto watch = [&](SchedulerCache::Kind kind, const std::shared_ptr<kube::Informer>& informer) {
     std::atomic<bool>* listed = self->listed.emplace_back(std::make_unique<std::atomic<bool>>(false)).get();
     informer->on_synced([weak = std::weak_ptr<Controller>(self), listed] {
       if (const auto owner = weak.lock(); owner && !listed->exchange(true)) owner->queue->add(kChanges);
@@ -188,12 +189,12 @@ void add_placement_controller(controller::Manager& manager, const kube::Client& 
       owner->queue->add(kChanges);
     });
   };
-  watch(Fleet::Kind::kPlacement, self->placements);
-  watch(Fleet::Kind::kDecision, self->decisions);
-  watch(Fleet::Kind::kCluster, manager.informer(hub, api::managed_clusters()));
-  watch(Fleet::Kind::kSet, manager.informer(hub, api::managed_cluster_sets()));
-  watch(Fleet::Kind::kBinding, manager.informer(hub, api::managed_cluster_set_bindings()));
-  watch(Fleet::Kind::kScore, manager.informer(hub, api::addon_placement_scores()));
+  watch(SchedulerCache::Kind::kPlacement, self->placements);
+  watch(SchedulerCache::Kind::kDecision, self->decisions);
+  watch(SchedulerCache::Kind::kCluster, manager.informer(hub, api::managed_clusters()));
+  watch(SchedulerCache::Kind::kSet, manager.informer(hub, api::managed_cluster_sets()));
+  watch(SchedulerCache::Kind::kBinding, manager.informer(hub, api::managed_cluster_set_bindings()));
+  watch(SchedulerCache::Kind::kScore, manager.informer(hub, api::addon_placement_scores()));
   manager.add_page(std::string(kDebugPrefix), [weak = std::weak_ptr<Controller>(self)](std::string_view path) {
     const auto owner = weak.lock();
     if (!owner) return controller::Manager::Page{503, "application/json", R"({"error":"shutting down"})"};

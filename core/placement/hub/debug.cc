@@ -49,7 +49,7 @@ Json results(const Json& placement, const Pass& pass) {
 
 }  // namespace
 
-controller::Manager::Page debug_page(std::string_view path, const Fleet& fleet,
+controller::Manager::Page debug_page(std::string_view path, const SchedulerCache& fleet,
                                      const std::function<std::optional<Json>(const std::string& key)>& stored, Instant now,
                                      const CelEvaluator* cel) {
   const std::string key(path.substr(std::min(path.size(), kDebugPrefix.size())));

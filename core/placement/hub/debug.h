@@ -8,14 +8,14 @@
 #include <string_view>
 
 #include "core/controller/controller.h"
-#include "core/placement/hub/fleet.h"
+#include "core/placement/hub/scheduler_cache.h"
 
 namespace fleetadm::placement {
 
 inline constexpr std::string_view kDebugPrefix = "/debug/placements/";
 
 /// `stored` answers the placement's object by its key, or nullopt.
-controller::Manager::Page debug_page(std::string_view path, const Fleet& fleet,
+controller::Manager::Page debug_page(std::string_view path, const SchedulerCache& fleet,
                                      const std::function<std::optional<Json>(const std::string& key)>& stored, Instant now,
                                      const CelEvaluator* cel);
 

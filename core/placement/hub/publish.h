@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "core/placement/hub/own_writes.h"
+#include "core/placement/hub/expectations.h"
 #include "core/placement/hub/plan.h"
 #include "kubeclient/events/recorder.h"
 #include "kubeclient/rest/client.h"

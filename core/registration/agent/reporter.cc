@@ -29,7 +29,7 @@ StatusReporter::StatusReporter(kube::Client hub, kube::Client spoke, std::string
 Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluster) {
   if (!is_accepted(managed_cluster)) return controller::Outcome{};
   const Instant now = clock_->now();
-  const Seen seen = look(managed_cluster, now);
+  const ClusterObservation seen = look(managed_cluster, now);
   const controller::Outcome outcome =
       seen.probe.state == Probe::State::kUp ? controller::Outcome{} : controller::Outcome{ProbeJudge::kRetry};
   if (is_clock_off(managed_cluster)) {
@@ -48,8 +48,8 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   return outcome;
 }
 
-Seen StatusReporter::look(const Json& managed_cluster, Instant now) {
-  Seen seen;
+ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now) {
+  ClusterObservation seen;
   seen.probe = judge_.judge(probe_once(spoke_), now);
   if (seen.probe.state != Probe::State::kUp) return seen;
   if (const auto version = kube::server_version(spoke_)) seen.version = version->git_version;

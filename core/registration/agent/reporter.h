@@ -28,7 +28,7 @@ class StatusReporter {
   Result<controller::Outcome> reconcile(const Json& managed_cluster);
 
  private:
-  Seen look(const Json& managed_cluster, Instant now);
+  ClusterObservation look(const Json& managed_cluster, Instant now);
   void tell_flip(const Json& before, const Json& wanted_status) const;
 
   kube::Client hub_;

@@ -43,7 +43,7 @@ bool is_clock_off(const Json& managed_cluster) {
   return controller::condition_is(managed_cluster, api::kConditionClockSynced, "False");
 }
 
-Json wanted_status(const Json& managed_cluster, const Seen& seen, Instant now) {
+Json wanted_status(const Json& managed_cluster, const ClusterObservation& seen, Instant now) {
   Json status = object_at(managed_cluster, {"status"});
   if (!is_accepted(managed_cluster)) return status;
   Json& conditions = status["conditions"];

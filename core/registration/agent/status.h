@@ -42,7 +42,7 @@ class ProbeJudge {
 };
 
 /// Everything that one round saw. What is not known is left out, and then stays as it was reported.
-struct Seen {
+struct ClusterObservation {
   Probe probe;
   std::string version;
   std::optional<Totals> totals;
@@ -56,7 +56,7 @@ bool is_accepted(const Json& managed_cluster);
 bool is_clock_off(const Json& managed_cluster);
 
 /// The status that the ManagedCluster should have.
-Json wanted_status(const Json& managed_cluster, const Seen& seen, Instant now);
+Json wanted_status(const Json& managed_cluster, const ClusterObservation& seen, Instant now);
 
 /// The patch of the status subresource that leads there, with the object's uid and resourceVersion as preconditions; nothing
 /// where there is no difference.

@@ -15,7 +15,7 @@ constexpr const char* kLeaseName = "cluster-lease";
 
 }  // namespace
 
-void LeaseSightings::observe(kube::EventType type, const kube::CachedObject& lease) {
+void LeaseObservations::observe(kube::EventType type, const kube::CachedObject& lease) {
   const std::string cluster = kube::split_key(lease.key()).ns;
   if (type == kube::EventType::kDeleted) {
     const std::lock_guard lock(mutex_);
@@ -26,11 +26,11 @@ void LeaseSightings::observe(kube::EventType type, const kube::CachedObject& lea
   if (!renewed) return;
   const Instant now = clock_->now();
   const std::lock_guard lock(mutex_);
-  const auto [known, fresh] = by_cluster_.try_emplace(cluster, Sighting{*renewed, now, false});
-  if (!fresh && known->second.renewed != *renewed) known->second = Sighting{*renewed, now, true};
+  const auto [known, fresh] = by_cluster_.try_emplace(cluster, Observation{*renewed, now, false});
+  if (!fresh && known->second.renewed != *renewed) known->second = Observation{*renewed, now, true};
 }
 
-std::optional<LeaseSightings::Sighting> LeaseSightings::of(const std::string& cluster) const {
+std::optional<LeaseObservations::Observation> LeaseObservations::of(const std::string& cluster) const {
   const std::lock_guard lock(mutex_);
   const auto known = by_cluster_.find(cluster);
   if (known == by_cluster_.end()) return std::nullopt;

@@ -15,29 +15,29 @@
 namespace fleetadm::registration::hub {
 
 /// When the hub saw each cluster's lease renewed, by its own clock. Thread-safe.
-class LeaseSightings {
+class LeaseObservations {
  public:
-  struct Sighting {
+  struct Observation {
     Instant renewed;       // as the agent wrote it
     Instant seen_at;       // when we saw it
     bool renewal = false;  // seen as a change, not as a lease that was there already
   };
-  explicit LeaseSightings(std::shared_ptr<Clock> clock) : clock_(std::move(clock)) {}
+  explicit LeaseObservations(std::shared_ptr<Clock> clock) : clock_(std::move(clock)) {}
   /// To be called for each event of the leases' informer.
   void observe(kube::EventType type, const kube::CachedObject& lease);
-  std::optional<Sighting> of(const std::string& cluster) const;
+  std::optional<Observation> of(const std::string& cluster) const;
 
  private:
   std::shared_ptr<Clock> clock_;
   mutable std::mutex mutex_;
-  std::map<std::string, Sighting> by_cluster_;
+  std::map<std::string, Observation> by_cluster_;
 };
 
 class LeaseController {
  public:
   /// The lease cache holds only leases named managed-cluster-lease. `recorder` may be null.
   LeaseController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<kube::Informer> leases,
-                  std::shared_ptr<LeaseSightings> sightings, std::shared_ptr<kube::Recorder> recorder)
+                  std::shared_ptr<LeaseObservations> sightings, std::shared_ptr<kube::Recorder> recorder)
       : tools_(std::move(tools)),
         clusters_(std::move(clusters)),
         leases_(std::move(leases)),
@@ -55,7 +55,7 @@ class LeaseController {
   Tools tools_;
   std::shared_ptr<kube::Informer> clusters_;
   std::shared_ptr<kube::Informer> leases_;
-  std::shared_ptr<LeaseSightings> sightings_;
+  std::shared_ptr<LeaseObservations> sightings_;
   std::shared_ptr<kube::Recorder> recorder_;
 };
 

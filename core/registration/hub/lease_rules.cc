@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kDefaultSeconds = 60;
 // The field is an int32 of seconds; five times that is more than a Duration's 292 years of nanoseconds hold. Ten years are for
 // ever.
-constexpr std::int64_t kMostSeconds = std::int64_t{10} * 365 * 24 * 3600;
+constexpr std::int64_t kMaxSeconds = std::int64_t{10} * 365 * 24 * 3600;
 constexpr int kGraceFactor = 5;
 constexpr std::string_view kSkipClockCheck = "registration.open-cluster-management.io/skip-clock-sync-check";
 
@@ -19,7 +19,7 @@ constexpr std::string_view kSkipClockCheck = "registration.open-cluster-manageme
 
 Duration lease_grace(const Json& cluster) {
   const std::int64_t given = num(cluster, {"spec", "leaseDurationSeconds"}, kDefaultSeconds);
-  const std::int64_t seconds = given <= 0 ? kDefaultSeconds : std::min(given, kMostSeconds);
+  const std::int64_t seconds = given <= 0 ? kDefaultSeconds : std::min(given, kMaxSeconds);
   return std::chrono::seconds(seconds * kGraceFactor);
 }
 

@@ -4,10 +4,10 @@
 #include "core/registration/hub/acceptance.h"
 #include "core/registration/hub/auto_accept.h"
 #include "core/registration/hub/cleanup.h"
+#include "core/registration/hub/cluster_defaulter.h"
 #include "core/registration/hub/csr_controller.h"
 #include "core/registration/hub/lease_controller.h"
 #include "core/registration/hub/sets.h"
-#include "core/registration/hub/upkeep.h"
 
 namespace fleetadm::registration::hub {
 namespace {
@@ -96,9 +96,9 @@ class Wiring {
     shared->add(only);
   }
 
-  void upkeep() const {
+  void cluster_defaulter() const {
     Manager::enqueue_on(*clusters_,
-                        manager_.add(named("cluster-upkeep"), reconciler(std::make_shared<UpkeepController>(tools_, clusters_))));
+                        manager_.add(named("cluster-upkeep"), reconciler(std::make_shared<ClusterDefaulter>(tools_, clusters_))));
     Manager::enqueue_on(*clusters_, manager_.add(named("cluster-cleanup", 2),
                                                  reconciler(std::make_shared<CleanupController>(tools_, clusters_))));
   }
@@ -107,7 +107,7 @@ class Wiring {
     kube::InformerOptions which;
     which.field_selector = "metadata.name=" + std::string(api::kClusterLease);
     const auto leases = manager_.informer(client_, res::leases(), which);
-    const auto sightings = std::make_shared<LeaseSightings>(options_.clock);
+    const auto sightings = std::make_shared<LeaseObservations>(options_.clock);
     const auto queue =
         manager_.add(named("cluster-lease", 2),
                      reconciler(std::make_shared<LeaseController>(tools_, clusters_, leases, sightings, options_.recorder)));
@@ -171,7 +171,7 @@ void add_registration_controllers(Manager& manager, const kube::Client& client, 
   const Wiring wiring(manager, client, options);
   wiring.csrs();
   wiring.acceptance();
-  wiring.upkeep();
+  wiring.cluster_defaulter();
   wiring.leases();
   wiring.sets();
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "core/registration/join/hub_look.h"
+#include "core/registration/join/hub_discovery.h"
 #include "kubeclient/discovery/mapper.h"
 #include "kubeclient/pki/pki.h"
 

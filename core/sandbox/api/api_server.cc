@@ -36,7 +36,7 @@ struct ApiServer::Inner {
   explicit Inner(ApiOptions& options) : signer(options.token_key), disturb(std::move(options.disturb)) {}
   std::shared_ptr<ApiState> state = std::make_shared<ApiState>();
   TokenSigner signer;
-  std::function<Disturbance(const serve::ApiRequest&)> disturb;
+  std::function<FaultInjection(const serve::ApiRequest&)> disturb;
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<Rbac> rbac;
   std::unique_ptr<admission::Policies> policies;
@@ -91,12 +91,12 @@ struct ApiServer::Inner {
             state->ending.get_token(), wait_outside};
   }
 
-  Seen seen;
+  AuditHook seen;
   std::shared_ptr<const ContainerTable> containers;
   std::function<void(const std::function<void()>&)> wait_outside;
 
   ApiResult<serve::HttpResponse> answer(const serve::HttpRequest& http, serve::ApiRequest& request,
-                                        Disturbance& disturbance) const;
+                                        FaultInjection& disturbance) const;
   ApiResult<serve::HttpResponse> route(serve::ApiRequest request) const;
   ApiResult<serve::HttpResponse> route_subresource(const serve::ApiRequest& request, const KindPtr& kind) const;
   ApiResult<serve::HttpResponse> bind_named_pod(serve::ApiRequest request, const KindPtr& kind) const;
@@ -268,7 +268,7 @@ ApiResult<serve::HttpResponse> ApiServer::Inner::route(serve::ApiRequest request
 }
 
 ApiResult<serve::HttpResponse> ApiServer::Inner::answer(const serve::HttpRequest& http, serve::ApiRequest& request,
-                                                        Disturbance& disturbance) const {
+                                                        FaultInjection& disturbance) const {
   request = serve::read_request(http);
   FLEETADM_CHECK(check_timeout(request));
   FLEETADM_TRY(const serve::User caller, authenticator->authenticate(http));
@@ -347,7 +347,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
 serve::HttpResponse ApiServer::handle(const serve::HttpRequest& request) const {
   const auto running = inner_->metrics.begin(request);
   serve::ApiRequest asked;
-  Disturbance disturbance;
+  FaultInjection disturbance;
   auto answer = [&]() -> serve::HttpResponse {
     try {
       auto done = inner_->answer(request, asked, disturbance);

@@ -17,9 +17,9 @@
 namespace fleetadm::sandbox {
 
 /// Told of every request that was answered, on the worker that did it (an audit log). Streams have only begun by then.
-using Seen = std::function<void(const serve::ApiRequest&, const serve::HttpResponse&)>;
-/// What befalls a request on purpose.
-struct Disturbance {
+using AuditHook = std::function<void(const serve::ApiRequest&, const serve::HttpResponse&)>;
+/// A fault that is injected into the answer of a request.
+struct FaultInjection {
   std::optional<ApiError> refusal;     // instead of an answer
   std::chrono::milliseconds delay{0};  // the answer comes so much later
   /// Wraps a streamed body; may be empty.
@@ -32,9 +32,9 @@ struct ApiOptions {
   std::string ca_pem;     // what clients trust (kube-root-ca.crt)
   std::string token_key;  // signs service-account tokens, PEM
   std::shared_ptr<Clock> clock;
-  Seen seen;
-  /// Asked once a request's user is known; empty: nothing befalls any. Any thread.
-  std::function<Disturbance(const serve::ApiRequest&)> disturb;
+  AuditHook seen;
+  /// Asked once a request's user is known; empty: no faults are injected. Any thread.
+  std::function<FaultInjection(const serve::ApiRequest&)> disturb;
   std::shared_ptr<const ContainerTable> containers;  // with which logs, exec, … are served; may be null
   /// Runs what waits long for something outside (a webhook), so that other requests are answered meanwhile; may be empty.
   std::function<void(const std::function<void()>&)> wait_outside;

@@ -11,7 +11,7 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr std::size_t kMostManager = 128;
+constexpr std::size_t kMaxManager = 128;
 
 tl::unexpected<ApiError> unknown_format() {
   return api_fail(
@@ -46,7 +46,7 @@ std::string agent_name(std::string_view agent) {
     if (c >= 0x20 && c != 0x7f) out += c;
   }
   out = valid_utf8(out);
-  return out.substr(0, kMostManager);
+  return out.substr(0, kMaxManager);
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ ApiResult<WriteOptions> read_write_options(const serve::ApiRequest& request, con
   if (std::any_of(dry_run.begin(), dry_run.end(), [](const std::string& value) { return value != "All"; }))
     return invalid_options(options_kind, "dryRun", unsupported("", dry_run, {"All"}).message, "FieldValueNotSupported");
   out.manager = request.query.get("fieldManager");
-  if (out.manager.size() > kMostManager) {
+  if (out.manager.size() > kMaxManager) {
     return invalid_options(options_kind, "fieldManager", "Too long: may not be more than 128 bytes", "FieldValueTooLong");
   }
   for (std::size_t i = 0; i < out.manager.size(); ++i) {

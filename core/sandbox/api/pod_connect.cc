@@ -41,7 +41,7 @@ serve::HttpResponse upgraded_to(serve::UpgradeChoice choice, std::shared_ptr<ser
   return std::move(choice.answer);
 }
 
-serve::HttpResponse command_answer(serve::UpgradeChoice choice, std::unique_ptr<serve::RemoteEnd> end,
+serve::HttpResponse command_answer(serve::UpgradeChoice choice, std::unique_ptr<serve::ExecTarget> end,
                                    const serve::ChannelsWanted& wanted) {
   auto link = choice.websocket ? serve::make_websocket_channels(wanted, choice.protocol == serve::kChannelsV5)
                                : serve::make_spdy_channels(wanted);
@@ -49,9 +49,9 @@ serve::HttpResponse command_answer(serve::UpgradeChoice choice, std::unique_ptr<
 }
 
 /// exec or attach of a container that runs.
-Result<std::unique_ptr<serve::RemoteEnd>> end_for(const Containers& containers, const Json& pod, const std::string& container,
-                                                  const ContainerRuns& runs, const serve::ApiRequest& request,
-                                                  const serve::ChannelsWanted& wanted) {
+Result<std::unique_ptr<serve::ExecTarget>> end_for(const Containers& containers, const Json& pod, const std::string& container,
+                                                   const ContainerRuns& runs, const serve::ApiRequest& request,
+                                                   const serve::ChannelsWanted& wanted) {
   const std::string key = kube::object_key(pod);
   const std::string uid = uid_of(pod);
   if (request.what.subresource == "attach") return attach_to(containers, key, uid, container, runs, wanted);
@@ -101,8 +101,8 @@ ApiResult<std::vector<int>> ports_of_query(const serve::Query& query) {
     }
   }
   if (ports.empty()) return bad_request("query parameter \"ports\" is required");
-  if (ports.size() > serve::kMostForwardedPorts)
-    return bad_request("at most " + std::to_string(serve::kMostForwardedPorts) + " ports can be forwarded at once");
+  if (ports.size() > serve::kMaxForwardedPorts)
+    return bad_request("at most " + std::to_string(serve::kMaxForwardedPorts) + " ports can be forwarded at once");
   return ports;
 }
 

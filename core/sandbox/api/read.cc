@@ -78,9 +78,9 @@ ApiStatus read_page(const Engine& engine, const Kind& kind, const Selection& sel
                     std::size_t most, std::vector<const Item*>& page, std::vector<Json>& objects) {
   while (begin != end && page.size() < most) {
     const auto left = static_cast<std::size_t>(std::distance(begin, end));
-    const auto wanted = selection.selects() ? convert::Converter::kMostAtOnce : most - page.size();
+    const auto wanted = selection.selects() ? convert::Converter::kMaxAtOnce : most - page.size();
     std::vector<const Stored*> some;
-    for (auto at = begin; some.size() < std::min({left, wanted, convert::Converter::kMostAtOnce}); ++at)
+    for (auto at = begin; some.size() < std::min({left, wanted, convert::Converter::kMaxAtOnce}); ++at)
       some.push_back(at->object.get());
     FLEETADM_TRY(auto converted, engine.read(kind, some));
     for (Json& object : converted) {

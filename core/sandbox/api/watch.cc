@@ -116,7 +116,7 @@ class ApiWatch final : public serve::BodyStream {
         continue;
       }
       if (std::exchange(options_.end_of_initial, false)) bookmark(into, start_, true);
-      auto events = watch_->take(ConvertedEvents::kMostAtOnce);
+      auto events = watch_->take(ConvertedEvents::kMaxAtOnce);
       if (!events) return into.empty() ? More::kCut : More::kYes;  // as above
       if (events->empty()) return timed(into);
       // A webhook is not asked about objects of another name than the one that is watched.
@@ -131,7 +131,7 @@ class ApiWatch final : public serve::BodyStream {
 
   std::vector<EventPtr> some_initial() {
     std::vector<EventPtr> out;
-    for (; !initial_.empty() && out.size() < ConvertedEvents::kMostAtOnce; initial_.pop_front()) {
+    for (; !initial_.empty() && out.size() < ConvertedEvents::kMaxAtOnce; initial_.pop_front()) {
       auto& item = initial_.front();
       auto event = std::make_shared<Event>();
       event->revision = item.object->revision;

@@ -16,7 +16,7 @@ namespace fleetadm::sandbox {
 namespace {
 
 constexpr int kHalf = 32;  // bytes of r and of s on P-256
-constexpr std::size_t kMostToken = 16 * 1024;
+constexpr std::size_t kMaxToken = 16 * 1024;
 
 using ContextPtr = std::unique_ptr<EVP_MD_CTX, pki::Deleter<EVP_MD_CTX_free>>;
 using SignaturePtr = std::unique_ptr<ECDSA_SIG, pki::Deleter<ECDSA_SIG_free>>;
@@ -114,7 +114,7 @@ Result<Json> TokenSigner::public_key() const {
 Result<Json> TokenSigner::verify(std::string_view token, Instant now) const {
   const auto last = token.rfind('.');
   const auto first = token.find('.');
-  if (token.size() > kMostToken || first == std::string_view::npos || first == last) return bad_token();
+  if (token.size() > kMaxToken || first == std::string_view::npos || first == last) return bad_token();
   const auto raw = base64url_decode(token.substr(last + 1));
   const auto header = base64url_decode(token.substr(0, first));
   const auto payload = base64url_decode(token.substr(first + 1, last - first - 1));

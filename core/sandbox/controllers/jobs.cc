@@ -11,7 +11,7 @@ namespace {
 
 const char* const kIndexKey = "batch.kubernetes.io/job-completion-index";
 constexpr std::chrono::seconds kFirstJobBackOff{10};
-constexpr std::chrono::seconds kMostJobBackOff{600};
+constexpr std::chrono::seconds kMaxJobBackOff{600};
 constexpr std::chrono::seconds kRefusedJobRetry{5};
 
 using Indexes = std::set<std::int64_t>;
@@ -171,7 +171,7 @@ std::optional<Instant> back_off_until(const std::vector<Json>& pods) {
   for (const Json& pod : pods) {
     if (str(pod, {"status", "phase"}) != "Failed" || end_of_pod(pod) <= succeeded) continue;
     last = std::max(last.value_or(Instant()), end_of_pod(pod));
-    wait = std::min<std::chrono::seconds>(wait * 2, kMostJobBackOff);
+    wait = std::min<std::chrono::seconds>(wait * 2, kMaxJobBackOff);
   }
   return last ? std::optional(*last + wait) : std::nullopt;
 }

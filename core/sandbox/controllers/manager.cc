@@ -13,7 +13,7 @@ namespace fleetadm::sandbox {
 namespace {
 
 constexpr int kPerTask = 64;  // then other clusters get the worker
-// The cluster's clock may be set: a nap is never longer.
+// The cluster's clock may be set: a wakeup is never longer.
 constexpr auto kLongestNap = std::chrono::seconds(5);
 constexpr auto kPoolRetry = std::chrono::milliseconds(100);
 
@@ -42,13 +42,13 @@ constexpr auto kQuotaReview = std::chrono::seconds(30);  // of one whose status 
 }  // namespace
 
 struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager::Inner> {
-  Inner(ApiServer& to, pki::KeyPair authority, std::function<bool(std::function<void()>)> how, Later when)
+  Inner(ApiServer& to, pki::KeyPair authority, std::function<bool(std::function<void()>)> how, RunAfter when)
       : server(to), ca(std::move(authority)), run(std::move(how)), later(std::move(when)) {}
 
   ApiServer& server;
   const pki::KeyPair ca;
   std::function<bool(std::function<void()>)> run;
-  const Later later;
+  const RunAfter later;
   mutable std::mutex mutex;  // everything below
   mutable std::condition_variable rested;
   OwnerGraph graph;
@@ -60,12 +60,12 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   std::map<ObjectKey, Instant> due;
   std::set<std::pair<Instant, ObjectKey>> by_time;
   std::chrono::steady_clock::time_point wakes_at = std::chrono::steady_clock::time_point::max();
-  std::uint64_t nap = 0;  // the one that counts
+  std::uint64_t wakeup = 0;  // the one that counts
   bool scheduled = false;
   bool stopped = false;
 
   /// The sooner of two times counts: who looks too early asks again.
-  void put_aside(const ObjectKey& key, Duration after) {
+  void add_after(const ObjectKey& key, Duration after) {
     const std::lock_guard lock(mutex);
     put_aside_locked(key, after);
   }
@@ -90,7 +90,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
     const auto until = std::chrono::steady_clock::now() + wait;
     if (wakes_at <= until) return;
     wakes_at = until;
-    later(wait, [weak = weak_from_this(), turn = ++nap] {
+    later(wait, [weak = weak_from_this(), turn = ++wakeup] {
       if (const auto here = weak.lock()) here->wake(turn);
     });
   }
@@ -98,7 +98,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   void wake(std::uint64_t turn) {
     {
       const std::lock_guard lock(mutex);
-      if (turn != nap) return;  // another one was meant to come sooner
+      if (turn != wakeup) return;  // another one was meant to come sooner
       wakes_at = std::chrono::steady_clock::time_point::max();
       const auto now = server.engine().clock().now();
       while (!stopped && !by_time.empty() && by_time.begin()->first <= now) {
@@ -136,7 +136,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   void schedule() {
     const auto self = shared_from_this();
     if (run([self] { self->work(); })) return;
-    const std::lock_guard lock(mutex);  // the pool is full or stopped: the next write or nap asks again
+    const std::lock_guard lock(mutex);  // the pool is full or stopped: the next write or wakeup asks again
     scheduled = false;
     rested.notify_all();
     if (!later || stopped) return;
@@ -309,7 +309,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   }
 
   ControllerContext context(const ObjectKey& key) {
-    return {server.engine(), ca, ca.certificate, [this, key](Duration after) { put_aside(key, after); },
+    return {server.engine(), ca, ca.certificate, [this, key](Duration after) { add_after(key, after); },
             &server.pending_writes()};
   }
 
@@ -348,7 +348,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
 };
 
 ControllerManager::ControllerManager(ApiServer& server, pki::KeyPair ca, std::function<bool(std::function<void()>)> run,
-                                     Later later)
+                                     RunAfter later)
     : inner_(std::make_shared<Inner>(server, std::move(ca), std::move(run), std::move(later))) {}
 
 ControllerManager::~ControllerManager() {

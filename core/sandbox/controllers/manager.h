@@ -16,12 +16,12 @@
 namespace fleetadm::sandbox {
 
 /// Calls a task, which does not block, after about that time, on any thread; a task may still come after its manager has gone.
-using Later = std::function<void(Duration, std::function<void()>)>;
+using RunAfter = std::function<void(Duration, std::function<void()>)>;
 
 class ControllerManager {
  public:
   /// `run` puts a task on a worker. Without `later` nothing happens by time alone. The server must outlive the manager.
-  ControllerManager(ApiServer& server, pki::KeyPair ca, std::function<bool(std::function<void()>)> run, Later later = {});
+  ControllerManager(ApiServer& server, pki::KeyPair ca, std::function<bool(std::function<void()>)> run, RunAfter later = {});
   /// Stops listening and waits for the task that runs.
   ~ControllerManager();
   ControllerManager(const ControllerManager&) = delete;

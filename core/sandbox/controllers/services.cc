@@ -14,7 +14,7 @@ const char* const kSliceComponent = "endpointslice-controller";
 const char* const kSliceManager = "endpointslice-controller.k8s.io";
 const char* const kServiceNameLabel = "kubernetes.io/service-name";
 const char* const kHeadlessLabel = "service.kubernetes.io/headless";
-constexpr std::size_t kMostInSlice = 100;
+constexpr std::size_t kMaxInSlice = 100;
 
 /// One pod behind a service.
 struct Backend {
@@ -186,7 +186,7 @@ std::vector<SliceContent> slices_of(const Json& service, const std::vector<Backe
   std::vector<SliceContent> out;
   for (const auto& [text, group] : by_ports) {
     for (std::size_t i = 0; i < group.size(); ++i) {
-      if (i % kMostInSlice == 0) out.push_back({group[i]->ports, Json::array()});
+      if (i % kMaxInSlice == 0) out.push_back({group[i]->ports, Json::array()});
       out.back().endpoints.push_back(slice_endpoint(service, *group[i]));
     }
   }

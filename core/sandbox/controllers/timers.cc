@@ -39,7 +39,7 @@ void Timers::after(Duration wait, std::function<void()> task) {
   state_->changed.notify_all();
 }
 
-Later Timers::of(const std::shared_ptr<Timers>& timers) {
+RunAfter Timers::of(const std::shared_ptr<Timers>& timers) {
   return [weak = std::weak_ptr<Timers>(timers)](Duration wait, std::function<void()> task) {
     if (const auto here = weak.lock()) here->after(wait, std::move(task));
   };

@@ -20,7 +20,7 @@ class Timers {
   /// Any thread. The task runs on the timers' thread and must not block.
   void after(Duration wait, std::function<void()> task);
   /// The same as a value that does not keep the timers alive.
-  static Later of(const std::shared_ptr<Timers>& timers);
+  static RunAfter of(const std::shared_ptr<Timers>& timers);
 
  private:
   struct State;

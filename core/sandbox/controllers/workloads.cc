@@ -12,7 +12,7 @@ const char* const kHash = "pod-template-hash";
 const char* const kRevision = "deployment.kubernetes.io/revision";
 const char* const kHistory = "deployment.kubernetes.io/revision-history";
 const char* const kDesired = "deployment.kubernetes.io/desired-replicas";
-const char* const kMost = "deployment.kubernetes.io/max-replicas";
+const char* const kMax = "deployment.kubernetes.io/max-replicas";
 const char* const kReplicaFailure = "ReplicaFailure";
 constexpr auto kRefusedRetry = std::chrono::seconds(5);  // for a pod that a quota or a policy forbade
 
@@ -37,7 +37,7 @@ std::int64_t surge_of(const Json& deployment) {
 void say_replicas(const Json& deployment, Json& set) {
   const auto wanted = num(deployment, {"spec", "replicas"}, 1);
   at_or_make(set, {"metadata", "annotations", kDesired}) = std::to_string(wanted);
-  at_or_make(set, {"metadata", "annotations", kMost}) = std::to_string(wanted + surge_of(deployment));
+  at_or_make(set, {"metadata", "annotations", kMax}) = std::to_string(wanted + surge_of(deployment));
 }
 
 /// A deployment's newest set says what the deployment says of itself, and which revision it is and was.
@@ -45,7 +45,7 @@ void describe_set(const Json& deployment, Json& set, std::int64_t revision) {
   static const std::array<std::string_view, 6> kOfOneObject = {kRevision,
                                                                kHistory,
                                                                kDesired,
-                                                               kMost,
+                                                               kMax,
                                                                "kubectl.kubernetes.io/last-applied-configuration",
                                                                "deprecated.deployment.rollback.to"};
   for (const auto& [key, value] : strings_at(deployment, {"metadata", "annotations"})) {

@@ -11,8 +11,8 @@ namespace fleetadm::sandbox::convert {
 namespace {
 
 // No object is larger than what a request may carry; the list around them is small.
-constexpr std::size_t kMostObjectBytes = 3 * 1024 * 1024;
-constexpr std::size_t kMostAnswerBytes = 64 * 1024 * 1024;
+constexpr std::size_t kMaxObjectBytes = 3 * 1024 * 1024;
+constexpr std::size_t kMaxAnswerBytes = 64 * 1024 * 1024;
 // Only a transport that never ends breaks this.
 constexpr auto kPatienceBeyondTimeout = std::chrono::seconds(45);
 constexpr auto kNotLong = std::chrono::milliseconds(50);
@@ -133,7 +133,7 @@ std::unique_ptr<Conversion> Converter::start(std::vector<Json> objects, const st
   for (const auto place : parts.places) parts.sent.push_back(std::move(parts.objects[place]));
   parts.review = {options_.review_version, random_uuid(), to};
   parts.slot = std::make_shared<AnswerSlot>();
-  const auto most = std::min(kMostAnswerBytes, kMostObjectBytes * parts.sent.size());
+  const auto most = std::min(kMaxAnswerBytes, kMaxObjectBytes * parts.sent.size());
   parts.handle = options_.webhook->post(review_request(parts.review, parts.sent), most,
                                         [slot = parts.slot, wake = std::move(wake)](Webhook::Answer answer) {
                                           {
@@ -149,8 +149,8 @@ std::unique_ptr<Conversion> Converter::start(std::vector<Json> objects, const st
 ApiResult<std::vector<Json>> Converter::convert(std::vector<Json> objects, const std::string& version) const {
   std::vector<Json> out;
   out.reserve(objects.size());
-  for (std::size_t begin = 0; begin < objects.size(); begin += kMostAtOnce) {
-    const auto end = std::min(objects.size(), begin + kMostAtOnce);
+  for (std::size_t begin = 0; begin < objects.size(); begin += kMaxAtOnce) {
+    const auto end = std::min(objects.size(), begin + kMaxAtOnce);
     std::vector<Json> some(std::make_move_iterator(objects.begin() + static_cast<std::ptrdiff_t>(begin)),
                            std::make_move_iterator(objects.begin() + static_cast<std::ptrdiff_t>(end)));
     const auto conversion = start(std::move(some), version, {});

@@ -59,10 +59,10 @@ class Converter {
   /// Any objects of the kind (with apiVersion) in `version`; those that are in it already stay as they are. Blocks.
   ApiResult<std::vector<Json>> convert(std::vector<Json> objects, const std::string& version) const;
   ApiResult<Json> convert(Json object, const std::string& version) const;
-  /// The same without blocking, of at most kMostAtOnce objects. `wake` is called when it is done, on any thread, this one
+  /// The same without blocking, of at most kMaxAtOnce objects. `wake` is called when it is done, on any thread, this one
   /// included; it may be empty. The converter must outlive what is returned.
   std::unique_ptr<Conversion> start(std::vector<Json> objects, const std::string& version, std::function<void()> wake) const;
-  static constexpr std::size_t kMostAtOnce = 100;
+  static constexpr std::size_t kMaxAtOnce = 100;
 
   /// The shape of a version for server-side apply; null where the definition has no such version.
   const apimachinery::TypeNode* type(const std::string& version) const;

@@ -8,12 +8,12 @@ namespace fleetadm::sandbox::convert {
 namespace {
 
 const char* const kReviewGroup = "apiextensions.k8s.io/";
-constexpr std::size_t kMostShown = 1024;  // of what a webhook says, in a message
+constexpr std::size_t kMaxShown = 1024;  // of what a webhook says, in a message
 
 tl::unexpected<std::string> refuse(std::string why) { return tl::unexpected<std::string>(std::move(why)); }
 
 std::string shortened(std::string text) {
-  if (text.size() > kMostShown) text.resize(kMostShown);
+  if (text.size() > kMaxShown) text.resize(kMaxShown);
   return text;
 }
 

@@ -10,7 +10,7 @@ namespace fleetadm::sandbox::convert {
 namespace {
 
 constexpr auto kWebhookTimeout = std::chrono::seconds(30);
-constexpr std::size_t kMostErrorText = 2048;
+constexpr std::size_t kMaxErrorText = 2048;
 
 /// A failure to get any answer, as Go's HTTP client tells of it.
 std::string transport_words(const Error& error, const std::string& authority) {
@@ -30,10 +30,10 @@ std::string transport_words(const Error& error, const std::string& authority) {
 /// A status that is no success, as client-go tells of it.
 std::string status_words(int status, const std::string& content_type, const std::string& body) {
   if (const auto parsed = parse_json(body); parsed && str(*parsed, {"kind"}) == "Status") {
-    if (auto message = str(*parsed, {"message"}); !message.empty()) return message.substr(0, kMostErrorText);
+    if (auto message = str(*parsed, {"message"}); !message.empty()) return message.substr(0, kMaxErrorText);
   }
   const bool text = content_type.empty() || content_type.starts_with("text/");
-  std::string said = text ? body.substr(0, kMostErrorText) : std::string("unknown");
+  std::string said = text ? body.substr(0, kMaxErrorText) : std::string("unknown");
   while (!said.empty() && (said.back() == '\n' || said.back() == '\r' || said.back() == ' ')) said.pop_back();
   switch (status) {
     case 400: return "the server rejected our request for an unknown reason";

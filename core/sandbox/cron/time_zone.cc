@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kDay = 86400;
 constexpr std::size_t kLongestPart = 14;
-constexpr std::uint32_t kMostTransitions = 10000;
+constexpr std::uint32_t kMaxTransitions = 10000;
 constexpr std::array kZoneFolders = {"/usr/share/zoneinfo/", "/usr/lib/zoneinfo/", "/usr/share/lib/zoneinfo/"};
 
 /// Only letters, digits and a few signs in parts that are no dots: no other file can be reached by it.
@@ -72,7 +72,7 @@ ZoneHeader read_header(ZoneReader& from) {
   from.skip(15);
   for (auto* field : {&out.utc_flags, &out.standard_flags, &out.leaps, &out.times, &out.types, &out.letters})
     *field = from.number(4);
-  if (out.times > kMostTransitions || out.types > 256 || out.letters > 4096 || out.leaps > 4096 || out.utc_flags > 256 ||
+  if (out.times > kMaxTransitions || out.types > 256 || out.letters > 4096 || out.leaps > 4096 || out.utc_flags > 256 ||
       out.standard_flags > 256)
     from.good = false;
   return out;

@@ -29,8 +29,8 @@ class ConvertedEvents {
   ConvertedEvents(KindPtr kind, bool before, std::function<void()> wake,
                   std::chrono::milliseconds patience = std::chrono::seconds(30));
 
-  static constexpr std::size_t kMostAtOnce = convert::Converter::kMostAtOnce / 2;  // events have two objects
-  /// Nothing is left: the next events may be added, at most kMostAtOnce.
+  static constexpr std::size_t kMaxAtOnce = convert::Converter::kMaxAtOnce / 2;  // events have two objects
+  /// Nothing is left: the next events may be added, at most kMaxAtOnce.
   bool empty() const { return events_.empty(); }
   void add(std::vector<EventPtr> events);
   /// The next event; empty where it is not converted yet, or there is none. A failure is the end of the watch. To be called

@@ -14,8 +14,8 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr int kMostRaces = 32;
-constexpr int kMostNames = 8;
+constexpr int kMaxRaces = 32;
+constexpr int kMaxNames = 8;
 constexpr std::size_t kGeneratedBase = 58;
 
 void drop(Json& object, std::initializer_list<const char*> fields) {
@@ -273,12 +273,12 @@ ApiResult<StoredPtr> Engine::commit(const Kind& kind, Write write, Json& object,
 ApiResult<Written> Engine::create(const Kind& kind, const std::string& ns, Json object, const WriteOptions& options) {
   const auto prefix = str(object, {"metadata", "generateName"});
   if (!name_of(object).empty() || prefix.empty()) return create_named(kind, ns, std::move(object), options);
-  for (int i = 0; i < kMostNames; ++i) {
+  for (int i = 0; i < kMaxNames; ++i) {
     Json named = object;
     at_or_make(named, {"metadata", "name"}) = prefix.substr(0, kGeneratedBase) + random_suffix(5);
     auto made = create_named(kind, ns, std::move(named), options, true);
     if (made || made.error().reason != "AlreadyExists") return made;
-    if (i + 1 == kMostNames) {
+    if (i + 1 == kMaxNames) {
       made.error().retry_after = 1;
       return made;
     }
@@ -396,7 +396,7 @@ ApiResult<Json> Engine::prepare_update(const Kind& kind, Json object, const Json
 
 ApiResult<Written> Engine::modify(const Kind& asked, const std::string& ns, const std::string& name, const WriteOptions& options,
                                   bool may_create, const Change& change) {
-  for (int i = 0; i < kMostRaces; ++i) {
+  for (int i = 0; i < kMaxRaces; ++i) {
     const auto stored = store_.get(asked.storage, ns, name);
     if (!stored) {
       if (!may_create) return not_found(asked, name);
@@ -437,7 +437,7 @@ ApiResult<Written> Engine::modify(const Kind& asked, const std::string& ns, cons
 
 ApiResult<Written> Engine::remove(const Kind& asked, const std::string& ns, const std::string& name, const DeleteOptions& options,
                                   const WriteOptions& by) {
-  for (int i = 0; i < kMostRaces; ++i) {
+  for (int i = 0; i < kMaxRaces; ++i) {
     const auto stored = store_.get(asked.storage, ns, name);
     if (!stored) return not_found(asked, name);
     const KindPtr other = row_for(asked, *stored, by);

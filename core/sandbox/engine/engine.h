@@ -113,7 +113,7 @@ class Engine {
   /// An object as another server had it: its uid, times, generation, status and managedFields stay, and a kind's own checks of
   /// creates and updates are not made again. One that exists takes everything but its uid and creationTimestamp from it; the
   /// same again is no write. Custom resources are held to their schema.
-  ApiResult<Written> take_over(const Kind& kind, Json object, const WriteOptions& options);
+  ApiResult<Written> import_object(const Kind& kind, Json object, const WriteOptions& options);
 
   /// The object of a stored text with apiVersion and kind: in this row's version, but for a custom resource that would have to
   /// be converted (it says which version it is in). Asks no webhook.

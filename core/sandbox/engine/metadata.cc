@@ -7,7 +7,7 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr std::size_t kMostAnnotationBytes = 256 * 1024;
+constexpr std::size_t kMaxAnnotationsSize = 256 * 1024;
 
 std::vector<std::string> name_problems(const Kind& kind, const std::string& name) {
   if (auto unusable = path_segment_problems(name); !unusable.empty()) return unusable;
@@ -109,7 +109,7 @@ std::vector<Cause> metadata_problems(const Kind& kind, const Json& object) {
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     for (const auto& problem : label_key_problems(folded)) out.push_back(bad_value("metadata.annotations", key, problem));
   }
-  if (bytes > kMostAnnotationBytes)
+  if (bytes > kMaxAnnotationsSize)
     out.push_back({"FieldValueTooLong", "Too long: may not be more than 262144 bytes", "metadata.annotations"});
   check_owners(object, out);
   check_finalizers(kind, object, out);

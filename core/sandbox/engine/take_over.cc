@@ -6,7 +6,7 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr int kMostTakeOverRaces = 8;
+constexpr int kMaxTakeOverRaces = 8;
 constexpr std::string_view kDefinitions = "apiextensions.k8s.io/customresourcedefinitions";
 
 /// The other server did not say how often the object's wishes changed.
@@ -16,7 +16,7 @@ bool lacks_generation(const Json& next, const Json& old) {
 
 }  // namespace
 
-ApiResult<Written> Engine::take_over(const Kind& kind, Json object, const WriteOptions& options) {
+ApiResult<Written> Engine::import_object(const Kind& kind, Json object, const WriteOptions& options) {
   const auto name = name_of(object);
   const auto ns = kind.namespaced ? namespace_of(object) : std::string();
   for (const char* field : {"resourceVersion", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"})
@@ -24,7 +24,7 @@ ApiResult<Written> Engine::take_over(const Kind& kind, Json object, const WriteO
   if (!kind.namespaced) erase_at(object, {"metadata", "namespace"});
   const bool tracked = !list_at(object, {"metadata", "managedFields"}).empty();
   const Rules* own = rules(kind);
-  for (int i = 0; i < kMostTakeOverRaces; ++i) {
+  for (int i = 0; i < kMaxTakeOverRaces; ++i) {
     FLEETADM_CHECK(check_namespace(kind, ns, name));
     const auto stored = store_.get(kind.storage, ns, name);
     Json next = object;

@@ -5,7 +5,7 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr std::size_t kMostFaults = 1000;
+constexpr std::size_t kMaxFaults = 1000;
 
 bool names(const std::vector<std::string>& list, const std::string& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
@@ -52,7 +52,7 @@ Result<std::string> FaultBoard::add(Fault fault) {
   FLEETADM_CHECK(check_fault(fault));
   const std::lock_guard lock(mutex_);
   sweep();
-  if (entries_.size() >= kMostFaults) return fail(Category::kUsage, "there are a thousand faults already");
+  if (entries_.size() >= kMaxFaults) return fail(Category::kUsage, "there are a thousand faults already");
   fault.id = "f" + std::to_string(++last_id_);
   Entry entry;
   entry.since = Steady::now();
@@ -94,8 +94,8 @@ std::vector<std::string> FaultBoard::clear(const std::vector<std::string>& ids, 
   return ended;
 }
 
-Strike FaultBoard::strike(const RequestFacts& facts) {
-  Strike out;
+InjectedFault FaultBoard::strike(const RequestFacts& facts) {
+  InjectedFault out;
   if (!any_.load(std::memory_order_relaxed)) return out;
   const std::lock_guard lock(mutex_);
   sweep();

@@ -26,7 +26,7 @@ struct RequestFacts {
 };
 
 /// What happens to one request.
-struct Strike {
+struct InjectedFault {
   std::chrono::milliseconds delay{0};
   int code = 0;         // 429 or 500; 0: it is answered
   int retry_after = 0;  // seconds, of 429
@@ -61,7 +61,7 @@ class FaultBoard {
   /// several clusters stays for the others.
   std::vector<std::string> clear(const std::vector<std::string>& ids, const std::vector<std::string>& clusters);
 
-  Strike strike(const RequestFacts& facts);
+  InjectedFault strike(const RequestFacts& facts);
   ClusterTrouble trouble(const std::string& cluster);
   /// The next moment at which a fault ends by itself.
   std::optional<Steady::time_point> next_end();
@@ -98,7 +98,7 @@ class FaultBoard {
   std::atomic<bool> any_{false};
 };
 
-/// The body, and its end where a cut befalls it.
+/// The body, and its end where a fault cuts it short.
 std::shared_ptr<serve::BodyStream> breakable(std::shared_ptr<serve::BodyStream> body, std::shared_ptr<FaultBoard> board,
                                              RequestFacts facts);
 

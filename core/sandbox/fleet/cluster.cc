@@ -68,11 +68,11 @@ Result<pki::KeyPair> serving_certificate(const pki::KeyPair& ca, bool expired) {
   return pki::issue(ca, leaf);
 }
 
-std::function<Disturbance(const serve::ApiRequest&)> disturber(std::string cluster, std::shared_ptr<FaultBoard> board) {
+std::function<FaultInjection(const serve::ApiRequest&)> disturber(std::string cluster, std::shared_ptr<FaultBoard> board) {
   return [cluster = std::move(cluster), board = std::move(board)](const serve::ApiRequest& request) {
     const auto& what = request.what;
     const RequestFacts facts = {cluster, what.verb, what.group, what.resource, what.subresource, request.user.name};
-    Disturbance out;
+    FaultInjection out;
     const auto strike = board->strike(facts);
     out.delay = strike.delay;
     if (strike.code != 0) {

@@ -19,7 +19,7 @@ struct ClusterOptions {
   int port = 0;                  // 0: any free one
   std::shared_ptr<Clock> clock;
   Store::Limits store;
-  Seen seen;                                         // of every request; may be empty
+  AuditHook seen;                                    // of every request; may be empty
   bool controllers = true;                           // false: somebody else's controller manager does their work
   std::shared_ptr<Timers> timers;                    // of its controllers, shared by many; null: some of its own
   std::shared_ptr<FaultBoard> faults;                // null: none ever

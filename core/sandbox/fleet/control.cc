@@ -71,7 +71,7 @@ Result<std::string> receive_text(int descriptor, Steady::time_point until) {
     if (count < 0) return fail(Category::kUnavailable, "the connection ended");
     if (count == 0) return out;
     out.append(piece.data(), static_cast<std::size_t>(count));
-    if (out.size() > kMostControlBytes) return fail(Category::kInvalid, "more than 256 MiB");
+    if (out.size() > kMaxControlBytes) return fail(Category::kInvalid, "more than 256 MiB");
   }
 }
 

@@ -13,7 +13,7 @@
 
 namespace fleetadm::sandbox {
 
-inline constexpr std::size_t kMostControlBytes = 256UL * 1024 * 1024;
+inline constexpr std::size_t kMaxControlBytes = 256UL * 1024 * 1024;
 
 class ControlServer {
  public:

@@ -101,7 +101,7 @@ class Loader {
     if (kind->namespaced && namespace_of(one.object).empty()) at_or_make(one.object, {"metadata", "namespace"}) = "default";
     keep_owners(one);
     const auto uid = uid_of(one.object);
-    auto written = engine_.take_over(*kind, one.object, options_);
+    auto written = engine_.import_object(*kind, one.object, options_);
     if (!written) return tell(failed_, one, written.error().message);
     if (!uid.empty()) uids_[uid] = uid_of(written->object);
     const bool changed = resource_version_of(written->object) != before_;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr auto kBetweenTidying = std::chrono::seconds(15);  // of memory
 constexpr std::size_t kWorkers = 6;
-constexpr std::size_t kMostStarters = 16;
+constexpr std::size_t kMaxStarters = 16;
 
 void put(Json& list, Json entry) {
   if (!list.is_array()) list = Json::array();
@@ -106,7 +106,7 @@ Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(serve::HttpRuntime&
   };
   {
     std::vector<std::jthread> threads;
-    const auto count = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostStarters);
+    const auto count = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxStarters);
     for (std::size_t i = 0; i < std::min(count, names.size()); ++i) threads.emplace_back(start_some);
   }
   if (failed) return fail(std::move(*failed));

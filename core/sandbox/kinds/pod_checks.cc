@@ -12,7 +12,7 @@ namespace {
 using Causes = std::vector<Cause>;
 using Names = std::set<std::string>;
 
-constexpr std::int64_t kMostPort = 65535;
+constexpr std::int64_t kMaxPort = 65535;
 constexpr std::int64_t kTolerated = 300;  // seconds
 
 void check_dns_label(const std::string& name, const std::string& at, Causes& out) {
@@ -36,7 +36,7 @@ void check_choice(const Json& holder, const char* field, const std::string& path
 
 void check_port_number(const Json& port, const char* field, const std::string& path, Causes& out) {
   const auto number = num(port, {field});
-  if (number < 1 || number > kMostPort)
+  if (number < 1 || number > kMaxPort)
     out.push_back(bad_value(path + "." + field, number, "must be between 1 and 65535, inclusive"));
 }
 

@@ -9,9 +9,9 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr std::size_t kMostEvents = 16 * 1024;  // of inotify, in bytes
+constexpr std::size_t kMaxEvents = 16 * 1024;  // of inotify, in bytes
 
-class AttachEnd final : public serve::RemoteEnd {
+class AttachEnd final : public serve::ExecTarget {
  public:
   AttachEnd(std::shared_ptr<LogBody> log, const std::string& file, std::shared_ptr<ContainerInput> input)
       : log_(std::move(log)), changes_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), shared_input_(std::move(input)) {
@@ -50,7 +50,7 @@ class AttachEnd final : public serve::RemoteEnd {
     if (channel != serve::Channel::kOutput) return serve::BodyStream::More::kEnd;
     // Forgotten before the file is read: what is written after that is told anew.
     std::string events;
-    while (changes_ && serve::read_some(changes_.get(), events, kMostEvents) == serve::FdResult::kSome) events.clear();
+    while (changes_ && serve::read_some(changes_.get(), events, kMaxEvents) == serve::FdResult::kSome) events.clear();
     const auto more = log_->read(into, most);
     if (more == serve::BodyStream::More::kLater && changes_watch_) changes_watch_->await_readable();
     return more;
@@ -69,10 +69,10 @@ class AttachEnd final : public serve::RemoteEnd {
 
 }  // namespace
 
-Result<std::unique_ptr<serve::RemoteEnd>> attach_to(const std::shared_ptr<const ContainerTable>& containers,
-                                                    const std::string& pod, const std::string& pod_uid,
-                                                    const std::string& container, const ContainerRuns& runs,
-                                                    const serve::ChannelsWanted& wanted) {
+Result<std::unique_ptr<serve::ExecTarget>> attach_to(const std::shared_ptr<const ContainerTable>& containers,
+                                                     const std::string& pod, const std::string& pod_uid,
+                                                     const std::string& container, const ContainerRuns& runs,
+                                                     const serve::ChannelsWanted& wanted) {
   LogPart part;
   part.file = runs.current.log;
   part.begin = std::max(runs.current.begin, log_size(runs.current.log));

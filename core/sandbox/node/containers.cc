@@ -27,7 +27,7 @@ void ContainerTable::started(const std::string& pod, const std::string& pod_uid,
                              const std::filesystem::path& log, std::uint64_t begin, std::shared_ptr<const ContainerPlace> place) {
   const ContainerRun run{pod_uid, log, begin, std::nullopt};
   const std::lock_guard lock(mutex_);
-  if (runs_.size() >= kMostContainers) std::erase_if(runs_, [](const auto& one) { return one.second.current.end.has_value(); });
+  if (runs_.size() >= kMaxContainers) std::erase_if(runs_, [](const auto& one) { return one.second.current.end.has_value(); });
   const auto [known, is_new] = runs_.try_emplace({pod, container}, ContainerRuns{run, std::nullopt, nullptr});
   ContainerRuns& runs = known->second;
   runs.place = std::move(place);

@@ -65,7 +65,7 @@ struct ContainerRuns {
 std::uint64_t log_size(const std::filesystem::path& log);
 
 /// Thread-safe. Pods are "namespace/name".
-inline constexpr std::size_t kMostContainers = 4096;  // beyond these, those that have ended are forgotten
+inline constexpr std::size_t kMaxContainers = 4096;  // beyond these, those that have ended are forgotten
 class ContainerTable {
  public:
   /// Its output is what `log` has from `begin` on.

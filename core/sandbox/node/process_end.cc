@@ -66,7 +66,7 @@ Result<CommandFds> make_fds(const serve::ChannelsWanted& wanted) {
   return fds;
 }
 
-class ProcessEnd final : public serve::RemoteEnd {
+class ProcessEnd final : public serve::ExecTarget {
  public:
   ProcessEnd(Child child, CommandFds fds, bool terminal, std::function<bool()> lives)
       : input_(std::move(fds.input)),
@@ -177,8 +177,8 @@ std::string find_program(const std::string& word, const std::vector<std::string>
   return {};
 }
 
-Result<std::unique_ptr<serve::RemoteEnd>> start_command(const ContainerPlace& place, const std::vector<std::string>& command,
-                                                        const serve::ChannelsWanted& wanted, std::function<bool()> lives) {
+Result<std::unique_ptr<serve::ExecTarget>> start_command(const ContainerPlace& place, const std::vector<std::string>& command,
+                                                         const serve::ChannelsWanted& wanted, std::function<bool()> lives) {
   if (command.empty()) return fail(Category::kUsage, "a command is needed");
   ChildSpec spec;
   bool relocated = false;

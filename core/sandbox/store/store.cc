@@ -28,7 +28,7 @@ StoredPtr store_object(Json& object, std::int64_t revision, std::string version)
   return stored;
 }
 
-constexpr std::size_t kMostBytes = 64U * 1024U * 1024U;  // of the states that only logs hold
+constexpr std::size_t kMaxBytes = 64U * 1024U * 1024U;  // of the states that only logs hold
 
 /// Of the states that are in the log alone: the present one of an object is there anyway.
 std::size_t past_bytes(const Event& event) {
@@ -317,7 +317,7 @@ void Store::trim(Lane& from) const {
          (from.log.size() > limits.most_events || now - from.log.front()->at > limits.kept_for))
     inner_->forget_first(from);
   // Whoever writes large objects shortens the log of their kind, and not those of the others.
-  while (inner_->bytes > kMostBytes) {
+  while (inner_->bytes > kMaxBytes) {
     const auto largest = std::max_element(inner_->lanes.begin(), inner_->lanes.end(), [](const auto& one, const auto& other) {
       return one.second->bytes < other.second->bytes;
     });

@@ -14,8 +14,8 @@ namespace fleetadm::sandbox {
 namespace {
 
 using Causes = std::vector<Cause>;
-constexpr std::size_t kMostSelectableFields = 8;
-constexpr std::size_t kMostDeprecationWarning = 256;
+constexpr std::size_t kMaxSelectableFields = 8;
+constexpr std::size_t kMaxDeprecationWarning = 256;
 
 std::string in_one_line(const std::vector<std::string>& problems) {
   std::string out;
@@ -158,10 +158,10 @@ void check_selectable(const Json& fields, const Json& schema, const std::string&
     }
     if (!seen.insert(path).second) out.push_back(duplicate(field, path));
   }
-  if (seen.size() > kMostSelectableFields) {
+  if (seen.size() > kMaxSelectableFields) {
     out.push_back(
         {"FieldValueTooMany",
-         "Too many: " + std::to_string(seen.size()) + ": must have at most " + std::to_string(kMostSelectableFields) + " items",
+         "Too many: " + std::to_string(seen.size()) + ": must have at most " + std::to_string(kMaxSelectableFields) + " items",
          at});
   }
 }
@@ -207,7 +207,7 @@ void check_versions(const Json& definition, Causes& out) {
         out.push_back(bad_value(field, text, "can only be set for deprecated versions"));
       } else if (text.empty()) {
         out.push_back(bad_value(field, text, "must not be an empty string"));
-      } else if (text.size() > kMostDeprecationWarning) {
+      } else if (text.size() > kMaxDeprecationWarning) {
         out.push_back(bad_value(field, text, "must be <= 256 characters long"));
       }
     }

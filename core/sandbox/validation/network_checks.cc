@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/sandbox/model/check_words.h"
+#include "core/sandbox/model/validation_helpers.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/names.h"
 
@@ -12,12 +12,12 @@ namespace {
 
 // --- services ---
 
-void check_service_ports(const Json& spec, Wrong& out) {
+void check_service_ports(const Json& spec, FieldErrors& out) {
   const std::string path = "spec.ports";
   const Json& ports = list_at(spec, {"ports"});
   std::set<std::string> names;
   std::set<std::pair<std::string, std::int64_t>> numbers;
-  Wrong twice;
+  FieldErrors twice;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const auto at = at_index(path, i);
     const Json& port = ports[i];
@@ -41,7 +41,7 @@ void check_service_ports(const Json& spec, Wrong& out) {
 
 // --- ingresses ---
 
-void check_ingress_backend(const Json& backend, const std::string& at, Wrong& out) {
+void check_ingress_backend(const Json& backend, const std::string& at, FieldErrors& out) {
   const Json* resource = find(backend, {"resource"});
   const Json* service = find(backend, {"service"});
   if (resource != nullptr && service != nullptr) {
@@ -67,7 +67,7 @@ void check_ingress_backend(const Json& backend, const std::string& at, Wrong& ou
   }
 }
 
-void check_ingress_path(const Json& one, const std::string& at, Wrong& out) {
+void check_ingress_path(const Json& one, const std::string& at, FieldErrors& out) {
   const auto type = str(one, {"pathType"});
   const auto path = str(one, {"path"});
   if (type.empty()) return out.push_back(required(at + ".pathType", "pathType must be specified"));
@@ -96,7 +96,7 @@ bool is_ipv4(std::string_view text) {
 
 // --- network policies ---
 
-void check_policy_port(const Json& one, const std::string& at, Wrong& out) {
+void check_policy_port(const Json& one, const std::string& at, FieldErrors& out) {
   one_of(one, at + ".", "protocol", {"TCP", "UDP", "SCTP"}, out);
   const Json* port = find(one, {"port"});
   const Json* last = find(one, {"endPort"});
@@ -114,7 +114,7 @@ void check_policy_port(const Json& one, const std::string& at, Wrong& out) {
   }
 }
 
-void check_policy_peer(const Json& peer, const std::string& at, Wrong& out) {
+void check_policy_peer(const Json& peer, const std::string& at, FieldErrors& out) {
   int kinds = 0;
   for (const char* member : {"podSelector", "namespaceSelector"}) {
     const Json* selector = find(peer, {member});
@@ -133,7 +133,7 @@ void check_policy_peer(const Json& peer, const std::string& at, Wrong& out) {
 }  // namespace
 
 std::vector<Cause> service_problems(const Json& service) {
-  Wrong out;
+  FieldErrors out;
   const Json& spec = object_at(service, {"spec"});
   const auto type = str(spec, {"type"}, "ClusterIP");
   const bool external = type == "ExternalName";
@@ -161,7 +161,7 @@ std::vector<Cause> service_problems(const Json& service) {
 }
 
 std::vector<Cause> ingress_problems(const Json& ingress) {
-  Wrong out;
+  FieldErrors out;
   const Json& spec = object_at(ingress, {"spec"});
   const Json& rules = list_at(spec, {"rules"});
   const Json* backend = find(spec, {"defaultBackend"});
@@ -183,7 +183,7 @@ std::vector<Cause> ingress_problems(const Json& ingress) {
 }
 
 std::vector<Cause> network_policy_problems(const Json& policy) {
-  Wrong out;
+  FieldErrors out;
   const Json& spec = object_at(policy, {"spec"});
   check_label_selector(object_at(spec, {"podSelector"}), "spec.podSelector", {}, out);
   for (const auto& [list, peers] : {std::pair("ingress", "from"), std::pair("egress", "to")}) {

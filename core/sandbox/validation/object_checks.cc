@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/sandbox/model/check_words.h"
+#include "core/sandbox/model/validation_helpers.h"
 #include "core/sandbox/validation/network_checks.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
@@ -13,7 +13,7 @@
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr std::size_t kMostData = 1024 * 1024;
+constexpr std::size_t kMaxData = 1024 * 1024;
 
 std::size_t data_size(const Json& object, const char* member) {
   std::size_t size = 0;
@@ -23,22 +23,22 @@ std::size_t data_size(const Json& object, const char* member) {
 
 // --- configuration ---
 
-Wrong config_map_problems(const Json& map) {
-  Wrong out;
+FieldErrors config_map_problems(const Json& map) {
+  FieldErrors out;
   const auto binary = strings_at(map, {"binaryData"});
   for (const auto& [key, value] : strings_at(map, {"data"})) {
     if (binary.contains(key)) out.push_back(bad_value("data[" + key + "]", key, "duplicate of key present in binaryData"));
   }
   // Base64 takes four characters for three bytes.
-  if (data_size(map, "data") + data_size(map, "binaryData") / 4 * 3 > kMostData)
+  if (data_size(map, "data") + data_size(map, "binaryData") / 4 * 3 > kMaxData)
     out.push_back({"FieldValueTooLong", "Too long: may not be more than 1048576 bytes", "[]"});
   return out;
 }
 
-Wrong secret_problems(const Json& secret) {
-  Wrong out;
+FieldErrors secret_problems(const Json& secret) {
+  FieldErrors out;
   const auto data = strings_at(secret, {"data"});
-  if (data_size(secret, "data") / 4 * 3 > kMostData)
+  if (data_size(secret, "data") / 4 * 3 > kMaxData)
     out.push_back({"FieldValueTooLong", "Too long: may not be more than 1048576 bytes", "data"});
   const auto need = [&](const std::string& key) {
     if (!data.contains(key)) out.push_back(required("data[" + key + "]"));
@@ -72,7 +72,7 @@ Wrong secret_problems(const Json& secret) {
 // --- budgets and autoscalers ---
 
 /// A number, or a share of at most all.
-void check_share(const Json& holder, const std::string& path, const char* member, Wrong& out) {
+void check_share(const Json& holder, const std::string& path, const char* member, FieldErrors& out) {
   const Json* value = find(holder, {member});
   const auto at = path + "." + member;
   if (value == nullptr || value->is_null()) return;
@@ -93,13 +93,13 @@ void check_share(const Json& holder, const std::string& path, const char* member
 }
 
 /// That there is one is asked elsewhere.
-void check_own_selector(const Json& spec, const std::string& of, Wrong& out) {
+void check_own_selector(const Json& spec, const std::string& of, FieldErrors& out) {
   if (const Json* selector = find(spec, {"selector"}); selector != nullptr && selector->is_object())
     check_label_selector(*selector, "spec.selector", of, out);
 }
 
-Wrong budget_problems(const Json& budget) {
-  Wrong out;
+FieldErrors budget_problems(const Json& budget) {
+  FieldErrors out;
   const Json& spec = object_at(budget, {"spec"});
   if (find(spec, {"minAvailable"}) != nullptr && find(spec, {"maxUnavailable"}) != nullptr)
     out.push_back(bad_value("spec", spec, "minAvailable and maxUnavailable cannot be both set"));
@@ -109,8 +109,8 @@ Wrong budget_problems(const Json& budget) {
   return out;
 }
 
-Wrong autoscaler_problems(const Json& autoscaler) {
-  Wrong out;
+FieldErrors autoscaler_problems(const Json& autoscaler) {
+  FieldErrors out;
   const Json& spec = object_at(autoscaler, {"spec"});
   const auto least = num(spec, {"minReplicas"}, 1);
   const auto most = num(spec, {"maxReplicas"});
@@ -133,8 +133,8 @@ Wrong autoscaler_problems(const Json& autoscaler) {
 
 bool is_nothing(const Json& share) { return share == Json(0) || share == Json("0%"); }
 
-Wrong deployment_problems(const Json& deployment) {
-  Wrong out;
+FieldErrors deployment_problems(const Json& deployment) {
+  FieldErrors out;
   const Json& spec = object_at(deployment, {"spec"});
   check_own_selector(spec, "deployment", out);
   const Json& strategy = object_at(spec, {"strategy"});
@@ -159,14 +159,14 @@ Wrong deployment_problems(const Json& deployment) {
   return out;
 }
 
-Wrong replica_set_problems(const Json& set) {
-  Wrong out;
+FieldErrors replica_set_problems(const Json& set) {
+  FieldErrors out;
   check_own_selector(object_at(set, {"spec"}), "deployment", out);  // as Kubernetes says it, too
   return out;
 }
 
-Wrong daemon_set_problems(const Json& set) {
-  Wrong out;
+FieldErrors daemon_set_problems(const Json& set) {
+  FieldErrors out;
   const Json& spec = object_at(set, {"spec"});
   check_own_selector(spec, "daemonset", out);
   if (const auto type = str(spec, {"updateStrategy", "type"}, "RollingUpdate"); type != "RollingUpdate" && type != "OnDelete")
@@ -174,8 +174,8 @@ Wrong daemon_set_problems(const Json& set) {
   return out;
 }
 
-Wrong stateful_set_problems(const Json& set) {
-  Wrong out;
+FieldErrors stateful_set_problems(const Json& set) {
+  FieldErrors out;
   const Json& spec = object_at(set, {"spec"});
   if (const auto policy = str(spec, {"podManagementPolicy"}, "OrderedReady"); policy != "OrderedReady" && policy != "Parallel")
     out.push_back(bad_value("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'"));
@@ -192,8 +192,8 @@ Wrong stateful_set_problems(const Json& set) {
 
 // --- storage ---
 
-Wrong claim_problems(const Json& claim) {
-  Wrong out;
+FieldErrors claim_problems(const Json& claim) {
+  FieldErrors out;
   const Json& spec = object_at(claim, {"spec"});
   static const std::vector<std::string> kModes = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"};
   const auto modes = string_list_at(spec, {"accessModes"});
@@ -216,8 +216,8 @@ Wrong claim_problems(const Json& claim) {
   return out;
 }
 
-Wrong storage_class_problems(const Json& one) {
-  Wrong out;
+FieldErrors storage_class_problems(const Json& one) {
+  FieldErrors out;
   if (str(one, {"provisioner"}).empty()) out.push_back(required("provisioner"));
   one_of(one, "", "reclaimPolicy", {"Delete", "Retain"}, out);
   one_of(one, "", "volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, out);
@@ -226,7 +226,7 @@ Wrong storage_class_problems(const Json& one) {
 
 }  // namespace
 
-void check_label_selector(const Json& selector, const std::string& path, const std::string& of, Wrong& out) {
+void check_label_selector(const Json& selector, const std::string& path, const std::string& of, FieldErrors& out) {
   const auto labels = strings_at(selector, {"matchLabels"});
   const Json& expressions = list_at(selector, {"matchExpressions"});
   for (const auto& [key, value] : labels) {
@@ -255,7 +255,7 @@ void check_label_selector(const Json& selector, const std::string& path, const s
 }
 
 std::vector<Cause> object_problems(const Kind& kind, const Json& object) {
-  static const std::map<std::string, Wrong (*)(const Json&), std::less<>> kAll = {
+  static const std::map<std::string, FieldErrors (*)(const Json&), std::less<>> kAll = {
       {"/configmaps", config_map_problems},
       {"/persistentvolumeclaims", claim_problems},
       {"/secrets", secret_problems},
@@ -271,7 +271,7 @@ std::vector<Cause> object_problems(const Kind& kind, const Json& object) {
       {"storage.k8s.io/storageclasses", storage_class_problems},
   };
   const auto at = kAll.find(kind.storage);
-  return at == kAll.end() ? Wrong() : at->second(object);
+  return at == kAll.end() ? FieldErrors() : at->second(object);
 }
 
 }  // namespace fleetadm::sandbox

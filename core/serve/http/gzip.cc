@@ -42,8 +42,8 @@ std::optional<std::string> gzipped(const std::string& text) {
 }  // namespace
 
 void compress_answer(const HttpRequest& request, HttpResponse& answer) {
-  constexpr std::size_t kMostAtOnce = 1024UL * 1024 * 1024;  // what fits zlib's counts for sure
-  if (answer.stream || answer.body.size() <= kGzipFrom || answer.body.size() > kMostAtOnce) return;
+  constexpr std::size_t kMaxAtOnce = 1024UL * 1024 * 1024;  // what fits zlib's counts for sure
+  if (answer.stream || answer.body.size() <= kGzipFrom || answer.body.size() > kMaxAtOnce) return;
   if (!accepts_gzip(request.header("accept-encoding"))) return;
   auto small = gzipped(answer.body);
   if (!small) return;

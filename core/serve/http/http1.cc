@@ -108,7 +108,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     parser_->header_limit(static_cast<std::uint32_t>(host_.limits.header));
     parser_->body_limit(host_.limits.body);
     parser_->eager(true);
-    share_ = std::make_shared<BodyShare>(host_.room);
+    share_ = std::make_shared<MemoryReservation>(host_.room);
     taken_ = 0;
     begun_ = false;
     judged_ = false;
@@ -253,7 +253,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
 
   ProtocolHost host_;
   std::optional<http::request_parser<http::string_body>> parser_;
-  std::shared_ptr<BodyShare> share_;
+  std::shared_ptr<MemoryReservation> share_;
   std::string input_;
   std::string output_;
   std::shared_ptr<BodyStream> stream_;

@@ -31,7 +31,7 @@ struct Exchange {
   std::size_t sent = 0;
   std::shared_ptr<BodyStream> stream;
   bool ended = false;
-  std::shared_ptr<BodyShare> share;          // of the request's body
+  std::shared_ptr<MemoryReservation> share;  // of the request's body
   Steady::time_point since = Steady::now();  // when it began; of an answer: when the client last took something of it
   bool given_up = false;
 };
@@ -200,7 +200,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     HttpRequest& request = exchange.request;
     const auto size = request.body.size() + data.size();
     const bool too_large = size > host_.limits.body;
-    if (!exchange.share) exchange.share = std::make_shared<BodyShare>(host_.room);
+    if (!exchange.share) exchange.share = std::make_shared<MemoryReservation>(host_.room);
     if (!too_large && exchange.share->grow_to(size)) {
       request.body.append(data);
       return 0;

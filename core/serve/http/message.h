@@ -22,7 +22,7 @@ struct Peer {
   std::string sha256;  // of the certificate's DER, hex
 };
 
-class BodyShare;  // http/body_room.h
+class MemoryReservation;  // http/body_room.h
 
 struct HttpRequest {
   std::string method;
@@ -32,7 +32,7 @@ struct HttpRequest {
   std::string body;
   bool body_too_large = false;  // then the body is empty
   std::shared_ptr<const Peer> peer;
-  std::shared_ptr<const BodyShare> share;  // keeps the server's count of the memory that bodies take
+  std::shared_ptr<const MemoryReservation> share;  // keeps the server's count of the memory that bodies take
 
   /// The first header of a name (lower case); empty where there is none.
   std::string_view header(std::string_view name) const;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/serve/http/body_room.h"
+#include "core/serve/http/memory_budget.h"
 #include "core/serve/http/upgrade.h"
 
 namespace fleetadm::serve {
@@ -23,7 +23,7 @@ struct ProtocolHost {
   /// For upgraded streams, while the connection lives.
   WatchDescriptor watch;
   HttpLimits limits;
-  std::shared_ptr<BodyRoom> room = nullptr;  // null: as much as comes
+  std::shared_ptr<MemoryBudget> room = nullptr;  // null: as much as comes
 };
 
 class Protocol {

@@ -31,7 +31,7 @@ namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-constexpr std::size_t kMostStandIns = 32;
+constexpr std::size_t kMaxStandIns = 32;
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr std::size_t kKeptOutput = 4 * kPiece;  // a larger buffer is given back once it is sent
 constexpr auto kTick = std::chrono::milliseconds(500);
@@ -65,7 +65,7 @@ class Pool {
   bool add(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
-      if (stopping_ || tasks_.size() >= kMostQueuedRequests) return false;
+      if (stopping_ || tasks_.size() >= kMaxQueuedRequests) return false;
       tasks_.push_back(std::move(task));
     }
     ready_.notify_one();
@@ -74,7 +74,7 @@ class Pool {
   void wait_outside(const std::function<void()>& wait) {
     {
       const std::lock_guard lock(mutex_);
-      if (++outside_ > stand_ins_ && stand_ins_ < kMostStandIns && !stopping_) {
+      if (++outside_ > stand_ins_ && stand_ins_ < kMaxStandIns && !stopping_) {
         threads_.emplace_back([this] { run(); });  // it stays: who waited once may wait again
         ++stand_ins_;
       }
@@ -157,7 +157,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
         client_ca(options.client_ca),
         judged_at(options.now),
         limits(options.limits),
-        room(std::make_shared<BodyRoom>(options.limits.bodies)) {}
+        room(std::make_shared<MemoryBudget>(options.limits.bodies)) {}
   std::shared_ptr<HttpRuntime::Inner> runtime;
   std::shared_ptr<asio::ssl::context> tls;
   tcp::acceptor acceptor;
@@ -165,7 +165,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   std::string client_ca;
   std::function<std::time_t()> judged_at;
   HttpLimits limits;
-  std::shared_ptr<BodyRoom> room;
+  std::shared_ptr<MemoryBudget> room;
   Network network = Network::kWhole;
   std::vector<tcp::socket> held;  // taken while the network was silent
   std::function<HttpResponse(const HttpRequest&)> handler;
@@ -234,7 +234,7 @@ namespace {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, asio::ssl::context& tls, HttpLimits limits, std::shared_ptr<BodyRoom> room)
+  Connection(tcp::socket socket, asio::ssl::context& tls, HttpLimits limits, std::shared_ptr<MemoryBudget> room)
       : stream_(std::move(socket), tls), limits_(limits), room_(std::move(room)), since_(std::chrono::steady_clock::now()) {}
 
   /// Client certificates are judged by this time instead of the system's.
@@ -360,7 +360,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   asio::ssl::stream<tcp::socket> stream_;
   HttpLimits limits_;
-  std::shared_ptr<BodyRoom> room_;
+  std::shared_ptr<MemoryBudget> room_;
   std::shared_ptr<Protocol> protocol_;
   std::function<void(const std::shared_ptr<Connection>&)> gone_;
   std::array<char, 16 * 1024> input_{};

@@ -12,7 +12,7 @@
 
 namespace fleetadm::serve {
 
-inline constexpr std::size_t kMostQueuedRequests = 4096;  // that wait for a worker, of all listeners of a runtime
+inline constexpr std::size_t kMaxQueuedRequests = 4096;  // that wait for a worker, of all listeners of a runtime
 
 /// One I/O thread and a pool of workers. The destructor cuts all connections and joins; listeners end first.
 class HttpRuntime {

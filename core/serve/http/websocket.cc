@@ -17,7 +17,7 @@ constexpr std::uint8_t kBinary = 0x2;
 constexpr std::uint8_t kClose = 0x8;
 constexpr std::uint8_t kPing = 0x9;
 constexpr std::uint8_t kPong = 0xA;
-constexpr std::size_t kMostControl = 125;
+constexpr std::size_t kMaxControl = 125;
 
 std::uint8_t byte_at(std::string_view text, std::size_t at) { return static_cast<std::uint8_t>(text[at]); }
 
@@ -100,9 +100,9 @@ WebSocketClose WebSocketFrames::begin_frame() {
   read_ = 0;
   control_.clear();
   if (opcode_ == kClose || opcode_ == kPing || opcode_ == kPong)
-    return last_ && left_ <= kMostControl ? WebSocketClose::kNone : WebSocketClose::kProtocol;
+    return last_ && left_ <= kMaxControl ? WebSocketClose::kNone : WebSocketClose::kProtocol;
   if (opcode_ == kContinuation ? !in_message_ : in_message_ || opcode_ > kBinary) return WebSocketClose::kProtocol;
-  if (left_ > kMostFrame) return WebSocketClose::kTooBig;
+  if (left_ > kMaxFrame) return WebSocketClose::kTooBig;
   if (opcode_ != kContinuation) {
     in_message_ = begins_ = true;
     text_ = opcode_ == kText;

@@ -34,7 +34,7 @@ struct WebSocketPiece {
 
 class WebSocketFrames {
  public:
-  static constexpr std::uint64_t kMostFrame = 16 * 1024 * 1024;
+  static constexpr std::uint64_t kMaxFrame = 16 * 1024 * 1024;
 
   /// Answers pings and closes by itself. `take` answers kNone, or why it wants no more. False: nothing more is read, and the last
   /// of what is to be sent is in output().

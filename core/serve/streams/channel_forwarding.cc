@@ -11,7 +11,7 @@ namespace {
 class ChannelForwarding final : public ForwardLink {
  public:
   explicit ChannelForwarding(const std::vector<int>& ports) : ports_(ports) {
-    ports_.resize(std::min(ports_.size(), kMostForwardedPorts));
+    ports_.resize(std::min(ports_.size(), kMaxForwardedPorts));
   }
 
   void begin(Sink& sink) override {

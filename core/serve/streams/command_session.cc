@@ -6,14 +6,14 @@
 namespace fleetadm::serve {
 namespace {
 
-constexpr std::size_t kOutputPiece = 32 * 1024;     // what clients read at a time
-constexpr std::size_t kMostSizeText = 1024;         // {"Width":80,"Height":24}
-constexpr std::int64_t kMostTerminalSize = 0xffff;  // columns or rows
-constexpr int kMostRounds = 16;                     // output that nobody asked for fills nothing
+constexpr std::size_t kOutputPiece = 32 * 1024;    // what clients read at a time
+constexpr std::size_t kMaxSizeText = 1024;         // {"Width":80,"Height":24}
+constexpr std::int64_t kMaxTerminalSize = 0xffff;  // columns or rows
+constexpr int kMaxRounds = 16;                     // output that nobody asked for fills nothing
 
 }  // namespace
 
-CommandSession::CommandSession(std::unique_ptr<ChannelLink> link, std::unique_ptr<RemoteEnd> end, const ChannelsWanted& wanted,
+CommandSession::CommandSession(std::unique_ptr<ChannelLink> link, std::unique_ptr<ExecTarget> end, const ChannelsWanted& wanted,
                                const CommandSessionLimits& limits)
     : StreamSession(limits.times), link_(std::move(link)), end_(std::move(end)), wanted_(wanted), limits_(limits) {}
 
@@ -24,7 +24,7 @@ bool CommandSession::take(std::string_view bytes) {
   return !over();
 }
 
-bool CommandSession::takes() const { return input_.size() < limits_.waiting && link_->output().size() < kMostUnsent; }
+bool CommandSession::takes() const { return input_.size() < limits_.waiting && link_->output().size() < kMaxUnsent; }
 
 void CommandSession::on_data(Channel channel, std::string_view bytes) {
   if (leaving()) return;
@@ -50,11 +50,11 @@ void CommandSession::resize() {
     sizes_.erase(0, end + 1);
     if (!size) continue;
     const auto side = [&](const char* name) {
-      return static_cast<int>(std::clamp<std::int64_t>(num(*size, {name}), 0, kMostTerminalSize));
+      return static_cast<int>(std::clamp<std::int64_t>(num(*size, {name}), 0, kMaxTerminalSize));
     };
     end_->resize(side("Width"), side("Height"));
   }
-  if (sizes_.size() > kMostSizeText) sizes_.clear();
+  if (sizes_.size() > kMaxSizeText) sizes_.clear();
 }
 
 void CommandSession::push_input() {
@@ -80,7 +80,7 @@ void CommandSession::advance(std::size_t most, Steady::time_point now) {
     return;
   }
   bool more = !leaving();
-  for (int round = 0; more && round < kMostRounds; ++round) {
+  for (int round = 0; more && round < kMaxRounds; ++round) {
     more = pull(Channel::kOutput, most);
     more = pull(Channel::kErrors, most) || more;
     if (more) moved(now);

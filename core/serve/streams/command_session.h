@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/serve/streams/channel_link.h"
-#include "core/serve/streams/remote_end.h"
+#include "core/serve/streams/exec_target.h"
 #include "core/serve/streams/stream_session.h"
 
 namespace fleetadm::serve {
@@ -19,7 +19,7 @@ struct CommandSessionLimits {
 
 class CommandSession final : public StreamSession, private ChannelLink::Sink {
  public:
-  CommandSession(std::unique_ptr<ChannelLink> link, std::unique_ptr<RemoteEnd> end, const ChannelsWanted& wanted,
+  CommandSession(std::unique_ptr<ChannelLink> link, std::unique_ptr<ExecTarget> end, const ChannelsWanted& wanted,
                  const CommandSessionLimits& limits = {});
 
   void begin(const WatchDescriptor& watch) override;
@@ -37,7 +37,7 @@ class CommandSession final : public StreamSession, private ChannelLink::Sink {
   void keep_alive() override { link_->keep_alive(); }
 
   std::unique_ptr<ChannelLink> link_;
-  std::unique_ptr<RemoteEnd> end_;
+  std::unique_ptr<ExecTarget> end_;
   const ChannelsWanted wanted_;
   const CommandSessionLimits limits_;
   std::string input_;  // that was not taken yet

@@ -49,6 +49,6 @@ std::unique_ptr<ForwardLink> make_spdy_forwarding(bool tunnelled);
 /// v4.channel.k8s.io: for the i-th port the channels 2i (data) and 2i + 1 (error), one connection each.
 std::unique_ptr<ForwardLink> make_channel_forwarding(const std::vector<int>& ports);
 
-inline constexpr std::size_t kMostForwardedPorts = 64;  // of make_channel_forwarding
+inline constexpr std::size_t kMaxForwardedPorts = 64;  // of make_channel_forwarding
 
 }  // namespace fleetadm::serve

@@ -34,7 +34,7 @@ bool ForwardSession::take(std::string_view bytes) {
   return !over();
 }
 
-bool ForwardSession::takes() const { return waiting_ < limits_.waiting && link_->output().size() < kMostUnsent; }
+bool ForwardSession::takes() const { return waiting_ < limits_.waiting && link_->output().size() < kMaxUnsent; }
 
 Status ForwardSession::connect(Tunnel& tunnel) {
   FLEETADM_TRY(const int here, find_port_(tunnel.port));

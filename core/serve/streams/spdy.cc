@@ -66,7 +66,7 @@ bool SpdyConnection::begin_frame() {
   left_ = number_at(header_, 4) & 0xffffffU;
   if (!is_control(header_)) return number_at(header_, 0) != 0;
   const auto version = (number_at(header_, 0) >> 16U) & 0x7fffU;
-  return version == kSpdyVersion && left_ <= kMostControlFrame;
+  return version == kSpdyVersion && left_ <= kMaxControlFrame;
 }
 
 bool SpdyConnection::control_frame(Sink& sink) {
@@ -101,7 +101,7 @@ bool SpdyConnection::open_stream(Sink& sink, std::uint8_t flags) {
     return true;
   }
   next_ = id + 2;
-  if (streams_.size() >= kMostStreams) {
+  if (streams_.size() >= kMaxStreams) {
     send_reset(id, Reset::kRefused);
     return true;
   }

@@ -16,8 +16,8 @@ using SpdyStreamId = std::uint32_t;
 
 class SpdyConnection {
  public:
-  static constexpr std::size_t kMostStreams = 512;
-  static constexpr std::size_t kMostControlFrame = 64 * 1024;
+  static constexpr std::size_t kMaxStreams = 512;
+  static constexpr std::size_t kMaxControlFrame = 64 * 1024;
 
   /// What a client does with its streams. Callbacks may send.
   class Sink {

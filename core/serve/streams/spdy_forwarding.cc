@@ -1,8 +1,8 @@
 #include <charconv>
 #include <map>
 
-#include "core/serve/streams/byte_wire.h"
 #include "core/serve/streams/forward_link.h"
+#include "core/serve/streams/framing.h"
 #include "core/serve/streams/spdy.h"
 
 namespace fleetadm::serve {
@@ -95,7 +95,7 @@ class SpdyForwarding final : public ForwardLink, private SpdyConnection::Sink {
     sink_->on_gone(stream);
   }
 
-  std::unique_ptr<ByteWire> wire_;
+  std::unique_ptr<Framing> wire_;
   SpdyConnection connection_;
   std::map<std::string, Pair> waiting_;        // by the client's number of the connection
   std::map<SpdyStreamId, SpdyStreamId> open_;  // data stream → its error stream

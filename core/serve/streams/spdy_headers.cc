@@ -179,7 +179,7 @@ Result<SpdyHeaders> SpdyHeaderReader::read(std::string_view block) {
       if (done == Z_OK) continue;
     }
     text.append(piece.data(), piece.size() - stream.avail_out);
-    if (text.size() > kMostSpdyHeaderBytes) return fail(Category::kInvalid, "a SPDY header block is too large");
+    if (text.size() > kMaxSpdyHeaderBytes) return fail(Category::kInvalid, "a SPDY header block is too large");
     if (done == Z_BUF_ERROR && stream.avail_in == 0) return pairs_of(text);  // there was nothing left to do
     if (done != Z_OK) break;
     if (stream.avail_in == 0 && stream.avail_out > 0) return pairs_of(text);

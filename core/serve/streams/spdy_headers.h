@@ -16,7 +16,7 @@ using SpdyHeaders = std::vector<std::pair<std::string, std::string>>;  // names 
 /// The first value of a name; empty where there is none.
 std::string spdy_header(const SpdyHeaders& headers, std::string_view name);
 
-inline constexpr std::size_t kMostSpdyHeaderBytes = 16 * 1024;  // of one block, decompressed
+inline constexpr std::size_t kMaxSpdyHeaderBytes = 16 * 1024;  // of one block, decompressed
 
 /// Blocks must be read in the order in which they were written, all of them. An error is final.
 class SpdyHeaderReader {

@@ -16,7 +16,7 @@ struct SessionTimes {
   std::chrono::milliseconds keep_alive = std::chrono::seconds(30);  // something is sent that often
 };
 
-inline constexpr std::size_t kMostUnsent = 256 * 1024;  // answers to a client that sends and does not read
+inline constexpr std::size_t kMaxUnsent = 256 * 1024;  // answers to a client that sends and does not read
 
 class StreamSession : public UpgradedStream {
  public:

@@ -49,7 +49,7 @@ Json intent_of(const Json& desired) {
 
 }  // namespace
 
-UpdatePlan plan_update(const Manifest& manifest, const Json& live, const std::optional<Seen>& seen, bool applied_before,
+UpdatePlan plan_update(const Manifest& manifest, const Json& live, const std::optional<Fingerprint>& seen, bool applied_before,
                        const Owner& owner, bool owned) {
   UpdatePlan plan;
   const bool manifest_known = seen ? seen->manifest == manifest_hash(manifest.object) && seen->owned == owned : applied_before;

@@ -14,7 +14,7 @@
 namespace fleetadm::work {
 
 /// What is remembered of an object after it was brought in line, so that nothing is written when nothing changed.
-struct Seen {
+struct Fingerprint {
   std::uint64_t manifest = 0;  // hash of the manifest
   std::uint64_t live = 0;      // fingerprint of the live object
   bool owned = true;
@@ -28,7 +28,7 @@ struct UpdatePlan {
   Change change = Change::kNone;
   Json object;  // to PUT, where change is not kNone
 };
-UpdatePlan plan_update(const Manifest& manifest, const Json& live, const std::optional<Seen>& seen, bool applied_before,
+UpdatePlan plan_update(const Manifest& manifest, const Json& live, const std::optional<Fingerprint>& seen, bool applied_before,
                        const Owner& owner, bool owned);
 
 struct ApplyRequest {
@@ -36,7 +36,7 @@ struct ApplyRequest {
   const UpdateStrategy& strategy;
   const Owner& owner;
   bool owned = true;
-  std::optional<Seen> seen;
+  std::optional<Fingerprint> seen;
   bool applied_before = false;
   bool may_repair = true;  // false: drift is left for now (someone fights back)
   bool absent = false;     // a watch that is in sync does not see the object: creating it comes before reading it

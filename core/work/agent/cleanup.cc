@@ -53,7 +53,7 @@ Result<std::optional<AppliedResource>> at_served_version(const kube::Client& spo
 /// Deletes an object of which the watch shows that nobody else owns it; nullopt: it has to be read.
 std::optional<Left> delete_as_seen(const kube::Client& spoke, const AppliedResource& resource, const Owner& owner,
                                    const WantedElsewhere& wanted_elsewhere, const ObjectWatch& watch) {
-  const ObjectWatch::Sighting seen = watch.look({resource.kube_resource(), resource.ns, resource.name});
+  const ObjectWatch::Observation seen = watch.look({resource.kube_resource(), resource.ns, resource.name});
   if (!seen.known || !seen.exists || resource.uid.empty() || seen.uid != resource.uid || seen.only_owner != owner.uid) return {};
   const Result<bool> wanted = wanted_elsewhere(resource);
   if (!wanted || *wanted) return {};
@@ -96,7 +96,7 @@ Result<Left> remove_read(const kube::Client& spoke, AppliedResource resource, co
 }  // namespace
 
 CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner,
-                               const WantedElsewhere& wanted_elsewhere, Helpers& helpers, const ObjectWatch& watch) {
+                               const WantedElsewhere& wanted_elsewhere, ParallelRunner& helpers, const ObjectWatch& watch) {
   std::vector<Result<Left>> left(resources.size(), Left::kObject);
   helpers.run(resources.size(), [&](std::size_t i) {
     const std::optional<Left> done = delete_as_seen(spoke, resources[i], owner, wanted_elsewhere, watch);

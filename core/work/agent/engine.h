@@ -12,8 +12,8 @@
 #include "core/controller/controller.h"
 #include "core/work/agent/agent.h"
 #include "core/work/agent/applier.h"
-#include "core/work/agent/helpers.h"
 #include "core/work/agent/object_watch.h"
+#include "core/work/agent/parallel_runner.h"
 #include "core/work/agent/rights_watch.h"
 #include "core/work/rules/conditions.h"
 #include "core/work/rules/ownership.h"
@@ -24,7 +24,7 @@ namespace fleetadm::work {
 
 /// What is remembered of one object of a work after it was brought in line. Lost on restart, never needed for correctness.
 struct ObjectMemory {
-  Seen seen;
+  Fingerprint seen;
   std::string uid;
   std::string resource_version;
   std::string signature;
@@ -100,7 +100,7 @@ class Engine {
   kube::Mapper mapper;
   const Applier applier;
   /// For the objects of one work; few, so that in a burst it is the works that run side by side.
-  Helpers helpers{4};
+  ParallelRunner helpers{4};
   kube::Recorder events;
 
   std::shared_ptr<kube::Informer> works;    // hub, the cluster's namespace

@@ -219,7 +219,7 @@ void ObjectWatch::track(const std::string& work, const std::vector<Place>& place
   for (const auto& informer : to_stop) informer->stop();
 }
 
-ObjectWatch::Sighting ObjectWatch::look(const Place& place) const {
+ObjectWatch::Observation ObjectWatch::look(const Place& place) const {
   std::shared_ptr<kube::Informer> informer;
   {
     const std::lock_guard lock(state_->mutex);
@@ -227,7 +227,7 @@ ObjectWatch::Sighting ObjectWatch::look(const Place& place) const {
     if (found == state_->watches.end()) return {};
     informer = found->second;
   }
-  Sighting sighting;
+  Observation sighting;
   sighting.known = informer->synced() && !informer->last_error();
   if (!sighting.known) return sighting;
   const kube::CachedPtr cached = informer->get(kube::object_key(place.ns, place.name));

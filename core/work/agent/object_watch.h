@@ -41,7 +41,7 @@ class ObjectWatch {
   /// The places of a work from now on; none: it is forgotten. Thread-safe.
   void track(const std::string& work, const std::vector<Place>& places);
 
-  struct Sighting {
+  struct Observation {
     bool known = false;  // the watch is in sync, so that what follows can be trusted
     bool exists = false;
     std::string resource_version;
@@ -49,7 +49,7 @@ class ObjectWatch {
     std::string uid;
     std::string only_owner;  // uid of its one owner reference; empty: it has none or several, or it is being deleted
   };
-  Sighting look(const Place& place) const;
+  Observation look(const Place& place) const;
   void stop();
 
   /// How many informers run (for tests and metrics).

@@ -9,7 +9,7 @@
 namespace fleetadm::work {
 namespace {
 
-constexpr std::int64_t kMostObjects = 50;
+constexpr std::int64_t kMaxObjects = 50;
 constexpr std::size_t kLongestCause = 512;
 
 /// The label selector of a workload as the server's query wants it; empty where there is none.
@@ -46,15 +46,15 @@ bool is_pod_of(const Json& pod, const Json& object) {
   return false;
 }
 
-/// The first kMostObjects of a list.
+/// The first kMaxObjects of a list.
 std::vector<Json> some_of(const kube::Client& spoke, const kube::Resource& resource, const std::string& ns,
                           kube::ListOptions options) {
   std::vector<Json> objects;
-  options.limit = kMostObjects;
+  options.limit = kMaxObjects;
   // Ending early is no failure; a failed read leaves the readiness as it is.
   const Status read = spoke.list_each(resource, ns, options, [&](Json&& one) -> Status {
     objects.push_back(std::move(one));
-    if (objects.size() >= kMostObjects) return fail(Category::kCancelled, "enough");
+    if (objects.size() >= kMaxObjects) return fail(Category::kCancelled, "enough");
     return {};
   });
   if (!read && read.error().category != Category::kCancelled) objects.clear();

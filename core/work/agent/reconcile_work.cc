@@ -40,9 +40,9 @@ Duration back_off(Duration first, Duration longest, int times) {
 }
 
 /// One round for one work.
-class Round {
+class Reconciliation {
  public:
-  Round(Engine& engine, std::string name, std::stop_token stop)
+  Reconciliation(Engine& engine, std::string name, std::stop_token stop)
       : engine_(engine), name_(std::move(name)), stop_(std::move(stop)), memory_(engine.memory_of(name_)) {}
 
   Result<controller::Outcome> run(Json work);
@@ -60,7 +60,7 @@ class Round {
     bool owned = false;
     std::optional<ManifestResult> known;  // nothing is to be asked
     bool frozen = false;                  // only looked at
-    std::optional<Seen> seen;
+    std::optional<Fingerprint> seen;
     bool applied_before = false;
     bool may_repair = true;
     bool absent = false;
@@ -109,7 +109,7 @@ Place place_of(const Manifest& manifest) { return {*manifest.resource, manifest.
 
 bool is_complete(const Json& work) { return is_true(list_at(work, {"status", "conditions"}), kConditionComplete); }
 
-Result<Json> Round::ensure_finalizer(Json work) {
+Result<Json> Reconciliation::ensure_finalizer(Json work) {
   if (has_finalizer(work, kWorkFinalizer)) return work;
   Json wanted = work;
   Json& finalizers = at_or_make(wanted, {"metadata", "finalizers"});
@@ -119,7 +119,7 @@ Result<Json> Round::ensure_finalizer(Json work) {
 }
 
 /// The AppliedManifestWork of the work, made or mended; nullopt while an old one is being deleted.
-Result<std::optional<Json>> Round::ensure_applied_work(const Json& work) {
+Result<std::optional<Json>> Reconciliation::ensure_applied_work(const Json& work) {
   const std::string name = applied_name(engine_.hash, name_);
   Json spec = Json::object({{"hubHash", engine_.hash}, {"agentID", engine_.agent_id}, {"manifestWorkName", name_}});
   Json known;
@@ -147,7 +147,7 @@ Result<std::optional<Json>> Round::ensure_applied_work(const Json& work) {
   return std::optional(std::move(patched));
 }
 
-void Round::watch_objects() {
+void Reconciliation::watch_objects() {
   std::vector<Place> places;
   for (const Manifest& manifest : manifests_) {
     if (manifest.resource && !manifest.name.empty()) places.push_back(place_of(manifest));
@@ -156,14 +156,14 @@ void Round::watch_objects() {
 }
 
 /// Where the watch saw no change since the last round, nothing is asked and nothing is written.
-std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest& manifest, const ManifestOptions& options,
-                                                bool owned) {
+std::optional<ManifestResult> Reconciliation::remembered(const Json& work, const Manifest& manifest,
+                                                         const ManifestOptions& options, bool owned) {
   const auto known = memory_->objects.find(place_of(manifest).key());
   if (known == memory_->objects.end() || executor_due_) return std::nullopt;
   const ObjectMemory& object = known->second;
   if (object.seen.manifest != manifest_hash(manifest.object) || object.seen.owned != owned) return std::nullopt;
   if (object.repair_after > engine_.now()) return std::nullopt;
-  const ObjectWatch::Sighting sighting = engine_.watch->look(place_of(manifest));
+  const ObjectWatch::Observation sighting = engine_.watch->look(place_of(manifest));
   if (!sighting.known || !sighting.exists) return std::nullopt;
   const bool reports = !options.feedback_rules.empty() || !options.condition_rules.empty();
   if (reports ? sighting.resource_version != object.resource_version : sighting.signature != object.signature)
@@ -192,7 +192,7 @@ std::optional<ManifestResult> Round::remembered(const Json& work, const Manifest
 }
 
 /// Whether the readiness has to be judged anew; where only not yet, the next look is arranged.
-bool Round::readiness_is_due(const ObjectMemory& object, bool changed) {
+bool Reconciliation::readiness_is_due(const ObjectMemory& object, bool changed) {
   if (!changed && object.readiness_looks == 0) return false;
   const Duration wait = changed ? kReadinessPace : back_off(kFirstCauseLook, kLongestCauseLook, object.readiness_looks);
   const Duration left = object.readiness_read + wait - engine_.now();
@@ -202,7 +202,7 @@ bool Round::readiness_is_due(const ObjectMemory& object, bool changed) {
 }
 
 /// Of an object that the executor may not read, nothing is said.
-Readiness Round::judge_readiness(const Json& work, const Step& step) const {
+Readiness Reconciliation::judge_readiness(const Json& work, const Step& step) const {
   if (step.withheld)
     return {ReadyState::kUnknown, "ExecutorDenied", "the executor of the work has no access to the object", false};
   // What has completed may be cleaned up, as Jobs with a time to live are.
@@ -216,7 +216,7 @@ Readiness Round::judge_readiness(const Json& work, const Step& step) const {
   });
 }
 
-void Round::keep_readiness(const Json& live, const Readiness& readiness, ObjectMemory& object) {
+void Reconciliation::keep_readiness(const Json& live, const Readiness& readiness, ObjectMemory& object) {
   object.readiness_looks = has_cause_elsewhere(live, readiness) ? object.readiness_looks + 1 : 0;
   object.readiness = readiness;
   object.readiness_read = engine_.now();
@@ -247,7 +247,7 @@ bool defines_kind(const Json& work, const std::string& api_version, const std::s
   });
 }
 
-void Round::note_repair(const Json& work, const Manifest& manifest, ObjectMemory& object) {
+void Reconciliation::note_repair(const Json& work, const Manifest& manifest, ObjectMemory& object) {
   const Instant now = engine_.now();
   object.repairs = now - object.last_repair < kRepairWindow + kLongestRepairWait ? object.repairs + 1 : 1;
   object.last_repair = now;
@@ -264,8 +264,8 @@ void Round::note_repair(const Json& work, const Manifest& manifest, ObjectMemory
 }
 
 /// Keeps what is worth remembering of an object and fills in what it says of itself.
-void Round::take(const Json& work, const Manifest& manifest, const ManifestOptions& options, bool owned,
-                 const ApplyOutcome& outcome, ManifestResult& result) {
+void Reconciliation::take(const Json& work, const Manifest& manifest, const ManifestOptions& options, bool owned,
+                          const ApplyOutcome& outcome, ManifestResult& result) {
   const std::string key = place_of(manifest).key();
   if (outcome.missing) {
     result.availability = Availability::kMissing;
@@ -320,7 +320,7 @@ void Round::take(const Json& work, const Manifest& manifest, const ManifestOptio
 }
 
 /// Takes back what was published of the object. That a manifest is complete stays: nothing would start again what has ended.
-void Round::withhold(const Json& work, const Step& step, ManifestResult& result) {
+void Reconciliation::withhold(const Json& work, const Step& step, ManifestResult& result) {
   result.was_read = true;
   result.feedback_asked = !step.options.feedback_rules.empty();
   if (result.feedback_asked) result.feedback_error = step.outcome.read_error->message;
@@ -330,7 +330,7 @@ void Round::withhold(const Json& work, const Step& step, ManifestResult& result)
   if (complete != nullptr) result.rule_conditions.push_back(*complete);
 }
 
-Round::Step Round::prepare(const Json& work, const Manifest& manifest) {
+Reconciliation::Step Reconciliation::prepare(const Json& work, const Manifest& manifest) {
   Step step{manifest};
   if (manifest.error) {
     ManifestResult result;
@@ -354,7 +354,7 @@ Round::Step Round::prepare(const Json& work, const Manifest& manifest) {
   const Json* condition = condition_in(conditions, kConditionApplied);
   step.applied_before = condition != nullptr && str(*condition, {"status"}) == "True" &&
                         num(*condition, {"observedGeneration"}) == num(work, {"metadata", "generation"});
-  const ObjectWatch::Sighting sighting = engine_.watch->look(place_of(manifest));
+  const ObjectWatch::Observation sighting = engine_.watch->look(place_of(manifest));
   step.absent = sighting.known && !sighting.exists;
   if (const auto memory = memory_->objects.find(place_of(manifest).key()); memory != memory_->objects.end()) {
     step.seen = memory->second.seen;
@@ -363,7 +363,7 @@ Round::Step Round::prepare(const Json& work, const Manifest& manifest) {
   return step;
 }
 
-void Round::carry_out(const Json& work, Step& step) {
+void Reconciliation::carry_out(const Json& work, Step& step) {
   const Status may_apply = step.frozen ? Status{} : check_executor(engine_.spoke, work, step.manifest, step.owned);
   if (may_apply && !step.frozen) {
     step.outcome = engine_.applier.apply(
@@ -380,7 +380,7 @@ void Round::carry_out(const Json& work, Step& step) {
   step.denied = !may_apply || step.withheld;
 }
 
-ManifestResult Round::conclude(const Json& work, Step& step) {
+ManifestResult Reconciliation::conclude(const Json& work, Step& step) {
   const Manifest& manifest = step.manifest;
   if (step.known) {
     if (manifest.error && !failure_) failure_ = manifest.error;
@@ -407,7 +407,7 @@ ManifestResult Round::conclude(const Json& work, Step& step) {
   return result;
 }
 
-void Round::apply_batch(const Json& work, const std::vector<std::size_t>& batch) {
+void Reconciliation::apply_batch(const Json& work, const std::vector<std::size_t>& batch) {
   std::vector<Step> steps;
   std::vector<Step*> due;
   steps.reserve(batch.size());
@@ -435,7 +435,7 @@ void Round::apply_batch(const Json& work, const std::vector<std::size_t>& batch)
   }
 }
 
-void Round::apply_all(const Json& work) {
+void Reconciliation::apply_all(const Json& work) {
   results_.resize(manifests_.size());
   found_.resize(manifests_.size());
   const Instant now = engine_.now();
@@ -471,7 +471,7 @@ void Round::apply_all(const Json& work) {
 
 /// Brings AppliedManifestWork.status.appliedResources in line. Objects that left the work are deleted only in a round in which
 /// every manifest was resolved and applied: a failed discovery or apply never deletes.
-Result<Json> Round::settle_inventory(Json applied_work) {
+Result<Json> Reconciliation::settle_inventory(Json applied_work) {
   std::vector<AppliedResource> wanted;
   bool clean = true;
   for (std::size_t i = 0; i < manifests_.size(); ++i) {
@@ -508,7 +508,7 @@ Result<Json> Round::settle_inventory(Json applied_work) {
   return patched;
 }
 
-Result<Json> Round::write_status(const Json& work, bool with_applied) {
+Result<Json> Reconciliation::write_status(const Json& work, bool with_applied) {
   const std::int64_t generation = num(work, {"metadata", "generation"});
   Json after = work;
   Json& status = at_or_make(after, {"status"});
@@ -521,7 +521,7 @@ Result<Json> Round::write_status(const Json& work, bool with_applied) {
   return engine_.patch_work(*memory_, work, after, "status");
 }
 
-Result<controller::Outcome> Round::outcome() {
+Result<controller::Outcome> Reconciliation::outcome() {
   controller::Outcome outcome;
   if (failure_) {
     log::info(2, "work", "work " + name_ + " is not complete: " + failure_->message);
@@ -536,7 +536,7 @@ Result<controller::Outcome> Round::outcome() {
   return outcome;
 }
 
-Result<controller::Outcome> Round::run(Json work) {
+Result<controller::Outcome> Reconciliation::run(Json work) {
   finished_ = is_complete(work);
   // Two servers: neither waits for the other. Nothing is applied before both have answered.
   Result<Json> guarded = work;
@@ -595,7 +595,7 @@ Result<controller::Outcome> reconcile_work(Engine& engine, const std::string& na
     if (memory->applied.holds(applied->resource_version())) return controller::Outcome{kStaleRetry};
   }
   Result<controller::Outcome> result =
-      is_deleting(work) ? finish_work(engine, work) : Round(engine, name, std::move(stop)).run(std::move(work));
+      is_deleting(work) ? finish_work(engine, work) : Reconciliation(engine, name, std::move(stop)).run(std::move(work));
   if (!result) {
     memory->work.clear();
     memory->applied.clear();

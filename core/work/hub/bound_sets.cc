@@ -5,7 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/placement/engine/decode.h"
-#include "core/placement/engine/world.h"
+#include "core/placement/engine/fleet_state.h"
 
 namespace fleetadm::work {
 namespace {
@@ -46,7 +46,7 @@ std::string BoundSets::outsider(const Json& of, const PlacementView& view) const
       const kube::CachedPtr cached = clusters_->get(name);
       if (!cached) continue;
       const placement::Cluster cluster = placement::decode_cluster(cached->decode());
-      const auto takes_it = [&](const placement::Set& set) { return placement::World::takes(set, cluster); };
+      const auto takes_it = [&](const placement::Set& set) { return placement::FleetState::takes(set, cluster); };
       if (std::none_of(sets.begin(), sets.end(), takes_it)) return name;
     }
   }

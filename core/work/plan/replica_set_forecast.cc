@@ -11,7 +11,7 @@ namespace {
 
 using What = ForecastEvent::What;
 
-constexpr int kMostSteps = 1000000;
+constexpr int kMaxSteps = 1000000;
 
 Json reported(std::string_view status, Instant at, std::int64_t generation, bool progressing_rule) {
   Json conditions = Json::array();
@@ -56,7 +56,7 @@ class Simulation {
   }
 
   Forecast run() {
-    for (int step = 0; step < kMostSteps; ++step) {
+    for (int step = 0; step < kMaxSteps; ++step) {
       ReplicaSetPlan plan = plan_replica_set(set_, placements_, works_, revision_, now_);
       note_ends(plan);
       const bool wrote = !plan.paused && write(plan);

@@ -216,7 +216,7 @@ void Planner::roll(PlacementProgress& progress) {
     groups.push_back(std::move(own));
   }
   if (progress.error.empty() && !progress.held) {
-    Result<rollout::Step> step = rollout::next_step(*progress.strategy, groups, known, now_, rollout::Conduct::kSound);
+    Result<rollout::Step> step = rollout::next_step(*progress.strategy, groups, known, now_, rollout::Semantics::kStrict);
     if (!step) {
       progress.error = "the rollout strategy of placement " + progress.placement + ": " + step.error().message;
       frozen_.insert(progress.placement);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "commands/framework/selectors.h"
-#include "commands/framework/written.h"
+#include "commands/framework/write_report.h"
 
 namespace fleetadm::commands {
 namespace {

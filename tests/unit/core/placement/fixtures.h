@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/placement/engine/decode.h"
+#include "core/placement/engine/fleet_state.h"
 #include "core/placement/engine/scenario.h"
 #include "core/placement/engine/schedule.h"
-#include "core/placement/engine/world.h"
 
 namespace fleetadm::test {
 

@@ -100,8 +100,8 @@ Json cluster(const char* accepted) {
                                          {"lastTransitionTime", "2026-11-21T17:00:00Z"}}})}}}};
 }
 
-Seen all_seen() {
-  Seen seen;
+ClusterObservation all_seen() {
+  ClusterObservation seen;
   seen.version = "v1.35.4";
   seen.totals = sum_nodes({node({{"cpu", "2"}}, {{"cpu", "1"}})});
   seen.claims = std::vector<Claim>{{"a", "1"}};
@@ -145,14 +145,14 @@ TEST(Status, EverythingInOneRound) {
 TEST(Status, WhatIsNotKnownStays) {
   Json managed = cluster("True");
   managed["status"] = wanted_status(managed, all_seen(), kNow);
-  Seen blind;
+  ClusterObservation blind;
   EXPECT_FALSE(status_patch(managed, wanted_status(managed, blind, kNow + seconds(60))));
 }
 
 TEST(Status, NoClaimsRemovesTheList) {
   Json managed = cluster("True");
   managed["status"] = wanted_status(managed, all_seen(), kNow);
-  Seen none = all_seen();
+  ClusterObservation none = all_seen();
   none.claims = std::vector<Claim>{};
   const auto patch = status_patch(managed, wanted_status(managed, none, kNow));
   ASSERT_TRUE(patch);
@@ -162,14 +162,14 @@ TEST(Status, NoClaimsRemovesTheList) {
 TEST(Status, AnUnreachableServerStopsTheRoundAfterAvailability) {
   Json managed = cluster("True");
   managed["status"] = wanted_status(managed, all_seen(), kNow);
-  Seen down;
+  ClusterObservation down;
   down.probe = {Probe::State::kDown, 500, "etcd failed"};
   down.version = "v9";
   const Json status = wanted_status(managed, down, kNow + seconds(60));
   EXPECT_EQ(condition(status, "ManagedClusterConditionAvailable"),
             "False ManagedClusterKubeAPIServerUnavailable The kube-apiserver is not ok, status code: 500, etcd failed");
   EXPECT_EQ(str(status, {"version", "kubernetes"}), "v1.35.4");
-  Seen unsure;
+  ClusterObservation unsure;
   unsure.probe.state = Probe::State::kUnsure;
   EXPECT_FALSE(status_patch(managed, wanted_status(managed, unsure, kNow)));
 }
@@ -178,7 +178,7 @@ TEST(Status, ManagedNamespacesGetTheirCondition) {
   Json managed = cluster("True");
   managed["status"]["managedNamespaces"] =
       Json::array({{{"name", "a"}, {"clusterSet", "s"}}, {{"name", "b"}, {"clusterSet", "s"}}, 7});
-  Seen seen;
+  ClusterObservation seen;
   seen.namespace_failures = std::vector<NamespaceFailure>{{"b", "forbidden"}};
   const Json status = wanted_status(managed, seen, kNow);
   const Json& entries = status["managedNamespaces"];

@@ -15,11 +15,11 @@
 #include "core/registration/hub/acceptance.h"
 #include "core/registration/hub/auto_accept.h"
 #include "core/registration/hub/cleanup.h"
+#include "core/registration/hub/cluster_defaulter.h"
 #include "core/registration/hub/csr_controller.h"
 #include "core/registration/hub/lease_controller.h"
 #include "core/registration/hub/rbac.h"
 #include "core/registration/hub/sets.h"
-#include "core/registration/hub/upkeep.h"
 #include "tests/support/fake_api.h"
 
 namespace fleetadm::registration::hub {
@@ -114,7 +114,7 @@ class HubLife {
     role_bindings = make(res::role_bindings(), labelled);
     leases = make(res::leases(), [](const Json& o) { return name_of(o) == api::kClusterLease; });
     csrs = make(res::certificate_signing_requests(), labelled);
-    sightings = std::make_shared<LeaseSightings>(clock);
+    sightings = std::make_shared<LeaseObservations>(clock);
     leases->on_event([this](kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
       sightings->observe(type, after ? *after : *before);
     });
@@ -127,7 +127,7 @@ class HubLife {
         tools, AcceptanceController::Caches{clusters, namespaces, cluster_roles, cluster_role_bindings, role_bindings},
         std::string(api::kHubNamespace));
     shared = std::make_unique<SharedRolesController>(tools, clusters, cluster_roles);
-    upkeep = std::make_unique<UpkeepController>(tools, clusters);
+    cluster_defaulter = std::make_unique<ClusterDefaulter>(tools, clusters);
     cleanup = std::make_unique<CleanupController>(tools, clusters);
     lease = std::make_unique<LeaseController>(tools, clusters, leases, sightings, nullptr);
     standard = std::make_unique<StandardSetsController>(tools, sets);
@@ -149,7 +149,7 @@ class HubLife {
       if (const auto label = label_of(role, api::kClusterNameLabel); !label.empty()) names_.insert(label);
     }
     for (const auto& name : names_) {
-      (void)upkeep->reconcile(name, {});
+      (void)cluster_defaulter->reconcile(name, {});
       (void)auto_accept->reconcile(name, {});
       (void)acceptance->reconcile(name, {});
       (void)lease->reconcile(name, {});
@@ -182,11 +182,11 @@ class HubLife {
   Tools tools{api->client(), nullptr, {}};
   std::shared_ptr<SnapshotInformer> clusters, sets, bindings, namespaces, cluster_roles, cluster_role_bindings, role_bindings,
       leases, csrs;
-  std::shared_ptr<LeaseSightings> sightings;
+  std::shared_ptr<LeaseObservations> sightings;
   std::shared_ptr<ClusterLabels> labels = std::make_shared<ClusterLabels>();
   std::unique_ptr<AcceptanceController> acceptance;
   std::unique_ptr<SharedRolesController> shared;
-  std::unique_ptr<UpkeepController> upkeep;
+  std::unique_ptr<ClusterDefaulter> cluster_defaulter;
   std::unique_ptr<CleanupController> cleanup;
   std::unique_ptr<LeaseController> lease;
   std::unique_ptr<StandardSetsController> standard;

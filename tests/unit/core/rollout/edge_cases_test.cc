@@ -96,7 +96,7 @@ std::string described(const Result<Step>& step) {
 }
 
 /// {type, body} in shorthand: "Progressive {…}".
-Result<Step> run(const EdgeCase& row, Conduct conduct) {
+Result<Step> run(const EdgeCase& row, Semantics conduct) {
   const std::string text = row.strategy;
   const std::size_t space = std::min(text.find(' '), text.size());
   const std::string type = text.substr(0, space);
@@ -203,10 +203,10 @@ const EdgeCase kCases[] = {
 
 class RolloutEdgeCases : public ::testing::TestWithParam<EdgeCase> {};
 
-TEST_P(RolloutEdgeCases, UpstreamsConduct) { EXPECT_EQ(described(run(GetParam(), Conduct::kUpstream)), GetParam().upstream); }
+TEST_P(RolloutEdgeCases, UpstreamsConduct) { EXPECT_EQ(described(run(GetParam(), Semantics::kUpstream)), GetParam().upstream); }
 TEST_P(RolloutEdgeCases, SoundConduct) {
   const std::string expected = *GetParam().sound == '\0' ? GetParam().upstream : GetParam().sound;
-  EXPECT_EQ(described(run(GetParam(), Conduct::kSound)), expected);
+  EXPECT_EQ(described(run(GetParam(), Semantics::kStrict)), expected);
 }
 INSTANTIATE_TEST_SUITE_P(Reference, RolloutEdgeCases, ::testing::ValuesIn(kCases),
                          [](const auto& row) { return std::string(row.param.id); });
@@ -238,7 +238,7 @@ TEST(RolloutDeadlines, AreReachableFromAnyNow) {
   ASSERT_TRUE(strategy);
   const ClusterState soaking{"c1", {"", 0}, State::kSucceeded, now(), std::nullopt};
   const auto wait_at = [&](const char* at) {
-    const Result<Step> step = next_step(*strategy, {{{"", 0}, {"c1"}}}, {soaking}, *parse_time(at), Conduct::kSound);
+    const Result<Step> step = next_step(*strategy, {{{"", 0}, {"c1"}}}, {soaking}, *parse_time(at), Semantics::kStrict);
     return step ? step->recheck_after : Duration(-1);
   };
   EXPECT_EQ(wait_at("0001-01-01T00:00:00Z"), Duration::max());
@@ -253,7 +253,7 @@ TEST(RolloutSound, ABreachStartsNothingWhereverTheFailureIs) {
                                  R"(Progressive {"maxConcurrency":2,"mandatoryDecisionGroups":[{"groupName":"n"}]})"}) {
       const std::string known = std::string(failing) + " Failed, n2 ToApply";
       const EdgeCase row{"", strategy, kSix, known.c_str(), ""};
-      EXPECT_EQ(described(run(row, Conduct::kSound)), std::string("rollout ") + failing + "; breach");
+      EXPECT_EQ(described(run(row, Semantics::kStrict)), std::string("rollout ") + failing + "; breach");
     }
   }
 }

@@ -31,7 +31,7 @@ TEST(RolloutVectors, UpstreamsConductAnswersEveryLineAlike) {
   int different = 0;
   const Status read = fleetadm::test::for_each_vector("rollout.jsonl.gz", [&](const Json& line) {
     ++run;
-    const Result<Json> got = answer_scenario(line, Conduct::kUpstream);
+    const Result<Json> got = answer_scenario(line, Semantics::kUpstream);
     ASSERT_TRUE(got) << str(line, {"id"}) << ": " << got.error().message;
     if (const std::string text = difference(object_at(line, {"expect"}), *got); !text.empty()) {
       if (++different <= 10) ADD_FAILURE() << str(line, {"id"}) << ": " << text;
@@ -82,7 +82,7 @@ TEST(RolloutVectors, SoundConductDiffersOnlyWhereARuleSaysSo) {
   int alike = 0;
   int by_rule = 0;
   const Status read = fleetadm::test::for_each_vector("rollout.jsonl.gz", [&](const Json& line) {
-    const Result<Json> got = answer_scenario(line, Conduct::kSound);
+    const Result<Json> got = answer_scenario(line, Semantics::kStrict);
     ASSERT_TRUE(got) << got.error().message;
     const std::string text = difference(object_at(line, {"expect"}), *got);
     alike += text.empty() ? 1 : 0;
@@ -100,7 +100,7 @@ TEST(RolloutVectors, SoundConductDiffersOnlyWhereARuleSaysSo) {
 // Whatever is known: nothing is begun beyond a limit.
 TEST(RolloutVectors, SoundConductKeepsTheLimitsOnEveryLine) {
   const Status read = fleetadm::test::for_each_vector("rollout.jsonl.gz", [&](const Json& line) {
-    const Result<Json> got = answer_scenario(line, Conduct::kSound);
+    const Result<Json> got = answer_scenario(line, Semantics::kStrict);
     const Result<Strategy> strategy = parse_strategy(object_at(line, {"strategy"}));
     ASSERT_TRUE(got);
     if (!strategy || find(*got, {"error"}) != nullptr || strategy->kind == Kind::kAll) return;
@@ -108,7 +108,7 @@ TEST(RolloutVectors, SoundConductKeepsTheLimitsOnEveryLine) {
     for (const Json& group : list_at(line, {"groups"})) {
       groups.push_back({{str(group, {"name"}), static_cast<int>(num(group, {"index"}))}, string_list_at(group, {"clusters"})});
     }
-    const Split parts = split_groups(visible_groups(groups, Conduct::kSound), strategy->mandatory);
+    const Split parts = split_groups(visible_groups(groups, Semantics::kStrict), strategy->mandatory);
     const std::map<std::string, GroupKey> others = cluster_groups(parts.others);
     std::int64_t begun = 0;
     std::int64_t active = 0;

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/placement/engine/cel_evaluator.h"
-#include "core/placement/hub/fleet.h"
+#include "core/placement/hub/scheduler_cache.h"
 #include "tests/unit/core/placement/fixtures.h"
 
 namespace fleetadm::placement {
@@ -20,13 +20,13 @@ class CelEdgeCases : public testing::Test {
     auto made = make_cel_evaluator();
     ASSERT_TRUE(made) << made.error().message;
     cel = std::move(*made);
-    put(Fleet::Kind::kSet, fleetadm::test::everything_set("all"));
-    put(Fleet::Kind::kBinding, fleetadm::test::binding_object("team", "all"));
-    put(Fleet::Kind::kCluster, fleetadm::test::cluster_object("a", {{"env", "prod"}, {"version", "1.30.0"}}));
-    put(Fleet::Kind::kCluster, fleetadm::test::cluster_object("b", {{"env", "dev"}, {"version", "1.32.1"}}));
-    put(Fleet::Kind::kCluster, fleetadm::test::cluster_object("c"));
-    put(Fleet::Kind::kScore, score("a", 5));
-    put(Fleet::Kind::kScore, score("b", 50));
+    put(SchedulerCache::Kind::kSet, fleetadm::test::everything_set("all"));
+    put(SchedulerCache::Kind::kBinding, fleetadm::test::binding_object("team", "all"));
+    put(SchedulerCache::Kind::kCluster, fleetadm::test::cluster_object("a", {{"env", "prod"}, {"version", "1.30.0"}}));
+    put(SchedulerCache::Kind::kCluster, fleetadm::test::cluster_object("b", {{"env", "dev"}, {"version", "1.32.1"}}));
+    put(SchedulerCache::Kind::kCluster, fleetadm::test::cluster_object("c"));
+    put(SchedulerCache::Kind::kScore, score("a", 5));
+    put(SchedulerCache::Kind::kScore, score("b", 50));
   }
   static Json score(const std::string& cluster, int value, const char* until = nullptr) {
     Json object{{"kind", "AddOnPlacementScore"},
@@ -35,7 +35,7 @@ class CelEdgeCases : public testing::Test {
     if (until != nullptr) object["status"]["validUntil"] = until;
     return object;
   }
-  std::set<std::string> put(Fleet::Kind kind, const Json& object) {
+  std::set<std::string> put(SchedulerCache::Kind kind, const Json& object) {
     auto& known = objects_[{kind, kube::object_key(object)}];
     const auto after = std::make_shared<const kube::CachedObject>(kube::object_key(object), object);
     fleet.note(kind, known, after);
@@ -46,17 +46,17 @@ class CelEdgeCases : public testing::Test {
     Json list = Json::array();
     for (const auto& expressions : predicates)
       list.push_back({{"requiredClusterSelector", {{"celSelector", {{"celExpressions", expressions}}}}}});
-    put(Fleet::Kind::kPlacement, fleetadm::test::placement_object("team", "p", {{"predicates", list}}));
+    put(SchedulerCache::Kind::kPlacement, fleetadm::test::placement_object("team", "p", {{"predicates", list}}));
     return *fleet.run("team/p", test_now(), {.cel = cel.get()});
   }
   std::vector<std::string> selected(const std::string& expression) { return run({{expression}}).selected; }
 
   using Names = std::vector<std::string>;
-  Fleet fleet;
+  SchedulerCache fleet;
   std::shared_ptr<const CelEvaluator> cel;
 
  private:
-  std::map<std::pair<Fleet::Kind, std::string>, kube::CachedPtr> objects_;
+  std::map<std::pair<SchedulerCache::Kind, std::string>, kube::CachedPtr> objects_;
 };
 
 TEST_F(CelEdgeCases, WhatMatches) {
@@ -107,23 +107,23 @@ TEST_F(CelEdgeCases, WhatIsMisconfigured) {
 }
 
 TEST_F(CelEdgeCases, AnExpiredScoreStillCounts) {
-  put(Fleet::Kind::kScore, score("a", 99, "2026-01-01T00:00:00Z"));
+  put(SchedulerCache::Kind::kScore, score("a", 99, "2026-01-01T00:00:00Z"));
   EXPECT_EQ(selected(R"(managedCluster.scores("demo").exists(s, s.value > 90))"), Names{"a"}) << "P23";
 }
 
 TEST_F(CelEdgeCases, AnswersFollowScoresAndClusters) {
   const std::string by_score = R"(managedCluster.scores("demo").exists(s, s.value > 10))";
   EXPECT_EQ(selected(by_score), Names{"b"});
-  EXPECT_EQ(put(Fleet::Kind::kScore, score("a", 60)), std::set<std::string>{"team/p"}) << "P24: here it runs again";
+  EXPECT_EQ(put(SchedulerCache::Kind::kScore, score("a", 60)), std::set<std::string>{"team/p"}) << "P24: here it runs again";
   EXPECT_EQ(selected(by_score), (Names{"a", "b"}));
   const std::string by_version = R"(managedCluster.status.version.kubernetes == "v1.35.4")";
   EXPECT_EQ(selected(by_version), Names{});
   Json cluster = fleetadm::test::cluster_object("c");
   cluster["status"] = {{"version", {{"kubernetes", "v1.35.4"}}}};
-  EXPECT_EQ(put(Fleet::Kind::kCluster, cluster), std::set<std::string>{"team/p"});
+  EXPECT_EQ(put(SchedulerCache::Kind::kCluster, cluster), std::set<std::string>{"team/p"});
   EXPECT_EQ(selected(by_version), Names{"c"}) << "a field that only CEL reads";
   cluster["status"] = Json::object();
-  put(Fleet::Kind::kCluster, cluster);
+  put(SchedulerCache::Kind::kCluster, cluster);
   EXPECT_EQ(selected(by_version), Names{});
 }
 

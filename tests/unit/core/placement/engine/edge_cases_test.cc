@@ -52,7 +52,7 @@ std::string list(std::initializer_list<std::string> objects) {
 }
 
 Pass run(const std::string& objects, const std::string& spec, bool bound = true) {
-  World world;
+  FleetState world;
   put_object(world, fleetadm::test::everything_set("all"));
   if (bound) put_object(world, fleetadm::test::binding_object("team", "all"));
   for (const Json& object : parsed(objects)) put_object(world, object);
@@ -98,7 +98,7 @@ TEST(PlacementEdgeCases, Eligibility) {
 
 TEST(PlacementEdgeCases, SelectorTypesOfSets) {
   const auto with_set = [](const char* selector) {
-    World world;
+    FleetState world;
     put_object(world, fleetadm::test::set_object("s", parsed(selector)));
     put_object(world, fleetadm::test::binding_object("team", "s"));
     put_object(world, fleetadm::test::cluster_object("in", {{"cluster.open-cluster-management.io/clusterset", "s"}}));
@@ -118,9 +118,9 @@ TEST(PlacementEdgeCases, SelectorTypesOfSets) {
 TEST(PlacementEdgeCases, DisabledAndNumberOfClusters) {
   Json object = fleetadm::test::placement_object("team", "p", Json::object());
   object["metadata"]["annotations"] = {{std::string(kDisableAnnotation), "true"}};
-  EXPECT_TRUE(schedule(World(), decode_placement(object), test_now()).skipped) << "P9";
+  EXPECT_TRUE(schedule(FleetState(), decode_placement(object), test_now()).skipped) << "P9";
   object["metadata"]["annotations"] = {{std::string(kDisableAnnotation), "True"}};
-  EXPECT_FALSE(schedule(World(), decode_placement(object), test_now()).skipped) << "P9";
+  EXPECT_FALSE(schedule(FleetState(), decode_placement(object), test_now()).skipped) << "P9";
   expect("P10", run(kThree, R"({"numberOfClusters":0})"), {}, "NoManagedClusterMatched");
   const Pass pass = run(list({cluster("a")}), R"({"numberOfClusters":3})");
   expect("P11", pass, {"a"}, "NotAllDecisionsScheduled");
@@ -382,7 +382,7 @@ TEST(PlacementEdgeCases, ScoresAndFailures) {
   ASSERT_TRUE(valid.scores_expire_at.has_value());
   EXPECT_EQ(format_time(*valid.scores_expire_at), seconds_from_now(60));
 
-  World world;
+  FleetState world;
   put_object(world, fleetadm::test::everything_set("all"));
   put_object(world, fleetadm::test::binding_object("team", "all"));
   put_object(world, fleetadm::test::cluster_object("a"));

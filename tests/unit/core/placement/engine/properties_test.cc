@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "core/placement/hub/fleet.h"
+#include "core/placement/hub/scheduler_cache.h"
 #include "tests/support/property.h"
 #include "tests/unit/core/placement/fixtures.h"
 
@@ -105,7 +105,7 @@ std::string text_of(const Pass& pass) {
 }
 
 Pass pass_over(const Case& made) {
-  World world;
+  FleetState world;
   for (const Json& object : made.objects) put_object(world, object);
   return schedule(world, decode_placement(made.placement), test_now());
 }
@@ -200,19 +200,19 @@ kube::CachedPtr cached(const Json& object) {
   return std::make_shared<const kube::CachedObject>(kube::object_key(object), object);
 }
 
-Fleet::Kind kind_of(const Json& object) {
+SchedulerCache::Kind kind_of(const Json& object) {
   const std::string name = str(object, {"kind"});
-  if (name == "ManagedCluster") return Fleet::Kind::kCluster;
-  if (name == "ManagedClusterSet") return Fleet::Kind::kSet;
-  if (name == "ManagedClusterSetBinding") return Fleet::Kind::kBinding;
-  return name == "PlacementDecision" ? Fleet::Kind::kDecision : Fleet::Kind::kScore;
+  if (name == "ManagedCluster") return SchedulerCache::Kind::kCluster;
+  if (name == "ManagedClusterSet") return SchedulerCache::Kind::kSet;
+  if (name == "ManagedClusterSetBinding") return SchedulerCache::Kind::kBinding;
+  return name == "PlacementDecision" ? SchedulerCache::Kind::kDecision : SchedulerCache::Kind::kScore;
 }
 
 TEST(PlacementProperties, TheWayToAWorldDoesNotMatter) {
   // Objects come, change into others' shapes, go and come back: what is left counts, not the history.
   holds(120, [](const Case& made) -> std::string {
-    Fleet fleet;
-    fleet.note(Fleet::Kind::kPlacement, nullptr, cached(made.placement));
+    SchedulerCache fleet;
+    fleet.note(SchedulerCache::Kind::kPlacement, nullptr, cached(made.placement));
     Random random(static_cast<unsigned>(made.objects.size()) + 5000);
     const Case other = random_case(random);
     for (const Json& object : other.objects) fleet.note(kind_of(object), nullptr, cached(object));
@@ -229,8 +229,8 @@ TEST(PlacementProperties, TheWayToAWorldDoesNotMatter) {
 TEST(PlacementProperties, AChangeNamesEveryPlacementWhoseResultItAlters) {
   // Each object of a second random fleet takes the place of the first's one of its kind and name, one after the other.
   holds(120, [](const Case& made) -> std::string {
-    Fleet fleet;
-    fleet.note(Fleet::Kind::kPlacement, nullptr, cached(made.placement));
+    SchedulerCache fleet;
+    fleet.note(SchedulerCache::Kind::kPlacement, nullptr, cached(made.placement));
     std::map<std::string, kube::CachedPtr> known;
     const auto put = [&](const Json& object) {
       auto& before = known[str(object, {"kind"}) + "/" + kube::object_key(object)];
@@ -242,7 +242,8 @@ TEST(PlacementProperties, AChangeNamesEveryPlacementWhoseResultItAlters) {
     for (const Json& object : made.objects) put(object);
     Random random(static_cast<unsigned>(made.objects.size()) + 9000);
     for (const Json& object : random_case(random).objects) {
-      if (kind_of(object) == Fleet::Kind::kDecision) continue;  // others' decisions count from the next pass on, as upstream
+      if (kind_of(object) == SchedulerCache::Kind::kDecision)
+        continue;  // others' decisions count from the next pass on, as upstream
       const auto before = fleet.run("team/p", test_now());
       const auto named = put(object);
       const auto after = fleet.run("team/p", test_now());

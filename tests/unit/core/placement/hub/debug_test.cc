@@ -12,21 +12,22 @@ using fleetadm::test::test_now;
 
 class PlacementDebug : public testing::Test {
  protected:
-  void note(Fleet::Kind kind, const Json& object) {
+  void note(SchedulerCache::Kind kind, const Json& object) {
     fleet.note(kind, nullptr, std::make_shared<const kube::CachedObject>(kube::object_key(object), object));
   }
   void SetUp() override {
-    note(Fleet::Kind::kSet, fleetadm::test::everything_set("all"));
-    note(Fleet::Kind::kBinding, fleetadm::test::binding_object("team", "all"));
-    note(Fleet::Kind::kCluster, fleetadm::test::cluster_object("a", {{"env", "prod"}}));
-    note(Fleet::Kind::kCluster, fleetadm::test::cluster_object("b", {{"env", "prod"}}, {{{"key", "k"}, {"effect", "NoSelect"}}}));
-    note(Fleet::Kind::kCluster, fleetadm::test::cluster_object("c", {{"env", "prod"}}));
-    note(Fleet::Kind::kDecision, fleetadm::test::decision_object("team", "p-decision-1", "p", {"c"}));
+    note(SchedulerCache::Kind::kSet, fleetadm::test::everything_set("all"));
+    note(SchedulerCache::Kind::kBinding, fleetadm::test::binding_object("team", "all"));
+    note(SchedulerCache::Kind::kCluster, fleetadm::test::cluster_object("a", {{"env", "prod"}}));
+    note(SchedulerCache::Kind::kCluster,
+         fleetadm::test::cluster_object("b", {{"env", "prod"}}, {{{"key", "k"}, {"effect", "NoSelect"}}}));
+    note(SchedulerCache::Kind::kCluster, fleetadm::test::cluster_object("c", {{"env", "prod"}}));
+    note(SchedulerCache::Kind::kDecision, fleetadm::test::decision_object("team", "p-decision-1", "p", {"c"}));
     placement = fleetadm::test::placement_object("team", "p", {{"numberOfClusters", 1}});
     placement["metadata"]["uid"] = "u";
     placement["metadata"]["labels"] = {{"l", "1"}};
     placement["status"] = {{"numberOfSelectedClusters", 7}};
-    note(Fleet::Kind::kPlacement, placement);
+    note(SchedulerCache::Kind::kPlacement, placement);
     fleet.catch_up();
   }
   controller::Manager::Page page(const std::string& path) const {
@@ -39,7 +40,7 @@ class PlacementDebug : public testing::Test {
         test_now(), nullptr);
   }
 
-  Fleet fleet;
+  SchedulerCache fleet;
   Json placement;
 };
 
@@ -59,7 +60,7 @@ TEST_F(PlacementDebug, TellsWhatEachStageDid) {
 
 TEST_F(PlacementDebug, AFailedPassLeavesTheRecordsBeforeIt) {
   placement["spec"] = fleetadm::test::parsed(R"({"prioritizerPolicy":{"mode":"Fancy"}})");
-  note(Fleet::Kind::kPlacement, placement);
+  note(SchedulerCache::Kind::kPlacement, placement);
   fleet.catch_up();
   const Json body = fleetadm::test::parsed(page("team/p").body);
   EXPECT_EQ(list_at(body, {"filteredPipelineResults"}).size(), 2U);
@@ -70,7 +71,7 @@ TEST_F(PlacementDebug, AFailedPassLeavesTheRecordsBeforeIt) {
 TEST_F(PlacementDebug, ACoordinateWithoutATypeIsAnAddons) {
   placement["spec"] = fleetadm::test::parsed(
       R"({"prioritizerPolicy":{"mode":"Exact","configurations":[{"scoreCoordinate":{"builtIn":"Steady"},"weight":1}]}})");
-  note(Fleet::Kind::kPlacement, placement);
+  note(SchedulerCache::Kind::kPlacement, placement);
   fleet.catch_up();
   const auto answer = page("team/p");
   EXPECT_EQ(answer.status, 200) << "P74";
@@ -81,7 +82,7 @@ TEST_F(PlacementDebug, ACoordinateWithoutATypeIsAnAddons) {
 
 TEST_F(PlacementDebug, APlacementThatIsSwitchedOffIsStillExplained) {
   placement["metadata"]["annotations"] = {{std::string(kDisableAnnotation), "true"}};
-  note(Fleet::Kind::kPlacement, placement);
+  note(SchedulerCache::Kind::kPlacement, placement);
   fleet.catch_up();
   EXPECT_EQ(list_at(fleetadm::test::parsed(page("team/p").body), {"aggregatedScores"}).size(), 2U);
 }

@@ -154,7 +154,7 @@ TEST_F(Logs, APodOfTheSameNameIsAnotherPod) {
 TEST_F(Logs, WhatEndedIsForgottenWhereThereIsTooMuch) {
   ContainerTable table;
   table.started("ns/runs", "u", "c", file_, 0);
-  for (std::size_t i = 1; i < kMostContainers; ++i) {
+  for (std::size_t i = 1; i < kMaxContainers; ++i) {
     table.started("ns/p" + std::to_string(i), "u", "c", file_, 0);
     table.ended("ns/p" + std::to_string(i), "u", "c");
   }

@@ -34,7 +34,7 @@ TEST_F(Replicas, FewerThanNoneInTheStoreAreNone) {
     const auto row = kind("apps", plural);
     Json object = workload("w", {{"replicas", -1}});
     object["metadata"]["namespace"] = "default";
-    ASSERT_TRUE(engine().take_over(*row, std::move(object), as_controller("test")));
+    ASSERT_TRUE(engine().import_object(*row, std::move(object), as_controller("test")));
   }
   sync_replica_set(context(), "default", "w");
   sync_stateful_set(context(), "default", "w");

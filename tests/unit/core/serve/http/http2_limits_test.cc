@@ -98,7 +98,7 @@ class Http2Limits : public ::testing::Test {
   std::shared_ptr<Protocol> server(const HttpLimits& limits) {
     ProtocolHost host;
     host.limits = limits;
-    host.room = std::make_shared<BodyRoom>(limits.bodies);
+    host.room = std::make_shared<MemoryBudget>(limits.bodies);
     host.handle = [this](HttpRequest request, const Reply& reply) {
       HttpResponse response;
       response.body = body_;
@@ -172,16 +172,16 @@ TEST_F(Http2Limits, BodiesTogetherAreLimited) {
 }
 
 TEST(BodyRooms, AreGivenBack) {
-  const auto room = std::make_shared<BodyRoom>(100);
-  auto share = std::make_unique<BodyShare>(room);
+  const auto room = std::make_shared<MemoryBudget>(100);
+  auto share = std::make_unique<MemoryReservation>(room);
   EXPECT_TRUE(share->grow_to(60));
   EXPECT_TRUE(share->grow_to(50));
-  BodyShare other(room);
+  MemoryReservation other(room);
   EXPECT_FALSE(other.grow_to(41));
   EXPECT_TRUE(other.grow_to(40));
   share.reset();
   EXPECT_TRUE(other.grow_to(100));
-  EXPECT_TRUE(BodyShare(nullptr).grow_to(1000));
+  EXPECT_TRUE(MemoryReservation(nullptr).grow_to(1000));
 }
 
 }  // namespace

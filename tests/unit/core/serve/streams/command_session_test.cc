@@ -25,7 +25,7 @@ struct Script {
   int columns = 0;
 };
 
-class ScriptedEnd final : public RemoteEnd {
+class ScriptedEnd final : public ExecTarget {
  public:
   explicit ScriptedEnd(Script& script) : script_(script) {}
   void begin(const WatchDescriptor&) override {}

@@ -126,9 +126,9 @@ TEST(SpdyConnection, RefusesStreams) {
 
 TEST(SpdyConnection, BoundsItsStreams) {
   Lab lab;
-  for (std::uint32_t i = 0; i < SpdyConnection::kMostStreams; ++i) ASSERT_TRUE(lab.feed(lab.client.open(2 * i + 1, {})));
+  for (std::uint32_t i = 0; i < SpdyConnection::kMaxStreams; ++i) ASSERT_TRUE(lab.feed(lab.client.open(2 * i + 1, {})));
   lab.sent();
-  const auto next = static_cast<std::uint32_t>(2 * SpdyConnection::kMostStreams + 1);
+  const auto next = static_cast<std::uint32_t>(2 * SpdyConnection::kMaxStreams + 1);
   EXPECT_TRUE(lab.feed(lab.client.open(next, {})));
   EXPECT_EQ(lab.sent(), "3:" + std::to_string(next) + "\n");
   EXPECT_TRUE(lab.feed(joined({SpdyClient::reset(1), lab.client.open(next + 2, {})})));
@@ -154,7 +154,7 @@ TEST(SpdyConnection, EndsWithAGoodbyeOrAnError) {
       SpdyClient::control(1, std::string("\0\0\0\1\0\0\0\0\0\0", 10) + "garbage"),  // no header block
       SpdyClient::control(3, "1234"),                                               // half a reset
       std::string("\x80\x02\x00\x06\x00\x00\x00\x04\x00\x00\x00\x01", 12),          // SPDY/2
-      SpdyClient::control(4, std::string(SpdyConnection::kMostControlFrame + 1, 'x')),
+      SpdyClient::control(4, std::string(SpdyConnection::kMaxControlFrame + 1, 'x')),
   };
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     Lab lab;

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/api/kinds.h"
-#include "core/work/hub/finished_works.h"
+#include "core/work/hub/ttl_controller.h"
 #include "core/work/rules/conditions.h"
 #include "core/work/rules/names.h"
 #include "tests/unit/core/work/fleet.h"

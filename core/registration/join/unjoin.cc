@@ -1,0 +1,219 @@
+#include "core/registration/join/unjoin.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/api/kinds.h"
+#include "core/install/wait_deleted.h"
+#include "core/registration/hub/rbac.h"
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/base/names.h"
+
+namespace fleetadm::join {
+namespace {
+
+namespace r = kube::resources;
+using install::Action;
+using install::Change;
+
+// The items of a type that the server may not serve (any more): then there are none.
+Result<std::vector<Json>> list_if_served(const kube::Client& client, const kube::Resource& resource, std::string_view ns,
+                                         std::string_view labels = {}) {
+  kube::ListOptions which;
+  which.label_selector = std::string(labels);
+  auto found = client.list(resource, ns, which);
+  if (!found && found.error().category == Category::kNotFound) return std::vector<Json>{};
+  if (!found) return fail(found.error().wrap("cannot list " + resource.qualified()));
+  const Json& items = list_at(*found, {"items"});
+  return std::vector<Json>(items.begin(), items.end());
+}
+
+Status remove_one(const kube::Client& client, const kube::Resource& resource, const Json& object, std::vector<Change>& changes) {
+  kube::DeleteOptions how;
+  how.propagation = kube::Propagation::kBackground;
+  how.uid = uid_of(object);
+  auto removed = client.remove(resource, namespace_of(object), name_of(object), how);
+  if (!removed && removed.error().category != Category::kNotFound) {
+    return fail(removed.error().wrap("cannot delete " + resource.kind + " " + kube::object_key(object)));
+  }
+  changes.push_back({resource.kind, namespace_of(object), name_of(object), Action::kDeleted, resource.group});
+  return {};
+}
+
+// For an object whose finalizers only a program that is gone for good would remove.
+Status strip_finalizers(const kube::Client& client, const kube::Resource& resource, const Json& object) {
+  auto stripped = client.modify(resource, namespace_of(object), name_of(object), [](Json& current) -> Status {
+    erase_at(current, {"metadata", "finalizers"});
+    return {};
+  });
+  if (!stripped && stripped.error().category != Category::kNotFound) return fail(stripped.error());
+  return {};
+}
+
+// What keeps a ManagedCluster that is being deleted, in words.
+Error why_cluster_stays(const kube::Client& hub, const Json& cluster, const DepartureOptions& options, const Error& cause) {
+  Error error = cause.wrap("the ManagedCluster " + options.cluster_name + " is still being deleted");
+  if (const auto works = list_if_served(hub, api::manifest_works(), options.cluster_name); works && !works->empty()) {
+    error.message += "; " + std::to_string(works->size()) + " of its ManifestWorks wait for the agent";
+    error.hint = "bring the cluster's agent back, or give up what it applied: --force";
+  } else {
+    error.hint = "the hub controllers remove its finalizers (" + dump_json(list_at(cluster, {"metadata", "finalizers"})) +
+                 "): see whether they run (namespace " + std::string(api::kHubNamespace) + ")";
+  }
+  return error;
+}
+
+Status delete_cluster(const kube::Client& hub, const DepartureOptions& options, std::vector<Change>& changes) {
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", options.cluster_name));
+  if (!cluster) return {};
+  if (options.told) options.told("deleting the ManagedCluster " + options.cluster_name + " and what was distributed to it");
+  FLEETADM_CHECK(remove_one(hub, api::managed_clusters(), *cluster, changes));
+  if (hub.gate().dry_run != kube::DryRun::kNone) return {};
+  if (options.force) {
+    FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), options.cluster_name));
+    for (const Json& work : works) {
+      FLEETADM_CHECK(remove_one(hub, api::manifest_works(), work, changes));
+      FLEETADM_CHECK(strip_finalizers(hub, api::manifest_works(), work));
+    }
+  }
+  if (Status gone = install::wait_deleted(hub, api::managed_clusters(), *cluster, options.timeout, options.stop); !gone) {
+    return fail(why_cluster_stays(hub, *cluster, options, gone.error()));
+  }
+  return {};
+}
+
+// A namespace that was there before the cluster joined, whatever it holds: it loses the label that the hub gave it, and stays.
+Status release_namespace(const kube::Client& hub, const Json& ns, std::vector<Change>& changes) {
+  FLEETADM_TRY([[maybe_unused]] const Json released, hub.modify(r::namespaces(), "", name_of(ns), [](Json& object) -> Status {
+    erase_at(object, {"metadata", "labels", api::kClusterNameLabel});
+    return {};
+  }));
+  changes.push_back({"Namespace", "", name_of(ns), Action::kConfigured});
+  return {};
+}
+
+Status delete_namespace(const kube::Client& hub, const DepartureOptions& options, std::vector<Change>& changes) {
+  FLEETADM_TRY(const auto ns, hub.find(r::namespaces(), "", options.cluster_name));
+  if (!ns) return {};
+  // Another kind of namespace that happens to have the cluster's name is not ours to delete.
+  if (label_of(*ns, api::kClusterNameLabel) != options.cluster_name) return {};
+  if (annotation_of(*ns, registration::hub::kNamespaceMadeForAnnotation) != options.cluster_name)
+    return release_namespace(hub, *ns, changes);
+  FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), options.cluster_name));
+  // With the cluster its works go. A dry run leaves both where they are.
+  const bool works_go = hub.gate().dry_run != kube::DryRun::kNone && !changes.empty();
+  if (!works.empty() && !works_go) {
+    return fail(Category::kConflict, "namespace " + options.cluster_name + " on the hub still holds ManifestWorks",
+                "the cluster is gone, and its agent with it: delete them (fleetadm work delete), or pass --keep-namespace");
+  }
+  if (options.told) options.told("deleting the namespace " + options.cluster_name + " on the hub");
+  FLEETADM_CHECK(remove_one(hub, r::namespaces(), *ns, changes));
+  if (hub.gate().dry_run != kube::DryRun::kNone) return {};
+  if (Status gone = install::wait_deleted(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
+    return fail(gone.error().wrap("the namespace " + options.cluster_name + " is still being deleted"));
+  }
+  return {};
+}
+
+// A type stays while objects of it stay: they are the user's, not the agent's.
+Result<bool> keep_type_in_use(const kube::Client& spoke, const kube::Resource& resource, const Json& object) {
+  if (resource.kind != "CustomResourceDefinition") return false;
+  const Json& versions = list_at(object, {"spec", "versions"});
+  if (versions.empty()) return false;
+  const kube::Resource type{str(object, {"spec", "group"}), str(versions.front(), {"name"}),
+                            str(object, {"spec", "names", "plural"}), str(object, {"spec", "names", "kind"}),
+                            str(object, {"spec", "scope"}) == "Namespaced"};
+  FLEETADM_TRY(const auto left, list_if_served(spoke, type, ""));
+  return !left.empty();
+}
+
+Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& options, std::vector<Change>& changes) {
+  FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
+  if (applied.empty()) return {};
+  if (!options.force && options.left_hub && spoke.gate().dry_run != kube::DryRun::kNone) return {};
+  if (!options.force) {
+    return fail(
+        Category::kConflict,
+        std::to_string(applied.size()) + " works are still applied on this cluster (first: " + name_of(applied.front()) + ")",
+        "take the cluster out on the hub too, so that they are removed: fleetadm unjoin --cluster-name " + options.cluster_name +
+            " --hub-context CONTEXT; or remove them with everything they applied: --force");
+  }
+  // The agent would only make them again, so it goes first; then the garbage collector removes what they own.
+  FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, "fleetadm-agent"));
+  if (deployment && label_of(*deployment, install::kPartLabel) == install::kAgentPart) {
+    FLEETADM_CHECK(remove_one(spoke, r::deployments(), *deployment, changes));
+    if (spoke.gate().dry_run == kube::DryRun::kNone) {
+      FLEETADM_CHECK(install::wait_deleted(spoke, r::deployments(), *deployment, options.timeout, options.stop));
+    }
+  }
+  for (const Json& work : applied) {
+    FLEETADM_CHECK(remove_one(spoke, api::applied_manifest_works(), work, changes));
+    FLEETADM_CHECK(strip_finalizers(spoke, api::applied_manifest_works(), work));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options) {
+  std::vector<Change> changes;
+  FLEETADM_CHECK(delete_cluster(hub, options, changes));
+  if (!options.keep_namespace) FLEETADM_CHECK(delete_namespace(hub, options, changes));
+  const std::string label = std::string(api::kClusterNameLabel) + "=" + options.cluster_name;
+  FLEETADM_TRY(const auto requests, list_if_served(hub, r::certificate_signing_requests(), "", label));
+  for (const Json& request : requests) FLEETADM_CHECK(remove_one(hub, r::certificate_signing_requests(), request, changes));
+  return changes;
+}
+
+Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_name) {
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", cluster_name));
+  if (cluster) return true;
+  FLEETADM_TRY(const auto ns, hub.find(r::namespaces(), "", cluster_name));
+  if (ns && label_of(*ns, api::kClusterNameLabel) == cluster_name) return true;
+  const std::string label = std::string(api::kClusterNameLabel) + "=" + cluster_name;
+  FLEETADM_TRY(const auto requests, list_if_served(hub, r::certificate_signing_requests(), "", label));
+  return !requests.empty();
+}
+
+Result<std::vector<std::string>> applied_work_names(const kube::Client& spoke) {
+  FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
+  std::vector<std::string> names;
+  for (const Json& one : applied) names.push_back(str(one, {"spec", "manifestWorkName"}, name_of(one)));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options) {
+  std::vector<Change> changes;
+  FLEETADM_CHECK(remove_applied_works(spoke, options, changes));
+  install::Options how;
+  how.part = install::kAgentPart;
+  how.timeout = options.timeout;
+  how.stop = options.stop;
+  how.told = [&](const Change& change) {
+    if (options.told) options.told(change.kind + " " + change.name);
+  };
+  how.keep = [&](const kube::Resource& resource, const Json& object) { return keep_type_in_use(spoke, resource, object); };
+  FLEETADM_TRY(auto removed, install::remove_part(spoke, how));
+  changes.insert(changes.end(), removed.begin(), removed.end());
+  // Where the namespace was there before us it stays, and with it the credential that the agent made itself.
+  FLEETADM_TRY(const auto credential, spoke.find(r::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
+  if (credential) FLEETADM_CHECK(remove_one(spoke, r::secrets(), *credential, changes));
+  return changes;
+}
+
+Result<std::string> joined_as(const kube::Client& spoke) {
+  FLEETADM_TRY(const auto secret, spoke.find(r::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
+  if (!secret) return std::string();
+  FLEETADM_TRY(std::string name, base64_decode(str(*secret, {"data", "cluster-name"})));
+  // Whoever can write this secret must not choose what is deleted on the hub beyond a cluster's name.
+  if (!name.empty() && !is_dns_label(name)) {
+    return fail(
+        Category::kInvalid,
+        "the secret " + std::string(api::kHubKubeconfigSecret) + " names the cluster \"" + name + "\", which is not a DNS label",
+        "it was changed by someone; delete it and run the command again with --cluster-name");
+  }
+  return name;
+}
+
+}  // namespace fleetadm::join
