@@ -176,10 +176,11 @@ std::set<pid_t> children() {
 }
 
 // Ends the child and what it started: that is in groups of its own, and becomes this process's own child once the child is gone.
-// A process that even SIGKILL does not end at once (its file system hangs) is not waited for.
+// That takes a few milliseconds, more on a busy machine; a process that SIGKILL does not end (its file system hangs) is left.
 void kill_all_but(const std::set<pid_t>& others, pid_t child) {
   constexpr timespec kStep{0, 1'000'000};
-  for (int round = 0; round < 20; ++round) {
+  constexpr int kMaxRounds = 1000;
+  for (int round = 0; round < kMaxRounds; ++round) {
     std::set<pid_t> left = children();
     if (round == 0) left.insert(child);
     for (const pid_t pid : others) left.erase(pid);
