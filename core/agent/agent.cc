@@ -4,6 +4,7 @@
 #include "core/agent/memory.h"
 #include "core/agent/runtime.h"
 #include "core/agent/session.h"
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/lease/leader.h"

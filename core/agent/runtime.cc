@@ -1,6 +1,5 @@
 #include "core/agent/runtime.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "kubeclient/base/log.h"
@@ -18,12 +17,6 @@ void Phase::set(std::string phase, std::string detail) {
 Json Phase::describe() const {
   const std::lock_guard lock(mutex_);
   return {{"phase", phase_}, {"detail", detail_}};
-}
-
-Duration Backoff::next() {
-  const Duration now = next_;
-  next_ = std::min(next_ * 2, longest_);
-  return now;
 }
 
 }  // namespace fleetadm::agent

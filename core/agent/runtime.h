@@ -42,17 +42,4 @@ struct Runtime {
   Instant now() const { return parts.clock->now(); }
 };
 
-/// Doubling waits between two bounds.
-class Backoff {
- public:
-  Backoff(Duration first, Duration longest) : first_(first), longest_(longest), next_(first) {}
-  Duration next();
-  void reset() { next_ = first_; }
-
- private:
-  Duration first_;
-  Duration longest_;
-  Duration next_;
-};
-
 }  // namespace fleetadm::agent

@@ -1,7 +1,6 @@
 #include "core/agent/session.h"
 
 #include <algorithm>
-#include <random>
 #include <thread>
 
 #include "core/agent/join.h"
@@ -9,6 +8,7 @@
 #include "core/registration/agent/certificate_keeper.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/pki/pki.h"
 
@@ -22,12 +22,6 @@ constexpr auto kSpokeTimeout = std::chrono::seconds(10);
 constexpr auto kRegisterAgain = std::chrono::minutes(5);
 constexpr auto kWorkAgain = std::chrono::seconds(30);
 constexpr int kChecksPerTidying = 12;  // of memory: a minute
-
-std::function<double()> random_share() {
-  return [engine = std::mt19937(std::random_device{}())]() mutable {
-    return std::uniform_real_distribution<double>(0.0, 1.0)(engine);
-  };
-}
 
 class Session {
  public:
@@ -127,7 +121,7 @@ void Session::add_registration(controller::Manager& manager, const kube::Client&
   controller::ControllerOptions row;
   row.resync_keys = {kKey};
 
-  auto lease = std::make_shared<reg::LeaseRenewer>(hub, identity_.cluster, clock, random_share());
+  auto lease = std::make_shared<reg::LeaseRenewer>(hub, identity_.cluster, clock, random_share);
   row.name = "lease";
   row.resync = options.healthcheck_period;
   const auto lease_queue = manager.add(row, [this, lease](const std::string&, std::stop_token) -> Result<controller::Outcome> {

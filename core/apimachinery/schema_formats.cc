@@ -4,6 +4,7 @@
 #include "core/apimachinery/schema_node.h"
 #include "core/cel/time.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/ip_address.h"
 
 namespace fleetadm::apimachinery {
 namespace {
@@ -33,35 +34,17 @@ const std::map<std::string, RE2, std::less<>>& patterns() {
 }
 
 bool is_ipv6(std::string_view text) {
-  static const RE2 kShape(R"(^[0-9A-Fa-f:]*(:(\d{1,3}\.){3}\d{1,3})?$)");
-  if (!RE2::FullMatch(text, kShape)) return false;
-  int groups = 0;
-  bool gap = false;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t colon = std::min(text.find(':', at), text.size());
-    const std::string_view group = text.substr(at, colon - at);
-    if (group.empty() && at != 0 && colon != text.size()) {
-      if (gap) return false;
-      gap = true;
-    }
-    if (group.size() > 4 && group.find('.') == std::string_view::npos) return false;
-    if (!group.empty()) groups += group.find('.') == std::string_view::npos ? 1 : 2;
-    if (colon == text.size()) break;
-    at = colon + 1;
-  }
-  const bool edges = (!text.starts_with(':') || text.starts_with("::")) && (!text.ends_with(':') || text.ends_with("::"));
-  return edges && text.find(':') != std::string_view::npos && (gap ? groups < 8 : groups == 8);
+  const auto address = IpAddress::parse(text);
+  return address && address->v6 && address->zone.empty();
 }
 
 bool is_cidr(std::string_view text) {
   const auto slash = text.find('/');
   if (slash == std::string_view::npos) return false;
   const std::string_view address = text.substr(0, slash);
-  const std::string_view bits = text.substr(slash + 1);
-  static const RE2 kNumber(R"(^\d{1,3}$)");
-  if (!RE2::FullMatch(bits, kNumber)) return false;
-  const int length = std::stoi(std::string(bits));
+  static const RE2 kLength(R"((\d{1,3}))");
+  int length = 0;
+  if (!RE2::FullMatch(text.substr(slash + 1), kLength, &length)) return false;
   return has_format(address, "ipv4") ? length <= 32 : is_ipv6(address) && length <= 128;
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/apimachinery/table_cells.h"
+#include "kubeclient/base/host_port.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::apimachinery {
@@ -141,10 +142,8 @@ Json endpoints_cells(const Json& object, Instant now) {
       for (const std::string& ip : names_in(addresses, "ip")) found.push_back(ip);
     }
     for (const Json& port : ports) {
-      for (const std::string& ip : names_in(addresses, "ip")) {
-        const bool colons = ip.find(':') != std::string::npos;
-        found.push_back((colons ? "[" + ip + "]" : ip) + ":" + std::to_string(num(port, {"port"})));
-      }
+      for (const std::string& ip : names_in(addresses, "ip"))
+        found.push_back(join_host_port(ip, std::to_string(num(port, {"port"}))));
     }
   }
   const std::size_t more = found.size() > 3 ? found.size() - 3 : 0;

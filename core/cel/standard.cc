@@ -9,6 +9,7 @@
 #include "core/cel/operators.h"
 #include "core/cel/pattern.h"
 #include "core/cel/time.h"
+#include "kubeclient/base/civil_time.h"
 
 namespace fleetadm::cel {
 
@@ -214,7 +215,7 @@ std::vector<Function> texts() {
 
 using Field = std::int64_t (*)(const CivilTime&, std::int32_t nanos);
 
-Value field_in(const Value& timestamp, const Zone& zone, Field field) {
+Value field_in(const Value& timestamp, const TimeZone& zone, Field field) {
   return Value::integer(field(civil_time(timestamp.seconds(), zone.offset_at(timestamp.seconds())), timestamp.nanos()));
 }
 
@@ -223,17 +224,17 @@ Value unknown_zone(const Value& name) { return Value::error("unknown time zone "
 /// A getter of timestamps: in UTC, and in a zone given by name or offset.
 Function getter(const char* name, const std::string& id, const std::string& zoned_id, Field field) {
   Overload plain = member(id, {Type::timestamp()}, Type::integer(),
-                          [field](CallContext&, Args args) { return field_in(args[0], Zone(), field); });
+                          [field](CallContext&, Args args) { return field_in(args[0], TimeZone::utc(), field); });
   Overload zoned =
       member(zoned_id, {Type::timestamp(), Type::string()}, Type::integer(), [field](CallContext& context, Args args) {
         // Reading a zone's file is dear.
         if (!context.work.spend(5000)) return Value::error("work limit exceeded");
-        const auto zone = Zone::load(args[1].text());
+        const auto zone = zone_of(args[1].text());
         return zone ? field_in(args[0], *zone, field) : unknown_zone(args[1]);
       });
   zoned.specialise = [field](std::span<const std::optional<Value>> literals) -> Result<Implementation> {
     if (!literals[1] || !literals[1]->is(Kind::kString)) return Implementation();
-    auto zone = Zone::load(literals[1]->text());
+    auto zone = zone_of(literals[1]->text());
     if (!zone) return Implementation();
     return Implementation([field, zone = std::move(*zone)](CallContext&, Args args) { return field_in(args[0], zone, field); });
   };

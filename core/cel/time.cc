@@ -1,24 +1,14 @@
 #include "core/cel/time.h"
 
-#include <array>
-#include <charconv>
 #include <limits>
 
 #include "core/cel/convert.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/civil_time.h"
 
 namespace fleetadm::cel {
 
 namespace {
-
-constexpr std::int64_t kSecondsADay = 86400;
-
-bool is_leap(std::int64_t year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
-
-int days_in_month(std::int64_t year, int month) {
-  constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return month == 2 && is_leap(year) ? 29 : kDays.at(static_cast<std::size_t>(month - 1));
-}
 
 /// Takes fields of fixed width off the front of a text.
 class Fields {
@@ -70,12 +60,6 @@ class Fields {
  private:
   std::string_view rest_;
 };
-
-void append_padded(std::string& text, std::int64_t value, std::size_t width) {
-  const std::string digits = std::to_string(value);
-  if (digits.size() < width) text.append(width - digits.size(), '0');
-  text += digits;
-}
 
 /// Nanoseconds of a unit's name; 0 where it is none.
 std::uint64_t unit_of(std::string_view name) {
@@ -131,39 +115,18 @@ bool take_duration_part(std::string_view& rest, std::uint64_t& total) {
 
 }  // namespace
 
-std::int64_t days_from_civil(std::int64_t year, int month, int day) {
-  // Years from March: the leap day is the last one. Eras of 400 years.
-  year -= month <= 2 ? 1 : 0;
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const std::int64_t year_of_era = year - era * 400;
-  const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
-}
-
-CivilTime civil_time(std::int64_t seconds, std::int64_t offset_seconds) {
-  const std::int64_t local = seconds + offset_seconds;
-  std::int64_t days = local / kSecondsADay;
-  std::int64_t rest = local % kSecondsADay;
-  if (rest < 0) {
-    rest += kSecondsADay;
-    --days;
+std::optional<TimeZone> zone_of(std::string_view text) {
+  if (text == "Local") return TimeZone::utc();
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) {
+    auto zone = TimeZone::load(text);
+    return zone ? std::optional(std::move(*zone)) : std::nullopt;
   }
-  CivilTime time;
-  time.hour = static_cast<int>(rest / 3600);
-  time.minute = static_cast<int>(rest / 60 % 60);
-  time.second = static_cast<int>(rest % 60);
-  time.day_of_week = static_cast<int>(((days + 4) % 7 + 7) % 7);
-  const std::int64_t shifted = days + 719468;
-  const std::int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-  const std::int64_t day_of_era = shifted - era * 146097;
-  const std::int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t month = (5 * day_of_year + 2) / 153;
-  time.day = static_cast<int>(day_of_year - (153 * month + 2) / 5 + 1);
-  time.month = static_cast<int>(month < 10 ? month + 3 : month - 9);
-  time.year = year_of_era + era * 400 + (time.month <= 2 ? 1 : 0);
-  time.day_of_year = static_cast<int>(days - days_from_civil(time.year, 1, 1));
-  return time;
+  const auto hours = parse_int(text.substr(0, colon));
+  const auto minutes = parse_int(text.substr(colon + 1));
+  constexpr std::int64_t kLimit = 1'000'000;
+  if (!hours || !minutes || *hours > kLimit || *hours < -kLimit || *minutes > kLimit || *minutes < -kLimit) return std::nullopt;
+  return TimeZone::fixed((*hours * 60 + (text.front() == '-' ? -*minutes : *minutes)) * 60);
 }
 
 std::optional<Value> parse_timestamp(std::string_view text) {
@@ -182,38 +145,21 @@ std::optional<Value> parse_timestamp(std::string_view text) {
   }
   const std::int32_t nanos = fields.fraction();
   if (!fields.zone(zone) || !fields.done()) return std::nullopt;
-  if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 59)
-    return std::nullopt;
-  const std::int64_t seconds = days_from_civil(year, month, day) * kSecondsADay + hour * 3600 + minute * 60 + second - zone * 60;
+  if (!is_date(year, month, day) || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  const std::int64_t seconds =
+      days_from_civil(year, month, day) * kSecondsPerDay + hour * 3600 + minute * 60 + second - zone * 60;
   return Value::timestamp(seconds, nanos, static_cast<std::int16_t>(zone));
 }
 
 std::string format_timestamp(const Value& timestamp) {
-  const CivilTime time = civil_time(timestamp.seconds(), std::int64_t{timestamp.zone()} * 60);
-  std::string text;
-  append_padded(text, time.year, 4);
-  text += '-';
-  append_padded(text, time.month, 2);
-  text += '-';
-  append_padded(text, time.day, 2);
-  text += 'T';
-  append_padded(text, time.hour, 2);
-  text += ':';
-  append_padded(text, time.minute, 2);
-  text += ':';
-  append_padded(text, time.second, 2);
+  const std::int64_t minutes = timestamp.zone();
+  std::string text = format_date_time(civil_time(timestamp.seconds(), minutes * 60));
   if (timestamp.nanos() != 0) {
-    text += '.';
-    append_padded(text, timestamp.nanos(), 9);
+    const std::string digits = std::to_string(timestamp.nanos());
+    text += '.' + std::string(9 - digits.size(), '0') + digits;
     text.erase(text.find_last_not_of('0') + 1);
   }
-  if (timestamp.zone() == 0) return text + 'Z';
-  const int minutes = timestamp.zone() < 0 ? -timestamp.zone() : timestamp.zone();
-  text += timestamp.zone() < 0 ? '-' : '+';
-  append_padded(text, minutes / 60, 2);
-  text += ':';
-  append_padded(text, minutes % 60, 2);
-  return text;
+  return text + format_utc_offset(minutes);
 }
 
 std::optional<std::int64_t> parse_duration(std::string_view text) {

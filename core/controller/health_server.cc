@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "kubeclient/base/host_port.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::controller {
@@ -36,24 +37,13 @@ struct Address {
 };
 
 Result<Address> parse_address(const std::string& text) {
-  const auto colon = text.rfind(':');
-  const auto wrong = [&] {
+  const auto parts = split_host_port(text);
+  const auto port = parts ? parse_port(parts->port) : std::nullopt;
+  if (!port) {
     return fail(Category::kUsage, "\"" + text + "\" is no listen address",
                 "write host:port, for example 127.0.0.1:8080 or :8080");
-  };
-  if (colon == std::string::npos) return wrong();
-  Address address;
-  address.host = text.substr(0, colon);
-  if (address.host.size() >= 2 && address.host.front() == '[' && address.host.back() == ']') {
-    address.host = address.host.substr(1, address.host.size() - 2);
   }
-  const std::string port = text.substr(colon + 1);
-  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos) return wrong();
-  const int number = std::stoi(port);
-  if (number > 65535) return wrong();
-  address.port = static_cast<std::uint16_t>(number);
-  if (address.host == "localhost") address.host = "127.0.0.1";
-  return address;
+  return Address{parts->host == "localhost" ? "127.0.0.1" : parts->host, *port};
 }
 
 class Session;

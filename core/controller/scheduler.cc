@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <random>
 
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::controller {
 namespace {
-
-Duration jittered(Duration period) {
-  thread_local std::mt19937_64 random{std::random_device{}()};
-  const auto tenth = period.count() / 10;
-  if (tenth <= 0) return period;
-  return period + Duration(std::uniform_int_distribution<Duration::rep>(0, tenth)(random));
-}
 
 void report(const std::string& controller, const std::string& key, const Error& error) {
   const std::string line = key + ": " + error.message;
@@ -31,9 +24,7 @@ void report(const std::string& controller, const std::string& key, const Error& 
 Duration failure_backoff(int failures) {
   constexpr Duration kFirst = std::chrono::milliseconds(5);
   constexpr Duration kMax = std::chrono::seconds(1000);
-  if (failures < 1) return kFirst;
-  if (failures > 18) return kMax;
-  return std::min<Duration>(kFirst * (std::int64_t{1} << (failures - 1)), kMax);
+  return backoff_delay(kFirst, kMax, failures);
 }
 
 class Scheduler::LaneQueue final : public Queue {
@@ -179,7 +170,7 @@ void Scheduler::resync(std::size_t index, bool first) {
     push(lane, key);
   }
   if (lane.options.resync <= Duration::zero()) return;
-  const auto at = Steady::now() + std::chrono::duration_cast<Steady::duration>(jittered(lane.options.resync));
+  const auto at = Steady::now() + std::chrono::duration_cast<Steady::duration>(jittered(lane.options.resync, 0.1));
   if (first) {
     resyncs_.emplace_back(at, index);
   } else {

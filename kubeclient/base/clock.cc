@@ -6,14 +6,13 @@
 #include <limits>
 
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/civil_time.h"
 
 namespace fleetadm {
 namespace {
 
-using std::chrono::days;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-using std::chrono::sys_days;
 
 class SystemClock final : public Clock {
  public:
@@ -22,15 +21,7 @@ class SystemClock final : public Clock {
 
 std::string format_seconds(Instant at, std::string_view rest) {
   const auto whole = std::chrono::floor<seconds>(at);
-  const auto day = std::chrono::floor<days>(whole);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss time(whole - day);
-  std::array<char, 48> buffer{};
-  const int length = std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
-                                   static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                                   static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-                                   static_cast<int>(time.seconds().count()));
-  return std::string(buffer.data(), static_cast<std::size_t>(length)) + std::string(rest);
+  return format_date_time(civil_time(whole.time_since_epoch().count())).append(rest);
 }
 
 // Reads a text of fixed-width numbers and separators from the left.
@@ -138,10 +129,9 @@ std::optional<Instant> parse_time(std::string_view text) {
     if (offset_hour > 23 || offset_minute > 59) return {};
     offset_minutes = (offset_hour * 60 + offset_minute) * (minus ? -1 : 1);
   }
-  const std::chrono::year_month_day date(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day)));
-  if (!scan.done() || !date.ok() || hour > 23 || minute > 59 || second > 59) return {};
-  const seconds since = sys_days(date).time_since_epoch() + seconds(hour * 3600 + minute * 60 + second - offset_minutes * 60);
+  if (!scan.done() || !is_date(year, month, day) || hour > 23 || minute > 59 || second > 59) return {};
+  const seconds since = seconds(days_from_civil(year, month, day) * kSecondsPerDay) +
+                        seconds(hour * 3600 + minute * 60 + second - offset_minutes * 60);
   constexpr std::int64_t kLimit = std::numeric_limits<std::int64_t>::max() / 1'000'000'000 - 1;
   if (since.count() > kLimit) return Instant::max();
   if (since.count() < -kLimit) return Instant::min();

@@ -1,5 +1,6 @@
 // The configuration of a pod.
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/host_port.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/config/files.h"
 #include "kubeclient/config/kubeconfig.h"
@@ -36,7 +37,7 @@ Result<RestConfig> in_cluster_config() {
                 "name a kubeconfig with --kubeconfig or KUBECONFIG");
   }
   RestConfig config;
-  config.server = "https://" + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
+  config.server = "https://" + join_host_port(host, port);
   config.name = kInClusterName;
   config.default_namespace = in_cluster_namespace();
   FileCredentials files;

@@ -1,9 +1,9 @@
 #include "kubeclient/lease/leader.h"
 
 #include <algorithm>
-#include <random>
 #include <thread>
 
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/sleep.h"
 
@@ -11,12 +11,6 @@ namespace fleetadm::kube {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-
-Duration jittered(Duration period) {
-  thread_local std::mt19937_64 random{std::random_device{}()};
-  return period +
-         Duration(std::uniform_int_distribution<Duration::rep>(0, std::max<Duration::rep>(period.count() / 5, 1))(random));
-}
 
 /// One contender: what it saw of the lease, and when by its own clock. Remote times are never compared with the local clock.
 class Contender {
@@ -140,7 +134,7 @@ Status run_as_leader(const Client& client, const LeaderOptions& options, const s
       told = contender.holder();
       log::info(1, "leader-election", options.ns + "/" + options.name + " is held by " + told + "; waiting");
     }
-    if (!sleep_for(jittered(options.timing.retry), stop)) return {};
+    if (!sleep_for(jittered(options.timing.retry, 0.2), stop)) return {};
   }
   log::info(1, "leader-election", options.identity + " leads " + options.ns + "/" + options.name);
 

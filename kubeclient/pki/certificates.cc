@@ -1,6 +1,5 @@
 // Reading certificates, pins, and issuing for tests, the sandbox and proxies.
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
 #include <ctime>
 #include <limits>
@@ -8,6 +7,7 @@
 #include <openssl/rand.h>
 
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/ip_address.h"
 #include "kubeclient/pki/openssl.h"
 
 namespace fleetadm::pki {
@@ -75,12 +75,9 @@ Status add_alternative_names(X509& certificate, const LeafOptions& options) {
     if (!add(GEN_DNS, dns.data(), dns.size())) return openssl_failure("adding a DNS name");
   }
   for (const std::string& ip : options.ip_addresses) {
-    std::array<unsigned char, 16> bytes{};
-    const bool v6 = ip.find(':') != std::string::npos;
-    if (inet_pton(v6 ? AF_INET6 : AF_INET, ip.c_str(), bytes.data()) != 1) {
-      return fail(Category::kUsage, "\"" + ip + "\" is not an IP address");
-    }
-    if (!add(GEN_IPADD, bytes.data(), v6 ? 16 : 4)) return openssl_failure("adding an IP address");
+    const auto address = IpAddress::parse(ip);
+    if (!address || !address->zone.empty()) return fail(Category::kUsage, "\"" + ip + "\" is not an IP address");
+    if (!add(GEN_IPADD, address->bytes.data(), address->v6 ? 16 : 4)) return openssl_failure("adding an IP address");
   }
   if (X509_add1_ext_i2d(&certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) != 1) {
     return openssl_failure("adding the alternative names");

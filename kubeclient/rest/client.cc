@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/sleep.h"
 #include "kubeclient/transport/observer.h"
@@ -65,7 +66,7 @@ Result<Response> Client::send(const Request& original, const Call& call) const {
       if (told) delay = std::chrono::seconds(std::max(error.retry_after_seconds, 1));
     } else if (error.reason == "ConnectionCut" && is_read(request.method)) {
       // Whether the server did it is unknown: only reads are sent again.
-      delay = std::chrono::milliseconds(50) * (1 << std::min(attempt, 5));
+      delay = backoff_delay(std::chrono::milliseconds(50), std::chrono::milliseconds(1600), attempt + 1);
     }
     const bool in_time = deadline == Steady::time_point::max() || Steady::now() + delay < deadline;
     if (delay == Duration::zero() || attempt >= kMaxRetries || !in_time) return fail(located(std::move(error)));

@@ -1,9 +1,10 @@
 #include "kubeclient/transport/endpoint.h"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <memory>
 #include <string_view>
+
+#include "kubeclient/base/ip_address.h"
 
 namespace fleetadm::kube {
 
@@ -22,8 +23,8 @@ std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
 
 bool is_loopback(std::string_view host) {
   if (host == "localhost" || host.ends_with(".localhost") || host == "[::1]") return true;
-  in_addr address{};
-  return inet_pton(AF_INET, std::string(host).c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24U) == 127;
+  const auto address = IpAddress::parse(host);
+  return address && !address->v6 && address->is_loopback();
 }
 
 }  // namespace

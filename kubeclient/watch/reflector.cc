@@ -9,8 +9,6 @@ namespace fleetadm::kube {
 namespace {
 
 constexpr int kPage = 500;
-constexpr Duration kFirstBackoff = std::chrono::milliseconds(200);
-constexpr Duration kMaxBackoff = std::chrono::seconds(30);
 constexpr Duration kLongLife = std::chrono::seconds(10);
 constexpr Duration kHeadTimeout = std::chrono::seconds(30);
 constexpr Duration kSilence = std::chrono::seconds(15);
@@ -65,8 +63,7 @@ Reflector::Reflector(Client client, Resource resource, InformerOptions options, 
       resource_(std::move(resource)),
       options_(std::move(options)),
       loop_(std::move(loop)),
-      store_(options_.indexes),
-      random_(std::random_device{}()) {}
+      store_(options_.indexes) {}
 
 Reflector::~Reflector() {
   stopped_ = true;
@@ -145,10 +142,10 @@ Request Reflector::watch_request(bool initial_events) {
   if (!last_version_.empty() && !(initial_events && version_unavailable_)) {
     request.query.emplace_back("resourceVersion", last_version_);
   }
-  const int seconds = std::uniform_int_distribution<int>(300, 600)(random_);
-  request.query.emplace_back("timeoutSeconds", std::to_string(seconds));
+  const auto timeout = std::chrono::ceil<std::chrono::seconds>(jittered(std::chrono::minutes(5), 1.0));
+  request.query.emplace_back("timeoutSeconds", std::to_string(timeout.count()));
   // The server ends it first; a proxy that hangs does not.
-  request.timeout = std::chrono::seconds(seconds + 30);
+  request.timeout = timeout + std::chrono::seconds(30);
   return request;
 }
 
@@ -316,7 +313,7 @@ void Reflector::end_watch() {
                   ++watch_failures_ >= 3);
   }
   watch_failures_ = 0;
-  if (lived > kLongLife) backoff_ = Duration::zero();
+  if (lived > kLongLife) backoff_.reset();
   step();
 }
 
@@ -435,19 +432,13 @@ void Reflector::recovered() {
   last_error_.reset();
 }
 
-Duration Reflector::next_delay() {
-  backoff_ = backoff_ == Duration::zero() ? kFirstBackoff : std::min<Duration>(backoff_ * 2, kMaxBackoff);
-  const std::int64_t jitter = std::uniform_int_distribution<std::int64_t>(0, backoff_.count() / 2)(random_);
-  return backoff_ + Duration(jitter);
-}
-
 void Reflector::failed(Error error, bool list_again) {
   ++generation_;
   stream_.reset();
-  if (phase_ == Phase::kWatch && std::chrono::steady_clock::now() - opened_ > kLongLife) backoff_ = Duration::zero();
+  if (phase_ == Phase::kWatch && std::chrono::steady_clock::now() - opened_ > kLongLife) backoff_.reset();
   if (list_again) need_list_ = true;
   if (error.cluster.empty()) error.cluster = client_.cluster_name();
-  Duration delay = next_delay();
+  Duration delay = backoff_.next();
   delay = std::max<Duration>(delay, std::chrono::seconds(std::clamp(error.retry_after_seconds, 0, 60)));
   bool fresh = false;
   {

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <random>
 #include <thread>
 
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/watch/informer.h"
 #include "kubeclient/watch/json_lines.h"
 #include "kubeclient/watch/list_scanner.h"
@@ -55,7 +55,6 @@ class Reflector final : public Informer, public std::enable_shared_from_this<Ref
   void apply(std::string_view type, Json object);
   void failed(Error error, bool list_again);
   void again_after(Duration delay);
-  Duration next_delay();
   void arm_watchdog();
   void recovered();
   template <class Call>
@@ -99,8 +98,7 @@ class Reflector final : public Informer, public std::enable_shared_from_this<Ref
   std::chrono::steady_clock::time_point opened_;
   std::size_t events_seen_ = 0;
   int watch_failures_ = 0;
-  Duration backoff_ = Duration::zero();
-  std::minstd_rand random_;
+  Backoff backoff_{std::chrono::milliseconds(200), std::chrono::seconds(30), 0.5};
 };
 
 }  // namespace fleetadm::kube

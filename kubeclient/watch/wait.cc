@@ -3,6 +3,7 @@
 #include <map>
 #include <thread>
 
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/sleep.h"
 #include "kubeclient/transport/observer.h"
@@ -20,19 +21,8 @@ bool passing(const Error& error) {
   return error.category == Category::kUnavailable || error.category == Category::kTimeout || error.category == Category::kGone;
 }
 
-/// Doubles from 100 ms to 5 s.
-class Backoff {
- public:
-  Duration next() {
-    delay_ = delay_ == Duration::zero() ? Duration(std::chrono::milliseconds(100))
-                                        : std::min<Duration>(delay_ * 2, std::chrono::seconds(5));
-    return delay_;
-  }
-  void reset() { delay_ = Duration::zero(); }
-
- private:
-  Duration delay_ = Duration::zero();
-};
+/// Between tries of what failed.
+Backoff retry_delays() { return {std::chrono::milliseconds(100), std::chrono::seconds(5)}; }
 
 }  // namespace
 
@@ -42,7 +32,7 @@ Result<std::optional<Json>> wait_for(const Client& client, const Resource& resou
   const auto begun = Steady::now();
   const auto deadline = begun + timeout;
   const std::string what = resource.qualified() + " \"" + std::string(name) + "\"";
-  Backoff backoff;
+  Backoff backoff = retry_delays();
   std::optional<Error> last;
   bool may_watch = true;
   const auto left = [&] { return std::max<Duration>(deadline - Steady::now(), Duration::zero()); };
@@ -126,7 +116,7 @@ Status watch_collection(const Client& client, const Resource& resource, std::str
                         const std::function<bool(EventType, const Json&)>& event, std::stop_token stop) {
   const Client stoppable = client.with_stop(stop);
   std::map<std::string, CachedPtr> known;
-  Backoff backoff;
+  Backoff backoff = retry_delays();
   // False: the receiver has enough.
   const auto take = [&](Json object) {
     const std::string key = object_key(object);

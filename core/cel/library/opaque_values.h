@@ -3,10 +3,10 @@
 
 #include "core/cel/library/exact_quantity.h"
 #include "core/cel/library/name_formats.h"
-#include "core/cel/library/net_address.h"
 #include "core/cel/library/semantic_version.h"
 #include "core/cel/library/url.h"
 #include "core/cel/value.h"
+#include "kubeclient/base/ip_address.h"
 
 namespace fleetadm::cel {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/cel/library/net_address.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/ip_address.h"
 
 namespace fleetadm::cel {
 namespace {

@@ -2,13 +2,13 @@
 #include <charconv>
 #include <deque>
 #include <mutex>
-#include <random>
 
 #include "core/apimachinery/protobuf_encode.h"
 #include "core/sandbox/api/read.h"
 #include "core/sandbox/api/tables.h"
 #include "core/sandbox/engine/converted_events.h"
 #include "core/sandbox/engine/custom.h"
+#include "kubeclient/base/backoff.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -266,8 +266,7 @@ ApiResult<serve::HttpResponse> answer_watch(const std::shared_ptr<ApiState>& sta
   // The old form, /watch/…/<name>, has no selector.
   if (!request.what.name.empty()) options.selection.fields.demand("metadata.name", request.what.name);
   FLEETADM_TRY(auto seconds, query.integer("timeoutSeconds").map_error(from_error));
-  static thread_local std::minstd_rand random{std::random_device{}()};
-  if (seconds <= 0) seconds = 1800 + static_cast<std::int64_t>(random() % 1800);
+  if (seconds <= 0) seconds = std::chrono::floor<std::chrono::seconds>(jittered(std::chrono::minutes(30), 1.0)).count();
   options.deadline = Steady::now() + std::chrono::seconds(seconds);
   options.bookmarks = query.flag("allowWatchBookmarks");
   options.include_object = query.get("includeObject");

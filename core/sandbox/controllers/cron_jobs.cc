@@ -113,7 +113,7 @@ struct Unmet {
   bool senseless = false;  // a schedule without times
 };
 
-Unmet unmet_times(const CronView& view, const cron::Schedule& schedule, const cron::TimeZone& zone, std::int64_t now,
+Unmet unmet_times(const CronView& view, const cron::Schedule& schedule, const TimeZone& zone, std::int64_t now,
                   bool within_deadline) {
   Unmet out;
   out.since = seconds_at(view.cron_job, {"metadata", "creationTimestamp"}).value_or(now);
@@ -139,14 +139,14 @@ Unmet unmet_times(const CronView& view, const cron::Schedule& schedule, const cr
   return out;
 }
 
-Instant next_look(const CronView& view, const cron::Schedule& schedule, const cron::TimeZone& zone, std::int64_t now) {
+Instant next_look(const CronView& view, const cron::Schedule& schedule, const TimeZone& zone, std::int64_t now) {
   const auto unmet = unmet_times(view, schedule, zone, now, false);
   const auto from = unmet.senseless ? now : unmet.latest ? *unmet.latest : unmet.count == 0 ? unmet.since : now;
   const auto next = schedule.next(from, zone);
   return instant_of(next.value_or(now + 86400)) + kPadding;
 }
 
-Json job_of(const Json& cron_job, const std::string& name, std::int64_t scheduled, const cron::TimeZone& zone) {
+Json job_of(const Json& cron_job, const std::string& name, std::int64_t scheduled, const TimeZone& zone) {
   const Json& form = object_at(cron_job, {"spec", "jobTemplate"});
   Json metadata = {{"name", name}, {"ownerReferences", Json::array({owner_reference(cron_job)})}};
   if (const Json* labels = find(form, {"metadata", "labels"})) metadata["labels"] = *labels;
@@ -157,7 +157,7 @@ Json job_of(const Json& cron_job, const std::string& name, std::int64_t schedule
 }
 
 /// Makes the Job of a scheduled time. False where it has to be tried again.
-bool start_job(CronView& view, std::int64_t scheduled, const cron::TimeZone& zone) {
+bool start_job(CronView& view, std::int64_t scheduled, const TimeZone& zone) {
   const auto ns = namespace_of(view.cron_job);
   const auto name = name_of(view.cron_job) + "-" + std::to_string(scheduled / 60);
   auto made =
@@ -220,7 +220,7 @@ void keep_schedule(CronView& view) {
   const auto text = str(cron_job, {"spec", "schedule"});
   const auto schedule = cron::Schedule::parse(text);
   const auto named = schedule && !schedule->zone().empty() ? schedule->zone() : str(cron_job, {"spec", "timeZone"});
-  const auto zone = cron::TimeZone::load(named);
+  const auto zone = TimeZone::load(named);
   if (!zone) return view.tell("Warning", "UnknownTimeZone", "invalid timeZone: \"" + named + "\": " + zone.error().message);
   if (flag(cron_job, {"spec", "suspend"})) return;
   if (!schedule) {

@@ -5,6 +5,7 @@
 
 #include "core/sandbox/controllers/events.h"
 #include "core/sandbox/controllers/pods.h"
+#include "kubeclient/base/backoff.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -167,13 +168,13 @@ std::optional<Instant> back_off_until(const std::vector<Json>& pods) {
     if (str(pod, {"status", "phase"}) == "Succeeded") succeeded = std::max(succeeded, end_of_pod(pod));
   }
   std::optional<Instant> last;
-  auto wait = kFirstJobBackOff / 2;
+  int failures = 0;
   for (const Json& pod : pods) {
     if (str(pod, {"status", "phase"}) != "Failed" || end_of_pod(pod) <= succeeded) continue;
     last = std::max(last.value_or(Instant()), end_of_pod(pod));
-    wait = std::min<std::chrono::seconds>(wait * 2, kMaxJobBackOff);
+    ++failures;
   }
-  return last ? std::optional(*last + wait) : std::nullopt;
+  return last ? std::optional(*last + backoff_delay(kFirstJobBackOff, kMaxJobBackOff, failures)) : std::nullopt;
 }
 
 /// How a Job ends, if it does now.

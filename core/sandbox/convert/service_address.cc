@@ -1,12 +1,9 @@
 #include "core/sandbox/convert/service_address.h"
 
+#include "kubeclient/base/host_port.h"
+
 namespace fleetadm::sandbox::convert {
 namespace {
-
-std::string host_and_port(const std::string& host, std::int64_t port) {
-  const bool bare_ipv6 = host.find(':') != std::string::npos;
-  return (bare_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
 
 /// The number of the port of that name in a list of ports; 0 where there is none.
 std::int64_t port_named(const Json& ports, const std::string& name) {
@@ -25,7 +22,8 @@ std::string address_in_slices(const Store& store, const std::string& ns, const s
     if (number == 0 || label_of(slice, "kubernetes.io/service-name") != service) continue;
     for (const Json& endpoint : list_at(slice, {"endpoints"})) {
       const auto addresses = string_list_at(endpoint, {"addresses"});
-      if (!addresses.empty() && flag(endpoint, {"conditions", "ready"}, true)) return host_and_port(addresses.front(), number);
+      if (!addresses.empty() && flag(endpoint, {"conditions", "ready"}, true))
+        return join_host_port(addresses.front(), std::to_string(number));
     }
   }
   return {};
@@ -38,7 +36,7 @@ std::string address_in_endpoints(const Store& store, const std::string& ns, cons
   for (const Json& subset : list_at(endpoints, {"subsets"})) {
     const auto number = port_named(list_at(subset, {"ports"}), port);
     for (const Json& address : list_at(subset, {"addresses"})) {
-      if (number != 0) return host_and_port(str(address, {"ip"}), number);
+      if (number != 0) return join_host_port(str(address, {"ip"}), std::to_string(number));
     }
   }
   return {};
@@ -51,7 +49,8 @@ tl::expected<std::string, std::string> service_address(const Store& store, const
   const auto stored = store.get("/services", ns, name);
   if (!stored) return tl::unexpected("service \"" + name + "\" not found");
   const Json service = stored->json();
-  if (str(service, {"spec", "type"}) == "ExternalName") return host_and_port(str(service, {"spec", "externalName"}), port);
+  if (str(service, {"spec", "type"}) == "ExternalName")
+    return join_host_port(str(service, {"spec", "externalName"}), std::to_string(port));
   const Json* wanted = nullptr;
   for (const Json& one : list_at(service, {"spec", "ports"})) {
     if (num(one, {"port"}) == port) wanted = &one;

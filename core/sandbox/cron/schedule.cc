@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/civil_time.h"
 #include "kubeclient/base/clock.h"
 
 namespace fleetadm::sandbox::cron {
 namespace {
 
-constexpr std::int64_t kSecondsOfDay = 86400;
 constexpr int kYears = 5;  // then a schedule has no next time
 
 constexpr std::array<std::string_view, 12> kMonthNames = {"jan", "feb", "mar", "apr", "may", "jun",
@@ -180,25 +180,22 @@ bool Schedule::fits_day(int day, int weekday) const {
 
 std::optional<std::int64_t> Schedule::next(std::int64_t after, const TimeZone& zone) const {
   if (every_ > 0) return after + every_;
-  auto at = (floor_div(after, 60) + 1) * 60;
-  const auto last_year = civil_from_days(floor_div(at, kSecondsOfDay)).year + kYears;
+  auto at = std::chrono::floor<std::chrono::minutes>(std::chrono::seconds(after)).count() * 60 + 60;
+  const auto last_year = civil_time(at).year + kYears;
   while (true) {
-    const auto local = at + zone.offset_at(at);
-    const auto days = floor_div(local, kSecondsOfDay);
-    const auto date = civil_from_days(days);
-    if (date.year > last_year) return std::nullopt;
-    const auto second = local - days * kSecondsOfDay;
+    const auto local = civil_time(at, zone.offset_at(at));
+    if (local.year > last_year) return std::nullopt;
+    const auto midnight = days_from_civil(local.year, local.month, local.day) * kSecondsPerDay;
     auto to = at;
-    if (!month_.has(date.month)) {
-      const bool december = date.month == 12;
-      to =
-          zone.unix_time(days_from_civil(december ? date.year + 1 : date.year, december ? 1 : date.month + 1, 1) * kSecondsOfDay);
-    } else if (!fits_day(date.day, weekday_of(days))) {
-      to = zone.unix_time((days + 1) * kSecondsOfDay);
-    } else if (!hour_.has(second / 3600)) {
-      to = at + 3600 - second % 3600;
-    } else if (!minute_.has(second / 60 % 60)) {
-      to = at + 60 - second % 60;
+    if (!month_.has(local.month)) {
+      const bool december = local.month == 12;
+      to = zone.unix_time(days_from_civil(local.year + (december ? 1 : 0), december ? 1 : local.month + 1, 1) * kSecondsPerDay);
+    } else if (!fits_day(local.day, local.day_of_week)) {
+      to = zone.unix_time(midnight + kSecondsPerDay);
+    } else if (!hour_.has(local.hour)) {
+      to = at + 3600 - local.minute * 60 - local.second;
+    } else if (!minute_.has(local.minute)) {
+      to = at + 60 - local.second;
     } else {
       return at;
     }

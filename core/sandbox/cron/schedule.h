@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/sandbox/cron/time_zone.h"
 #include "kubeclient/base/result.h"
+#include "kubeclient/base/time_zone.h"
 
 namespace fleetadm::sandbox::cron {
 

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "core/sandbox/cron/schedule.h"
-#include "core/sandbox/cron/time_zone.h"
 #include "core/sandbox/kinds/kind_rules.h"
 #include "core/sandbox/kinds/pod_checks.h"
 #include "core/sandbox/validation/update_rules.h"
@@ -156,7 +155,7 @@ void check_time_zone(const Json& cron_job, const Json* old, std::vector<Cause>& 
   } else if (name == "Local") {
     causes.push_back(bad_value("spec.timeZone", *given,
                                "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"));
-  } else if (const auto zone = cron::TimeZone::load(name); !zone) {
+  } else if (const auto zone = TimeZone::load(name); !zone) {
     causes.push_back(bad_value("spec.timeZone", *given, zone.error().message));
   }
 }

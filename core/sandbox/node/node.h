@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/sandbox/node/containers.h"
+#include "kubeclient/base/host_port.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/rest/client.h"
 
@@ -33,10 +34,6 @@ Json node_object(const NodeOptions& options, std::string_view version, Instant n
 /// The pod is nobody's yet, asks for the default scheduler, and its nodeSelector and tolerations of NoSchedule fit.
 bool wants_node(const Json& pod, const Json& node);
 /// Host and port of an API server's URL ("https://[::1]:6443/x" → "::1", "6443").
-struct HostPort {
-  std::string host;
-  std::string port;
-};
 Result<HostPort> host_and_port(std::string_view url);
 
 }  // namespace fleetadm::sandbox

@@ -84,20 +84,10 @@ Result<HostPort> host_and_port(std::string_view url) {
   const bool plain = rest.starts_with("http://");
   if (const auto scheme = rest.find("://"); scheme != std::string_view::npos) rest.remove_prefix(scheme + 3);
   rest = rest.substr(0, rest.find_first_of("/?#"));
-  HostPort result{.host = {}, .port = plain ? "80" : "443"};
-  if (rest.starts_with('[')) {
-    const auto end = rest.find(']');
-    if (end == std::string_view::npos) return fail(Category::kUsage, "the server's address has no host: " + std::string(url));
-    result.host = rest.substr(1, end - 1);
-    rest.remove_prefix(end + 1);
-  } else {
-    const auto colon = rest.find(':');
-    result.host = rest.substr(0, colon);
-    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon);
-  }
-  if (rest.starts_with(':') && rest.size() > 1) result.port = rest.substr(1);
-  if (result.host.empty()) return fail(Category::kUsage, "the server's address has no host: " + std::string(url));
-  return result;
+  auto result = split_host_port(rest);
+  if (!result || result->host.empty()) return fail(Category::kUsage, "the server's address has no host: " + std::string(url));
+  if (result->port.empty()) result->port = plain ? "80" : "443";
+  return std::move(*result);
 }
 
 }  // namespace fleetadm::sandbox

@@ -61,7 +61,7 @@ class Pod {
     bool ours = false;
     bool init = false;
     ContainerView view;
-    std::optional<BackOff> back_off;
+    std::optional<RestartBackoff> back_off;
     std::optional<Child> child;
     bool ran_before = false;
     Instant next_start{};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kubeclient/base/backoff.h"
+
 namespace fleetadm::sandbox {
 namespace {
 
@@ -73,11 +75,10 @@ std::string_view phase_of(const Json& pod, const std::vector<ContainerView>& ini
 
 }  // namespace
 
-Duration BackOff::next(Duration ran) {
-  if (ran >= 2 * most_) last_.reset();
-  const Duration wait = !last_ ? Duration::zero() : *last_ == Duration::zero() ? first_ : std::min(2 * *last_, most_);
-  last_ = wait;
-  return wait;
+Duration RestartBackoff::next(Duration ran) {
+  if (ran >= 2 * most_) restarts_ = 0;
+  const int restart = restarts_++;
+  return restart == 0 ? Duration::zero() : backoff_delay(first_, most_, restart);
 }
 
 Json pod_status(const Json& pod, const std::vector<ContainerView>& init, const std::vector<ContainerView>& containers,

@@ -14,16 +14,16 @@ namespace fleetadm::sandbox {
 
 /// Waiting times between restarts: none before the first, then doubling from `first` to `most`; forgotten after a run of
 /// twice `most`. (The kubelet's rule with smaller numbers: 10 s and 5 min there.)
-class BackOff {
+class RestartBackoff {
  public:
-  BackOff(Duration first, Duration most) : first_(first), most_(most) {}
+  RestartBackoff(Duration first, Duration most) : first_(first), most_(most) {}
   /// The container ended after running for `ran`: how long to wait before it starts again.
   Duration next(Duration ran);
 
  private:
   Duration first_;
   Duration most_;
-  std::optional<Duration> last_;
+  int restarts_ = 0;
 };
 
 enum class Phase { kWaiting, kRunning, kEnded };

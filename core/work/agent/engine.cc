@@ -1,7 +1,6 @@
 #include "core/work/agent/engine.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "core/api/kinds.h"
@@ -120,13 +119,6 @@ Result<bool> Engine::wanted_by_another(const AppliedResource& resource, const st
     if (taken) return true;
   }
   return false;
-}
-
-Duration Engine::jittered(Duration base, double spread) const {
-  thread_local std::mt19937_64 random{std::random_device{}()};
-  const double factor = 1.0 + std::uniform_real_distribution<double>(0.0, spread)(random);
-  return std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double, std::nano>(static_cast<double>(base.count()) * factor));
 }
 
 }  // namespace fleetadm::work

@@ -89,8 +89,6 @@ class Engine {
 
   std::string work_key(const std::string& name) const { return kube::object_key(options.cluster, name); }
   Instant now() const { return options.clock->now(); }
-  /// `base` × [1, 1 + spread), evenly.
-  Duration jittered(Duration base, double spread) const;
 
   const kube::Client hub;
   const kube::Client spoke;

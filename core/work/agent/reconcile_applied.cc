@@ -7,6 +7,7 @@
 #include "core/work/agent/cleanup.h"
 #include "core/work/agent/engine.h"
 #include "core/work/rules/names.h"
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::work {
@@ -74,7 +75,7 @@ Result<controller::Outcome> finalize_applied(Engine& engine, const Json& applied
     FLEETADM_TRY(current, engine.patch_applied(current, after, "status"));
   }
   if (cleaned.error) return tl::unexpected(*cleaned.error);
-  if (!cleaned.remaining.empty()) return controller::Outcome{engine.jittered(kRemovalLook, 1.0)};
+  if (!cleaned.remaining.empty()) return controller::Outcome{jittered(kRemovalLook, 1.0)};
   FLEETADM_CHECK(engine.patch_applied(current, without_finalizer(current, kAppliedFinalizer), {}));
   return controller::Outcome{};
 }

@@ -11,6 +11,7 @@
 #include "core/work/rules/condition_rules.h"
 #include "core/work/rules/feedback.h"
 #include "core/work/rules/names.h"
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::work {
@@ -32,12 +33,6 @@ constexpr Duration kReadinessPace = std::chrono::seconds(1);
 /// Pods change without the workload's own status: they are looked at again after this, and ever later.
 constexpr Duration kFirstCauseLook = std::chrono::seconds(2);
 constexpr Duration kLongestCauseLook = std::chrono::seconds(30);
-
-Duration back_off(Duration first, Duration longest, int times) {
-  Duration wait = first;
-  for (int i = 1; i < times && wait < longest; ++i) wait *= 2;
-  return std::min(wait, longest);
-}
 
 /// One round for one work.
 class Reconciliation {
@@ -194,7 +189,7 @@ std::optional<ManifestResult> Reconciliation::remembered(const Json& work, const
 /// Whether the readiness has to be judged anew; where only not yet, the next look is arranged.
 bool Reconciliation::readiness_is_due(const ObjectMemory& object, bool changed) {
   if (!changed && object.readiness_looks == 0) return false;
-  const Duration wait = changed ? kReadinessPace : back_off(kFirstCauseLook, kLongestCauseLook, object.readiness_looks);
+  const Duration wait = changed ? kReadinessPace : backoff_delay(kFirstCauseLook, kLongestCauseLook, object.readiness_looks);
   const Duration left = object.readiness_read + wait - engine_.now();
   if (left <= Duration::zero()) return true;
   look_again(left);
@@ -220,7 +215,7 @@ void Reconciliation::keep_readiness(const Json& live, const Readiness& readiness
   object.readiness_looks = has_cause_elsewhere(live, readiness) ? object.readiness_looks + 1 : 0;
   object.readiness = readiness;
   object.readiness_read = engine_.now();
-  if (object.readiness_looks > 0) look_again(back_off(kFirstCauseLook, kLongestCauseLook, object.readiness_looks));
+  if (object.readiness_looks > 0) look_again(backoff_delay(kFirstCauseLook, kLongestCauseLook, object.readiness_looks));
 }
 
 /// Who wrote the object last, other than us: from managedFields.
@@ -253,7 +248,7 @@ void Reconciliation::note_repair(const Json& work, const Manifest& manifest, Obj
   object.last_repair = now;
   log::info(1, "work", "repaired " + manifest.describe() + " of work " + name_);
   if (object.repairs <= kFreeRepairs) return;
-  object.repair_after = now + back_off(std::chrono::seconds(1), kLongestRepairWait, object.repairs - kFreeRepairs);
+  object.repair_after = now + backoff_delay(std::chrono::seconds(1), kLongestRepairWait, object.repairs - kFreeRepairs);
   if (object.repairs != kFreeRepairs + 1) return;
   const std::string what = manifest.describe() + " keeps being changed or deleted by someone else: it is repaired less often";
   log::warn("work", what + " (work " + name_ + ")");
@@ -496,7 +491,7 @@ Result<Json> Reconciliation::settle_inventory(Json applied_work) {
     left = std::move(cleaned.remaining);
     if (cleaned.error && !failure_) failure_ = cleaned.error;
     if (!left.empty() && !cleaned.error)
-      look_again(back_off(std::chrono::milliseconds(50), std::chrono::seconds(60), ++memory_->failures));
+      look_again(backoff_delay(std::chrono::milliseconds(50), std::chrono::seconds(60), ++memory_->failures));
   }
   wanted.insert(wanted.end(), left.begin(), left.end());
   Json after = applied_work;
@@ -525,13 +520,13 @@ Result<controller::Outcome> Reconciliation::outcome() {
   controller::Outcome outcome;
   if (failure_) {
     log::info(2, "work", "work " + name_ + " is not complete: " + failure_->message);
-    look_again(back_off(kFirstRetry, kLongestRetry, ++memory_->failures));
+    look_again(backoff_delay(kFirstRetry, kLongestRetry, ++memory_->failures));
   } else if (!again_) {
     memory_->failures = 0;
   }
   if (denied_) look_again(kDeniedRetry);
-  if (!all_watched_) look_again(engine_.jittered(engine_.options.poll_interval, 0.9));
-  look_again(engine_.jittered(engine_.options.resync, 0.5));
+  if (!all_watched_) look_again(jittered(engine_.options.poll_interval, 0.9));
+  look_again(jittered(engine_.options.resync, 0.5));
   outcome.requeue_after = again_;
   return outcome;
 }

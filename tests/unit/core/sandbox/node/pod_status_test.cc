@@ -97,8 +97,8 @@ TEST(PodStatus, KeepsTheTimeOfAConditionThatDidNotChange) {
   EXPECT_EQ(condition(changed, "PodScheduled", "lastTransitionTime"), "2026-01-01T00:00:00Z");
 }
 
-TEST(BackOff, DoublesAndForgets) {
-  BackOff back_off(seconds(1), seconds(8));
+TEST(RestartBackoff, DoublesAndForgets) {
+  RestartBackoff back_off(seconds(1), seconds(8));
   const seconds brief(2);
   EXPECT_EQ(back_off.next(brief), seconds(0));
   EXPECT_EQ(back_off.next(brief), seconds(1));

@@ -8,7 +8,7 @@
 
 #include "kubeclient/base/result.h"
 
-namespace fleetadm::cel {
+namespace fleetadm {
 
 struct IpAddress {
   bool v6 = false;
@@ -44,4 +44,4 @@ struct IpPrefix {
   bool operator==(const IpPrefix&) const = default;
 };
 
-}  // namespace fleetadm::cel
+}  // namespace fleetadm

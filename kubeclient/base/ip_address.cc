@@ -1,11 +1,11 @@
-#include "core/cel/library/net_address.h"
+#include "kubeclient/base/ip_address.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <vector>
 
-namespace fleetadm::cel {
+namespace fleetadm {
 namespace {
 
 tl::unexpected<Error> malformed(std::string_view text, std::string_view why) {
@@ -201,4 +201,4 @@ bool IpPrefix::contains(const IpPrefix& other) const { return length <= other.le
 
 std::string IpPrefix::to_string() const { return address.to_string() + "/" + std::to_string(length); }
 
-}  // namespace fleetadm::cel
+}  // namespace fleetadm
