@@ -14,7 +14,7 @@
 #include "tests/cel/generator.h"
 #include "tests/cel/oracle.h"
 #include "tests/cel/render.h"
-#include "tests/support/vectors.h"
+#include "tests/support/equipment.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -136,7 +136,7 @@ TEST(CelDifferential, AnswersAsTheReferenceDoes) {
          {"scores", *parse_json(R"({"c1/demo": [{"name": "cpu", "value": 42}, {"name": "memory", "value": -7}]})")}});
   }
   const auto answers = ask_oracle(questions);
-  if (!answers && answers.error().category == Category::kUnavailable && !test::in_ci()) {
+  if (!answers && answers.error().category == Category::kUnavailable && !testkit::in_ci()) {
     GTEST_SKIP() << answers.error().message << ": " << answers.error().hint;
   }
   ASSERT_TRUE(answers.has_value()) << answers.error().message;

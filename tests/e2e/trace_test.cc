@@ -2,7 +2,6 @@
 // steps (recorded traces): the same verbs on the same objects, and created objects of the same content. Fewer is fine; every
 // difference is listed here with its reason.
 #include <algorithm>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <regex>
 
@@ -11,8 +10,6 @@
 
 namespace fleetadm::testkit {
 namespace {
-
-const std::set<std::string> kSteps{"join", "accept", "work-agent-start", "work-create", "work-update", "work-delete"};
 
 // "hub registration create /api/…": who did what to which object, names that differ from run to run replaced.
 std::string normal_path(std::string path) {
@@ -43,14 +40,6 @@ bool is_event_series(const std::string& what) {
   return what.ends_with("patch /apis/events.k8s.io/v1/namespaces/c1/events/<event>");
 }
 
-std::string upstream_actor(const std::string& who) {
-  if (who == "registration") return "registration";
-  if (who == "agent (bootstrap identity)") return "bootstrap";
-  if (who == "agent (registration)" || who == "agent (work)" || who == "registration-agent" || who == "work-agent")
-    return "agent";
-  return {};
-}
-
 std::string our_actor(const AuditEntry& entry) {
   if (entry.user == "system:serviceaccount:open-cluster-management-hub:fleetadm-hub") return "registration";
   if (entry.user == "system:serviceaccount:open-cluster-management:agent-registration-bootstrap") return "bootstrap";
@@ -60,19 +49,12 @@ std::string our_actor(const AuditEntry& entry) {
   return {};
 }
 
-std::vector<Write> recorded(const std::string& side, const std::string& folder) {
+Result<std::vector<Write>> recorded() {
   std::vector<Write> writes;
-  std::ifstream in(folder + "/reference/traces/" + side + ".jsonl");
-  std::string line;
-  while (std::getline(in, line)) {
-    const auto entry = parse_json(line);
-    if (!entry || !kSteps.contains(str(*entry, {"step"})) || num(*entry, {"code"}) >= 300) continue;
-    const std::string verb = str(*entry, {"verb"});
-    const std::string actor = upstream_actor(str(*entry, {"who"}));
-    if (verb == "get" || verb == "list" || verb == "watch" || actor.empty()) continue;
-    writes.push_back(
-        {side + " " + actor + " " + verb + " " + normal_path(str(*entry, {"path"})), object_at(*entry, {"request"})});
-  }
+  FLEETADM_CHECK(test::for_each_vector("traces.jsonl.gz", [&](const Json& line) {
+    const std::string actor = str(line, {"side"}) + " " + str(line, {"who"}) + " ";
+    writes.push_back({actor + str(line, {"verb"}) + " " + normal_path(str(line, {"path"})), object_at(line, {"request"})});
+  }));
   return writes;
 }
 
@@ -137,9 +119,8 @@ std::string manifests(const std::string& value, const std::string& replicas) {
 
 TEST(Trace, OurWritesAreUpstreamsWrites) {
   FLEETADM_NEEDS_KUBE_SERVERS();
-  const auto shared = test::shared_folder();
-  if (!shared && test::in_ci()) FAIL() << "the recorded traces are missing";
-  if (!shared) GTEST_SKIP() << "no shared folder with the recorded traces beside the source tree";
+  const auto theirs = recorded();
+  ASSERT_TRUE(theirs) << theirs.error().message;
   auto started = Fleet::start(1);
   ASSERT_TRUE(started) << started.error().message;
   Fleet& fleet = **started;
@@ -168,29 +149,26 @@ TEST(Trace, OurWritesAreUpstreamsWrites) {
   }));
   must({"work", "delete", "w1", "--clusters", "c1", "--context", "hub", "--wait"});
 
-  auto theirs = recorded("hub", *shared);
-  const auto spoke_theirs = recorded("spoke", *shared);
-  theirs.insert(theirs.end(), spoke_theirs.begin(), spoke_theirs.end());
   auto ours = made(fleet.hub(), "hub", hub_from);
   const auto spoke_ours = made(fleet.spoke(1), "spoke", spoke_from);
   ours.insert(ours.end(), spoke_ours.begin(), spoke_ours.end());
-  ASSERT_GT(theirs.size(), 30U);
+  ASSERT_GT(theirs->size(), 30U);
   ASSERT_GT(ours.size(), 20U);
 
   for (const std::string& what : names(ours)) {
-    EXPECT_TRUE(names(theirs).contains(what) || our_own().contains(what) || is_event_series(what))
+    EXPECT_TRUE(names(*theirs).contains(what) || our_own().contains(what) || is_event_series(what))
         << "ours alone, without a reason: " << what;
   }
-  for (const std::string& what : names(theirs)) {
+  for (const std::string& what : names(*theirs)) {
     EXPECT_TRUE(names(ours).contains(what)) << "upstream's alone: " << what;
   }
   for (const auto& [what, why] : our_own())
-    EXPECT_TRUE(names(ours).contains(what) && !names(theirs).contains(what)) << "no difference any more: " << what;
-  std::cout << ours.size() << " writes of ours, " << theirs.size() << " of upstream's for the same steps\n";
+    EXPECT_TRUE(names(ours).contains(what) && !names(*theirs).contains(what)) << "no difference any more: " << what;
+  std::cout << ours.size() << " writes of ours, " << theirs->size() << " of upstream's for the same steps\n";
 
   // Roles, bindings, namespaces and leases: the same content.
   int compared = 0;
-  for (const Write& their : theirs) {
+  for (const Write& their : *theirs) {
     const bool role = their.what.find("rbac.authorization.k8s.io") != std::string::npos || their.what.ends_with("/leases") ||
                       their.what.ends_with("/namespaces");
     if (their.what.find(" create ") == std::string::npos || !role) continue;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
@@ -59,13 +60,14 @@ void add_recorded(std::vector<std::string>& seeds, const Target& target) {
   const auto take = [&](const char* file, const std::function<std::string(const Json&)>& input_of) {
     std::size_t seen = 0;
     std::size_t taken = 0;
-    static_cast<void>(test::for_each_vector(file, [&](const Json& line) {
+    const Status read = test::for_each_vector(file, [&](const Json& line) {
       if (++seen % 7 != 0 || taken >= kMaxSeeds) return;
       std::string input = input_of(line);
       if (input.size() > target.longest) return;
       seeds.push_back(std::move(input));
       ++taken;
-    }));
+    });
+    if (!read) throw std::runtime_error(read.error().message);
   };
   const auto whole = [](const Json& line) {
     Json input = line;

@@ -67,7 +67,6 @@ class PlacementInterop : public ::testing::Test {
   void SetUp() override {
     FLEETADM_NEEDS_KUBE_SERVERS();
     if (!upstream_placement()) GTEST_SKIP() << "FLEETADM_PEERS names no folder with upstream's placement controller";
-    if (!fleetadm::test::shared_folder()) GTEST_SKIP() << "there is no folder of recorded cases (FLEETADM_SHARED)";
   }
 
   // Loads one input, the placement last, and waits for the scheduler's outcome; nullopt: the server refuses an object.

@@ -38,4 +38,9 @@ Result<std::string> equipment(const char* variable, std::string_view script, std
   return folder;
 }
 
+bool in_ci() {
+  const char* ci = std::getenv("CI");
+  return ci != nullptr && std::string_view(ci) == "true";
+}
+
 }  // namespace fleetadm::testkit

@@ -14,4 +14,7 @@ namespace fleetadm::testkit {
 Result<std::string> equipment(const char* variable, std::string_view script, std::initializer_list<const char*> programs,
                               std::string hint);
 
+/// CI=true: what cannot run is a failure, not a skip.
+bool in_ci();
+
 }  // namespace fleetadm::testkit

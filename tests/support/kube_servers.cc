@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "tests/support/embedded_server.h"
-#include "tests/support/equipment.h"
 #include "tests/support/https.h"
 
 namespace fleetadm::testkit {
@@ -75,11 +74,6 @@ std::string last_lines(const fs::path& file) {
 }
 
 }  // namespace
-
-bool in_ci() {
-  const char* ci = std::getenv("CI");
-  return ci != nullptr && std::string_view(ci) == "true";
-}
 
 int free_port() {
   static thread_local std::mt19937 random{std::random_device{}()};

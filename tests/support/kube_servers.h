@@ -17,6 +17,7 @@
 #include "core/sandbox/node/child.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/pki/pki.h"
+#include "tests/support/equipment.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::sandbox {
@@ -166,8 +167,5 @@ bool eventually(const std::function<bool()>& done, Duration timeout = std::chron
       GTEST_SKIP() << programs.error().message << "; " << programs.error().hint;                             \
     }                                                                                                        \
   } while (false)
-
-/// CI=true: what cannot run is a failure, not a skip.
-bool in_ci();
 
 }  // namespace fleetadm::testkit

@@ -1,9 +1,7 @@
-// Recorded answers of upstream's engines (JSON lines, gzip) as test input. They lie outside the repository:
-// ${FLEETADM_SHARED}, else ../shared beside the source tree.
+// Recorded answers of upstream's engines and programs as test input: tests/data, JSON lines in gzip.
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,13 +9,7 @@
 
 namespace fleetadm::test {
 
-/// The folder of shared test data, or nullopt where there is none.
-std::optional<std::string> shared_folder();
-
-/// Whether CI=true: what is missing then is a failure, not a skip.
-bool in_ci();
-
-/// Calls `line` with each parsed line of <shared>/vectors/<name>. kNotFound where the folder or file is absent.
+/// Calls `line` with each parsed line of tests/data/<name>. An error where the file is absent, broken or empty.
 Status for_each_vector(std::string_view name, const std::function<void(const Json&)>& line);
 /// The same, and the line's own text (numbers as they were written).
 Status for_each_vector(std::string_view name, const std::function<void(const Json&, const std::string& text)>& line);

@@ -37,7 +37,6 @@ TEST(RolloutVectors, UpstreamsConductAnswersEveryLineAlike) {
       if (++different <= 10) ADD_FAILURE() << str(line, {"id"}) << ": " << text;
     }
   });
-  if (!read && !fleetadm::test::in_ci()) GTEST_SKIP() << read.error().message << " (" << read.error().hint << ")";
   ASSERT_TRUE(read.has_value()) << read.error().message;
   std::cout << run << " recorded steps answered, " << different << " different\n";
   EXPECT_EQ(different, 0);
@@ -91,7 +90,6 @@ TEST(RolloutVectors, SoundConductDiffersOnlyWhereARuleSaysSo) {
       EXPECT_EQ(text, "") << str(line, {"id"});
     }
   });
-  if (!read && !fleetadm::test::in_ci()) GTEST_SKIP() << read.error().message << " (" << read.error().hint << ")";
   ASSERT_TRUE(read.has_value()) << read.error().message;
   std::cout << alike << " steps alike, " << by_rule << " different by a rule\n";
   EXPECT_GT(alike, 2500);
@@ -126,7 +124,6 @@ TEST(RolloutVectors, SoundConductKeepsTheLimitsOnEveryLine) {
       EXPECT_LE(begun_groups.size(), 1U) << str(line, {"id"});
     }
   });
-  if (!read && !fleetadm::test::in_ci()) GTEST_SKIP() << read.error().message << " (" << read.error().hint << ")";
   ASSERT_TRUE(read.has_value()) << read.error().message;
 }
 

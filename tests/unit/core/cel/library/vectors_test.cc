@@ -24,7 +24,6 @@ TEST(CelVectors, EveryRecordedAnswerIsOurs) {
     ADD_FAILURE() << str(line, {"id"}) << ": " << str(line, {"expression"}) << "\n  want " << dump_json(expect) << "\n  got  "
                   << dump_json(*answer);
   });
-  if (!read && !fleetadm::test::in_ci()) GTEST_SKIP() << read.error().message << " (" << read.error().hint << ")";
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_GE(lines, 2700);
   EXPECT_EQ(different, 0) << "of " << lines;
