@@ -16,7 +16,7 @@ bool starts_with_words(std::string_view path, std::string_view group) {
   return group.empty() || (path.size() > group.size() && path.substr(0, group.size()) == group && path[group.size()] == ' ');
 }
 
-std::string joined(const std::string& path, const std::string& word) { return path.empty() ? word : path + " " + word; }
+std::string joined_path(const std::string& path, const std::string& word) { return path.empty() ? word : path + " " + word; }
 
 }  // namespace
 
@@ -84,7 +84,7 @@ Result<Found> find_command(const Registry& registry, const std::vector<std::stri
       continue;
     }
     if (open) {
-      const std::string longer = joined(found.path, word);
+      const std::string longer = joined_path(found.path, word);
       const Command* command = command_at(registry, longer);
       if (command != nullptr || is_group(registry, longer)) {
         found.path = longer;
@@ -95,7 +95,7 @@ Result<Found> find_command(const Registry& registry, const std::vector<std::stri
       if (found.command == nullptr) {
         std::string hint;
         for (const std::string& near : nearest(word, words_under(registry, found.path)))
-          hint += (hint.empty() ? "did you mean \"" : ", \"") + joined(found.path, near) + "\"";
+          hint += (hint.empty() ? "did you mean \"" : ", \"") + joined_path(found.path, near) + "\"";
         if (!hint.empty()) hint += "?";
         const std::string place = found.path.empty() ? "" : " for \"fleetadm " + found.path + "\"";
         const std::string help = found.path.empty() ? "fleetadm --help" : "fleetadm " + found.path + " --help";

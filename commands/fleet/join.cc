@@ -304,7 +304,7 @@ void tell(Progress& progress, const std::vector<join::Check>& checks) {
   }
 }
 
-Result<Report> run(Context& context, const JoinOptions& options, const std::vector<std::string>&) {
+Result<Report> run_join(Context& context, const JoinOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto endpoint, endpoint_of(context, options));
   FLEETADM_TRY(const auto spoke, context.client());
   const join::Preflight preflight = join::check_hub(endpoint, context.clock(), context.stop());
@@ -355,7 +355,7 @@ void register_join(Registry& registry) {
                       {"Only check connectivity to the hub",
                        "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file "
                        "hub.crt --cluster-name c1"}};
-  command.make = invocation<JoinOptions>(bind_join, validate_join, run);
+  command.make = invocation<JoinOptions>(bind_join, validate_join, run_join);
   registry.add(std::move(command));
 }
 

@@ -59,7 +59,7 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
   return labels;
 }
 
-Result<Report> run(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
+Result<Report> run_hub(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
   if (context.global().dry_run != kube::DryRun::kNone) {
     return fail(Category::kUsage, "--dry-run does not apply to \"hub run\", which is a long-running process",
                 "use \"fleetadm init --dry-run=server\" to see the objects that would be created");
@@ -114,7 +114,7 @@ Command hub_run_command() {
                        "fleetadm hub run --auto-approve-user "
                        "system:serviceaccount:open-cluster-management:agent-registration-bootstrap"}};
   command.make = invocation<HubRunOptions>(
-      bind, [](const HubRunOptions& options, const std::vector<std::string>&) { return validate_hub_run(options); }, run);
+      bind, [](const HubRunOptions& options, const std::vector<std::string>&) { return validate_hub_run(options); }, run_hub);
   return command;
 }
 

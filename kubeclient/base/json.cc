@@ -75,9 +75,9 @@ class Writer {
     out_ += ']';
   }
   void write_unicode(unsigned code) {
-    static constexpr char kHex[] = "0123456789abcdef";
+    static constexpr char kDigits[] = "0123456789abcdef";
     out_ += "\\u";
-    for (int shift = 12; shift >= 0; shift -= 4) out_ += kHex[(code >> shift) & 0xFU];
+    for (int shift = 12; shift >= 0; shift -= 4) out_ += kDigits[(code >> shift) & 0xFU];
   }
   void write_string(std::string_view text) {
     out_ += '"';

@@ -46,8 +46,8 @@ void write_line(char severity, std::string_view component, std::string_view mess
 }
 
 void append_hex(std::string& out, unsigned value, int digits) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) out += kHex[(value >> shift) & 0xFU];
+  static constexpr char kDigits[] = "0123456789abcdef";
+  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) out += kDigits[(value >> shift) & 0xFU];
 }
 
 struct Range {
