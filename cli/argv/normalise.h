@@ -1,5 +1,5 @@
 // kubectl's argv rules (pflag), which CLI11 does not have: every flag becomes "--name=value", "--name" with an empty value
-// becomes two words, and arguments are told apart from flags. Reference cpp-dependencies.md 3.1.
+// becomes two words, and arguments are told apart from flags. See docs/reference/cli.md#arguments.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Manifests from files, folders and stdin, and the rules that a hub's admission has for them (reference
-// registration-work-addon.md 2.11), checked before anything is sent.
+// Manifests from files, folders and stdin, and the rules that a hub's admission has for them
+// (docs/reference/work.md#admission-of-works), checked before anything is sent.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
-// The rows of `get clusters`. A fleet of more than a page is asked for as the server prints it (kubernetes-wire.md B.12: Table,
-// includeObject=None): a sixth of the time of reading the objects, whose managedFields alone are most of a long list. The set,
-// which is a label and no column, is known because each set is asked for by itself, all of them at one resourceVersion.
+// The rows of `get clusters`. A fleet of more than a page is asked for as the server prints it
+// (docs/reference/kubernetes-api.md#tables: Table, includeObject=None): a sixth of the time of reading the objects, whose
+// managedFields alone are most of a long list. The set, which is a label and no column, is known because each set is asked for
+// by itself, all of them at one resourceVersion.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // The spoke's agent: one process for registration and work. It joins the hub that the bootstrap kubeconfig names, keeps its
 // credential fresh, reports the cluster and runs the work engine; where the hub does not take its credential any more it joins
-// again, in place (reference registration-work-addon.md 1).
+// again, in place (docs/reference/registration.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Joining: from a bootstrap kubeconfig to a stored client certificate, and from there to an accepted cluster (reference
-// registration-work-addon.md 1.3, steps 7 to 9).
+// Joining: from a bootstrap kubeconfig to a stored client certificate, and from there to an accepted cluster
+// (docs/reference/registration.md#joining).
 #pragma once
 
 #include <stop_token>

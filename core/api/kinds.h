@@ -1,4 +1,4 @@
-// Open Cluster Management's types and well-known names (reference ocm-api.md 1, 11, 12). Only names: objects travel as Json.
+// Open Cluster Management's types and well-known names (docs/reference/ocm-api.md). Only names: objects travel as Json.
 #pragma once
 
 #include <string>

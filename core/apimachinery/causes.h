@@ -1,4 +1,4 @@
-// What is wrong with an object, as a Status lists it (reference kubernetes-wire.md B.4).
+// What is wrong with an object, as a Status lists it (docs/reference/kubernetes-api.md#errors).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Objects of built-in kinds as Go's decoder reads and its encoder writes them: types are checked, unknown fields dropped, zero
 // values left out where the field has omitempty and written where it has not, quantities and times made canonical. And the
-// duplicate keys of a text, which a parsed value no longer shows (reference kubernetes-wire.md B.7).
+// duplicate keys of a text, which a parsed value no longer shows (docs/reference/kubernetes-api.md#field-validation).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Sets of fields as metadata.managedFields writes them (FieldsV1, reference kubernetes-wire.md B.9).
+// Sets of fields as metadata.managedFields writes them (FieldsV1, docs/reference/kubernetes-api.md#server-side-apply).
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
-// metadata.managedFields: server-side apply, and the ownership that every other write leaves behind (reference kubernetes-wire.md
-// B.9, H). Pure; objects of built-in kinds are in the form of decode_builtin(), because whether an empty struct is there says who
-// owns it.
+// metadata.managedFields: server-side apply, and the ownership that every other write leaves behind
+// (docs/reference/kubernetes-api.md#server-side-apply). Pure; objects of built-in kinds are in the form of decode_builtin(),
+// because whether an empty struct is there says who owns it.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// OpenAPI documents, generated from the facts and from CRDs (reference kubernetes-wire.md B.13): what kubectl needs to validate,
-// to merge and to explain. Pure.
+// OpenAPI documents, generated from the facts and from CRDs (docs/reference/kubernetes-api.md#discovery): what kubectl needs to
+// validate, to merge and to explain. Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The three patches that are values: JSON patch (RFC 6902), merge patch (RFC 7386) and strategic merge patch (reference
-// kubernetes-wire.md B.8). The fourth, apply, is in managed_fields.h.
+// The three patches that are values: JSON patch (RFC 6902), merge patch (RFC 7386) and strategic merge patch
+// (docs/reference/kubernetes-api.md#patches). The fourth, apply, is in managed_fields.h.
 //
 // Errors carry the HTTP status and the Status reason that a kube-apiserver answers with: 400 BadRequest for a document that is no
 // patch, 413 for one with too many operations, 422 for an operation that fails, 500 (no reason) for a strategic patch that does

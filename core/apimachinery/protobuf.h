@@ -1,4 +1,4 @@
-// Kubernetes' protobuf bodies (reference kubernetes-wire.md G.1), decoded by the embedded facts. Answers are always JSON.
+// Kubernetes' protobuf bodies (docs/reference/kubernetes-api.md#protobuf), decoded by the embedded facts into JSON.
 #pragma once
 
 #include <string>

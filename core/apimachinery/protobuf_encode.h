@@ -1,5 +1,5 @@
-// Objects of built-in kinds in Kubernetes' protobuf (reference kubernetes-wire.md G.1), by the embedded facts: the same bytes as
-// a kube-apiserver writes. The other direction is protobuf.h.
+// Objects of built-in kinds in Kubernetes' protobuf (docs/reference/kubernetes-api.md#protobuf), by the embedded facts: the
+// same bytes as a kube-apiserver writes. The other direction is protobuf.h.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// A CRD's openAPIV3Schema, compiled (reference kubernetes-wire.md B.19): is it structural, what is pruned and defaulted, what is
-// invalid. A compiled schema is immutable and may be used by many threads at once; it owns the TypeNodes that type() hands out.
+// A CRD's openAPIV3Schema, compiled (docs/reference/kubernetes-api.md#custom-resource-definitions): is it structural, what is
+// pruned and defaulted, what is invalid. A compiled schema is immutable and may be used by many threads at once; it owns the
+// TypeNodes that type() hands out.
 //
 // The order of a request: decode → prune → default_values → (admission) → validate.
 #pragma once

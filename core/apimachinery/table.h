@@ -1,5 +1,5 @@
-// Tables (meta.k8s.io/v1 Table) of built-in kinds and custom resources, and partial metadata (reference kubernetes-wire.md B.12,
-// G.3; columns measured on kube-apiserver 1.35.4). Pure.
+// Tables (meta.k8s.io/v1 Table) of built-in kinds and custom resources, and partial metadata
+// (docs/reference/kubernetes-api.md#tables; columns measured on kube-apiserver 1.35.4). Pure.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// Values with their types: which fields they have, what differs, how an intent is merged in, what is taken out. The algebra under
-// server-side apply (reference kubernetes-wire.md B.9). What a type does not say is deduced: objects are granular, lists atomic.
+// Values with their types: which fields they have, what differs, how an intent is merged in, what is taken out. The algebra
+// under server-side apply (docs/reference/kubernetes-api.md#server-side-apply). What a type does not say is deduced: objects
+// are granular, lists atomic.
 #pragma once
 
 #include <string>

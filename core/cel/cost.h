@@ -1,4 +1,4 @@
-// What calls of the standard functions cost at run time (reference placement-and-rollout.md A.4.4).
+// What calls of the standard functions cost at run time (docs/reference/cel.md#cost).
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ struct CallContext {
 using Implementation = std::function<Value(CallContext&, std::span<const Value>)>;
 
 /// The runtime cost of a call, seen after it (cel-go's FunctionTracker); arguments and result may be errors. None: the default
-/// cost of the overload, which is 1 where the standard cost table (reference placement-and-rollout.md A.4.4) has no other.
+/// cost of the overload, which is 1 where the standard cost table (docs/reference/cel.md#cost) has no other.
 using CostFunction = std::function<std::optional<std::uint64_t>(std::span<const Value> args, const Value& result)>;
 
 /// Called once when a program is planned, with the arguments that are literals: may return an implementation made for them (a

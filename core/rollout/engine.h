@@ -1,5 +1,5 @@
-// One step of a rollout: what is known of the clusters, and the time, in; what to do now, out. Pure; keeps nothing between calls
-// (reference placement-and-rollout.md B.4–B.6).
+// One step of a rollout: what is known of the clusters, and the time, in; what to do now, out. Pure; keeps nothing between
+// calls (docs/reference/rollout.md).
 #pragma once
 
 #include "core/rollout/groups.h"

@@ -1,4 +1,4 @@
-// The decision groups of a placement, as the engine walks them (reference B.2).
+// The decision groups of a placement, as the engine walks them.
 #pragma once
 
 #include <map>

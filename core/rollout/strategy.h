@@ -1,4 +1,4 @@
-// Reading a RolloutStrategy, with upstream's exact arithmetic (reference B.3).
+// Reading a RolloutStrategy, with upstream's exact arithmetic (docs/reference/rollout.md#texts-of-a-strategy).
 #pragma once
 
 #include "core/rollout/types.h"

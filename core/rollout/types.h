@@ -1,4 +1,4 @@
-// The rollout engine's inputs and outputs as values (reference placement-and-rollout.md B.1).
+// The rollout engine's inputs and outputs as values (docs/reference/rollout.md#data).
 #pragma once
 
 #include <cstdint>

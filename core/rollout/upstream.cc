@@ -1,4 +1,5 @@
-// Upstream's two engines as they are (reference B.5, B.6): what its answers are compared with, and what a peer would do.
+// Upstream's two engines as they are (docs/reference/rollout.md#strategies): what its answers are compared with, and what a peer
+// would do.
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -1,5 +1,5 @@
-// A request as authorization and the handlers see it: URL decoded into verb, resource and name (reference kubernetes-wire.md
-// B.1).
+// A request as authorization and the handlers see it: URL decoded into verb, resource and name
+// (docs/reference/kubernetes-api.md#requests).
 #pragma once
 
 #include <map>

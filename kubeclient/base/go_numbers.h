@@ -1,5 +1,6 @@
-// Numbers as Go and Kubernetes read them, where the last bit decides a score or a group size (reference placement-and-rollout.md
-// A.6.3, A.8.2). kubeclient's Quantity is exact and forgets how a figure was written; here 0.3 and 300m differ on purpose.
+// Numbers as Go and Kubernetes read them, where the last bit decides a score or a group size
+// (docs/reference/placement.md#quantities-as-doubles, docs/reference/placement.md#group-length). kubeclient's Quantity is exact
+// and forgets how a figure was written; here 0.3 and 300m differ on purpose.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The selectors of a request's query and of objects, with every operator that the API has (reference kubernetes-wire.md B.15).
+// The selectors of a request's query and of objects, with every operator that the API has
+// (docs/reference/kubernetes-api.md#selectors).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Label selectors as Kubernetes evaluates them, and the words of its construction errors (reference placement-and-rollout.md
-// A.4.1, A.4.2). A selector is compiled once; an invalid one keeps its error until a pass asks for it.
+// Label selectors as Kubernetes evaluates them, and the words of its construction errors
+// (docs/reference/placement.md#label-selectors, docs/reference/placement.md#claim-selectors). A selector is compiled once; an
+// invalid one keeps its error until a pass asks for it.
 #pragma once
 
 #include <string>

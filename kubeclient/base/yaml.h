@@ -1,4 +1,4 @@
-// YAML as kubectl reads and writes it (libyaml; go-yaml's scalar rules): reference cpp-dependencies.md 2c.
+// YAML as kubectl reads and writes it (libyaml; go-yaml's scalar rules): docs/reference/cli.md#yaml.
 #pragma once
 
 #include <string>

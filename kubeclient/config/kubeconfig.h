@@ -1,4 +1,4 @@
-// kubeconfig files: reading, merging, resolving to a RestConfig, and safe writing. Reference kubernetes-wire.md A.
+// kubeconfig files: reading, merging, resolving to a RestConfig, and safe writing. See docs/reference/kubeconfig.md.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// One context of a kubeconfig as a RestConfig, and as a document of its own. Reference kubernetes-wire.md A.2 to A.5.
+// One context of a kubeconfig as a RestConfig, and as a document of its own. See docs/reference/kubeconfig.md.
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,6 @@
 // Discovery (aggregated v2 with the legacy fallback) and the mapping of what people write ("deploy", "deployments.apps",
-// "Deployment") and what manifests say (apiVersion, kind) to Resource. Reference kubernetes-wire.md B.13, B.14.
+// "Deployment") and what manifests say (apiVersion, kind) to Resource. See docs/reference/kubernetes-api.md#discovery,
+// docs/reference/kubernetes-api.md#resource-names.
 #pragma once
 
 #include <memory>

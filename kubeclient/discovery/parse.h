@@ -1,4 +1,4 @@
-// The two shapes of discovery documents (reference kubernetes-wire.md B.13) as DiscoveredResource lists.
+// The two shapes of discovery documents (docs/reference/kubernetes-api.md#discovery) as DiscoveredResource lists.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// events.k8s.io/v1 Events: one object a distinct happening, repeated ones become a series (reference kubernetes-wire.md B.25).
+// events.k8s.io/v1 Events: one object a distinct happening, repeated ones become a series
+// (docs/reference/kubernetes-api.md#events).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Leader election on a coordination.k8s.io Lease (reference kubernetes-wire.md B.24).
+// Leader election on a coordination.k8s.io Lease (docs/reference/kubernetes-api.md#leases).
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// HTTP answers as Errors (reference kubernetes-wire.md B.4).
+// HTTP answers as Errors (docs/reference/kubernetes-api.md#errors).
 #include <algorithm>
 #include <array>
 #include <charconv>

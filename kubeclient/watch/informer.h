@@ -1,5 +1,6 @@
-// Reflector, cache and informer: list, then watch, for ever (reference kubernetes-wire.md B.10, B.11). Runs on the I/O loop:
-// no thread of its own. Empty is not absent: a failed or partial list never empties the cache.
+// Reflector, cache and informer: list, then watch, for ever (docs/reference/kubernetes-api.md#lists-and-watches,
+// docs/reference/kubernetes-api.md#informers). Runs on the I/O loop: no thread of its own. Empty is not absent: a failed or
+// partial list never empties the cache.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The checks of reference kubernetes-wire.md F: the same expectations for the sandbox and for kube-apiserver.
+// The same expectations of the sandbox and of kube-apiserver (docs/reference/kubernetes-api.md).
 #include <gtest/gtest.h>
 
 #include "tests/conformance/lab.h"

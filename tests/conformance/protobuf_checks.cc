@@ -1,4 +1,4 @@
-// Answers in protobuf (reference kubernetes-wire.md G.1): the same negotiation and the same framing from both servers.
+// Answers in protobuf (docs/reference/kubernetes-api.md#protobuf): the same negotiation and the same framing from both servers.
 #include <gtest/gtest.h>
 
 #include "core/apimachinery/protobuf.h"

@@ -1,4 +1,4 @@
-// The scheduling scenarios of the reference (D.1) on a real API server with `hub run` as a process: a row each, in a namespace
+// Scheduling scenarios (docs/reference/placement.md) on a real API server with `hub run` as a process: a row each, in a namespace
 // and a cluster set of its own.
 #include <gtest/gtest.h>
 

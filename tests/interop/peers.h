@@ -1,5 +1,5 @@
 // Upstream Open Cluster Management's own programs as processes, from the folder $FLEETADM_PEERS (registration, placement, work,
-// addon, clusteradm). How they are started is a fact about them, recorded in the reference.
+// addon, clusteradm). How they are started is a fact about them.
 #pragma once
 
 #include <map>

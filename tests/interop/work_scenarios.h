@@ -1,5 +1,5 @@
-// Works that upstream's agent and ours are both given: the behaviours that the reference describes, each with what has to be
-// there before, a change, and what its report must say in the end.
+// Works that upstream's agent and ours are both given (docs/reference/work.md), each with what has to be there before, a change,
+// and what its report must say in the end.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What the fake server does to objects: the write pipelines of kubernetes-wire.md B.6, B.17, as far as controllers can tell.
+// What the fake server does to objects: the write pipelines of docs/reference/kubernetes-api.md#writes,
+// docs/reference/kubernetes-api.md#deletion, as far as controllers can tell.
 #include <algorithm>
 
 #include "kubeclient/transport/epoll_loop.h"

@@ -1,6 +1,6 @@
 // Kubernetes quantities with every trait that CEL can see: not only the amount, but also in which of two forms the number is
-// held (up to 18 digits with a power of ten, or a decimal of any size), because asInteger, isInteger and asApproximateFloat tell
-// the forms apart (apimachinery's resource.Quantity; reference placement-and-rollout.md A.4.3). For everything but CEL,
+// held (up to 18 digits with a power of ten, or a decimal of any size), because asInteger, isInteger and asApproximateFloat
+// tell the forms apart (apimachinery's resource.Quantity; docs/reference/cel.md#environments). For everything but CEL,
 // kubeclient/base/quantity.h is the type to use.
 #pragma once
 

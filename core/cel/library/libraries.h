@@ -1,5 +1,5 @@
-// The function libraries of the environments that Open Cluster Management evaluates CEL in (reference placement-and-rollout.md
-// A.4.3, registration-work-addon.md 2.8). Calls of Kubernetes' libraries cost 1 each: upstream's estimator hides their cost
+// The function libraries of the environments that Open Cluster Management evaluates CEL in (docs/reference/cel.md#environments,
+// docs/reference/work.md#condition-rules). Calls of Kubernetes' libraries cost 1 each: upstream's estimator hides their cost
 // table.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The seam behind which CEL selectors are evaluated (reference placement-and-rollout.md A.4.3): the scheduler only asks.
+// The seam behind which CEL selectors are evaluated (docs/reference/cel.md#environments): the scheduler only asks.
 #pragma once
 
 #include <memory>

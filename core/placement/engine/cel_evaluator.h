@@ -1,4 +1,4 @@
-// CEL selectors, evaluated (reference placement-and-rollout.md A.4.3, A.4.4).
+// CEL selectors, evaluated (docs/reference/cel.md#environments, docs/reference/cel.md#cost).
 #pragma once
 
 #include <memory>

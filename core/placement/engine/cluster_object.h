@@ -1,4 +1,4 @@
-// A ManagedCluster as CEL sees it (reference placement-and-rollout.md A.4.3, object shape): the fields of its type and no others,
+// A ManagedCluster as CEL sees it (docs/reference/cel.md#the-cluster-as-an-object): the fields of its type and no others,
 // without the empty ones that upstream's type leaves out, quantities in canonical form, times in UTC.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Eligibility (A.3), predicates (A.4), taints and tolerations (A.5).
+// Eligibility, predicates, taints and tolerations (docs/reference/placement.md#eligible-clusters).
 #include <algorithm>
 
 #include "core/placement/engine/decode.h"

@@ -1,4 +1,4 @@
-// Decision groups and PlacementDecisions (A.8, A.9.1).
+// Decision groups and PlacementDecisions (docs/reference/placement.md#decision-groups, docs/reference/placement.md#decisions).
 #include <algorithm>
 #include <cmath>
 

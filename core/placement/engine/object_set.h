@@ -43,7 +43,7 @@ class Objects {
   std::array<Map, kObjectKinds> maps_;
 };
 
-/// The defaults that the API server gives a Placement, for files that never were on one (reference placement-and-rollout.md A.1).
+/// The defaults that the API server gives a Placement, for files that never were on one (docs/reference/placement.md#inputs).
 void apply_placement_defaults(Json& placement);
 
 }  // namespace fleetadm::placement

@@ -1,4 +1,4 @@
-// Weights (A.6.1), built-in prioritizers (A.6.2, A.6.3) and scores of add-ons (A.6.4).
+// Weights, built-in prioritizers and scores of add-ons (docs/reference/placement.md#prioritizers).
 #include <algorithm>
 #include <limits>
 

@@ -36,7 +36,7 @@ struct Selection {
   std::int64_t unscheduled = 0;
 };
 
-// Filters, scores and cuts (A.2, steps 3 to 6). An aborted pass selects nothing.
+// Filters, scores and cuts (docs/reference/placement.md#the-scheduling-pass). An aborted pass selects nothing.
 Verdict select(const PassContext& context, std::vector<Slot> clusters, Pass& pass, Selection& selection) {
   const bool record = context.options.record;
   const auto keep = [&](std::string name) {

@@ -1,5 +1,5 @@
 // One scheduling pass as a pure function: placement + world + time → decisions, conditions, status. Same input, same answer in
-// the same order. Reference placement-and-rollout.md A.2–A.10; the differences from upstream are named where they are made:
+// the same order. See docs/reference/placement.md; the differences from upstream are named where they are made:
 //   * a negative numberOfClusters is a misconfiguration (upstream crashes);
 //   * the message of a condition ends where the API server would refuse it (upstream's status is refused again and again);
 //   * of several equally possible errors or warnings, the one of the smallest plugin name is told (upstream: any of them).

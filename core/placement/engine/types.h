@@ -1,5 +1,5 @@
 // The scheduler's inputs as values: what a pass needs of each kind, decoded once per change (core/placement/engine/decode.h).
-// Reference placement-and-rollout.md A.1. CRD defaults are not applied here: the API server has done that, and files may lack
+// See docs/reference/placement.md#inputs. CRD defaults are not applied here: the API server has done that, and files may lack
 // them.
 #pragma once
 

@@ -1,5 +1,6 @@
-// What upstream's placement debugger answers under /debug/placements/<namespace>/<name> (reference placement-and-rollout.md
-// A.13): the stored placement scheduled once more, with what each stage did. Read-only; nothing is written.
+// What upstream's placement debugger answers under /debug/placements/<namespace>/<name>
+// (docs/reference/placement.md#debug-endpoint): the stored placement scheduled once more, with what each stage did. Read-only;
+// nothing is written.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// What a pass has to write, as values: PlacementDecisions in an order in which a cluster that only moves between them is never in
-// none of them, then the placement's status (reference placement-and-rollout.md A.9, A.10). Unchanged results plan nothing.
+// What a pass has to write, as values: PlacementDecisions in an order in which a cluster that only moves between them is never
+// in none of them, then the placement's status (docs/reference/placement.md#decisions,
+// docs/reference/placement.md#placement-status). Unchanged results plan nothing.
 #pragma once
 
 #include <map>

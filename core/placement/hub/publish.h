@@ -17,7 +17,7 @@ struct Published {
   Superseded decisions;
 };
 
-/// The first failure ends it: what was written stays right, and the rest is tried again. Events tell each write (A.10.4).
+/// The first failure ends it: what was written stays right, and the rest is tried again. Events tell each write.
 Status publish(const kube::Client& hub, kube::Recorder& recorder, const Json& placement, const Pass& pass,
                const std::map<std::string, Json>& existing, Instant now, Published& published);
 

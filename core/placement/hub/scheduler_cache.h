@@ -1,5 +1,5 @@
 // The scheduler's view of a live hub: changes are noted as they arrive and taken into the FleetState in order, and each change
-// names the placements it can affect (reference placement-and-rollout.md A.11.1). A change that no pass could see names none.
+// names the placements it can affect (docs/reference/placement.md#triggers). A change that no pass could see names none.
 // Thread-safe.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Keeps a joined agent's client certificate fresh and its secret whole (reference registration-work-addon.md 1.6, main phase).
+// Keeps a joined agent's client certificate fresh and its secret whole (docs/reference/registration.md#certificates).
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Which facts a cluster tells its hub about itself (reference registration-work-addon.md 1.12).
+// Which facts a cluster tells its hub about itself (docs/reference/registration.md#claims).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The ManagedCluster that an agent registers itself with (reference registration-work-addon.md 1.4).
+// The ManagedCluster that an agent registers itself with (docs/reference/registration.md#the-managedcluster-of-an-agent).
 #pragma once
 
 #include <map>

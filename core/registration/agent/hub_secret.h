@@ -1,5 +1,6 @@
-// The agent's credential on its hub as it is stored on the spoke (Secret hub-kubeconfig-secret, reference
-// registration-work-addon.md 1.7), the address of the hub that it belongs to, and when it counts as usable (1.5).
+// The agent's credential on its hub as it is stored on the spoke (Secret hub-kubeconfig-secret,
+// docs/reference/registration.md#the-hub-kubeconfig-secret), the address of the hub that it belongs to, and when it counts as
+// usable (docs/reference/registration.md#validity-of-the-credential).
 //
 // Beside upstream's keys the secret holds the key and the text of a certificate request that was sent and not answered yet, so
 // that an agent that was killed goes on with the request that people already see. Upstream's agent leaves these keys alone.

@@ -1,4 +1,4 @@
-// Who an agent is on its hub: the cluster's name and the agent's ID (reference registration-work-addon.md 1.1). Both are kept
+// Who an agent is on its hub: the cluster's name and the agent's ID (docs/reference/registration.md#identity). Both are kept
 // from the first start on, because people approve a certificate request by its common name and a second one would confuse them.
 #pragma once
 

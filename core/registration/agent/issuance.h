@@ -1,6 +1,6 @@
-// Getting a client certificate from the hub: one certificate request at a time, whose key and text are stored on the spoke before
-// it is sent, under a name made from its text. So the request can be sent again after any crash without there ever being two
-// (reference registration-work-addon.md 1.6; its in-memory state is listed as a defect in 8.3).
+// Getting a client certificate from the hub: one certificate request at a time, whose key and text are stored on the spoke
+// before it is sent, under a name made from its text. So the request can be sent again after any crash without there ever being
+// two (docs/reference/registration.md#certificates).
 #pragma once
 
 #include <cstdint>

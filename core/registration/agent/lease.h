@@ -1,4 +1,5 @@
-// The agent's heartbeat: renewal of the lease that the hub made for the cluster (reference registration-work-addon.md 1.10).
+// The agent's heartbeat: renewal of the lease that the hub made for the cluster
+// (docs/reference/registration.md#lease-and-availability).
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Namespaces that the cluster sets of a cluster want present on it (reference registration-work-addon.md 1.13).
+// Namespaces that the cluster sets of a cluster want present on it (docs/reference/registration.md#managed-namespaces).
 #pragma once
 
 #include <optional>

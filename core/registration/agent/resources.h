@@ -1,4 +1,4 @@
-// What a cluster can hold: the sums over its nodes (reference registration-work-addon.md 1.11, step 3).
+// What a cluster can hold: the sums over its nodes (docs/reference/registration.md#status).
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// When a client certificate is due for renewal (reference registration-work-addon.md 1.6, point 3).
+// When a client certificate is due for renewal (docs/reference/registration.md#certificates).
 #pragma once
 
 #include <string>

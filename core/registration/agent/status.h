@@ -1,4 +1,4 @@
-// What an agent reports about its cluster, as a pure function of what it saw (reference registration-work-addon.md 1.11): joined,
+// What an agent reports about its cluster, as a pure function of what it saw (docs/reference/registration.md#status): joined,
 // available, version and resources, claims, managed namespaces, in this order.
 #pragma once
 

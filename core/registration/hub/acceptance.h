@@ -1,5 +1,6 @@
-// Accepting, denying and forgetting clusters: namespace, RBAC and the HubAcceptedManagedCluster condition (reference
-// registration-work-addon.md 1.9, 1.16). Level-triggered; each step may be the last before a crash.
+// Accepting, denying and forgetting clusters: namespace, RBAC and the HubAcceptedManagedCluster condition
+// (docs/reference/registration.md#acceptance, docs/reference/registration.md#removal-of-a-cluster). Level-triggered; each step
+// may be the last before a crash.
 #pragma once
 
 #include <memory>

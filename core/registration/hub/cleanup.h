@@ -1,4 +1,5 @@
-// What a cluster leaves in its namespace goes before it: add-ons, then works (reference registration-work-addon.md 1.16).
+// What a cluster leaves in its namespace goes before it: add-ons, then works
+// (docs/reference/registration.md#removal-of-a-cluster).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // What upstream's mutating webhook and taint controller fill in on a ManagedCluster: the default set's label, timeAdded of
-// taints, the taints that follow availability, the clean-up finalizer (reference registration-work-addon.md 1.10, 1.16, 1.18).
+// taints, the taints that follow availability, the clean-up finalizer (docs/reference/registration.md).
 #pragma once
 
 #include <memory>

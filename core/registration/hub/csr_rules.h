@@ -1,5 +1,6 @@
-// Which certificate requests the hub approves for clusters' agents: pure rules (reference registration-work-addon.md 1.1, 1.8).
-// A request that breaks any of them is left alone, never denied: a person may still look at it.
+// Which certificate requests the hub approves for clusters' agents: pure rules (docs/reference/registration.md#identity,
+// docs/reference/registration.md#approval-of-certificate-requests). A request that breaks any of them is left alone, never
+// denied: a person may still look at it.
 #pragma once
 
 #include <set>

@@ -1,4 +1,5 @@
-// When a cluster counts as gone, and whether its clock agrees with ours: pure (reference registration-work-addon.md 1.10).
+// When a cluster counts as gone, and whether its clock agrees with ours: pure
+// (docs/reference/registration.md#lease-and-availability).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// The objects that an accepted cluster gets on the hub: namespace, least RBAC, lease. Pure (reference
-// registration-work-addon.md 1.9, 1.10; ocm-api.md 12.2).
+// The objects that an accepted cluster gets on the hub: namespace, least RBAC, lease. Pure
+// (docs/reference/registration.md#acceptance, docs/reference/registration.md#lease-and-availability;
+// docs/reference/ocm-api.md#rbac-of-a-cluster).
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Cluster sets: the two that always exist, how many clusters each selects, and whether bindings have their set (reference
-// registration-work-addon.md 1.17; ocm-api.md 4.2, 4.3).
+// Cluster sets: the two that always exist, how many clusters each selects, and whether bindings have their set
+// (docs/reference/registration.md#cluster-set-conditions; docs/reference/ocm-api.md#cluster-sets,
+// docs/reference/ocm-api.md#cluster-set-bindings).
 #pragma once
 
 #include <functional>

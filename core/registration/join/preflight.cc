@@ -42,7 +42,7 @@ struct Right {
   const char* resource;
   const char* verb;
 };
-// What the bootstrap identity needs on a hub (reference registration-work-addon.md 1.3; list and watch of clusters are not
+// What the bootstrap identity needs on a hub (docs/reference/registration.md#joining; list and watch of clusters are not
 // needed).
 constexpr std::array<Right, 6> kRights{{{"cluster.open-cluster-management.io", "managedclusters", "get"},
                                         {"cluster.open-cluster-management.io", "managedclusters", "create"},

@@ -1,5 +1,5 @@
-// The ValidatingAdmissionPolicies of a cluster, enforced on every write (reference kubernetes-wire.md B.27). A policy is compiled
-// when a request first meets it and again only after it has changed. Any thread.
+// The ValidatingAdmissionPolicies of a cluster, enforced on every write (docs/reference/kubernetes-access.md#admission). A
+// policy is compiled when a request first meets it and again only after it has changed. Any thread.
 #pragma once
 
 #include <atomic>

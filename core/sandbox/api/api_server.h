@@ -1,5 +1,5 @@
-// One cluster's API: every request goes authentication → impersonation → authorization → route (reference kubernetes-wire.md
-// B.28).
+// One cluster's API: every request goes authentication → impersonation → authorization → route
+// (docs/reference/kubernetes-access.md#order-of-a-request).
 #pragma once
 
 #include <chrono>

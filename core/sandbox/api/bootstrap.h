@@ -1,5 +1,5 @@
-// What a new cluster holds: namespaces, and the roles and bindings that clients expect (reference kubernetes-wire.md B.17.3,
-// B.26).
+// What a new cluster holds: namespaces, and the roles and bindings that clients expect
+// (docs/reference/kubernetes-api.md#namespaces, docs/reference/kubernetes-access.md#rbac).
 #pragma once
 
 #include <string>

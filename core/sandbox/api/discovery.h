@@ -1,4 +1,4 @@
-// /api, /apis, /version and /openapi/v3 (reference kubernetes-wire.md B.13).
+// /api, /apis, /version and /openapi/v3 (docs/reference/kubernetes-api.md#discovery).
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// /healthz, /livez and /readyz, whole and check by check (reference kubernetes-wire.md B.13).
+// /healthz, /livez and /readyz, whole and check by check (docs/reference/kubernetes-api.md#discovery).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// OpenAPI documents of what is served (reference kubernetes-wire.md B.13).
+// OpenAPI documents of what is served (docs/reference/kubernetes-api.md#discovery).
 #include "core/apimachinery/openapi.h"
 
 #include <algorithm>

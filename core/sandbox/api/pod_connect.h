@@ -1,5 +1,5 @@
-// pods/NAME/exec, attach and portforward (reference kubernetes-wire.md C): sessions with what the sandbox's process node runs.
-// Whoever may create pods/exec here runs commands as the user who runs the sandbox.
+// pods/NAME/exec, attach and portforward (docs/reference/kubernetes-streams.md): sessions with what the sandbox's process node
+// runs. Whoever may create pods/exec here runs commands as the user who runs the sandbox.
 #pragma once
 
 #include <memory>

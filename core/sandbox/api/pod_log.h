@@ -1,4 +1,5 @@
-// GET of pods/NAME/log (reference kubernetes-wire.md C.1): the output of containers that the sandbox's process node runs.
+// GET of pods/NAME/log (docs/reference/kubernetes-streams.md#endpoints): the output of containers that the sandbox's process
+// node runs.
 #pragma once
 
 #include <memory>

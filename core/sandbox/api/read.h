@@ -1,4 +1,4 @@
-// GET: objects, lists, watches (reference kubernetes-wire.md B.10, B.12).
+// GET: objects, lists, watches (docs/reference/kubernetes-api.md#lists-and-watches, docs/reference/kubernetes-api.md#tables).
 #pragma once
 
 #include <memory>

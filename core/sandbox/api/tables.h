@@ -1,4 +1,4 @@
-// Tables and partial metadata (reference kubernetes-wire.md B.12, G.3).
+// Tables and partial metadata (docs/reference/kubernetes-api.md#tables).
 #pragma once
 
 #include <string>

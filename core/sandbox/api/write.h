@@ -1,4 +1,4 @@
-// POST, PUT, PATCH and DELETE of objects (reference kubernetes-wire.md B.6–B.9, B.17).
+// POST, PUT, PATCH and DELETE of objects (docs/reference/kubernetes-api.md).
 #pragma once
 
 #include <memory>

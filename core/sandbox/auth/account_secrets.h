@@ -1,5 +1,5 @@
-// Secrets of type kubernetes.io/service-account-token: the token of an account that does not expire (reference kubernetes-wire.md
-// B.21). They are filled in as they are written and end with their account.
+// Secrets of type kubernetes.io/service-account-token: the token of an account that does not expire
+// (docs/reference/kubernetes-access.md#authentication). They are filled in as they are written and end with their account.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Who a request is from (reference kubernetes-wire.md B.21, B.23).
+// Who a request is from (docs/reference/kubernetes-access.md#authentication,
+// docs/reference/kubernetes-access.md#impersonation).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Impersonation headers (reference kubernetes-wire.md B.23).
+// Impersonation headers (docs/reference/kubernetes-access.md#impersonation).
 #pragma once
 
 #include "core/sandbox/auth/rbac.h"

@@ -1,5 +1,5 @@
 // What relying parties learn about the issuer of service-account tokens: the OpenID configuration and its keys (RFC 8414, RFC
-// 7517; reference kubernetes-wire.md B.13).
+// 7517; docs/reference/kubernetes-api.md#discovery).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Role-based access control (reference kubernetes-wire.md B.26). Roles and bindings are read from the store when they changed.
+// Role-based access control (docs/reference/kubernetes-access.md#rbac). Roles and bindings are read again when they changed.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Objects that are questions: access reviews, token requests and reviews (reference kubernetes-wire.md B.21, B.22). They are
-// answered and not stored.
+// Objects that are questions: access reviews, token requests and reviews (docs/reference/kubernetes-access.md#authentication,
+// docs/reference/kubernetes-access.md#access-reviews). They are answered and not stored.
 #pragma once
 
 #include "core/sandbox/auth/authenticate.h"

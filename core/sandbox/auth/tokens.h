@@ -1,4 +1,4 @@
-// Service-account tokens: JWTs signed by the cluster's own key (reference kubernetes-wire.md B.21).
+// Service-account tokens: JWTs signed by the cluster's own key (docs/reference/kubernetes-access.md#authentication).
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The beginning and end of namespaces and of custom resource definitions (reference kubernetes-wire.md B.17.3, B.19).
+// The beginning and end of namespaces and of custom resource definitions (docs/reference/kubernetes-api.md#namespaces,
+// docs/reference/kubernetes-api.md#custom-resource-definitions).
 #include <algorithm>
 #include <map>
 

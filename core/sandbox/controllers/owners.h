@@ -1,4 +1,4 @@
-// Garbage collection by ownerReferences (reference kubernetes-wire.md B.17.2): who exists, who depends on whom.
+// Garbage collection by ownerReferences (docs/reference/kubernetes-api.md#garbage-collection): who exists, who depends on whom.
 #pragma once
 
 #include <map>

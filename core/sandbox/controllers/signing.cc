@@ -1,4 +1,5 @@
-// Signs approved client certificates; fills in aggregated ClusterRoles (reference kubernetes-wire.md B.20, B.26).
+// Signs approved client certificates; fills in aggregated ClusterRoles
+// (docs/reference/kubernetes-access.md#certificate-requests, docs/reference/kubernetes-access.md#rbac).
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,5 @@
 // ConversionReview of apiextensions.k8s.io, v1 and v1beta1: what a conversion webhook is asked, and whether its answer may be
-// believed (reference kubernetes-wire.md B.19). Pure.
+// believed (docs/reference/kubernetes-api.md#custom-resource-definitions). Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Custom resource definitions and what they define (reference kubernetes-wire.md B.19).
+// Custom resource definitions and what they define (docs/reference/kubernetes-api.md#custom-resource-definitions).
 #pragma once
 
 #include <map>

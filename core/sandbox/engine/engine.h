@@ -1,6 +1,6 @@
 // Objects with Kubernetes' rules around them: what a create, an update, a deletion does to metadata, generation, finalizers and
-// status, and which requests it refuses (reference kubernetes-wire.md B.6, B.16–B.18). HTTP handlers and the sandbox's own
-// controllers both write through here. Any thread.
+// status, and which requests it refuses (docs/reference/kubernetes-api.md). HTTP handlers and the sandbox's own controllers
+// both write through here. Any thread.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// CertificateSigningRequests (reference kubernetes-wire.md B.20).
+// CertificateSigningRequests (docs/reference/kubernetes-access.md#certificate-requests).
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,4 @@
-// The built-in resources (reference kubernetes-wire.md E.3, B.6.2, B.15, B.17.1, B.18).
+// The built-in resources (docs/reference/kubernetes-api.md#built-in-resources).
 #include <algorithm>
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// Failures as the wire shows them: a metav1.Status (reference kubernetes-wire.md B.4, corrected by H).
+// Failures as the wire shows them: a metav1.Status (docs/reference/kubernetes-api.md#errors).
 #pragma once
 
 #include <string>

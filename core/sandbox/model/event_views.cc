@@ -1,4 +1,4 @@
-// core/v1 and events.k8s.io/v1 show the same events (reference kubernetes-wire.md B.25). Stored is the core form.
+// core/v1 and events.k8s.io/v1 show the same events (docs/reference/kubernetes-api.md#events). Stored is the core form.
 #include <array>
 #include <string>
 #include <utility>

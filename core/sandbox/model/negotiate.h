@@ -1,4 +1,4 @@
-// Which representation a client gets (reference kubernetes-wire.md B.3), and answers in it.
+// Which representation a client gets (docs/reference/kubernetes-api.md#content-negotiation), and answers in it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What is wrong with a custom resource definition, whatever was stored before (reference kubernetes-wire.md B.19). Pure.
+// What is wrong with a custom resource definition, whatever was stored before
+// (docs/reference/kubernetes-api.md#custom-resource-definitions). Pure.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The channels of exec and attach (reference kubernetes-wire.md C.3, C.4), whichever framing carries them.
+// The channels of exec and attach (docs/reference/kubernetes-streams.md#channels), whichever framing carries them.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ class ExecTarget {
   virtual Json outcome() = 0;
 };
 
-/// The Status on the status channel (reference kubernetes-wire.md C.3).
+/// The Status on the status channel (docs/reference/kubernetes-streams.md#channels).
 Json succeeded_status();
 /// 0 is a success.
 Json exit_status(int code);

@@ -1,4 +1,4 @@
-// The connections of one port-forward, whichever framing carries them (reference kubernetes-wire.md C.5).
+// The connections of one port-forward, whichever framing carries them (docs/reference/kubernetes-streams.md#port-forward).
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Which protocol an exec, attach or port-forward goes on with (reference kubernetes-wire.md C.2).
+// Which protocol an exec, attach or port-forward goes on with (docs/reference/kubernetes-streams.md#subprotocols).
 #pragma once
 
 #include <string>

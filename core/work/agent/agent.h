@@ -1,5 +1,5 @@
 // The work engine on a spoke: ManifestWorks of the cluster's namespace on the hub are applied here and stay applied; what
-// happened goes back into their status (reference registration-work-addon.md 2). Safe to kill after any write.
+// happened goes back into their status (docs/reference/work.md). Safe to kill after any write.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Brings one object of a work in line on the spoke: reads it, decides with the pure rules of merge.h, writes at most what is
-// needed (reference registration-work-addon.md 2.5).
+// needed (docs/reference/work.md#update-strategies).
 #pragma once
 
 #include <cstdint>

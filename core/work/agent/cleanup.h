@@ -1,5 +1,5 @@
-// Removes from the spoke what works no longer want: by inventory, by owner, by uid (reference registration-work-addon.md 2.4
-// step 5, 2.10).
+// Removes from the spoke what works no longer want: by inventory, by owner, by uid (docs/reference/work.md#apply-loop,
+// docs/reference/work.md#deletion-of-a-work).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// spec.executor: may the named service account do what the work asks for? (reference registration-work-addon.md 2.6)
-// Asked by SubjectAccessReviews on the spoke; no impersonation, and nothing is remembered: a doubt is a refusal.
+// spec.executor: may the named service account do what the work asks for (docs/reference/work.md#executor)? Asked by
+// SubjectAccessReviews on the spoke; no impersonation, and nothing is remembered: a doubt is a refusal.
 #pragma once
 
 #include <string>

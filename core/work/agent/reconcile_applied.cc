@@ -1,5 +1,5 @@
 // The end of a work: the deletion handshake, the deletion of what a work owns, and the eviction of what no work stands for any
-// more (reference registration-work-addon.md 2.10).
+// more (docs/reference/work.md#deletion-of-a-work).
 #include <algorithm>
 #include <utility>
 

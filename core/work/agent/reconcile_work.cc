@@ -1,5 +1,5 @@
-// The apply loop of one ManifestWork (reference registration-work-addon.md 2.4, 2.9). Every round computes everything anew from
-// the work, the objects and the inventory; what is remembered only saves requests.
+// The apply loop of one ManifestWork (docs/reference/work.md#apply-loop, docs/reference/work.md#status-feedback). Every round
+// computes everything anew from the work, the objects and the inventory; what is remembered only saves requests.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// ManifestWorkReplicaSet on the hub: one ManifestWork for each cluster that its placements select (reference
-// registration-work-addon.md 2.12, placement-and-rollout.md B.7).
+// ManifestWorkReplicaSet on the hub: one ManifestWork for each cluster that its placements select
+// (docs/reference/work.md#replica-sets).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Finished works go after their time on the hub: deleteOption.ttlSecondsAfterFinished (reference
-// registration-work-addon.md 2.10).
+// Finished works go after their time on the hub: deleteOption.ttlSecondsAfterFinished
+// (docs/reference/work.md#deletion-of-a-work).
 #pragma once
 
 #include <memory>

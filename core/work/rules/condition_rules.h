@@ -1,4 +1,4 @@
-// Condition rules of a work's manifests (reference registration-work-addon.md 2.8, ocm-api.md 5.1). Pure.
+// Condition rules of a work's manifests (docs/reference/work.md#condition-rules, docs/reference/ocm-api.md#manifestwork). Pure.
 #pragma once
 
 #include "kubeclient/base/json.h"

@@ -1,4 +1,5 @@
-// Conditions of a ManifestWork and of its manifests (reference registration-work-addon.md 2.7, 2.8; ocm-api.md 5.1). Pure.
+// Conditions of a ManifestWork and of its manifests (docs/reference/work.md#conditions, docs/reference/work.md#condition-rules;
+// docs/reference/ocm-api.md#manifestwork). Pure.
 #pragma once
 
 #include <optional>

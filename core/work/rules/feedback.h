@@ -1,4 +1,4 @@
-// Status feedback: values of live objects that travel back to the hub (reference registration-work-addon.md 2.9). Pure.
+// Status feedback: values of live objects that travel back to the hub (docs/reference/work.md#status-feedback). Pure.
 #pragma once
 
 #include <cstddef>

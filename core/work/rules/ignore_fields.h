@@ -1,4 +1,4 @@
-// serverSideApply.ignoreFields: fields that the agent leaves to others (reference registration-work-addon.md 2.5). Pure.
+// serverSideApply.ignoreFields: fields that the agent leaves to others (docs/reference/work.md#update-strategies). Pure.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // What a ManifestWork asks for: its manifests decoded, in apply order, with the options that match each of them
-// (reference registration-work-addon.md 2.4, 2.5, 2.10; ocm-api.md 5.1). Pure.
+// (docs/reference/work.md; docs/reference/ocm-api.md#manifestwork). Pure.
 #pragma once
 
 #include <functional>

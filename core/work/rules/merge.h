@@ -1,4 +1,4 @@
-// The Update strategy: how a manifest and the live object become the object to send (reference registration-work-addon.md 2.5).
+// The Update strategy: how a manifest and the live object become the object to send (docs/reference/work.md#update-strategies).
 // Pure. Two questions are kept apart:
 //  * the manifest changed: the live content is replaced by the manifest's (what it no longer says goes);
 //  * the live object changed (drift): only what the manifest says is put back, so that fields other people own are left alone.

@@ -1,4 +1,4 @@
-// Names that the work engine shares with every other implementation (reference registration-work-addon.md 2.2, 2.7, 2.12).
+// Names that the work engine shares with every other implementation (docs/reference/work.md).
 #pragma once
 
 #include <string>

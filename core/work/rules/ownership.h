@@ -1,5 +1,4 @@
-// Who owns an object on the spoke, and what happens to it when a work no longer wants it (reference
-// registration-work-addon.md 2.2, 2.4 step 5, 2.10). Pure.
+// Who owns an object on the spoke, and what happens to it when a work no longer wants it (docs/reference/work.md). Pure.
 #pragma once
 
 #include <optional>

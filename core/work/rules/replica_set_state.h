@@ -63,10 +63,10 @@ struct Verdict {
   std::optional<Instant> look_again;  // when the answer may change by itself
 };
 
-/// Where a work with the wanted spec stands (reference placement-and-rollout.md B.7.3). Otherwise than upstream, a work that was
-/// written is under way: it has a deadline though its agent never answers. Without a rule for Progressing it has succeeded when
-/// its objects are applied and available. kReady asks for kConditionReady in addition, unless the work's agent does not report
-/// it, as upstream's agents do not. A failure from before `retry_at` is given another minute.
+/// Where a work with the wanted spec stands (docs/reference/work.md#state-of-a-work-in-a-rollout). Otherwise than upstream, a
+/// work that was written is under way: it has a deadline though its agent never answers. Without a rule for Progressing it has
+/// succeeded when its objects are applied and available. kReady asks for kConditionReady in addition, unless the work's agent
+/// does not report it, as upstream's agents do not. A failure from before `retry_at` is given another minute.
 Verdict judge_work(const OwnedWork& work, const Criterion& criterion, const std::optional<Instant>& retry_at, Instant now);
 
 /// Whether a work with an older spec is still being worked on, or has failed: it holds its place among those that are changed at

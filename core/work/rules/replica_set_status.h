@@ -1,4 +1,4 @@
-// What the status of a ManifestWorkReplicaSet says (reference placement-and-rollout.md B.7.5, B.7.6). Pure.
+// What the status of a ManifestWorkReplicaSet says (docs/reference/work.md#replica-set-status). Pure.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// kubectl's argv rules, one row a rule (reference cpp-dependencies.md 3.1).
+// kubectl's argv rules, one row a rule (docs/reference/cli.md#arguments).
 #include <gtest/gtest.h>
 
 #include "cli/argv/normalise.h"

@@ -1,4 +1,4 @@
-// The edge cases of the reference (D.2), one row a case, in a shorthand: groups "canary=c1 n=n1,n2" (indexes 0, 1, …; "n@2=…"
+// Edge cases (docs/reference/rollout.md), one row a case, in a shorthand: groups "canary=c1 n=n1,n2" (indexes 0, 1, …; "n@2=…"
 // gives one), what is known "n1 Failed 60" (seconds since the transition; "-": no time), and the step as
 // "rollout n2+20 n4; timeout n1; removed gone; recheck 20; breach" (n2+20: to be looked at again in 20 s). `sound` is empty
 // where our conduct answers as upstream's.
@@ -211,7 +211,7 @@ TEST_P(RolloutEdgeCases, SoundConduct) {
 INSTANTIATE_TEST_SUITE_P(Reference, RolloutEdgeCases, ::testing::ValuesIn(kCases),
                          [](const auto& row) { return std::string(row.param.id); });
 
-TEST(RolloutThresholds, PercentagesRoundAsDoublesDo) {  // R40
+TEST(RolloutThresholds, PercentagesRoundAsDoublesDo) {
   EXPECT_EQ(resolve({0, "7%"}, 100, 0).value(), 8);
   EXPECT_EQ(resolve({0, "28%"}, 25, 0).value(), 8);
   EXPECT_EQ(resolve({0, "33.3%"}, 3, 0).value(), 1);
@@ -222,7 +222,7 @@ TEST(RolloutThresholds, PercentagesRoundAsDoublesDo) {  // R40
   EXPECT_FALSE(resolve({0, "3"}, 7, 7));
 }
 
-TEST(RolloutDeadlines, AreReadAsUpstreamReadsThem) {  // R37
+TEST(RolloutDeadlines, AreReadAsUpstreamReadsThem) {
   EXPECT_EQ(parse_deadline("None").value(), std::nullopt);
   EXPECT_EQ(parse_deadline("").value(), std::nullopt);
   EXPECT_EQ(parse_deadline("0s").value(), Duration::zero());

@@ -1,4 +1,4 @@
-// The edge cases of the reference that ask CEL (D.1, P17 to P27), through the fleet as the controller sees it; and that kept
+// Edge cases of CEL selectors (docs/reference/cel.md), through the fleet as the controller sees it; and that kept
 // answers follow the clusters and scores they were given for.
 #include <gtest/gtest.h>
 #include <map>

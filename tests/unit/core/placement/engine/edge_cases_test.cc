@@ -1,4 +1,4 @@
-// The edge cases of the reference (D.1), one row a case: a namespace "team" bound to a set of everything, clusters, existing
+// Edge cases (docs/reference/placement.md), one row a case: a namespace "team" bound to a set of everything, clusters, existing
 // decisions, a placement spec, and what must come out.
 #include <algorithm>
 #include <gtest/gtest.h>

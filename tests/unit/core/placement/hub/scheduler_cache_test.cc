@@ -1,4 +1,4 @@
-// Which placements a change runs again (A.11.1), and what it leaves alone.
+// Which placements a change runs again (docs/reference/placement.md#triggers), and what it leaves alone.
 #include "core/placement/hub/scheduler_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The reference's catalogue of what the work agent reports (registration-work-addon.md 2.4 to 2.9), row by row, and the rules
+// What the work agent reports (docs/reference/work.md#conditions), row by row, and the rules
 // beside it that no other suite has.
 #include <gtest/gtest.h>
 

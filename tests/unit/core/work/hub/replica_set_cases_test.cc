@@ -1,6 +1,5 @@
-// The reference's table of edge cases of ManifestWorkReplicaSets (placement-and-rollout.md D.3), row by row: the pure ones as
-// data, those of the controller against an API server in memory. Where the hub does otherwise than upstream, on purpose, the row
-// says so.
+// Edge cases of ManifestWorkReplicaSets (docs/reference/work.md#replica-sets), row by row: the pure ones as data, those of the
+// controller against an API server in memory. Where the hub does otherwise than upstream, on purpose, the row says so.
 #include <gtest/gtest.h>
 #include <sstream>
 
@@ -180,7 +179,7 @@ TEST_P(ReplicaSetCases, IsAsTheTableSays) {
 INSTANTIATE_TEST_SUITE_P(Reference, ReplicaSetCases, ::testing::ValuesIn(kCases),
                          [](const auto& row) { return std::string(row.param.id); });
 
-TEST(ReplicaSetTimes, ADeadlineIsLookedAtAgainWhenItPasses) {  // M17
+TEST(ReplicaSetTimes, ADeadlineIsLookedAtAgainWhenItPasses) {
   const SetCase row{"",
                     "p=c1",
                     R"({"type": "Progressive", "progressive": {"progressDeadline": "5m"}})",
@@ -193,7 +192,7 @@ TEST(ReplicaSetTimes, ADeadlineIsLookedAtAgainWhenItPasses) {  // M17
   EXPECT_EQ(*plan.recheck, std::chrono::minutes(4));
 }
 
-TEST(ReplicaSetNames, AreLegalLabelValuesTogetherWithTheirNamespace) {  // M18
+TEST(ReplicaSetNames, AreLegalLabelValuesTogetherWithTheirNamespace) {
   Json set = set_of(kCases[0]);
   set["metadata"]["name"] = std::string(58, 'x');
   EXPECT_TRUE(owner_label_problem(set).empty()) << "63 characters";
@@ -220,7 +219,7 @@ class ReplicaSetLife : public ::testing::Test {
   testkit::Killable controller_;
 };
 
-TEST_F(ReplicaSetLife, AForegroundDeletionWaitsForTheLastWork) {  // M19
+TEST_F(ReplicaSetLife, AForegroundDeletionWaitsForTheLastWork) {
   start("rs", {{"cascadeDeletionPolicy", "Foreground"}});
   Json held = hub_->all(api::manifest_works()).front();
   held["metadata"]["finalizers"] = Json::array({"example.com/hold"});
@@ -238,7 +237,7 @@ TEST_F(ReplicaSetLife, AForegroundDeletionWaitsForTheLastWork) {  // M19
   EXPECT_TRUE(eventually([&] { return !set("rs"); }));
 }
 
-TEST_F(ReplicaSetLife, ADotInTheNameKeepsNoWorkFromWakingItsSet) {  // M20; upstream drops such events
+TEST_F(ReplicaSetLife, ADotInTheNameKeepsNoWorkFromWakingItsSet) {  // upstream drops such events
   start("web.v2");
   const Json work = hub_->all(api::manifest_works()).front();
   hub_->erase(api::manifest_works(), namespace_of(work), name_of(work));

@@ -106,7 +106,7 @@ TEST(ReplicaSetRollout, AClusterWithoutARuleForProgressingIsDoneWhenItsObjectsAr
   EXPECT_EQ(Rollout(set_with(kTwo)).work("c1", "Applied=True Available=True Degraded=True").phase("c1"), "Failed");
 }
 
-TEST(ReplicaSetRollout, RulesForProgressingDecideWhereTheTemplateHasThem) {  // M11, M13…M15
+TEST(ReplicaSetRollout, RulesForProgressingDecideWhereTheTemplateHasThem) {
   Json set = set_with(kTwo);
   set["spec"]["manifestWorkTemplate"]["manifestConfigs"] = parsed(R"([{"conditionRules": [{"condition": "Progressing"}]}])");
   EXPECT_EQ(Rollout(set).work("c1", "Applied=True Available=True").phase("c1"), "Progressing");
@@ -202,7 +202,7 @@ TEST(ReplicaSetRollout, ARetryForgivesForAMinute) {
   EXPECT_EQ(Rollout(set_with(kTwo, at)).work("c1", "Applied=False", 10).phase("c1"), "Failed") << "it failed again";
 }
 
-TEST(ReplicaSetRollout, AStrategyThatCannotBeReadTouchesNothing) {  // M16
+TEST(ReplicaSetRollout, AStrategyThatCannotBeReadTouchesNothing) {
   Rollout rollout(set_with(R"({"type": "All", "all": {"progressDeadline": "2d"}})"));
   rollout.work("c1", "", 1000, false).work("c9", "");
   const ReplicaSetPlan plan = rollout.plan();
@@ -226,7 +226,7 @@ TEST(ReplicaSetRollout, AGradualRolloutWaitsForTheWholeDecision) {
   EXPECT_EQ(rollout.begun(), Begun{}) << "not before the revision is recorded";
 }
 
-TEST(ReplicaSetRollout, ADecisionWithoutAGroupIndexIsAProblem) {  // R36
+TEST(ReplicaSetRollout, ADecisionWithoutAGroupIndexIsAProblem) {
   const Json placement = parsed(R"({"status": {"numberOfSelectedClusters": 1, "decisionGroups": [{}]}})");
   const Json decision = parsed(R"({"metadata": {"name": "d"}, "status": {"decisions": [{"clusterName": "c1"}]}})");
   Rollout rollout(set_with(kTwo));
