@@ -6,23 +6,10 @@
 #include "core/work/agent/engine.h"
 
 namespace fleetadm::work {
-namespace {
 
-/// The cache needs specs and conditions; kubectl's copy of the object would double it.
-void drop_last_applied(Json& object) {
-  erase_at(object, {"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"});
-}
-
-}  // namespace
-
-void add_work_controllers(controller::Manager& manager, const kube::Client& hub, const kube::Client& spoke,
+void add_work_controllers(controller::Manager& manager, std::shared_ptr<WorkSource> works, const kube::Client& spoke,
                           const WorkAgentOptions& options) {
-  auto engine = std::make_shared<Engine>(hub, spoke, options);
-  kube::InformerOptions works;
-  works.ns = options.cluster;
-  works.project = drop_last_applied;
-  works.indexes.emplace_back(kWorksByPlace, place_index_keys);
-  engine->works = manager.informer(hub, api::manifest_works(), std::move(works));
+  auto engine = std::make_shared<Engine>(std::move(works), spoke, options);
   engine->applied = manager.informer(spoke, api::applied_manifest_works());
 
   // The reconcilers own the engine; it holds the queues, which hold nothing: no cycle.
@@ -44,11 +31,13 @@ void add_work_controllers(controller::Manager& manager, const kube::Client& hub,
   engine->rights = std::make_unique<RightsWatch>(spoke, options.clock,
                                                  [queue = engine->work_queue](const std::string& work) { queue->add(work); });
 
-  const auto name_of_key = [](const kube::CachedObject& object) {
-    return std::vector<std::string>{kube::split_key(object.key()).name};
-  };
-  controller::Manager::enqueue_on(*engine->works, engine->work_queue, name_of_key);
-  controller::Manager::enqueue_on(*engine->applied, engine->applied_queue, name_of_key);
+  engine->works->on_change([queue = engine->work_queue](const std::string& name) { queue->add(name); });
+  controller::Manager::enqueue_on(*engine->applied, engine->applied_queue);
+}
+
+void add_work_controllers(controller::Manager& manager, const kube::Client& hub, const kube::Client& spoke,
+                          const WorkAgentOptions& options) {
+  add_work_controllers(manager, works_on_hub(manager, hub, options.cluster, options.clock), spoke, options);
 }
 
 }  // namespace fleetadm::work

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/controller/controller.h"
+#include "core/work/agent/work_source.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/rest/client.h"
 
@@ -29,6 +30,9 @@ struct WorkAgentOptions {
 };
 
 /// Adds the controllers to `manager`: "work" (keys: work names) and "applied-work" (keys: AppliedManifestWork names).
+void add_work_controllers(controller::Manager& manager, std::shared_ptr<WorkSource> works, const kube::Client& spoke,
+                          const WorkAgentOptions& options);
+/// With the works of the hub's API server.
 void add_work_controllers(controller::Manager& manager, const kube::Client& hub, const kube::Client& spoke,
                           const WorkAgentOptions& options);
 

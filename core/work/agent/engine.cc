@@ -10,18 +10,6 @@
 namespace fleetadm::work {
 namespace {
 
-Result<Json> patch_difference(const kube::Client& client, const kube::Resource& resource, const Json& before, const Json& after,
-                              std::string_view subresource) {
-  Json patch = kube::merge_diff(before, after);
-  if (patch.empty()) return after;
-  at_or_make(patch, {"metadata", "uid"}) = uid_of(before);
-  at_or_make(patch, {"metadata", "resourceVersion"}) = resource_version_of(before);
-  kube::WriteOptions options;
-  options.field_manager = kDefaultFieldManager;
-  options.subresource = std::string(subresource);
-  return client.patch(resource, namespace_of(before), name_of(before), kube::PatchType::kMerge, patch, options);
-}
-
 /// Whether the work's manifest of that place, if it has one, makes the agent own the object.
 Result<bool> takes_over(Engine& engine, const Json& work, const AppliedResource& resource) {
   const auto resolve = [&](const std::string& api_version, const std::string& kind) { return engine.resolve(api_version, kind); };
@@ -45,28 +33,14 @@ Result<bool> takes_over(Engine& engine, const Json& work, const AppliedResource&
 
 }  // namespace
 
-Engine::Engine(kube::Client hub_client, kube::Client spoke_client, WorkAgentOptions given)
-    : hub(std::move(hub_client)),
-      spoke(std::move(spoke_client)),
+Engine::Engine(std::shared_ptr<WorkSource> source, kube::Client spoke_client, WorkAgentOptions given)
+    : spoke(std::move(spoke_client)),
       options(std::move(given)),
       hash(hub_hash(options.hub_server)),
       agent_id(options.agent_id.empty() ? hash : options.agent_id),
       mapper(spoke),
       applier(spoke),
-      events(hub, "work-agent", "work-agent-" + options.cluster, options.clock) {}
-
-std::string place_index_key(const std::string& group, const std::string& ns, const std::string& name) {
-  return group + "/" + ns + "/" + name;
-}
-
-std::vector<std::string> place_index_keys(const Json& work) {
-  std::vector<std::string> keys;
-  for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
-    keys.push_back(
-        place_index_key(kube::parse_api_version(str(manifest, {"apiVersion"})).group, namespace_of(manifest), name_of(manifest)));
-  }
-  return keys;
-}
+      works(std::move(source)) {}
 
 void Superseded::replaced(const Json& before, const Json& after) {
   if (resource_version_of(before) != resource_version_of(after)) versions_.push_back(resource_version_of(before));
@@ -79,7 +53,7 @@ bool Superseded::holds(const std::string& version) {
 }
 
 Result<Json> Engine::patch_work(WorkMemory& memory, const Json& before, const Json& after, std::string_view subresource) const {
-  FLEETADM_TRY(Json patched, patch_difference(hub, api::manifest_works(), before, after, subresource));
+  FLEETADM_TRY(Json patched, works->patch(before, after, subresource));
   memory.work.replaced(before, patched);
   return patched;
 }
@@ -110,8 +84,7 @@ Result<kube::Resource> Engine::resolve(const std::string& api_version, const std
 }
 
 Result<bool> Engine::wanted_by_another(const AppliedResource& resource, const std::string& name) {
-  for (const kube::CachedPtr& cached :
-       works->by_index(kWorksByPlace, place_index_key(resource.group, resource.ns, resource.name))) {
+  for (const kube::CachedPtr& cached : works->works_at(resource.group, resource.ns, resource.name)) {
     const Json work = cached->decode();
     if (name_of(work) == name || is_deleting(work)) continue;
     if (is_true(list_at(work, {"status", "conditions"}), kConditionComplete)) continue;

@@ -15,10 +15,10 @@
 #include "core/work/agent/object_watch.h"
 #include "core/work/agent/parallel_runner.h"
 #include "core/work/agent/rights_watch.h"
+#include "core/work/agent/work_source.h"
 #include "core/work/rules/conditions.h"
 #include "core/work/rules/ownership.h"
 #include "kubeclient/discovery/mapper.h"
-#include "kubeclient/events/recorder.h"
 
 namespace fleetadm::work {
 
@@ -63,18 +63,12 @@ struct WorkMemory {
   Superseded applied;
 };
 
-/// The index of works by what they put where ("group/namespace/name"; the kind is looked at afterwards).
-inline constexpr const char* kWorksByPlace = "place";
-std::string place_index_key(const std::string& group, const std::string& ns, const std::string& name);
-std::vector<std::string> place_index_keys(const Json& work);
-
 /// One running engine. Thread-safe; a WorkMemory belongs to the worker that reconciles its work.
 class Engine {
  public:
-  Engine(kube::Client hub, kube::Client spoke, WorkAgentOptions options);
+  Engine(std::shared_ptr<WorkSource> works, kube::Client spoke, WorkAgentOptions options);
 
-  /// Patches metadata or status of a ManifestWork from `before` to `after`, with uid and resourceVersion as preconditions.
-  /// No difference: nothing is sent and `after` is the answer.
+  /// WorkSource::patch(), and the version that it replaced is remembered.
   Result<Json> patch_work(WorkMemory& memory, const Json& before, const Json& after, std::string_view subresource) const;
   Result<Json> patch_applied(const Json& before, const Json& after, std::string_view subresource) const;
 
@@ -87,10 +81,8 @@ class Engine {
   /// The resource of a kind, as the spoke serves it.
   Result<kube::Resource> resolve(const std::string& api_version, const std::string& kind);
 
-  std::string work_key(const std::string& name) const { return kube::object_key(options.cluster, name); }
   Instant now() const { return options.clock->now(); }
 
-  const kube::Client hub;
   const kube::Client spoke;
   const WorkAgentOptions options;
   const std::string hash;
@@ -99,10 +91,9 @@ class Engine {
   const Applier applier;
   /// For the objects of one work; few, so that in a burst it is the works that run side by side.
   ParallelRunner helpers{4};
-  kube::Recorder events;
 
-  std::shared_ptr<kube::Informer> works;    // hub, the cluster's namespace
-  std::shared_ptr<kube::Informer> applied;  // spoke
+  const std::shared_ptr<WorkSource> works;
+  std::shared_ptr<kube::Informer> applied;
   std::shared_ptr<controller::Queue> work_queue;
   std::shared_ptr<controller::Queue> applied_queue;
   std::unique_ptr<ObjectWatch> watch;

@@ -84,8 +84,8 @@ Result<controller::Outcome> finalize_applied(Engine& engine, const Json& applied
 Result<bool> work_is_missing(Engine& engine, const Json& applied_work) {
   if (str(applied_work, {"spec", "hubHash"}) != engine.hash) return true;
   const std::string work = str(applied_work, {"spec", "manifestWorkName"});
-  if (engine.works->get(engine.work_key(work))) return false;
-  FLEETADM_TRY(const std::optional<Json> live, engine.hub.find(api::manifest_works(), engine.options.cluster, work));
+  if (engine.works->get(work)) return false;
+  FLEETADM_TRY(const std::optional<Json> live, engine.works->read(work));
   return !live.has_value();
 }
 
@@ -170,7 +170,7 @@ Result<controller::Outcome> reconcile_applied(Engine& engine, const std::string&
     // A work that stands for it makes it again, or ends. (Where both are gone, neither reconcile has anything to tell the other.)
     if (!name.starts_with(engine.hash + "-")) return controller::Outcome{};
     const std::string work = name.substr(engine.hash.size() + 1);
-    if (engine.works->get(engine.work_key(work))) engine.work_queue->add(work);
+    if (engine.works->get(work)) engine.work_queue->add(work);
     return controller::Outcome{};
   }
   const Json applied_work = cached->decode();

@@ -78,7 +78,8 @@ Fleet::Fleet() : hub(testkit::FakeApi::make()), spoke(testkit::FakeApi::make()) 
 void Fleet::start_agent(int die_after) {
   agent_.start(
       [this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
-        add_work_controllers(manager, hub->client(gate, "hub"), spoke->client(gate, "spoke"), options);
+        const auto source = works ? works : works_on_hub(manager, hub->client(gate, "hub"), options.cluster, options.clock);
+        add_work_controllers(manager, source, spoke->client(gate, "spoke"), options);
       },
       die_after);
 }

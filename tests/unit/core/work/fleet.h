@@ -41,6 +41,8 @@ class Fleet {
   std::shared_ptr<testkit::FakeApi> hub;
   std::shared_ptr<testkit::FakeApi> spoke;
   WorkAgentOptions options;
+  /// Where set, the agent's works come from here and not from the hub's API.
+  std::shared_ptr<WorkSource> works;
 
  private:
   testkit::Killable agent_;
