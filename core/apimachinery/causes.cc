@@ -13,7 +13,7 @@ std::string with_detail(std::string text, std::string_view detail) {
 Cause required(std::string field, std::string_view detail) {
   return {"FieldValueRequired", with_detail("Required value", detail), std::move(field)};
 }
-Cause invalid(std::string field, const Json& value, std::string_view detail) {
+Cause bad_value(std::string field, const Json& value, std::string_view detail) {
   return {"FieldValueInvalid", with_detail("Invalid value: " + dump_json(value), detail), std::move(field)};
 }
 Cause invalid_without_value(std::string field, std::string_view detail) {
@@ -22,16 +22,16 @@ Cause invalid_without_value(std::string field, std::string_view detail) {
 Cause type_invalid(std::string field, const Json& value, std::string_view detail) {
   return {"FieldValueTypeInvalid", with_detail("Invalid value: " + dump_json(value), detail), std::move(field)};
 }
-Cause forbidden(std::string field, std::string_view detail) {
+Cause forbidden_field(std::string field, std::string_view detail) {
   return {"FieldValueForbidden", with_detail("Forbidden", detail), std::move(field)};
 }
 Cause duplicate(std::string field, const Json& value) {
   return {"FieldValueDuplicate", "Duplicate value: " + dump_json(value), std::move(field)};
 }
-Cause not_supported(std::string field, const Json& value, const std::vector<std::string>& supported) {
+Cause unsupported(std::string field, const Json& value, const std::vector<std::string>& supported) {
   std::string text;
-  for (const std::string& word : supported) text += (text.empty() ? "" : ", ") + dump_json(word);
-  return {"FieldValueNotSupported", "Unsupported value: " + dump_json(value) + ": supported values: " + text, std::move(field)};
+  for (const std::string& word : supported) text += (text.empty() ? "supported values: " : ", ") + dump_json(word);
+  return {"FieldValueNotSupported", with_detail("Unsupported value: " + dump_json(value), text), std::move(field)};
 }
 Cause too_long(std::string field, std::int64_t limit) {
   return {"FieldValueTooLong", "Too long: may not be more than " + std::to_string(limit) + " bytes", std::move(field)};

@@ -20,12 +20,12 @@ using Causes = std::vector<Cause>;
 
 // The messages of Kubernetes' field errors; an empty detail is left out.
 Cause required(std::string field, std::string_view detail = {});
-Cause invalid(std::string field, const Json& value, std::string_view detail);
+Cause bad_value(std::string field, const Json& value, std::string_view detail);
 Cause invalid_without_value(std::string field, std::string_view detail);
 Cause type_invalid(std::string field, const Json& value, std::string_view detail);
-Cause forbidden(std::string field, std::string_view detail);
+Cause forbidden_field(std::string field, std::string_view detail);
 Cause duplicate(std::string field, const Json& value);
-Cause not_supported(std::string field, const Json& value, const std::vector<std::string>& supported);
+Cause unsupported(std::string field, const Json& value, const std::vector<std::string>& supported);
 Cause too_long(std::string field, std::int64_t limit);
 Cause too_many(std::string field, std::int64_t actual, std::int64_t limit);
 

@@ -106,15 +106,15 @@ class VersionedChanges {
 
   const Difference& own() const { return own_.difference; }
   /// Null: that version is gone. Else why it cannot be said.
-  tl::expected<const Change*, std::string> in(const std::string& api_version) {
+  Result<const Change*> in(const std::string& api_version) {
     if (!writer_.convert || api_version == writer_.api_version) return &own_;
     if (const auto known = others_.find(api_version); known != others_.end()) return known->second ? &*known->second : nullptr;
     auto& place = others_[api_version];
     auto before = writer_.convert(before_, api_version);
-    if (!before) return tl::unexpected("failed to convert old object: " + before.error());
+    if (!before) return fail(before.error().wrap("failed to convert old object"));
     if (before->type == nullptr) return nullptr;
     auto after = writer_.convert(after_, api_version);
-    if (!after) return tl::unexpected("failed to convert new object: " + after.error());
+    if (!after) return fail(after.error().wrap("failed to convert new object"));
     place = compared(before->object, after->object, *before->type);
     return &*place;
   }
@@ -142,7 +142,7 @@ class VersionedChanges {
 using Taken = std::vector<std::pair<Entry, FieldSet>>;
 
 /// Takes what changed from the managers other than `mine`; answers whose fields those were.
-tl::expected<Taken, std::string> dispossess(Entries& entries, const Entry& mine, VersionedChanges& changes) {
+Result<Taken> dispossess(Entries& entries, const Entry& mine, VersionedChanges& changes) {
   Taken taken;
   Entries kept;
   for (Entry& entry : entries) {
@@ -152,7 +152,7 @@ tl::expected<Taken, std::string> dispossess(Entries& entries, const Entry& mine,
       continue;
     }
     const auto change = changes.in(entry.api_version);
-    if (!change) return tl::unexpected(change.error());
+    if (!change) return fail(change.error());
     if (*change == nullptr) continue;
     if (FieldSet conflict = entry.fields.intersection((*change)->written); !conflict.empty()) {
       taken.emplace_back(entry, conflict);
@@ -174,24 +174,24 @@ void remove_fields(Json& value, const TypeNode& type, const FieldSet& dropped) {
 
 /// prune_fields() where managers speak several versions: what the writer applied `last` and no longer wants goes in the version
 /// that it was applied in; what that takes away in other versions, and their managers (the writer at last) own, stays.
-tl::expected<Json, std::string> prune_across(const Json& merged, const FieldSet& last, const std::string& last_version,
-                                             const Entries& entries, const FieldSet& intent, const Writer& writer) {
+Result<Json> prune_across(const Json& merged, const FieldSet& last, const std::string& last_version, const Entries& entries,
+                          const FieldSet& intent, const Writer& writer) {
   std::map<std::string, FieldSet> owned;
   for (const Entry& entry : entries) owned[entry.api_version].add(entry.fields);
   owned[writer.api_version].add(intent);
   auto start = writer.convert(merged, last_version);
-  if (!start) return tl::unexpected("failed to convert merged object to last applied version: " + start.error());
+  if (!start) return fail(start.error().wrap("failed to convert merged object to last applied version"));
   if (start->type == nullptr) return merged;
   Json pruned = std::move(start->object);
   FieldSet dropped = last.intersection(fields_of(pruned, *start->type));
   dropped.subtract(owned[last_version]);
   remove_fields(pruned, *start->type, dropped);
-  const auto put_back = [&](const std::string& version) -> tl::expected<void, std::string> {
+  const auto put_back = [&](const std::string& version) -> Status {
     auto whole = writer.convert(merged, version);
-    if (!whole) return tl::unexpected("failed to convert merged object at version " + version + ": " + whole.error());
+    if (!whole) return fail(whole.error().wrap("failed to convert merged object at version " + version));
     if (whole->type == nullptr) return {};
     const auto rest = writer.convert(pruned, version);
-    if (!rest) return tl::unexpected("failed to convert pruned object at version " + version + ": " + rest.error());
+    if (!rest) return fail(rest.error().wrap("failed to convert pruned object at version " + version));
     FieldSet gone = fields_of(whole->object, *whole->type);
     gone.subtract(fields_of(rest->object, *whole->type));
     gone.subtract(owned[version]);
@@ -201,13 +201,13 @@ tl::expected<Json, std::string> prune_across(const Json& merged, const FieldSet&
   };
   for (const auto& [version, fields] : owned) {
     if (version == last_version || version == writer.api_version) continue;
-    if (auto done = put_back(version); !done) return tl::unexpected(done.error());
+    FLEETADM_CHECK(put_back(version));
   }
   if (writer.api_version != last_version) {
-    if (auto done = put_back(writer.api_version); !done) return tl::unexpected(done.error());
+    FLEETADM_CHECK(put_back(writer.api_version));
   }
   auto end = writer.convert(pruned, writer.api_version);
-  if (!end) return tl::unexpected("failed to convert pruned object: " + end.error());
+  if (!end) return fail(end.error().wrap("failed to convert pruned object"));
   return std::move(end->object);
 }
 
@@ -256,31 +256,31 @@ std::string conflict_text(const Entry& owner) {
   return text;
 }
 
-Refusal conflicts(const std::vector<std::pair<Entry, FieldSet>>& taken) {
-  Refusal refusal{.code = 409, .reason = "Conflict", .message = {}, .causes = {}};
+ApiError conflicts(const std::vector<std::pair<Entry, FieldSet>>& taken) {
+  ApiError error{.code = 409, .reason = "Conflict"};
+  Causes causes;
   std::map<std::string, std::vector<std::string>> by_owner;
   for (const auto& [owner, fields] : taken) {
     for (const std::string& path : fields.paths()) {
       const std::string text = "conflict with " + conflict_text(owner);
-      refusal.causes.push_back({"FieldManagerConflict", text, path});
+      causes.push_back({"FieldManagerConflict", text, path});
       by_owner[conflict_text(owner)].push_back(path);
     }
   }
-  if (refusal.causes.size() == 1) {
-    refusal.message = "Apply failed with 1 conflict: " + refusal.causes[0].message + ": " + refusal.causes[0].field;
-    return refusal;
+  error.details["causes"] = to_json(causes);
+  if (causes.size() == 1) {
+    error.message = "Apply failed with 1 conflict: " + causes[0].message + ": " + causes[0].field;
+    return error;
   }
-  refusal.message = "Apply failed with " + std::to_string(refusal.causes.size()) + " conflicts: ";
+  error.message = "Apply failed with " + std::to_string(causes.size()) + " conflicts: ";
   bool first = true;
   for (const auto& [owner, paths] : by_owner) {
-    refusal.message += (first ? "conflicts with " : "\nconflicts with ") + owner + ":";
-    for (const std::string& path : paths) refusal.message += "\n- " + path;
+    error.message += (first ? "conflicts with " : "\nconflicts with ") + owner + ":";
+    for (const std::string& path : paths) error.message += "\n- " + path;
     first = false;
   }
-  return refusal;
+  return error;
 }
-
-Refusal not_convertible(std::string why) { return {.code = 500, .reason = {}, .message = std::move(why), .causes = {}}; }
 
 std::string kind_text(const Json& object) {
   const std::string api_version = str(object, {"apiVersion"});
@@ -305,11 +305,10 @@ Json without_times(const Json& object) {
 
 }  // namespace
 
-tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Json intent, const TypeNode& type,
-                                         const Writer& writer, bool force) {
+ApiResult<Json> apply_intent(const Json* live, const Json& empty, Json intent, const TypeNode& type, const Writer& writer,
+                             bool force) {
   if (const Json* given = find(intent, {"metadata", "managedFields"}); given != nullptr && !given->is_null() && !given->empty()) {
-    return tl::unexpected(
-        Refusal{.code = 400, .reason = "BadRequest", .message = "metadata.managedFields must be nil", .causes = {}});
+    return api_fail(400, "BadRequest", "metadata.managedFields must be nil");
   }
   erase_at(intent, {"metadata", "managedFields"});
   const auto errors = type_errors(intent, type);
@@ -319,11 +318,9 @@ tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Js
       text = "errors:";
       for (const std::string& error : errors) text += "\n  " + error;
     }
-    return tl::unexpected(Refusal{.code = 500,
-                                  .reason = {},
-                                  .message = "failed to create typed patch object (" + namespace_of(intent) + "/" +
-                                             name_of(intent) + "; " + kind_text(intent) + "): " + text,
-                                  .causes = {}});
+    return api_fail(500, {},
+                    "failed to create typed patch object (" + namespace_of(intent) + "/" + name_of(intent) + "; " +
+                        kind_text(intent) + "): " + text);
   }
   Entries entries = live == nullptr ? Entries() : decode(*live).value_or(Entries());
   const Json before = without_managed_fields(live == nullptr ? empty : *live);
@@ -356,7 +353,7 @@ tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Js
     const auto differs = [&](const Entry& entry) { return entry.api_version != writer.api_version; };
     if (writer.convert && (last_version != writer.api_version || std::any_of(entries.begin(), entries.end(), differs))) {
       auto pruned = prune_across(merged, last, last_version, entries, owned, writer);
-      if (!pruned) return tl::unexpected(not_convertible("failed to prune fields: " + pruned.error()));
+      if (!pruned) return api_fail(500, {}, "failed to prune fields: " + pruned.error().message);
       merged = std::move(*pruned);
     } else {
       for (const Entry& entry : entries) owned.add(entry.fields);
@@ -366,7 +363,7 @@ tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Js
   VersionedChanges changes(before, merged, type, writer);
   entries.push_back(mine);
   const auto taken = dispossess(entries, mine, changes);
-  if (!taken) return tl::unexpected(not_convertible(taken.error()));
+  if (!taken) return api_fail(500, {}, taken.error().message);
   if (!taken->empty() && !force) return tl::unexpected(conflicts(*taken));
   if (Entry* kept = find_entry(entries, mine)) {
     if (merged == before) kept->time = last_time;  // who changes nothing leaves no time

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/apimachinery/api_error.h"
 #include "core/apimachinery/causes.h"
 #include "core/apimachinery/type.h"
 #include "kubeclient/base/clock.h"
@@ -34,15 +35,7 @@ struct Writer {
   bool timeless = false;  // leaves no time of its writes
   /// An object in another version, for managers that own fields there; else why it cannot be had. Empty: the kind's versions
   /// name their fields alike.
-  std::function<tl::expected<InVersion, std::string>(const Json& object, const std::string& api_version)> convert;
-};
-
-/// A refusal, as a Status has it.
-struct Refusal {
-  int code = 500;
-  std::string reason;   // may be empty
-  std::string message;  //
-  Causes causes;
+  std::function<Result<InVersion>(const Json& object, const std::string& api_version)> convert;
 };
 
 /// Applies `intent` to `live` (nullptr: the object is created, and `empty` is what an object without content looks like: {} for
@@ -50,8 +43,8 @@ struct Refusal {
 /// `live` itself, times included. apiVersion, kind and metadata.name are in `intent`; the caller has checked them.
 /// 400: managedFields are set in the intent. 409: conflicts, one cause each. 500: the intent does not fit the type, or the object
 /// cannot be converted.
-tl::expected<Json, Refusal> apply_intent(const Json* live, const Json& empty, Json intent, const TypeNode& type,
-                                         const Writer& writer, bool force);
+ApiResult<Json> apply_intent(const Json* live, const Json& empty, Json intent, const TypeNode& type, const Writer& writer,
+                             bool force);
 
 /// `updated` (after a create, an update or another patch) with its managedFields: what differs from `live` is the writer's.
 /// nullptr for `live`: a create, compared with `empty`. `updated` may carry managedFields of its own (they are taken, but not on

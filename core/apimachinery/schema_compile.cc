@@ -45,11 +45,11 @@ class Compiler {
   void forbid(const Json& schema, const std::string& field, bool inside) {
     for (const std::string_view word : {"definitions", "dependencies", "patternProperties", "additionalItems", "id", "$ref"}) {
       if (schema.contains(word))
-        causes_.push_back(forbidden(field + "." + std::string(word), std::string(word) + " is not supported"));
+        causes_.push_back(forbidden_field(field + "." + std::string(word), std::string(word) + " is not supported"));
     }
     if (flag(schema, {"uniqueItems"})) {
-      causes_.push_back(
-          forbidden(field + ".uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"));
+      causes_.push_back(forbidden_field(field + ".uniqueItems",
+                                        "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"));
     }
     if (!inside) return;
     for (const std::string_view word : {"type", "default", "nullable", "description", "title", "additionalProperties"}) {
@@ -59,10 +59,11 @@ class Compiler {
         continue;
       }
       if (word == "type" && int_or_string_) continue;
-      causes_.push_back(forbidden(field + "." + std::string(word), "must be empty to be structural"));
+      causes_.push_back(forbidden_field(field + "." + std::string(word), "must be empty to be structural"));
     }
     for (const auto& [key, value] : schema.items()) {
-      if (key.starts_with("x-kubernetes-")) causes_.push_back(forbidden(field + "." + key, "must be empty to be structural"));
+      if (key.starts_with("x-kubernetes-"))
+        causes_.push_back(forbidden_field(field + "." + key, "must be empty to be structural"));
     }
   }
 
@@ -74,12 +75,12 @@ class Compiler {
     node.embedded = flag(schema, {"x-kubernetes-embedded-resource"});
     node.int_or_string = flag(schema, {"x-kubernetes-int-or-string"});
     if (!node.type.empty() && std::find(kTypes.begin(), kTypes.end(), node.type) == kTypes.end()) {
-      causes_.push_back(not_supported(field + ".type", node.type, {kTypes.begin(), kTypes.end()}));
+      causes_.push_back(unsupported(field + ".type", node.type, {kTypes.begin(), kTypes.end()}));
     }
     if (inside) return;
     if (root && node.type.empty()) causes_.push_back(required(field + ".type", "must not be empty at the root"));
     if (root && !node.type.empty() && node.type != "object") {
-      causes_.push_back(invalid(field + ".type", node.type, "must be object at the root"));
+      causes_.push_back(bad_value(field + ".type", node.type, "must be object at the root"));
     }
     if (!root && node.type.empty() && !node.int_or_string && !node.preserve_unknown) {
       const bool item = field.ends_with(".items") || field.ends_with(".additionalProperties");
@@ -87,7 +88,7 @@ class Compiler {
                                                        : "must not be empty for specified object fields"));
     }
     if (node.embedded && node.type != "object") {
-      causes_.push_back(invalid(field + ".type", node.type, "must be object if x-kubernetes-embedded-resource is true"));
+      causes_.push_back(bad_value(field + ".type", node.type, "must be object if x-kubernetes-embedded-resource is true"));
     }
     if (node.embedded && !node.preserve_unknown && !schema.contains("properties")) {
       causes_.push_back(
@@ -95,7 +96,7 @@ class Compiler {
                    "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"));
     }
     if (node.int_or_string && !node.type.empty()) {
-      causes_.push_back(invalid(field + ".type", node.type, "must be empty if x-kubernetes-int-or-string is true"));
+      causes_.push_back(bad_value(field + ".type", node.type, "must be empty if x-kubernetes-int-or-string is true"));
     }
     if (root || node.embedded) check_metadata(schema, field);
   }
@@ -111,8 +112,8 @@ class Compiler {
     }
     if (!only_names) {
       causes_.push_back(
-          forbidden(field + ".properties[metadata]",
-                    "must not specify anything other than name and generateName, but metadata is implicitly specified"));
+          forbidden_field(field + ".properties[metadata]",
+                          "must not specify anything other than name and generateName, but metadata is implicitly specified"));
     }
   }
 
@@ -147,8 +148,8 @@ class Compiler {
     if (pattern->ok()) {
       node.pattern = std::move(pattern);
     } else {
-      causes_.push_back(invalid(field + ".pattern", node.pattern_text,
-                                "must be a valid regular expression, but isn't: error parsing regexp: " + pattern->error()));
+      causes_.push_back(bad_value(field + ".pattern", node.pattern_text,
+                                  "must be a valid regular expression, but isn't: error parsing regexp: " + pattern->error()));
     }
   }
 
@@ -158,16 +159,16 @@ class Compiler {
     node.keys = string_list_at(schema, {"x-kubernetes-list-map-keys"});
     node.map_atomic = str(schema, {"x-kubernetes-map-type"}) == "atomic";
     if (!list_type.empty() && node.type != "array") {
-      causes_.push_back(invalid(field + ".type", node.type, "must be array if x-kubernetes-list-type is specified"));
+      causes_.push_back(bad_value(field + ".type", node.type, "must be array if x-kubernetes-list-type is specified"));
     }
     if (list_type == "set") node.list_type = ListType::kSet;
     if (list_type == "map") node.list_type = ListType::kMap;
     if (!list_type.empty() && list_type != "atomic" && list_type != "set" && list_type != "map") {
-      causes_.push_back(not_supported(field + ".x-kubernetes-list-type", list_type, {"atomic", "map", "set"}));
+      causes_.push_back(unsupported(field + ".x-kubernetes-list-type", list_type, {"atomic", "map", "set"}));
     }
     if (const std::string map_type = str(schema, {"x-kubernetes-map-type"});
         !map_type.empty() && map_type != "atomic" && map_type != "granular") {
-      causes_.push_back(not_supported(field + ".x-kubernetes-map-type", map_type, {"atomic", "granular"}));
+      causes_.push_back(unsupported(field + ".x-kubernetes-map-type", map_type, {"atomic", "granular"}));
     }
     const std::string keys_field = field + ".x-kubernetes-list-map-keys";
     if (node.list_type == ListType::kMap && node.keys.empty()) {
@@ -179,7 +180,7 @@ class Compiler {
     for (const std::string& key : node.keys) {
       const Json* property = find(items, {"properties", key});
       if (property == nullptr) {
-        causes_.push_back(invalid(keys_field + "[0]", key, "entries must all be names of item properties"));
+        causes_.push_back(bad_value(keys_field + "[0]", key, "entries must all be names of item properties"));
       } else if (std::find(needed.begin(), needed.end(), key) == needed.end() && !property->contains("default")) {
         causes_.push_back(
             required(field + ".items.properties[" + key + "].default",
@@ -229,9 +230,10 @@ class Compiler {
         compile(*additional, field + ".additionalProperties", *node.additional, inside, false);
       }
       if (root) {
-        causes_.push_back(forbidden(field + ".additionalProperties", "must not be used at the root"));
+        causes_.push_back(forbidden_field(field + ".additionalProperties", "must not be used at the root"));
       } else if (!object_at(schema, {"properties"}).empty() && !node.additional_any) {
-        causes_.push_back(forbidden(field + ".additionalProperties", "additionalProperties and properties are mutual exclusive"));
+        causes_.push_back(
+            forbidden_field(field + ".additionalProperties", "additionalProperties and properties are mutual exclusive"));
       }
     }
     const Json* items = find(schema, {"items"});
@@ -239,7 +241,7 @@ class Compiler {
       node.items = std::make_unique<SchemaNode>();
       compile(*items, field + ".items", *node.items, inside, false);
     } else if (items != nullptr) {
-      causes_.push_back(forbidden(field + ".items", "items must be a schema object and not an array"));
+      causes_.push_back(forbidden_field(field + ".items", "items must be a schema object and not an array"));
     } else if (node.type == "array" && !inside) {
       causes_.push_back(required(field + ".items", "must be specified"));
     }
@@ -415,9 +417,9 @@ Causes Structural::validate(const Json& object, const Json* old, bool only_statu
   });
   if (blocked) {
     causes.push_back(
-        invalid("<nil>", nullptr,
-                "some validation rules were not checked because the object was invalid; correct the existing errors to "
-                "complete validation"));
+        bad_value("<nil>", nullptr,
+                  "some validation rules were not checked because the object was invalid; correct the existing errors to "
+                  "complete validation"));
     return causes;
   }
   std::uint64_t budget = cel::kObjectCostBudget;

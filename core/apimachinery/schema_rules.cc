@@ -121,14 +121,14 @@ Cause failure(const SchemaRule& rule, const Json& value, const std::string& path
   const std::string field = rule.field_path.empty()
                                 ? (path.empty() ? "<nil>" : path)
                                 : below(path, rule.field_path.substr(rule.field_path.starts_with('.') ? 1 : 0));
-  if (rule.reason == "FieldValueForbidden") return forbidden(field, message);
+  if (rule.reason == "FieldValueForbidden") return forbidden_field(field, message);
   if (rule.reason == "FieldValueRequired") return required(field, message);
   if (rule.reason == "FieldValueDuplicate") {
     Cause cause = duplicate(field, value);
     if (value.is_structured()) cause.message = "Duplicate value";
     return cause;
   }
-  return value.is_structured() ? invalid_without_value(field, message) : invalid(field, value, message);
+  return value.is_structured() ? invalid_without_value(field, message) : bad_value(field, value, message);
 }
 
 void run_rule(const SchemaRule& rule, const SchemaNode& node, const Json& value, const Json* old, const std::string& path,
@@ -206,24 +206,24 @@ void compile_rules(const Json& rules, const std::string& field, SchemaNode& into
     }
     auto program = env->compile(rule.rule);
     if (!program) {
-      causes.push_back(invalid(here + ".rule", rule.rule, "compilation failed: " + program.error().render()));
+      causes.push_back(bad_value(here + ".rule", rule.rule, "compilation failed: " + program.error().render()));
       continue;
     }
     const cel::Type& result = program->result_type();
     if (result.kind() != cel::TypeKind::kBool && !result.is_dyn()) {
-      causes.push_back(invalid(here + ".rule", rule.rule, "cel expression must evaluate to a bool"));
+      causes.push_back(bad_value(here + ".rule", rule.rule, "cel expression must evaluate to a bool"));
       continue;
     }
     rule.program = std::move(*program);
     if (const std::string expression = str(rules[i], {"messageExpression"}); !expression.empty()) {
       auto message = env->compile(expression);
       if (!message) {
-        causes.push_back(
-            invalid(here + ".messageExpression", rule.rule, "messageExpression compilation failed: " + message.error().render()));
+        causes.push_back(bad_value(here + ".messageExpression", rule.rule,
+                                   "messageExpression compilation failed: " + message.error().render()));
         continue;
       }
       if (message->result_type().kind() != cel::TypeKind::kString && !message->result_type().is_dyn()) {
-        causes.push_back(invalid(here + ".messageExpression", rule.rule, "messageExpression must evaluate to a string"));
+        causes.push_back(bad_value(here + ".messageExpression", rule.rule, "messageExpression must evaluate to a string"));
         continue;
       }
       rule.message_program = std::move(*message);

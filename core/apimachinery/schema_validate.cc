@@ -69,11 +69,11 @@ class Checker {
     }
     if (node.min_length && length < *node.min_length) {
       causes_.push_back(
-          invalid(path, value, said(path, "should be at least " + std::to_string(*node.min_length) + " chars long")));
+          bad_value(path, value, said(path, "should be at least " + std::to_string(*node.min_length) + " chars long")));
       return;
     }
     if (node.pattern != nullptr && !RE2::PartialMatch(content, *node.pattern)) {
-      causes_.push_back(invalid(path, value, said(path, "should match '" + node.pattern_text + "'")));
+      causes_.push_back(bad_value(path, value, said(path, "should match '" + node.pattern_text + "'")));
       return;
     }
     if (!node.format.empty() && !has_format(content, node.format)) {
@@ -88,26 +88,26 @@ class Checker {
       const double factor = value.is_number_integer() ? std::trunc(*node.multiple_of) : *node.multiple_of;
       if (factor <= 0) {
         causes_.push_back(
-            invalid(path, 0, "factor MultipleOf declared for " + path + " must be positive: " + format_number(factor)));
+            bad_value(path, 0, "factor MultipleOf declared for " + path + " must be positive: " + format_number(factor)));
       } else if (std::abs(std::remainder(amount, factor)) > 1e-9 * std::max(1.0, std::abs(amount))) {
-        causes_.push_back(invalid(path, value, said(path, "should be a multiple of " + format_number(factor))));
+        causes_.push_back(bad_value(path, value, said(path, "should be a multiple of " + format_number(factor))));
       }
     }
     if (node.maximum && (node.exclusive_maximum ? amount >= *node.maximum : amount > *node.maximum)) {
       causes_.push_back(
-          invalid(path, value,
-                  said(path, (node.exclusive_maximum ? "should be less than " : "should be less than or equal to ") +
-                                 format_number(*node.maximum))));
+          bad_value(path, value,
+                    said(path, (node.exclusive_maximum ? "should be less than " : "should be less than or equal to ") +
+                                   format_number(*node.maximum))));
     }
     if (node.minimum && (node.exclusive_minimum ? amount <= *node.minimum : amount < *node.minimum)) {
       causes_.push_back(
-          invalid(path, value,
-                  said(path, (node.exclusive_minimum ? "should be greater than " : "should be greater than or equal to ") +
-                                 format_number(*node.minimum))));
+          bad_value(path, value,
+                    said(path, (node.exclusive_minimum ? "should be greater than " : "should be greater than or equal to ") +
+                                   format_number(*node.minimum))));
     }
     if (!node.format.empty() && (node.format == "int32" || node.format == "int64") && value.is_number_integer()) {
       const bool wide = node.format == "int64" || (amount >= -2147483648.0 && amount <= 2147483647.0);
-      if (!wide) causes_.push_back(invalid(path, value, "Checked value must be of type integer with format int32 in " + path));
+      if (!wide) causes_.push_back(bad_value(path, value, "Checked value must be of type integer with format int32 in " + path));
     }
   }
 
@@ -120,7 +120,7 @@ class Checker {
       }
     }
     if (node.min_items && size < *node.min_items) {
-      causes_.push_back(invalid(path, size, said(path, "should have at least " + std::to_string(*node.min_items) + " items")));
+      causes_.push_back(bad_value(path, size, said(path, "should have at least " + std::to_string(*node.min_items) + " items")));
     }
     if (node.max_items && size > *node.max_items) causes_.push_back(too_many(path, size, *node.max_items));
   }
@@ -129,7 +129,7 @@ class Checker {
     const auto size = static_cast<std::int64_t>(value.size());
     if (node.min_properties && size < *node.min_properties) {
       causes_.push_back(
-          invalid(path, size, said(path, "should have at least " + std::to_string(*node.min_properties) + " properties")));
+          bad_value(path, size, said(path, "should have at least " + std::to_string(*node.min_properties) + " properties")));
     }
     if (node.max_properties && size > *node.max_properties) causes_.push_back(too_many(path, size, *node.max_properties));
     for (const std::string& name : node.required) {
@@ -152,7 +152,7 @@ class Checker {
     if (std::find(words.begin(), words.end(), value) != words.end()) return;
     std::vector<std::string> supported;
     for (const Json& word : words) supported.push_back(word.is_string() ? word.get<std::string>() : dump_json(word));
-    causes_.push_back(not_supported(path, value, supported));
+    causes_.push_back(unsupported(path, value, supported));
   }
 
   void deeper(const SchemaNode& node, const Json& value, const Json* old, const std::string& path) {
@@ -170,7 +170,7 @@ class Checker {
     causes_.insert(causes_.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
   void blame(const std::string& path, const std::string& what) {
-    causes_.push_back(invalid("<nil>", "", "\"" + path + "\" must " + what));
+    causes_.push_back(bad_value("<nil>", "", "\"" + path + "\" must " + what));
   }
 
   void junctors(const SchemaNode& node, const Json& value, const std::string& path) {

@@ -111,39 +111,38 @@ std::string no_such_kind(const Json& param_kind) {
 }
 
 /// The parameter objects of a binding: one null where it takes none. Failure: why the binding cannot be used.
-tl::expected<std::vector<Json>, std::string> params_of(const Engine& engine, const Json* param_kind, const Json& ref,
-                                                       const std::string& ns) {
+Result<std::vector<Json>> params_of(const Engine& engine, const Json* param_kind, const Json& ref, const std::string& ns) {
   if (param_kind == nullptr || ref.is_null()) return std::vector<Json>{nullptr};
   const auto row = param_row(engine, *param_kind);
-  if (!row) return tl::unexpected(no_such_kind(*param_kind));
+  if (!row) return fail(Category::kInvalid, no_such_kind(*param_kind));
   auto where = str(ref, {"namespace"});
   if (!row->namespaced && !where.empty())
-    return tl::unexpected(std::string("paramRef.namespace must not be provided for a cluster-scoped `paramKind`"));
+    return fail(Category::kInvalid, "paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
   if (row->namespaced && where.empty()) where = ns;
   if (row->namespaced && where.empty())
-    return tl::unexpected(std::string("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"));
+    return fail(Category::kInvalid, "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources");
   std::vector<Json> out;
   if (const auto name = str(ref, {"name"}); !name.empty()) {
     auto found = engine.read(*row, where, name);
-    if (!found && found.error().code != 404) return tl::unexpected(found.error().message);
+    if (!found && found.error().code != 404) return fail(Category::kInvalid, found.error().message);
     if (found) out.push_back(std::move(*found));
   } else {
     const auto selector = LabelSelector::from_object(find(ref, {"selector"}));
-    if (!selector) return tl::unexpected(selector.error().message);
+    if (!selector) return fail(Category::kInvalid, selector.error().message);
     for (Json& one : engine.list(*row, where)) {
       Labels labels;
       for (auto& [key, value] : strings_at(one, {"metadata", "labels"})) labels.emplace_back(key, value);
       if (!selector->matches(labels)) continue;
       if (const auto* converter = converter_of(*row)) {
         auto converted = converter->convert(std::move(one), row->version);
-        if (!converted) return tl::unexpected(converted.error().message);
+        if (!converted) return fail(Category::kInvalid, converted.error().message);
         one = std::move(*converted);
       }
       out.push_back(std::move(one));
     }
   }
   if (out.empty() && str(ref, {"parameterNotFoundAction"}) == "Deny")
-    return tl::unexpected(std::string("no params found for policy binding with `Deny` parameterNotFoundAction"));
+    return fail(Category::kInvalid, "no params found for policy binding with `Deny` parameterNotFoundAction");
   return out;
 }
 
@@ -252,7 +251,7 @@ ApiStatus Policies::admit(const Admission& write, std::vector<std::string>& warn
       if (!bound || !*bound) continue;
       auto params = params_of(engine_, param_kind, binding.param_ref, asked.ns);
       if (!params) {
-        fail_policy(binding.name, params.error());
+        fail_policy(binding.name, params.error().message);
         continue;
       }
       if (!facts) {

@@ -43,25 +43,15 @@ apimachinery::Writer writer_of(const Kind& kind, const WriteOptions& options, In
     out.reset = {"status"};
   }
   if (const auto* converter = converter_of(kind)) {
-    out.convert = [converter](const Json& object,
-                              const std::string& api_version) -> tl::expected<apimachinery::InVersion, std::string> {
+    out.convert = [converter](const Json& object, const std::string& api_version) -> Result<apimachinery::InVersion> {
       const auto version = api_version.substr(api_version.rfind('/') + 1);
       const auto* type = converter->type(version);
       if (type == nullptr) return apimachinery::InVersion();
       auto converted = converter->convert(object, version);
-      if (!converted) return tl::unexpected(converted.error().message);
+      if (!converted) return fail(Category::kUnavailable, converted.error().message);
       return apimachinery::InVersion{std::move(*converted), type};
     };
   }
-  return out;
-}
-
-ApiError of_refusal(apimachinery::Refusal refusal) {
-  ApiError out;
-  out.code = refusal.code;
-  out.reason = std::move(refusal.reason);
-  out.message = std::move(refusal.message);
-  if (!refusal.causes.empty()) out.details["causes"] = apimachinery::to_json(refusal.causes);
   return out;
 }
 
@@ -151,7 +141,7 @@ ApiResult<serve::HttpResponse> answer_apply(const std::shared_ptr<ApiState>& sta
                      auto merged = apimachinery::apply_intent(old, empty, intent, *type,
                                                               writer_of(*kind, options, state->engine->clock().now()),
                                                               request.query.flag("force"));
-                     if (!merged) return tl::unexpected(of_refusal(std::move(merged).error()));
+                     if (!merged) return tl::unexpected(std::move(merged).error());
                      std::vector<std::string> unknown;
                      const auto decoded = kind->custom != nullptr ? kind->custom->shape->prune(*merged, unknown)
                                                                   : apimachinery::decode_builtin(*merged, *type, unknown);

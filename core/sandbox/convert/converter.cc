@@ -64,14 +64,14 @@ ApiResult<std::vector<Json>> Conversion::take() {
   if (parts.failure) return tl::unexpected(*parts.failure);
   if (parts.slot) {
     parts.handle.reset();
-    Webhook::Answer answer = tl::unexpected(std::string("context deadline exceeded"));
+    Webhook::Answer answer = fail(Category::kTimeout, "context deadline exceeded");
     {
       const std::lock_guard lock(parts.slot->mutex);
       if (parts.slot->answer) answer = std::move(*parts.slot->answer);
     }
-    if (!answer) return not_converted(review_subject(parts.sent.front()) + " failed: " + answer.error());
+    if (!answer) return not_converted(review_subject(parts.sent.front()) + " failed: " + answer.error().message);
     auto converted = read_review(parts.review, parts.sent, *answer);
-    if (!converted) return not_converted(converted.error());
+    if (!converted) return not_converted(converted.error().message);
     for (std::size_t i = 0; i < parts.places.size(); ++i) parts.objects[parts.places[i]] = std::move((*converted)[i]);
   }
   const auto& shape = parts.converter->options_.shapes.find(parts.version)->second;

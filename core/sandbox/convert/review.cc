@@ -10,7 +10,7 @@ namespace {
 const char* const kReviewGroup = "apiextensions.k8s.io/";
 constexpr std::size_t kMaxShown = 1024;  // of what a webhook says, in a message
 
-tl::unexpected<std::string> refuse(std::string why) { return tl::unexpected<std::string>(std::move(why)); }
+tl::unexpected<Error> refuse(std::string why) { return fail(Category::kInvalid, std::move(why)); }
 
 std::string shortened(std::string text) {
   if (text.size() > kMaxShown) text.resize(kMaxShown);
@@ -99,7 +99,7 @@ std::string check_converted(const Review& review, const Json& sent, Json& got, b
 }
 
 /// The response part, where the answer says that it succeeded.
-tl::expected<Json, std::string> response_of(const Review& review, const std::string& answer) {
+Result<Json> response_of(const Review& review, const std::string& answer) {
   if (answer.empty()) return refuse("0-length response with status code: 200 and content type: application/json");
   auto parsed = parse_json(answer);
   if (!parsed) return refuse("couldn't get version/kind; json parse error: " + parsed.error().message);
@@ -143,11 +143,10 @@ std::string review_request(const Review& review, const std::vector<Json>& object
          ",\"objects\":[" + list + "]}}";
 }
 
-tl::expected<std::vector<Json>, std::string> read_review(const Review& review, const std::vector<Json>& sent,
-                                                         const std::string& answer) {
+Result<std::vector<Json>> read_review(const Review& review, const std::vector<Json>& sent, const std::string& answer) {
   const auto subject = review_subject(sent.front());
   auto response = response_of(review, answer);
-  if (!response) return refuse(subject + " failed: " + response.error());
+  if (!response) return refuse(subject + " failed: " + response.error().message);
   const Json& list = list_at(*response, {"convertedObjects"});
   if (list.size() != sent.size()) {
     return refuse(subject + " returned " + std::to_string(list.size()) + " objects, expected " + std::to_string(sent.size()));

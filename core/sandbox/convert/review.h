@@ -3,10 +3,10 @@
 #pragma once
 
 #include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "kubeclient/base/json.h"
+#include "kubeclient/base/result.h"
 
 namespace fleetadm::sandbox::convert {
 
@@ -24,8 +24,7 @@ std::string review_request(const Review& review, const std::vector<Json>& object
 
 /// The converted objects in the order in which they were sent (at least one was). Labels and annotations are the webhook's; all
 /// other metadata is as it was sent. Else why the answer is refused, in kube-apiserver's words.
-tl::expected<std::vector<Json>, std::string> read_review(const Review& review, const std::vector<Json>& sent,
-                                                         const std::string& answer);
+Result<std::vector<Json>> read_review(const Review& review, const std::vector<Json>& sent, const std::string& answer);
 
 /// "conversion webhook for example.com/v1, Kind=Widget": how messages about an object's conversion begin.
 std::string review_subject(const Json& object);

@@ -44,10 +44,9 @@ std::string address_in_endpoints(const Store& store, const std::string& ns, cons
 
 }  // namespace
 
-tl::expected<std::string, std::string> service_address(const Store& store, const std::string& ns, const std::string& name,
-                                                       int port) {
+Result<std::string> service_address(const Store& store, const std::string& ns, const std::string& name, int port) {
   const auto stored = store.get("/services", ns, name);
-  if (!stored) return tl::unexpected("service \"" + name + "\" not found");
+  if (!stored) return fail(Category::kUnavailable, "service \"" + name + "\" not found");
   const Json service = stored->json();
   if (str(service, {"spec", "type"}) == "ExternalName")
     return join_host_port(str(service, {"spec", "externalName"}), std::to_string(port));
@@ -55,11 +54,12 @@ tl::expected<std::string, std::string> service_address(const Store& store, const
   for (const Json& one : list_at(service, {"spec", "ports"})) {
     if (num(one, {"port"}) == port) wanted = &one;
   }
-  if (wanted == nullptr) return tl::unexpected("no service port " + std::to_string(port) + " found for service \"" + name + "\"");
+  if (wanted == nullptr)
+    return fail(Category::kUnavailable, "no service port " + std::to_string(port) + " found for service \"" + name + "\"");
   const auto port_name = str(*wanted, {"name"});
   auto address = address_in_slices(store, ns, name, port_name);
   if (address.empty()) address = address_in_endpoints(store, ns, name, port_name);
-  if (address.empty()) return tl::unexpected("no endpoints available for service \"" + name + "\"");
+  if (address.empty()) return fail(Category::kUnavailable, "no endpoints available for service \"" + name + "\"");
   return address;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <tl/expected.hpp>
 
 #include "core/sandbox/store/store.h"
 
@@ -11,7 +10,6 @@ namespace fleetadm::sandbox::convert {
 
 /// "127.0.0.1:8443", "[::1]:8443", "example.com:443" (of an ExternalName); else why there is none, in Kubernetes' words. `port`
 /// is the service's.
-tl::expected<std::string, std::string> service_address(const Store& store, const std::string& ns, const std::string& name,
-                                                       int port);
+Result<std::string> service_address(const Store& store, const std::string& ns, const std::string& name, int port);
 
 }  // namespace fleetadm::sandbox::convert

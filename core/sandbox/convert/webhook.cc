@@ -74,14 +74,15 @@ class WebhookAnswer final : public kube::StreamSink {
     if (!done_) return;
     if (body_.size() + chunk.size() > most_) {
       body_ = {};
-      return finish(tl::unexpected("the response is longer than " + std::to_string(most_) + " bytes"));
+      return finish(fail(Category::kUnavailable, "the response is longer than " + std::to_string(most_) + " bytes"));
     }
     body_ += chunk;
   }
   void on_end(std::optional<Error> error) override {
     if (!done_) return;
-    if (error) return finish(tl::unexpected("Post \"" + url_ + "\": " + transport_words(*error, authority_of(url_))));
-    if (status_ < 200 || status_ > 206) return finish(tl::unexpected(status_words(status_, content_type_, body_)));
+    if (error)
+      return finish(fail(Category::kUnavailable, "Post \"" + url_ + "\": " + transport_words(*error, authority_of(url_))));
+    if (status_ < 200 || status_ > 206) return finish(fail(Category::kUnavailable, status_words(status_, content_type_, body_)));
     finish(std::move(body_));
   }
 
@@ -146,13 +147,13 @@ std::unique_ptr<kube::StreamHandle> Webhook::post(std::string body, std::size_t 
     if (address) {
       server = "https://" + *address + path_;
     } else {
-      why = address.error();
+      why = address.error().message;
     }
   } else if (!server.starts_with("https://")) {
     why = "unsupported protocol scheme";
   }
   if (!why.empty()) {
-    done(tl::unexpected("Post \"" + shown + "\": " + why));
+    done(fail(Category::kUnavailable, "Post \"" + shown + "\": " + why));
     return nullptr;
   }
   kube::Request request;

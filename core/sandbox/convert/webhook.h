@@ -6,7 +6,6 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <tl/expected.hpp>
 
 #include "kubeclient/base/json.h"
 #include "kubeclient/transport/transport.h"
@@ -16,7 +15,7 @@ namespace fleetadm::sandbox::convert {
 /// What webhooks need of the cluster that calls them.
 struct Place {
   /// Where a service's backend listens ("127.0.0.1:8443"), or why there is none.
-  std::function<tl::expected<std::string, std::string>(const std::string& ns, const std::string& name, int port)> service;
+  std::function<Result<std::string>(const std::string& ns, const std::string& name, int port)> service;
   std::stop_token stop;  // the cluster ends: calls end with it
   /// Runs what waits long, so that others can go on meanwhile; may be empty.
   std::function<void(const std::function<void()>&)> wait_outside;
@@ -28,7 +27,7 @@ class Webhook {
   /// `client`: a definition's spec.conversion.webhook.clientConfig, which was validated when it was written.
   Webhook(const Json& client, Place place);
 
-  using Answer = tl::expected<std::string, std::string>;
+  using Answer = Result<std::string>;
   /// POSTs a JSON text and calls `done` once, on this or any other thread: with the body of a 2xx answer, or with why there is
   /// none, in the words of kube-apiserver. Never blocks; an end within 30 s is certain. The handle may be null (then `done` has
   /// been called); without it nothing more is called. A body longer than `most` is refused. The certificate is always checked,

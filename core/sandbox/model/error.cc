@@ -1,18 +1,12 @@
 #include "core/sandbox/model/error.h"
 
-#include <algorithm>
-
 #include "core/sandbox/model/kind.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
 ApiError make(int code, std::string reason, std::string message) {
-  ApiError error;
-  error.code = code;
-  error.reason = std::move(reason);
-  error.message = std::move(message);
-  return error;
+  return api_fail(code, std::move(reason), std::move(message)).value();
 }
 
 Json details_of(const Kind& kind, const std::string& name) {
@@ -23,17 +17,7 @@ Json details_of(const Kind& kind, const std::string& name) {
   return details;
 }
 
-std::string quoted(const Json& value) {
-  if (value.is_string()) return dump_json(value);
-  if (value.is_object() || value.is_array()) return dump_json(value);
-  return dump_json(value);
-}
-
 }  // namespace
-
-tl::unexpected<ApiError> api_fail(int code, std::string reason, std::string message) {
-  return tl::unexpected(make(code, std::move(reason), std::move(message)));
-}
 
 tl::unexpected<ApiError> bad_request(std::string message) { return api_fail(400, "BadRequest", std::move(message)); }
 
@@ -62,19 +46,14 @@ tl::unexpected<ApiError> invalid(const Kind& kind, const std::string& name, cons
   std::string qualified = kind.kind;
   if (!kind.group.empty()) qualified += "." + kind.group;
   std::string text;
-  Json list = Json::array();
-  for (const auto& cause : causes) {
-    if (!text.empty()) text += ", ";
-    text += cause.field + ": " + cause.message;
-    list.push_back({{"reason", cause.reason}, {"message", cause.message}, {"field", cause.field}});
-  }
+  for (const auto& cause : causes) text += (text.empty() ? "" : ", ") + cause.field + ": " + cause.message;
   if (causes.size() > 1) text = "[" + text + "]";
   auto error = make(422, "Invalid", qualified + " \"" + name + "\" is invalid: " + text);
   error.details = Json::object();
   if (!name.empty()) error.details["name"] = name;
   if (!kind.group.empty()) error.details["group"] = kind.group;
   error.details["kind"] = kind.kind;
-  error.details["causes"] = std::move(list);
+  error.details["causes"] = apimachinery::to_json(causes);
   return tl::unexpected(std::move(error));
 }
 
@@ -129,24 +108,6 @@ ApiError from_error(const Error& error) {
     }
   }
   return make(code, reason, error.message);
-}
-
-Cause required(std::string field, std::string_view detail) {
-  return {"FieldValueRequired", detail.empty() ? "Required value" : "Required value: " + std::string(detail), std::move(field)};
-}
-Cause bad_value(std::string field, const Json& value, std::string_view detail) {
-  return {"FieldValueInvalid", "Invalid value: " + quoted(value) + ": " + std::string(detail), std::move(field)};
-}
-Cause forbidden_field(std::string field, std::string_view detail) {
-  return {"FieldValueForbidden", "Forbidden: " + std::string(detail), std::move(field)};
-}
-Cause unsupported(std::string field, const Json& value, const std::vector<std::string>& allowed) {
-  std::string text = "Unsupported value: " + quoted(value);
-  for (std::size_t i = 0; i < allowed.size(); ++i) text += (i == 0 ? ": supported values: \"" : ", \"") + allowed[i] + "\"";
-  return {"FieldValueNotSupported", std::move(text), std::move(field)};
-}
-Cause duplicate(std::string field, const Json& value) {
-  return {"FieldValueDuplicate", "Duplicate value: " + quoted(value), std::move(field)};
 }
 
 Json status_of(const ApiError& error) {

@@ -3,35 +3,30 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
+#include "core/apimachinery/api_error.h"
+#include "core/apimachinery/causes.h"
 #include "kubeclient/base/json.h"
+#include "kubeclient/base/result.h"
 
 namespace fleetadm::sandbox {
 
 struct Kind;
 
-struct ApiError {
-  int code = 500;
-  std::string reason;
-  std::string message;
-  Json details = Json::object();
-  int retry_after = 0;
-  std::vector<std::string> warnings;  // of the write that failed
-  std::string continue_token;         // in the Status' metadata, of an expired list
-};
-template <class T>
-using ApiResult = tl::expected<T, ApiError>;
-using ApiStatus = ApiResult<void>;
+using apimachinery::api_fail;
+using apimachinery::ApiError;
+using apimachinery::ApiResult;
+using apimachinery::ApiStatus;
 
-struct Cause {
-  std::string reason;   // "FieldValueRequired"
-  std::string message;  // "Required value: …"
-  std::string field;    // "spec.size"
-};
+// Causes with the words of Kubernetes' field errors.
+using apimachinery::bad_value;
+using apimachinery::Cause;
+using apimachinery::duplicate;
+using apimachinery::forbidden_field;
+using apimachinery::required;
+using apimachinery::unsupported;
 
-tl::unexpected<ApiError> api_fail(int code, std::string reason, std::string message);
 tl::unexpected<ApiError> bad_request(std::string message);
 tl::unexpected<ApiError> not_found(const Kind& kind, const std::string& name);
 tl::unexpected<ApiError> already_exists(const Kind& kind, const std::string& name, bool deleting = false);
@@ -49,13 +44,6 @@ tl::unexpected<ApiError> other_name(const std::string& given, const std::string&
 tl::unexpected<ApiError> forbidden(const Kind& kind, const std::string& name, const std::string& why);
 /// An error of the rest of the program as the wire shows it: kConflict 409, kInvalid 422 or its code, else 500.
 ApiError from_error(const Error& error);
-
-// Causes with the words of Kubernetes' field errors.
-Cause required(std::string field, std::string_view detail = {});
-Cause bad_value(std::string field, const Json& value, std::string_view detail);
-Cause forbidden_field(std::string field, std::string_view detail);
-Cause unsupported(std::string field, const Json& value, const std::vector<std::string>& allowed);
-Cause duplicate(std::string field, const Json& value);
 
 Json status_of(const ApiError& error);
 

@@ -55,7 +55,8 @@ TEST(ManagedFields, WritesLeaveWhatTheyLeaveOnARealServer) {
           EXPECT_EQ(applied.error().code, num(step, {"code"})) << what << applied.error().message;
           EXPECT_EQ(applied.error().message, str(step, {"message"})) << what;
           std::set<std::string> causes;
-          for (const Cause& cause : applied.error().causes) causes.insert(cause.field + cause.message + cause.reason);
+          for (const Json& cause : list_at(applied.error().details, {"causes"}))
+            causes.insert(str(cause, {"field"}) + str(cause, {"message"}) + str(cause, {"reason"}));
           std::set<std::string> wanted;
           for (const Json& cause : list_at(step, {"causes"}))
             wanted.insert(str(cause, {"field"}) + str(cause, {"message"}) + str(cause, {"reason"}));

@@ -27,8 +27,8 @@ std::string refusal(const std::vector<Json>& sent, const std::string& answer, co
   const auto read = read_review(review, sent, answer);
   if (read) return {};
   const std::string subject = "conversion webhook for example.com/v1, Kind=Thing";
-  EXPECT_TRUE(read.error().starts_with(subject)) << read.error();
-  return read.error().substr(subject.size());
+  EXPECT_TRUE(read.error().message.starts_with(subject)) << read.error().message;
+  return read.error().message.substr(subject.size());
 }
 
 TEST(ConversionReview, AsksForAllObjectsAtOnce) {
@@ -50,7 +50,7 @@ TEST(ConversionReview, TakesLabelsAndContent) {
   other["metadata"]["generation"] = 9;
   other["metadata"]["ownerReferences"] = Json::array({{{"name", "mine"}}});
   const auto read = read_review(kReview, {thing("a")}, answer_with(Json::array({other})));
-  ASSERT_TRUE(read) << read.error();
+  ASSERT_TRUE(read) << read.error().message;
   Json wanted = thing("a", "v2");
   wanted["spec"] = {{"y", 2}};
   wanted["metadata"]["labels"] = {{"c", "d"}};
