@@ -36,7 +36,7 @@ class Policies {
 };
 
 /// Checks of the two kinds: shape, expressions that compile, the right to read the parameters.
-Rules policy_rules(const Rbac& rbac);
-Rules policy_binding_rules(const Rbac& rbac);
+Strategy policy_rules(const Rbac& rbac);
+Strategy policy_binding_rules(const Rbac& rbac);
 
 }  // namespace fleetadm::sandbox::admission

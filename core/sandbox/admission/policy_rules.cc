@@ -304,9 +304,11 @@ serve::Attributes reading(Engine& engine, const Json* param_kind) {
   return out;
 }
 
-bool skips_rights(const RuleContext& context) { return context.options.internal || context.options.user.in("system:masters"); }
+bool skips_rights(const StrategyContext& context) {
+  return context.options.internal || context.options.user.in("system:masters");
+}
 
-ApiStatus check_policy(const Rbac& rbac, const RuleContext& context, const Json& policy, const Json* old) {
+ApiStatus check_policy(const Rbac& rbac, const StrategyContext& context, const Json& policy, const Json* old) {
   const Json& spec = object_at(policy, {"spec"});
   if (context.options.subresource == "status") return {};
   if (const auto problems = policy_problems(name_of(policy), spec); !problems.empty())
@@ -366,7 +368,7 @@ Causes binding_problems(const Json& spec) {
   return out;
 }
 
-ApiStatus check_policy_binding(const Rbac& rbac, const RuleContext& context, const Json& binding, const Json* old) {
+ApiStatus check_policy_binding(const Rbac& rbac, const StrategyContext& context, const Json& binding, const Json* old) {
   const Json& spec = object_at(binding, {"spec"});
   if (const auto problems = binding_problems(spec); !problems.empty()) return invalid(context.kind, name_of(binding), problems);
   const Json* ref = find(spec, {"paramRef"});
@@ -392,21 +394,21 @@ ApiStatus check_policy_binding(const Rbac& rbac, const RuleContext& context, con
 
 }  // namespace
 
-Rules policy_rules(const Rbac& rbac) {
-  Rules out;
-  out.create = [&rbac](const RuleContext& context, Json& policy) { return check_policy(rbac, context, policy, nullptr); };
-  out.update = [&rbac](const RuleContext& context, Json& policy, const Json& old) {
+Strategy policy_rules(const Rbac& rbac) {
+  Strategy out;
+  out.create = [&rbac](const StrategyContext& context, Json& policy) { return check_policy(rbac, context, policy, nullptr); };
+  out.update = [&rbac](const StrategyContext& context, Json& policy, const Json& old) {
     return check_policy(rbac, context, policy, &old);
   };
   return out;
 }
 
-Rules policy_binding_rules(const Rbac& rbac) {
-  Rules out;
-  out.create = [&rbac](const RuleContext& context, Json& binding) {
+Strategy policy_binding_rules(const Rbac& rbac) {
+  Strategy out;
+  out.create = [&rbac](const StrategyContext& context, Json& binding) {
     return check_policy_binding(rbac, context, binding, nullptr);
   };
-  out.update = [&rbac](const RuleContext& context, Json& binding, const Json& old) {
+  out.update = [&rbac](const StrategyContext& context, Json& binding, const Json& old) {
     return check_policy_binding(rbac, context, binding, &old);
   };
   return out;

@@ -327,16 +327,16 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
     return quota::admit(*raw->state->engine, raw->pending_writes, write);
   });
   set_kind_rules(engine);
-  engine.set_rules("/secrets", with_account_tokens(secret_rules(), inner->signer, options.ca_pem));
-  engine.set_rules("certificates.k8s.io/certificatesigningrequests", csr_rules());
-  engine.set_rules("apiextensions.k8s.io/customresourcedefinitions", definition_rules());
+  engine.set_strategy("/secrets", with_account_tokens(secret_rules(), inner->signer, options.ca_pem));
+  engine.set_strategy("certificates.k8s.io/certificatesigningrequests", csr_rules());
+  engine.set_strategy("apiextensions.k8s.io/customresourcedefinitions", definition_rules());
   for (const char* plural : {"roles", "clusterroles"})
-    engine.set_rules(std::string("rbac.authorization.k8s.io/") + plural, role_rules(*inner->rbac));
+    engine.set_strategy(std::string("rbac.authorization.k8s.io/") + plural, role_rules(*inner->rbac));
   for (const char* plural : {"rolebindings", "clusterrolebindings"})
-    engine.set_rules(std::string("rbac.authorization.k8s.io/") + plural, binding_rules(*inner->rbac));
-  engine.set_rules("admissionregistration.k8s.io/validatingadmissionpolicies", admission::policy_rules(*inner->rbac));
-  engine.set_rules("admissionregistration.k8s.io/validatingadmissionpolicybindings",
-                   admission::policy_binding_rules(*inner->rbac));
+    engine.set_strategy(std::string("rbac.authorization.k8s.io/") + plural, binding_rules(*inner->rbac));
+  engine.set_strategy("admissionregistration.k8s.io/validatingadmissionpolicies", admission::policy_rules(*inner->rbac));
+  engine.set_strategy("admissionregistration.k8s.io/validatingadmissionpolicybindings",
+                      admission::policy_binding_rules(*inner->rbac));
   const auto definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   for (const Json& definition : engine.list(*definitions)) inner->serve_definition(name_of(definition));
   if (auto ready = bootstrap_cluster(engine, options.ca_pem); !ready)

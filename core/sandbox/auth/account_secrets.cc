@@ -24,7 +24,7 @@ Json account_of(const Engine& engine, const Json& secret) {
   return account;
 }
 
-ApiStatus fill_in(const RuleContext& context, Json& secret, const TokenSigner& signer, const std::string& ca_pem) {
+ApiStatus fill_in(const StrategyContext& context, Json& secret, const TokenSigner& signer, const std::string& ca_pem) {
   if (str(secret, {"type"}) != kTokenType) return {};
   if (annotation_of(secret, kAccountName).empty()) {
     return invalid(context.kind, name_of(secret), {required(std::string("metadata.annotations[") + kAccountName + "]")});
@@ -67,13 +67,13 @@ void remove_secret(Engine& engine, const Kind& secrets, const Json& secret) {
 
 }  // namespace
 
-Rules with_account_tokens(Rules secrets, const TokenSigner& signer, std::string ca_pem) {
-  Rules out = secrets;
-  out.create = [secrets, &signer, ca_pem](const RuleContext& context, Json& secret) -> ApiStatus {
+Strategy with_account_tokens(Strategy secrets, const TokenSigner& signer, std::string ca_pem) {
+  Strategy out = secrets;
+  out.create = [secrets, &signer, ca_pem](const StrategyContext& context, Json& secret) -> ApiStatus {
     if (secrets.create) FLEETADM_CHECK(secrets.create(context, secret));
     return fill_in(context, secret, signer, ca_pem);
   };
-  out.update = [secrets, &signer, ca_pem](const RuleContext& context, Json& secret, const Json& old) -> ApiStatus {
+  out.update = [secrets, &signer, ca_pem](const StrategyContext& context, Json& secret, const Json& old) -> ApiStatus {
     if (secrets.update) FLEETADM_CHECK(secrets.update(context, secret, old));
     return fill_in(context, secret, signer, ca_pem);
   };

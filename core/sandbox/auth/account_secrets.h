@@ -10,7 +10,7 @@
 namespace fleetadm::sandbox {
 
 /// The rules of Secrets, with those of token Secrets on top. `signer` must outlive them.
-Rules with_account_tokens(Rules secrets, const TokenSigner& signer, std::string ca_pem);
+Strategy with_account_tokens(Strategy secrets, const TokenSigner& signer, std::string ca_pem);
 /// After a write of a service account or a Secret: removes token Secrets whose account is gone.
 void end_account_secrets(Engine& engine, const Kind& kind, const std::string& ns, const std::string& name, const Json* object);
 

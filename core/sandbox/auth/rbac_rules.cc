@@ -28,7 +28,7 @@ std::string describe(const std::vector<PolicyRule>& rules) {
   return out;
 }
 
-bool may(const Rbac& rbac, const RuleContext& context, const std::string& verb, const std::string& resource,
+bool may(const Rbac& rbac, const StrategyContext& context, const std::string& verb, const std::string& resource,
          const std::string& ns, const std::string& name) {
   serve::Attributes what;
   what.resource_request = true;
@@ -41,7 +41,8 @@ bool may(const Rbac& rbac, const RuleContext& context, const std::string& verb, 
   return rbac.authorize(context.options.user, what).allowed;
 }
 
-tl::unexpected<ApiError> escalation(const RuleContext& context, const std::string& name, const std::vector<PolicyRule>& missing) {
+tl::unexpected<ApiError> escalation(const StrategyContext& context, const std::string& name,
+                                    const std::vector<PolicyRule>& missing) {
   const serve::User& user = context.options.user;
   std::string groups;
   for (const auto& group : user.groups) groups += (groups.empty() ? "\"" : " \"") + group + "\"";
@@ -50,7 +51,7 @@ tl::unexpected<ApiError> escalation(const RuleContext& context, const std::strin
                        "]) is attempting to grant RBAC permissions not currently held:\n" + describe(missing));
 }
 
-ApiStatus check_role(const Rbac& rbac, const RuleContext& context, const Json& role, const Json* old) {
+ApiStatus check_role(const Rbac& rbac, const StrategyContext& context, const Json& role, const Json* old) {
   std::vector<Cause> causes;
   std::vector<PolicyRule> wanted;
   int index = 0;
@@ -83,7 +84,7 @@ ApiStatus check_role(const Rbac& rbac, const RuleContext& context, const Json& r
   return escalation(context, name_of(role), missing);
 }
 
-ApiStatus check_binding(const Rbac& rbac, const RuleContext& context, const Json& binding, const Json* old) {
+ApiStatus check_binding(const Rbac& rbac, const StrategyContext& context, const Json& binding, const Json* old) {
   std::vector<Cause> causes;
   const auto role_kind = str(binding, {"roleRef", "kind"});
   const auto role_name = str(binding, {"roleRef", "name"});
@@ -141,21 +142,23 @@ void default_binding(Json& binding) {
 
 }  // namespace
 
-Rules role_rules(const Rbac& rbac) {
-  Rules out;
+Strategy role_rules(const Rbac& rbac) {
+  Strategy out;
   out.defaults = [](Json& role) {
     if (!role.contains("rules")) role["rules"] = nullptr;
   };
-  out.create = [&rbac](const RuleContext& context, Json& role) { return check_role(rbac, context, role, nullptr); };
-  out.update = [&rbac](const RuleContext& context, Json& role, const Json& old) { return check_role(rbac, context, role, &old); };
+  out.create = [&rbac](const StrategyContext& context, Json& role) { return check_role(rbac, context, role, nullptr); };
+  out.update = [&rbac](const StrategyContext& context, Json& role, const Json& old) {
+    return check_role(rbac, context, role, &old);
+  };
   return out;
 }
 
-Rules binding_rules(const Rbac& rbac) {
-  Rules out;
+Strategy binding_rules(const Rbac& rbac) {
+  Strategy out;
   out.defaults = default_binding;
-  out.create = [&rbac](const RuleContext& context, Json& binding) { return check_binding(rbac, context, binding, nullptr); };
-  out.update = [&rbac](const RuleContext& context, Json& binding, const Json& old) {
+  out.create = [&rbac](const StrategyContext& context, Json& binding) { return check_binding(rbac, context, binding, nullptr); };
+  out.update = [&rbac](const StrategyContext& context, Json& binding, const Json& old) {
     return check_binding(rbac, context, binding, &old);
   };
   return out;

@@ -220,16 +220,23 @@ bool establish(Json& definition, const std::vector<Json>& others, Instant now) {
   return changed;
 }
 
-Rules definition_rules() {
-  Rules out;
+Strategy definition_rules() {
+  Strategy out;
   out.defaults = default_definition;
-  out.create = [](const RuleContext& context, Json& crd) -> ApiStatus {
+  out.validates_imports = true;
+  out.before_removal = [](Json& crd) {
+    auto finalizers = string_list_at(crd, {"metadata", "finalizers"});
+    std::erase(finalizers, kDefinitionCleanup);
+    finalizers.emplace_back(kDefinitionCleanup);
+    at_or_make(crd, {"metadata", "finalizers"}) = finalizers;
+  };
+  out.create = [](const StrategyContext& context, Json& crd) -> ApiStatus {
     if (const auto problems = definition_problems(crd); !problems.empty()) return invalid(context.kind, name_of(crd), problems);
     // Served from the answer on: nothing has to be waited for in one process.
     establish(crd, context.engine.list(context.kind), context.now);
     return {};
   };
-  out.update = [](const RuleContext& context, Json& crd, const Json& old) -> ApiStatus {
+  out.update = [](const StrategyContext& context, Json& crd, const Json& old) -> ApiStatus {
     auto problems = definition_problems(crd);
     if (str(crd, {"spec", "scope"}) != str(old, {"spec", "scope"}))
       problems.push_back(bad_value("spec.scope", str(crd, {"spec", "scope"}), "field is immutable"));

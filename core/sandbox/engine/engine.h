@@ -10,27 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/sandbox/model/error.h"
-#include "core/sandbox/model/kind.h"
+#include "core/sandbox/engine/strategy.h"
 #include "core/sandbox/store/store.h"
-#include "core/serve/request_info.h"
 #include "kubeclient/base/clock.h"
 
 namespace fleetadm::sandbox {
-
-struct WriteOptions {
-  serve::User user;
-  std::string manager;  // the field manager
-  std::string subresource;
-  bool dry_run = false;
-  bool internal = false;       // a controller of the sandbox itself: no escalation checks
-  bool tracks_fields = true;   // false: the object's managedFields are already what they have to be (apply)
-  bool client_update = false;  // a PUT: fields of managedFields may be reset
-  /// Of a request to a subresource that writes through to the object (scale, binding): what validating admission is told, and the
-  /// object it sees instead.
-  std::string admitted_as;
-  std::function<Json(const Json& object)> admitted_view;
-};
 
 struct DeleteOptions {
   std::optional<std::int64_t> grace_seconds;
@@ -46,25 +30,6 @@ struct Written {
   bool created = false;
   bool removed = false;  // the last finalizer of a deleting object went
   std::vector<std::string> warnings;
-};
-
-class Engine;
-
-/// What a kind's own rules get to see.
-struct RuleContext {
-  Engine& engine;
-  const Kind& kind;
-  const WriteOptions& options;
-  Instant now;
-};
-
-/// A kind's own defaults and checks. Any of them may be empty.
-struct Rules {
-  /// Fills in defaults; called before validation for creates and updates alike.
-  std::function<void(Json& object)> defaults;
-  std::function<ApiStatus(const RuleContext&, Json& object)> create;
-  std::function<ApiStatus(const RuleContext&, Json& object, const Json& old)> update;
-  std::function<ApiStatus(const RuleContext&, const Json& old)> remove;
 };
 
 /// Watches over committed writes, on the writer's thread (custom resource definitions are served from the moment on that their
@@ -92,7 +57,7 @@ class Engine {
  public:
   Engine(Store& store, KindTable& kinds, std::shared_ptr<Clock> clock);
 
-  void set_rules(const std::string& storage, Rules rules) { rules_[storage] = std::move(rules); }
+  void set_strategy(const std::string& storage, Strategy own) { strategies_[storage] = std::move(own); }
   void set_observer(Observer observer) { observer_ = std::move(observer); }
   void set_tracker(TrackFields tracker) { tracker_ = std::move(tracker); }
   void set_admission(Admit admit) { admit_ = std::move(admit); }
@@ -148,12 +113,12 @@ class Engine {
                                 Json object, Json stored, bool remove, bool dry_run, bool& raced);
   KindPtr row_for(const Kind& asked, const Stored& stored, const WriteOptions& options) const;
   ApiStatus check_namespace(const Kind& kind, const std::string& ns, const std::string& name) const;
-  const Rules* rules(const Kind& kind) const;
+  const Strategy& strategy(const Kind& kind) const;
 
   Store& store_;
   KindTable& kinds_;
   std::shared_ptr<Clock> clock_;
-  std::map<std::string, Rules> rules_;
+  std::map<std::string, Strategy> strategies_;
   Observer observer_;
   TrackFields tracker_;
   Admit admit_;

@@ -1,13 +1,11 @@
-#include "core/apimachinery/defaults.h"
 #include "core/apimachinery/managed_fields.h"
-#include "core/sandbox/engine/engine.h"
+#include "core/sandbox/engine/write_steps.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::sandbox {
 namespace {
 
-constexpr int kMaxTakeOverRaces = 8;
-constexpr std::string_view kDefinitions = "apiextensions.k8s.io/customresourcedefinitions";
+constexpr int kMaxImportRaces = 8;
 
 /// The other server did not say how often the object's wishes changed.
 bool lacks_generation(const Json& next, const Json& old) {
@@ -23,13 +21,13 @@ ApiResult<Written> Engine::import_object(const Kind& kind, Json object, const Wr
     erase_at(object, {"metadata", field});
   if (!kind.namespaced) erase_at(object, {"metadata", "namespace"});
   const bool tracked = !list_at(object, {"metadata", "managedFields"}).empty();
-  const Rules* own = rules(kind);
-  for (int i = 0; i < kMaxTakeOverRaces; ++i) {
+  const Strategy& own = strategy(kind);
+  for (int i = 0; i < kMaxImportRaces; ++i) {
     FLEETADM_CHECK(check_namespace(kind, ns, name));
     const auto stored = store_.get(kind.storage, ns, name);
     Json next = object;
     const auto now = clock_->now();
-    const RuleContext context{*this, kind, options, now};
+    const StrategyContext context{*this, kind, options, now};
     Json old;
     if (stored) {
       FLEETADM_TRY(old, read(kind, *stored));
@@ -46,14 +44,11 @@ ApiResult<Written> Engine::import_object(const Kind& kind, Json object, const Wr
         at_or_make(next, {"metadata", "creationTimestamp"}) = format_time(now);
       if (uid_of(next).empty()) at_or_make(next, {"metadata", "uid"}) = random_uuid();
     }
-    if (kind.custom == nullptr) apimachinery::apply_defaults(next);
-    if (own != nullptr && own->defaults) own->defaults(next);
+    fill_defaults(kind, own, next);
     if (kind.custom != nullptr)
       FLEETADM_CHECK(stored ? check_custom_update(kind, next, old, "") : check_custom_create(kind, next));
     if (const auto problems = metadata_problems(kind, next); !problems.empty()) return invalid(kind, name, problems);
-    // A definition is served from its write on, so that it has to be in order here.
-    if (kind.storage == kDefinitions && own != nullptr)
-      FLEETADM_CHECK(stored ? own->update(context, next, old) : own->create(context, next));
+    if (own.validates_imports) FLEETADM_CHECK(stored ? own.update(context, next, old) : own.create(context, next));
     if (tracker_ && !tracked) tracker_(kind, stored ? &old : nullptr, next, options, now);
     if (stored && apimachinery::same_but_times(next, old)) return Written{old, false, false, {}};
     bool raced = false;

@@ -36,7 +36,7 @@ const std::set<std::string>& known_usages() {
   return all;
 }
 
-ApiStatus check_spec(const RuleContext& context, const Json& csr) {
+ApiStatus check_spec(const StrategyContext& context, const Json& csr) {
   std::vector<Cause> causes;
   const auto signer = str(csr, {"spec", "signerName"});
   const auto pem = base64_decode(str(csr, {"spec", "request"}));
@@ -73,7 +73,7 @@ ApiStatus check_spec(const RuleContext& context, const Json& csr) {
   return {};
 }
 
-ApiStatus check_conditions(const RuleContext& context, Json& csr, const Json& old) {
+ApiStatus check_conditions(const StrategyContext& context, Json& csr, const Json& old) {
   std::vector<Cause> causes;
   std::set<std::string> types;
   const auto now = format_time(context.now);
@@ -109,9 +109,9 @@ ApiStatus check_conditions(const RuleContext& context, Json& csr, const Json& ol
 
 }  // namespace
 
-Rules csr_rules() {
-  Rules out;
-  out.create = [](const RuleContext& context, Json& csr) -> ApiStatus {
+Strategy csr_rules() {
+  Strategy out;
+  out.create = [](const StrategyContext& context, Json& csr) -> ApiStatus {
     Json& spec = at_or_make(csr, {"spec"});
     const serve::User& user = context.options.user;
     for (const char* field : {"username", "uid", "groups", "extra"}) spec.erase(field);
@@ -122,7 +122,7 @@ Rules csr_rules() {
     csr["status"] = Json::object();
     return check_spec(context, csr);
   };
-  out.update = [](const RuleContext& context, Json& csr, const Json& old) -> ApiStatus {
+  out.update = [](const StrategyContext& context, Json& csr, const Json& old) -> ApiStatus {
     csr["spec"] = object_at(old, {"spec"});
     if (context.options.subresource.empty()) {
       csr["status"] = object_at(old, {"status"});

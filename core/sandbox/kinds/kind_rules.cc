@@ -18,7 +18,7 @@ void set_default(Json& object, Path path, const Json& value) {
   if (find(object, path) == nullptr) at_or_make(object, path) = value;
 }
 
-ApiStatus check_update(const RuleContext& context, const Json& object, const Json& old) {
+ApiStatus check_update(const StrategyContext& context, const Json& object, const Json& old) {
   const auto problems = update_problems(context.kind, object, old);
   if (problems.empty()) return {};
   return invalid(context.kind, name_of(object), problems);
@@ -31,15 +31,21 @@ void default_namespace(Json& ns) {
   if (str(ns, {"status", "phase"}).empty()) at_or_make(ns, {"status", "phase"}) = is_deleting(ns) ? "Terminating" : "Active";
 }
 
-Rules namespace_rules() {
-  Rules out;
+Strategy namespace_rules() {
+  Strategy out;
   out.defaults = default_namespace;
-  out.create = [](const RuleContext&, Json& ns) -> ApiStatus {
+  out.status_writes_owners = true;
+  out.is_held = [](const Json& ns) { return !list_at(ns, {"spec", "finalizers"}).empty(); };
+  out.after_marked = [](Json& ns) {
+    erase_at(ns, {"metadata", "deletionGracePeriodSeconds"});  // which namespaces do not have
+    at_or_make(ns, {"status", "phase"}) = "Terminating";
+  };
+  out.create = [](const StrategyContext&, Json& ns) -> ApiStatus {
     at_or_make(ns, {"spec", "finalizers"}) = {"kubernetes"};
     ns["status"] = {{"phase", "Active"}};
     return {};
   };
-  out.update = [](const RuleContext& context, Json& ns, const Json& old) -> ApiStatus {
+  out.update = [](const StrategyContext& context, Json& ns, const Json& old) -> ApiStatus {
     // spec.finalizers only change through /finalize.
     if (context.options.subresource != "finalize") {
       if (const Json* spec = find(old, {"spec"})) ns["spec"] = *spec;
@@ -49,7 +55,7 @@ Rules namespace_rules() {
     }
     return {};
   };
-  out.remove = [](const RuleContext& context, const Json& ns) -> ApiStatus {
+  out.remove = [](const StrategyContext& context, const Json& ns) -> ApiStatus {
     static const std::set<std::string> kKept = {"default", "kube-system", "kube-public"};
     if (kKept.contains(name_of(ns))) return forbidden(context.kind, name_of(ns), "this namespace may not be deleted");
     return {};
@@ -59,7 +65,7 @@ Rules namespace_rules() {
 
 // --- ConfigMaps and Secrets ---
 
-ApiStatus check_immutable_data(const RuleContext& context, const Json& object, const Json& old,
+ApiStatus check_immutable_data(const StrategyContext& context, const Json& object, const Json& old,
                                std::initializer_list<const char*> fields) {
   if (!flag(old, {"immutable"})) return {};
   std::vector<Cause> causes;
@@ -72,7 +78,7 @@ ApiStatus check_immutable_data(const RuleContext& context, const Json& object, c
   return invalid(context.kind, name_of(object), causes);
 }
 
-ApiStatus check_keys(const RuleContext& context, const Json& object, const char* field) {
+ApiStatus check_keys(const StrategyContext& context, const Json& object, const char* field) {
   for (const auto& [key, value] : object_at(object, {field}).items()) {
     const bool good =
         !key.empty() && key.size() <= 253 && key != "." && key != ".." && std::all_of(key.begin(), key.end(), [](char c) {
@@ -87,10 +93,10 @@ ApiStatus check_keys(const RuleContext& context, const Json& object, const char*
   return {};
 }
 
-Rules config_map_rules() {
-  Rules out;
-  out.create = [](const RuleContext& context, Json& object) { return check_keys(context, object, "data"); };
-  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
+Strategy config_map_rules() {
+  Strategy out;
+  out.create = [](const StrategyContext& context, Json& object) { return check_keys(context, object, "data"); };
+  out.update = [](const StrategyContext& context, Json& object, const Json& old) -> ApiStatus {
     FLEETADM_CHECK(check_keys(context, object, "data"));
     return check_immutable_data(context, object, old, {"data", "binaryData"});
   };
@@ -104,7 +110,7 @@ void default_secret(Json& secret) {
   secret.erase("stringData");
 }
 
-ApiStatus check_secret(const RuleContext& context, const Json& secret) {
+ApiStatus check_secret(const StrategyContext& context, const Json& secret) {
   FLEETADM_CHECK(check_keys(context, secret, "data"));
   for (const auto& [key, value] : object_at(secret, {"data"}).items()) {
     if (value.is_null()) continue;
@@ -117,11 +123,11 @@ ApiStatus check_secret(const RuleContext& context, const Json& secret) {
 
 }  // namespace
 
-Rules secret_rules() {
-  Rules out;
+Strategy secret_rules() {
+  Strategy out;
   out.defaults = default_secret;
-  out.create = [](const RuleContext& context, Json& secret) { return check_secret(context, secret); };
-  out.update = [](const RuleContext& context, Json& secret, const Json& old) -> ApiStatus {
+  out.create = [](const StrategyContext& context, Json& secret) { return check_secret(context, secret); };
+  out.update = [](const StrategyContext& context, Json& secret, const Json& old) -> ApiStatus {
     FLEETADM_CHECK(check_secret(context, secret));
     FLEETADM_CHECK(check_immutable_data(context, secret, old, {"data"}));
     if (str(secret, {"type"}) != str(old, {"type"}))
@@ -135,7 +141,7 @@ namespace {
 
 // --- leases ---
 
-ApiStatus check_lease(const RuleContext& context, Json& lease) {
+ApiStatus check_lease(const StrategyContext& context, Json& lease) {
   for (const char* field : {"acquireTime", "renewTime"}) {
     const auto text = str(lease, {"spec", field});
     if (text.empty()) continue;
@@ -155,10 +161,10 @@ ApiStatus check_lease(const RuleContext& context, Json& lease) {
   return {};
 }
 
-Rules lease_rules() {
-  Rules out;
+Strategy lease_rules() {
+  Strategy out;
   out.create = check_lease;
-  out.update = [](const RuleContext& context, Json& lease, const Json&) { return check_lease(context, lease); };
+  out.update = [](const StrategyContext& context, Json& lease, const Json&) { return check_lease(context, lease); };
   return out;
 }
 
@@ -167,7 +173,7 @@ Rules lease_rules() {
 const char* const kTokenMount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The service account's token, the CA and the namespace, mounted where clients in pods look for them.
-ApiStatus mount_account(const RuleContext& context, Json& pod) {
+ApiStatus mount_account(const StrategyContext& context, Json& pod) {
   const auto ns = namespace_of(pod);
   const auto account = str(pod, {"spec", "serviceAccountName"});
   const auto stored = context.engine.store().get("/serviceaccounts", ns, account);
@@ -202,14 +208,20 @@ ApiStatus mount_account(const RuleContext& context, Json& pod) {
   return {};
 }
 
-Rules pod_rules() {
-  Rules out;
+Strategy pod_rules() {
+  Strategy out;
   out.defaults = [](Json& pod) {
     set_default(pod, {"spec", "serviceAccountName"}, "default");
     set_default(pod, {"spec", "serviceAccount"}, str(pod, {"spec", "serviceAccountName"}));
     set_default(pod, {"status", "phase"}, "Pending");
   };
-  out.create = [](const RuleContext& context, Json& pod) -> ApiStatus {
+  out.grace_seconds = [](const Json& pod, std::optional<std::int64_t> asked) -> std::int64_t {
+    const auto phase = str(pod, {"status", "phase"});
+    if (str(pod, {"spec", "nodeName"}).empty() || phase == "Failed" || phase == "Succeeded") return 0;
+    const auto grace = asked.value_or(num(pod, {"spec", "terminationGracePeriodSeconds"}, 30));
+    return grace < 0 ? 1 : grace;
+  };
+  out.create = [](const StrategyContext& context, Json& pod) -> ApiStatus {
     const auto ns = namespace_of(pod);
     FLEETADM_CHECK(complete_pod(context, pod));
     if (context.engine.store().count("/limitranges", ns) > 0)
@@ -222,7 +234,7 @@ Rules pod_rules() {
     if (!problems.empty()) return invalid(context.kind, name_of(pod), problems);
     return {};
   };
-  out.update = [](const RuleContext& context, Json& pod, const Json& old) -> ApiStatus {
+  out.update = [](const StrategyContext& context, Json& pod, const Json& old) -> ApiStatus {
     if (context.options.admitted_as == "binding") return {};  // which gives the pod its node
     if (context.options.subresource == "ephemeralcontainers") {
       if (const auto problems = ephemeral_container_problems(pod, old); !problems.empty())
@@ -285,14 +297,14 @@ void keep_address(Json& service, const Json& old) {
   set_default(service, {"spec", "ipFamilyPolicy"}, str(old, {"spec", "ipFamilyPolicy"}, "SingleStack"));
 }
 
-Rules service_rules() {
-  Rules out;
+Strategy service_rules() {
+  Strategy out;
   out.defaults = [](Json& service) { set_default(service, {"status", "loadBalancer"}, Json::object()); };
-  out.create = [](const RuleContext& context, Json& service) -> ApiStatus {
+  out.create = [](const StrategyContext& context, Json& service) -> ApiStatus {
     give_address(service);
     return give_node_ports(context, service, nullptr);
   };
-  out.update = [](const RuleContext& context, Json& service, const Json& old) -> ApiStatus {
+  out.update = [](const StrategyContext& context, Json& service, const Json& old) -> ApiStatus {
     keep_address(service, old);
     FLEETADM_CHECK(give_node_ports(context, service, &old));
     return check_update(context, service, old);
@@ -301,7 +313,7 @@ Rules service_rules() {
 }
 
 /// Names and values of the system's own classes are not for others.
-ApiStatus check_new_priority_class(const RuleContext& context, Json& one) {
+ApiStatus check_new_priority_class(const StrategyContext& context, Json& one) {
   constexpr std::int64_t kHighest = 1'000'000'000;
   if (context.options.internal) return {};
   std::vector<Cause> causes;
@@ -317,7 +329,7 @@ ApiStatus check_new_priority_class(const RuleContext& context, Json& one) {
 }
 
 /// Since when a volume has its phase.
-void note_volume_phase(const RuleContext& context, Json& volume, const Json* old) {
+void note_volume_phase(const StrategyContext& context, Json& volume, const Json* old) {
   if (old == nullptr) at_or_make(volume, {"status", "phase"}) = "Pending";
   if (old == nullptr || str(volume, {"status", "phase"}) != str(*old, {"status", "phase"}))
     at_or_make(volume, {"status", "lastPhaseTransitionTime"}) = format_time(context.now);
@@ -326,28 +338,30 @@ void note_volume_phase(const RuleContext& context, Json& volume, const Json* old
 }  // namespace
 
 void set_kind_rules(Engine& engine) {
-  engine.set_rules("/namespaces", namespace_rules());
-  engine.set_rules("/configmaps", config_map_rules());
-  engine.set_rules("/secrets", secret_rules());
-  engine.set_rules("coordination.k8s.io/leases", lease_rules());
-  engine.set_rules("/pods", pod_rules());
-  engine.set_rules("/services", service_rules());
+  engine.set_strategy("/namespaces", namespace_rules());
+  engine.set_strategy("/configmaps", config_map_rules());
+  engine.set_strategy("/secrets", secret_rules());
+  engine.set_strategy("coordination.k8s.io/leases", lease_rules());
+  engine.set_strategy("/pods", pod_rules());
+  engine.set_strategy("/services", service_rules());
   set_workload_rules(engine);
   for (const auto& storage : plainly_immutable()) {
-    Rules rules;
-    rules.update = [](const RuleContext& context, Json& object, const Json& old) { return check_update(context, object, old); };
+    Strategy rules;
+    rules.update = [](const StrategyContext& context, Json& object, const Json& old) {
+      return check_update(context, object, old);
+    };
     if (std::string_view(storage) == "scheduling.k8s.io/priorityclasses") rules.create = check_new_priority_class;
     if (std::string_view(storage) == "/persistentvolumes") {
-      rules.create = [](const RuleContext& context, Json& volume) -> ApiStatus {
+      rules.create = [](const StrategyContext& context, Json& volume) -> ApiStatus {
         note_volume_phase(context, volume, nullptr);
         return {};
       };
-      rules.update = [](const RuleContext& context, Json& volume, const Json& old) -> ApiStatus {
+      rules.update = [](const StrategyContext& context, Json& volume, const Json& old) -> ApiStatus {
         note_volume_phase(context, volume, &old);
         return check_update(context, volume, old);
       };
     }
-    engine.set_rules(storage, std::move(rules));
+    engine.set_strategy(storage, std::move(rules));
   }
 }
 

@@ -7,10 +7,10 @@ namespace fleetadm::sandbox {
 
 /// Namespaces, ConfigMaps, Secrets, service accounts, leases, services, workloads and pods.
 void set_kind_rules(Engine& engine);
-Rules secret_rules();
+Strategy secret_rules();
 /// Deployments, ReplicaSets, DaemonSets, StatefulSets, Jobs and CronJobs; a part of set_kind_rules().
 void set_workload_rules(Engine& engine);
 /// CertificateSigningRequests; the requester comes from the write's user.
-Rules csr_rules();
+Strategy csr_rules();
 
 }  // namespace fleetadm::sandbox

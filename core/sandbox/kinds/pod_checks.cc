@@ -158,7 +158,7 @@ bool tolerates_for_ever(const Json& pod, std::string_view taint) {
 }
 
 /// The class that pods without one have; null where there is none.
-Json default_priority_class(const RuleContext& context, const Kind& kind) {
+Json default_priority_class(const StrategyContext& context, const Kind& kind) {
   Json best;
   for (Json& one : context.engine.list(kind)) {
     if (flag(one, {"globalDefault"}) && (best.is_null() || num(one, {"value"}) < num(best, {"value"}))) best = std::move(one);
@@ -166,7 +166,7 @@ Json default_priority_class(const RuleContext& context, const Kind& kind) {
   return best;
 }
 
-ApiStatus set_priority(const RuleContext& context, Json& pod) {
+ApiStatus set_priority(const StrategyContext& context, Json& pod) {
   const auto kind = context.engine.kinds().find_plural("scheduling.k8s.io", "priorityclasses");
   if (!kind) return {};
   auto name = str(pod, {"spec", "priorityClassName"});
@@ -258,7 +258,7 @@ std::vector<Cause> ephemeral_container_problems(const Json& pod, const Json& old
   return out;
 }
 
-ApiStatus complete_pod(const RuleContext& context, Json& pod) {
+ApiStatus complete_pod(const StrategyContext& context, Json& pod) {
   FLEETADM_CHECK(set_priority(context, pod));
   for (const char* taint : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
     if (tolerates_for_ever(pod, taint)) continue;

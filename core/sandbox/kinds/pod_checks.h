@@ -15,6 +15,6 @@ std::vector<Cause> ephemeral_container_problems(const Json& pod, const Json& old
 
 /// A new pod's priority and the tolerations that every pod has. 403 where its priority class does not exist, or
 /// where it names a priority that its class does not have.
-ApiStatus complete_pod(const RuleContext& context, Json& pod);
+ApiStatus complete_pod(const StrategyContext& context, Json& pod);
 
 }  // namespace fleetadm::sandbox

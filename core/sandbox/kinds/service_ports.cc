@@ -31,7 +31,7 @@ PortNumbers node_ports_of(const Json& service) {
   return out;
 }
 
-PortNumbers of_other_services(const RuleContext& context, const Json& service) {
+PortNumbers of_other_services(const StrategyContext& context, const Json& service) {
   PortNumbers out;
   const auto all = context.engine.store().list(context.kind.storage, "");
   if (!all) return out;
@@ -83,7 +83,7 @@ void take_type_fields(Json& service, const Json& old) {
 
 }  // namespace
 
-ApiStatus give_node_ports(const RuleContext& context, Json& service, const Json* old) {
+ApiStatus give_node_ports(const StrategyContext& context, Json& service, const Json* old) {
   if (list_at(service, {"spec", "ports"}).empty()) return {};
   if (old != nullptr) {
     take_type_fields(service, *old);

@@ -8,6 +8,6 @@ namespace fleetadm::sandbox {
 /// Gives a service of type NodePort or LoadBalancer the ports that it leaves out (from 30000 to 32767, none twice), checks those
 /// that it asks for, and takes away what goes with a type that it no longer has. `old`: as it was before an update, or nullptr.
 /// 422 where a port is out of the range or another service's.
-ApiStatus give_node_ports(const RuleContext& context, Json& service, const Json* old);
+ApiStatus give_node_ports(const StrategyContext& context, Json& service, const Json* old);
 
 }  // namespace fleetadm::sandbox

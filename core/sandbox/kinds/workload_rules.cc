@@ -106,20 +106,20 @@ std::vector<Cause> workload_problems(const Kind& kind, const Json& object) {
   return causes;
 }
 
-ApiStatus told(const RuleContext& context, const Json& object, const std::vector<Cause>& causes) {
+ApiStatus told(const StrategyContext& context, const Json& object, const std::vector<Cause>& causes) {
   if (causes.empty()) return {};
   return invalid(context.kind, name_of(object), causes);
 }
 
-Rules workload_rules() {
-  Rules out;
-  out.create = [](const RuleContext& context, Json& object) -> ApiStatus {
+Strategy workload_rules() {
+  Strategy out;
+  out.create = [](const StrategyContext& context, Json& object) -> ApiStatus {
     if (context.kind.plural == "jobs" && !flag(object, {"spec", "manualSelector"})) select_by_uid(object);
     if (context.kind.plural == "jobs" || context.kind.plural == "replicationcontrollers") take_template_labels(object);
     if (context.kind.plural == "daemonsets") count_templates(object, nullptr);
     return told(context, object, workload_problems(context.kind, object));
   };
-  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
+  out.update = [](const StrategyContext& context, Json& object, const Json& old) -> ApiStatus {
     if (!context.options.subresource.empty()) return {};  // the spec stays as it was
     if (context.kind.plural == "daemonsets") count_templates(object, &old);
     auto causes = workload_problems(context.kind, object);
@@ -181,12 +181,12 @@ std::vector<Cause> cron_job_problems(const Json& cron_job, const Json* old) {
   return causes;
 }
 
-Rules cron_job_rules() {
-  Rules out;
-  out.create = [](const RuleContext& context, Json& object) -> ApiStatus {
+Strategy cron_job_rules() {
+  Strategy out;
+  out.create = [](const StrategyContext& context, Json& object) -> ApiStatus {
     return told(context, object, cron_job_problems(object, nullptr));
   };
-  out.update = [](const RuleContext& context, Json& object, const Json& old) -> ApiStatus {
+  out.update = [](const StrategyContext& context, Json& object, const Json& old) -> ApiStatus {
     if (!context.options.subresource.empty()) return {};
     return told(context, object, cron_job_problems(object, &old));
   };
@@ -196,11 +196,18 @@ Rules cron_job_rules() {
 }  // namespace
 
 void set_workload_rules(Engine& engine) {
-  for (const char* storage : {"apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs",
-                              "/replicationcontrollers"}) {
-    engine.set_rules(storage, workload_rules());
+  for (const char* storage :
+       {"apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs", "/replicationcontrollers"}) {
+    engine.set_strategy(storage, workload_rules());
   }
-  engine.set_rules("batch/cronjobs", cron_job_rules());
+  // Of Deployments annotations count, too, but for those of their controller.
+  Strategy deployments = workload_rules();
+  deployments.counts_generation = [](const StrategyContext& context, const Json& object, const Json& old) {
+    return !context.options.internal &&
+           object_at(object, {"metadata", "annotations"}) != object_at(old, {"metadata", "annotations"});
+  };
+  engine.set_strategy("apps/deployments", std::move(deployments));
+  engine.set_strategy("batch/cronjobs", cron_job_rules());
 }
 
 }  // namespace fleetadm::sandbox
