@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/sandbox/controllers/owners.h"
+#include "core/sandbox/controllers/triggers.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::sandbox {
@@ -17,33 +18,18 @@ constexpr int kPerTask = 64;  // then other clusters get the worker
 constexpr auto kLongestNap = std::chrono::seconds(5);
 constexpr auto kPoolRetry = std::chrono::milliseconds(100);
 
-const char* const kNamespaces = "/namespaces";
-const char* const kDefinitions = "apiextensions.k8s.io/customresourcedefinitions";
-const char* const kRequests = "certificates.k8s.io/certificatesigningrequests";
-const char* const kClusterRoles = "rbac.authorization.k8s.io/clusterroles";
-const char* const kDeployments = "apps/deployments";
-const char* const kReplicaSets = "apps/replicasets";
-const char* const kJobs = "batch/jobs";
-const char* const kCronJobs = "batch/cronjobs";
-const char* const kPods = "/pods";
-const char* const kControllers = "/replicationcontrollers";
-const char* const kDaemonSets = "apps/daemonsets";
-const char* const kStatefulSets = "apps/statefulsets";
-const char* const kRevisions = "apps/controllerrevisions";
-const char* const kBudgets = "policy/poddisruptionbudgets";
-const char* const kNodes = "/nodes";
-const char* const kServices = "/services";
-const char* const kEndpoints = "/endpoints";
-const char* const kEvents = "/events";
-const char* const kSlices = "discovery.k8s.io/endpointslices";
-const char* const kQuotas = "/resourcequotas";
-constexpr auto kQuotaReview = std::chrono::seconds(30);  // of one whose status was written, by admission as a rule
-
 }  // namespace
 
 struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager::Inner> {
   Inner(ApiServer& to, pki::KeyPair authority, std::function<bool(std::function<void()>)> how, RunAfter when)
-      : server(to), ca(std::move(authority)), run(std::move(how)), later(std::move(when)) {}
+      : server(to),
+        ca(std::move(authority)),
+        run(std::move(how)),
+        later(std::move(when)),
+        triggers(server.engine().store(),
+                 {.add = [this](ObjectKey key) { queue.insert(std::move(key)); },
+                  .add_after = [this](const ObjectKey& key, Duration after) { put_aside_locked(key, after); },
+                  .keeps_time = static_cast<bool>(later)}) {}
 
   ApiServer& server;
   const pki::KeyPair ca;
@@ -52,15 +38,14 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   mutable std::mutex mutex;  // everything below
   mutable std::condition_variable rested;
   OwnerGraph graph;
-  std::set<ObjectKey> queue;                        // objects whose own controller is due
-  std::set<ObjectKey> garbage;                      // objects that the collector is due for
-  std::set<std::string> ending;                     // namespaces that are being deleted
-  std::map<std::string, std::string> ending_kinds;  // storage of custom resources whose definition is being deleted → its name
+  std::set<ObjectKey> queue;    // objects whose own controller is due
+  std::set<ObjectKey> garbage;  // objects that the collector is due for
   // Objects to look at again at a time, by the cluster's clock; the same twice.
   std::map<ObjectKey, Instant> due;
   std::set<std::pair<Instant, ObjectKey>> by_time;
   std::chrono::steady_clock::time_point wakes_at = std::chrono::steady_clock::time_point::max();
   std::uint64_t wakeup = 0;  // the one that counts
+  Triggers triggers;
   bool scheduled = false;
   bool stopped = false;
 
@@ -154,125 +139,12 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
     schedule();
   }
 
-  /// Which controllers a write concerns. The lock is held.
+  /// Queues what a write concerns. The lock is held.
   void note(const std::string& storage, const std::string& ns, const std::string& name, const Json* object) {
     const ObjectKey key{storage, ns, name};
     auto again = object != nullptr ? graph.written(key, *object) : graph.removed(key);
     garbage.merge(again);
-    if (object == nullptr) {
-      if (ending.contains(ns)) queue.insert({kNamespaces, "", ns});
-      if (const auto at = ending_kinds.find(storage); at != ending_kinds.end()) queue.insert({kDefinitions, "", at->second});
-    }
-    if (!ns.empty() && storage != kQuotas) queue_all(kQuotas, ns);
-    if (storage == kNamespaces) {
-      if (object != nullptr && is_deleting(*object)) {
-        ending.insert(name);
-      } else {
-        ending.erase(name);
-      }
-      queue.insert(key);
-    } else if (storage == kDefinitions) {
-      if (object != nullptr && is_deleting(*object))
-        ending_kinds[str(*object, {"spec", "group"}) + "/" + str(*object, {"spec", "names", "plural"})] = name;
-      queue.insert(key);
-    } else if ((storage == "/serviceaccounts" && name == "default") || (storage == "/configmaps" && name == "kube-root-ca.crt")) {
-      queue.insert({kNamespaces, "", ns});
-    } else if (storage == kQuotas) {
-      note_quota(key, object);
-    } else if (storage == kClusterRoles) {
-      queue.insert({kClusterRoles, "", ""});
-    } else if (storage == kRequests || storage == kDeployments || storage == kControllers || storage == kDaemonSets ||
-               storage == kStatefulSets || storage == kBudgets || storage == kCronJobs || storage == kServices) {
-      queue.insert(key);
-    } else if (storage == kEvents) {
-      if (object != nullptr && later) queue.insert(key);
-    } else if (storage == kEndpoints) {
-      queue_service(ns, name);
-    } else if (storage == kSlices) {
-      if (object == nullptr) {
-        queue_all(kServices, ns);
-      } else {
-        queue_service(ns, label_of(*object, "kubernetes.io/service-name"));
-      }
-    } else if (storage == kJobs) {
-      queue.insert(key);
-      if (object == nullptr) {
-        queue_all(kCronJobs, ns);
-      } else {
-        note_owner(ns, object, "CronJob", kCronJobs);
-      }
-    } else if (storage == kReplicaSets) {
-      queue.insert(key);
-      note_all(ns, object, {{"Deployment", kDeployments}});
-    } else if (storage == kRevisions) {
-      note_all(ns, object, {{"DaemonSet", kDaemonSets}, {"StatefulSet", kStatefulSets}});
-    } else if (storage == kNodes) {
-      queue_all(kDaemonSets, "");
-    } else if (storage == kPods) {
-      note_all(ns, object,
-               {{"ReplicaSet", kReplicaSets},
-                {"ReplicationController", kControllers},
-                {"Job", kJobs},
-                {"DaemonSet", kDaemonSets},
-                {"StatefulSet", kStatefulSets}});
-      queue_all(kBudgets, ns);
-      queue_all(kServices, ns);
-    }
-  }
-
-  /// A quota is looked at when what it limits changes. Its status is written by admission before the write that is admitted: to
-  /// count at once would take back what that write is about to use.
-  void note_quota(const ObjectKey& key, const Json* object) {
-    queue_others(key);
-    if (object == nullptr) return;
-    if (object_at(*object, {"spec", "hard"}) != object_at(*object, {"status", "hard"})) {
-      queue.insert(key);
-    } else {
-      put_aside_locked(key, kQuotaReview);
-    }
-  }
-
-  /// Quotas may count quotas.
-  void queue_others(const ObjectKey& key) {
-    const auto list = server.engine().store().list(kQuotas, key.ns);
-    if (!list) return;
-    for (const auto& item : list->items) {
-      const Json other = item.object->json();
-      if (item.name != key.name && find(other, {"spec", "hard", "resourcequotas"}) != nullptr)
-        queue.insert({kQuotas, item.ns, item.name});
-    }
-  }
-
-  void queue_service(const std::string& ns, const std::string& name) {
-    if (server.engine().store().get(kServices, ns, name)) queue.insert({kServices, ns, name});
-  }
-
-  void queue_all(const char* storage, const std::string& ns) {
-    if (server.engine().store().count(storage, ns) == 0) return;
-    if (const auto list = server.engine().store().list(storage, ns)) {
-      for (const auto& item : list->items) queue.insert({storage, item.ns, item.name});
-    }
-  }
-
-  /// The controllers of an object. Of one that nobody controls, or that is gone, all that there are in its namespace: one may
-  /// adopt it, or has just let it go.
-  void note_all(const std::string& ns, const Json* object,
-                std::initializer_list<std::pair<std::string_view, const char*>> controllers) {
-    const bool known = object != nullptr && !controller_uid(*object).empty();
-    for (const auto& [kind, storage] : controllers) {
-      if (known) {
-        note_owner(ns, object, kind, storage);
-      } else {
-        queue_all(storage, ns);
-      }
-    }
-  }
-
-  void note_owner(const std::string& ns, const Json* object, std::string_view kind, const char* storage) {
-    if (object == nullptr) return;
-    for (const Json& owner : list_at(*object, {"metadata", "ownerReferences"})) {
-      if (str(owner, {"kind"}) == kind) queue.insert({storage, ns, str(owner, {"name"})});
-    }
+    triggers.written(key, object);
   }
 
   /// A controller that stumbles over one object must not hold up the others.
@@ -314,22 +186,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   }
 
   void sync(const ObjectKey& key) {
-    const auto with = context(key);
-    if (key.storage == kNamespaces) return sync_namespace(with, key.name);
-    if (key.storage == kDefinitions) return sync_definition(with, key.name);
-    if (key.storage == kRequests) return sync_signing(with, key.name);
-    if (key.storage == kClusterRoles) return sync_aggregated_roles(with);
-    if (key.storage == kDeployments) return sync_deployment(with, key.ns, key.name);
-    if (key.storage == kReplicaSets) return sync_replica_set(with, key.ns, key.name);
-    if (key.storage == kControllers) return sync_replication_controller(with, key.ns, key.name);
-    if (key.storage == kDaemonSets) return sync_daemon_set(with, key.ns, key.name);
-    if (key.storage == kStatefulSets) return sync_stateful_set(with, key.ns, key.name);
-    if (key.storage == kBudgets) return sync_disruption_budget(with, key.ns, key.name);
-    if (key.storage == kJobs) return sync_job(with, key.ns, key.name);
-    if (key.storage == kEvents) return sync_event(with, key.ns, key.name);
-    if (key.storage == kServices) return sync_service(with, key.ns, key.name);
-    if (key.storage == kQuotas) return sync_resource_quota(with, key.ns, key.name);
-    if (key.storage == kCronJobs) return sync_cron_job(with, key.ns, key.name);
+    if (const auto controller = controller_of(key.storage)) controller(context(key), key);
   }
 
   void collect(const ObjectKey& key) {
