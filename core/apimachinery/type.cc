@@ -46,12 +46,12 @@ Form form_of(std::string_view type) {
   return Form::kStruct;
 }
 
-/// The embedded facts: an index of lines, and the messages that were asked for so far.
-class Facts {
+/// The embedded table: an index of lines, and the messages that were asked for so far.
+class SchemaTable {
  public:
-  static Facts& get() {
-    static Facts facts;
-    return facts;
+  static SchemaTable& get() {
+    static SchemaTable table;
+    return table;
   }
 
   const StructType* message(std::string_view name) {
@@ -97,7 +97,7 @@ class Facts {
     std::string_view name, rest;
   };
 
-  Facts() {
+  SchemaTable() {
     std::string_view text = templates::api_types();
     while (!text.empty()) {
       std::string_view line = take(text, '\n');
@@ -274,13 +274,14 @@ const FieldType* StructType::by_number(int number) const {
   return at == wire.end() ? nullptr : &*at;
 }
 
-const StructType* find_message(std::string_view name) { return Facts::get().message(name); }
+const StructType* find_message(std::string_view name) { return SchemaTable::get().message(name); }
 
 const TypeNode* find_kind(std::string_view group, std::string_view version, std::string_view kind) {
   // Kinds of meta.k8s.io are registered in every group.
-  if (kind == "DeleteOptions" || kind == "Status" || (kind == "List" && group.empty())) return Facts::get().kind("meta/v1", kind);
+  if (kind == "DeleteOptions" || kind == "Status" || (kind == "List" && group.empty()))
+    return SchemaTable::get().kind("meta/v1", kind);
   const std::string_view package = package_of(group, version);
-  return package.empty() ? nullptr : Facts::get().kind(package, kind);
+  return package.empty() ? nullptr : SchemaTable::get().kind(package, kind);
 }
 
 const TypeNode* find_kind(std::string_view api_version, std::string_view kind) {
@@ -288,9 +289,11 @@ const TypeNode* find_kind(std::string_view api_version, std::string_view kind) {
   return find_kind(group, version, kind);
 }
 
-std::string_view package_of(std::string_view group, std::string_view version) { return Facts::get().package(group, version); }
+std::string_view package_of(std::string_view group, std::string_view version) {
+  return SchemaTable::get().package(group, version);
+}
 
-std::vector<std::string_view> kinds_of(std::string_view package) { return Facts::get().objects(package); }
+std::vector<std::string_view> kinds_of(std::string_view package) { return SchemaTable::get().objects(package); }
 
 const TypeNode& object_meta() {
   static const TypeNode node = [] {
