@@ -1,4 +1,4 @@
-// The format() of cel-go's strings extension (cel-spec doc/extensions/strings.md): clauses, their checks, and their texts.
+// The format() of cel-go's strings extension (cel-spec, extensions, strings): clauses, their checks, and their texts.
 #pragma once
 
 #include <optional>
