@@ -3,64 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 
+#include "core/apimachinery/managed_entries.h"
 #include "core/apimachinery/typed.h"
 
 namespace fleetadm::apimachinery {
 namespace {
-
-struct Entry {
-  std::string manager, operation, api_version, time, subresource;
-  FieldSet fields;
-
-  bool is_apply() const { return operation == "Apply"; }
-  /// An apply manager is one whatever version it applied with.
-  bool same_identity(const Entry& other) const {
-    return manager == other.manager && operation == other.operation && subresource == other.subresource &&
-           (is_apply() || api_version == other.api_version);
-  }
-};
-using Entries = std::vector<Entry>;
-
-std::optional<Entries> decode(const Json& object) {
-  Entries entries;
-  const Json* list = find(object, {"metadata", "managedFields"});
-  if (list == nullptr || !list->is_array()) return entries;
-  for (const Json& given : *list) {
-    Entry entry{str(given, {"manager"}), str(given, {"operation"}),   str(given, {"apiVersion"}),
-                str(given, {"time"}),    str(given, {"subresource"}), {}};
-    if (entry.operation != "Apply" && entry.operation != "Update") return std::nullopt;
-    auto fields = FieldSet::from_json(object_at(given, {"fieldsV1"}));
-    if (!fields) return std::nullopt;
-    entry.fields = std::move(*fields);
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-void encode(Entries entries, Json& object) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.operation, a.time, a.manager, a.api_version, a.subresource) <
-           std::tie(b.operation, b.time, b.manager, b.api_version, b.subresource);
-  });
-  Json list = Json::array();
-  for (const Entry& entry : entries) {
-    Json given = {{"manager", entry.manager},
-                  {"operation", entry.operation},
-                  {"apiVersion", entry.api_version},
-                  {"fieldsType", "FieldsV1"},
-                  {"fieldsV1", entry.fields.to_json()}};
-    if (!entry.time.empty()) given["time"] = entry.time;
-    if (!entry.subresource.empty()) given["subresource"] = entry.subresource;
-    list.push_back(std::move(given));
-  }
-  if (list.empty()) {
-    erase_at(object, {"metadata", "managedFields"});
-  } else {
-    at_or_make(object, {"metadata", "managedFields"}) = std::move(list);
-  }
-}
 
 /// Fields that are the server's own and nobody's.
 const FieldSet& untracked() {
@@ -86,11 +34,6 @@ FieldSet reset_set(const Writer& writer) {
 Json without_managed_fields(Json object) {
   erase_at(object, {"metadata", "managedFields"});
   return object;
-}
-
-Entry* find_entry(Entries& entries, const Entry& wanted) {
-  const auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.same_identity(wanted); });
-  return at == entries.end() ? nullptr : &*at;
 }
 
 /// What a write changes, in the words of each version in which managers own fields.
@@ -211,44 +154,6 @@ Result<Json> prune_across(const Json& merged, const FieldSet& last, const std::s
   return std::move(end->object);
 }
 
-void drop_empty(Entries& entries) {
-  std::erase_if(entries, [](const Entry& entry) { return entry.fields.empty(); });
-}
-
-/// The oldest entries beyond the limit become one a version.
-void fold_ancient(Entries& entries) {
-  const auto updates = std::count_if(entries.begin(), entries.end(), [](const Entry& entry) { return !entry.is_apply(); });
-  auto excess = static_cast<std::ptrdiff_t>(updates) - static_cast<std::ptrdiff_t>(kMaxUpdateManagers);
-  if (excess <= 0) return;
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.time < b.time; });
-  Entries kept;
-  Entries ancient;
-  ++excess;  // the fold itself is an entry
-  for (Entry& entry : entries) {
-    if (entry.is_apply() || excess <= 0) {
-      kept.push_back(std::move(entry));
-      continue;
-    }
-    --excess;
-    entry.manager = "ancient-changes";
-    entry.subresource.clear();
-    if (Entry* known = find_entry(ancient, entry)) {
-      known->fields.add(entry.fields);
-      known->time = std::max(known->time, entry.time);
-    } else {
-      ancient.push_back(std::move(entry));
-    }
-  }
-  for (Entry& entry : ancient) {
-    if (Entry* known = find_entry(kept, entry)) {
-      known->fields.add(entry.fields);
-    } else {
-      kept.push_back(std::move(entry));
-    }
-  }
-  entries = std::move(kept);
-}
-
 std::string conflict_text(const Entry& owner) {
   std::string text = "\"" + owner.manager + "\"";
   if (!owner.subresource.empty()) text += " with subresource \"" + owner.subresource + "\"";
@@ -303,6 +208,28 @@ Json without_times(const Json& object) {
   return copy;
 }
 
+ApiStatus check_type(const Json& intent, const TypeNode& type) {
+  const auto errors = type_errors(intent, type);
+  if (errors.empty()) return {};
+  std::string text = errors.front();
+  if (errors.size() > 1) {
+    text = "errors:";
+    for (const std::string& error : errors) text += "\n  " + error;
+  }
+  return api_fail(500, {},
+                  "failed to create typed patch object (" + namespace_of(intent) + "/" + name_of(intent) + "; " +
+                      kind_text(intent) + "): " + text);
+}
+
+/// What is there before anyone applied belongs to no one in particular.
+Entry before_first_apply(const Json& before, const Json& empty, const TypeNode& type, const Writer& writer) {
+  Entry first{"before-first-apply",    "Update", writer.api_version,
+              format_time(writer.now), "",       compare(empty, before, type).added};
+  first.fields.subtract(untracked());
+  first.fields.subtract_below(reset_set(writer));
+  return first;
+}
+
 }  // namespace
 
 ApiResult<Json> apply_intent(const Json* live, const Json& empty, Json intent, const TypeNode& type, const Writer& writer,
@@ -311,29 +238,12 @@ ApiResult<Json> apply_intent(const Json* live, const Json& empty, Json intent, c
     return api_fail(400, "BadRequest", "metadata.managedFields must be nil");
   }
   erase_at(intent, {"metadata", "managedFields"});
-  const auto errors = type_errors(intent, type);
-  if (!errors.empty()) {
-    std::string text = errors.front();
-    if (errors.size() > 1) {
-      text = "errors:";
-      for (const std::string& error : errors) text += "\n  " + error;
-    }
-    return api_fail(500, {},
-                    "failed to create typed patch object (" + namespace_of(intent) + "/" + name_of(intent) + "; " +
-                        kind_text(intent) + "): " + text);
-  }
-  Entries entries = live == nullptr ? Entries() : decode(*live).value_or(Entries());
+  FLEETADM_CHECK(check_type(intent, type));
+  Entries entries = live == nullptr ? Entries() : decode_entries(*live).value_or(Entries());
   const Json before = without_managed_fields(live == nullptr ? empty : *live);
-  const FieldSet ignored = reset_set(writer);
   if (live != nullptr && entries.empty()) {
-    // What is there before anyone applied belongs to no one in particular.
-    Entry first{"before-first-apply",    "Update", writer.api_version,
-                format_time(writer.now), "",       compare(empty, before, type).added};
-    first.fields.subtract(untracked());
-    first.fields.subtract_below(ignored);
-    if (!first.fields.empty()) entries.push_back(std::move(first));
+    if (Entry first = before_first_apply(before, empty, type, writer); !first.fields.empty()) entries.push_back(std::move(first));
   }
-
   // Fields that this endpoint does not write are not part of the intent.
   for (const std::string& field : writer.reset) intent.erase(field);
   Entry mine{writer.manager, "Apply", writer.api_version, format_time(writer.now), writer.subresource, fields_of(intent, type)};
@@ -370,7 +280,7 @@ ApiResult<Json> apply_intent(const Json* live, const Json& empty, Json intent, c
   }
   drop_empty(entries);
   fold_ancient(entries);
-  encode(std::move(entries), merged);
+  encode_entries(std::move(entries), merged);
   if (live != nullptr && same_but_times(merged, *live)) return *live;
   return merged;
 }
@@ -381,8 +291,8 @@ Json track_update(const Json* live, const Json& empty, Json updated, const TypeN
   Entries entries;
   if (live != nullptr) {
     if (writer.subresource.empty() && is_reset(given)) return without_managed_fields(std::move(updated));
-    if (writer.subresource.empty() && given != nullptr) entries = decode(updated).value_or(Entries());
-    if (entries.empty()) entries = decode(*live).value_or(Entries());
+    if (writer.subresource.empty() && given != nullptr) entries = decode_entries(updated).value_or(Entries());
+    if (entries.empty()) entries = decode_entries(*live).value_or(Entries());
     if (entries.empty()) return without_managed_fields(std::move(updated));
   }
   Json after = without_managed_fields(std::move(updated));
@@ -402,7 +312,7 @@ Json track_update(const Json* live, const Json& empty, Json updated, const TypeN
   if (!(known->fields == had) || !difference.modified.empty()) known->time = mine.time;
   drop_empty(entries);
   fold_ancient(entries);
-  encode(std::move(entries), after);
+  encode_entries(std::move(entries), after);
   return after;
 }
 

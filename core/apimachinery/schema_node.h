@@ -69,6 +69,8 @@ struct SchemaNode {
 
 /// Sets `plain` of a node whose children have theirs.
 void mark_plain(SchemaNode& node);
+/// The form of a value of the node (schema_shape.cc); of its children before it. `root`: the whole object.
+void make_shape(SchemaNode& node, bool root);
 /// Compiles the rules of a node (which has its type and properties) into `into`; what is wrong is appended to `causes`.
 void compile_rules(const Json& rules, const std::string& field, SchemaNode& into, Causes& causes);
 /// Runs the rules below and at a node. `old` may be nullptr; `budget` is what the object may still cost.

@@ -216,6 +216,103 @@ std::shared_ptr<const Policies::Snapshot> Policies::snapshot() const {
   return snapshot_;
 }
 
+/// One write before the policies that are bound.
+class Policies::Review {
+ public:
+  Review(const Policies& policies, const Asked& asked, std::vector<std::string>& warnings)
+      : engine_(policies.engine_), ask_(policies.ask_), asked_(asked), warnings_(warnings) {}
+
+  ApiStatus judge_by(const Bound& bound) {
+    const CompiledPolicy& policy = *bound.policy;
+    const auto matched = policy.matcher.match(engine_, asked_);
+    if (!matched) {
+      fail_policy(policy, "", matched.error().message);
+      return {};
+    }
+    if (!*matched) return {};
+    const Json* param_kind = find(policy.spec, {"paramKind"});
+    if (param_kind != nullptr && !param_row(engine_, *param_kind)) {
+      fail_policy(policy, "", no_such_kind(*param_kind));
+      return {};
+    }
+    std::optional<Facts> facts;
+    for (const auto& binding : bound.bindings) {
+      const auto concerned = binding.matcher.match(engine_, asked_);
+      if (!concerned) fail_policy(policy, binding.name, concerned.error().message);
+      if (!concerned || !*concerned) continue;
+      auto params = params_of(engine_, param_kind, binding.param_ref, asked_.ns);
+      if (!params) {
+        fail_policy(policy, binding.name, params.error().message);
+        continue;
+      }
+      if (!facts) {
+        FLEETADM_TRY(facts, facts_for((*matched)->other));
+      }
+      for (Json& one : *params) {
+        facts->params = std::move(one);
+        for (auto& verdict : judge(policy, *facts)) act(policy, binding, std::move(verdict));
+      }
+    }
+    return {};
+  }
+
+  ApiStatus answer() {
+    if (denials_.empty()) return {};
+    auto error = denied(asked_, denials_.front());
+    error.warnings = std::move(warnings_);
+    return tl::unexpected(std::move(error));
+  }
+
+ private:
+  void fail_policy(const CompiledPolicy& policy, const std::string& binding, const std::string& why) {
+    if (policy.ignores_failures) return;
+    denials_.push_back({policy.name,
+                        binding,
+                        {(binding.empty() ? "failed to configure policy: " : "failed to configure binding: ") + why, "", false}});
+  }
+
+  /// `other`: the row in whose version the policy sees the object; null: that of the request.
+  ApiResult<Facts> facts_for(const KindPtr& other) const {
+    const Admission& write = asked_.write;
+    serve::Attributes what;
+    what.group = write.kind.group;
+    what.resource = write.kind.plural;
+    what.subresource = asked_.subresource;
+    what.ns = asked_.ns;
+    what.name = asked_.name;
+    const auto seen = [&, &view = write.options.admitted_view](const Json* object) -> ApiResult<Json> {
+      if (view && object != nullptr) return view(*object);
+      return in_version(object, write.kind, other);
+    };
+    FLEETADM_TRY(Json object, seen(write.object));
+    FLEETADM_TRY(Json old, seen(write.old));
+    return Facts{std::move(object),
+                 std::move(old),
+                 request_json(asked_, other ? *other : write.kind),
+                 namespace_json(engine_, asked_),
+                 nullptr,
+                 authorizer_value(write.options.user, ask_),
+                 resource_check_value(write.options.user, ask_, what)};
+  }
+
+  void act(const CompiledPolicy& policy, const Bound::Binding& binding, Verdict verdict) {
+    const auto has = [&](const char* action) {
+      return std::find(binding.actions.begin(), binding.actions.end(), action) != binding.actions.end();
+    };
+    if (has("Warn") && !verdict.by_audit) {
+      warnings_.push_back("Validation failed for ValidatingAdmissionPolicy '" + policy.name + "' with binding '" + binding.name +
+                          "': " + verdict.message);
+    }
+    if (has("Deny") || verdict.by_audit) denials_.push_back({policy.name, binding.name, std::move(verdict)});
+  }
+
+  const Engine& engine_;
+  const std::shared_ptr<const Ask>& ask_;
+  const Asked& asked_;
+  std::vector<std::string>& warnings_;
+  std::vector<Denial> denials_;
+};
+
 ApiStatus Policies::admit(const Admission& write, std::vector<std::string>& warnings) const {
   if (is_exempt(write.kind)) return {};
   const auto policies = snapshot();
@@ -223,74 +320,9 @@ ApiStatus Policies::admit(const Admission& write, std::vector<std::string>& warn
   Asked asked{write, write.ns, write.generated_name ? std::string() : write.name, write.options.subresource};
   if (!write.options.admitted_as.empty()) asked.subresource = write.options.admitted_as;
   if (write.kind.storage == "/namespaces") asked.ns = write.name;
-  std::vector<Denial> denials;
-  for (const auto& [policy, bindings] : *policies) {
-    const auto fail_policy = [&, name = policy->name, ignores = policy->ignores_failures](const std::string& binding,
-                                                                                          const std::string& why) {
-      if (ignores) return;
-      denials.push_back(
-          {name,
-           binding,
-           {(binding.empty() ? "failed to configure policy: " : "failed to configure binding: ") + why, "", false}});
-    };
-    const auto matched = policy->matcher.match(engine_, asked);
-    if (!matched) {
-      fail_policy("", matched.error().message);
-      continue;
-    }
-    if (!*matched) continue;
-    const Json* param_kind = find(policy->spec, {"paramKind"});
-    if (param_kind != nullptr && !param_row(engine_, *param_kind)) {
-      fail_policy("", no_such_kind(*param_kind));
-      continue;
-    }
-    std::optional<Facts> facts;
-    for (const auto& binding : bindings) {
-      const auto bound = binding.matcher.match(engine_, asked);
-      if (!bound) fail_policy(binding.name, bound.error().message);
-      if (!bound || !*bound) continue;
-      auto params = params_of(engine_, param_kind, binding.param_ref, asked.ns);
-      if (!params) {
-        fail_policy(binding.name, params.error().message);
-        continue;
-      }
-      if (!facts) {
-        const KindPtr other = (*matched)->other;
-        serve::Attributes what;
-        what.group = write.kind.group;
-        what.resource = write.kind.plural;
-        what.subresource = asked.subresource;
-        what.ns = asked.ns;
-        what.name = asked.name;
-        const auto seen = [&, &view = write.options.admitted_view](const Json* object) -> ApiResult<Json> {
-          if (view && object != nullptr) return view(*object);
-          return in_version(object, write.kind, other);
-        };
-        FLEETADM_TRY(Json object, seen(write.object));
-        FLEETADM_TRY(Json old, seen(write.old));
-        facts.emplace(Facts{std::move(object), std::move(old), request_json(asked, other ? *other : write.kind),
-                            namespace_json(engine_, asked), nullptr, authorizer_value(write.options.user, ask_),
-                            resource_check_value(write.options.user, ask_, what)});
-      }
-      for (Json& one : *params) {
-        facts->params = std::move(one);
-        for (auto& verdict : judge(*policy, *facts)) {
-          const auto has = [&](const char* action) {
-            return std::find(binding.actions.begin(), binding.actions.end(), action) != binding.actions.end();
-          };
-          if (has("Warn") && !verdict.by_audit) {
-            warnings.push_back("Validation failed for ValidatingAdmissionPolicy '" + policy->name + "' with binding '" +
-                               binding.name + "': " + verdict.message);
-          }
-          if (has("Deny") || verdict.by_audit) denials.push_back({policy->name, binding.name, std::move(verdict)});
-        }
-      }
-    }
-  }
-  if (denials.empty()) return {};
-  auto error = denied(asked, denials.front());
-  error.warnings = std::move(warnings);
-  return tl::unexpected(std::move(error));
+  Review review(*this, asked, warnings);
+  for (const auto& bound : *policies) FLEETADM_CHECK(review.judge_by(bound));
+  return review.answer();
 }
 
 }  // namespace fleetadm::sandbox::admission

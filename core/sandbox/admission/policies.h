@@ -24,6 +24,7 @@ class Policies {
 
  private:
   struct Bound;
+  class Review;
   using Snapshot = std::vector<Bound>;
   std::shared_ptr<const Snapshot> snapshot() const;
 

@@ -178,85 +178,114 @@ ApiResult<serve::HttpResponse> answer_get(const std::shared_ptr<ApiState>& state
   return answer_body(200, dump_json(shown), wanted);
 }
 
-ApiResult<serve::HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
-                                           const KindPtr& kind) {
-  const Engine& engine = *state->engine;
-  FLEETADM_TRY(const auto wanted, negotiate(*request.http, list_conversions(), kind->custom == nullptr));
-  FLEETADM_TRY(const auto revision, revision_of(request.query, 400));
-  FLEETADM_CHECK(check_list_options(request.query));
-  FLEETADM_TRY(const auto selection, read_selection(request, *kind));
-  FLEETADM_TRY(const auto limit, request.query.integer("limit").map_error(from_error));
-  const auto token = request.query.get("continue");
+namespace {
+
+/// Where a list begins, and of which revision it is (0: the newest).
+struct ListStart {
   Continue from;
-  std::int64_t at = 0;
-  if (!token.empty()) {
+  std::int64_t revision = 0;
+};
+
+ApiResult<ListStart> list_start(const Store& store, const serve::Query& query, std::int64_t revision, std::int64_t limit) {
+  ListStart out;
+  if (const auto token = query.get("continue"); !token.empty()) {
     if (revision != 0) return bad_request("specifying resource version is not allowed when using continue");
-    FLEETADM_TRY(from, decode(token));
-    at = std::max<std::int64_t>(from.revision, 0);
-  } else {
-    FLEETADM_CHECK(reach(*state->store, revision));
-    const auto match = request.query.get("resourceVersionMatch");
-    if (revision != 0 && (match == "Exact" || (match.empty() && limit > 0))) at = revision;
+    FLEETADM_TRY(out.from, decode(token));
+    out.revision = std::max<std::int64_t>(out.from.revision, 0);
+    return out;
   }
-  auto snapshot = state->store->list(kind->storage, selection.ns, at);
-  if (!snapshot) {
-    if (token.empty()) return expired("The resourceVersion for the provided list is too old.");
-    auto error = expired(
-        "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
-        "the continue parameter, or use the continue token in this response to retrieve the remainder of the results.");
-    error.value().continue_token = encode({-1, from.start});
-    return error;
-  }
-  auto& items = snapshot->items;
-  const auto key = [](const Item& item) { return item.ns + "/" + item.name; };
-  auto begin = items.begin();
-  if (!from.start.empty()) {
-    begin = std::upper_bound(items.begin(), items.end(), from.start,
-                             [&](const std::string& place, const Item& item) { return place < key(item); });
-  }
-  const bool selects = selection.selects();
-  const bool all = limit <= 0 || (request.query.get("resourceVersion") == "0" && token.empty());
-  const auto most = all ? items.size() : static_cast<std::size_t>(limit);
-  std::vector<const Item*> page;
-  std::vector<Json> objects;  // of the page, where a text is not enough
-  const bool converts = converter_of(*kind) != nullptr &&
-                        std::any_of(begin, items.end(), [&](const Item& item) { return Engine::converts(*kind, *item.object); });
-  if (converts) {
-    FLEETADM_CHECK(read_page(engine, *kind, selection, begin, items.end(), most, page, objects));
-  } else {
-    for (; begin != items.end() && page.size() < most; ++begin) {
-      if (!selects || selection.matches(engine, *kind, begin->ns, begin->name, *begin->object)) page.push_back(&*begin);
-    }
-  }
-  Json metadata = {{"resourceVersion", std::to_string(snapshot->revision)}};
-  if (begin != items.end() && !page.empty()) {
-    metadata["continue"] = encode({from.revision < 0 ? -1 : snapshot->revision, key(*page.back())});
-    if (!selects) metadata["remainingItemCount"] = std::distance(begin, items.end());
-  }
+  FLEETADM_CHECK(reach(store, revision));
+  const auto match = query.get("resourceVersionMatch");
+  if (revision != 0 && (match == "Exact" || (match.empty() && limit > 0))) out.revision = revision;
+  return out;
+}
+
+tl::unexpected<ApiError> expired_list(const serve::Query& query, const Continue& from) {
+  if (query.get("continue").empty()) return expired("The resourceVersion for the provided list is too old.");
+  auto error = expired(
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+      "the continue parameter, or use the continue token in this response to retrieve the remainder of the results.");
+  error.value().continue_token = encode({-1, from.start});
+  return error;
+}
+
+struct ListPage {
+  std::vector<const Item*> items;
+  std::vector<Json> objects;  // of the items, where a text is not enough
+  bool converts = false;      // they are not in the store's version
+  Json metadata;
+};
+
+ApiResult<std::string> list_text(const Engine& engine, const Kind& kind, ListPage page, const Wanted& wanted,
+                                 const std::string& include_object) {
   if (wanted.as.empty()) {
-    std::string body = "{\"kind\":\"" + kind->list_kind + "\",\"apiVersion\":\"" + kind->api_version() +
-                       "\",\"metadata\":" + dump_json(metadata) + ",\"items\":[";
-    for (std::size_t i = 0; i < page.size(); ++i) {
+    std::string body = "{\"kind\":\"" + kind.list_kind + "\",\"apiVersion\":\"" + kind.api_version() +
+                       "\",\"metadata\":" + dump_json(page.metadata) + ",\"items\":[";
+    const bool plain = !kind.on_read && kind.custom == nullptr;
+    for (std::size_t i = 0; i < page.items.size(); ++i) {
       if (i > 0) body += ',';
-      const bool plain = !kind->on_read && kind->custom == nullptr;
-      body += converts ? dump_json(objects[i]) : plain ? page[i]->object->body : engine.text(*kind, *page[i]->object);
+      const Stored& stored = *page.items[i]->object;
+      body += page.converts ? dump_json(page.objects[i]) : plain ? stored.body : engine.text(kind, stored);
     }
-    return answer_body(200, body + "]}", wanted);
+    return body + "]}";
   }
-  if (!converts) {
-    for (const Item* item : page) objects.push_back(engine.full(*kind, *item->object));
+  if (!page.converts) {
+    for (const Item* item : page.items) page.objects.push_back(engine.full(kind, *item->object));
   }
   if (wanted.as == "Table") {
-    FLEETADM_TRY(const Json table, make_table(*kind, std::move(objects), metadata, request.query.get("includeObject"),
-                                              wanted.version, engine.clock().now()));
-    return answer_body(200, dump_json(table), wanted);
+    FLEETADM_TRY(const Json table,
+                 make_table(kind, std::move(page.objects), page.metadata, include_object, wanted.version, engine.clock().now()));
+    return dump_json(table);
   }
   Json list = {{"kind", "PartialObjectMetadataList"},
                {"apiVersion", "meta.k8s.io/" + wanted.version},
-               {"metadata", metadata},
+               {"metadata", page.metadata},
                {"items", Json::array()}};
-  for (const Json& object : objects) list["items"].push_back(partial_metadata(object, wanted.version));
-  return answer_body(200, dump_json(list), wanted);
+  for (const Json& object : page.objects) list["items"].push_back(partial_metadata(object, wanted.version));
+  return dump_json(list);
+}
+
+}  // namespace
+
+ApiResult<serve::HttpResponse> answer_list(const std::shared_ptr<ApiState>& state, const serve::ApiRequest& request,
+                                           const KindPtr& kind) {
+  const Engine& engine = *state->engine;
+  const serve::Query& query = request.query;
+  FLEETADM_TRY(const auto wanted, negotiate(*request.http, list_conversions(), kind->custom == nullptr));
+  FLEETADM_TRY(const auto revision, revision_of(query, 400));
+  FLEETADM_CHECK(check_list_options(query));
+  FLEETADM_TRY(const auto selection, read_selection(request, *kind));
+  FLEETADM_TRY(const auto limit, query.integer("limit").map_error(from_error));
+  FLEETADM_TRY(const auto start, list_start(*state->store, query, revision, limit));
+  auto snapshot = state->store->list(kind->storage, selection.ns, start.revision);
+  if (!snapshot) return expired_list(query, start.from);
+  auto& items = snapshot->items;
+  const auto key = [](const Item& item) { return item.ns + "/" + item.name; };
+  auto begin = items.begin();
+  if (!start.from.start.empty()) {
+    begin = std::upper_bound(items.begin(), items.end(), start.from.start,
+                             [&](const std::string& place, const Item& item) { return place < key(item); });
+  }
+  const bool selects = selection.selects();
+  const bool all = limit <= 0 || (query.get("resourceVersion") == "0" && query.get("continue").empty());
+  const auto most = all ? items.size() : static_cast<std::size_t>(limit);
+  ListPage page;
+  page.converts = converter_of(*kind) != nullptr &&
+                  std::any_of(begin, items.end(), [&](const Item& item) { return Engine::converts(*kind, *item.object); });
+  if (page.converts) {
+    FLEETADM_CHECK(read_page(engine, *kind, selection, begin, items.end(), most, page.items, page.objects));
+  } else {
+    for (; begin != items.end() && page.items.size() < most; ++begin) {
+      if (!selects || selection.matches(engine, *kind, begin->ns, begin->name, *begin->object)) page.items.push_back(&*begin);
+    }
+  }
+  page.metadata = {{"resourceVersion", std::to_string(snapshot->revision)}};
+  if (begin != items.end() && !page.items.empty()) {
+    page.metadata["continue"] = encode({start.from.revision < 0 ? -1 : snapshot->revision, key(*page.items.back())});
+    if (!selects) page.metadata["remainingItemCount"] = std::distance(begin, items.end());
+  }
+  FLEETADM_TRY(auto text, list_text(engine, *kind, std::move(page), wanted, query.get("includeObject")));
+  return answer_body(200, std::move(text), wanted);
 }
 
 }  // namespace fleetadm::sandbox

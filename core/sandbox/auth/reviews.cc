@@ -150,49 +150,59 @@ ApiResult<Json> answer_review(const Reviewers& who, const Kind& kind, const serv
   return access_review(who, kind, request, std::move(review));
 }
 
+namespace {
+
+ApiStatus check_token_lifetime(std::int64_t seconds) {
+  Kind named;
+  named.group = "authentication.k8s.io";
+  named.kind = "TokenRequest";
+  if (seconds < kShortestToken)
+    return invalid(named, "", {bad_value("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")});
+  if (seconds > (std::int64_t{1} << 32))
+    return invalid(named, "",
+                   {bad_value("spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")});
+  return {};
+}
+
+/// Adds the object that a token is bound to to its claims.
+ApiStatus bind_token(const Engine& engine, const std::string& ns, const std::string& account, const Json& bound, Json& own) {
+  const auto bound_kind = str(bound, {"kind"});
+  const auto kind = engine.kinds().find_kind("", bound_kind);
+  if (!kind || (bound_kind != "Pod" && bound_kind != "Secret" && bound_kind != "Node"))
+    return bad_request("cannot bind token for serviceaccount \"" + account + "\" to a " + bound_kind);
+  FLEETADM_TRY(const Json object, engine.get(*kind, kind->namespaced ? ns : "", str(bound, {"name"})));
+  if (const auto uid = str(bound, {"uid"}); !uid.empty() && uid != uid_of(object)) {
+    return modified_meanwhile(*kind, str(bound, {"name"}),
+                              "the UID in the bound object reference (" + uid +
+                                  ") does not match the UID in record. The object might have been deleted and then recreated");
+  }
+  const std::string key = bound_kind == "Pod" ? "pod" : bound_kind == "Secret" ? "secret" : "node";
+  own[key] = {{"name", name_of(object)}, {"uid", uid_of(object)}};
+  if (const auto node = str(object, {"spec", "nodeName"}); bound_kind == "Pod" && !node.empty()) {
+    own["node"] = {{"name", node}};
+    if (const auto stored = engine.store().get("/nodes", "", node)) own["node"]["uid"] = uid_of(stored->json());
+  }
+  return {};
+}
+
+}  // namespace
+
 ApiResult<Json> answer_token_request(const Reviewers& who, const Kind& accounts, const serve::ApiRequest& request,
                                      Json token_request) {
   const auto& ns = request.what.ns;
   const auto& name = request.what.name;
   FLEETADM_TRY(const Json account, who.engine.get(accounts, ns, name));
-  Kind named;
-  named.group = "authentication.k8s.io";
-  named.kind = "TokenRequest";
-  auto seconds = num(token_request, {"spec", "expirationSeconds"}, kDefaultToken);
-  if (seconds < kShortestToken) {
-    return invalid(named, "", {bad_value("spec.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")});
-  }
-  if (seconds > (std::int64_t{1} << 32))
-    return invalid(named, "",
-                   {bad_value("spec.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds")});
+  const auto seconds = num(token_request, {"spec", "expirationSeconds"}, kDefaultToken);
+  FLEETADM_CHECK(check_token_lifetime(seconds));
   auto audiences = string_list_at(token_request, {"spec", "audiences"});
   const bool ours = audiences.empty() || (audiences.size() == 1 && audiences.front() == kIssuer);
   if (audiences.empty()) audiences = {std::string(kIssuer)};
   const auto now = who.engine.clock().now();
   Json own = {{"namespace", ns}, {"serviceaccount", {{"name", name}, {"uid", uid_of(account)}}}};
   const Json& bound = object_at(token_request, {"spec", "boundObjectRef"});
-  const auto bound_kind = str(bound, {"kind"});
-  if (!bound_kind.empty()) {
-    const auto kind = who.engine.kinds().find_kind("", bound_kind);
-    if (!kind || (bound_kind != "Pod" && bound_kind != "Secret" && bound_kind != "Node")) {
-      return bad_request("cannot bind token for serviceaccount \"" + name + "\" to a " + bound_kind);
-    }
-    FLEETADM_TRY(const Json object, who.engine.get(*kind, kind->namespaced ? ns : "", str(bound, {"name"})));
-    if (const auto uid = str(bound, {"uid"}); !uid.empty() && uid != uid_of(object)) {
-      return modified_meanwhile(*kind, str(bound, {"name"}),
-                                "the UID in the bound object reference (" + uid +
-                                    ") does not match the UID in record. The object might have been deleted and then recreated");
-    }
-    const std::string key = bound_kind == "Pod" ? "pod" : bound_kind == "Secret" ? "secret" : "node";
-    own[key] = {{"name", name_of(object)}, {"uid", uid_of(object)}};
-    if (const auto node = str(object, {"spec", "nodeName"}); bound_kind == "Pod" && !node.empty()) {
-      own["node"] = {{"name", node}};
-      const auto stored = who.engine.store().get("/nodes", "", node);
-      if (stored) own["node"]["uid"] = uid_of(stored->json());
-    }
-  }
+  if (!str(bound, {"kind"}).empty()) FLEETADM_CHECK(bind_token(who.engine, ns, name, bound, own));
   auto lifetime = seconds;
-  if (seconds == kBoundPodToken && bound_kind == "Pod" && ours) {
+  if (seconds == kBoundPodToken && str(bound, {"kind"}) == "Pod" && ours) {
     lifetime = kYear;
     own["warnafter"] = unix_seconds(now) + seconds;
   }

@@ -109,82 +109,113 @@ void tell_of_stateful_pod(const ControllerContext& context, const Json& set, con
                what + " Pod " + pod + " in StatefulSet " + name_of(set) + " successful");
 }
 
+/// One look at a set.
+class StatefulSync {
+ public:
+  StatefulSync(const ControllerContext& context, const Json& set, const std::vector<Json>& claimed)
+      : context_(context), set_(set), pod_kind_(kind_of(context, "", "pods")) {
+    for (const Json& pod : claimed) {
+      const auto ordinal = ordinal_of(set_, pod);
+      if (!ordinal) continue;
+      if (*ordinal < first_ || *ordinal >= first_ + wanted_) {
+        pods_.beyond.push_back(pod);
+      } else {
+        pods_.at[*ordinal] = pod;
+      }
+    }
+    std::sort(pods_.beyond.begin(), pods_.beyond.end(),
+              [&](const Json& a, const Json& b) { return *ordinal_of(set_, a) > *ordinal_of(set_, b); });
+  }
+
+  const StatefulPods& pods() const { return pods_; }
+
+  /// Makes what is missing; in order, one after the other is up. True where all are up.
+  bool scale_up(const RevisionHistory& history) {
+    bool whole = true;  // everything before is up
+    for (auto ordinal = first_; ordinal < first_ + wanted_ && (whole || !in_order_); ++ordinal) {
+      const auto at = pods_.at.find(ordinal);
+      if (at == pods_.at.end()) {
+        start(ordinal, history);
+        whole = false;
+      } else if (pod_finished(at->second) && !is_deleting(at->second)) {
+        remove(context_, *pod_kind_, at->second);
+        whole = false;
+      } else if (is_deleting(at->second) || !is_available(at->second)) {
+        whole = false;
+      }
+    }
+    return whole;
+  }
+
+  void scale_down(bool whole) const {
+    if (!whole && in_order_) return;
+    for (const Json& pod : pods_.beyond) {
+      if (!is_deleting(pod)) end(pod);
+      if (in_order_) return;  // the next one goes when this one is gone
+    }
+  }
+
+  /// The highest that is of another revision goes.
+  void roll(const std::string& revision) {
+    if (!pods_.beyond.empty() || str(set_, {"spec", "updateStrategy", "type"}) == "OnDelete") return;
+    for (auto ordinal = first_ + wanted_; ordinal-- > std::max(first_, partition_);) {
+      const Json& pod = pods_.at[ordinal];
+      if (label_of(pod, kRevisionName) != revision) return end(pod);
+    }
+  }
+
+ private:
+  bool is_available(const Json& pod) const {
+    std::optional<Instant> next_available;  // the status tells when to look again
+    return pod_available(pod, num(set_, {"spec", "minReadySeconds"}), context_.engine.clock().now(), next_available);
+  }
+
+  void start(std::int64_t ordinal, const RevisionHistory& history) {
+    const auto current = str(set_, {"status", "currentRevision"}, history.current);
+    const auto& revision = ordinal < partition_ ? current : history.current;
+    const auto held =
+        std::find_if(history.all.begin(), history.all.end(), [&](const Json& one) { return name_of(one) == revision; });
+    const Json& from = held == history.all.end() ? object_at(set_, {"spec", "template"}) : template_of_revision(*held);
+    make_claims(context_, set_, ordinal);
+    auto made = context_.engine.create(*pod_kind_, namespace_of(set_), stateful_pod(set_, from, ordinal, revision),
+                                       as_controller("statefulset-controller"));
+    if (!made) return look_again_at(context_, context_.engine.clock().now() + kRefusedReplica);
+    tell_of_stateful_pod(context_, set_, "Create", name_of(made->object));
+    pods_.at[ordinal] = std::move(made->object);
+  }
+
+  void end(const Json& pod) const {
+    if (remove(context_, *pod_kind_, pod)) tell_of_stateful_pod(context_, set_, "Delete", name_of(pod));
+  }
+
+  const ControllerContext& context_;
+  const Json& set_;
+  const KindPtr pod_kind_;
+  const std::int64_t wanted_ = std::max<std::int64_t>(0, num(set_, {"spec", "replicas"}, 1));
+  const std::int64_t first_ = num(set_, {"spec", "ordinals", "start"});
+  const std::int64_t partition_ = num(set_, {"spec", "updateStrategy", "rollingUpdate", "partition"});
+  const bool in_order_ = str(set_, {"spec", "podManagementPolicy"}) != "Parallel";
+  StatefulPods pods_;
+};
+
 }  // namespace
 
 void sync_stateful_set(const ControllerContext& context, const std::string& ns, const std::string& name) {
   const auto kind = kind_of(context, "apps", "statefulsets");
-  const auto pod_kind = kind_of(context, "", "pods");
   const auto set = context.engine.get(*kind, ns, name);
   if (!set || is_deleting(*set)) return;
   const auto selector = LabelSelector::from_object(find(*set, {"spec", "selector"}));
   if (!selector) return;
-  const auto wanted = std::max<std::int64_t>(0, num(*set, {"spec", "replicas"}, 1));
-  const auto first = num(*set, {"spec", "ordinals", "start"});
-  StatefulPods pods;
-  for (Json& pod : claim(context, *pod_kind, *set, *selector)) {
-    const auto ordinal = ordinal_of(*set, pod);
-    if (!ordinal) continue;
-    if (*ordinal < first || *ordinal >= first + wanted) {
-      pods.beyond.push_back(std::move(pod));
-    } else {
-      pods.at[*ordinal] = std::move(pod);
-    }
-  }
+  StatefulSync sync(context, *set, claim(context, *kind_of(context, "", "pods"), *set, *selector));
   std::vector<std::string> used = {str(*set, {"status", "currentRevision"})};
   for (auto& one : used) {
     if (one.starts_with(name + "-")) one = one.substr(name.size() + 1);
   }
   const auto history = keep_revisions(context, *set, used);
-  const auto current = str(*set, {"status", "currentRevision"}, history.current);
-  const auto partition = num(*set, {"spec", "updateStrategy", "rollingUpdate", "partition"});
-  const bool in_order = str(*set, {"spec", "podManagementPolicy"}) != "Parallel";
-  const auto least = num(*set, {"spec", "minReadySeconds"});
-  const auto now = context.engine.clock().now();
-  std::optional<Instant> next_available;  // the status tells when to look again
-  bool whole = true;                      // everything before is up
-  for (auto ordinal = first; ordinal < first + wanted && (whole || !in_order); ++ordinal) {
-    const auto at = pods.at.find(ordinal);
-    if (at == pods.at.end()) {
-      const bool old = ordinal < partition && current != history.current;
-      const auto held = std::find_if(history.all.begin(), history.all.end(),
-                                     [&](const Json& one) { return name_of(one) == (old ? current : history.current); });
-      const Json& from = held == history.all.end() ? object_at(*set, {"spec", "template"}) : template_of_revision(*held);
-      make_claims(context, *set, ordinal);
-      auto made = context.engine.create(*pod_kind, ns, stateful_pod(*set, from, ordinal, old ? current : history.current),
-                                        as_controller("statefulset-controller"));
-      if (made) {
-        tell_of_stateful_pod(context, *set, "Create", name_of(made->object));
-        pods.at[ordinal] = std::move(made->object);
-      } else {
-        look_again_at(context, now + kRefusedReplica);
-      }
-      whole = false;
-      continue;
-    }
-    if (pod_finished(at->second) && !is_deleting(at->second)) {
-      remove(context, *pod_kind, at->second);
-      whole = false;
-    } else if (is_deleting(at->second) || !pod_available(at->second, least, now, next_available)) {
-      whole = false;
-    }
-  }
-  std::sort(pods.beyond.begin(), pods.beyond.end(),
-            [&](const Json& a, const Json& b) { return *ordinal_of(*set, a) > *ordinal_of(*set, b); });
-  if (whole || !in_order) {
-    for (const Json& pod : pods.beyond) {
-      if (!is_deleting(pod) && remove(context, *pod_kind, pod)) tell_of_stateful_pod(context, *set, "Delete", name_of(pod));
-      if (in_order) break;  // the next one goes when this one is gone
-    }
-  }
-  if (whole && pods.beyond.empty() && str(*set, {"spec", "updateStrategy", "type"}) != "OnDelete") {
-    for (auto ordinal = first + wanted; ordinal-- > std::max(first, partition);) {
-      const Json& pod = pods.at[ordinal];
-      if (label_of(pod, kRevisionName) == history.current) continue;
-      if (remove(context, *pod_kind, pod)) tell_of_stateful_pod(context, *set, "Delete", name_of(pod));
-      break;
-    }
-  }
-  write_stateful_status(context, *kind, *set, pods, history.current);
+  const bool whole = sync.scale_up(history);
+  sync.scale_down(whole);
+  if (whole) sync.roll(history.current);
+  write_stateful_status(context, *kind, *set, sync.pods(), history.current);
 }
 
 }  // namespace fleetadm::sandbox

@@ -302,45 +302,59 @@ void sync_deployment(const ControllerContext& context, const std::string& ns, co
 
 namespace {
 
+/// Makes pods up to `wanted` or ends some; answers why one could not be made, empty where nothing was refused. `pods`: those that
+/// are there, in the end in the order in which they go.
+std::string scale_pods(const ControllerContext& context, const Json& set, const char* component, std::int64_t wanted,
+                       std::vector<Json>& pods) {
+  const auto kind = kind_of(context, "", "pods");
+  const auto active = static_cast<std::int64_t>(pods.size());
+  for (auto i = active; i < wanted; ++i) {
+    const auto made =
+        context.engine.create(*kind, namespace_of(set), pod_from_template(set), as_controller("replicaset-controller"));
+    if (!made) {
+      record_event(context, set, component, "Warning", "FailedCreate", "Error creating: " + made.error().message);
+      return made.error().message;
+    }
+    record_event(context, set, component, "Normal", "SuccessfulCreate", "Created pod: " + name_of(made->object));
+  }
+  if (active <= wanted) return {};
+  // Those that are not ready go first, then the youngest.
+  std::stable_sort(pods.begin(), pods.end(), [](const Json& a, const Json& b) {
+    if (pod_ready(a) != pod_ready(b)) return !pod_ready(a);
+    return str(a, {"metadata", "creationTimestamp"}) > str(b, {"metadata", "creationTimestamp"});
+  });
+  for (std::int64_t i = 0; i < active - wanted; ++i) {
+    const Json& pod = pods[static_cast<std::size_t>(i)];
+    if (remove(context, *kind, pod))
+      record_event(context, set, component, "Normal", "SuccessfulDelete", "Deleted pod: " + name_of(pod));
+  }
+  return {};
+}
+
+void note_replica_failure(Json& set, const std::string& refused, Instant now) {
+  if (refused.empty()) {
+    drop_condition(set, kReplicaFailure);
+  } else if (condition_of(set, kReplicaFailure) == nullptr) {  // the first refusal tells, others name other pods
+    set_condition(set, kReplicaFailure, true, "FailedCreate", refused, now);
+    for (Json& one : at_or_make(set, {"status", "conditions"})) one.erase("lastUpdateTime");
+  }
+}
+
 void sync_replicas(const ControllerContext& context, const Kind& kind, const std::string& ns, const std::string& name,
                    bool plain_selector) {
-  const auto pod_kind = kind_of(context, "", "pods");
   const auto set = context.engine.get(kind, ns, name);
   if (!set || is_deleting(*set)) return;
   const Json* spec = find(*set, {"spec", "selector"});
   const Json wrapped = {{"matchLabels", spec == nullptr ? Json::object() : *spec}};
   const auto selector = LabelSelector::from_object(plain_selector ? &wrapped : spec);
   if (!selector) return;
-  auto pods = claim(context, *pod_kind, *set, *selector);
+  auto pods = claim(context, *kind_of(context, "", "pods"), *set, *selector);
   const auto terminating =
       std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return is_deleting(pod) && !pod_finished(pod); });
-  pods.erase(std::remove_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_finished(pod) || is_deleting(pod); }),
-             pods.end());
+  std::erase_if(pods, [](const Json& pod) { return pod_finished(pod) || is_deleting(pod); });
   const auto wanted = std::max<std::int64_t>(0, num(*set, {"spec", "replicas"}, 1));
-  const char* const component = plain_selector ? "replication-controller" : "replicaset-controller";
-  auto active = static_cast<std::int64_t>(pods.size());
-  std::string refused;
-  for (; active < wanted && refused.empty(); ++active) {
-    const auto made = context.engine.create(*pod_kind, ns, pod_from_template(*set), as_controller("replicaset-controller"));
-    if (!made) {
-      refused = made.error().message;
-      record_event(context, *set, component, "Warning", "FailedCreate", "Error creating: " + refused);
-    } else {
-      record_event(context, *set, component, "Normal", "SuccessfulCreate", "Created pod: " + name_of(made->object));
-    }
-  }
-  if (active > wanted) {
-    // Those that are not ready go first, then the youngest.
-    std::stable_sort(pods.begin(), pods.end(), [](const Json& a, const Json& b) {
-      if (pod_ready(a) != pod_ready(b)) return !pod_ready(a);
-      return str(a, {"metadata", "creationTimestamp"}) > str(b, {"metadata", "creationTimestamp"});
-    });
-    for (std::int64_t i = 0; i < active - wanted; ++i) {
-      const Json& pod = pods[static_cast<std::size_t>(i)];
-      if (remove(context, *pod_kind, pod))
-        record_event(context, *set, component, "Normal", "SuccessfulDelete", "Deleted pod: " + name_of(pod));
-    }
-  }
+  const auto refused =
+      scale_pods(context, *set, plain_selector ? "replication-controller" : "replicaset-controller", wanted, pods);
   const auto good = std::count_if(pods.begin(), pods.end(), [](const Json& pod) { return pod_ready(pod); });
   const auto now = context.engine.clock().now();
   std::optional<Instant> next_available;
@@ -357,12 +371,7 @@ void sync_replicas(const ControllerContext& context, const Kind& kind, const std
     set_count(status, "availableReplicas", available);
     if (!plain_selector) status["terminatingReplicas"] = terminating;
     status["observedGeneration"] = num(*set, {"metadata", "generation"});
-    if (refused.empty()) {
-      drop_condition(next, kReplicaFailure);
-    } else if (condition_of(next, kReplicaFailure) == nullptr) {  // the first refusal tells, others name other pods
-      set_condition(next, kReplicaFailure, true, "FailedCreate", refused, now);
-      for (Json& one : at_or_make(next, {"status", "conditions"})) one.erase("lastUpdateTime");
-    }
+    note_replica_failure(next, refused, now);
   });
 }
 

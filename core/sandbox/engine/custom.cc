@@ -113,12 +113,60 @@ std::shared_ptr<const convert::Converter> make_converter(
   return std::make_shared<const convert::Converter>(std::move(options));
 }
 
+std::shared_ptr<CustomKind> custom_of(const Json& definition, const Json& version) {
+  auto custom = std::make_shared<CustomKind>();
+  custom->definition = name_of(definition);
+  custom->schema = object_at(version, {"schema", "openAPIV3Schema"});
+  custom->storage_version = storage_version_of(definition);
+  custom->columns = list_at(version, {"additionalPrinterColumns"});
+  custom->terminating = is_deleting(definition);
+  custom->has_status = find(version, {"subresources", "status"}) != nullptr;
+  if (const Json* scale = find(version, {"subresources", "scale"}); scale != nullptr && scale->is_object())
+    custom->scale = *scale;
+  if (flag(version, {"deprecated"}))
+    custom->deprecation = str(version, {"deprecationWarning"},
+                              str(definition, {"spec", "group"}) + "/" + str(version, {"name"}) + " " +
+                                  str(definition, {"spec", "names", "kind"}) + " is deprecated");
+  return custom;
+}
+
+KindPtr row_of(const Json& definition, const Json& version, std::shared_ptr<const CustomKind> custom) {
+  const Json& names = object_at(definition, {"spec", "names"});
+  Kind row;
+  row.group = str(definition, {"spec", "group"});
+  row.version = str(version, {"name"});
+  row.plural = str(names, {"plural"});
+  row.singular = str(names, {"singular"});
+  row.kind = str(names, {"kind"});
+  row.list_kind = str(names, {"listKind"});
+  row.namespaced = str(definition, {"spec", "scope"}) == "Namespaced";
+  row.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
+  row.short_names = string_list_at(names, {"shortNames"});
+  row.categories = string_list_at(names, {"categories"});
+  row.storage = row.group + "/" + row.plural;
+  for (const Json& field : list_at(version, {"selectableFields"})) {
+    auto path = str(field, {"jsonPath"});
+    if (!path.empty() && path.front() == '.') path.erase(0, 1);
+    row.selectable.push_back(std::move(path));
+  }
+  if (custom->has_status) row.subresources.push_back({"status", "", "", "", {"get", "patch", "update"}});
+  if (!custom->scale.is_null()) row.subresources.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
+  // What was stored before a default was declared has it when it is read.
+  if (has_default(custom->schema)) {
+    row.on_read = [shape = custom->shape](Json object) {
+      shape->default_values(object);
+      return object;
+    };
+  }
+  row.custom = std::move(custom);
+  return std::make_shared<const Kind>(std::move(row));
+}
+
 }  // namespace
 
 std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before, const convert::Place& place) {
   std::vector<KindPtr> out;
   if (!holds(definition, "Established")) return out;
-  const Json& names = object_at(definition, {"spec", "names"});
   std::map<std::string, std::shared_ptr<const apimachinery::Structural>, std::less<>> shapes;
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
     if (flag(version, {"served"})) shapes[str(version, {"name"})] = shape_of(version, before);
@@ -126,53 +174,11 @@ std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>&
   const auto converter = make_converter(definition, shapes, place);
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
     if (!flag(version, {"served"})) continue;
-    auto custom = std::make_shared<CustomKind>();
-    custom->definition = name_of(definition);
-    custom->schema = object_at(version, {"schema", "openAPIV3Schema"});
+    auto custom = custom_of(definition, version);
     custom->shape = shapes[str(version, {"name"})];
     if (!custom->shape) continue;  // refused when it was written; a file from elsewhere may hold one
-    custom->storage_version = storage_version_of(definition);
     custom->converter = converter;
-    custom->columns = list_at(version, {"additionalPrinterColumns"});
-    custom->terminating = is_deleting(definition);
-    if (flag(version, {"deprecated"}))
-      custom->deprecation =
-          str(version, {"deprecationWarning"},
-              str(definition, {"spec", "group"}) + "/" + str(version, {"name"}) + " " + str(names, {"kind"}) + " is deprecated");
-    Kind row;
-    row.group = str(definition, {"spec", "group"});
-    row.version = str(version, {"name"});
-    row.plural = str(names, {"plural"});
-    row.singular = str(names, {"singular"});
-    row.kind = str(names, {"kind"});
-    row.list_kind = str(names, {"listKind"});
-    row.namespaced = str(definition, {"spec", "scope"}) == "Namespaced";
-    row.verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
-    row.short_names = string_list_at(names, {"shortNames"});
-    row.categories = string_list_at(names, {"categories"});
-    row.storage = row.group + "/" + row.plural;
-    for (const Json& field : list_at(version, {"selectableFields"})) {
-      auto path = str(field, {"jsonPath"});
-      if (!path.empty() && path.front() == '.') path.erase(0, 1);
-      row.selectable.push_back(std::move(path));
-    }
-    if (find(version, {"subresources", "status"}) != nullptr) {
-      custom->has_status = true;
-      row.subresources.push_back({"status", "", "", "", {"get", "patch", "update"}});
-    }
-    if (const Json* scale = find(version, {"subresources", "scale"}); scale != nullptr && scale->is_object()) {
-      custom->scale = *scale;
-      row.subresources.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
-    }
-    // What was stored before a default was declared has it when it is read.
-    if (has_default(custom->schema)) {
-      row.on_read = [shape = custom->shape](Json object) {
-        shape->default_values(object);
-        return object;
-      };
-    }
-    row.custom = std::move(custom);
-    out.push_back(std::make_shared<const Kind>(std::move(row)));
+    out.push_back(row_of(definition, version, std::move(custom)));
   }
   return out;
 }
