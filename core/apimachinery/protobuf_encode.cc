@@ -134,9 +134,9 @@ class Encoder {
     return {};
   }
 
-  /// One value, null as its zero.
-  Status value(std::string& out, int number, const Json& json, const TypeNode& node, const FieldType& field, int depth) {
-    switch (node.form) {
+  /// One scalar, null as its zero.
+  static Status scalar(std::string& out, int number, const Json& json, Form form, const FieldType& field) {
+    switch (form) {
       case Form::kBool:
         if (!json.is_boolean() && !json.is_null()) return no_wire_form(&field);
         put_number(out, number, json.is_boolean() && json.get<bool>() ? 1 : 0);
@@ -165,6 +165,19 @@ class Encoder {
         put_bytes(out, number, *bytes);
         return {};
       }
+      default: return no_wire_form(&field);
+    }
+  }
+
+  /// One value, null as its zero.
+  Status value(std::string& out, int number, const Json& json, const TypeNode& node, const FieldType& field, int depth) {
+    switch (node.form) {
+      case Form::kBool:
+      case Form::kInt32:
+      case Form::kInt64:
+      case Form::kDouble:
+      case Form::kString:
+      case Form::kBytes: return scalar(out, number, json, node.form, field);
       case Form::kStrings: {
         std::string inner;
         for (const Json& item : json) {

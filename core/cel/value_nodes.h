@@ -40,6 +40,9 @@ struct ListNode final : Counted {
   bool joined = false;
 };
 
+/// Whether a value can be a key of a map: no list, no map, no NaN.
+bool is_key(const Value& value);
+
 struct MapNode final : Counted {
   explicit MapNode(std::vector<Value::Entry> pairs);
   /// The entry of exactly this key (kind and content), or nullptr.

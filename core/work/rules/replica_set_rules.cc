@@ -1,21 +1,16 @@
 #include "core/work/rules/replica_set_rules.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "core/api/kinds.h"
-#include "core/placement/engine/decode.h"
 #include "core/rollout/engine.h"
 #include "core/work/rules/names.h"
-#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::work {
 namespace {
-
-constexpr std::size_t kMaxLabelValue = 63;
 
 struct Reference {
   std::string placement;
@@ -38,19 +33,6 @@ bool better(const OwnedWork& a, const OwnedWork& b, const std::string& placement
     return std::tuple(work.deleting, work.placement != placement, work.created, work.name);
   };
   return rank(a) < rank(b);
-}
-
-enum class Ownership { kOwn, kNone, kAnother };
-
-/// Whose a PlacementDecision is by its owner references.
-Ownership owned_by_placement(const Json& decision, const std::string& placement_uid) {
-  Ownership ownership = Ownership::kNone;
-  for (const Json& owner : list_at(decision, {"metadata", "ownerReferences"})) {
-    if (str(owner, {"kind"}) != "Placement" || !str(owner, {"apiVersion"}).starts_with(api::placements().group + "/")) continue;
-    if (!placement_uid.empty() && str(owner, {"uid"}) == placement_uid) return Ownership::kOwn;
-    ownership = Ownership::kAnother;
-  }
-  return ownership;
 }
 
 class Planner {
@@ -78,6 +60,15 @@ class Planner {
   bool read_references();
   void choose_works();
   void keep_or_remove();
+  /// The clusters of a placement that take part in its rollout.
+  struct Standings {
+    std::vector<rollout::Group> groups;
+    std::vector<rollout::ClusterState> known;
+    std::map<std::string, Verdict> verdicts;
+  };
+  Standings standings_of(const PlacementProgress& progress);
+  void take_step(const Standings& standings, PlacementProgress& progress);
+  void recheck_within(Duration wait) { plan_.recheck = plan_.recheck ? std::min(*plan_.recheck, wait) : wait; }
   void roll(PlacementProgress& progress);
   void note(const std::string& cluster, const PlacementProgress& progress, const rollout::GroupKey& group, const OwnedWork* work,
             const Verdict* verdict);
@@ -188,53 +179,56 @@ void Planner::begin(const std::string& cluster, const PlacementProgress& progres
   }
 }
 
-void Planner::roll(PlacementProgress& progress) {
-  const PlacementView& view = placements_.at(progress.placement);
-  std::vector<rollout::Group> groups;  // of its own clusters that take part
-  std::vector<rollout::ClusterState> known;
-  std::map<std::string, Verdict> verdicts;
-  for (const rollout::Group& group : view.groups) {
+/// Verdicts on the works as they are now, and what the rollout has to know of them.
+Planner::Standings Planner::standings_of(const PlacementProgress& progress) {
+  Standings out;
+  for (const rollout::Group& group : placements_.at(progress.placement).groups) {
     rollout::Group own{group.key, {}};
     for (const std::string& cluster : group.clusters) {
       if (wanted_.at(cluster) != progress.placement) continue;
       const OwnedWork* work = chosen(cluster);
       if (work != nullptr && current(*work)) {
-        const Verdict& verdict = verdicts.emplace(cluster, judge_work(*work, criterion_, control_.retry_at, now_)).first->second;
-        if (verdict.look_again && *verdict.look_again > now_) {
-          const Duration wait = *verdict.look_again - now_;
-          plan_.recheck = plan_.recheck ? std::min(*plan_.recheck, wait) : wait;
-        }
+        const Verdict& verdict =
+            out.verdicts.emplace(cluster, judge_work(*work, criterion_, control_.retry_at, now_)).first->second;
+        if (verdict.look_again && *verdict.look_again > now_) recheck_within(*verdict.look_again - now_);
       }
       if (fixed(progress) && !revision_->members.at(progress.placement).contains(cluster)) continue;
       own.clusters.push_back(cluster);
-      if (const auto verdict = verdicts.find(cluster); verdict != verdicts.end()) {
-        known.push_back({cluster, group.key, verdict->second.state, verdict->second.since, std::nullopt});
+      if (const auto verdict = out.verdicts.find(cluster); verdict != out.verdicts.end()) {
+        out.known.push_back({cluster, group.key, verdict->second.state, verdict->second.since, std::nullopt});
       } else if (work != nullptr && unsettled(*work, criterion_.success)) {
-        known.push_back({cluster, group.key, rollout::State::kToApply, std::nullopt, std::nullopt});
+        out.known.push_back({cluster, group.key, rollout::State::kToApply, std::nullopt, std::nullopt});
       }
     }
-    groups.push_back(std::move(own));
+    out.groups.push_back(std::move(own));
   }
-  if (progress.error.empty() && !progress.held) {
-    Result<rollout::Step> step = rollout::next_step(*progress.strategy, groups, known, now_, rollout::Semantics::kStrict);
-    if (!step) {
-      progress.error = "the rollout strategy of placement " + progress.placement + ": " + step.error().message;
-      frozen_.insert(progress.placement);
-    } else {
-      progress.breach = step->breach;
-      if (step->recheck_after)
-        plan_.recheck = plan_.recheck ? std::min(*plan_.recheck, *step->recheck_after) : *step->recheck_after;
-      const bool may = !plan_.paused && !plan_.aborted && (revision_ || !progress.gradual);
-      for (const rollout::ClusterState& one : step->rollout) {
-        if (one.state == rollout::State::kToApply && may) begin(one.cluster, progress);
-      }
-    }
+  return out;
+}
+
+void Planner::take_step(const Standings& standings, PlacementProgress& progress) {
+  Result<rollout::Step> step =
+      rollout::next_step(*progress.strategy, standings.groups, standings.known, now_, rollout::Semantics::kStrict);
+  if (!step) {
+    progress.error = "the rollout strategy of placement " + progress.placement + ": " + step.error().message;
+    frozen_.insert(progress.placement);
+    return;
   }
-  for (const rollout::Group& group : view.groups) {
+  progress.breach = step->breach;
+  if (step->recheck_after) recheck_within(*step->recheck_after);
+  const bool may = !plan_.paused && !plan_.aborted && (revision_ || !progress.gradual);
+  for (const rollout::ClusterState& one : step->rollout) {
+    if (one.state == rollout::State::kToApply && may) begin(one.cluster, progress);
+  }
+}
+
+void Planner::roll(PlacementProgress& progress) {
+  const Standings standings = standings_of(progress);
+  if (progress.error.empty() && !progress.held) take_step(standings, progress);
+  for (const rollout::Group& group : placements_.at(progress.placement).groups) {
     for (const std::string& cluster : group.clusters) {
       if (wanted_.at(cluster) != progress.placement) continue;
-      const auto verdict = verdicts.find(cluster);
-      note(cluster, progress, group.key, chosen(cluster), verdict == verdicts.end() ? nullptr : &verdict->second);
+      const auto verdict = standings.verdicts.find(cluster);
+      note(cluster, progress, group.key, chosen(cluster), verdict == standings.verdicts.end() ? nullptr : &verdict->second);
     }
   }
   if (fixed(progress)) {
@@ -314,40 +308,6 @@ void Planner::conclude() {
 
 }  // namespace
 
-std::int64_t PlacementView::clusters() const {
-  std::int64_t count = 0;
-  for (const rollout::Group& group : groups) count += static_cast<std::int64_t>(group.clusters.size());
-  return count;
-}
-
-PlacementView view_placement(const Json* placement, const std::vector<Json>& decisions) {
-  PlacementView view;
-  if (placement == nullptr) return view;
-  view.exists = true;
-  view.selected = num(*placement, {"status", "numberOfSelectedClusters"});
-  view.status_groups = static_cast<std::int64_t>(list_at(*placement, {"status", "decisionGroups"}).size());
-  const std::string uid = uid_of(*placement);
-  const bool owns = std::any_of(decisions.begin(), decisions.end(),
-                                [&](const Json& decision) { return owned_by_placement(decision, uid) == Ownership::kOwn; });
-  std::map<rollout::GroupKey, std::vector<std::string>> groups;
-  for (const Json& decision : decisions) {
-    if (owned_by_placement(decision, uid) != (owns ? Ownership::kOwn : Ownership::kNone)) continue;
-    view.decided = true;
-    const std::string text = label_of(decision, placement::kGroupIndexLabel);
-    rollout::GroupKey key{label_of(decision, placement::kGroupNameLabel), 0};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key.index);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-      view.problem = "PlacementDecision " + name_of(decision) + " has no group index";
-    }
-    std::vector<std::string>& clusters = groups[key];
-    for (const Json& entry : list_at(decision, {"status", "decisions"})) {
-      if (std::string cluster = str(entry, {"clusterName"}); !cluster.empty()) clusters.push_back(std::move(cluster));
-    }
-  }
-  for (auto& [key, clusters] : groups) view.groups.push_back({key, std::move(clusters)});
-  return view;
-}
-
 std::string_view to_string(Phase phase) {
   switch (phase) {
     case Phase::kDone: return "Done";
@@ -402,40 +362,6 @@ std::optional<Members> members_now(const Json& set, const std::map<std::string, 
     if (gradual) members.emplace(reference.placement, std::move(own));
   }
   return members;
-}
-
-std::string owner_label_of(const Json& set) { return namespace_of(set) + "." + name_of(set); }
-
-std::string owner_label_problem(const Json& set) {
-  const std::string value = owner_label_of(set);
-  if (value.size() <= kMaxLabelValue) return {};
-  return "ManifestWork owner reference \"" + value +
-         "\" (namespace.name) is not a valid label value: must be no more than 63 bytes; " +
-         "recreate the ManifestWorkReplicaSet with a shorter namespace and/or name so the combined length is at most 63 "
-         "characters";
-}
-
-std::map<std::string, std::string> work_labels(const Json& set, const std::string& placement) {
-  std::map<std::string, std::string> labels = strings_at(set, {"metadata", "labels"});
-  labels[std::string(kReplicaSetLabel)] = owner_label_of(set);
-  labels[std::string(kPlacementNameLabel)] = placement;
-  return labels;
-}
-
-std::string work_name_of(const Json& set) {
-  const std::string suffix = "-" + sha256_hex(owner_label_of(set)).substr(0, 5);
-  return name_of(set).substr(0, kMaxWorkName - suffix.size()) + suffix;
-}
-
-Json new_work(const Json& set, const WantedWork& wanted, Instant now) {
-  Json work = Json::object({{"apiVersion", kWorkApiVersion}, {"kind", "ManifestWork"}});
-  work["metadata"] = Json::object({{"name", work_name_of(set)},
-                                   {"generateName", name_of(set)},
-                                   {"namespace", wanted.cluster},
-                                   {"labels", work_labels(set, wanted.placement)},
-                                   {"annotations", Json::object({{kBegunAnnotation, format_micro_time(now)}})}});
-  work["spec"] = without_timestamps(object_at(set, {"spec", "manifestWorkTemplate"}));
-  return work;
 }
 
 }  // namespace fleetadm::work
