@@ -10,6 +10,23 @@ namespace fleetadm::test {
 namespace {
 constexpr int kMaxLine = 64 << 20;
 
+using File = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
+
+Result<File> open_data(const std::string& path) {
+  File file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) return fail(Category::kNotFound, "cannot open " + path);
+  return file;
+}
+
+std::string path_of(std::string_view name) { return testkit::source_folder() + "/tests/data/" + std::string(name); }
+
+Status whole(const File& file, const std::string& path) {
+  int code = Z_OK;
+  gzerror(file.get(), &code);
+  if (code != Z_OK) return fail(Category::kInternal, path + " is broken");
+  return {};
+}
+
 // One line without its newline; false at the end.
 bool read_line(gzFile file, std::string& line) {
   line.clear();
@@ -31,9 +48,8 @@ Status for_each_vector(std::string_view name, const std::function<void(const Jso
 }
 
 Status for_each_vector(std::string_view name, const std::function<void(const Json&, const std::string& text)>& line) {
-  const std::string path = testkit::source_folder() + "/tests/data/" + std::string(name);
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) return fail(Category::kNotFound, "cannot open " + path);
+  const std::string path = path_of(name);
+  FLEETADM_TRY(const File file, open_data(path));
   std::string text;
   bool any = false;
   while (read_line(file.get(), text)) {
@@ -41,10 +57,18 @@ Status for_each_vector(std::string_view name, const std::function<void(const Jso
     line(value, text);
     any = true;
   }
-  int code = Z_OK;
-  gzerror(file.get(), &code);
-  if (code != Z_OK || !any) return fail(Category::kInternal, path + " is broken or empty");
+  FLEETADM_CHECK(whole(file, path));
+  if (!any) return fail(Category::kInternal, path + " is empty");
   return {};
+}
+
+Result<Json> read_recorded(std::string_view name) {
+  const std::string path = path_of(name);
+  FLEETADM_TRY(const File file, open_data(path));
+  std::string text;
+  for (std::string line; read_line(file.get(), line); text += '\n') text += line;
+  FLEETADM_CHECK(whole(file, path));
+  return parse_json(text);
 }
 
 }  // namespace fleetadm::test

@@ -1,4 +1,4 @@
-// Recorded answers of upstream's engines and programs as test input: tests/data, JSON lines in gzip.
+// Recorded answers of other programs as test input: tests/data, JSON or JSON lines in gzip.
 #pragma once
 
 #include <functional>
@@ -13,5 +13,8 @@ namespace fleetadm::test {
 Status for_each_vector(std::string_view name, const std::function<void(const Json&)>& line);
 /// The same, and the line's own text (numbers as they were written).
 Status for_each_vector(std::string_view name, const std::function<void(const Json&, const std::string& text)>& line);
+
+/// The JSON document tests/data/<name>.
+Result<Json> read_recorded(std::string_view name);
 
 }  // namespace fleetadm::test

@@ -47,7 +47,7 @@ Json stored_form(Json object) {
 
 // Objects as they were sent to kube-apiserver 1.35.4, and as it answered.
 TEST(Defaults, AreThoseOfARealServer) {
-  const Json record = recorded("defaults.json");
+  const Json record = recorded("defaults");
   ASSERT_GE(record.size(), 30U);
   for (const Json& c : record) {
     const Json& given = object_at(c, {"given"});
@@ -69,7 +69,7 @@ TEST(Defaults, AreThoseOfARealServer) {
 }
 
 TEST(Defaults, WhatACreatorOwnsIsWhatARealServerSays) {
-  for (const Json& c : recorded("defaults.json")) {
+  for (const Json& c : recorded("defaults")) {
     const Json& given = object_at(c, {"given"});
     const std::string kind = str(given, {"kind"});
     Json stored = object_at(c, {"stored"});

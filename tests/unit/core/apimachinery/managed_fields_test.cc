@@ -23,8 +23,8 @@ Json without_times(Json object) {
 
 // Sequences of writes, each with what kube-apiserver 1.35.4 made of them (recorded).
 TEST(ManagedFields, WritesLeaveWhatTheyLeaveOnARealServer) {
-  const auto schema = Structural::compile(object_at(recorded("structural.json"), {"schema"}), "schema").value();
-  const Json sequences = recorded("apply.json");
+  const auto schema = Structural::compile(object_at(recorded("structural"), {"schema"}), "schema").value();
+  const Json sequences = recorded("apply");
   ASSERT_GE(sequences.size(), 4U);
   for (const Json& sequence : sequences) {
     const bool custom = str(sequence, {"kind"}) == "Thing";

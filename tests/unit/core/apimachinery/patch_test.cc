@@ -1,13 +1,11 @@
 #include "core/apimachinery/patch.h"
 
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 #include "core/apimachinery/decode.h"
 #include "core/apimachinery/defaults.h"
 #include "core/apimachinery/depth.h"
-#include "tests/support/source_folder.h"
+#include "tests/unit/core/apimachinery/recorded.h"
 
 namespace fleetadm::apimachinery {
 namespace {
@@ -61,10 +59,7 @@ Json comparable(Json object) {
 
 // Patches of one Deployment as kube-apiserver 1.35.4 answered them.
 TEST(Patches, AnswerAsARealServer) {
-  std::ifstream file(testkit::source_folder() + "/tests/unit/core/apimachinery/data/patches.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  const Json record = json(text.str());
+  const Json record = recorded("patches");
   const Json& live = object_at(record, {"live"});
   const TypeNode& type = *find_kind("apps/v1", "Deployment");
   ASSERT_GE(list_at(record, {"cases"}).size(), 50U);

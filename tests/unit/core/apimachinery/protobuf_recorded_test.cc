@@ -12,7 +12,7 @@ namespace {
 
 // The same objects as kube-apiserver 1.35.4 answered them in protobuf and in JSON.
 TEST(Protobuf, ReadsWhatARealServerWrites) {
-  const Json record = recorded("protobuf.json");
+  const Json record = recorded("protobuf");
   ASSERT_GE(record.size(), 30U);
   for (const Json& c : record) {
     const Json& wanted = object_at(c, {"json"});
@@ -34,7 +34,7 @@ TEST(Protobuf, ReadsWhatARealServerWrites) {
 
 // The same bytes, but where Go's order of a map's keys is by chance.
 TEST(Protobuf, WritesWhatARealServerWrites) {
-  for (const Json& c : recorded("protobuf.json")) {
+  for (const Json& c : recorded("protobuf")) {
     const Json& object = object_at(c, {"json"});
     const auto bytes = base64_decode(str(c, {"protobuf"}));
     ASSERT_TRUE(bytes);
@@ -46,7 +46,7 @@ TEST(Protobuf, WritesWhatARealServerWrites) {
 
 TEST(Protobuf, ListsKeepTheirItems) {
   Json list = {{"apiVersion", "v1"}, {"kind", "PodList"}, {"metadata", {{"resourceVersion", "7"}}}, {"items", Json::array()}};
-  for (const Json& c : recorded("protobuf.json")) {
+  for (const Json& c : recorded("protobuf")) {
     if (str(c, {"json", "kind"}) == "Pod") list["items"].push_back(object_at(c, {"json"}));
   }
   ASSERT_GE(list["items"].size(), 2U);

@@ -1,21 +1,17 @@
-// What kube-apiserver 1.35.4 answered, kept in data/.
+// What kube-apiserver 1.35.4 answered (tests/data).
 #pragma once
 
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "kubeclient/base/json.h"
-#include "tests/support/source_folder.h"
+#include "tests/support/vectors.h"
 
 namespace fleetadm::apimachinery {
 
+/// tests/data/kubernetes-<name>.json.gz; throws, and so fails the test, where it is missing or broken.
 inline Json recorded(std::string_view name) {
-  std::ifstream file(testkit::source_folder() + "/tests/unit/core/apimachinery/data/" + std::string(name));
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_json(text.str()).value();
+  return test::read_recorded("kubernetes-" + std::string(name) + ".json.gz").value();
 }
 
 }  // namespace fleetadm::apimachinery

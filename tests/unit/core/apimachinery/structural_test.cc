@@ -19,7 +19,7 @@ std::set<std::string> lines(const Json& causes) {
 
 // What kube-apiserver 1.35.4 answered to the same objects (recorded).
 TEST(Structural, AnswersAsARealServer) {
-  const Json record = recorded("structural.json");
+  const Json record = recorded("structural");
   const auto schema = Structural::compile(object_at(record, {"schema"}), "schema");
   ASSERT_TRUE(schema) << dump_json(to_json(schema.error()));
   ASSERT_GT(list_at(record, {"cases"}).size(), 40U);
@@ -55,7 +55,7 @@ TEST(Structural, AnswersAsARealServer) {
 }
 
 TEST(Structural, TransitionRulesNeedAnOldValueThatCorrelates) {
-  const Json record = recorded("structural.json");
+  const Json record = recorded("structural");
   const auto schema = Structural::compile(object_at(record, {"schema"}), "schema").value();
   const auto thing = [](std::string_view spec) {
     return Json({{"metadata", {{"name", "x"}}}, {"spec", parse_json(spec).value()}});
@@ -70,7 +70,7 @@ TEST(Structural, TransitionRulesNeedAnOldValueThatCorrelates) {
 }
 
 TEST(Structural, UnchangedInvalidValuesAreTolerated) {
-  const Json record = recorded("structural.json");
+  const Json record = recorded("structural");
   const auto schema = Structural::compile(object_at(record, {"schema"}), "schema").value();
   const Json old = {{"spec", {{"name", "ab"}, {"size", 0}}}};
   const Json updated = {{"spec", {{"name", "abc"}, {"size", 0}}}};
@@ -79,7 +79,7 @@ TEST(Structural, UnchangedInvalidValuesAreTolerated) {
 }
 
 TEST(Structural, RefusesTheSchemasThatARealServerRefuses) {
-  for (const Json& c : recorded("refused_schemas.json")) {
+  for (const Json& c : recorded("refused-schemas")) {
     const Causes causes = structural_violations(c.value("schema", Json()), "spec.validation.openAPIV3Schema");
     const std::string text = dump_json(c.value("schema", Json()));
     if (num(c, {"code"}) == 201) {
@@ -104,7 +104,7 @@ TEST(Structural, RefusesTheSchemasThatARealServerRefuses) {
 
 // Bodies with fieldValidation=Strict, and what kube-apiserver 1.35.4 made of them.
 TEST(Decode, AnswersAsARealServer) {
-  for (const Json& c : recorded("decode.json")) {
+  for (const Json& c : recorded("decode")) {
     const std::string body = str(c, {"body"});
     auto object = parse_json(body);
     ASSERT_TRUE(object) << body;

@@ -1,5 +1,4 @@
-// What upstream's engine answers to expressions of every kind, with their costs, beside what ours does (answers.jsonl, see
-// there).
+// What upstream's engine answers to expressions of every kind, with their costs, beside what ours does (tests/data).
 #include <gtest/gtest.h>
 
 #include "tests/unit/core/cel/typed.h"
@@ -28,7 +27,7 @@ Json answer(const std::string& expression, const Json& object) {
 TEST(CelAnswers, AreUpstreams) {
   Json object;
   std::size_t cases = 0;
-  for (const Json& line : read_cases("answers.jsonl")) {
+  for (const Json& line : read_cases("cel-answers.jsonl.gz")) {
     if (const Json* given = find(line, {"object"})) {
       object = *given;
       continue;

@@ -1,4 +1,4 @@
-// The conformance cases of the CEL specification (conformance.jsonl says where they are from).
+// The conformance cases of the CEL specification (tests/data/README.md says where they are from).
 #include <gtest/gtest.h>
 #include <set>
 
@@ -106,7 +106,7 @@ void run(const Json& line, std::size_t& left_out) {
 
 TEST(CelConformance, OfTheSpecification) {
   std::size_t left_out = 0;
-  const auto cases = read_cases("conformance.jsonl");
+  const auto cases = read_cases("cel-conformance.jsonl.gz");
   for (const Json& line : cases) {
     SCOPED_TRACE(str(line, {"name"}) + ": " + str(line, {"expr"}));
     run(line, left_out);

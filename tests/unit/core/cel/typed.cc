@@ -1,13 +1,12 @@
 #include "tests/unit/core/cel/typed.h"
 
 #include <algorithm>
-#include <fstream>
 #include <gtest/gtest.h>
 
 #include "core/cel/convert.h"
 #include "core/cel/library/environments.h"
 #include "core/cel/time.h"
-#include "tests/support/source_folder.h"
+#include "tests/support/vectors.h"
 
 namespace fleetadm::cel::test {
 
@@ -103,15 +102,9 @@ Value from_typed(const Json& json) {
 }
 
 std::vector<Json> read_cases(const std::string& file) {
-  std::ifstream stream(testkit::source_folder() + "/tests/unit/core/cel/" + file);
-  EXPECT_TRUE(stream.good()) << file;
   std::vector<Json> cases;
-  for (std::string line; std::getline(stream, line);) {
-    if (line.empty() || line.starts_with('#')) continue;
-    auto json = parse_json(line);
-    EXPECT_TRUE(json) << line;
-    if (json) cases.push_back(std::move(*json));
-  }
+  const Status read = fleetadm::test::for_each_vector(file, [&](const Json& line) { cases.push_back(line); });
+  EXPECT_TRUE(read) << read.error().message;
   return cases;
 }
 

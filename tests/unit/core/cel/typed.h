@@ -14,7 +14,7 @@ namespace fleetadm::cel::test {
 /// Maps are sorted by key, so that equal values have equal JSON.
 Json typed(const Value& value);
 Value from_typed(const Json& json);
-/// The objects of a data file beside the tests; lines that begin with # are comments.
+/// The lines of tests/data/<file>.
 std::vector<Json> read_cases(const std::string& file);
 /// An environment of cluster conditions: the standard, optional and upstream's own libraries, and the variable `object`.
 const Env& environment();
