@@ -169,7 +169,7 @@ bool in_a_bound_set(const Case& made, const std::string& cluster_name) {
   return false;
 }
 
-// Invariant 1 of the design.
+// Invariant 1 of docs/architecture.md#invariants.
 TEST(PlacementProperties, AClusterOutsideEveryBoundSetIsNeverSelected) {
   holds(500, [](const Case& made) -> std::string {
     const Pass pass = pass_over(made);

@@ -1,6 +1,6 @@
-// Invariants 4 and 9 of the design: whatever lists and watches fail, whatever writes are refused or lose their answer and however
-// far caches lag, a cluster that stays eligible is never unselected. Every cluster has a taint that only decided clusters are
-// spared, so that a pass which has not seen its own decisions would let all of them go.
+// Invariants 4 and 9 (docs/architecture.md#invariants): whatever lists and watches fail, whatever writes are refused or lose
+// their answer and however far caches lag, a cluster that stays eligible is never unselected. Every cluster has a taint that only
+// decided clusters are spared, so that a pass which has not seen its own decisions would let all of them go.
 #include <atomic>
 #include <gtest/gtest.h>
 #include <map>
