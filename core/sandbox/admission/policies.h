@@ -37,7 +37,7 @@ class Policies {
 };
 
 /// Checks of the two kinds: shape, expressions that compile, the right to read the parameters.
-Strategy policy_rules(const Rbac& rbac);
-Strategy policy_binding_rules(const Rbac& rbac);
+Strategy policy_strategy(const Rbac& rbac);
+Strategy policy_binding_strategy(const Rbac& rbac);
 
 }  // namespace fleetadm::sandbox::admission

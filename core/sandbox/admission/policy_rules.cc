@@ -277,7 +277,7 @@ ApiStatus check_policy_binding(const Rbac& rbac, const StrategyContext& context,
 
 }  // namespace
 
-Strategy policy_rules(const Rbac& rbac) {
+Strategy policy_strategy(const Rbac& rbac) {
   Strategy out;
   out.create = [&rbac](const StrategyContext& context, Json& policy) { return check_policy(rbac, context, policy, nullptr); };
   out.update = [&rbac](const StrategyContext& context, Json& policy, const Json& old) {
@@ -286,7 +286,7 @@ Strategy policy_rules(const Rbac& rbac) {
   return out;
 }
 
-Strategy policy_binding_rules(const Rbac& rbac) {
+Strategy policy_binding_strategy(const Rbac& rbac) {
   Strategy out;
   out.create = [&rbac](const StrategyContext& context, Json& binding) {
     return check_policy_binding(rbac, context, binding, nullptr);

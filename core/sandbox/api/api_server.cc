@@ -326,17 +326,17 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
     FLEETADM_CHECK(raw->policies->admit(write, warnings));
     return quota::admit(*raw->state->engine, raw->pending_writes, write);
   });
-  set_kind_rules(engine);
-  engine.set_strategy("/secrets", with_account_tokens(secret_rules(), inner->signer, options.ca_pem));
-  engine.set_strategy("certificates.k8s.io/certificatesigningrequests", csr_rules());
-  engine.set_strategy("apiextensions.k8s.io/customresourcedefinitions", definition_rules());
+  set_kind_strategies(engine);
+  engine.set_strategy("/secrets", with_account_tokens(secret_strategy(), inner->signer, options.ca_pem));
+  engine.set_strategy("certificates.k8s.io/certificatesigningrequests", csr_strategy());
+  engine.set_strategy("apiextensions.k8s.io/customresourcedefinitions", definition_strategy());
   for (const char* plural : {"roles", "clusterroles"})
-    engine.set_strategy(std::string("rbac.authorization.k8s.io/") + plural, role_rules(*inner->rbac));
+    engine.set_strategy(std::string("rbac.authorization.k8s.io/") + plural, role_strategy(*inner->rbac));
   for (const char* plural : {"rolebindings", "clusterrolebindings"})
-    engine.set_strategy(std::string("rbac.authorization.k8s.io/") + plural, binding_rules(*inner->rbac));
-  engine.set_strategy("admissionregistration.k8s.io/validatingadmissionpolicies", admission::policy_rules(*inner->rbac));
+    engine.set_strategy(std::string("rbac.authorization.k8s.io/") + plural, binding_strategy(*inner->rbac));
+  engine.set_strategy("admissionregistration.k8s.io/validatingadmissionpolicies", admission::policy_strategy(*inner->rbac));
   engine.set_strategy("admissionregistration.k8s.io/validatingadmissionpolicybindings",
-                      admission::policy_binding_rules(*inner->rbac));
+                      admission::policy_binding_strategy(*inner->rbac));
   const auto definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   for (const Json& definition : engine.list(*definitions)) inner->serve_definition(name_of(definition));
   if (auto ready = bootstrap_cluster(engine, options.ca_pem); !ready)

@@ -56,8 +56,8 @@ class Rbac {
 };
 
 /// Checks and defaults of roles and bindings: shape, immutable roleRef, no escalation.
-Strategy role_rules(const Rbac& rbac);
-Strategy binding_rules(const Rbac& rbac);
+Strategy role_strategy(const Rbac& rbac);
+Strategy binding_strategy(const Rbac& rbac);
 /// The sentence of a 403.
 std::string denial(const serve::User& user, const serve::Attributes& what, const std::string& reason);
 

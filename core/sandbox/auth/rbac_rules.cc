@@ -142,7 +142,7 @@ void default_binding(Json& binding) {
 
 }  // namespace
 
-Strategy role_rules(const Rbac& rbac) {
+Strategy role_strategy(const Rbac& rbac) {
   Strategy out;
   out.defaults = [](Json& role) {
     if (!role.contains("rules")) role["rules"] = nullptr;
@@ -154,7 +154,7 @@ Strategy role_rules(const Rbac& rbac) {
   return out;
 }
 
-Strategy binding_rules(const Rbac& rbac) {
+Strategy binding_strategy(const Rbac& rbac) {
   Strategy out;
   out.defaults = default_binding;
   out.create = [&rbac](const StrategyContext& context, Json& binding) { return check_binding(rbac, context, binding, nullptr); };

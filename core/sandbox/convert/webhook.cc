@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/host_port.h"
 #include "kubeclient/config/rest_config.h"
 
 namespace fleetadm::sandbox::convert {
@@ -56,8 +57,8 @@ std::string status_words(int status, const std::string& content_type, const std:
 std::string authority_of(const std::string& url) {
   const auto begin = url.find("://") + 3;
   auto out = url.substr(begin, url.find('/', begin) - begin);
-  if (out.find(':', out.rfind(']') == std::string::npos ? 0 : out.rfind(']')) == std::string::npos) out += ":443";
-  return out;
+  const auto parts = split_host_port(out);
+  return parts && parts->port.empty() ? join_host_port(parts->host, "443") : out;
 }
 
 /// Collects one answer and passes it on, once.

@@ -226,7 +226,7 @@ bool establish(Json& definition, const std::vector<Json>& others, Instant now) {
   return changed;
 }
 
-Strategy definition_rules() {
+Strategy definition_strategy() {
   Strategy out;
   out.defaults = default_definition;
   out.validates_imports = true;

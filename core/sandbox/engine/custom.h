@@ -42,7 +42,7 @@ inline const convert::Converter* converter_of(const Kind& kind) {
 std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before, const convert::Place& place);
 
 /// Defaults, validation and status of definitions. Their observer keeps the kind table in step.
-Strategy definition_rules();
+Strategy definition_strategy();
 /// Conditions NamesAccepted and Established for a definition that has just been written; true where something changed.
 bool establish(Json& definition, const std::vector<Json>& others, Instant now);
 

@@ -109,7 +109,7 @@ ApiStatus check_conditions(const StrategyContext& context, Json& csr, const Json
 
 }  // namespace
 
-Strategy csr_rules() {
+Strategy csr_strategy() {
   Strategy out;
   out.create = [](const StrategyContext& context, Json& csr) -> ApiStatus {
     Json& spec = at_or_make(csr, {"spec"});

@@ -6,11 +6,11 @@
 namespace fleetadm::sandbox {
 
 /// Namespaces, ConfigMaps, Secrets, service accounts, leases, services, workloads and pods.
-void set_kind_rules(Engine& engine);
-Strategy secret_rules();
-/// Deployments, ReplicaSets, DaemonSets, StatefulSets, Jobs and CronJobs; a part of set_kind_rules().
-void set_workload_rules(Engine& engine);
+void set_kind_strategies(Engine& engine);
+Strategy secret_strategy();
+/// Deployments, ReplicaSets, DaemonSets, StatefulSets, Jobs and CronJobs; a part of set_kind_strategies().
+void set_workload_strategies(Engine& engine);
 /// CertificateSigningRequests; the requester comes from the write's user.
-Strategy csr_rules();
+Strategy csr_strategy();
 
 }  // namespace fleetadm::sandbox

@@ -90,19 +90,27 @@ void count_templates(Json& set, const Json* old) {
   at_or_make(set, {"metadata", "annotations", kTemplates}) = std::to_string(same ? std::max(before, 1LL) : before + 1);
 }
 
-std::vector<Cause> workload_problems(const Kind& kind, const Json& object) {
+/// Problems of what runs on and on.
+std::vector<Cause> running_problems(const Json& object) {
   std::vector<Cause> causes;
-  const bool job = kind.plural == "jobs";
-  if (job) {
-    check_job_spec(object_at(object, {"spec"}), "spec", causes);
-  } else {
-    for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"})
-      check_natural(object_at(object, {"spec"}), "spec", name, causes);
-    check_template(object_at(object, {"spec", "template"}), "spec.template", causes);
-    if (const auto policy = str(object, {"spec", "template", "spec", "restartPolicy"}, "Always"); policy != "Always")
-      causes.push_back(unsupported("spec.template.spec.restartPolicy", policy, {"Always"}));
-  }
-  if (kind.plural != "replicationcontrollers") check_selector(object, !job, causes);  // whose selector is a map
+  for (const char* name : {"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"})
+    check_natural(object_at(object, {"spec"}), "spec", name, causes);
+  check_template(object_at(object, {"spec", "template"}), "spec.template", causes);
+  if (const auto policy = str(object, {"spec", "template", "spec", "restartPolicy"}, "Always"); policy != "Always")
+    causes.push_back(unsupported("spec.template.spec.restartPolicy", policy, {"Always"}));
+  return causes;
+}
+
+std::vector<Cause> selecting_problems(const Json& object) {
+  auto causes = running_problems(object);
+  check_selector(object, true, causes);
+  return causes;
+}
+
+std::vector<Cause> job_problems(const Json& job) {
+  std::vector<Cause> causes;
+  check_job_spec(object_at(job, {"spec"}), "spec", causes);
+  check_selector(job, false, causes);
   return causes;
 }
 
@@ -111,22 +119,37 @@ ApiStatus told(const StrategyContext& context, const Json& object, const std::ve
   return invalid(context.kind, name_of(object), causes);
 }
 
-Strategy workload_rules() {
+/// In what workloads differ.
+struct Workload {
+  std::vector<Cause> (*problems)(const Json& object) = selecting_problems;
+  /// What the server adds to it; `old` null of a create.
+  void (*complete)(Json& object, const Json* old) = nullptr;
+};
+
+Strategy workload_strategy(Workload own = {}) {
   Strategy out;
-  out.create = [](const StrategyContext& context, Json& object) -> ApiStatus {
-    if (context.kind.plural == "jobs" && !flag(object, {"spec", "manualSelector"})) select_by_uid(object);
-    if (context.kind.plural == "jobs" || context.kind.plural == "replicationcontrollers") take_template_labels(object);
-    if (context.kind.plural == "daemonsets") count_templates(object, nullptr);
-    return told(context, object, workload_problems(context.kind, object));
+  out.create = [own](const StrategyContext& context, Json& object) -> ApiStatus {
+    if (own.complete != nullptr) own.complete(object, nullptr);
+    return told(context, object, own.problems(object));
   };
-  out.update = [](const StrategyContext& context, Json& object, const Json& old) -> ApiStatus {
+  out.update = [own](const StrategyContext& context, Json& object, const Json& old) -> ApiStatus {
     if (!context.options.subresource.empty()) return {};  // the spec stays as it was
-    if (context.kind.plural == "daemonsets") count_templates(object, &old);
-    auto causes = workload_problems(context.kind, object);
+    if (own.complete != nullptr) own.complete(object, &old);
+    auto causes = own.problems(object);
     for (auto& cause : update_problems(context.kind, object, old)) causes.push_back(std::move(cause));
     return told(context, object, causes);
   };
   return out;
+}
+
+void complete_job(Json& job, const Json* old) {
+  if (old != nullptr) return;
+  if (!flag(job, {"spec", "manualSelector"})) select_by_uid(job);
+  take_template_labels(job);
+}
+
+void complete_replication_controller(Json& object, const Json* old) {
+  if (old == nullptr) take_template_labels(object);
 }
 
 void check_schedule(const Json& cron_job, const Json* old, std::vector<Cause>& causes) {
@@ -181,7 +204,7 @@ std::vector<Cause> cron_job_problems(const Json& cron_job, const Json* old) {
   return causes;
 }
 
-Strategy cron_job_rules() {
+Strategy cron_job_strategy() {
   Strategy out;
   out.create = [](const StrategyContext& context, Json& object) -> ApiStatus {
     return told(context, object, cron_job_problems(object, nullptr));
@@ -195,19 +218,20 @@ Strategy cron_job_rules() {
 
 }  // namespace
 
-void set_workload_rules(Engine& engine) {
-  for (const char* storage :
-       {"apps/replicasets", "apps/statefulsets", "apps/daemonsets", "batch/jobs", "/replicationcontrollers"}) {
-    engine.set_strategy(storage, workload_rules());
-  }
+void set_workload_strategies(Engine& engine) {
+  for (const char* storage : {"apps/replicasets", "apps/statefulsets"}) engine.set_strategy(storage, workload_strategy());
+  engine.set_strategy("apps/daemonsets", workload_strategy({.complete = count_templates}));
+  engine.set_strategy("batch/jobs", workload_strategy({.problems = job_problems, .complete = complete_job}));
+  engine.set_strategy("/replicationcontrollers",
+                      workload_strategy({.problems = running_problems, .complete = complete_replication_controller}));
   // Of Deployments annotations count, too, but for those of their controller.
-  Strategy deployments = workload_rules();
+  Strategy deployments = workload_strategy();
   deployments.counts_generation = [](const StrategyContext& context, const Json& object, const Json& old) {
     return !context.options.internal &&
            object_at(object, {"metadata", "annotations"}) != object_at(old, {"metadata", "annotations"});
   };
   engine.set_strategy("apps/deployments", std::move(deployments));
-  engine.set_strategy("batch/cronjobs", cron_job_rules());
+  engine.set_strategy("batch/cronjobs", cron_job_strategy());
 }
 
 }  // namespace fleetadm::sandbox
