@@ -15,9 +15,7 @@ std::optional<Amounts> added_by(const Admission& write, Instant now) {
   auto usage = usage_of(write.kind, *write.object, now);
   if (write.operation == "CREATE") return usage;
   if (write.operation != "UPDATE" || write.old == nullptr) return std::nullopt;
-  const auto& storage = write.kind.storage;
-  const bool moved = storage == "/pods" && has_active_deadline(*write.object) != has_active_deadline(*write.old);
-  if (storage != "/services" && storage != "/persistentvolumeclaims" && !moved) return std::nullopt;
+  if (!update_counts(write.kind, *write.object, *write.old)) return std::nullopt;
   return usage;
 }
 

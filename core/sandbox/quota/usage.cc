@@ -107,6 +107,8 @@ bool looks_into_namespaces(const Json& pod) {
   return false;
 }
 
+bool has_active_deadline(const Json& pod) { return find(pod, {"spec", "activeDeadlineSeconds"}) != nullptr; }
+
 bool in_scope(const std::string& scope, const std::string& how, const std::vector<std::string>& values, const Json& pod) {
   if (scope == "Terminating") return has_active_deadline(pod);
   if (scope == "NotTerminating") return !has_active_deadline(pod);
@@ -148,8 +150,6 @@ Amounts peak_of(const Json& pod, std::string_view what) {
   return together;
 }
 
-bool has_active_deadline(const Json& pod) { return find(pod, {"spec", "activeDeadlineSeconds"}) != nullptr; }
-
 std::string qos_class(const Json& pod) {
   if (asks_for_nothing(pod)) return "BestEffort";
   for (const char* list : {"containers", "initContainers"}) {
@@ -167,30 +167,68 @@ std::string qos_class(const Json& pod) {
   return "Guaranteed";
 }
 
+namespace {
+
+/// How the objects of a core kind count, beside that there is one of them.
+struct Evaluator {
+  /// The kind's objects can count for this resource.
+  bool (*counts)(std::string_view resource);
+  void (*add_usage)(const Json& object, Instant now, Amounts& out);
+  /// An update can change what an object counts for.
+  bool (*update_counts)(const Json& object, const Json& old);
+};
+
+bool counts_pods(std::string_view resource) {
+  static const std::set<std::string, std::less<>> kOfPods = {"pods",
+                                                             "cpu",
+                                                             "memory",
+                                                             "requests.cpu",
+                                                             "requests.memory",
+                                                             "limits.cpu",
+                                                             "limits.memory",
+                                                             "ephemeral-storage",
+                                                             "requests.ephemeral-storage",
+                                                             "limits.ephemeral-storage"};
+  if (kOfPods.contains(resource) || resource.starts_with("hugepages-") || resource.starts_with("requests.hugepages-"))
+    return true;
+  return resource.starts_with("requests.") && is_extended(resource.substr(9));
+}
+
+void add_pod(const Json& pod, Instant now, Amounts& out) {
+  if (has_ended(pod, now)) return;
+  out.emplace("pods", Quantity::from_int(1));
+  add(out, named_for_quotas(peak_of(pod, "requests"), peak_of(pod, "limits")));
+}
+
+/// Null for kinds of which only the number counts.
+const Evaluator* evaluator_of(const Kind& kind) {
+  static const std::map<std::string, Evaluator> kEvaluators = {
+      {"/pods",
+       {counts_pods, add_pod,
+        [](const Json& pod, const Json& old) { return has_active_deadline(pod) != has_active_deadline(old); }}},
+      {"/services",
+       {[](std::string_view resource) {
+          return resource == "services" || resource == "services.nodeports" || resource == "services.loadbalancers";
+        },
+        [](const Json& service, Instant, Amounts& out) { add_service(service, out); },
+        [](const Json&, const Json&) { return true; }}},
+      {"/persistentvolumeclaims",
+       {[](std::string_view resource) {
+          return resource == "persistentvolumeclaims" || resource == "requests.storage" ||
+                 resource.find(kOfClass) != std::string_view::npos;
+        },
+        [](const Json& claim, Instant, Amounts& out) { add_claim(claim, out); }, [](const Json&, const Json&) { return true; }}},
+  };
+  const auto at = kEvaluators.find(kind.storage);
+  return at == kEvaluators.end() ? nullptr : &at->second;
+}
+
+}  // namespace
+
 bool counts_for(const Kind& kind, std::string_view resource) {
   if (resource == "count/" + kind.qualified()) return true;
   if (!kind.group.empty()) return false;
-  if (kind.plural == "pods") {
-    static const std::set<std::string, std::less<>> kOfPods = {"pods",
-                                                               "cpu",
-                                                               "memory",
-                                                               "requests.cpu",
-                                                               "requests.memory",
-                                                               "limits.cpu",
-                                                               "limits.memory",
-                                                               "ephemeral-storage",
-                                                               "requests.ephemeral-storage",
-                                                               "limits.ephemeral-storage"};
-    if (kOfPods.contains(resource) || resource.starts_with("hugepages-") || resource.starts_with("requests.hugepages-"))
-      return true;
-    return resource.starts_with("requests.") && is_extended(resource.substr(9));
-  }
-  if (kind.plural == "services")
-    return resource == "services" || resource == "services.nodeports" || resource == "services.loadbalancers";
-  if (kind.plural == "persistentvolumeclaims") {
-    return resource == "persistentvolumeclaims" || resource == "requests.storage" ||
-           resource.find(kOfClass) != std::string_view::npos;
-  }
+  if (const auto* own = evaluator_of(kind)) return own->counts(resource);
   static const std::set<std::string> kCounted = {"configmaps", "secrets", "replicationcontrollers", "resourcequotas"};
   return resource == kind.plural && kCounted.contains(kind.plural);
 }
@@ -198,19 +236,17 @@ bool counts_for(const Kind& kind, std::string_view resource) {
 Amounts usage_of(const Kind& kind, const Json& object, Instant now) {
   Amounts out;
   out.emplace("count/" + kind.qualified(), Quantity::from_int(1));
-  if (!kind.group.empty()) return out;
-  if (kind.plural == "pods") {
-    if (has_ended(object, now)) return out;
-    out.emplace("pods", Quantity::from_int(1));
-    add(out, named_for_quotas(peak_of(object, "requests"), peak_of(object, "limits")));
-  } else if (kind.plural == "services") {
-    add_service(object, out);
-  } else if (kind.plural == "persistentvolumeclaims") {
-    add_claim(object, out);
-  } else if (counts_for(kind, kind.plural)) {
+  if (const auto* own = evaluator_of(kind)) {
+    own->add_usage(object, now, out);
+  } else if (kind.group.empty() && counts_for(kind, kind.plural)) {
     out.emplace(kind.plural, Quantity::from_int(1));
   }
   return out;
+}
+
+bool update_counts(const Kind& kind, const Json& object, const Json& old) {
+  const auto* own = evaluator_of(kind);
+  return own != nullptr && own->update_counts(object, old);
 }
 
 bool in_scopes(const Json& quota, const Kind& kind, const Json& object) {

@@ -18,9 +18,10 @@ using Amounts = std::map<std::string, Quantity>;
 bool counts_for(const Kind& kind, std::string_view resource);
 /// What one object counts for now: a finished pod for itself only.
 Amounts usage_of(const Kind& kind, const Json& object, Instant now);
+/// Whether quotas look at an update: it can change what the object counts for.
+bool update_counts(const Kind& kind, const Json& object, const Json& old);
 /// The object is among those that the quota is for, by its scopes.
 bool in_scopes(const Json& quota, const Kind& kind, const Json& object);
-bool has_active_deadline(const Json& pod);
 /// "Guaranteed", "Burstable", "BestEffort".
 std::string qos_class(const Json& pod);
 /// "must specify limits.cpu for: a,b; requests.memory for: a"; empty where the pod says all that these resources demand of it.
