@@ -14,6 +14,11 @@ class Compiler {
  public:
   explicit Compiler(Causes& causes) : causes_(causes) {}
 
+  void compile_root(const Json& schema, const std::string& field, SchemaNode& node) {
+    compile(schema, field, node, false, true);
+    costs_.report(field, causes_);
+  }
+
   /// `inside`: below allOf and friends, where only values may be restricted. `root`: the whole object.
   void compile(const Json& schema, const std::string& field, SchemaNode& node, bool inside, bool root) {
     if (!schema.is_object()) return;
@@ -35,7 +40,7 @@ class Compiler {
       }
       check_junctors_declare(field, node);
       if (const Json* rules = find(schema, {"x-kubernetes-validations"}); rules != nullptr && rules->is_array()) {
-        compile_rules(*rules, field + ".x-kubernetes-validations", node, causes_);
+        compile_rules(*rules, field + ".x-kubernetes-validations", root, node, costs_, causes_);
       }
       make_shape(node, root);
     }
@@ -227,7 +232,9 @@ class Compiler {
         node.additional_any = additional->get<bool>();
       } else {
         node.additional = std::make_unique<SchemaNode>();
+        const auto outside = enter(node);
         compile(*additional, field + ".additionalProperties", *node.additional, inside, false);
+        costs_.occurrences = outside;
       }
       if (root) {
         causes_.push_back(forbidden_field(field + ".additionalProperties", "must not be used at the root"));
@@ -239,13 +246,29 @@ class Compiler {
     const Json* items = find(schema, {"items"});
     if (items != nullptr && items->is_object()) {
       node.items = std::make_unique<SchemaNode>();
+      const auto outside = enter(node);
       compile(*items, field + ".items", *node.items, inside, false);
+      costs_.occurrences = outside;
     } else if (items != nullptr) {
       causes_.push_back(forbidden_field(field + ".items", "items must be a schema object and not an array"));
     } else if (node.type == "array" && !inside) {
       causes_.push_back(required(field + ".items", "must be specified"));
     }
     int_or_string_ = outer;
+  }
+
+  /// Of what the list or map holds there are as many as it may hold. Answers how many there are of itself.
+  std::optional<std::uint64_t> enter(const SchemaNode& list_or_map) {
+    const auto outside = costs_.occurrences;
+    const auto limit = list_or_map.type == "array" ? list_or_map.max_items : list_or_map.max_properties;
+    if (!limit || *limit < 0) {
+      costs_.occurrences.reset();
+    } else if (outside) {
+      std::uint64_t product = 0;
+      const bool overflow = __builtin_mul_overflow(*outside, static_cast<std::uint64_t>(*limit), &product);
+      costs_.occurrences = overflow ? UINT64_MAX : product;
+    }
+    return outside;
   }
 
   /// Fields that allOf and friends name must be declared outside, too.
@@ -288,6 +311,7 @@ class Compiler {
   }
 
   Causes& causes_;
+  RuleCosts costs_;
   std::size_t nodes_ = 0;
   bool int_or_string_ = false;  // the anyOf of an int-or-string names types
 };
@@ -307,7 +331,7 @@ Structural::~Structural() = default;
 tl::expected<std::shared_ptr<const Structural>, Causes> Structural::compile(const Json& schema, const std::string& field) {
   Causes causes;
   std::shared_ptr<Structural> made(new Structural());
-  Compiler(causes).compile(schema, field, *made->root_, false, true);
+  Compiler(causes).compile_root(schema, field, *made->root_);
   if (!causes.empty()) return tl::unexpected(std::move(causes));
   made->has_rules_ = any_rules(*made->root_);
   return made;

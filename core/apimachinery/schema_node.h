@@ -71,8 +71,21 @@ struct SchemaNode {
 void mark_plain(SchemaNode& node);
 /// The form of a value of the node (schema_shape.cc); of its children before it. `root`: the whole object.
 void make_shape(SchemaNode& node, bool root);
+/// What the rules of a schema may cost in all.
+struct RuleCosts {
+  /// How often the node that is compiled occurs in an object; nullopt: there is no limit but the size of a request.
+  std::optional<std::uint64_t> occurrences = 1;
+  std::uint64_t total = 0;
+  std::vector<std::pair<std::uint64_t, std::string>> dearest;  // with their fields
+
+  void add(const std::string& field, std::uint64_t cost);
+  /// Appends what is wrong with the whole.
+  void report(const std::string& schema_field, Causes& causes) const;
+};
 /// Compiles the rules of a node (which has its type and properties) into `into`; what is wrong is appended to `causes`.
-void compile_rules(const Json& rules, const std::string& field, SchemaNode& into, Causes& causes);
+/// `resource`: the node is the whole object.
+void compile_rules(const Json& rules, const std::string& field, bool resource, SchemaNode& into, RuleCosts& costs,
+                   Causes& causes);
 /// Runs the rules below and at a node. `old` may be nullptr; `budget` is what the object may still cost.
 void run_rules(const SchemaNode& node, const Json& value, const Json* old, const std::string& path, std::uint64_t& budget,
                Causes& causes);

@@ -1,76 +1,12 @@
-// x-kubernetes-validations. `self` is a value of the object: of scalars the static type is known to the checker, objects are maps
-// of strings, so that a misspelt field is found when the rule runs and not when the CRD is created.
+// x-kubernetes-validations: the rules run here; schema_checks.cc compiles them.
 #include <algorithm>
-#include <re2/re2.h>
 
-#include "core/apimachinery/schema_node.h"
-#include "core/cel/library/libraries.h"
+#include "core/apimachinery/schema_types.h"
 #include "core/cel/time.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::apimachinery {
 namespace {
-
-cel::Type type_of(const SchemaNode& node) {
-  if (node.nullable || node.int_or_string) return cel::Type::dyn();
-  if (node.type == "string")
-    return node.format == "date-time" || node.format == "date" || node.format == "duration" || node.format == "byte"
-               ? cel::Type::dyn()
-               : cel::Type::string();
-  if (node.type == "integer") return cel::Type::integer();
-  if (node.type == "number") return cel::Type::real();
-  if (node.type == "boolean") return cel::Type::boolean();
-  if (node.type == "array") return cel::Type::list(node.items == nullptr ? cel::Type::dyn() : type_of(*node.items));
-  if (node.type == "object" && node.additional != nullptr && node.properties.empty())
-    return cel::Type::map(cel::Type::string(), type_of(*node.additional));
-  if (node.type == "object") return cel::Type::map(cel::Type::string(), cel::Type::dyn());
-  return cel::Type::dyn();
-}
-
-Result<cel::Env> environment_of(const SchemaNode& node, bool optional_old) {
-  std::vector<cel::Library> libraries;
-  libraries.push_back(cel::standard_library());
-  libraries.push_back(cel::optional_library());
-  libraries.push_back(cel::strings_library());
-  libraries.push_back(cel::lists_library());
-  libraries.push_back(cel::regex_library());
-  libraries.push_back(cel::urls_library());
-  libraries.push_back(cel::quantity_library());
-  libraries.push_back(cel::ip_library());
-  libraries.push_back(cel::cidr_library());
-  libraries.push_back(cel::format_library());
-  libraries.push_back(cel::semver_library());
-  cel::Library variables{.name = "schema rule"};
-  const cel::Type self = type_of(node);
-  variables.variables.push_back({"self", self});
-  variables.variables.push_back({"oldSelf", optional_old ? cel::Type::optional(self) : self});
-  libraries.push_back(std::move(variables));
-  return cel::Env::build(std::move(libraries));
-}
-
-/// The name of a property in rules: what is no identifier, or is a word of the language, is escaped.
-std::string escaped(const std::string& name) {
-  static constexpr std::string_view kWords[] = {"true",     "false",   "null",      "in",       "as",  "break",  "const",
-                                                "continue", "else",    "for",       "function", "if",  "import", "let",
-                                                "loop",     "package", "namespace", "return",   "var", "void",   "while"};
-  if (std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords)) return "__" + name + "__";
-  std::string text;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name.compare(i, 2, "__") == 0) {
-      text += "__underscores__";
-      ++i;
-    } else if (name[i] == '.') {
-      text += "__dot__";
-    } else if (name[i] == '-') {
-      text += "__dash__";
-    } else if (name[i] == '/') {
-      text += "__slash__";
-    } else {
-      text += name[i];
-    }
-  }
-  return text;
-}
 
 /// The value as the rule sees it: times and durations by their format, whole numbers of a `number` as doubles, names escaped.
 cel::Value value_of(const SchemaNode& node, const Json& value) {
@@ -98,7 +34,7 @@ cel::Value value_of(const SchemaNode& node, const Json& value) {
     std::vector<cel::Value::Entry> entries;
     for (const auto& [key, member] : value.items()) {
       const SchemaNode* child = node.property(key);
-      cel::Value name = cel::Value::string(child == nullptr ? key : escaped(key));
+      cel::Value name = cel::Value::string(child == nullptr ? key : rule_name(key));
       if (child == nullptr) child = node.additional.get();
       entries.emplace_back(std::move(name), child == nullptr ? cel::Value::view(member) : value_of(*child, member));
     }
@@ -177,59 +113,7 @@ void mark_plain(SchemaNode& node) {
                      node.format == "byte";
   node.plain = !typed && (node.items == nullptr || node.items->plain) && (node.additional == nullptr || node.additional->plain) &&
                std::all_of(node.properties.begin(), node.properties.end(),
-                           [](const auto& entry) { return entry.second.plain && escaped(entry.first) == entry.first; });
-}
-
-void compile_rules(const Json& rules, const std::string& field, SchemaNode& into, Causes& causes) {
-  static const RE2 kOldSelf(R"(\boldSelf\b)");
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const std::string here = field + "[" + std::to_string(i) + "]";
-    SchemaRule rule;
-    rule.rule = str(rules[i], {"rule"});
-    const auto trim = [](std::string text) {
-      const auto begin = text.find_first_not_of(" \t\n\r");
-      return begin == std::string::npos ? std::string() : text.substr(begin, text.find_last_not_of(" \t\n\r") - begin + 1);
-    };
-    rule.message = trim(str(rules[i], {"message"}));
-    rule.reason = str(rules[i], {"reason"}, "FieldValueInvalid");
-    rule.field_path = str(rules[i], {"fieldPath"});
-    rule.optional_old = flag(rules[i], {"optionalOldSelf"});
-    rule.transition = RE2::PartialMatch(rule.rule, kOldSelf);
-    if (trim(rule.rule).empty()) {
-      causes.push_back(required(here + ".rule", "rule is not specified"));
-      continue;
-    }
-    auto env = environment_of(into, rule.optional_old);
-    if (!env) {
-      causes.push_back(invalid_without_value(here + ".rule", env.error().message));
-      continue;
-    }
-    auto program = env->compile(rule.rule);
-    if (!program) {
-      causes.push_back(bad_value(here + ".rule", rule.rule, "compilation failed: " + program.error().render()));
-      continue;
-    }
-    const cel::Type& result = program->result_type();
-    if (result.kind() != cel::TypeKind::kBool && !result.is_dyn()) {
-      causes.push_back(bad_value(here + ".rule", rule.rule, "cel expression must evaluate to a bool"));
-      continue;
-    }
-    rule.program = std::move(*program);
-    if (const std::string expression = str(rules[i], {"messageExpression"}); !expression.empty()) {
-      auto message = env->compile(expression);
-      if (!message) {
-        causes.push_back(bad_value(here + ".messageExpression", rule.rule,
-                                   "messageExpression compilation failed: " + message.error().render()));
-        continue;
-      }
-      if (message->result_type().kind() != cel::TypeKind::kString && !message->result_type().is_dyn()) {
-        causes.push_back(bad_value(here + ".messageExpression", rule.rule, "messageExpression must evaluate to a string"));
-        continue;
-      }
-      rule.message_program = std::move(*message);
-    }
-    into.rules.push_back(std::move(rule));
-  }
+                           [](const auto& entry) { return entry.second.plain && rule_name(entry.first) == entry.first; });
 }
 
 void run_rules(const SchemaNode& node, const Json& value, const Json* old, const std::string& path, std::uint64_t& budget,

@@ -41,6 +41,8 @@ class Structural {
   /// transition rules run. With `only_status` the schema of status alone (and all rules) are checked, as on the subresource.
   Causes validate(const Json& object, const Json* old, bool only_status = false) const;
 
+  const SchemaNode& root() const { return *root_; }
+
   Structural(const Structural&) = delete;
   ~Structural();
 

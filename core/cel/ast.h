@@ -102,6 +102,8 @@ class MacroContext {
   ExprPtr fail(const Expr& where, std::string message);
 
   const std::string& failure() const { return failure_; }
+  /// Of the macro's call.
+  Position at() const { return at_; }
   Position failed_at() const { return failed_at_; }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "core/cel/ast.h"
 #include "core/cel/checker.h"
+#include "core/cel/cost_estimate.h"
 #include "core/cel/declarations.h"
 #include "core/cel/parser.h"
 #include "core/cel/planner.h"
@@ -132,20 +133,44 @@ Result<Env> Env::build(std::vector<Library> libraries) {
   return Env(std::move(declarations));
 }
 
-tl::expected<Program, CompileFailure> Env::compile(std::string_view text) const {
+namespace {
+
+tl::expected<ExprPtr, CompileFailure> checked_tree(std::string_view text, const Env::Declarations& declarations) {
   using Phase = CompileFailure::Phase;
+  auto tree = parse(text, {.macros = &declarations.macros, .optional_syntax = declarations.optional_syntax});
+  if (!tree) return tl::unexpected(failure(Phase::kSyntax, std::move(tree).error(), text));
+  if (auto issues = check(**tree, declarations); !issues.empty())
+    return tl::unexpected(failure(Phase::kCheck, std::move(issues), text));
+  if (auto issues = validate(**tree, declarations.validators); !issues.empty())
+    return tl::unexpected(failure(Phase::kCheck, std::move(issues), text));
+  return std::move(*tree);
+}
+
+CompileFailure internal_failure(const std::exception& error, std::string_view text) {
+  return failure(CompileFailure::Phase::kPlan, {{1, 1, std::string("internal error: ") + error.what()}}, text);
+}
+
+}  // namespace
+
+tl::expected<Program, CompileFailure> Env::compile(std::string_view text) const {
   try {
-    auto tree = parse(text, {.macros = &declarations_->macros, .optional_syntax = declarations_->optional_syntax});
-    if (!tree) return tl::unexpected(failure(Phase::kSyntax, std::move(tree).error(), text));
-    if (auto issues = check(**tree, *declarations_); !issues.empty())
-      return tl::unexpected(failure(Phase::kCheck, std::move(issues), text));
-    if (auto issues = validate(**tree, declarations_->validators); !issues.empty())
-      return tl::unexpected(failure(Phase::kCheck, std::move(issues), text));
+    auto tree = checked_tree(text, *declarations_);
+    if (!tree) return tl::unexpected(std::move(tree).error());
     auto made = plan(**tree, declarations_);
-    if (!made) return tl::unexpected(failure(Phase::kPlan, {made.error()}, text));
+    if (!made) return tl::unexpected(failure(CompileFailure::Phase::kPlan, {made.error()}, text));
     return Program(std::shared_ptr<const Program::Plan>(std::move(*made)));
   } catch (const std::exception& error) {
-    return tl::unexpected(failure(Phase::kPlan, {{1, 1, std::string("internal error: ") + error.what()}}, text));
+    return tl::unexpected(internal_failure(error, text));
+  }
+}
+
+tl::expected<CostRange, CompileFailure> Env::estimate_cost(std::string_view text, const MaxSizes& sizes) const {
+  try {
+    auto tree = checked_tree(text, *declarations_);
+    if (!tree) return tl::unexpected(std::move(tree).error());
+    return cel::estimate_cost(**tree, sizes);
+  } catch (const std::exception& error) {
+    return tl::unexpected(internal_failure(error, text));
   }
 }
 

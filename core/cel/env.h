@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +32,16 @@ inline constexpr int kMaxExpressionDepth = 250;
 /// Kubernetes' limits: of one evaluation, and of all evaluations for one object.
 inline constexpr std::uint64_t kPerCallCostLimit = 1'000'000;
 inline constexpr std::uint64_t kObjectCostBudget = 10'000'000;
+
+/// Both ends are reached; the greatest value means that there is no bound.
+struct CostRange {
+  std::uint64_t min = 0;
+  std::uint64_t max = 0;
+};
+
+/// How many elements, or bytes of a text, the value at a path may have; nullopt: not known. A path begins with a variable's name
+/// and goes on with fields, "@items" of a list, "@keys" and "@values" of a map.
+using MaxSizes = std::function<std::optional<std::uint64_t>(std::span<const std::string> path)>;
 
 struct Issue {
   int line = 1;    // from 1
@@ -92,6 +104,8 @@ class Env {
   static Result<Env> build(std::vector<Library> libraries);
 
   tl::expected<Program, CompileFailure> compile(std::string_view text) const;
+  /// What the expression costs at least and at most; the failures are those of compile().
+  tl::expected<CostRange, CompileFailure> estimate_cost(std::string_view text, const MaxSizes& sizes) const;
 
   struct Declarations;  // of the implementation
 

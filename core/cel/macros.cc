@@ -25,6 +25,7 @@ std::string loop_variable(MacroContext& context, const Expr& argument) {
 ExprPtr expand_has(MacroContext& context, ExprPtr /*target*/, MacroArgs args) {
   if (args[0]->kind != Expr::Kind::kSelect) return context.fail(*args[0], "invalid argument to has() macro");
   args[0]->test_only = true;
+  args[0]->at = context.at();
   return std::move(args[0]);
 }
 
