@@ -16,6 +16,13 @@ void d01(Lab& lab) {
   const auto date = answer.headers.find("date");
   ASSERT_NE(date, answer.headers.end());
   EXPECT_TRUE(date->second.ends_with(" GMT") && date->second.size() == 29) << date->second;
+  // The class that priority and fairness give the administrator.
+  for (const auto& [header, plural] : {std::pair("x-kubernetes-pf-flowschema-uid", "flowschemas"),
+                                       std::pair("x-kubernetes-pf-prioritylevel-uid", "prioritylevelconfigurations")}) {
+    const Json exempt = lab.get(std::string("/apis/flowcontrol.apiserver.k8s.io/v1/") + plural + "/exempt").json();
+    ASSERT_TRUE(answer.headers.contains(header));
+    EXPECT_EQ(answer.headers.at(header), uid_of(exempt)) << header;
+  }
 }
 void d02(Lab& lab) {
   for (const char* path : {"/readyz", "/livez", "/healthz"}) {

@@ -21,6 +21,12 @@ void g01(Lab& lab) {
     EXPECT_NE(all.body.find("[+]ping ok\n"), std::string::npos) << all.body;
     EXPECT_NE(all.body.find("[+]etcd ok\n"), std::string::npos) << all.body;
     EXPECT_TRUE(all.body.ends_with(path.substr(1) + " check passed\n")) << all.body;
+    for (const char* check :
+         {"poststarthook/rbac/bootstrap-roles", "poststarthook/crd-informer-synced", "autoregister-completion",
+          "poststarthook/apiservice-registration-controller", "poststarthook/apiservice-openapiv3-controller"}) {
+      EXPECT_NE(all.body.find("[+]" + std::string(check) + " ok\n"), std::string::npos) << all.body;
+      EXPECT_EQ(lab.get(path + "/" + check).body, "ok") << check;
+    }
     const auto some = lab.get(path + "?verbose&exclude=etcd&exclude=nope").body;
     EXPECT_NE(some.find("[+]etcd excluded: ok\n"), std::string::npos) << some;
     EXPECT_NE(some.find("warn: some health checks cannot be excluded: no matches for \"nope\"\n"), std::string::npos) << some;

@@ -107,11 +107,12 @@ const Result<cel::Env>& Compiler::environment(bool with_authorizer, bool with_va
   cel::Library names{.name = "admission"};
   names.structs = request_structs();
   for (Struct& one : namespace_structs()) names.structs.push_back(std::move(one));
-  names.variables = {{"object", Type::dyn()},
-                     {"oldObject", Type::dyn()},
+  names.structs.insert(names.structs.end(), known_.structs.begin(), known_.structs.end());
+  names.variables = {{"object", known_.object},
+                     {"oldObject", known_.object},
                      {"namespaceObject", Type::opaque("kubernetes.Namespace")},
                      {"request", Type::opaque("kubernetes.AdmissionRequest")}};
-  if (has_params_) names.variables.push_back({"params", Type::dyn()});
+  if (has_params_) names.variables.push_back({"params", known_.params.value_or(Type::dyn())});
   if (with_authorizer) {
     names.variables.push_back({"authorizer", authorizer_type()});
     names.variables.push_back({"authorizer.requestResource", resource_check_type()});
@@ -122,6 +123,14 @@ const Result<cel::Env>& Compiler::environment(bool with_authorizer, bool with_va
   }
   libraries.push_back(std::move(names));
   return environments_.emplace(key, cel::Env::build(std::move(libraries))).first->second;
+}
+
+std::optional<std::string> Compiler::check(const std::string& text) {
+  const auto& env = environment(true, true);
+  if (!env) return "type checking error: " + env.error().message;
+  const auto program = env->compile(text);
+  if (program || program.error().phase == cel::CompileFailure::Phase::kPlan) return std::nullopt;
+  return program.error().render();
 }
 
 Expression Compiler::compile(const std::string& text, Yields yields, bool with_authorizer, bool with_variables) {

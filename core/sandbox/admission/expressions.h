@@ -22,13 +22,23 @@ struct Expression {
   std::vector<std::string> needs;  // the composed variables that its text names
 };
 
+/// Types of what a request brings along, for a static check; where they are not known, all of it is dyn.
+struct KnownTypes {
+  cel::Type object;
+  std::optional<cel::Type> params;  // nullopt: there are none
+  std::vector<cel::Struct> structs;
+};
+
 /// Compiles the expressions of one policy. Variables are added in their order: each sees those before it.
 class Compiler {
  public:
   explicit Compiler(bool has_params) : has_params_(has_params) {}
+  explicit Compiler(KnownTypes known) : has_params_(known.params.has_value()), known_(std::move(known)) {}
 
   /// `variables` (if any were added) are fields of `variables`.
   Expression compile(const std::string& text, Yields yields, bool with_authorizer, bool with_variables = true);
+  /// What keeps the text from compiling, whatever it yields; nullopt: nothing.
+  std::optional<std::string> check(const std::string& text);
   /// Compiles a variable and makes it known to what is compiled later.
   Expression add_variable(const std::string& name, const std::string& text);
 
@@ -36,6 +46,7 @@ class Compiler {
   const Result<cel::Env>& environment(bool with_authorizer, bool with_variables);
 
   bool has_params_;
+  KnownTypes known_;
   bool composed_ = false;
   std::vector<cel::Variable> variables_;
   std::map<std::pair<bool, bool>, Result<cel::Env>> environments_;  // of the variables known now

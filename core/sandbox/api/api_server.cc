@@ -18,6 +18,7 @@
 #include "core/sandbox/api/write.h"
 #include "core/sandbox/auth/account_secrets.h"
 #include "core/sandbox/auth/authenticate.h"
+#include "core/sandbox/auth/flow_schemas.h"
 #include "core/sandbox/auth/impersonate.h"
 #include "core/sandbox/auth/issuer.h"
 #include "core/sandbox/auth/rbac.h"
@@ -39,6 +40,7 @@ struct ApiServer::Inner {
   std::function<FaultInjection(const serve::ApiRequest&)> disturb;
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<Rbac> rbac;
+  std::unique_ptr<FlowSchemas> flows;
   std::unique_ptr<admission::Policies> policies;
   std::mutex definitions_mutex;
   std::map<std::string, std::string> served;  // definition → what its rows were made of
@@ -55,6 +57,8 @@ struct ApiServer::Inner {
       rbac->changed();
     } else if (kind.group == "admissionregistration.k8s.io") {
       policies->changed();
+    } else if (kind.group == "flowcontrol.apiserver.k8s.io") {
+      flows->changed();
     }
     {
       const std::shared_lock lock(listener_mutex);
@@ -95,8 +99,8 @@ struct ApiServer::Inner {
   std::shared_ptr<const ContainerTable> containers;
   std::function<void(const std::function<void()>&)> wait_outside;
 
-  ApiResult<serve::HttpResponse> answer(const serve::HttpRequest& http, serve::ApiRequest& request,
-                                        FaultInjection& disturbance) const;
+  ApiResult<serve::HttpResponse> answer(const serve::HttpRequest& http, serve::ApiRequest& request, FaultInjection& disturbance,
+                                        std::optional<FlowClass>& flow) const;
   ApiResult<serve::HttpResponse> route(serve::ApiRequest request) const;
   ApiResult<serve::HttpResponse> route_subresource(const serve::ApiRequest& request, const KindPtr& kind) const;
   ApiResult<serve::HttpResponse> bind_named_pod(serve::ApiRequest request, const KindPtr& kind) const;
@@ -268,11 +272,12 @@ ApiResult<serve::HttpResponse> ApiServer::Inner::route(serve::ApiRequest request
 }
 
 ApiResult<serve::HttpResponse> ApiServer::Inner::answer(const serve::HttpRequest& http, serve::ApiRequest& request,
-                                                        FaultInjection& disturbance) const {
+                                                        FaultInjection& disturbance, std::optional<FlowClass>& flow) const {
   request = serve::read_request(http);
   FLEETADM_CHECK(check_timeout(request));
   FLEETADM_TRY(const serve::User caller, authenticator->authenticate(http));
   FLEETADM_TRY(request.user, impersonate(*rbac, caller, http));
+  flow = flows->classify(request.user, request.what);
   if (disturb) disturbance = disturb(request);
   if (disturbance.refusal) return tl::unexpected(*disturbance.refusal);
   const auto decision = rbac->authorize(request.user, request.what);
@@ -316,6 +321,7 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
   state.openapi = std::make_shared<OpenApiDocuments>();
   auto& engine = *state.engine;
   inner->rbac = std::make_unique<Rbac>(engine);
+  inner->flows = std::make_unique<FlowSchemas>(engine);
   inner->policies = std::make_unique<admission::Policies>(engine, *inner->rbac);
   inner->authenticator = std::make_unique<Authenticator>(engine, inner->signer);
   engine.set_observer([raw = inner.get()](const Kind& kind, const std::string& ns, const std::string& name, const Json* object) {
@@ -348,9 +354,10 @@ serve::HttpResponse ApiServer::handle(const serve::HttpRequest& request) const {
   const auto running = inner_->metrics.begin(request);
   serve::ApiRequest asked;
   FaultInjection disturbance;
+  std::optional<FlowClass> flow;
   auto answer = [&]() -> serve::HttpResponse {
     try {
-      auto done = inner_->answer(request, asked, disturbance);
+      auto done = inner_->answer(request, asked, disturbance, flow);
       return done ? std::move(*done) : answer_error(request, done.error());
     } catch (const std::exception& error) {
       ApiError failure;
@@ -360,6 +367,10 @@ serve::HttpResponse ApiServer::handle(const serve::HttpRequest& request) const {
     }
   }();
   answer.headers.emplace_back("audit-id", random_uuid());
+  if (flow) {
+    answer.headers.emplace_back("x-kubernetes-pf-flowschema-uid", flow->schema_uid);
+    answer.headers.emplace_back("x-kubernetes-pf-prioritylevel-uid", flow->level_uid);
+  }
   answer.headers.emplace_back("date", http_date(inner_->state->engine->clock().now()));
   if (inner_->seen) inner_->seen(asked, answer);
   const auto& what = asked.what;

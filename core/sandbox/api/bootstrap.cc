@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "core/sandbox/api/flow_defaults.h"
+
 namespace fleetadm::sandbox {
 namespace {
 
@@ -171,6 +173,10 @@ ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem) {
   FLEETADM_CHECK(ensure(
       engine, rbac, "clusterrolebindings", "",
       binding("system:service-account-issuer-discovery", "system:service-account-issuer-discovery", {"system:serviceaccounts"})));
+  const char* const flowcontrol = "flowcontrol.apiserver.k8s.io";
+  for (const Json& one : default_priority_levels())
+    FLEETADM_CHECK(ensure(engine, flowcontrol, "prioritylevelconfigurations", "", one));
+  for (const Json& one : default_flow_schemas()) FLEETADM_CHECK(ensure(engine, flowcontrol, "flowschemas", "", one));
   FLEETADM_CHECK(ensure(engine, "scheduling.k8s.io", "priorityclasses", "",
                         {{"metadata", {{"name", "system-cluster-critical"}}},
                          {"value", 2000000000},

@@ -87,6 +87,27 @@ std::string object_metrics(const ApiState& state) {
   return out;
 }
 
+/// The seats of each priority level, of those that kube-apiserver shares out by default. Nothing is queued here.
+std::string flow_metrics(const ApiState& state) {
+  constexpr std::int64_t kSeats = 600;
+  const auto levels = state.store->list("flowcontrol.apiserver.k8s.io/prioritylevelconfigurations", "");
+  if (!levels) return {};
+  std::map<std::string, std::int64_t> shares;
+  std::int64_t all = 0;
+  for (const auto& item : levels->items) {
+    const Json level = item.object->json();
+    const char* kind = str(level, {"spec", "type"}) == "Exempt" ? "exempt" : "limited";
+    all += shares[item.name] = num(level, {"spec", kind, "nominalConcurrencyShares"});
+  }
+  const char* const name = "apiserver_flowcontrol_nominal_limit_seats";
+  auto out = head_of_metric(name, "gauge", "Seats that a priority level would have.");
+  for (const auto& [level, share] : shares) {
+    const std::int64_t seats = all == 0 ? 0 : (kSeats * share + all - 1) / all;
+    out += std::string(name) + "{priority_level=\"" + level + "\"} " + std::to_string(seats) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 RequestMetrics::Running RequestMetrics::begin(const serve::HttpRequest& http) {
@@ -110,7 +131,7 @@ std::string RequestMetrics::text(const ApiState& state) const {
     for (const auto& [labels, number] : totals_)
       out += "apiserver_request_total{" + labels + "} " + std::to_string(number) + "\n";
   }
-  return out + object_metrics(state) + process_metrics();
+  return out + flow_metrics(state) + object_metrics(state) + process_metrics();
 }
 
 }  // namespace fleetadm::sandbox

@@ -51,6 +51,10 @@ void sync_job(const ControllerContext& context, const std::string& ns, const std
 void sync_event(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_service(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_resource_quota(const ControllerContext& context, const std::string& ns, const std::string& name);
+/// status.typeChecking of a ValidatingAdmissionPolicy.
+void sync_admission_policy(const ControllerContext& context, const std::string& name);
+/// The condition Dangling: whether its priority level exists.
+void sync_flow_schema(const ControllerContext& context, const std::string& name);
 void sync_cron_job(const ControllerContext& context, const std::string& ns, const std::string& name);
 
 }  // namespace fleetadm::sandbox

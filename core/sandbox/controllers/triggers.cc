@@ -15,6 +15,9 @@ const char* const kReplicationControllers = "/replicationcontrollers";
 const char* const kDaemonSets = "apps/daemonsets";
 const char* const kStatefulSets = "apps/statefulsets";
 const char* const kBudgets = "policy/poddisruptionbudgets";
+const char* const kAdmissionPolicies = "admissionregistration.k8s.io/validatingadmissionpolicies";
+const char* const kFlowSchemas = "flowcontrol.apiserver.k8s.io/flowschemas";
+const char* const kPriorityLevels = "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations";
 const char* const kServices = "/services";
 const char* const kEvents = "/events";
 const char* const kQuotas = "/resourcequotas";
@@ -48,6 +51,8 @@ Sync controller_of(std::string_view storage) {
       {kServices, of_object<sync_service>},
       {kQuotas, of_object<sync_resource_quota>},
       {kCronJobs, of_object<sync_cron_job>},
+      {kFlowSchemas, of_cluster_object<sync_flow_schema>},
+      {kAdmissionPolicies, of_cluster_object<sync_admission_policy>},
   };
   const auto at = kControllers.find(storage);
   return at == kControllers.end() ? nullptr : at->second;
@@ -70,6 +75,9 @@ const std::map<std::string_view, Triggers::Trigger>& Triggers::table() {
       {kServices, &Triggers::itself},
       {kEvents, &Triggers::event_written},
       {kQuotas, &Triggers::quota_written},
+      {kFlowSchemas, &Triggers::itself},
+      {kAdmissionPolicies, &Triggers::itself},
+      {kPriorityLevels, &Triggers::priority_level_written},
       {"/serviceaccounts", &Triggers::service_account_written},
       {"/configmaps", &Triggers::config_map_written},
       {"/endpoints", &Triggers::endpoints_written},
@@ -134,6 +142,8 @@ void Triggers::quota_written(const ObjectKey& key, const Json* object) {
     queue_.add_after(key, kQuotaReview);
   }
 }
+
+void Triggers::priority_level_written(const ObjectKey&, const Json*) { add_all(kFlowSchemas, ""); }
 
 void Triggers::cluster_role_written(const ObjectKey&, const Json*) { queue_.add({kClusterRoles, "", ""}); }
 

@@ -40,6 +40,7 @@ class Triggers {
   void service_account_written(const ObjectKey& key, const Json* object);
   void config_map_written(const ObjectKey& key, const Json* object);
   void quota_written(const ObjectKey& key, const Json* object);
+  void priority_level_written(const ObjectKey& key, const Json* object);
   void cluster_role_written(const ObjectKey& key, const Json* object);
   void event_written(const ObjectKey& key, const Json* object);
   void endpoints_written(const ObjectKey& key, const Json* object);
