@@ -5,6 +5,7 @@
 #include "core/cel/convert.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/civil_time.h"
+#include "kubeclient/base/clock.h"
 
 namespace fleetadm::cel {
 
@@ -61,58 +62,6 @@ class Fields {
   std::string_view rest_;
 };
 
-/// Nanoseconds of a unit's name; 0 where it is none.
-std::uint64_t unit_of(std::string_view name) {
-  if (name == "ns") return 1;
-  if (name == "us" || name == "\xC2\xB5s" || name == "\xCE\xBCs") return 1'000;
-  if (name == "ms") return 1'000'000;
-  if (name == "s") return 1'000'000'000;
-  if (name == "m") return 60'000'000'000;
-  if (name == "h") return 3'600'000'000'000;
-  return 0;
-}
-
-constexpr std::uint64_t kDurationLimit = std::uint64_t{1} << 63U;
-
-/// One "1.5h" off the front, added to `total`.
-bool take_duration_part(std::string_view& rest, std::uint64_t& total) {
-  std::uint64_t whole = 0;
-  std::size_t i = 0;
-  for (; i < rest.size() && is_digit(rest[i]); ++i) {
-    const auto digit = static_cast<std::uint64_t>(rest[i] - '0');
-    if (whole > (kDurationLimit - digit) / 10) return false;
-    whole = whole * 10 + digit;
-  }
-  bool digits = i > 0;
-  double scale = 1;
-  std::uint64_t fraction = 0;
-  if (i < rest.size() && rest[i] == '.') {
-    bool full = false;
-    for (++i; i < rest.size() && is_digit(rest[i]); ++i) {
-      digits = true;
-      if (full || fraction > (kDurationLimit - 1) / 10) {
-        full = true;
-        continue;
-      }
-      fraction = fraction * 10 + static_cast<std::uint64_t>(rest[i] - '0');
-      if (fraction > kDurationLimit) return false;
-      scale *= 10;
-    }
-  }
-  if (!digits) return false;
-  rest.remove_prefix(i);
-  std::size_t end = 0;
-  while (end < rest.size() && rest[end] != '.' && !is_digit(rest[end])) ++end;
-  const std::uint64_t unit = unit_of(rest.substr(0, end));
-  if (unit == 0 || whole > kDurationLimit / unit) return false;
-  rest.remove_prefix(end);
-  std::uint64_t value = whole * unit;
-  if (fraction > 0) value += static_cast<std::uint64_t>(static_cast<double>(fraction) * (static_cast<double>(unit) / scale));
-  if (value > kDurationLimit) return false;
-  total += value;
-  return total <= kDurationLimit;
-}
-
 }  // namespace
 
 std::optional<TimeZone> zone_of(std::string_view text) {
@@ -163,18 +112,8 @@ std::string format_timestamp(const Value& timestamp) {
 }
 
 std::optional<std::int64_t> parse_duration(std::string_view text) {
-  std::string_view rest = text;
-  const bool negative = !rest.empty() && rest.front() == '-';
-  if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
-  if (rest == "0") return 0;
-  if (rest.empty()) return std::nullopt;
-  std::uint64_t total = 0;
-  while (!rest.empty()) {
-    if (!take_duration_part(rest, total)) return std::nullopt;
-  }
-  if (negative) return total == kDurationLimit ? std::numeric_limits<std::int64_t>::min() : -static_cast<std::int64_t>(total);
-  if (total >= kDurationLimit) return std::nullopt;
-  return static_cast<std::int64_t>(total);
+  const auto duration = fleetadm::parse_duration(text);
+  return duration ? std::optional<std::int64_t>(duration->count()) : std::nullopt;
 }
 
 std::string format_duration(std::int64_t nanoseconds) {

@@ -50,22 +50,65 @@ class Scanner {
   std::string_view rest_;
 };
 
-struct Unit {
-  std::string_view name;
-  std::int64_t nanos;
-};
-constexpr std::array<Unit, 8> kUnits = {{{"ns", 1},
-                                         {"us", 1'000},
-                                         {"\xC2\xB5s", 1'000},
-                                         {"\xCE\xBCs", 1'000},
-                                         {"ms", 1'000'000},
-                                         {"s", 1'000'000'000},
-                                         {"m", 60'000'000'000},
-                                         {"h", 3'600'000'000'000}}};
+/// Nanoseconds of a unit's name; 0 where it is none.
+std::uint64_t unit_of(std::string_view name) {
+  if (name == "ns") return 1;
+  if (name == "us" || name == "\xC2\xB5s" || name == "\xCE\xBCs") return 1'000;
+  if (name == "ms") return 1'000'000;
+  if (name == "s") return 1'000'000'000;
+  if (name == "m") return 60'000'000'000;
+  if (name == "h") return 3'600'000'000'000;
+  return 0;
+}
 
 tl::unexpected<Error> bad_duration(std::string_view what, std::string_view text) {
   return fail(Category::kUsage, std::string(what) + " duration \"" + std::string(text) + "\"",
               "write a number with a unit, such as 30s, 5m or 1h30m");
+}
+
+constexpr std::uint64_t kDurationLimit = std::uint64_t{1} << 63U;
+
+/// One "1.5h" off the front of `rest`, added to `total`, with Go's roundings. `text` is the whole.
+Status take_duration_part(std::string_view& rest, std::uint64_t& total, std::string_view text) {
+  std::uint64_t whole = 0;
+  std::size_t i = 0;
+  for (; i < rest.size() && is_digit(rest[i]); ++i) {
+    const auto digit = static_cast<std::uint64_t>(rest[i] - '0');
+    if (whole > (kDurationLimit - digit) / 10) return bad_duration("invalid", text);
+    whole = whole * 10 + digit;
+  }
+  bool digits = i > 0;
+  double scale = 1;
+  std::uint64_t fraction = 0;
+  if (i < rest.size() && rest[i] == '.') {
+    bool full = false;
+    for (++i; i < rest.size() && is_digit(rest[i]); ++i) {
+      digits = true;
+      if (full || fraction > (kDurationLimit - 1) / 10) {
+        full = true;
+        continue;
+      }
+      fraction = fraction * 10 + static_cast<std::uint64_t>(rest[i] - '0');
+      if (fraction > kDurationLimit) return bad_duration("invalid", text);
+      scale *= 10;
+    }
+  }
+  if (!digits) return bad_duration("invalid", text);
+  rest.remove_prefix(i);
+  std::size_t end = 0;
+  while (end < rest.size() && rest[end] != '.' && !is_digit(rest[end])) ++end;
+  if (end == 0) return bad_duration("missing unit in", text);
+  const std::string_view name = rest.substr(0, end);
+  const std::uint64_t unit = unit_of(name);
+  if (unit == 0) return bad_duration("unknown unit \"" + std::string(name) + "\" in", text);
+  if (whole > kDurationLimit / unit) return bad_duration("invalid", text);
+  rest.remove_prefix(end);
+  std::uint64_t value = whole * unit;
+  if (fraction > 0) value += static_cast<std::uint64_t>(static_cast<double>(fraction) * (static_cast<double>(unit) / scale));
+  if (value > kDurationLimit) return bad_duration("invalid", text);
+  total += value;
+  if (total > kDurationLimit) return bad_duration("invalid", text);
+  return {};
 }
 
 // `count` of unit "u" (10^scale nanoseconds) with its fraction and without trailing zeros.
@@ -140,54 +183,15 @@ std::optional<Instant> parse_time(std::string_view text) {
 
 Result<Duration> parse_duration(std::string_view text) {
   std::string_view rest = text;
-  bool negative = false;
-  if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) {
-    negative = rest.front() == '-';
-    rest.remove_prefix(1);
-  }
+  const bool negative = rest.starts_with('-');
+  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
   if (rest == "0") return Duration::zero();
   if (rest.empty()) return bad_duration("invalid", text);
-  std::int64_t exact = 0;
-  while (!rest.empty()) {
-    std::int64_t whole = 0;
-    bool digits = false;
-    while (!rest.empty() && is_digit(rest.front())) {
-      if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, rest.front() - '0', &whole)) {
-        return bad_duration("invalid", text);
-      }
-      digits = true;
-      rest.remove_prefix(1);
-    }
-    long double fraction = 0;
-    if (!rest.empty() && rest.front() == '.') {
-      rest.remove_prefix(1);
-      long double weight = 1;
-      while (!rest.empty() && is_digit(rest.front())) {
-        weight /= 10;
-        fraction += weight * static_cast<long double>(rest.front() - '0');
-        digits = true;
-        rest.remove_prefix(1);
-      }
-    }
-    if (!digits) return bad_duration("invalid", text);
-    std::size_t length = 0;
-    while (length < rest.size() && rest[length] != '.' && !is_digit(rest[length])) ++length;
-    if (length == 0) return bad_duration("missing unit in", text);
-    const std::string_view name = rest.substr(0, length);
-    rest.remove_prefix(length);
-    std::int64_t scale = 0;
-    for (const Unit& unit : kUnits) {
-      if (unit.name == name) scale = unit.nanos;
-    }
-    if (scale == 0) return bad_duration("unknown unit \"" + std::string(name) + "\" in", text);
-    std::int64_t part = 0;
-    if (__builtin_mul_overflow(whole, scale, &part)) return bad_duration("invalid", text);
-    const auto fraction_nanos = static_cast<std::int64_t>(fraction * static_cast<long double>(scale) + 1e-6L);
-    if (__builtin_add_overflow(part, fraction_nanos, &part) || __builtin_add_overflow(exact, part, &exact)) {
-      return bad_duration("invalid", text);
-    }
-  }
-  return Duration(negative ? -exact : exact);
+  std::uint64_t total = 0;
+  while (!rest.empty()) FLEETADM_CHECK(take_duration_part(rest, total, text));
+  if (negative) return Duration(static_cast<std::int64_t>(0 - total));
+  if (total >= kDurationLimit) return bad_duration("invalid", text);
+  return Duration(static_cast<std::int64_t>(total));
 }
 
 std::string format_duration(Duration value) {

@@ -1,6 +1,7 @@
 #include "kubeclient/base/clock.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace fleetadm {
 namespace {
@@ -57,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
                     DurationCase{"2\xCE\xBCs", 2'000, "2\xC2\xB5s"}, DurationCase{"7ns", 7, "7ns"},
                     DurationCase{"1.000000001s", 1'000'000'001, "1.000000001s"}, DurationCase{"1.1ms", 1'100'000, "1.1ms"},
                     DurationCase{"100h", 360'000'000'000'000, "100h0m0s"},
+                    DurationCase{"0.3333333333333333333h", 1'200'000'000'000, "20m0s"},
+                    DurationCase{"-9223372036854775808ns", std::numeric_limits<std::int64_t>::min(), "-2562047h47m16.854775808s"},
                     DurationCase{"2540400h10m10s", 9'145'440'610'000'000'000, "2540400h10m10s"}));
 
 class BadDurations : public testing::TestWithParam<const char*> {};
@@ -67,7 +70,7 @@ TEST_P(BadDurations, AreUsageErrors) {
 }
 INSTANTIATE_TEST_SUITE_P(Table, BadDurations,
                          testing::Values("", "-", "3", "1d", ".", ".s", "s", "1h 2m", "1e3s", "99999999999999999999s", "2562048h",
-                                         "--1s", "1s2"));
+                                         "9223372036854775808ns", "--1s", "1s2"));
 
 TEST(Durations, MissingUnitIsNamed) { EXPECT_EQ(parse_duration("30").error().message, "missing unit in duration \"30\""); }
 
