@@ -16,12 +16,12 @@ int hex(char c) {
   return -1;
 }
 
+/// Of the decoded path, as API servers do it: "pods%2Fp%2Fexec" must not be authorized as anything but what they will do.
 std::vector<std::string> segments_of(std::string_view path) {
   std::vector<std::string> out;
   while (!path.empty()) {
     const auto slash = path.find('/');
-    const auto piece = path.substr(0, slash);
-    if (!piece.empty()) out.push_back(percent_decode(piece, false));
+    if (const auto piece = path.substr(0, slash); !piece.empty()) out.emplace_back(piece);
     if (slash == std::string_view::npos) break;
     path.remove_prefix(slash + 1);
   }
@@ -112,7 +112,7 @@ ApiRequest read_request(const HttpRequest& http) {
   out.query = Query::parse(http.query);
   Attributes& what = out.what;
   what.path = out.path;
-  const auto parts = segments_of(http.path);
+  const auto parts = segments_of(out.path);
   const bool core = !parts.empty() && parts[0] == "api";
   const bool named_group = !parts.empty() && parts[0] == "apis";
   if ((!core && !named_group) || parts.size() < (core ? 3U : 4U)) {

@@ -155,6 +155,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(serve::HttpRuntime& runtime, con
   FLEETADM_TRY(api.token_key, kept(options.folder, "tokens.key", [] { return pki::generate_key(); }));
   api.ca_pem = inner->ca.certificate;
   serve::ListenOptions listen;
+  listen.loopback_only = true;  // whoever reaches a sandbox could run commands as its pods
   listen.port = options.port;
   listen.client_ca = inner->ca.certificate;
   listen.now = [clock = inner->clock] {

@@ -37,11 +37,11 @@ class HttpRuntime {
 };
 
 struct ListenOptions {
-  std::string address = "127.0.0.1";
-  int port = 0;               // 0: any free one
-  bool loopback_only = true;  // any other address is refused (kUsage)
-  pki::KeyPair certificate;   // the server's
-  std::string client_ca;      // PEM; client certificates are asked for, not demanded
+  std::string address = "127.0.0.1";  // to bind, IPv4 or IPv6
+  int port = 0;                       // 0: any free one
+  bool loopback_only = false;         // the caller's policy: an address that others could reach is refused (kUsage)
+  pki::KeyPair certificate;           // the server's
+  std::string client_ca;              // PEM; client certificates are asked for, not demanded
   HttpLimits limits;
   std::function<std::time_t()> now;  // what client certificates are judged by; empty: the system's clock
 };

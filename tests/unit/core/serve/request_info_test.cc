@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/serve/request_path.h"
+
 namespace fleetadm::serve {
 namespace {
 
@@ -27,6 +29,75 @@ TEST(ReadRequest, TellsResourcesApart) {
   EXPECT_EQ(told(attributes_of("GET", "/api/v1/namespaces")), "list |v1|namespaces|||");
   EXPECT_EQ(told(attributes_of("DELETE", "/api/v1/namespaces/n/pods")), "deletecollection |v1|pods||n|");
   EXPECT_EQ(told(attributes_of("PATCH", "/apis/g.io/v1/things/a%20b")), "patch g.io|v1|things|||a b");
+}
+
+struct RequestCase {
+  const char* method;
+  const char* path;
+  const char* query;
+  const char* told;
+};
+
+// "verb group|version|resource|subresource|namespace|name", as API servers decide it.
+TEST(ReadRequest, ReadsTheTable) {
+  const RequestCase cases[] = {
+      {"HEAD", "/api/v1/pods", "", "list |v1|pods|||"},
+      {"HEAD", "/api/v1/namespaces/n/pods/p", "", "get |v1|pods||n|p"},
+      {"POST", "/api/v1/namespaces/n/pods/p/exec", "command=id", "create |v1|pods|exec|n|p"},
+      {"GET", "/api/v1/namespaces/n/pods/p/exec", "command=id", "get |v1|pods|exec|n|p"},
+      {"GET", "/api/v1/namespaces/n/services/s/proxy/a/b", "", "get |v1|services|proxy/a/b|n|s"},
+      {"PUT", "/api/v1/namespaces/n/status", "", "update |v1|namespaces|status|n|n"},
+      {"DELETE", "/api/v1/namespaces/n", "", "delete |v1|namespaces||n|n"},
+      {"DELETE", "/apis/g.io/v1/things", "", "deletecollection g.io|v1|things|||"},
+      {"PATCH", "/apis/apps/v1/namespaces/n/deployments/d/scale", "", "patch apps|v1|deployments|scale|n|d"},
+      {"GET", "/api/v1/watch/namespaces/n/pods", "", "watch |v1|pods||n|"},
+      {"GET", "/api/v1/namespaces/n/pods/p", "watch=true", "get |v1|pods||n|p"},
+      {"OPTIONS", "/api/v1/pods", "", "options |v1|pods|||"},
+      {"GET", "/api/v1/pods/", "", "list |v1|pods|||"},
+      // What is escaped is what it stands for: nothing hides a subresource or a namespace.
+      {"GET", "/api/v1/namespaces/n/pods/p%2Fexec", "", "get |v1|pods|exec|n|p"},
+      {"GET", "/api/v1/namespaces%2Fn%2Fsecrets", "", "list |v1|secrets||n|"},
+      {"GET", "/%61pi/v1/%70ods", "", "list |v1|pods|||"},
+      {"GET", "/api/v1/namespaces/n/pods/p%252Fexec", "", "get |v1|pods||n|p%2Fexec"},
+      {"GET", "/api/v1/namespaces/n/pods/p%", "", "get |v1|pods||n|p%"},
+      {"GET", "/api/v1/namespaces/n/../secrets", "", "get |v1|..||n|secrets"},
+      {"GET", "//api//v1///pods", "", "list |v1|pods|||"},
+      {"GET", "/api/v1/namespaces/", "", "list |v1|namespaces|||"},
+      {"GET", "/api/v1/watch", "", "watch |v1||||"},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(told(attributes_of(one.method, one.path, one.query)), one.told) << one.method << " " << one.path;
+  }
+}
+
+TEST(RequestPath, TellsWhatServersCouldReadDifferently) {
+  for (const char* path :
+       {"/", "/version", "/api/v1/pods", "/api/v1/pods/", "/apis/g.io/v1/things/a%20b", "/api/v1/nodes/a:b",
+        "/api/v1/namespaces/n/services/https:s:443/proxy/x.css", "/api/v1/configmaps/..data", "/apis/a.b/v1/%C3%A4"})
+    EXPECT_FALSE(ambiguous_path(path)) << path;
+  for (const char* path : {"",
+                           "api/v1/pods",
+                           "//api/v1/pods",
+                           "/api//v1/pods",
+                           "/api/v1/pods//",
+                           "/api/v1/./pods",
+                           "/api/v1/n/../pods",
+                           "/api/v1/%2e%2E/pods",
+                           "/api/v1/.%2e/pods",
+                           "/api/v1/pods/p%2Fexec",
+                           "/api/v1/pods/p%2fexec",
+                           "/api/v1/pods/p%252Fexec",
+                           "/api/v1/pods/p%",
+                           "/api/v1/pods/p%2",
+                           "/api/v1/pods/p%zz",
+                           "/api/v1/pods\\p",
+                           "/api/v1/pods%5Cp",
+                           "/api/v1/pods/p%00",
+                           "/api/v1/pods/p%0d%0aX:y",
+                           "/api/v1/pods/p\t",
+                           "/api/v1/pods/%7f"})
+    EXPECT_TRUE(ambiguous_path(path)) << path;
+  EXPECT_TRUE(ambiguous_path(std::string_view("/a\0b", 4)));
 }
 
 TEST(ReadRequest, TellsWatches) {
