@@ -39,7 +39,7 @@ Implementation of_two_quantities(Read read) {
   };
 }
 
-Value add(ExactQuantity left, const ExactQuantity& right) {
+Value sum_of_quantities(ExactQuantity left, const ExactQuantity& right) {
   left.add(right);
   return quantity_value(std::move(left));
 }
@@ -80,8 +80,8 @@ Library quantity_library() {
       {"asInteger", {member("quantity_get_int", {q}, integer, of_quantity(as_integer))}},
       {"isInteger", {member("quantity_is_integer", {q}, yes_no, is_integer)}},
       {"add",
-       {member("quantity_add", {q, q}, q, of_two_quantities(add)),
-        member("quantity_add_int", {q, integer}, q, of_two_quantities(add))}},
+       {member("quantity_add", {q, q}, q, of_two_quantities(sum_of_quantities)),
+        member("quantity_add_int", {q, integer}, q, of_two_quantities(sum_of_quantities))}},
       {"sub",
        {member("quantity_sub", {q, q}, q, of_two_quantities(subtract)),
         member("quantity_sub_int", {q, integer}, q, of_two_quantities(subtract))}},
