@@ -1,81 +1,19 @@
 #include "kubeclient/transport/exchange.h"
 
 #include <algorithm>
-#include <cctype>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
-#include "kubeclient/transport/curl_errors.h"
 #include "kubeclient/transport/observer.h"
+#include "kubeclient/transport/request_options.h"
 
 namespace fleetadm::kube {
 
 namespace {
 
-constexpr long kConnectTimeoutMs = 15'000;
 constexpr std::size_t kMaxHeldBody = 64U * 1024U;
 constexpr std::size_t kMaxHeaderBytes = 256U * 1024U;
 constexpr std::string_view kLog = "http";
-
-std::string encode_query(const Query& query) {
-  std::string out;
-  for (const auto& [key, value] : query) {
-    out += out.empty() ? '?' : '&';
-    for (const auto* text : {&key, &value}) {
-      if (text == &value) out += '=';
-      for (const char c : *text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
-          out += c;
-        } else {
-          static constexpr std::string_view kHex = "0123456789ABCDEF";
-          out += '%';
-          out += kHex[byte >> 4U];
-          out += kHex[byte & 15U];
-        }
-      }
-    }
-  }
-  return out;
-}
-
-/// One header for -v, without what lets someone in.
-void log_header(std::string_view arrow, std::string_view line) {
-  std::string name(line.substr(0, line.find(':')));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const bool secret = name == "authorization" || name == "proxy-authorization" || name == "cookie" || name == "set-cookie";
-  log::info(7, kLog, std::string(arrow) + (secret ? name + ": <redacted>" : std::string(line)));
-}
-
-bool clean_header(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return (static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127; });
-}
-
-// A dead peer must be noticed although HTTP/2 pings are out of reach: three keepalive probes, and no data unacknowledged for
-// long.
-int harden_socket(void*, curl_socket_t fd, curlsocktype) {
-  const auto set = [fd](int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 45'000);
-  return CURL_SOCKOPT_OK;
-}
-
-curl_blob blob_of(const std::string& text) {
-  curl_blob blob{};
-  // libcurl's struct is not const-correct; with CURL_BLOB_COPY it only reads.
-  blob.data = const_cast<char*>(text.data());
-  blob.len = text.size();
-  blob.flags = CURL_BLOB_COPY;
-  return blob;
-}
 
 }  // namespace
 
@@ -93,10 +31,8 @@ Exchange::Exchange(std::shared_ptr<const ExchangeContext> context, Request reque
       started_(std::chrono::steady_clock::now()),
       deadline_(request_.timeout > Duration::zero() ? started_ + request_.timeout : std::chrono::steady_clock::time_point::max()),
       sink_(std::move(sink)) {
-  const auto& endpoint = context_->endpoint;
-  std::string host = endpoint.host;
-  if (!context_->config.tls_server_name.empty()) host = context_->config.tls_server_name;
-  url_ = endpoint.scheme + "://" + host + ":" + endpoint.port + endpoint.prefix + request_.path + encode_query(request_.query);
+  url_ =
+      server_url(context_->config, context_->endpoint) + context_->endpoint.prefix + request_.path + encode_query(request_.query);
 }
 
 Exchange::~Exchange() = default;
@@ -164,100 +100,35 @@ void Exchange::finish(std::optional<Error> error) {
   sink_.reset();
 }
 
-Result<void> Exchange::add_headers(const Credentials& credentials) {
-  Status outcome;
+Status Exchange::add_headers(const Credentials& credentials) {
+  FLEETADM_TRY(const auto headers, request_headers(context_->config, context_->endpoint, request_));
   headers_.reset();
-  const auto add = [&](const std::string& name, const std::string& value) {
-    if (!clean_header(name) || !clean_header(value)) {
-      outcome =
-          fail(Category::kUsage, "the value of the request header " + log::escape_terminal(name) + " holds control characters");
-      return;
-    }
-    // "Name;" is libcurl's spelling of a header without a value.
-    const std::string line = value.empty() ? name + ";" : name + ": " + value;
+  const auto add = [this](const std::string& line) -> Status {
     curl_slist* grown = curl_slist_append(headers_.get(), line.c_str());
-    if (grown == nullptr) {
-      outcome = fail(Category::kInternal, "out of memory");
-      return;
-    }
+    if (grown == nullptr) return fail(Category::kInternal, "out of memory");
     static_cast<void>(headers_.release());
     headers_.reset(grown);
+    return {};
   };
-  const auto& config = context_->config;
-  add("Accept", request_.accept);
-  if (!request_.body.empty() || request_.method == Method::kPost || request_.method == Method::kPut ||
-      request_.method == Method::kPatch) {
-    add("Content-Type", request_.content_type);
-  }
-  for (const auto& [name, value] : request_.headers) add(name, value);
-  if (!config.tls_server_name.empty()) add("Host", context_->endpoint.authority());
-  if (!config.impersonate_user.empty()) add("Impersonate-User", config.impersonate_user);
-  if (!config.impersonate_uid.empty()) add("Impersonate-Uid", config.impersonate_uid);
-  for (const auto& group : config.impersonate_groups) add("Impersonate-Group", group);
-  for (const auto& [key, values] : config.impersonate_extra) {
-    std::string encoded;
-    for (const char c : key) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_') {
-        encoded += c;
-      } else {
-        static constexpr std::string_view kHex = "0123456789abcdef";
-        encoded += '%';
-        encoded += kHex[byte >> 4U];
-        encoded += kHex[byte & 15U];
-      }
-    }
-    for (const auto& value : values) add("Impersonate-Extra-" + encoded, value);
-  }
-  if (log::enabled(7)) {
-    for (const curl_slist* at = headers_.get(); at != nullptr; at = at->next) log_header("> ", at->data);
+  for (const auto& [name, value] : headers) {
+    // "Name;" is libcurl's spelling of a header without a value.
+    FLEETADM_CHECK(add(value.empty() ? name + ";" : name + ": " + value));
+    if (log::enabled(7)) log_header("> ", name + ": " + value);
   }
   if (!credentials.token.empty()) {
-    add("Authorization", "Bearer " + credentials.token);
+    FLEETADM_TRY(const std::string value, bearer(credentials));
+    FLEETADM_CHECK(add("Authorization: " + value));
     log::info(7, kLog, "> Authorization: Bearer <redacted>");
   }
   // No "Expect: 100-continue" round trip for large bodies.
-  curl_slist* grown = curl_slist_append(headers_.get(), "Expect:");
-  if (grown != nullptr) {
-    static_cast<void>(headers_.release());
-    headers_.reset(grown);
-  }
-  return outcome;
-}
-
-void Exchange::set_tls(CURL* easy, const Credentials& credentials) {
-  const auto& config = context_->config;
-  curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-  // Debian's libcurl trusts /etc/ssl/certs beside the CA it was given, unless told not to: the kubeconfig's CA alone counts.
-  curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
-  curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
-  if (!config.ca_data.empty()) {
-    auto blob = blob_of(config.ca_data);
-    curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);
-    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
-    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, nullptr);
-    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO_BLOB, &blob);
-  }
-  if (!credentials.client_certificate.empty()) {
-    auto certificate = blob_of(credentials.client_certificate);
-    auto key = blob_of(credentials.client_key);
-    curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "PEM");
-    curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
-    curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &certificate);
-    curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
-  }
+  return add("Expect:");
 }
 
 void Exchange::set_options(CURL* easy, const Credentials& credentials) {
   const auto& config = context_->config;
   const auto& endpoint = context_->endpoint;
   curl_easy_setopt(easy, CURLOPT_URL, url_.c_str());
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, endpoint.scheme.c_str());
   curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a hanging resolver must not hold the I/O thread
   curl_easy_setopt(easy, CURLOPT_USERAGENT, context_->user_agent.c_str());
   if (context_->compress) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
@@ -266,9 +137,6 @@ void Exchange::set_options(CURL* easy, const Credentials& credentials) {
   // was the stream's last until the server sends something else. Pages that are not used cost nothing, so the buffer is large.
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, static_cast<long>(CURL_MAX_READ_SIZE));
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
-  curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, &harden_socket);
-  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_.data());
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Exchange::on_header);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
@@ -276,19 +144,7 @@ void Exchange::set_options(CURL* easy, const Credentials& credentials) {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
 
-  if (!endpoint.unix_socket.empty()) curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, endpoint.unix_socket.c_str());
-  if (!config.tls_server_name.empty()) {
-    // libcurl checks the certificate against the URL's host, so the URL names what is expected and the connection goes elsewhere.
-    const std::string target = config.tls_server_name + ":" + endpoint.port + ":" + endpoint.host + ":" + endpoint.port;
-    connect_to_.reset(curl_slist_append(nullptr, target.c_str()));
-    curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to_.get());
-  }
-  if (!config.proxy_url.empty()) {
-    curl_easy_setopt(easy, CURLOPT_PROXY, config.proxy_url.c_str());
-    curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
-  } else if (endpoint.loopback) {
-    curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  }
+  set_connection_options(easy, config, endpoint, credentials, connect_to_);
   if (deadline_ != std::chrono::steady_clock::time_point::max()) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()).count();
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(left, 1)));
@@ -298,7 +154,6 @@ void Exchange::set_options(CURL* easy, const Credentials& credentials) {
     curl_easy_setopt(easy, CURLOPT_USERNAME, credentials.username.c_str());
     curl_easy_setopt(easy, CURLOPT_PASSWORD, credentials.password.c_str());
   }
-  set_tls(easy, credentials);
 
   if (request_.method == Method::kHead) {
     curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
@@ -418,8 +273,8 @@ std::size_t Exchange::take_body(std::string_view data) {
 void Exchange::on_done(CURLcode code) {
   if (cancelled_) return finish(std::nullopt);
   if (code != CURLE_OK) {
-    Error error =
-        thrown_.empty() ? failure_of(code) : fail(Category::kInternal, "the answer cannot be taken: " + thrown_).value();
+    Error error = thrown_.empty() ? connection_error(easy_.get(), code, detail_.data(), context_->config, context_->endpoint)
+                                  : fail(Category::kInternal, "the answer cannot be taken: " + thrown_).value();
     log_outcome(error.message);
     return finish(std::move(error));
   }
@@ -449,31 +304,6 @@ void Exchange::after_unauthorized() {
   } else {
     decide();
   }
-}
-
-Error Exchange::failure_of(CURLcode code) const {
-  CurlFailure failure;
-  failure.code = code;
-  failure.detail = detail_.data();
-  curl_off_t connected_at = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_SSL_VERIFYRESULT, &failure.verify_result);
-  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &failure.os_error);
-  curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_at);
-  failure.connected = connected_at > 0;
-  failure.server = context_->endpoint.authority();
-  failure.expected_name = context_->config.tls_server_name.empty() ? context_->endpoint.host : context_->config.tls_server_name;
-  // A proxy's URL may hold a password: its host alone is told.
-  const auto& proxy = context_->config.proxy_url;
-  if (const auto at = proxy.rfind('@'); at != std::string::npos) {
-    failure.proxy = proxy.substr(at + 1);
-  } else if (const auto slashes = proxy.find("://"); slashes != std::string::npos) {
-    failure.proxy = proxy.substr(slashes + 3);
-  } else {
-    failure.proxy = proxy;
-  }
-  Error error = error_of_curl(failure);
-  error.cluster = context_->config.name;
-  return error;
 }
 
 void Exchange::log_outcome(std::string_view outcome) const {

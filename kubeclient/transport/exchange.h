@@ -49,15 +49,13 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
  private:
   void authorize_and_send();
   void send(const Credentials& credentials);
-  Result<void> add_headers(const Credentials& credentials);
+  Status add_headers(const Credentials& credentials);
   void set_options(CURL* easy, const Credentials& credentials);
-  void set_tls(CURL* easy, const Credentials& credentials);
   void on_done(CURLcode code);
   void after_unauthorized();
   void head_complete();
   void abort(Error error);
   void finish(std::optional<Error> error);
-  Error failure_of(CURLcode code) const;
   template <class Call>
   void deliver(const Call& call);
   void log_outcome(std::string_view outcome) const;

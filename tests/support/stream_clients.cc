@@ -121,7 +121,7 @@ std::string SpdyClient::control(unsigned type, std::string_view content, unsigne
   return frame.append(content);
 }
 
-std::string SpdyClient::open(std::uint32_t stream, const serve::SpdyHeaders& headers, bool fin) {
+std::string SpdyClient::open(std::uint32_t stream, const kube::SpdyHeaders& headers, bool fin) {
   std::string content;
   put_big_endian(content, stream, 4);
   put_big_endian(content, 0, 6);  // no parent, priority and slot 0

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/serve/streams/spdy_headers.h"
 #include "kubeclient/base/json.h"
+#include "kubeclient/stream/spdy_headers.h"
 #include "tests/support/raw_client.h"
 
 namespace fleetadm::testkit {
@@ -74,7 +74,7 @@ struct SpdyFrame {
 /// Makes and takes apart frames; whoever uses it carries the bytes.
 class SpdyClient {
  public:
-  std::string open(std::uint32_t stream, const serve::SpdyHeaders& headers, bool fin = false);
+  std::string open(std::uint32_t stream, const kube::SpdyHeaders& headers, bool fin = false);
   static std::string data(std::uint32_t stream, std::string_view bytes, bool fin = false);
   static std::string control(unsigned type, std::string_view content, unsigned flags = 0);
   static std::string ping(std::uint32_t number);
@@ -84,7 +84,7 @@ class SpdyClient {
   static std::optional<SpdyFrame> cut(std::string& bytes);
 
  private:
-  serve::SpdyHeaderWriter writer_;
+  kube::SpdyHeaderWriter writer_;
 };
 
 }  // namespace fleetadm::testkit

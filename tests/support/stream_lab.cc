@@ -61,6 +61,16 @@ std::unique_ptr<RawClient> StreamLab::client(const std::string& name) {
   return std::make_unique<RawClient>(port(), ca_.certificate, user(name));
 }
 
+kube::RestConfig StreamLab::config(const std::string& name) const {
+  const auto who = user(name);
+  kube::RestConfig config;
+  config.name = "lab";
+  config.server = "https://127.0.0.1:" + std::to_string(port());
+  config.ca_data = ca_.certificate;
+  config.credentials = kube::static_credentials({.client_certificate = who.certificate, .client_key = who.key});
+  return config;
+}
+
 std::pair<int, std::string> StreamLab::ask(const std::string& method, const std::string& path, const std::string& body) {
   const auto admin = user("admin");
   const auto answer = https({.url = "https://127.0.0.1:" + std::to_string(port()) + path,

@@ -10,6 +10,7 @@
 #include "core/sandbox/api/api_server.h"
 #include "core/sandbox/node/pod.h"
 #include "core/serve/http/server.h"
+#include "kubeclient/config/rest_config.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/temporary_folder.h"
 
@@ -36,6 +37,8 @@ class StreamLab {
   void allow(const std::string& user, const std::vector<std::string>& verbs, const std::vector<std::string>& resources);
 
   std::unique_ptr<RawClient> client(const std::string& user = "admin");
+  /// For clients of kubeclient.
+  kube::RestConfig config(const std::string& user = "admin") const;
   /// Status and body of a plain request of the administrator.
   std::pair<int, std::string> ask(const std::string& method, const std::string& path, const std::string& body = {});
   int port() const { return listener_->port(); }

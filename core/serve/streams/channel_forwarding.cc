@@ -2,8 +2,8 @@
 #include <optional>
 #include <set>
 
-#include "core/serve/http/websocket.h"
 #include "core/serve/streams/forward_link.h"
+#include "kubeclient/stream/websocket.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -25,8 +25,8 @@ class ChannelForwarding final : public ForwardLink {
     for (Id id = 0; id < ports_.size(); ++id) sink.on_open(id, ports_[id]);
   }
   bool feed(std::string_view bytes, Sink& sink) override {
-    return frames_.feed(bytes, [&](const WebSocketPiece& piece) {
-      if (piece.text) return WebSocketClose::kUnsupported;
+    return frames_.feed(bytes, [&](const kube::WebSocketPiece& piece) {
+      if (piece.text) return kube::WebSocketClose::kUnsupported;
       if (piece.begins) channel_.reset();
       std::string_view rest = piece.bytes;
       if (!channel_ && !rest.empty()) {
@@ -34,14 +34,14 @@ class ChannelForwarding final : public ForwardLink {
         rest.remove_prefix(1);
       }
       if (channel_ && *channel_ % 2 == 0 && !rest.empty() && open_.contains(*channel_ / 2)) sink.on_data(*channel_ / 2, rest);
-      return WebSocketClose::kNone;
+      return kube::WebSocketClose::kNone;
     });
   }
   void send(Id id, std::string_view bytes) override {
     if (open_.contains(id)) write(2 * id, bytes);
   }
   void end(Id id) override {
-    if (open_.erase(id) > 0 && open_.empty()) frames_.close(WebSocketClose::kNormal);
+    if (open_.erase(id) > 0 && open_.empty()) frames_.close(kube::WebSocketClose::kNormal);
   }
   void fail(Id id, const std::string& why) override {
     if (open_.contains(id)) write(2 * id + 1, why);
@@ -60,7 +60,7 @@ class ChannelForwarding final : public ForwardLink {
 
   std::vector<int> ports_;
   std::set<Id> open_;
-  WebSocketFrames frames_;
+  kube::WebSocketFrames frames_;
   std::optional<Id> channel_;  // of the message that is being read
 };
 

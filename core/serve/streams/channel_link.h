@@ -1,14 +1,15 @@
 // The channels of exec and attach (docs/reference/kubernetes-streams.md#channels), whichever framing carries them.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "kubeclient/stream/channels.h"
+
 namespace fleetadm::serve {
 
-enum class Channel : std::uint8_t { kInput = 0, kOutput = 1, kErrors = 2, kStatus = 3, kResize = 4 };
+using kube::Channel;
 
 /// The channels that a request asks for; the status is always there, a terminal's size where there is a terminal.
 struct ChannelsWanted {

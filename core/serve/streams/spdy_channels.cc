@@ -2,14 +2,14 @@
 #include <utility>
 
 #include "core/serve/streams/channel_link.h"
-#include "core/serve/streams/spdy.h"
+#include "kubeclient/stream/spdy.h"
 
 namespace fleetadm::serve {
 namespace {
 
 constexpr std::array<std::string_view, 5> kStreamTypes = {"stdin", "stdout", "stderr", "error", "resize"};  // by channel
 
-class SpdyChannels final : public ChannelLink, private SpdyConnection::Sink {
+class SpdyChannels final : public ChannelLink, private kube::SpdyConnection::Sink {
  public:
   explicit SpdyChannels(const ChannelsWanted& wanted)
       : wanted_{wanted.input, wanted.output, wanted.errors, true, wanted.terminal} {}
@@ -36,8 +36,8 @@ class SpdyChannels final : public ChannelLink, private SpdyConnection::Sink {
   std::string& output() override { return connection_.output(); }
 
  private:
-  bool on_open(SpdyStreamId stream, const SpdyHeaders& headers) override {
-    const std::string type = spdy_header(headers, "streamtype");
+  bool on_open(kube::SpdyStreamId stream, const kube::SpdyHeaders& headers) override {
+    const std::string type = kube::spdy_header(headers, "streamtype");
     for (std::size_t i = 0; i < kStreamTypes.size(); ++i) {
       if (type == kStreamTypes[i] && streams_[i] == 0) {
         streams_[i] = stream;
@@ -46,19 +46,19 @@ class SpdyChannels final : public ChannelLink, private SpdyConnection::Sink {
     }
     return false;
   }
-  void on_data(SpdyStreamId stream, std::string_view bytes) override {
+  void on_data(kube::SpdyStreamId stream, std::string_view bytes) override {
     for (const Channel channel : {Channel::kInput, Channel::kResize}) {
       if (stream == streams_[static_cast<std::size_t>(channel)]) sink_->on_data(channel, bytes);
     }
   }
-  void on_end(SpdyStreamId stream) override {
+  void on_end(kube::SpdyStreamId stream) override {
     if (stream == streams_[static_cast<std::size_t>(Channel::kInput)]) sink_->on_end(Channel::kInput);
   }
-  void on_reset(SpdyStreamId stream) override { on_end(stream); }
+  void on_reset(kube::SpdyStreamId stream) override { on_end(stream); }
 
   const std::array<bool, 5> wanted_;
-  std::array<SpdyStreamId, 5> streams_{};  // by channel; 0: not opened
-  SpdyConnection connection_;
+  std::array<kube::SpdyStreamId, 5> streams_{};  // by channel; 0: not opened
+  kube::SpdyConnection connection_;
   ChannelLink::Sink* sink_ = nullptr;  // while it is fed
 };
 

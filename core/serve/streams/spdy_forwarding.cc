@@ -2,8 +2,8 @@
 #include <map>
 
 #include "core/serve/streams/forward_link.h"
-#include "core/serve/streams/framing.h"
-#include "core/serve/streams/spdy.h"
+#include "kubeclient/stream/framing.h"
+#include "kubeclient/stream/spdy.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -17,9 +17,9 @@ int forwarded_port(const std::string& text) {
   return whole && port > 0 && port <= 0xffff ? port : 0;
 }
 
-class SpdyForwarding final : public ForwardLink, private SpdyConnection::Sink {
+class SpdyForwarding final : public ForwardLink, private kube::SpdyConnection::Sink {
  public:
-  explicit SpdyForwarding(bool tunnelled) : wire_(tunnelled ? make_websocket_wire() : make_plain_wire()) {}
+  explicit SpdyForwarding(bool tunnelled) : wire_(tunnelled ? kube::make_websocket_wire() : kube::make_plain_wire()) {}
 
   void begin(ForwardLink::Sink&) override {}
   bool feed(std::string_view bytes, ForwardLink::Sink& sink) override {
@@ -59,20 +59,20 @@ class SpdyForwarding final : public ForwardLink, private SpdyConnection::Sink {
 
  private:
   struct Pair {
-    SpdyStreamId error = 0;
-    SpdyStreamId data = 0;
+    kube::SpdyStreamId error = 0;
+    kube::SpdyStreamId data = 0;
     Time began = std::chrono::steady_clock::now();
   };
 
-  bool on_open(SpdyStreamId stream, const SpdyHeaders& headers) override {
-    const std::string type = spdy_header(headers, "streamtype");
-    const int port = forwarded_port(spdy_header(headers, "port"));
+  bool on_open(kube::SpdyStreamId stream, const kube::SpdyHeaders& headers) override {
+    const std::string type = kube::spdy_header(headers, "streamtype");
+    const int port = forwarded_port(kube::spdy_header(headers, "port"));
     if (port == 0 || (type != "error" && type != "data")) return false;
-    std::string request = spdy_header(headers, "requestid");
+    std::string request = kube::spdy_header(headers, "requestid");
     // Clients that name no request open the error stream, and the data stream right after it.
     if (request.empty()) request = "#" + std::to_string(type == "error" ? stream : stream - 2);
     Pair& pair = waiting_[request];
-    SpdyStreamId& slot = type == "error" ? pair.error : pair.data;
+    kube::SpdyStreamId& slot = type == "error" ? pair.error : pair.data;
     if (slot != 0) return false;
     slot = stream;
     if (pair.error == 0 || pair.data == 0) return true;
@@ -82,24 +82,24 @@ class SpdyForwarding final : public ForwardLink, private SpdyConnection::Sink {
     sink_->on_open(whole.data, port);
     return true;
   }
-  void on_data(SpdyStreamId stream, std::string_view bytes) override {
+  void on_data(kube::SpdyStreamId stream, std::string_view bytes) override {
     if (open_.contains(stream)) sink_->on_data(stream, bytes);
   }
-  void on_end(SpdyStreamId stream) override {
+  void on_end(kube::SpdyStreamId stream) override {
     if (open_.contains(stream)) sink_->on_end(stream);
   }
-  void on_reset(SpdyStreamId stream) override {
+  void on_reset(kube::SpdyStreamId stream) override {
     std::erase_if(waiting_, [&](const auto& one) { return one.second.error == stream || one.second.data == stream; });
     if (!open_.contains(stream)) return;
     end(stream);
     sink_->on_gone(stream);
   }
 
-  std::unique_ptr<Framing> wire_;
-  SpdyConnection connection_;
-  std::map<std::string, Pair> waiting_;        // by the client's number of the connection
-  std::map<SpdyStreamId, SpdyStreamId> open_;  // data stream → its error stream
-  ForwardLink::Sink* sink_ = nullptr;          // while it is fed
+  std::unique_ptr<kube::Framing> wire_;
+  kube::SpdyConnection connection_;
+  std::map<std::string, Pair> waiting_;                    // by the client's number of the connection
+  std::map<kube::SpdyStreamId, kube::SpdyStreamId> open_;  // data stream → its error stream
+  ForwardLink::Sink* sink_ = nullptr;                      // while it is fed
 };
 
 }  // namespace

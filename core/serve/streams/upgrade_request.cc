@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/serve/http/websocket.h"
+#include "core/serve/streams/websocket_handshake.h"
 
 namespace fleetadm::serve {
 namespace {
-
-constexpr std::string_view kSpdy = "SPDY/3.1";
 
 std::string first_common(const std::vector<std::string>& offered, const std::vector<std::string_view>& known) {
   const auto at = std::find_first_of(offered.begin(), offered.end(), known.begin(), known.end());
@@ -52,19 +50,20 @@ UpgradeChoice choose_spdy(const HttpRequest& request, std::string_view known) {
   UpgradeChoice choice;
   choice.protocol = protocol;
   choice.answer.status = 101;
-  choice.answer.headers = {{"connection", "Upgrade"}, {"upgrade", std::string(kSpdy)}, {"x-stream-protocol-version", protocol}};
+  choice.answer.headers = {
+      {"connection", "Upgrade"}, {"upgrade", std::string(kube::kSpdyUpgrade)}, {"x-stream-protocol-version", protocol}};
   return choice;
 }
 
 }  // namespace
 
 bool asks_stream_upgrade(const HttpRequest& request) {
-  return asks_upgrade_to(request, "websocket") || asks_upgrade_to(request, kSpdy);
+  return asks_upgrade_to(request, kube::kWebSocketUpgrade) || asks_upgrade_to(request, kube::kSpdyUpgrade);
 }
 
 UpgradeChoice choose_upgrade(const HttpRequest& request, const std::vector<std::string_view>& websocket_protocols,
                              std::string_view spdy_protocol) {
-  if (asks_upgrade_to(request, "websocket")) return choose_websocket(request, websocket_protocols);
+  if (asks_upgrade_to(request, kube::kWebSocketUpgrade)) return choose_websocket(request, websocket_protocols);
   return choose_spdy(request, spdy_protocol);
 }
 

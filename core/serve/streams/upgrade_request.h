@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "core/serve/http/message.h"
+#include "kubeclient/stream/channels.h"
 
 namespace fleetadm::serve {
 
-inline constexpr std::string_view kChannelsV5 = "v5.channel.k8s.io";
-inline constexpr std::string_view kChannelsV4 = "v4.channel.k8s.io";
-inline constexpr std::string_view kForwarding = "portforward.k8s.io";
-inline constexpr std::string_view kTunnelledForwarding = "SPDY/3.1+portforward.k8s.io";
+using kube::kChannelsV4;
+using kube::kChannelsV5;
+using kube::kForwarding;
+using kube::kTunnelledForwarding;
 
 struct UpgradeChoice {
   bool websocket = false;  // else SPDY/3.1

@@ -1,17 +1,11 @@
 // port-forward through a server: connections to a pod's ports over SPDY, over SPDY in a WebSocket, and over WebSocket channels.
 #include <algorithm>
-#include <arpa/inet.h>
-#include <cctype>
 #include <gtest/gtest.h>
 #include <map>
-#include <netinet/in.h>
-#include <poll.h>
 #include <set>
-#include <sys/socket.h>
 #include <thread>
 
-#include "core/serve/streams/nonblocking.h"
-#include "kubeclient/base/owned_fd.h"
+#include "tests/support/echo_port.h"
 #include "tests/support/stream_clients.h"
 #include "tests/support/stream_lab.h"
 
@@ -19,50 +13,12 @@ namespace fleetadm::sandbox {
 namespace {
 
 using namespace std::chrono_literals;
+using testkit::EchoPort;
 using testkit::joined;
 using testkit::RawClient;
 using testkit::SpdyClient;
 using testkit::StreamLab;
 using testkit::WebSocketClient;
-
-/// What listens where a pod's port is: says everything back, in capitals, and ends when its client has ended.
-class Echo {
- public:
-  explicit Echo(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int yes = 1;
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    EXPECT_EQ(::listen(socket_.get(), 16), 0);
-    thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
-  }
-
- private:
-  void serve(const std::stop_token& stop) const {
-    std::vector<std::jthread> clients;
-    while (!stop.stop_requested()) {
-      pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-      if (::poll(&ready, 1, 20) <= 0) continue;
-      const int client = ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-      clients.emplace_back([client] {
-        const OwnedFd own(client);
-        std::string text;
-        while (text.clear(), serve::read_some(client, text, 64 * 1024) == serve::FdResult::kSome) {
-          for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-          std::size_t taken = 0;
-          for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(taken)) {
-            if (serve::write_some(client, rest, taken) != serve::FdResult::kSome) return;
-          }
-        }
-      });
-    }
-  }
-  OwnedFd socket_;
-  std::jthread thread_;
-};
 
 /// A client's end of SPDY, as it is or in a WebSocket.
 class Tunnel {
@@ -136,7 +92,7 @@ class Forward : public ::testing::TestWithParam<bool> {
  protected:
   static void SetUpTestSuite() {
     slot() = std::make_unique<StreamLab>();
-    lab().on_port([](int port) { echo() = std::make_unique<Echo>(port); });
+    lab().on_port([](int port) { echo() = std::make_unique<EchoPort>(port); });
     lab().add_pod("p", "exec sleep 1000", {{"ports", Json::array({{{"containerPort", 8080}}})}});
     lab().on_port({});
     lab().add_pod("closed", "exec sleep 1000", {{"ports", Json::array({{{"containerPort", 8080}}})}});
@@ -150,8 +106,8 @@ class Forward : public ::testing::TestWithParam<bool> {
     static std::unique_ptr<StreamLab> the_lab;
     return the_lab;
   }
-  static std::unique_ptr<Echo>& echo() {
-    static std::unique_ptr<Echo> the_echo;
+  static std::unique_ptr<EchoPort>& echo() {
+    static std::unique_ptr<EchoPort> the_echo;
     return the_echo;
   }
   static StreamLab& lab() { return *slot(); }

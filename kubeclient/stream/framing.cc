@@ -1,11 +1,11 @@
-#include "core/serve/streams/framing.h"
+#include "kubeclient/stream/framing.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/serve/http/websocket.h"
+#include "kubeclient/stream/websocket.h"
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 namespace {
 
 constexpr std::size_t kMaxMessage = 32 * 1024;  // what clients read at a time
@@ -29,6 +29,8 @@ class PlainWire final : public Framing {
 
 class WebSocketWire final : public Framing {
  public:
+  explicit WebSocketWire(StreamRole role) : frames_(role) {}
+
   bool feed(std::string_view bytes, const std::function<bool(std::string_view)>& take) override {
     return frames_.feed(bytes, [&](const WebSocketPiece& piece) {
       if (piece.text) return WebSocketClose::kUnsupported;
@@ -50,6 +52,6 @@ class WebSocketWire final : public Framing {
 }  // namespace
 
 std::unique_ptr<Framing> make_plain_wire() { return std::make_unique<PlainWire>(); }
-std::unique_ptr<Framing> make_websocket_wire() { return std::make_unique<WebSocketWire>(); }
+std::unique_ptr<Framing> make_websocket_wire(StreamRole role) { return std::make_unique<WebSocketWire>(role); }
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

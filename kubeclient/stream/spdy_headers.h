@@ -9,7 +9,7 @@
 
 #include "kubeclient/base/result.h"
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 
 using SpdyHeaders = std::vector<std::pair<std::string, std::string>>;  // names in lower case
 
@@ -45,4 +45,4 @@ class SpdyHeaderWriter {
   std::unique_ptr<Zlib> zlib_;
 };
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -1,13 +1,13 @@
-#include "core/serve/http/websocket.h"
+#include "kubeclient/stream/websocket.h"
 
 #include <algorithm>
 #include <array>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 
-#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 namespace {
 
 constexpr std::string_view kWebSocketGuid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -21,11 +21,6 @@ constexpr std::size_t kMaxControl = 125;
 
 std::uint8_t byte_at(std::string_view text, std::size_t at) { return static_cast<std::uint8_t>(text[at]); }
 
-bool same_word(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 bool may_be_sent(std::uint16_t code) {
   return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 }
@@ -34,48 +29,12 @@ std::string code_bytes(std::uint16_t code) { return {static_cast<char>(code >> 8
 
 }  // namespace
 
-std::vector<std::string> header_words(const HttpRequest& request, std::string_view name) {
-  std::vector<std::string> words;
-  for (const std::string& value : request.all(name)) {
-    std::string_view rest = value;
-    while (true) {
-      const auto comma = rest.find(',');
-      if (const auto word = trimmed(rest.substr(0, comma)); !word.empty()) words.emplace_back(word);
-      if (comma == std::string_view::npos) break;
-      rest.remove_prefix(comma + 1);
-    }
-  }
-  return words;
-}
-
-bool asks_upgrade_to(const HttpRequest& request, std::string_view protocol) {
-  const auto has = [&](std::string_view header, std::string_view wanted) {
-    const auto words = header_words(request, header);
-    return std::any_of(words.begin(), words.end(), [&](const std::string& word) { return same_word(word, wanted); });
-  };
-  return has("connection", "upgrade") && has("upgrade", protocol);
-}
-
 std::string websocket_accept(std::string_view key) {
   const std::string text = std::string(key) + std::string(kWebSocketGuid);
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1) return {};
   return base64_encode({reinterpret_cast<const char*>(digest.data()), size});
-}
-
-Result<HttpResponse> accept_websocket(const HttpRequest& request, std::string_view subprotocol) {
-  if (request.method != "GET") return fail(Category::kUsage, "a WebSocket is asked for with GET");
-  if (request.header("sec-websocket-version") != "13")
-    return fail(Category::kUsage, "only version 13 of WebSockets is spoken (Sec-WebSocket-Version)");
-  const std::string_view key = request.header("sec-websocket-key");
-  if (const auto decoded = base64_decode(key); !decoded || decoded->size() != 16)
-    return fail(Category::kUsage, "Sec-WebSocket-Key is not 16 bytes in base64");
-  HttpResponse out;
-  out.status = 101;
-  out.headers = {{"upgrade", "websocket"}, {"connection", "Upgrade"}, {"sec-websocket-accept", websocket_accept(key)}};
-  if (!subprotocol.empty()) out.headers.emplace_back("sec-websocket-protocol", subprotocol);
-  return out;
 }
 
 std::size_t WebSocketFrames::header_size() const {
@@ -89,8 +48,8 @@ WebSocketClose WebSocketFrames::begin_frame() {
   const bool masked = (byte_at(header_, 1) & 0x80U) != 0;
   opcode_ = static_cast<std::uint8_t>(first & 0x0fU);
   last_ = (first & 0x80U) != 0;
-  // No extension was agreed on, so the reserved bits are zero; a client's frames are masked.
-  if ((first & 0x70U) != 0 || !masked) return WebSocketClose::kProtocol;
+  // No extension was agreed on, so the reserved bits are zero; a client's frames are masked, a server's are not.
+  if ((first & 0x70U) != 0 || masked != (role_ == StreamRole::kServer)) return WebSocketClose::kProtocol;
   left_ = byte_at(header_, 1) & 0x7fU;
   if (left_ >= 126) {
     const std::size_t size = left_ == 126 ? 2 : 8;
@@ -138,8 +97,10 @@ bool WebSocketFrames::feed(std::string_view bytes, const std::function<WebSocket
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
     piece_.assign(bytes.substr(0, size));
     bytes.remove_prefix(size);
-    const std::string_view mask = std::string_view(header_).substr(header_.size() - 4);
-    for (char& c : piece_) c = static_cast<char>(c ^ mask[read_++ % 4]);
+    if (role_ == StreamRole::kServer) {
+      const std::string_view mask = std::string_view(header_).substr(header_.size() - 4);
+      for (char& c : piece_) c = static_cast<char>(c ^ mask[read_++ % 4]);
+    }
     left_ -= size;
     if ((opcode_ & 0x8U) != 0) {
       control_ += piece_;
@@ -175,15 +136,26 @@ void WebSocketFrames::close(WebSocketClose why) {
 
 void WebSocketFrames::write(std::uint8_t opcode, std::string_view head, std::string_view rest) {
   const std::uint64_t size = head.size() + rest.size();
+  const unsigned mask_bit = role_ == StreamRole::kClient ? 0x80U : 0U;
   output_ += static_cast<char>(0x80U | opcode);
   if (size < 126) {
-    output_ += static_cast<char>(size);
+    output_ += static_cast<char>(mask_bit | size);
   } else {
     const int bytes = size <= 0xffff ? 2 : 8;
-    output_ += static_cast<char>(bytes == 2 ? 126 : 127);
+    output_ += static_cast<char>(mask_bit | (bytes == 2 ? 126U : 127U));
     for (int i = bytes - 1; i >= 0; --i) output_ += static_cast<char>((size >> (8U * static_cast<unsigned>(i))) & 0xffU);
   }
+  if (role_ == StreamRole::kServer) {
+    output_.append(head).append(rest);
+    return;
+  }
+  // Not for secrecy: no intermediary is to mistake what a client sends for something else (RFC 6455 10.3).
+  std::array<unsigned char, 4> mask{};
+  RAND_bytes(mask.data(), static_cast<int>(mask.size()));
+  output_.append(reinterpret_cast<const char*>(mask.data()), mask.size());
+  const auto begin = output_.size();
   output_.append(head).append(rest);
+  for (std::size_t i = begin; i < output_.size(); ++i) output_[i] = static_cast<char>(output_[i] ^ mask[(i - begin) % 4]);
 }
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace fleetadm::serve {
+#include "kubeclient/stream/role.h"
+
+namespace fleetadm::kube {
 
 class Framing {
  public:
@@ -22,6 +24,6 @@ class Framing {
 };
 
 std::unique_ptr<Framing> make_plain_wire();
-std::unique_ptr<Framing> make_websocket_wire();
+std::unique_ptr<Framing> make_websocket_wire(StreamRole role = StreamRole::kServer);
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -1,11 +1,12 @@
-#include "core/serve/streams/spdy.h"
+#include "kubeclient/stream/spdy.h"
 
 #include <algorithm>
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 namespace {
 
 constexpr std::size_t kSpdyHeader = 8;
+constexpr std::size_t kMaxDataFrame = 64 * 1024;
 constexpr std::uint32_t kSpdyVersion = 3;
 constexpr std::uint8_t kSpdyFin = 0x01;
 constexpr std::uint32_t kStreamMask = 0x7fffffffU;
@@ -76,7 +77,9 @@ bool SpdyConnection::control_frame(Sink& sink) {
     case kSynStream: return has(10) && open_stream(sink, flags_of(header_));
     case kSynReply:
     case kHeaderFrame:  // what they say is nothing to us, but the blocks are one compressed stream
-      return has(4) && reader_.read(std::string_view(payload_).substr(4)).has_value();
+      if (!has(4) || !reader_.read(std::string_view(payload_).substr(4))) return false;
+      if ((flags_of(header_) & kSpdyFin) != 0) ended_there(number_at(payload_, 0) & kStreamMask, sink);
+      return true;
     case kRstStream: {
       if (!has(8)) return false;
       const auto id = number_at(payload_, 0) & kStreamMask;
@@ -85,17 +88,32 @@ bool SpdyConnection::control_frame(Sink& sink) {
     }
     case kPingFrame:
       if (!has(4)) return false;
-      if (number_at(payload_, 0) % 2 == 1) write_control(kPingFrame, std::string_view(payload_).substr(0, 4));
+      if ((number_at(payload_, 0) % 2 == 1) != client_) write_control(kPingFrame, std::string_view(payload_).substr(0, 4));
       return true;
     case kGoAway: over_ = true; return true;
     default: return true;  // SETTINGS, WINDOW_UPDATE, and what a later version may have
   }
 }
 
+SpdyStreamId SpdyConnection::open(const SpdyHeaders& headers) {
+  if (!client_ || over_ || streams_.size() >= kMaxStreams || next_ > kStreamMask - 2) return 0;
+  const SpdyStreamId id = next_;
+  next_ += 2;
+  streams_[id] = {};
+  std::string content = numbers(id, 0);
+  content.append(2, '\0');  // priority and slot
+  write_control(kSynStream, content + writer_.write(headers));
+  return id;
+}
+
 bool SpdyConnection::open_stream(Sink& sink, std::uint8_t flags) {
   const auto id = number_at(payload_, 0) & kStreamMask;
   const auto headers = reader_.read(std::string_view(payload_).substr(10));
   if (!headers || id == 0) return false;
+  if (client_) {  // no server of Kubernetes opens any
+    send_reset(id, Reset::kRefused);
+    return true;
+  }
   if (id % 2 == 0 || id < next_) {
     send_reset(id, Reset::kProtocol);
     return true;
@@ -128,9 +146,13 @@ void SpdyConnection::ended_there(SpdyStreamId stream, Sink& sink) {
 void SpdyConnection::send(SpdyStreamId stream, std::string_view bytes) {
   const auto at = streams_.find(stream);
   if (bytes.empty() || at == streams_.end() || at->second.ended_here) return;
-  put_number(output_, stream);
-  put_number(output_, static_cast<std::uint32_t>(bytes.size()));
-  output_.append(bytes);
+  while (!bytes.empty()) {
+    const auto piece = bytes.substr(0, kMaxDataFrame);
+    put_number(output_, stream);
+    put_number(output_, static_cast<std::uint32_t>(piece.size()));
+    output_.append(piece);
+    bytes.remove_prefix(piece.size());
+  }
 }
 
 void SpdyConnection::end(SpdyStreamId stream) {
@@ -154,12 +176,17 @@ void SpdyConnection::ping() {
   std::string number;
   put_number(number, next_ping_);
   next_ping_ = (next_ping_ + 2) & kStreamMask;
-  if (next_ping_ == 0) next_ping_ = 2;
+  if (next_ping_ < 2) next_ping_ = client_ ? 1 : 2;
   write_control(kPingFrame, number);
 }
 
+void SpdyConnection::go_away() {
+  if (!over_) write_control(kGoAway, numbers(0, 0));
+  over_ = true;
+}
+
 bool SpdyConnection::broken() {
-  if (!over_) write_control(kGoAway, numbers(next_ > 1 ? next_ - 2 : 0, 1));  // PROTOCOL_ERROR
+  if (!over_) write_control(kGoAway, numbers(!client_ && next_ > 1 ? next_ - 2 : 0, 1));  // PROTOCOL_ERROR
   over_ = true;
   return false;
 }
@@ -170,4 +197,4 @@ void SpdyConnection::write_control(std::uint16_t type, std::string_view payload)
   output_.append(payload);
 }
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -1,25 +1,17 @@
-// The server's end of WebSockets (RFC 6455), without the socket: the opening handshake, and frames. No extension is agreed on.
+// WebSockets (RFC 6455) without the socket: the frames of either end. No extension is agreed on.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "core/serve/http/message.h"
-#include "kubeclient/base/result.h"
+#include "kubeclient/stream/role.h"
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 
-/// The words of a header that is a list: of all headers of the name, separated by commas.
-std::vector<std::string> header_words(const HttpRequest& request, std::string_view name);
-/// The request wants another protocol on its connection ("websocket", "spdy/3.1"; in any case).
-bool asks_upgrade_to(const HttpRequest& request, std::string_view protocol);
 /// Sec-WebSocket-Accept of a Sec-WebSocket-Key.
 std::string websocket_accept(std::string_view key);
-/// The answer of 101, without its streams; kUsage where the request is no opening handshake of version 13.
-Result<HttpResponse> accept_websocket(const HttpRequest& request, std::string_view subprotocol);
 
 /// Why a connection is closed (RFC 6455 7.4.1).
 enum class WebSocketClose : std::uint16_t { kNone = 0, kNormal = 1000, kProtocol = 1002, kUnsupported = 1003, kTooBig = 1009 };
@@ -34,6 +26,8 @@ struct WebSocketPiece {
 
 class WebSocketFrames {
  public:
+  explicit WebSocketFrames(StreamRole role = StreamRole::kServer) : role_(role) {}
+
   static constexpr std::uint64_t kMaxFrame = 16 * 1024 * 1024;
 
   /// Answers pings and closes by itself. `take` answers kNone, or why it wants no more. False: nothing more is read, and the last
@@ -42,7 +36,7 @@ class WebSocketFrames {
   /// One binary message of both parts.
   void send(std::string_view head, std::string_view rest = {});
   void ping();
-  /// After it only the client's own close is waited for.
+  /// After it only the peer's own close is waited for.
   void close(WebSocketClose why);
   bool over() const { return over_; }
   std::string& output() { return output_; }
@@ -54,6 +48,7 @@ class WebSocketFrames {
   bool give_up(WebSocketClose why);
   void write(std::uint8_t opcode, std::string_view head, std::string_view rest = {});
 
+  StreamRole role_;
   std::string header_;   // of the frame that is being read
   std::string control_;  // its payload, where it is a control frame
   std::string piece_;
@@ -69,4 +64,4 @@ class WebSocketFrames {
   std::string output_;
 };
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -1,14 +1,15 @@
 // SPDY/3.1 as Kubernetes' clients speak it: header blocks, streams, and what ends the connection.
-#include "core/serve/streams/spdy.h"
+#include "kubeclient/stream/spdy.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <utility>
 
 #include "tests/support/stream_clients.h"
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 namespace {
 
 using testkit::joined;
@@ -211,5 +212,43 @@ TEST(SpdyConnection, TakesAnyBytesInAnyPieces) {
   }
 }
 
+TEST(SpdyConnection, TheEndsUnderstandEachOther) {
+  SpdyConnection client(StreamRole::kClient);
+  Streams heard;
+  Lab server;
+  const auto swap = [&] {
+    EXPECT_TRUE(server.feed(std::exchange(client.output(), {})));
+    EXPECT_TRUE(client.feed(std::exchange(server.server.output(), {}), heard));
+  };
+  EXPECT_EQ(client.open({{"streamtype", "stdin"}}), 1U);
+  EXPECT_EQ(client.open({{"streamtype", "unwanted"}}), 3U);
+  client.send(1, "hello");
+  client.end(1);
+  client.ping();
+  swap();
+  EXPECT_EQ(server.streams.heard, "open 1 stdin\nopen 3 unwanted\ndata 1 hello\nend 1\n");
+  server.server.send(1, "yes");
+  server.server.end(1);
+  server.server.ping();
+  swap();
+  EXPECT_EQ(heard.heard, "reset 3\ndata 1 yes\nend 1\n");
+  EXPECT_TRUE(server.server.output().empty());  // a ping's answer is not answered
+  EXPECT_EQ(SpdyConnection().open({}), 0U);     // a server opens none
+  client.go_away();
+  EXPECT_FALSE(server.feed(client.output()));
+}
+
+TEST(SpdyConnection, AClientBoundsItsStreamsAndTakesNone) {
+  SpdyConnection client(StreamRole::kClient);
+  Streams heard;
+  for (std::size_t i = 0; i < SpdyConnection::kMaxStreams; ++i) ASSERT_NE(client.open({}), 0U);
+  EXPECT_EQ(client.open({}), 0U);
+  client.output().clear();
+  SpdyClient server;
+  EXPECT_TRUE(client.feed(server.open(2, {{"streamtype", "data"}}), heard));
+  EXPECT_EQ(heard.heard, "");
+  EXPECT_EQ(SpdyClient::cut(client.output())->type, 3U);
+}
+
 }  // namespace
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -1,11 +1,11 @@
-#include "core/serve/streams/spdy_headers.h"
+#include "kubeclient/stream/spdy_headers.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <zlib.h>
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 namespace {
 
 std::string be32(std::size_t value) {
@@ -206,4 +206,4 @@ std::string SpdyHeaderWriter::write(const SpdyHeaders& headers) {
   return block;
 }
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

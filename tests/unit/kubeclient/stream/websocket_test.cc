@@ -1,14 +1,15 @@
 // Frames of WebSockets (RFC 6455): what a client may send, and what ends the connection.
-#include "core/serve/http/websocket.h"
+#include "kubeclient/stream/websocket.h"
 
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
 #include <random>
+#include <utility>
 
 #include "tests/support/stream_clients.h"
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 namespace {
 
 using testkit::cut_websocket_frame;
@@ -45,39 +46,6 @@ struct Server {
 
 TEST(WebSocketHandshake, AcceptsAsTheStandardsExample) {
   EXPECT_EQ(websocket_accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-}
-
-TEST(WebSocketHandshake, RefusesWhatIsNone) {
-  HttpRequest request;
-  request.method = "GET";
-  request.headers = {{"connection", "keep-alive, Upgrade"},
-                     {"upgrade", "WebSocket"},
-                     {"sec-websocket-version", "13"},
-                     {"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
-  EXPECT_TRUE(asks_upgrade_to(request, "websocket"));
-  EXPECT_FALSE(asks_upgrade_to(request, "spdy/3.1"));
-  const auto answer = accept_websocket(request, "x");
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 101);
-  auto wrong = request;
-  wrong.headers[3].second = "c2hvcnQ=";
-  EXPECT_FALSE(accept_websocket(wrong, "x"));
-  wrong = request;
-  wrong.headers[2].second = "8";
-  EXPECT_FALSE(accept_websocket(wrong, "x"));
-  wrong = request;
-  wrong.method = "POST";
-  EXPECT_FALSE(accept_websocket(wrong, "x"));
-  wrong = request;
-  wrong.headers[0].second = "keep-alive";
-  EXPECT_FALSE(asks_upgrade_to(wrong, "websocket"));
-}
-
-TEST(WebSocketHandshake, ReadsListsInHeaders) {
-  HttpRequest request;
-  request.headers = {{"a", "x, y ,,z"}, {"b", "no"}, {"a", " w"}};
-  EXPECT_EQ(header_words(request, "a"), (std::vector<std::string>{"x", "y", "z", "w"}));
-  EXPECT_TRUE(header_words(request, "c").empty());
 }
 
 TEST(WebSocketFrames, GivesMessagesOfAnySize) {
@@ -219,5 +187,37 @@ TEST(WebSocketFrames, TakeAnyBytesInAnyPieces) {
   }
 }
 
+TEST(WebSocketFrames, TheEndsUnderstandEachOther) {
+  for (const std::size_t size : {0U, 1U, 125U, 126U, 65535U, 65536U}) {
+    WebSocketFrames client(StreamRole::kClient);
+    Server server;
+    const std::string text(size, 't');
+    client.send("a", text);
+    client.ping();
+    const std::string sent = std::exchange(client.output(), {});
+    EXPECT_NE(static_cast<unsigned char>(sent[1]) & 0x80U, 0U);  // masked
+    EXPECT_TRUE(server.feed(sent));
+    EXPECT_EQ(server.messages, (std::vector<std::string>{"a" + text + "|"}));
+    server.frames.send("b", text);
+    std::string heard;
+    const auto take = [&](const WebSocketPiece& piece) {
+      heard += piece.bytes;
+      return WebSocketClose::kNone;
+    };
+    EXPECT_TRUE(client.feed(std::exchange(server.frames.output(), {}), take));  // its pong first
+    EXPECT_EQ(heard, "b" + text);
+    client.close(WebSocketClose::kNormal);
+    EXPECT_FALSE(server.feed(std::exchange(client.output(), {})));
+    EXPECT_FALSE(client.feed(std::exchange(server.frames.output(), {}), take));
+    EXPECT_TRUE(client.over());
+  }
+}
+
+TEST(WebSocketFrames, AClientTakesNoMaskedFrames) {
+  WebSocketFrames client(StreamRole::kClient);
+  EXPECT_FALSE(client.feed(websocket_frame(2, "x"), [](const WebSocketPiece&) { return WebSocketClose::kNone; }));
+  EXPECT_TRUE(client.over());
+}
+
 }  // namespace
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -1,0 +1,39 @@
+// What all requests to one server have in common, however they are sent: their headers, and how the connection is made.
+#pragma once
+
+#include <curl/curl.h>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kubeclient/config/rest_config.h"
+#include "kubeclient/transport/endpoint.h"
+#include "kubeclient/transport/transport.h"
+
+namespace fleetadm::kube {
+
+using CurlList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+/// "https://host:port": the host is the one that the certificate is checked against.
+std::string server_url(const RestConfig& config, const Endpoint& endpoint);
+/// "?a=b&c=d"; empty where there is none.
+std::string encode_query(const Query& query);
+
+/// All but Authorization, Host among them where it is not the URL's. kUsage where a name or a value holds control characters.
+Result<std::vector<std::pair<std::string, std::string>>> request_headers(const RestConfig& config, const Endpoint& endpoint,
+                                                                         const Request& request);
+/// The value of Authorization for a token. kUsage where it holds control characters.
+Result<std::string> bearer(const Credentials& credentials);
+/// One header for -v 7, without what lets someone in.
+void log_header(std::string_view arrow, std::string_view line);
+
+/// How the connection is made: TLS and its verification, the client's certificate, proxy, time limit, keepalive. `connect_to`
+/// must live as long as the handle.
+void set_connection_options(CURL* easy, const RestConfig& config, const Endpoint& endpoint, const Credentials& credentials,
+                            CurlList& connect_to);
+/// Why libcurl could not send, or got no answer. `detail` is its error buffer.
+Error connection_error(CURL* easy, CURLcode code, const char* detail, const RestConfig& config, const Endpoint& endpoint);
+
+}  // namespace fleetadm::kube
