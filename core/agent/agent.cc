@@ -196,7 +196,7 @@ Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, con
   if (!options.work_service_account.empty()) {
     as_worker.impersonate_user = "system:serviceaccount:" + options.ns + ":" + options.work_service_account;
   }
-  controller::Manager health({1, options.health_address, parts.clock});
+  controller::Manager health({.threads = 1, .health_address = options.health_address, .clock = parts.clock});
   Runtime runtime{options,
                   parts,
                   client,
@@ -207,6 +207,7 @@ Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, con
                   {},
                   {},
                   {},
+                  parts.pool ? parts.pool : std::make_shared<controller::WorkerPool>(kRegistrationThreads + kWorkThreads),
                   health};
   health.add_page("/debug/agent", [&runtime](std::string_view) {
     return controller::Manager::Page{200, "application/json", dump_json(runtime.phase.describe())};

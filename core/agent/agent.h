@@ -71,6 +71,8 @@ struct AgentParts {
   /// work engine leaves the heartbeat alone.
   std::function<void(controller::Manager&, const Joined&)> add_work;
   std::shared_ptr<Clock> clock = Clock::system();
+  /// Where its controllers work; null: a pool of its own. One that agents share needs enough threads for works of some that hang.
+  std::shared_ptr<controller::WorkerPool> pool = nullptr;
 };
 
 /// Runs until `stop`. An Error only for what no waiting repairs: options that make no sense, a health address that cannot be

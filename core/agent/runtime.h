@@ -9,6 +9,7 @@
 #include "core/agent/bootstrap_source.h"
 #include "core/agent/signals.h"
 #include "core/controller/controller.h"
+#include "core/controller/worker_pool.h"
 #include "core/registration/agent/hub_secret.h"
 
 namespace fleetadm::agent {
@@ -37,6 +38,7 @@ struct Runtime {
   Signal bootstrap_changed;   // the bootstrap secret
   Signal credential_changed;  // the hub kubeconfig secret
   Phase phase;
+  std::shared_ptr<controller::WorkerPool> pool;  // of each session's managers
   controller::Manager& health;  // serves health alone; each session has managers of its own and shows their counts here
 
   Instant now() const { return parts.clock->now(); }

@@ -179,7 +179,9 @@ void Session::add_registration(controller::Manager& manager, const kube::Client&
 void Session::run_work_engine(const kube::Client& hub, std::stop_token stop) {
   while (!stop.stop_requested()) {
     controller::Manager::Options options;
+    options.threads = kWorkThreads;
     options.clock = runtime_.parts.clock;
+    options.pool = runtime_.pool;
     controller::Manager manager(std::move(options));
     runtime_.parts.add_work(manager, Joined{identity_, endpoint_.server, hub, runtime_.work_spoke});
     runtime_.health.count_too(manager);
@@ -193,8 +195,9 @@ void Session::run_work_engine(const kube::Client& hub, std::stop_token stop) {
 
 SessionEnd Session::work(const kube::Client& hub, std::stop_token stop) {
   controller::Manager::Options options;
-  options.threads = 3;
+  options.threads = kRegistrationThreads;
   options.clock = runtime_.parts.clock;
+  options.pool = runtime_.pool;
   controller::Manager manager(std::move(options));
   add_registration(manager, hub);
   runtime_.health.count_too(manager);

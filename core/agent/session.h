@@ -47,6 +47,10 @@ struct SessionEnd {
   std::string detail;
 };
 
+/// At a time, of the agent's pool. It has as many as both together, so that works that hang do not delay the lease.
+inline constexpr int kRegistrationThreads = 3;
+inline constexpr int kWorkThreads = 4;
+
 /// `bootstrap`: as read when the session begins, where there is one. Errors: the credential cannot be used at all.
 Result<SessionEnd> run_session(Runtime& runtime, const registration::agent::Identity& identity,
                                const registration::agent::HubSecret& secret, const std::optional<Bootstrap>& bootstrap,

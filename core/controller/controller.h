@@ -17,6 +17,8 @@
 
 namespace fleetadm::controller {
 
+class WorkerPool;
+
 /// When to look again although nothing changed. nullopt: only on the next event.
 struct Outcome {
   std::optional<Duration> requeue_after;
@@ -41,13 +43,15 @@ struct ControllerOptions {
   Duration reconcile_timeout = std::chrono::minutes(2);
 };
 
-/// Owns informers, controllers and their threads. All workers share one pool, sized by the sum of workers, at most `threads`.
+/// Owns informers and controllers. Their reconciles run on at most `threads` threads at a time: of the given pool, which the
+/// managers of a process can share, else of a pool of its own.
 class Manager {
  public:
   struct Options {
     int threads = 4;
     std::string health_address;  // "127.0.0.1:0" or ":8443"; empty: no health server
     std::shared_ptr<Clock> clock = Clock::system();
+    std::shared_ptr<WorkerPool> pool = nullptr;
   };
   explicit Manager(Options options);
   ~Manager();  // stops

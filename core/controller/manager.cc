@@ -232,7 +232,7 @@ Status Manager::run(std::stop_token stop) {
   }
   if (status && !stop.stop_requested()) {
     log::info(1, "manager", "caches are synced");
-    state_->scheduler->run(state_->options.threads, stop);
+    state_->scheduler->run(state_->options.threads, stop, state_->options.pool);
   }
   for (const auto& informer : state_->all_informers()) informer->stop();
   const std::lock_guard lock(state_->mutex);

@@ -1,7 +1,9 @@
 #include "core/controller/scheduler.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <exception>
+#include <utility>
 
 #include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
@@ -71,7 +73,7 @@ void Scheduler::push(Lane& lane, std::string key) {
   }
   if (!lane.queued.insert(key).second) return;
   lane.ready.push_back(std::move(key));
-  work_ready_.notify_one();
+  offer();
 }
 
 void Scheduler::schedule(std::size_t lane, const std::string& key, Steady::time_point at, bool own) {
@@ -84,7 +86,7 @@ void Scheduler::schedule(std::size_t lane, const std::string& key, Steady::time_
     times.emplace(key, at);
   }
   timers_.emplace(at, lane, key, own);
-  time_changed_.notify_one();
+  wake_at(at);
 }
 
 void Scheduler::unschedule(std::size_t lane, const std::string& key, bool own) {
@@ -110,35 +112,50 @@ Scheduler::Lane* Scheduler::pick(std::string& key, std::size_t& index) {
   return nullptr;
 }
 
-void Scheduler::work(std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    std::string key;
-    std::size_t index = 0;
-    Lane* lane = nullptr;
-    std::stop_token ours;
-    {
-      std::unique_lock lock(mutex_);
-      work_ready_.wait(lock, stop, [&] { return (lane = pick(key, index)) != nullptr; });
-      if (lane == nullptr) return;
-      Active active;
-      active.deadline = Steady::now() + std::chrono::duration_cast<Steady::duration>(lane->options.reconcile_timeout);
-      ours = active.source.get_token();
-      lane->active.emplace(key, std::move(active));
-      time_changed_.notify_one();
-    }
-    const auto began = Steady::now();
-    Result<Outcome> result = Outcome{};
-    try {
-      result = lane->reconcile(key, ours);
-    } catch (const std::exception& problem) {
-      result = fail(Category::kInternal, std::string("reconcile threw: ") + problem.what());
-    }
-    if (!result && !stop.stop_requested()) report(lane->options.name, key, result.error());
-    finish(index, key, result, Steady::now() - began);
-  }
+bool Scheduler::has_work() const {
+  if (active_ >= limit_) return false;
+  return std::ranges::any_of(lanes_, [](const auto& lane) {
+    return !lane->ready.empty() && lane->active.size() < static_cast<std::size_t>(lane->options.workers);
+  });
 }
 
-void Scheduler::finish(std::size_t index, const std::string& key, const Result<Outcome>& result, Duration took) {
+// It stands in the pool's line once, so that many keys here do not delay the keys of others.
+void Scheduler::offer() {
+  if (!pool_ || offered_ || !has_work()) return;
+  offered_ = true;
+  pool_->offer(shared_from_this());
+}
+
+void Scheduler::work_once() {
+  std::string key;
+  std::size_t index = 0;
+  Lane* lane = nullptr;
+  std::stop_token ours;
+  {
+    const std::lock_guard lock(mutex_);
+    offered_ = false;
+    if (!pool_ || active_ >= limit_ || (lane = pick(key, index)) == nullptr) return;
+    Active active;
+    active.deadline = Steady::now() + std::chrono::duration_cast<Steady::duration>(lane->options.reconcile_timeout);
+    ours = active.source.get_token();
+    wake_at(active.deadline);
+    lane->active.emplace(key, std::move(active));
+    ++active_;
+    offer();
+  }
+  const auto began = Steady::now();
+  Result<Outcome> result = Outcome{};
+  try {
+    result = lane->reconcile(key, ours);
+  } catch (const std::exception& problem) {
+    result = fail(Category::kInternal, std::string("reconcile threw: ") + problem.what());
+  }
+  const auto took = Steady::now() - began;
+  const bool stopping = !finish(index, key, result, took);
+  if (!result && !stopping) report(lane->options.name, key, result.error());
+}
+
+bool Scheduler::finish(std::size_t index, const std::string& key, const Result<Outcome>& result, Duration took) {
   const std::lock_guard lock(mutex_);
   Lane& lane = *lanes_[index];
   lane.seconds += std::chrono::duration<double>(took).count();
@@ -159,8 +176,10 @@ void Scheduler::finish(std::size_t index, const std::string& key, const Result<O
   if (next) {
     schedule(index, key, Steady::now() + std::chrono::duration_cast<Steady::duration>(std::max(*next, Duration::zero())), true);
   }
+  --active_;
   if (again) push(lane, key);
-  if (!lane.ready.empty()) work_ready_.notify_one();
+  offer();
+  return pool_ != nullptr;
 }
 
 void Scheduler::resync(std::size_t index, bool first) {
@@ -180,10 +199,27 @@ void Scheduler::resync(std::size_t index, bool first) {
   }
 }
 
-void Scheduler::keep_time(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  for (std::size_t i = 0; i < lanes_.size(); ++i) resync(i, true);
-  while (!stop.stop_requested()) {
+void Scheduler::wake_at(Steady::time_point at) {
+  if (pool_) pool_->wake_at(shared_from_this(), at);
+}
+
+Scheduler::Steady::time_point Scheduler::next_wake() const {
+  auto wake = Steady::time_point::max();
+  if (!timers_.empty()) wake = std::get<0>(*timers_.begin());
+  for (const auto& [when, lane] : resyncs_) wake = std::min(wake, when);
+  for (const auto& lane : lanes_) {
+    for (const auto& [key, active] : lane->active) {
+      if (!active.source.stop_requested()) wake = std::min(wake, active.deadline);
+    }
+  }
+  return wake;
+}
+
+void Scheduler::on_time() {
+  std::vector<std::stop_source> late;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!pool_) return;
     const auto now = Steady::now();
     while (!timers_.empty() && std::get<0>(*timers_.begin()) <= now) {
       const auto [at, lane, key, own] = *timers_.begin();
@@ -193,61 +229,56 @@ void Scheduler::keep_time(std::stop_token stop) {
     for (const auto& [when, lane] : std::vector(resyncs_)) {
       if (when <= now) resync(lane, false);
     }
-    auto wake = now + std::chrono::hours(1);
-    if (!timers_.empty()) wake = std::min(wake, std::get<0>(*timers_.begin()));
-    for (const auto& [when, lane] : resyncs_) wake = std::min(wake, when);
-    std::vector<std::stop_source> late;
     for (const auto& lane : lanes_) {
       for (auto& [key, active] : lane->active) {
-        if (active.source.stop_requested()) continue;
-        if (active.deadline <= now) {
-          late.push_back(active.source);
-          log::warn(lane->options.name, key + ": reconcile takes too long and is cancelled");
-        } else {
-          wake = std::min(wake, active.deadline);
-        }
+        if (active.source.stop_requested() || active.deadline > now) continue;
+        late.push_back(active.source);
+        log::warn(lane->options.name, key + ": reconcile takes too long and is cancelled");
       }
     }
-    if (!late.empty()) {
-      // Stop callbacks run here and may take locks of their own.
-      lock.unlock();
-      for (auto& source : late) source.request_stop();
-      lock.lock();
-      continue;
-    }
-    time_changed_.wait_until(lock, stop, wake, [&] {
-      // Woken by a new timer or a new deadline: look again only where it is due earlier than planned.
-      if (!timers_.empty() && std::get<0>(*timers_.begin()) < wake) return true;
-      for (const auto& lane : lanes_) {
-        for (const auto& [key, active] : lane->active) {
-          if (!active.source.stop_requested() && active.deadline < wake) return true;
-        }
-      }
-      return false;
-    });
   }
+  // Stop callbacks run here and may take locks of their own.
+  for (auto& source : late) source.request_stop();
+  const std::lock_guard lock(mutex_);
+  if (const auto next = next_wake(); next != Steady::time_point::max()) wake_at(next);
 }
 
-void Scheduler::run(int threads, std::stop_token stop) {
-  int wanted = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& lane : lanes_) wanted += lane->options.workers;
-  }
-  const int count = std::clamp(wanted, 1, std::max(1, threads));
-  std::vector<std::jthread> pool;
-  pool.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) pool.emplace_back([this, stop] { work(stop); });
-  keep_time(stop);
+void Scheduler::start(std::shared_ptr<WorkerPool> pool, int threads) {
+  const std::lock_guard lock(mutex_);
+  if (pool_) return;
+  pool_ = std::move(pool);
+  limit_ = static_cast<std::size_t>(std::max(1, threads));
+  resyncs_.clear();
+  for (std::size_t i = 0; i < lanes_.size(); ++i) resync(i, true);
+  if (const auto next = next_wake(); next != Steady::time_point::max()) wake_at(next);
+  offer();  // what was added before
+}
+
+void Scheduler::stop() {
+  std::shared_ptr<WorkerPool> pool;
   std::vector<std::stop_source> running;
   {
     const std::lock_guard lock(mutex_);
+    if (!pool_) return;
+    pool = std::exchange(pool_, nullptr);
     for (const auto& lane : lanes_) {
       for (auto& [key, active] : lane->active) running.push_back(active.source);
     }
   }
   for (auto& source : running) source.request_stop();
-  pool.clear();  // joins
+  pool->forget(*this);
+  const std::lock_guard lock(mutex_);
+  offered_ = false;
+}
+
+void Scheduler::run(int threads, std::stop_token stop, std::shared_ptr<WorkerPool> pool) {
+  if (!pool) pool = std::make_shared<WorkerPool>(static_cast<std::size_t>(std::max(1, threads)));
+  start(pool, threads);
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  stopped.wait(lock, stop, [] { return false; });
+  this->stop();
 }
 
 std::vector<LaneStats> Scheduler::stats() const {

@@ -1,22 +1,22 @@
-// The queues of all controllers of a Manager and the pool of threads that empties them. Knows nothing of Kubernetes.
+// The queues of all controllers of a Manager, which the threads of a pool empty. Knows nothing of Kubernetes.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "core/controller/controller.h"
+#include "core/controller/worker_pool.h"
 
 namespace fleetadm::controller {
 
@@ -37,15 +37,21 @@ struct LaneStats {
 };
 
 /// Thread-safe. A lane is one controller: its queue, its limits, its function.
-class Scheduler : public std::enable_shared_from_this<Scheduler> {
+class Scheduler final : public WorkerPool::Member, public std::enable_shared_from_this<Scheduler> {
  public:
   std::shared_ptr<Queue> add_lane(ControllerOptions options, Reconcile reconcile);
 
-  /// Works with at most `threads` workers until `stop`; the calling thread keeps the time (delays, time limits). Returns when
-  /// the last reconcile returned; each of them sees its stop token set.
-  void run(int threads, std::stop_token stop);
+  /// Begins to work on threads of the pool, on at most `threads` of them at a time. Nothing where it works already.
+  void start(std::shared_ptr<WorkerPool> pool, int threads);
+  /// Returns when the last reconcile returned; each of them sees its stop token set. Not from a reconcile of its own.
+  void stop();
+  /// start(), wait for `stop`, stop(). Without a pool it gets one of its own.
+  void run(int threads, std::stop_token stop, std::shared_ptr<WorkerPool> pool = nullptr);
 
   std::vector<LaneStats> stats() const;
+
+  void work_once() override;
+  void on_time() override;
 
  private:
   using Steady = std::chrono::steady_clock;
@@ -74,15 +80,20 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void push(Lane& lane, std::string key);                                                    // locked
   void schedule(std::size_t lane, const std::string& key, Steady::time_point at, bool own);  // locked
   void unschedule(std::size_t lane, const std::string& key, bool own);                       // locked
-  void work(std::stop_token stop);
-  Lane* pick(std::string& key, std::size_t& index);  // locked
-  void finish(std::size_t index, const std::string& key, const Result<Outcome>& result, Duration took);
-  void keep_time(std::stop_token stop);
+  Lane* pick(std::string& key, std::size_t& index);                                          // locked
+  bool has_work() const;                                                                     // locked
+  void offer();                                                                              // locked
+  /// False: it is being stopped.
+  bool finish(std::size_t index, const std::string& key, const Result<Outcome>& result, Duration took);
+  void wake_at(Steady::time_point at);         // locked
+  Steady::time_point next_wake() const;        // locked
   void resync(std::size_t index, bool first);  // locked
 
   mutable std::mutex mutex_;
-  std::condition_variable_any work_ready_;
-  std::condition_variable_any time_changed_;
+  std::shared_ptr<WorkerPool> pool_;  // while it works
+  std::size_t limit_ = 1;             // threads of the pool at a time
+  std::size_t active_ = 0;            // reconciles that run
+  bool offered_ = false;              // to the pool
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::set<Timer> timers_;
   std::vector<std::pair<Steady::time_point, std::size_t>> resyncs_;

@@ -20,7 +20,8 @@ struct FleetNodesOptions {
   std::map<std::string, std::shared_ptr<ContainerTable>> containers;  // by cluster: is told of what runs there
 };
 
-/// Serves until it is destroyed, which ends the pods' processes. A node that cannot go on is logged and tried again.
+/// All nodes work on one pool of threads. Serves until it is destroyed, which ends the pods' processes. A node that cannot go on
+/// is logged and tried again.
 class FleetNodes {
  public:
   FleetNodes(const SandboxHome& home, const FleetNodesOptions& options);

@@ -75,7 +75,8 @@ class Node {
       : client_(std::move(client)),
         options_(std::move(options)),
         host_(std::move(host)),
-        manager_(Manager::Options{.threads = 4}) {
+        manager_(Manager::Options{.threads = kNodeThreads, .pool = options_.pool}),
+        reaper_(options_.reaper ? options_.reaper : std::make_shared<Reaper>()) {
     host_.lookup.secret = [this](std::string_view ns, std::string_view name) {
       return client_.find(kube::resources::secrets(), ns, name);
     };
@@ -84,7 +85,9 @@ class Node {
     };
     host_.lookup.token = [this](const TokenAsk& ask) { return request_token(ask); };
     host_.free_port = free_loopback_port;
-    host_.watch = [this](int pidfd, const std::string& key) { reaper_.watch(pidfd, [this, key] { pod_queue_->add(key); }); };
+    host_.watch = [this](int pidfd, const std::string& key) {
+      reaper_->watch(pidfd, [queue = pod_queue_, key] { queue->add(key); });
+    };
   }
 
   Status run(const std::stop_token& stop) {
@@ -318,7 +321,7 @@ class Node {
   std::shared_ptr<kube::Informer> pods_;
   std::shared_ptr<Queue> pod_queue_;
   Manager manager_;
-  Reaper reaper_;  // last: it stops first, as it feeds the queue
+  std::shared_ptr<Reaper> reaper_;
 };
 
 }  // namespace

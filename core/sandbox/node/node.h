@@ -6,12 +6,16 @@
 #include <stop_token>
 #include <string>
 
+#include "core/controller/worker_pool.h"
 #include "core/sandbox/node/containers.h"
+#include "core/sandbox/node/reaper.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::sandbox {
+
+inline constexpr int kNodeThreads = 4;  // at a time, of the pool
 
 struct NodeOptions {
   std::string name;       // a DNS subdomain
@@ -21,7 +25,9 @@ struct NodeOptions {
   std::string executable;  // what containers of fleetadm's image run
   Duration first_back_off = std::chrono::seconds(1);
   Duration most_back_off = std::chrono::minutes(1);
-  std::shared_ptr<ContainerTable> containers;  // is told of what runs; may be null
+  std::shared_ptr<ContainerTable> containers;    // is told of what runs; may be null
+  std::shared_ptr<controller::WorkerPool> pool;  // where its controllers work; null: a pool of its own
+  std::shared_ptr<Reaper> reaper;                // of the pods' processes; null: one of its own
 };
 
 /// Registers the node and serves it until `stop`; then its processes are ended (SIGTERM, 10 s, SIGKILL). Node and pods stay in
