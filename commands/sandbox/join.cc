@@ -1,22 +1,57 @@
 #include "commands/sandbox/join.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 #include "commands/framework/command.h"
+#include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::commands {
 namespace {
 
+constexpr std::size_t kAtOnce = 16;  // clusters that join or are accepted side by side
+
+/// Of one of many commands that run side by side: their steps would be a jumble. Warnings are told with the cluster's name.
+class WarningsOnly final : public Progress {
+ public:
+  WarningsOnly(Progress& outer, std::mutex& telling, std::string cluster)
+      : outer_(outer), telling_(telling), cluster_(std::move(cluster)) {}
+  void begin(std::string_view /*step*/) override {}
+  void note(std::string_view /*detail*/) override {}
+  void done(std::string_view /*outcome*/) override {}
+  void failed(std::string_view /*why*/) override {}
+  void warn(std::string_view text) override {
+    const std::lock_guard lock(telling_);
+    outer_.warn(cluster_ + ": " + std::string(text));
+  }
+  void say(std::string_view text) override {
+    const std::lock_guard lock(telling_);
+    outer_.say(text);
+  }
+
+ private:
+  Progress& outer_;
+  std::mutex& telling_;
+  std::string cluster_;
+};
+
 /// The context of a command that runs inside another, on one cluster of the sandbox.
 class ClusterContext final : public Context {
  public:
-  ClusterContext(Context& outer, std::string kubeconfig, std::string name) : outer_(outer), globals_(outer.global()) {
+  /// `kubeconfig` is the sandbox's, read once: that of a thousand clusters is long. `progress`: null for the outer one.
+  ClusterContext(Context& outer, const kube::Kubeconfig& kubeconfig, std::string file, std::string name,
+                 Progress* progress = nullptr)
+      : outer_(outer), kubeconfig_(kubeconfig), progress_(progress), globals_(outer.global()) {
     globals_.config = {};
-    globals_.config.kubeconfig = std::move(kubeconfig);
+    globals_.config.kubeconfig = std::move(file);
     globals_.config.context = std::move(name);
   }
   const GlobalOptions& global() const override { return globals_; }
-  Result<kube::RestConfig> rest_config() override { return outer_.rest_config(globals_.config); }
+  Result<kube::RestConfig> rest_config() override { return kubeconfig_.resolve(globals_.config); }
   Result<kube::RestConfig> rest_config(const kube::ConfigOverrides& overrides) override { return outer_.rest_config(overrides); }
   Result<kube::Client> client() override {
     FLEETADM_TRY(const auto config, rest_config());
@@ -25,7 +60,7 @@ class ClusterContext final : public Context {
   kube::Client client(const kube::RestConfig& config) override { return outer_.client(config); }
   Result<std::string> ns() override { return std::string("default"); }
   Clock& clock() override { return outer_.clock(); }
-  Progress& progress() override { return outer_.progress(); }
+  Progress& progress() override { return progress_ != nullptr ? *progress_ : outer_.progress(); }
   Terminal& terminal() override { return outer_.terminal(); }
   std::stop_token stop() override { return outer_.stop(); }
   std::string env(std::string_view name) const override { return outer_.env(name); }
@@ -34,6 +69,8 @@ class ClusterContext final : public Context {
 
  private:
   Context& outer_;
+  const kube::Kubeconfig& kubeconfig_;
+  Progress* progress_;
   GlobalOptions globals_;
 };
 
@@ -57,25 +94,76 @@ Result<Report> run_command(Context& context, const Registry& registry, const std
   return report;
 }
 
+using Each = std::function<Status(const std::string& cluster, Progress& progress)>;
+
+/// Calls `each` for all clusters, some at a time, and tells how many are done ("joined 340 of 1000"). After a failure none is
+/// begun.
+Status side_by_side(Context& context, const std::vector<std::string>& clusters, const std::string& step, const std::string& done,
+                    const Each& each) {
+  Progress& progress = context.progress();
+  static_cast<void>(context.clock());  // made here: the threads share it
+  std::mutex telling;
+  std::atomic<std::size_t> next{0};
+  std::size_t finished = 0;  // with the lock
+  std::optional<Error> failed;
+  const std::string of_all = " of " + std::to_string(clusters.size());
+  progress.begin(step);
+  const auto work = [&] {
+    for (auto i = next++; i < clusters.size() && !context.stop().stop_requested(); i = next++) {
+      WarningsOnly warnings(progress, telling, clusters[i]);
+      const Status made = each(clusters[i], warnings);
+      const std::lock_guard lock(telling);
+      if (made) {
+        progress.note(done + " " + std::to_string(++finished) + of_all);
+        continue;
+      }
+      if (!failed) failed = made.error();
+      next = clusters.size();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < std::min(kAtOnce, clusters.size()); ++i) threads.emplace_back(work);
+  }
+  if (!failed && finished < clusters.size()) failed = fail(Category::kCancelled, "interrupted").value();
+  if (failed) {
+    progress.failed(failed->message);
+    return fail(std::move(*failed));
+  }
+  progress.done(done + " " + std::to_string(finished) + of_all);
+  return {};
+}
+
 }  // namespace
 
 Status join_sandbox(Context& context, const SandboxFleet& fleet) {
   Registry registry;
   register_all(registry);
-  ClusterContext hub(context, fleet.kubeconfig, fleet.sandbox + "-hub");
+  kube::ConfigOverrides file;
+  file.kubeconfig = fleet.kubeconfig;
+  file.interactive = false;
+  FLEETADM_TRY(const auto kubeconfig, kube::Kubeconfig::load(file));
+  const auto hub_name = fleet.sandbox + "-hub";
+  ClusterContext hub(context, kubeconfig, fleet.kubeconfig, hub_name);
   FLEETADM_TRY(const auto ticket, run_command(hub, registry, "init", {{"wait", "true"}, {"show-token", "true"}}));
-  for (const auto& name : fleet.clusters) {
-    ClusterContext spoke(context, fleet.kubeconfig, fleet.sandbox + "-" + name);
-    const auto joined = run_command(spoke, registry, "join",
-                                    {{"cluster-name", name},
-                                     {"hub-apiserver", str(ticket.data, {"hub-apiserver"})},
-                                     {"hub-token", str(ticket.data, {"hub-token"})},
-                                     {"ca-cert-hash", str(ticket.data, {"ca-cert-hash"})}});
-    if (!joined) return fail(joined.error().wrap("cluster " + name + " cannot join"));
-  }
   if (fleet.clusters.empty()) return {};
-  FLEETADM_CHECK(run_command(hub, registry, "accept", {{"yes", "true"}, {"wait", "available"}}, fleet.clusters));
-  return {};
+  FLEETADM_CHECK(side_by_side(
+      context, fleet.clusters, "Joining the clusters", "joined", [&](const std::string& name, Progress& progress) -> Status {
+        ClusterContext spoke(context, kubeconfig, fleet.kubeconfig, fleet.sandbox + "-" + name, &progress);
+        const auto joined = run_command(spoke, registry, "join",
+                                        {{"cluster-name", name},
+                                         {"hub-apiserver", str(ticket.data, {"hub-apiserver"})},
+                                         {"hub-token", str(ticket.data, {"hub-token"})},
+                                         {"ca-cert-hash", str(ticket.data, {"ca-cert-hash"})}});
+        if (!joined) return fail(joined.error().wrap("cluster " + name + " cannot join"));
+        return {};
+      }));
+  return side_by_side(
+      context, fleet.clusters, "Accepting the clusters and waiting until they are available", "available",
+      [&](const std::string& name, Progress& progress) -> Status {
+        ClusterContext one(context, kubeconfig, fleet.kubeconfig, hub_name, &progress);
+        return run_command(one, registry, "accept", {{"yes", "true"}, {"wait", "available"}}, {name}).map([](const Report&) {});
+      });
 }
 
 }  // namespace fleetadm::commands

@@ -1,6 +1,9 @@
 // `fleetadm sandbox up --join`: a fleet that works, in one command, on nothing but this binary.
+#include <algorithm>
+#include <fstream>
 #include <gtest/gtest.h>
 
+#include "core/sandbox/fleet/home.h"
 #include "tests/support/fleet.h"
 
 namespace fleetadm::testkit {
@@ -64,6 +67,32 @@ TEST_F(SandboxJoin, JoinsASandboxThatRuns) {
     ASSERT_EQ(joined.code, 0) << joined.both();
   }
   EXPECT_NE(run({"get", "clusters", "--context", on("hub"), "--no-headers"}).out.find("True"), std::string::npos);
+}
+
+/// Of the process that serves the sandbox.
+int server_threads(const TemporaryFolder& folder) {
+  const auto serving = sandbox::SandboxHome(folder.path() / "sandboxes").running("sandbox");
+  if (!serving) return -1;
+  std::ifstream status("/proc/" + std::to_string(serving->pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Threads:")) return std::stoi(line.substr(8));
+  }
+  return -1;
+}
+
+TEST_F(SandboxJoin, TwentyClustersJoinSideBySideOnNodesThatShareThreads) {
+  const Ran up = run({"sandbox", "up", "--clusters", "20", "--join", "--ephemeral"});
+  ASSERT_EQ(up.code, 0) << up.both();
+  EXPECT_NE(up.err.find("joined 20 of 20"), std::string::npos) << up.err;
+  EXPECT_NE(up.err.find("available 20 of 20"), std::string::npos) << up.err;
+  const int threads = server_threads(folder_);
+  EXPECT_GT(threads, 0);
+  EXPECT_LT(threads, 80);
+  // What happens to one cluster's agent is nothing to the others'.
+  const Ran unjoined = run({"unjoin", "--cluster-name", "c7", "--yes", "--context", on("c7"), "--hub-context", on("hub")});
+  ASSERT_EQ(unjoined.code, 0) << unjoined.both();
+  const Ran left = run({"get", "clusters", "--context", on("hub"), "--no-headers", "-o", "name"});
+  EXPECT_EQ(std::count(left.out.begin(), left.out.end(), '\n'), 19) << left.both();
 }
 
 TEST_F(SandboxJoin, NeedsItsNodes) {
