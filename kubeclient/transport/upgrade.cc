@@ -21,7 +21,7 @@ using UpgradeTime = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kMaxUpgradeHead = 64U * 1024U;
 constexpr std::size_t kMaxRefusal = 64U * 1024U;
-constexpr std::size_t kPiece = 16U * 1024U;
+constexpr std::size_t kReadSize = 16U * 1024U;
 constexpr std::size_t kMaxReceived = 64U * 1024U;
 constexpr auto kMostPatience = std::chrono::hours(24);
 
@@ -60,7 +60,7 @@ class CurlConnection final : public UpgradedConnection {
       FLEETADM_TRY(const bool all, flush());
       if (all && taken == bytes.size()) return taken;
       if (all) {
-        writing_.assign(bytes.substr(taken, kPiece));
+        writing_.assign(bytes.substr(taken, kReadSize));
         written_ = 0;
         taken += writing_.size();
       } else if (!wait(POLLOUT, deadline)) {
@@ -72,7 +72,7 @@ class CurlConnection final : public UpgradedConnection {
 
   Result<bool> receive(std::string& into, Duration patience) override {
     const auto deadline = until(patience);
-    std::array<char, kPiece> buffer;
+    std::array<char, kReadSize> buffer;
     const auto before = into.size();
     while (into.size() - before < kMaxReceived) {
       std::size_t size = 0;
