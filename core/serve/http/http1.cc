@@ -1,16 +1,18 @@
 // HTTP/1.1: Beast's parser on the way in; what goes out is simple enough to write by hand.
 #include <algorithm>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <cctype>
 #include <optional>
 
+#include "core/serve/http/body_pipe.h"
 #include "core/serve/http/protocol.h"
 
 namespace fleetadm::serve {
 namespace {
 
 namespace http = boost::beast::http;
+using Steady = std::chrono::steady_clock;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -23,9 +25,33 @@ bool contains_word(std::string_view list, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
+/// Beast's string_body, without room for as many bytes as the client says that it will send.
+struct GrowingBody {
+  using value_type = std::string;
+  class reader {
+   public:
+    template <bool kRequest, class Fields>
+    reader(http::header<kRequest, Fields>&, value_type& body) : body_(body) {}
+    void init(const boost::optional<std::uint64_t>&, boost::beast::error_code& error) { error = {}; }
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, boost::beast::error_code& error) {
+      const auto before = body_.size();
+      for (const boost::asio::const_buffer piece : boost::beast::buffers_range_ref(buffers))
+        body_.append(static_cast<const char*>(piece.data()), piece.size());
+      error = {};
+      return body_.size() - before;
+    }
+    void finish(boost::beast::error_code& error) { error = {}; }
+
+   private:
+    value_type& body_;
+  };
+};
+
 /// What is neither header nor body (chunk sizes, extensions, trailers): a client that sends its body byte by byte needs five
 /// bytes of it for each.
 constexpr std::size_t kFramingPerByte = 16;
+constexpr auto kLinger = std::chrono::seconds(2);
 
 /// The status of a head that must not be answered by what it seems to ask; 0 for any other. Whoever stands in front of this
 /// server could read where the request ends, or whom it is for, in another way.
@@ -41,6 +67,11 @@ int ambiguous(const http::fields& head, unsigned version) {
 class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> {
  public:
   explicit Http1(ProtocolHost host) : host_(std::move(host)) { restart(); }
+  ~Http1() override {
+    if (content_) content_->cut();
+  }
+  Http1(const Http1&) = delete;
+  Http1& operator=(const Http1&) = delete;
 
   bool feed(std::string_view bytes) override {
     if (finished_) return false;
@@ -48,13 +79,17 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     if (draining_) return true;
     input_.append(bytes);
     // A client that sends on while it is being answered is pipelining; a little of that is kept.
-    if (busy_) return input_.size() <= host_.limits.header;
+    if (busy_ && !content_) return input_.size() <= host_.limits.header;
     return parse();
   }
 
-  bool wants_input() const override { return !upgrade_ || upgrade_->takes(); }
+  bool wants_input() const override {
+    if (upgrade_) return upgrade_->takes();
+    return !content_ || content_->has_room();
+  }
 
   void output(std::string& into, std::size_t most) override {
+    if (content_ && content_->has_room() && Steady::now() - moved_ > host_.limits.idle) give_up_content();
     if (into.empty()) {
       into = std::exchange(output_, {});
     } else {
@@ -79,7 +114,9 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     }
   }
 
-  bool finished() const override { return finished_ && !stream_ && output_.empty() && !busy_; }
+  bool finished() const override {
+    return finished_ && !stream_ && output_.empty() && !busy_ && (!lingers_until_ || Steady::now() >= *lingers_until_);
+  }
   bool busy() const override { return busy_; }
   bool receiving() const override { return !busy_ && (begun_ || !input_.empty()); }
 
@@ -88,6 +125,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     std::string head = "HTTP/1.1 " + std::to_string(response.status) + " " + std::string(status_text(response.status)) + "\r\n";
     for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
     if (response.upgrade) return upgrade(std::move(response), head);
+    if (content_ && !response.stream) keep_alive_ = false;  // the rest of the body is not wanted
     if (!keep_alive_) head += "connection: close\r\n";
     if (response.stream) {
       output_ += head + "transfer-encoding: chunked\r\n\r\n";
@@ -106,8 +144,10 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   void restart() {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(host_.limits.header));
-    parser_->body_limit(host_.limits.body);
-    parser_->eager(true);
+    // First the head alone: what it says decides about the body.
+    parser_->body_limit(boost::none);
+    parser_->eager(false);
+    streamed_ = 0;
     share_ = std::make_shared<MemoryReservation>(host_.room);
     taken_ = 0;
     begun_ = false;
@@ -116,7 +156,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
 
   bool parse() {
-    while (!input_.empty() && !busy_) {
+    while (!input_.empty() && (!busy_ || content_)) {
       boost::beast::error_code error;
       const auto used = parser_->put(boost::asio::const_buffer(input_.data(), input_.size()), error);
       input_.erase(0, used);
@@ -125,10 +165,19 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       if (!judged_ && parser_->is_header_done()) {
         judged_ = true;
         if (const int status = ambiguous(parser_->get(), parser_->get().version()); status != 0) return refuse(status);
+        parser_->eager(true);
+        if (!parser_->is_done() && wants_stream()) {
+          if (!share_->grow_to(host_.limits.window)) return refuse_for_now();
+          begin_streaming();
+        } else {
+          parser_->body_limit(host_.limits.body);
+          if (parser_->content_length().value_or(0) > host_.limits.body) return refuse_body();
+        }
       }
       if (error == http::error::body_limit) return refuse_body();
-      const auto body = parser_->get().body().size();
-      if (!share_->grow_to(body)) return refuse_for_now();
+      if (content_) pass_on();
+      const auto body = streamed_ + parser_->get().body().size();
+      if (!content_ && !share_->grow_to(body)) return refuse_for_now();
       if (error && error != http::error::need_more) return refuse(400);
       // The parser counts the header and the body. It takes a chunk's extensions and the trailers only as a whole, and counts
       // neither.
@@ -139,6 +188,11 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
         output_ += "HTTP/1.1 100 Continue\r\n\r\n";
       }
       if (parser_->is_done()) {
+        if (content_) {
+          std::exchange(content_, nullptr)->finish();
+          restart();
+          break;
+        }
         begin(false);
       } else if (error == http::error::need_more || used == 0) {
         break;
@@ -147,7 +201,55 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     return true;
   }
 
+  /// The head as a request, for whoever decides about its body.
+  HttpRequest head_of() const {
+    const auto& message = parser_->get();
+    HttpRequest request;
+    request.method = std::string(message.method_string());
+    const std::string target(message.target());
+    const auto mark = target.find('?');
+    request.path = target.substr(0, mark);
+    if (mark != std::string::npos) request.query = target.substr(mark + 1);
+    for (const auto& field : message)
+      request.headers.emplace_back(lower(std::string_view(field.name_string())), std::string(field.value()));
+    request.peer = host_.peer;
+    return request;
+  }
+
+  bool wants_stream() const { return host_.streams_body && host_.streams_body(head_of()); }
+
+  void begin_streaming() {
+    auto pipe = make_body_pipe(host_.limits.window, host_.flush);
+    content_ = std::move(pipe.writer);
+    moved_ = Steady::now();
+    HttpRequest request = head_of();
+    request.content = std::move(pipe.reader);
+    request.share = std::move(share_);
+    hand_over(std::move(request));
+  }
+
+  void pass_on() {
+    std::string& body = parser_->get().body();
+    if (body.empty()) return;
+    streamed_ += body.size();
+    moved_ = Steady::now();
+    content_->push(body);
+    body.clear();
+  }
+
+  /// The client broke the protocol in the middle of a body, or stopped.
+  void give_up_content() {
+    std::exchange(content_, nullptr)->cut();
+    input_.clear();
+    draining_ = true;
+    keep_alive_ = false;
+  }
+
   bool refuse(int status) {
+    if (content_) {  // the answer is the handler's to give; the connection ends after it
+      give_up_content();
+      return true;
+    }
     input_.clear();
     output_ += "HTTP/1.1 " + std::to_string(status) + " " + std::string(status_text(status)) +
                "\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
@@ -175,23 +277,18 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
 
   void begin(bool too_large) {
-    auto& message = parser_->get();
-    HttpRequest request;
-    request.method = std::string(message.method_string());
-    const std::string target(message.target());
-    const auto mark = target.find('?');
-    request.path = target.substr(0, mark);
-    if (mark != std::string::npos) request.query = target.substr(mark + 1);
-    for (const auto& field : message)
-      request.headers.emplace_back(lower(std::string_view(field.name_string())), std::string(field.value()));
+    HttpRequest request = head_of();
     request.body_too_large = too_large;
-    if (!too_large) request.body = std::move(message.body());
+    if (!too_large) request.body = std::move(parser_->get().body());
     request.share = std::move(share_);
-    request.peer = host_.peer;
-    keep_alive_ = message.version() >= 11 && !contains_word(request.header("connection"), "close");
+    hand_over(std::move(request));
+    restart();
+  }
+
+  void hand_over(HttpRequest request) {
+    keep_alive_ = parser_->get().version() >= 11 && !contains_word(request.header("connection"), "close");
     head_only_ = request.method == "HEAD";
     busy_ = true;
-    restart();
     const std::weak_ptr<Http1> self = weak_from_this();
     host_.handle(std::move(request), [self, post = host_.post](HttpResponse response) {
       auto kept = std::make_shared<HttpResponse>(std::move(response));
@@ -230,6 +327,10 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   void end_of_answer() {
     stream_.reset();
     busy_ = false;
+    if (content_) {  // it was not read to its end: closed at once, the answer could be lost with what the client still sends
+      give_up_content();
+      lingers_until_ = Steady::now() + kLinger;
+    }
     if (!keep_alive_) {
       finished_ = true;
       return;
@@ -252,7 +353,11 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
 
   ProtocolHost host_;
-  std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<http::request_parser<GrowingBody>> parser_;
+  std::shared_ptr<BodyWriter> content_;  // while the body of the request that is being answered comes
+  std::size_t streamed_ = 0;             // bytes of it
+  std::optional<Steady::time_point> lingers_until_;
+  Steady::time_point moved_;  // when the last of them came
   std::shared_ptr<MemoryReservation> share_;
   std::string input_;
   std::string output_;

@@ -6,13 +6,18 @@
 #include <cstring>
 #include <map>
 #include <nghttp2/nghttp2.h>
+#include <optional>
+#include <utility>
 
+#include "core/serve/http/body_pipe.h"
 #include "core/serve/http/protocol.h"
 
 namespace fleetadm::serve {
 namespace {
 
 using Steady = std::chrono::steady_clock;
+
+constexpr auto kAnsweredLinger = std::chrono::seconds(2);  // for what a client still sends behind the whole answer
 
 struct FreeSession {
   void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
@@ -33,7 +38,10 @@ struct Exchange {
   bool ended = false;
   std::shared_ptr<MemoryReservation> share;  // of the request's body
   Steady::time_point since = Steady::now();  // when it began; of an answer: when the client last took something of it
+  Steady::time_point heard = since;          // when the last piece of a body that is streamed came
   bool given_up = false;
+  std::optional<Steady::time_point> lingers_until;
+  std::shared_ptr<BodyWriter> content;  // while the request's body comes, where it is streamed
 };
 
 nghttp2_nv header_of(const std::string& name, const std::string& value) {
@@ -68,16 +76,23 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     nghttp2_session_callbacks_set_on_frame_recv_callback(
         raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_frame(frame); });
     nghttp2_session_callbacks_set_on_stream_close_callback(raw, [](nghttp2_session*, std::int32_t id, std::uint32_t, void* self) {
-      static_cast<Http2*>(self)->exchanges_.erase(id);
+      static_cast<Http2*>(self)->exchanges_.erase(id);  // its body, if that is not whole, is cut
       return 0;
     });
+    nghttp2_session_callbacks_set_on_frame_send_callback(
+        raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_sent(frame); });
+    nghttp2_option* options = nullptr;
+    nghttp2_option_new(&options);
+    nghttp2_option_set_no_auto_window_update(options, 1);  // a stream's window opens as its body is read
     nghttp2_session* session = nullptr;
-    nghttp2_session_server_new(&session, raw, this);
+    nghttp2_session_server_new2(&session, raw, this, options);
+    nghttp2_option_del(options);
     session_.reset(session);
     const std::array<nghttp2_settings_entry, 3> settings = {{
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, static_cast<std::uint32_t>(host_.limits.streams)},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(host_.limits.header)},
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
+         static_cast<std::uint32_t>(std::min<std::size_t>(host_.limits.window, 0x7fffffff))},
     }};
     nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
     nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, 4 * 1024 * 1024);
@@ -91,6 +106,10 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   void output(std::string& into, std::size_t most) override {
     give_up_slow_ones();
     for (auto& [id, exchange] : exchanges_) {
+      if (exchange.content) {
+        if (const auto read = exchange.content->take_consumed(); read > 0)
+          nghttp2_session_consume_stream(session_.get(), id, read);
+      }
       if (exchange.waiting) {
         exchange.waiting = false;
         nghttp2_session_resume_data(session_.get(), id);
@@ -159,9 +178,11 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     for (auto& [id, exchange] : exchanges_) {
       const bool late = !exchange.begun && now - exchange.since > host_.limits.request;
       const bool stuck = exchange.answered && !exchange.stream && now - exchange.since > host_.limits.stuck;
-      if (exchange.given_up || (!late && !stuck)) continue;
+      const bool silent = exchange.content && exchange.content->has_room() && now - exchange.heard > host_.limits.idle;
+      const bool over = exchange.lingers_until && now > *exchange.lingers_until;
+      if (exchange.given_up || (!late && !stuck && !silent && !over)) continue;
       exchange.given_up = true;
-      nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+      nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, over ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
     }
   }
 
@@ -193,7 +214,15 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
 
   int on_data(std::int32_t id, std::string_view data) {
+    // One body that is not read holds up its own stream, and not the connection.
+    nghttp2_session_consume_connection(session_.get(), data.size());
     const auto at = exchanges_.find(id);
+    if (at != exchanges_.end() && at->second.content) {
+      at->second.heard = Steady::now();
+      at->second.content->push(data);
+      return 0;
+    }
+    nghttp2_session_consume_stream(session_.get(), id, data.size());
     if (at == exchanges_.end()) return 0;
     Exchange& exchange = at->second;
     if (exchange.begun) return 0;  // the rest of what was refused
@@ -219,12 +248,41 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
 
   int on_frame(const nghttp2_frame* frame) {
-    if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
-        (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
-      const auto at = exchanges_.find(frame->hd.stream_id);
-      if (at != exchanges_.end()) begin(frame->hd.stream_id, at->second);
+    if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
+    const auto id = frame->hd.stream_id;
+    const auto at = exchanges_.find(id);
+    if (at == exchanges_.end()) return 0;
+    Exchange& exchange = at->second;
+    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+      if (exchange.content) std::exchange(exchange.content, nullptr)->finish();
+      begin(id, exchange);
+    } else if (!exchange.begun && frame->hd.type == NGHTTP2_HEADERS && host_.streams_body &&
+               host_.streams_body(exchange.request)) {
+      begin_streaming(id, exchange);
     }
     return 0;
+  }
+
+  /// An answer that is whole needs no more of the request. Reset at once, clients would take the answer for lost.
+  int on_sent(const nghttp2_frame* frame) {
+    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
+    if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
+    const auto at = exchanges_.find(frame->hd.stream_id);
+    if (at != exchanges_.end() && at->second.content) at->second.lingers_until = Steady::now() + kAnsweredLinger;
+    return 0;
+  }
+
+  void begin_streaming(std::int32_t id, Exchange& exchange) {
+    exchange.share = std::make_shared<MemoryReservation>(host_.room);
+    if (!exchange.share->grow_to(host_.limits.window)) {
+      exchange.begun = true;
+      return answer(id, too_many_requests());
+    }
+    auto pipe = make_body_pipe(host_.limits.window, host_.flush);
+    exchange.content = std::move(pipe.writer);
+    exchange.heard = Steady::now();
+    exchange.request.content = std::move(pipe.reader);
+    begin(id, exchange);
   }
 
   void begin(std::int32_t id, Exchange& exchange) {

@@ -22,7 +22,8 @@ struct Peer {
   std::string sha256;  // of the certificate's DER, hex
 };
 
-class MemoryReservation;  // http/body_room.h
+class MemoryReservation;  // http/memory_budget.h
+class BodyReader;         // http/body_pipe.h
 
 struct HttpRequest {
   std::string method;
@@ -31,6 +32,9 @@ struct HttpRequest {
   Headers headers;
   std::string body;
   bool body_too_large = false;  // then the body is empty
+  /// Instead of the body, where the listener's streams_body says so: the client sends no more than HttpLimits::window ahead of
+  /// what is read of it. Dropped, the rest is not wanted. An answer may have it as its stream.
+  std::shared_ptr<BodyReader> content;
   std::shared_ptr<const Peer> peer;
   std::shared_ptr<const MemoryReservation> share;  // keeps the server's count of the memory that bodies take
 
@@ -74,10 +78,11 @@ using HttpHandler = std::function<void(HttpRequest, Reply)>;
 struct HttpLimits {
   std::size_t body = 3 * 1024 * 1024;
   std::size_t bodies = 256 * 1024 * 1024;  // of all requests together, until they are answered
+  std::size_t window = 1024 * 1024;        // of a body that is streamed: what is held of it; no limit to the whole
   std::size_t header = 64 * 1024;
   std::chrono::seconds handshake{10};
   std::chrono::seconds request{60};  // from its first byte to its last
-  std::chrono::seconds idle{180};    // between requests
+  std::chrono::seconds idle{180};    // between requests, and between the pieces of a body that is streamed
   std::chrono::seconds stuck{30};    // a client that takes nothing of what is sent to it
   std::size_t connections = 4096;
   std::size_t streams = 250;    // of one HTTP/2 connection

@@ -15,6 +15,8 @@ namespace fleetadm::serve {
 /// What a protocol needs of its connection.
 struct ProtocolHost {
   HttpHandler handle;
+  /// The bodies of such requests are streamed (HttpRequest::content). Null: of none.
+  std::function<bool(const HttpRequest& head)> streams_body = nullptr;
   std::shared_ptr<const Peer> peer;
   /// There may be output. Safe on any thread and after the connection is gone.
   std::function<void()> flush;

@@ -157,6 +157,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
         client_ca(options.client_ca),
         judged_at(options.now),
         limits(options.limits),
+        streams_body(options.streams_body),
         room(std::make_shared<MemoryBudget>(options.limits.bodies)) {}
   std::shared_ptr<HttpRuntime::Inner> runtime;
   std::shared_ptr<asio::ssl::context> tls;
@@ -165,6 +166,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   std::string client_ca;
   std::function<std::time_t()> judged_at;
   HttpLimits limits;
+  std::function<bool(const HttpRequest&)> streams_body;
   std::shared_ptr<MemoryBudget> room;
   Network network = Network::kWhole;
   std::vector<tcp::socket> held;  // taken while the network was silent
@@ -240,7 +242,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Client certificates are judged by this time instead of the system's.
   void set_time(std::time_t now) { X509_VERIFY_PARAM_set_time(SSL_get0_param(stream_.native_handle()), now); }
 
-  void start(HttpHandler handler, std::function<void(const std::shared_ptr<Connection>&)> gone) {
+  void start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
+             std::function<void(const std::shared_ptr<Connection>&)> gone) {
+    streams_body_ = std::move(streams_body);
     gone_ = std::move(gone);
     boost::system::error_code ignored;
     stream_.next_layer().set_option(tcp::no_delay(true), ignored);
@@ -293,6 +297,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const std::string_view chosen(reinterpret_cast<const char*>(alpn), size);
     ProtocolHost host;
     host.handle = handler;
+    host.streams_body = streams_body_;
     host.peer = peer_of(stream_.native_handle());
     host.limits = limits_;
     host.room = room_;
@@ -362,6 +367,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpLimits limits_;
   std::shared_ptr<MemoryBudget> room_;
   std::shared_ptr<Protocol> protocol_;
+  std::function<bool(const HttpRequest&)> streams_body_;
   std::function<void(const std::shared_ptr<Connection>&)> gone_;
   std::array<char, 16 * 1024> input_{};
   std::string output_;
@@ -475,6 +481,7 @@ void HttpListener::Inner::take(tcp::socket socket) {
         });
         if (!queued) reply(too_many_requests());
       },
+      streams_body,
       [weak](const std::shared_ptr<Connection>& gone) {
         if (const auto here = weak.lock()) here->connections.erase(gone);
       });

@@ -43,6 +43,9 @@ struct ListenOptions {
   pki::KeyPair certificate;           // the server's
   std::string client_ca;              // PEM; client certificates are asked for, not demanded
   HttpLimits limits;
+  /// The bodies of such requests are not collected: the handler is called with their head, and reads them as they come. On the
+  /// I/O thread; must not block. Empty: of none.
+  std::function<bool(const HttpRequest& head)> streams_body;
   std::function<std::time_t()> now;  // what client certificates are judged by; empty: the system's clock
 };
 
