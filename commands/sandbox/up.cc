@@ -34,7 +34,7 @@ struct UpOptions : NamedSandbox {
   bool join = false;
   bool foreground = false;
 
-  /// A node is a thread, watches and the processes of its pods: only small sandboxes get them unasked.
+  /// A node is its watches and the processes of its pods: only small sandboxes get them unasked.
   bool has_nodes() const { return nodes == "auto" ? join || clusters <= kMaxNodesUnasked : nodes == "true"; }
 };
 

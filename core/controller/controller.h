@@ -88,6 +88,13 @@ class Manager {
   /// Starts informers, waits until all are synced (10 min; else kTimeout), runs workers until `stop`, then stops everything.
   Status run(std::stop_token stop);
 
+  /// The same without a thread that waits, on the given pool: reconciles begin once all informers are synced, however long
+  /// that takes. Once in a manager's life, after its informers were made.
+  Status start();
+  /// Ends what start() began, also before the informers are synced. Returns when the last reconcile returned. Not from one of its
+  /// own.
+  void stop();
+
  private:
   struct State;
   std::shared_ptr<State> state_;

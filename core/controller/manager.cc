@@ -34,6 +34,7 @@ struct Manager::State {
   std::vector<std::pair<std::string, std::function<std::string()>>> checks;
   std::vector<std::pair<std::string, std::function<Page(std::string_view)>>> pages;
   bool running = false;
+  bool begun = false;  // by start(): the reconciles
   std::unique_ptr<HealthServer> health;
   std::vector<std::weak_ptr<const State>> counted_too;
 
@@ -132,6 +133,7 @@ Manager::Page Manager::State::page(const HealthServer::Request& request) const {
 Manager::Manager(Options options) : state_(std::make_shared<State>(std::move(options))) {}
 
 Manager::~Manager() {
+  stop();
   for (const auto& informer : state_->all_informers()) informer->stop();
   state_->health.reset();
 }
@@ -238,6 +240,40 @@ Status Manager::run(std::stop_token stop) {
   const std::lock_guard lock(state_->mutex);
   state_->running = false;
   return status;
+}
+
+Status Manager::start() {
+  if (!state_->options.pool) return fail(Category::kInternal, "a manager that is started needs a pool");
+  FLEETADM_CHECK(serve_health());
+  std::vector<std::shared_ptr<kube::Informer>> informers;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->running = true;
+    informers = state_->informers;
+  }
+  const auto begin = [weak = std::weak_ptr<State>(state_)] {
+    const auto state = weak.lock();
+    if (!state) return;
+    const std::lock_guard lock(state->mutex);
+    if (!state->running || state->begun) return;
+    if (!std::ranges::all_of(state->informers, [](const auto& one) { return one->synced(); })) return;
+    state->begun = true;
+    state->scheduler->start(state->options.pool, state->options.threads);
+  };
+  for (const auto& informer : informers) informer->on_synced(begin);
+  for (const auto& informer : informers) informer->start();
+  begin();  // there may be none
+  return {};
+}
+
+void Manager::stop() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->running || !state_->options.pool) return;
+    state_->running = false;
+  }
+  for (const auto& informer : state_->all_informers()) informer->stop();
+  state_->scheduler->stop();
 }
 
 }  // namespace fleetadm::controller

@@ -40,7 +40,8 @@ class WorkerPool {
   void offer(std::shared_ptr<Member> member);
   /// Has on_time() called then, or earlier where that was asked for before.
   void wake_at(const std::shared_ptr<Member>& member, Moment at);
-  /// Takes back what was asked for this member; no thread of the pool uses it any more on return. Not on one of its threads.
+  /// Takes back what was asked for this member; no thread of the pool uses it any more on return. Not from
+  /// within a call of the member itself.
   void forget(const Member& member);
 
   std::size_t threads() const { return most_; }

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include "core/sandbox/node/node.h"
 #include "kubeclient/base/log.h"
-#include "kubeclient/base/sleep.h"
-#include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -13,14 +10,13 @@ namespace {
 constexpr auto kNodeRetry = std::chrono::seconds(2);
 /// Of all nodes. As many as they can use where they are few, so that one that hangs on a partition delays no other.
 constexpr std::size_t kMostWorkers = 32;
+constexpr int kStartsAtOnce = 4;
 
-Status serve_node(const Result<kube::Kubeconfig>& kubeconfig, const NodeOptions& options, const std::stop_token& stop) {
-  if (!kubeconfig) return fail(kubeconfig.error());
-  kube::ConfigOverrides which;
-  which.context = options.name;
-  which.interactive = false;
-  FLEETADM_TRY(const auto config, kubeconfig->resolve(which));
-  return run_node(config, kube::Client::connect(config).with_stop(stop), options, stop);
+kube::ConfigOverrides of_sandbox(const SandboxHome& home, const std::string& sandbox) {
+  kube::ConfigOverrides file;
+  file.kubeconfig = home.kubeconfig(sandbox).string();
+  file.interactive = false;
+  return file;
 }
 
 }  // namespace
@@ -29,36 +25,54 @@ std::filesystem::path FleetNodes::log_folder(const SandboxHome& home, const std:
   return home.folder(sandbox) / "pods" / cluster;
 }
 
-FleetNodes::FleetNodes(const SandboxHome& home, const FleetNodesOptions& options) {
-  const auto pool = std::make_shared<controller::WorkerPool>(std::min(options.clusters.size() * kNodeThreads, kMostWorkers));
+FleetNodes::FleetNodes(const SandboxHome& home, const FleetNodesOptions& options)
+    : pool_(std::make_shared<controller::WorkerPool>(std::min(options.clusters.size() * kNodeThreads, kMostWorkers))),
+      kubeconfig_(kube::Kubeconfig::load(of_sandbox(home, options.sandbox))),
+      starts_(std::make_shared<controller::Scheduler>()) {
   const auto reaper = std::make_shared<Reaper>();
-  kube::ConfigOverrides file;
-  file.kubeconfig = home.kubeconfig(options.sandbox).string();
-  file.interactive = false;
-  // Read once: that of a thousand clusters is long.
-  const auto kubeconfig = std::make_shared<const Result<kube::Kubeconfig>>(kube::Kubeconfig::load(file));
+  controller::ControllerOptions starts;
+  starts.name = "nodes";
+  starts.workers = kStartsAtOnce;
+  starts.resync_keys = options.clusters;
+  starts_->add_lane(std::move(starts), [this](const std::string& cluster, const std::stop_token& /*stop*/) {
+    return start_one(nodes_.at(cluster));
+  });
   for (const auto& cluster : options.clusters) {
     NodeOptions node;
-    node.pool = pool;
+    node.pool = pool_;
     node.reaper = reaper;
     node.name = options.sandbox + "-" + cluster;
     node.log_folder = log_folder(home, options.sandbox, cluster).string();
     node.executable = options.executable;
     if (const auto table = options.containers.find(cluster); table != options.containers.end()) node.containers = table->second;
-    threads_.emplace_back([kubeconfig, node](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        const Status served = serve_node(*kubeconfig, node, stop);
-        if (stop.stop_requested()) return;
-        log::warn("node " + node.name, served ? "ended; it is started again" : served.error().message);
-        sleep_for(kNodeRetry, stop);
-      }
-    });
+    nodes_[cluster].options = std::move(node);
   }
+  starts_->start(pool_, kStartsAtOnce);
+}
+
+Result<controller::Outcome> FleetNodes::start_one(One& one) {
+  const auto try_it = [&]() -> Status {
+    if (!kubeconfig_) return fail(kubeconfig_.error());
+    kube::ConfigOverrides which;
+    which.context = one.options.name;
+    which.interactive = false;
+    FLEETADM_TRY(const auto config, kubeconfig_->resolve(which));
+    FLEETADM_TRY(one.running, start_node(config, kube::Client::connect(config).with_stop(stop_.get_token()), one.options));
+    return {};
+  };
+  const Status started = try_it();
+  if (started || stop_.stop_requested()) return controller::Outcome{};
+  log::warn("node " + one.options.name, started.error().message);
+  return controller::Outcome{kNodeRetry};
 }
 
 FleetNodes::~FleetNodes() {
-  for (auto& thread : threads_) thread.request_stop();
-  threads_.clear();  // each waits for its processes, all at once
+  stop_.request_stop();
+  starts_->stop();
+  for (auto& [cluster, node] : nodes_) {
+    if (node.running) node.running->terminate();
+  }
+  nodes_.clear();  // each waits for its processes, which end all at once
 }
 
 }  // namespace fleetadm::sandbox

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "core/controller/scheduler.h"
 #include "core/sandbox/fleet/home.h"
-#include "core/sandbox/node/containers.h"
+#include "core/sandbox/node/node.h"
+#include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::sandbox {
 
@@ -20,8 +22,8 @@ struct FleetNodesOptions {
   std::map<std::string, std::shared_ptr<ContainerTable>> containers;  // by cluster: is told of what runs there
 };
 
-/// All nodes work on one pool of threads. Serves until it is destroyed, which ends the pods' processes. A node that cannot go on
-/// is logged and tried again.
+/// Serves until it is destroyed, which ends the pods' processes. All nodes work on one pool of threads. A node that cannot be
+/// started is logged and tried again.
 class FleetNodes {
  public:
   FleetNodes(const SandboxHome& home, const FleetNodesOptions& options);
@@ -33,7 +35,17 @@ class FleetNodes {
   static std::filesystem::path log_folder(const SandboxHome& home, const std::string& sandbox, const std::string& cluster);
 
  private:
-  std::vector<std::jthread> threads_;
+  struct One {
+    NodeOptions options;
+    std::unique_ptr<RunningNode> running;
+  };
+  Result<controller::Outcome> start_one(One& one);
+
+  std::shared_ptr<controller::WorkerPool> pool_;
+  Result<kube::Kubeconfig> kubeconfig_;  // read once: that of a thousand clusters is long
+  std::stop_source stop_;                // of the nodes' requests
+  std::map<std::string, One> nodes_;     // by cluster; each is its key's alone while the scheduler runs
+  std::shared_ptr<controller::Scheduler> starts_;
 };
 
 }  // namespace fleetadm::sandbox

@@ -90,7 +90,35 @@ class Node {
     };
   }
 
+  ~Node() {
+    manager_.stop();
+    stop_pods();
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// Until `stop`, on this thread.
   Status run(const std::stop_token& stop) {
+    FLEETADM_CHECK(prepare());
+    const Status ran = manager_.run(stop);
+    stop_pods();
+    return ran;
+  }
+  /// On threads of the pool alone.
+  Status start() {
+    FLEETADM_CHECK(prepare());
+    return manager_.start();
+  }
+  void terminate() {
+    manager_.stop();
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, pod] : running_) pod->terminate();
+  }
+
+ private:
+  using Uses = bool (*)(const Pod& pod, const std::string& name);
+
+  Status prepare() {
     FLEETADM_CHECK(register_node());
     pods_ = manager_.informer(client_, kube::resources::pods());
     pod_queue_ = manager_.add({.name = "pods", .workers = 4},
@@ -103,13 +131,8 @@ class Node {
     const auto heartbeat = manager_.add({.name = "lease", .workers = 1},
                                         [this](const std::string& /*key*/, const std::stop_token& /*stop*/) { return renew(); });
     heartbeat->add("lease");
-    const Status ran = manager_.run(stop);
-    stop_pods();
-    return ran;
+    return {};
   }
-
- private:
-  using Uses = bool (*)(const Pod& pod, const std::string& name);
 
   // Only that an object changed matters here; its content is read when it is written to the pod's folder.
   void watch_sources(const kube::Resource& resource, Uses uses) {
@@ -324,16 +347,21 @@ class Node {
   std::shared_ptr<Reaper> reaper_;
 };
 
-}  // namespace
+/// A node with what it needs.
+struct Served {
+  std::unique_ptr<StateFolder> state;
+  std::unique_ptr<Node> node;  // last: it ends first
+};
 
-Status run_node(const kube::RestConfig& config, const kube::Client& client, const NodeOptions& options, std::stop_token stop) {
+Result<Served> make_node(const kube::RestConfig& config, const kube::Client& client, const NodeOptions& options) {
   FLEETADM_TRY(const auto api, host_and_port(config.server));
-  FLEETADM_TRY(const auto state, StateFolder::make());
+  Served served;
+  FLEETADM_TRY(served.state, StateFolder::make());
   PodHost host;
   host.node = {.name = options.name, .ip = "127.0.0.1", .api_host = api.host, .api_port = api.port};
   host.executable = options.executable;
-  host.state_folder = state->path() / "pods";
-  host.log_folder = options.log_folder.empty() ? state->path() / "logs" : fs::path(options.log_folder);
+  host.state_folder = served.state->path() / "pods";
+  host.log_folder = options.log_folder.empty() ? served.state->path() / "logs" : fs::path(options.log_folder);
   host.first_back_off = options.first_back_off;
   host.most_back_off = options.most_back_off;
   host.containers = options.containers;
@@ -341,10 +369,33 @@ Status run_node(const kube::RestConfig& config, const kube::Client& client, cons
   fs::create_directories(host.log_folder, error);
   if (error) return fail(Category::kUsage, "cannot make the log folder " + host.log_folder.string() + ": " + error.message());
   host.log_folder = fs::absolute(host.log_folder, error);
-  Node node(client, options, std::move(host));
-  const Status ran = node.run(stop);
+  served.node = std::make_unique<Node>(client, options, std::move(host));
+  return served;
+}
+
+class NodeOnPool final : public RunningNode {
+ public:
+  explicit NodeOnPool(Served served) : served_(std::move(served)) {}
+  void terminate() override { served_.node->terminate(); }
+
+ private:
+  Served served_;
+};
+
+}  // namespace
+
+Status run_node(const kube::RestConfig& config, const kube::Client& client, const NodeOptions& options, std::stop_token stop) {
+  FLEETADM_TRY(const Served served, make_node(config, client, options));
+  const Status ran = served.node->run(stop);
   if (stop.stop_requested()) return {};  // also where that came while it was still registering
   return ran;
+}
+
+Result<std::unique_ptr<RunningNode>> start_node(const kube::RestConfig& config, const kube::Client& client,
+                                                const NodeOptions& options) {
+  FLEETADM_TRY(Served served, make_node(config, client, options));
+  FLEETADM_CHECK(served.node->start());
+  return std::make_unique<NodeOnPool>(std::move(served));
 }
 
 }  // namespace fleetadm::sandbox

@@ -34,6 +34,20 @@ struct NodeOptions {
 /// the API, as with a machine that is switched off.
 Status run_node(const kube::RestConfig& config, const kube::Client& client, const NodeOptions& options, std::stop_token stop);
 
+/// A node that owns no thread: it works on the pool and with the reaper of its options, which must be given.
+class RunningNode {
+ public:
+  virtual ~RunningNode() = default;  // terminate(), and waits until the processes have ended
+  RunningNode() = default;
+  RunningNode(const RunningNode&) = delete;
+  RunningNode& operator=(const RunningNode&) = delete;
+  /// Stops the work and sends SIGTERM to the processes.
+  virtual void terminate() = 0;
+};
+/// Registers the node, and serves it from then on.
+Result<std::unique_ptr<RunningNode>> start_node(const kube::RestConfig& config, const kube::Client& client,
+                                                const NodeOptions& options);
+
 /// Pure pieces, for tests.
 /// The Node object as it registers itself.
 Json node_object(const NodeOptions& options, std::string_view version, Instant now);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/controller/controller.h"
+#include "core/controller/worker_pool.h"
 #include "tests/support/fake_api.h"
 
 namespace fleetadm::controller {
@@ -116,6 +117,62 @@ TEST_F(ManagerTest, StopWhileTheServerRefusesIsNoErrorAndNothingIsReconciled) {
   running.join();
   EXPECT_TRUE(outcome) << outcome.error().message;
   EXPECT_FALSE(saw("x"));
+}
+
+TEST_F(ManagerTest, ManagersThatAreStartedOnAPoolTakeNoThreadAndStopApart) {
+  api->put(kube::resources::config_maps(), config_map("a", "x"));
+  const auto pool = std::make_shared<WorkerPool>(2);
+  const auto make = [&](Reconcile reconcile) {
+    auto manager = std::make_unique<Manager>(Manager::Options{.threads = 1, .health_address = {}, .pool = pool});
+    const auto informer = manager->informer(api->client(), kube::resources::config_maps());
+    ControllerOptions options;
+    options.name = "test";
+    Manager::enqueue_on(*informer, manager->add(options, std::move(reconcile)));
+    return manager;
+  };
+  std::atomic<int> others{0};
+  auto one = make(note);
+  const auto other = make([&](const std::string&, std::stop_token) -> Result<Outcome> {
+    ++others;
+    return Outcome{};
+  });
+  EXPECT_TRUE(one->start());
+  EXPECT_TRUE(other->start());
+  EXPECT_TRUE(eventually([&] { return saw("ns/a") && others == 1; }));
+  one->stop();
+  forget();
+  api->put(kube::resources::config_maps(), config_map("b", "x"));
+  EXPECT_TRUE(eventually([&] { return others == 2; }));
+  EXPECT_FALSE(saw("ns/b"));
+  one.reset();
+  api->put(kube::resources::config_maps(), config_map("c", "x"));
+  EXPECT_TRUE(eventually([&] { return others == 3; }));
+}
+
+TEST_F(ManagerTest, AManagerIsStoppedBeforeItsCachesAreFilled) {
+  const auto pool = std::make_shared<WorkerPool>(1);
+  for (int i = 0; i < 50; ++i) {
+    std::atomic<bool> gone{false};
+    {
+      Manager manager({.threads = 1, .health_address = {}, .pool = pool});
+      static_cast<void>(manager.informer(api->client(), kube::resources::config_maps()));
+      ControllerOptions options;
+      options.name = "test";
+      options.resync_keys = {"all"};
+      manager.add(options, [&](const std::string&, std::stop_token) -> Result<Outcome> {
+        EXPECT_FALSE(gone);
+        return Outcome{};
+      });
+      EXPECT_TRUE(manager.start());
+      manager.stop();
+    }
+    gone = true;
+  }
+}
+
+TEST_F(ManagerTest, StartNeedsAPool) {
+  Manager manager({});
+  EXPECT_FALSE(manager.start());
 }
 
 }  // namespace
