@@ -13,7 +13,7 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;  // clusters that join or are accepted side by side
+constexpr std::size_t kClustersAtOnce = 16;  // clusters that join or are accepted side by side
 
 /// Of one of many commands that run side by side: their steps would be a jumble. Warnings are told with the cluster's name.
 class WarningsOnly final : public Progress {
@@ -123,7 +123,7 @@ Status side_by_side(Context& context, const std::vector<std::string>& clusters, 
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < std::min(kAtOnce, clusters.size()); ++i) threads.emplace_back(work);
+    for (std::size_t i = 0; i < std::min(kClustersAtOnce, clusters.size()); ++i) threads.emplace_back(work);
   }
   if (!failed && finished < clusters.size()) failed = fail(Category::kCancelled, "interrupted").value();
   if (failed) {

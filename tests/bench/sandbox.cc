@@ -1,10 +1,13 @@
-// What a sandbox costs: time until its clusters are ready and memory of each; writes, reads and the way of a change to its
-// watchers beside kube-apiserver and etcd on the same machine in the same run; and a hundred kills under load.
-//   bench_sandbox [scale] [load] [crash]   (none: all). FLEETADM_BENCH_CLUSTERS=3,100,1000, FLEETADM_BENCH_ROUNDS=100.
+// What a sandbox costs: time until its clusters are ready and memory of each; the same with all of them joined; writes, reads and
+// the way of a change to its watchers beside kube-apiserver and etcd on the same machine in the same run; and a hundred kills
+// under load.
+//   bench_sandbox [scale] [fleet] [load] [crash]   (none: all). FLEETADM_BENCH_CLUSTERS=3,100,1000, FLEETADM_BENCH_JOINED=100,
+//   FLEETADM_BENCH_ROUNDS=100.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -98,6 +101,62 @@ Status scale(const std::string& binary) {
                   size.c_str(), ephemeral ? "true" : "false", took, memory);
       FLEETADM_CHECK(sandboxes.run({"down", "--name", kName}));
     }
+  }
+  return {};
+}
+
+/// A line of /proc/<pid>/status.
+std::string status_of(const std::string& pid, const std::string& line) {
+  std::ifstream in("/proc/" + pid + "/status");
+  for (std::string text; std::getline(in, text);) {
+    if (text.starts_with(line + ":")) return text.substr(line.size() + 1);
+  }
+  return {};
+}
+
+/// Of the sandbox's process and of the agents' that it started.
+struct FleetCost {
+  int processes = 0;
+  int threads = 0;
+  double mib = 0;
+};
+
+FleetCost cost_of(int pid) {
+  FleetCost cost;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string parent = status_of(name, "PPid");
+    if (std::stoi(name) != pid && (parent.empty() || std::stoi(parent) != pid)) continue;
+    const std::string threads = status_of(name, "Threads");
+    if (threads.empty()) continue;  // it has ended
+    ++cost.processes;
+    cost.threads += std::stoi(threads);
+    cost.mib += resident(std::stoi(name));
+  }
+  return cost;
+}
+
+Status fleet(const std::string& binary) {
+  std::printf("\nFrom nothing until every cluster is joined, accepted and available\n");
+  std::istringstream sizes(setting("FLEETADM_BENCH_JOINED", "100"));
+  for (std::string size; std::getline(sizes, size, ',');) {
+    Sandboxes sandboxes(binary);
+    const auto begin = Steady::now();
+    FLEETADM_CHECK(sandboxes.run({"up", "--name", kName, "--clusters", size, "--join", "--ephemeral"}));
+    const auto took = seconds_since(begin);
+    const auto process = sandboxes.home().running(kName);
+    if (!process) return fail(Category::kInternal, "no sandbox is running");
+    const FleetCost cost = cost_of(process->pid);
+    const auto removal = Steady::now();
+    FLEETADM_CHECK(sandboxes.run({"down", "--name", kName}));
+    const auto removed = seconds_since(removal);
+    std::printf("  %5s clusters %8.2f s %9.1f MiB %6d threads of %d processes; removed in %.2f s\n", size.c_str(), took, cost.mib,
+                cost.threads, cost.processes, removed);
+    std::printf(
+        "{\"bench\": \"sandbox-fleet\", \"clusters\": %s, \"seconds\": %.3f, \"mib\": %.1f, \"threads\": %d, "
+        "\"processes\": %d, \"removed_seconds\": %.3f}\n",
+        size.c_str(), took, cost.mib, cost.threads, cost.processes, removed);
   }
   return {};
 }
@@ -259,7 +318,8 @@ int main(int argc, char** argv) {
     const char* name;
     Status (*run)(const std::string& binary);
   };
-  for (const auto& [name, run] : {Part{"scale", bench::scale}, Part{"load", bench::load}, Part{"crash", bench::crash}}) {
+  for (const auto& [name, run] :
+       {Part{"scale", bench::scale}, Part{"fleet", bench::fleet}, Part{"load", bench::load}, Part{"crash", bench::crash}}) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
     if (const auto done = run(binary); !done) {
       std::fprintf(stderr, "bench_sandbox: %s: %s\n", name, done.error().message.c_str());

@@ -348,14 +348,14 @@ class Node {
 };
 
 /// A node with what it needs.
-struct Served {
+struct ServedNode {
   std::unique_ptr<StateFolder> state;
   std::unique_ptr<Node> node;  // last: it ends first
 };
 
-Result<Served> make_node(const kube::RestConfig& config, const kube::Client& client, const NodeOptions& options) {
+Result<ServedNode> make_node(const kube::RestConfig& config, const kube::Client& client, const NodeOptions& options) {
   FLEETADM_TRY(const auto api, host_and_port(config.server));
-  Served served;
+  ServedNode served;
   FLEETADM_TRY(served.state, StateFolder::make());
   PodHost host;
   host.node = {.name = options.name, .ip = "127.0.0.1", .api_host = api.host, .api_port = api.port};
@@ -375,17 +375,17 @@ Result<Served> make_node(const kube::RestConfig& config, const kube::Client& cli
 
 class NodeOnPool final : public RunningNode {
  public:
-  explicit NodeOnPool(Served served) : served_(std::move(served)) {}
+  explicit NodeOnPool(ServedNode served) : served_(std::move(served)) {}
   void terminate() override { served_.node->terminate(); }
 
  private:
-  Served served_;
+  ServedNode served_;
 };
 
 }  // namespace
 
 Status run_node(const kube::RestConfig& config, const kube::Client& client, const NodeOptions& options, std::stop_token stop) {
-  FLEETADM_TRY(const Served served, make_node(config, client, options));
+  FLEETADM_TRY(const ServedNode served, make_node(config, client, options));
   const Status ran = served.node->run(stop);
   if (stop.stop_requested()) return {};  // also where that came while it was still registering
   return ran;
@@ -393,7 +393,7 @@ Status run_node(const kube::RestConfig& config, const kube::Client& client, cons
 
 Result<std::unique_ptr<RunningNode>> start_node(const kube::RestConfig& config, const kube::Client& client,
                                                 const NodeOptions& options) {
-  FLEETADM_TRY(Served served, make_node(config, client, options));
+  FLEETADM_TRY(ServedNode served, make_node(config, client, options));
   FLEETADM_CHECK(served.node->start());
   return std::make_unique<NodeOnPool>(std::move(served));
 }

@@ -25,7 +25,7 @@ bool becomes_true(const std::function<bool()>& done, Duration most = 10s) {
   return true;
 }
 
-ControllerOptions lane(int workers = 1) {
+ControllerOptions test_lane(int workers = 1) {
   ControllerOptions options;
   options.name = "test";
   options.workers = workers;
@@ -47,7 +47,7 @@ TEST(WorkerPool, AHundredSchedulersTakeNoThreadsOfTheirOwn) {
   std::vector<std::shared_ptr<Scheduler>> schedulers;
   for (int i = 0; i < 100; ++i) {
     auto& one = schedulers.emplace_back(std::make_shared<Scheduler>());
-    ControllerOptions options = lane();
+    ControllerOptions options = test_lane();
     options.resync = 1h;
     options.resync_keys = {"all"};
     one->add_lane(options, [&](const std::string&, std::stop_token) -> Result<Outcome> {
@@ -67,12 +67,12 @@ TEST(WorkerPool, ABusySchedulerDoesNotStarveAnother) {
   auto quiet = std::make_shared<Scheduler>();
   std::atomic<int> done{0};
   std::atomic<int> done_before_quiet{-1};
-  const auto many = busy->add_lane(lane(4), [&](const std::string&, std::stop_token) -> Result<Outcome> {
+  const auto many = busy->add_lane(test_lane(4), [&](const std::string&, std::stop_token) -> Result<Outcome> {
     std::this_thread::sleep_for(1ms);
     ++done;
     return Outcome{};
   });
-  const auto one = quiet->add_lane(lane(), [&](const std::string&, std::stop_token) -> Result<Outcome> {
+  const auto one = quiet->add_lane(test_lane(), [&](const std::string&, std::stop_token) -> Result<Outcome> {
     done_before_quiet = done.load();
     return Outcome{};
   });
@@ -92,12 +92,12 @@ TEST(WorkerPool, ASchedulerTakesNoMoreThreadsThanItMay) {
   auto other = std::make_shared<Scheduler>();
   std::atomic<int> inside{0};
   std::atomic<bool> ran{false};
-  const auto hangs = hanging->add_lane(lane(8), [&](const std::string&, std::stop_token stop) -> Result<Outcome> {
+  const auto hangs = hanging->add_lane(test_lane(8), [&](const std::string&, std::stop_token stop) -> Result<Outcome> {
     ++inside;
     becomes_true([&] { return stop.stop_requested(); }, 60s);
     return Outcome{};
   });
-  const auto works = other->add_lane(lane(), [&](const std::string&, std::stop_token) -> Result<Outcome> {
+  const auto works = other->add_lane(test_lane(), [&](const std::string&, std::stop_token) -> Result<Outcome> {
     ran = true;
     return Outcome{};
   });
@@ -118,13 +118,13 @@ TEST(WorkerPool, StoppingOneSchedulerWaitsForItsOwnWorkAndDoesNotStopAnothers) {
   auto second = std::make_shared<Scheduler>();
   std::atomic<bool> began{false}, ended{false};
   std::atomic<int> runs{0};
-  const auto slow = first->add_lane(lane(), [&](const std::string&, std::stop_token stop) -> Result<Outcome> {
+  const auto slow = first->add_lane(test_lane(), [&](const std::string&, std::stop_token stop) -> Result<Outcome> {
     began = true;
     becomes_true([&] { return stop.stop_requested(); }, 60s);
     ended = true;
     return Outcome{};
   });
-  const auto ticking = second->add_lane(lane(), [&](const std::string&, std::stop_token) -> Result<Outcome> {
+  const auto ticking = second->add_lane(test_lane(), [&](const std::string&, std::stop_token) -> Result<Outcome> {
     ++runs;
     return Outcome{2ms};
   });
@@ -156,7 +156,7 @@ TEST(WorkerPool, StartAndStopUnderLoadLeaveNothingBehind) {
       for (int i = 0; i < 100; ++i) {
         std::atomic<int> runs{0};
         auto scheduler = std::make_shared<Scheduler>();
-        const auto queue = scheduler->add_lane(lane(2), [&runs](const std::string&, std::stop_token) -> Result<Outcome> {
+        const auto queue = scheduler->add_lane(test_lane(2), [&runs](const std::string&, std::stop_token) -> Result<Outcome> {
           ++runs;
           return Outcome{1ms};
         });
