@@ -23,7 +23,7 @@ constexpr auto kPause = std::chrono::milliseconds(200);
 constexpr const char* kControllers =
     "--controllers=cronjob-controller,daemonset-controller,disruption-controller,endpoints-controller,endpointslice-controller,"
     "persistentvolume-protection-controller,persistentvolumeclaim-protection-controller,replicationcontroller-controller,"
-    "resourcequota-controller,statefulset-controller";
+    "resourcequota-controller,statefulset-controller,validatingadmissionpolicy-status-controller";
 
 constexpr std::string_view kPrelude =
     "lines() { : >>\"$2\"; n=0; while [ \"$(wc -l <\"$2\")\" -lt \"$1\" ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done; "
