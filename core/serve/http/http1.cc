@@ -74,7 +74,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   Http1& operator=(const Http1&) = delete;
 
   bool feed(std::string_view bytes) override {
-    if (finished_) return false;
+    if (finished_ && !lingers_until_) return false;
     if (upgrade_) return upgrade_->take(bytes);
     if (draining_) return true;
     input_.append(bytes);

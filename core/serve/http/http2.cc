@@ -17,7 +17,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr auto kAnsweredLinger = std::chrono::seconds(2);  // for what a client still sends behind the whole answer
+constexpr auto kAnsweredLinger = std::chrono::milliseconds(500);  // for what a client still sends behind the whole answer
 
 struct FreeSession {
   void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
@@ -30,6 +30,7 @@ struct Exchange {
   HttpRequest request;
   std::size_t header_bytes = 0;
   bool begun = false;     // handed to the handler
+  bool whole = false;     // the client has sent all of it
   bool answered = false;  // headers were submitted
   bool waiting = false;   // its data is deferred
   std::string body;
@@ -254,6 +255,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     if (at == exchanges_.end()) return 0;
     Exchange& exchange = at->second;
     if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+      exchange.whole = true;
       if (exchange.content) std::exchange(exchange.content, nullptr)->finish();
       begin(id, exchange);
     } else if (!exchange.begun && frame->hd.type == NGHTTP2_HEADERS && host_.streams_body &&
@@ -263,12 +265,13 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     return 0;
   }
 
-  /// An answer that is whole needs no more of the request. Reset at once, clients would take the answer for lost.
+  /// An answer that is whole needs no more of the request, and clients that stop sending wait to be told so. Told at once, they
+  /// would take the answer for lost.
   int on_sent(const nghttp2_frame* frame) {
     if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     const auto at = exchanges_.find(frame->hd.stream_id);
-    if (at != exchanges_.end() && at->second.content) at->second.lingers_until = Steady::now() + kAnsweredLinger;
+    if (at != exchanges_.end() && !at->second.whole) at->second.lingers_until = Steady::now() + kAnsweredLinger;
     return 0;
   }
 

@@ -264,7 +264,11 @@ TEST_P(StreamedBodies, AreBoundedTogetherAndOthersAsBefore) {
   limits.body = 1000;
   limits.window = 1'000'000;
   limits.bodies = 999'999;  // no room for one window
-  serve([](const HttpRequest& request) { return answer_text(request.body_too_large ? 413 : 200, request.body); }, limits);
+  // libcurl 7.88 waits for more of a stream whose early answer has no body.
+  const auto answer = [](const HttpRequest& request) {
+    return request.body_too_large ? answer_text(413, "too large") : answer_text(200, request.body);
+  };
+  serve(answer, limits);
   Transfer streamed;
   streamed.to_send = 10;
   run(streamed);
@@ -278,6 +282,7 @@ TEST_P(StreamedBodies, AreBoundedTogetherAndOthersAsBefore) {
     Transfer large;
     large.to_send = 1001;
     run(large, "/whole", length_known);
+    EXPECT_EQ(large.code, CURLE_OK) << curl_easy_strerror(large.code);
     EXPECT_EQ(large.status, 413);
   }
 }
