@@ -15,7 +15,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMuch = 64U * 1024U * 1024U;
-constexpr std::size_t kMostExtra = 16U * 1024U * 1024U;
+constexpr std::size_t kMaxExtra = 16U * 1024U * 1024U;
+
+// The sanitizers keep what is freed for a while: there memory says nothing.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMemoryTells = false;
+#else
+constexpr bool kMemoryTells = true;
+#endif
 
 std::size_t peak_memory() {
   std::ifstream status("/proc/self/status");
@@ -140,7 +147,7 @@ TEST_P(StreamedBodies, AreEchoedWithoutBeingHeld) {
     EXPECT_EQ(transfer.version, GetParam() ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_1_1);
     EXPECT_EQ(transfer.heard, kMuch);
     EXPECT_TRUE(transfer.same);
-    EXPECT_LT(peak_memory() - before, kMostExtra);
+    EXPECT_TRUE(!kMemoryTells || peak_memory() - before < kMaxExtra) << peak_memory() - before;
   }
 }
 
