@@ -7,9 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <condition_variable>
 #include <deque>
 #include <fcntl.h>
@@ -21,7 +19,8 @@
 
 #include "core/serve/http/descriptor_watch.h"
 #include "core/serve/http/protocol.h"
-#include "kubeclient/base/encoding.h"
+#include "core/serve/http/tls_context.h"
+#include "core/serve/http/tls_stream.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::serve {
@@ -33,28 +32,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kMaxStandIns = 32;
 constexpr std::size_t kPiece = 64 * 1024;
-constexpr std::size_t kKeptOutput = 4 * kPiece;  // a larger buffer is given back once it is sent
+constexpr int kReadsAtOnce = 8;  // then other connections get the thread
 constexpr auto kTick = std::chrono::milliseconds(500);
-
-std::shared_ptr<const Peer> peer_of(SSL* ssl) {
-  auto peer = std::make_shared<Peer>();
-  X509* certificate = SSL_get0_peer_certificate(ssl);
-  if (certificate == nullptr) return peer;
-  peer->certificate = Peer::Certificate::kInvalid;
-  unsigned char* der = nullptr;
-  const int size = i2d_X509(certificate, &der);
-  if (size <= 0) return peer;
-  const std::string bytes(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
-  OPENSSL_free(der);
-  peer->sha256 = sha256_hex(bytes);
-  const auto parsed =
-      pki::parse_certificates("-----BEGIN CERTIFICATE-----\n" + base64_encode(bytes) + "\n-----END CERTIFICATE-----\n");
-  if (!parsed || parsed->empty()) return peer;
-  peer->common_name = parsed->front().subject.common_name;
-  peer->organizations = parsed->front().subject.organizations;
-  if (SSL_get_verify_result(ssl) == X509_V_OK) peer->certificate = Peer::Certificate::kValid;
-  return peer;
-}
 
 class Pool {
  public:
@@ -236,23 +215,24 @@ namespace {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, asio::ssl::context& tls, HttpLimits limits, std::shared_ptr<MemoryBudget> room)
-      : stream_(std::move(socket), tls), limits_(limits), room_(std::move(room)), since_(std::chrono::steady_clock::now()) {}
+  Connection(tcp::socket socket, std::unique_ptr<TlsStream> tls, HttpLimits limits, std::shared_ptr<MemoryBudget> room)
+      : socket_(std::move(socket)),
+        tls_(std::move(tls)),
+        limits_(limits),
+        room_(std::move(room)),
+        since_(std::chrono::steady_clock::now()) {}
 
   /// Client certificates are judged by this time instead of the system's.
-  void set_time(std::time_t now) { X509_VERIFY_PARAM_set_time(SSL_get0_param(stream_.native_handle()), now); }
+  void set_time(std::time_t now) { X509_VERIFY_PARAM_set_time(SSL_get0_param(tls_->ssl()), now); }
 
   void start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
              std::function<void(const std::shared_ptr<Connection>&)> gone) {
+    handler_ = std::move(handler);
     streams_body_ = std::move(streams_body);
     gone_ = std::move(gone);
     boost::system::error_code ignored;
-    stream_.next_layer().set_option(tcp::no_delay(true), ignored);
-    stream_.async_handshake(asio::ssl::stream_base::server,
-                            [self = shared_from_this(), handler = std::move(handler)](const boost::system::error_code& error) {
-                              if (error) return self->close();
-                              if (!self->closed_) self->open(handler);
-                            });
+    socket_.set_option(tcp::no_delay(true), ignored);
+    shake_hands();
   }
 
   /// Every half second: time-driven bodies and overdue clients.
@@ -275,7 +255,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// The client sees a reset, not an end.
   void reset() {
     boost::system::error_code ignored;
-    if (!closed_) stream_.next_layer().set_option(asio::socket_base::linger(true, 0), ignored);
+    if (!closed_) socket_.set_option(asio::socket_base::linger(true, 0), ignored);
     close();
   }
 
@@ -283,26 +263,47 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (closed_) return;
     closed_ = true;
     boost::system::error_code ignored;
-    stream_.next_layer().close(ignored);
+    socket_.close(ignored);
     // Bodies hold readers of the store: they go now, not when the last handler ends.
     protocol_.reset();
     if (gone_) gone_(shared_from_this());
   }
 
  private:
-  void open(const HttpHandler& handler) {
+  /// Calls the function again once the socket can be read, or written. False where the connection is over.
+  bool wait(TlsStream::Step step, void (Connection::*then)()) {
+    if (step == TlsStream::Step::kEnded) {
+      close();
+      return false;
+    }
+    const auto kind = step == TlsStream::Step::kWaitsToWrite ? tcp::socket::wait_write : tcp::socket::wait_read;
+    socket_.async_wait(kind, [self = shared_from_this(), then](const boost::system::error_code& error) {
+      if (self->closed_) return;
+      if (error) return self->close();
+      (self.get()->*then)();
+    });
+    return true;
+  }
+
+  void shake_hands() {
+    const auto step = tls_->handshake();
+    if (step == TlsStream::Step::kDone) return open();
+    wait(step, &Connection::shake_hands);
+  }
+
+  void open() {
     const unsigned char* alpn = nullptr;
     unsigned int size = 0;
-    SSL_get0_alpn_selected(stream_.native_handle(), &alpn, &size);
+    SSL_get0_alpn_selected(tls_->ssl(), &alpn, &size);
     const std::string_view chosen(reinterpret_cast<const char*>(alpn), size);
     ProtocolHost host;
-    host.handle = handler;
-    host.streams_body = streams_body_;
-    host.peer = peer_of(stream_.native_handle());
+    host.handle = std::move(handler_);
+    host.streams_body = std::move(streams_body_);
+    host.peer = peer_of(tls_->ssl());
     host.limits = limits_;
     host.room = room_;
     const std::weak_ptr<Connection> weak = weak_from_this();
-    const auto executor = stream_.get_executor();
+    const auto executor = socket_.get_executor();
     host.post = [weak, executor](std::function<void()> task) {
       asio::post(executor, [weak, task = std::move(task)] {
         const auto here = weak.lock();
@@ -325,52 +326,81 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void read() {
-    stream_.async_read_some(asio::buffer(input_),
-                            [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
-                              if (self->closed_) return;
-                              if (error) return self->close();
-                              if (self->frozen_) return self->read();
-                              if (!self->protocol_->receiving()) self->since_ = std::chrono::steady_clock::now();
-                              const bool more = self->protocol_->feed({self->input_.data(), size});
-                              self->ending_ = !more;
-                              self->flush();
-                              if (!more || self->closed_) return;
-                              if (self->protocol_->wants_input()) return self->read();
-                              self->paused_ = true;
-                            });
+    static thread_local std::array<char, 16 * 1024> input;  // what is read is taken at once
+    for (int i = 0; i < kReadsAtOnce; ++i) {
+      const auto [step, size] = tls_->read(input);
+      if (step != TlsStream::Step::kDone) {
+        wait(step, &Connection::read);
+        return;
+      }
+      if (!take({input.data(), size})) return;
+    }
+    read_later();
+  }
+
+  void read_later() {
+    asio::post(socket_.get_executor(), [self = shared_from_this()] {
+      if (!self->closed_) self->read();
+    });
+  }
+
+  /// False where no more is to be read for now.
+  bool take(std::string_view bytes) {
+    if (frozen_) return true;
+    if (!protocol_->receiving()) since_ = std::chrono::steady_clock::now();
+    const bool more = protocol_->feed(bytes);
+    ending_ = !more;
+    flush();
+    if (!more || closed_) return false;
+    paused_ = !protocol_->wants_input();
+    return !paused_;
   }
 
   void flush() {
     if (closed_ || frozen_ || writing_ || !protocol_) return;
-    if (output_.capacity() > kKeptOutput) output_ = {};
-    output_.clear();
-    protocol_->output(output_, kPiece);
+    std::string next;
+    protocol_->output(next, kPiece);
     if (paused_ && protocol_->wants_input()) {
       paused_ = false;
-      read();
+      read_later();
     }
-    if (output_.empty()) {
+    if (next.empty()) {
       if (ending_ || protocol_->finished()) close();
       return;
     }
+    output_ = std::move(next);
+    written_ = 0;
     writing_ = true;
     write_began_ = std::chrono::steady_clock::now();
-    asio::async_write(stream_, asio::buffer(output_),
-                      [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
-                        self->writing_ = false;
-                        if (error) return self->close();
-                        self->flush();
-                      });
+    write();
   }
 
-  asio::ssl::stream<tcp::socket> stream_;
+  void write() {
+    while (written_ < output_.size()) {
+      const auto [step, size] = tls_->write(std::string_view(output_).substr(written_));
+      if (step != TlsStream::Step::kDone) {
+        wait(step, &Connection::write);
+        return;
+      }
+      written_ += size;
+    }
+    output_ = {};  // nothing of it is kept: most connections are idle
+    asio::post(socket_.get_executor(), [self = shared_from_this()] {
+      self->writing_ = false;
+      self->flush();
+    });
+  }
+
+  tcp::socket socket_;
+  std::unique_ptr<TlsStream> tls_;
   HttpLimits limits_;
   std::shared_ptr<MemoryBudget> room_;
   std::shared_ptr<Protocol> protocol_;
-  std::function<bool(const HttpRequest&)> streams_body_;
+  HttpHandler handler_;                                   // until the handshake is done
+  std::function<bool(const HttpRequest&)> streams_body_;  //
   std::function<void(const std::shared_ptr<Connection>&)> gone_;
-  std::array<char, 16 * 1024> input_{};
-  std::string output_;
+  std::string output_;  // that is being written
+  std::size_t written_ = 0;
   std::atomic<bool> flush_posted_{false};
   bool writing_ = false;
   bool ending_ = false;
@@ -380,43 +410,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   SteadyTime since_;
   SteadyTime write_began_;
 };
-
-Status use_pem(SSL_CTX* context, const pki::KeyPair& certificate, const std::string& client_ca, asio::ssl::context& tls) {
-  boost::system::error_code error;
-  tls.use_certificate_chain(asio::buffer(certificate.certificate), error);
-  if (!error) tls.use_private_key(asio::buffer(certificate.key), asio::ssl::context::pem, error);
-  if (!error && !client_ca.empty()) {
-    tls.add_certificate_authority(asio::buffer(client_ca), error);
-    // A bad client certificate is the API's to refuse (401), as the request may carry a token beside it.
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
-  }
-  if (error) return fail(Category::kTls, "the server's certificate: " + error.message());
-  return {};
-}
-
-int choose_alpn(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* offered, unsigned int offered_size,
-                void*) {
-  static constexpr unsigned char kOurs[] = "\x02h2\x08http/1.1";
-  unsigned char* chosen = nullptr;
-  if (SSL_select_next_proto(&chosen, size, kOurs, sizeof(kOurs) - 1, offered, offered_size) != OPENSSL_NPN_NEGOTIATED) {
-    return SSL_TLSEXT_ERR_NOACK;
-  }
-  *out = chosen;
-  return SSL_TLSEXT_ERR_OK;
-}
-
-Result<std::shared_ptr<asio::ssl::context>> make_tls(const pki::KeyPair& certificate, const std::string& client_ca) {
-  auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-  SSL_CTX* context = tls->native_handle();
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  // No resumption: who a client is gets checked on every connection.
-  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_alpn_select_cb(context, choose_alpn, nullptr);
-  FLEETADM_CHECK(use_pem(context, certificate, client_ca, *tls));
-  return tls;
-}
 
 /// Asio does not: processes that are started beside the server must not hold its sockets.
 void close_on_exec(int socket) { ::fcntl(socket, F_SETFD, FD_CLOEXEC); }
@@ -430,7 +423,7 @@ void reset_socket(tcp::socket& socket) {
 }  // namespace
 
 Status HttpListener::Inner::prepare(const ListenOptions& options) {
-  FLEETADM_TRY(tls, make_tls(options.certificate, client_ca));
+  FLEETADM_TRY(tls, make_server_tls(options.certificate, client_ca));
   boost::system::error_code error;
   const auto address = asio::ip::make_address(options.address, error);
   if (error) return fail(Category::kUsage, "\"" + options.address + "\" is no IP address to listen on");
@@ -467,7 +460,9 @@ void HttpListener::Inner::take(tcp::socket socket) {
     held.push_back(std::move(socket));
     return;
   }
-  auto connection = std::make_shared<Connection>(std::move(socket), *tls, limits, room);
+  auto stream = TlsStream::accept(socket.native_handle(), tls->native_handle());
+  if (!stream) return;
+  auto connection = std::make_shared<Connection>(std::move(socket), std::move(stream), limits, room);
   if (judged_at) connection->set_time(judged_at());
   connections.insert(connection);
   const std::weak_ptr<Inner> weak = weak_from_this();
@@ -560,7 +555,7 @@ void HttpListener::set_network(Network network) {
 }
 
 Status HttpListener::set_certificate(const pki::KeyPair& certificate) {
-  FLEETADM_TRY(auto tls, make_tls(certificate, inner_->client_ca));
+  FLEETADM_TRY(auto tls, make_server_tls(certificate, inner_->client_ca));
   asio::post(inner_->runtime->context, [inner = inner_, tls] {
     inner->tls = tls;
     if (inner->network != Network::kSilent) inner->cut_all();

@@ -1,0 +1,69 @@
+#include "core/serve/http/tls_context.h"
+
+#include "kubeclient/base/encoding.h"
+
+namespace fleetadm::serve {
+namespace {
+
+namespace asio = boost::asio;
+
+Status use_pem(SSL_CTX* context, const pki::KeyPair& certificate, const std::string& client_ca, asio::ssl::context& tls) {
+  boost::system::error_code error;
+  tls.use_certificate_chain(asio::buffer(certificate.certificate), error);
+  if (!error) tls.use_private_key(asio::buffer(certificate.key), asio::ssl::context::pem, error);
+  if (!error && !client_ca.empty()) {
+    tls.add_certificate_authority(asio::buffer(client_ca), error);
+    // A bad client certificate is the API's to refuse (401), as the request may carry a token beside it.
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
+  }
+  if (error) return fail(Category::kTls, "the server's certificate: " + error.message());
+  return {};
+}
+
+int choose_alpn(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* offered, unsigned int offered_size,
+                void*) {
+  static constexpr unsigned char kOurs[] = "\x02h2\x08http/1.1";
+  unsigned char* chosen = nullptr;
+  if (SSL_select_next_proto(&chosen, size, kOurs, sizeof(kOurs) - 1, offered, offered_size) != OPENSSL_NPN_NEGOTIATED) {
+    return SSL_TLSEXT_ERR_NOACK;
+  }
+  *out = chosen;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<asio::ssl::context>> make_server_tls(const pki::KeyPair& certificate, const std::string& client_ca) {
+  auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  SSL_CTX* context = tls->native_handle();
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  // No resumption: who a client is gets checked on every connection.
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_alpn_select_cb(context, choose_alpn, nullptr);
+  FLEETADM_CHECK(use_pem(context, certificate, client_ca, *tls));
+  return tls;
+}
+
+std::shared_ptr<const Peer> peer_of(SSL* ssl) {
+  auto peer = std::make_shared<Peer>();
+  X509* certificate = SSL_get0_peer_certificate(ssl);
+  if (certificate == nullptr) return peer;
+  peer->certificate = Peer::Certificate::kInvalid;
+  unsigned char* der = nullptr;
+  const int size = i2d_X509(certificate, &der);
+  if (size <= 0) return peer;
+  const std::string bytes(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
+  OPENSSL_free(der);
+  peer->sha256 = sha256_hex(bytes);
+  const auto parsed =
+      pki::parse_certificates("-----BEGIN CERTIFICATE-----\n" + base64_encode(bytes) + "\n-----END CERTIFICATE-----\n");
+  if (!parsed || parsed->empty()) return peer;
+  peer->common_name = parsed->front().subject.common_name;
+  peer->organizations = parsed->front().subject.organizations;
+  if (SSL_get_verify_result(ssl) == X509_V_OK) peer->certificate = Peer::Certificate::kValid;
+  return peer;
+}
+
+}  // namespace fleetadm::serve

@@ -1,0 +1,89 @@
+#include "core/serve/http/tls_stream.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <sys/socket.h>
+
+namespace fleetadm::serve {
+namespace {
+
+int socket_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+
+bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+int send_some(BIO* bio, const char* data, int size) {
+  BIO_clear_retry_flags(bio);
+  const auto sent = ::send(socket_of(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0 && again()) BIO_set_retry_write(bio);
+  return static_cast<int>(sent);
+}
+
+int receive_some(BIO* bio, char* data, int size) {
+  BIO_clear_retry_flags(bio);
+  const auto got = ::recv(socket_of(bio), data, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  if (got < 0 && again()) BIO_set_retry_read(bio);
+  return static_cast<int>(got);
+}
+
+long control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+/// OpenSSL's own socket BIO raises SIGPIPE where a client is gone.
+const BIO_METHOD* socket_method() {
+  static BIO_METHOD* const kMethod = [] {
+    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    if (method == nullptr) return method;
+    BIO_meth_set_write(method, send_some);
+    BIO_meth_set_read(method, receive_some);
+    BIO_meth_set_ctrl(method, control);
+    return method;
+  }();
+  return kMethod;
+}
+
+}  // namespace
+
+std::unique_ptr<TlsStream> TlsStream::accept(int socket, SSL_CTX* context) {
+  std::unique_ptr<TlsStream> stream(new TlsStream(SSL_new(context)));
+  BIO* bio = socket_method() == nullptr ? nullptr : BIO_new(socket_method());
+  if (!stream->ssl_ || bio == nullptr) {
+    BIO_free(bio);
+    return nullptr;
+  }
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(stream->ssl(), bio, bio);  // which takes it
+  SSL_set_accept_state(stream->ssl());
+  return stream;
+}
+
+TlsStream::Step TlsStream::after(int result) const {
+  switch (SSL_get_error(ssl(), result)) {
+    case SSL_ERROR_NONE: return Step::kDone;
+    case SSL_ERROR_WANT_READ: return Step::kWaitsToRead;
+    case SSL_ERROR_WANT_WRITE: return Step::kWaitsToWrite;
+    default: return Step::kEnded;
+  }
+}
+
+TlsStream::Step TlsStream::handshake() {
+  ERR_clear_error();  // an older error would be taken for this one's
+  return after(SSL_do_handshake(ssl()));
+}
+
+TlsStream::Moved TlsStream::read(std::span<char> into) {
+  ERR_clear_error();
+  Moved out;
+  out.step = after(SSL_read_ex(ssl(), into.data(), into.size(), &out.bytes));
+  return out;
+}
+
+TlsStream::Moved TlsStream::write(std::string_view bytes) {
+  ERR_clear_error();
+  Moved out;
+  out.step = after(SSL_write_ex(ssl(), bytes.data(), bytes.size(), &out.bytes));
+  return out;
+}
+
+}  // namespace fleetadm::serve
