@@ -288,12 +288,15 @@ void add_cluster_kinds(Table& table) {
 
 }  // namespace
 
-std::vector<KindPtr> built_in_kinds() {
-  Table table;
-  add_core_kinds(table);
-  add_workload_and_review_kinds(table);
-  add_cluster_kinds(table);
-  return table.take();
+const std::vector<KindPtr>& built_in_kinds() {
+  static const std::vector<KindPtr> kRows = [] {
+    Table table;
+    add_core_kinds(table);
+    add_workload_and_review_kinds(table);
+    add_cluster_kinds(table);
+    return table.take();
+  }();
+  return kRows;
 }
 
 }  // namespace fleetadm::sandbox

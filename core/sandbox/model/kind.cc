@@ -56,65 +56,82 @@ const Subresource* Kind::subresource(std::string_view name) const {
   return at == subresources.end() ? nullptr : &*at;
 }
 
-struct KindTable::State {
-  std::map<std::tuple<std::string, std::string, std::string>, KindPtr, std::less<>> by_plural;
-  std::vector<KindPtr> ordered;
-  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> versions;
-  std::set<std::string, std::less<>> built_in_groups;
+/// Rows in discovery's order, and how they are found. The keys are the rows' own text.
+struct KindTable::Rows {
+  explicit Rows(std::vector<KindPtr> rows) : ordered(std::move(rows)) {
+    for (const auto& row : ordered) {
+      by_plural.emplace(std::tuple<std::string_view, std::string_view, std::string_view>(row->group, row->version, row->plural),
+                        row);
+      groups.insert(row->group);
+    }
+  }
+  const std::vector<KindPtr> ordered;
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, KindPtr> by_plural;
+  std::set<std::string_view> groups;
 };
 
-KindTable::KindTable() : built_in_(built_in_kinds()) { rebuild(); }
+KindTable::KindTable() { rebuild(); }
 
-std::shared_ptr<const KindTable::State> KindTable::state() const {
+const KindTable::Rows& KindTable::built_in() {
+  static const Rows kRows(built_in_kinds());
+  return kRows;
+}
+
+std::shared_ptr<const KindTable::Rows> KindTable::custom_rows() const {
   const std::lock_guard lock(mutex_);
-  return state_;
+  return custom_rows_;
 }
 
 void KindTable::rebuild() {
-  auto next = std::make_shared<State>();
-  next->ordered = built_in_;
-  for (const auto& row : built_in_) next->built_in_groups.insert(row->group);
-  std::vector<KindPtr> added;
-  for (const auto& [name, rows] : custom_) added.insert(added.end(), rows.begin(), rows.end());
-  std::stable_sort(added.begin(), added.end(), [](const KindPtr& a, const KindPtr& b) {
+  std::vector<KindPtr> rows;
+  for (const auto& [name, some] : custom_) rows.insert(rows.end(), some.begin(), some.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const KindPtr& a, const KindPtr& b) {
     if (a->group != b->group) return a->group < b->group;
     if (a->version != b->version) return version_before(a->version, b->version);
     return a->plural < b->plural;
   });
-  next->ordered.insert(next->ordered.end(), added.begin(), added.end());
-  for (const auto& row : next->ordered) {
-    next->by_plural.emplace(std::tuple(row->group, row->version, row->plural), row);
-    next->versions[row->group].insert(row->version);
-  }
-  state_ = std::move(next);
+  custom_rows_ = std::make_shared<const Rows>(std::move(rows));
   ++generation_;
 }
 
 KindPtr KindTable::find(std::string_view group, std::string_view version, std::string_view plural) const {
-  const auto now = state();
-  const auto at = now->by_plural.find(std::tuple(std::string(group), std::string(version), std::string(plural)));
-  return at == now->by_plural.end() ? nullptr : at->second;
+  const auto key = std::tuple(group, version, plural);
+  if (const auto at = built_in().by_plural.find(key); at != built_in().by_plural.end()) return at->second;
+  const auto custom = custom_rows();
+  const auto at = custom->by_plural.find(key);
+  return at == custom->by_plural.end() ? nullptr : at->second;
+}
+
+/// The first row that passes: built-in ones come first.
+template <class Test>
+KindPtr KindTable::first(const Test& test) const {
+  const auto custom = custom_rows();
+  for (const auto* rows : {&built_in().ordered, &custom->ordered}) {
+    const auto at = std::find_if(rows->begin(), rows->end(), test);
+    if (at != rows->end()) return *at;
+  }
+  return nullptr;
 }
 
 KindPtr KindTable::find_kind(std::string_view group, std::string_view kind) const {
-  const auto now = state();
-  const auto at = std::find_if(now->ordered.begin(), now->ordered.end(), [&](const KindPtr& row) {
-    return row->group == group && row->kind == kind && row->has_verb("get");
-  });
-  return at == now->ordered.end() ? nullptr : *at;
+  return first([&](const KindPtr& row) { return row->group == group && row->kind == kind && row->has_verb("get"); });
 }
 
 KindPtr KindTable::find_plural(std::string_view group, std::string_view plural) const {
-  const auto now = state();
-  const auto at = std::find_if(now->ordered.begin(), now->ordered.end(),
-                               [&](const KindPtr& row) { return row->group == group && row->plural == plural; });
-  return at == now->ordered.end() ? nullptr : *at;
+  return first([&](const KindPtr& row) { return row->group == group && row->plural == plural; });
 }
 
-bool KindTable::has_group(std::string_view group) const { return state()->versions.contains(group); }
-bool KindTable::is_custom_group(std::string_view group) const { return !state()->built_in_groups.contains(group); }
+bool KindTable::has_group(std::string_view group) const {
+  return built_in().groups.contains(group) || custom_rows()->groups.contains(group);
+}
+bool KindTable::is_custom_group(std::string_view group) const { return !built_in().groups.contains(group); }
 
-std::vector<KindPtr> KindTable::all() const { return state()->ordered; }
+std::vector<KindPtr> KindTable::all() const {
+  std::vector<KindPtr> out = built_in().ordered;
+  const auto custom = custom_rows();
+  out.insert(out.end(), custom->ordered.begin(), custom->ordered.end());
+  return out;
+}
 
 void KindTable::set_custom(const std::string& definition, std::vector<KindPtr> rows) {
   const std::lock_guard lock(mutex_);

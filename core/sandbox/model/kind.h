@@ -61,8 +61,8 @@ struct Kind {
 };
 using KindPtr = std::shared_ptr<const Kind>;
 
-/// Every built-in row, in discovery's order of preference.
-std::vector<KindPtr> built_in_kinds();
+/// Every built-in row, in discovery's order of preference. All tables of a process share them.
+const std::vector<KindPtr>& built_in_kinds();
 
 /// All rows that are served now. Any thread.
 class KindTable {
@@ -84,13 +84,15 @@ class KindTable {
   std::uint64_t generation() const;
 
  private:
-  struct State;
-  std::shared_ptr<const State> state() const;
+  struct Rows;
+  static const Rows& built_in();
+  std::shared_ptr<const Rows> custom_rows() const;
+  template <class Test>
+  KindPtr first(const Test& test) const;
   void rebuild();
   mutable std::mutex mutex_;
   std::map<std::string, std::vector<KindPtr>> custom_;
-  std::vector<KindPtr> built_in_;
-  std::shared_ptr<const State> state_;
+  std::shared_ptr<const Rows> custom_rows_;
   std::uint64_t generation_ = 0;
 };
 

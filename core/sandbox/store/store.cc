@@ -12,7 +12,9 @@ std::string key_of(const std::string& ns, const std::string& name) { return ns +
 
 std::vector<std::pair<std::string, std::string>> labels_of(const Json& object) {
   std::vector<std::pair<std::string, std::string>> out;
-  for (auto& [key, value] : strings_at(object, {"metadata", "labels"})) out.emplace_back(key, value);
+  auto labels = strings_at(object, {"metadata", "labels"});
+  out.reserve(labels.size());
+  for (auto& [key, value] : labels) out.emplace_back(key, std::move(value));
   return out;
 }
 
@@ -23,6 +25,7 @@ StoredPtr store_object(Json& object, std::int64_t revision, std::string version)
   object.erase("apiVersion");
   object.erase("kind");
   stored->body = dump_json(object);
+  stored->body.shrink_to_fit();  // it is kept for long, and there are many
   stored->revision = revision;
   stored->labels = labels_of(object);
   return stored;

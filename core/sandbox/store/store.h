@@ -91,7 +91,7 @@ class Watch {
 class Store {
  public:
   struct Limits {
-    std::size_t kept_events = 1000;                                          // of a resource, however old
+    std::size_t kept_events = 100;                                           // of a resource, however old
     std::chrono::steady_clock::duration kept_for = std::chrono::minutes(5);  // beyond that number
     std::size_t most_events = 20000;                                         // of a resource, however young
   };
