@@ -78,13 +78,13 @@ struct ApiServer::Inner {
       return;
     }
     const Json definition = stored->json();
-    auto print = dump_json(object_at(definition, {"spec"})) + (is_deleting(definition) ? "-" : "+");
+    auto print = sha256_hex(dump_json(object_at(definition, {"spec"}))) + (is_deleting(definition) ? "-" : "+");
     for (const Json& condition : list_at(definition, {"status", "conditions"}))
       print += str(condition, {"type"}) + str(condition, {"status"});
     auto& known = served[name];
     if (known == print) return;
     known = std::move(print);
-    state->kinds.set_custom(name, rows_of(definition, state->kinds.custom(name), place()));
+    state->kinds.set_custom(name, rows_of(definition, place()));
   }
 
   /// What conversion webhooks get to know. Whoever holds a row holds the state as well.

@@ -39,7 +39,7 @@ std::vector<apimachinery::OpenApiResource> resources_of(const std::vector<KindPt
     one.namespaced = row->namespaced;
     one.verbs = row->verbs;
     for (const auto& sub : row->subresources) one.subresources.push_back(sub.name);
-    if (row->custom != nullptr) one.custom_schema = &row->custom->schema;
+    if (row->custom != nullptr) one.custom_schema = row->custom->schema.get();
     one.list_kind = row->list_kind;
     resources.push_back(std::move(one));
   }

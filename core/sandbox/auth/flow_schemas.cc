@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "kubeclient/base/shared_values.h"
+
 namespace fleetadm::sandbox {
 namespace {
 
@@ -76,9 +78,10 @@ FlowSubject subject_from(const Json& subject) {
   return {kind, str(subject, {"serviceAccount", "name"}), str(subject, {"serviceAccount", "namespace"})};
 }
 
-std::vector<FlowRule> flow_rules(const Json& schema) {
+std::vector<FlowRule> read_flow_rules(const Json& list) {
   std::vector<FlowRule> out;
-  for (const Json& rule : list_at(schema, {"spec", "rules"})) {
+  out.reserve(list.size());
+  for (const Json& rule : list) {
     FlowRule& into = out.emplace_back();
     for (const Json& subject : list_at(rule, {"subjects"})) into.subjects.push_back(subject_from(subject));
     for (const Json& one : list_at(rule, {"resourceRules"})) {
@@ -90,6 +93,13 @@ std::vector<FlowRule> flow_rules(const Json& schema) {
       into.urls.push_back({string_list_at(one, {"verbs"}), string_list_at(one, {"nonResourceURLs"})});
   }
   return out;
+}
+
+/// The clusters of a process share them: their flow schemas are mostly those that every cluster begins with.
+std::shared_ptr<const std::vector<FlowRule>> flow_rules(const Json& schema) {
+  static auto* const kRules = new SharedValues<std::vector<FlowRule>>();  // for good: a cluster may outlive static objects
+  const Json& list = list_at(schema, {"spec", "rules"});
+  return kRules->of(dump_json(list), [&list] { return std::make_shared<const std::vector<FlowRule>>(read_flow_rules(list)); });
 }
 
 bool lasts(const serve::Attributes& what) {
@@ -104,7 +114,7 @@ struct FlowSchemas::Snapshot {
     std::int64_t precedence = 0;
     std::string name;
     FlowClass flow;
-    std::vector<FlowRule> rules;
+    std::shared_ptr<const std::vector<FlowRule>> rules;
   };
   std::vector<Schema> schemas;  // in the order in which they are tried
 };
@@ -140,7 +150,7 @@ std::optional<FlowClass> FlowSchemas::classify(const serve::User& user, const se
   const auto now = snapshot();
   for (const auto& schema : now->schemas) {
     const bool matched =
-        std::any_of(schema.rules.begin(), schema.rules.end(), [&](const FlowRule& rule) { return matches(rule, user, what); });
+        std::any_of(schema.rules->begin(), schema.rules->end(), [&](const FlowRule& rule) { return matches(rule, user, what); });
     if (matched) return schema.flow;
   }
   return std::nullopt;

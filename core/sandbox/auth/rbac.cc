@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "kubeclient/base/shared_values.h"
+
 namespace fleetadm::sandbox {
 namespace {
 
@@ -41,10 +43,19 @@ std::string subject_of(const Binding& binding, const std::string& ns, const serv
   return {};
 }
 
-std::vector<PolicyRule> rules_in(const Json& role) {
-  std::vector<PolicyRule> out;
-  for (const Json& rule : list_at(role, {"rules"})) out.push_back(PolicyRule::of(rule));
-  return out;
+using Rules = std::vector<PolicyRule>;
+using RulesPtr = std::shared_ptr<const Rules>;
+
+/// The clusters of a process share them: most roles are the same in all.
+RulesPtr rules_in(const Json& role) {
+  static auto* const kRules = new SharedValues<Rules>();  // for good: a cluster may outlive static objects
+  const Json& list = list_at(role, {"rules"});
+  return kRules->of(dump_json(list), [&list] {
+    auto rules = std::make_shared<Rules>();
+    rules->reserve(list.size());
+    for (const Json& rule : list) rules->push_back(PolicyRule::of(rule));
+    return rules;
+  });
 }
 
 bool covers(const PolicyRule& rule, const std::string& verb, const std::string& group, const std::string& resource,
@@ -103,8 +114,8 @@ bool PolicyRule::allows(const serve::Attributes& what) const {
 }
 
 struct Rbac::Snapshot {
-  std::map<std::string, std::vector<PolicyRule>> cluster_roles;
-  std::map<std::pair<std::string, std::string>, std::vector<PolicyRule>> roles;
+  std::map<std::string, RulesPtr> cluster_roles;
+  std::map<std::pair<std::string, std::string>, RulesPtr> roles;
   std::vector<Binding> cluster_bindings;
   std::map<std::string, std::vector<Binding>> bindings;
 };
@@ -136,13 +147,13 @@ std::shared_ptr<const Rbac::Snapshot> Rbac::snapshot() const {
 template <class Visit>
 void Rbac::visit(const serve::User& user, const std::string& ns, Visit&& each) const {
   const auto now = snapshot();
-  const auto rules_for = [&](const Binding& binding, const std::string& in) -> const std::vector<PolicyRule>* {
+  const auto rules_for = [&](const Binding& binding, const std::string& in) -> const Rules* {
     if (binding.role_kind == "ClusterRole") {
       const auto at = now->cluster_roles.find(binding.role_name);
-      return at == now->cluster_roles.end() ? nullptr : &at->second;
+      return at == now->cluster_roles.end() ? nullptr : at->second.get();
     }
     const auto at = now->roles.find({in, binding.role_name});
-    return at == now->roles.end() ? nullptr : &at->second;
+    return at == now->roles.end() ? nullptr : at->second.get();
   };
   for (const auto& binding : now->cluster_bindings) {
     const auto subject = subject_of(binding, "", user);
@@ -196,10 +207,10 @@ std::optional<std::vector<PolicyRule>> Rbac::role(const std::string& kind, const
   const auto now = snapshot();
   if (kind == "ClusterRole") {
     const auto at = now->cluster_roles.find(name);
-    return at == now->cluster_roles.end() ? std::nullopt : std::optional(at->second);
+    return at == now->cluster_roles.end() ? std::nullopt : std::optional(*at->second);
   }
   const auto at = now->roles.find({ns, name});
-  return at == now->roles.end() ? std::nullopt : std::optional(at->second);
+  return at == now->roles.end() ? std::nullopt : std::optional(*at->second);
 }
 
 std::string denial(const serve::User& user, const serve::Attributes& what, const std::string& reason) {

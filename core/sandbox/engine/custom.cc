@@ -9,6 +9,7 @@
 #include "core/sandbox/validation/conversion_rules.h"
 #include "core/sandbox/validation/definition_checks.h"
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/shared_values.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -71,20 +72,27 @@ std::vector<std::string> names_of(const Json& crd) {
   return out;
 }
 
-/// A version's schema compiled, or as it was compiled before; null where it is none.
-std::shared_ptr<const apimachinery::Structural> shape_of(const Json& version, const std::vector<KindPtr>& before) {
-  const Json& schema = object_at(version, {"schema", "openAPIV3Schema"});
-  for (const auto& row : before) {
-    if (row->version == str(version, {"name"}) && row->custom->schema == schema) return row->custom->shape;
-  }
-  auto compiled = apimachinery::Structural::compile(schema, "");
-  return compiled ? std::move(*compiled) : nullptr;
-}
+struct Schema {
+  Json text;
+  std::shared_ptr<const apimachinery::Structural> shape;
+};
 
-/// Null where every version reads alike. `shapes`: of the served versions by name; those of the others are added.
-std::shared_ptr<const convert::Converter> make_converter(
-    const Json& definition, std::map<std::string, std::shared_ptr<const apimachinery::Structural>, std::less<>> shapes,
-    const convert::Place& place) {
+/// A version's schema, compiled; null where it is none. The clusters of a process, which often have the same definitions, share
+/// them, as do the rows before and after a definition has changed.
+std::shared_ptr<const Schema> schema_of(const Json& version) {
+  static auto* const kSchemas = new SharedValues<Schema>();  // for good: rows may outlive static objects
+  const Json& schema = object_at(version, {"schema", "openAPIV3Schema"});
+  return kSchemas->of(dump_json(schema), [&]() -> std::shared_ptr<const Schema> {
+    auto compiled = apimachinery::Structural::compile(schema, "");
+    if (!compiled) return nullptr;
+    return std::make_shared<const Schema>(Schema{schema, std::move(*compiled)});
+  });
+}
+using Schemas = std::map<std::string, std::shared_ptr<const Schema>, std::less<>>;  // by version
+
+/// Null where every version reads alike.
+std::shared_ptr<const convert::Converter> make_converter(const Json& definition, const Schemas& schemas,
+                                                         const convert::Place& place) {
   const Json& versions = list_at(definition, {"spec", "versions"});
   if (versions.size() < 2) return nullptr;
   const bool by_webhook = str(definition, {"spec", "conversion", "strategy"}) == "Webhook";
@@ -99,12 +107,7 @@ std::shared_ptr<const convert::Converter> make_converter(
   options.storage_version = storage_version_of(definition);
   const auto stored = string_list_at(definition, {"status", "storedVersions"});
   options.first_version = stored.empty() ? options.storage_version : stored.front();
-  for (const Json& version : versions) {
-    auto& shape = shapes[str(version, {"name"})];
-    if (!shape) shape = shape_of(version, {});
-    if (!shape) shapes.erase(str(version, {"name"}));
-  }
-  options.shapes = std::move(shapes);
+  for (const auto& [name, one] : schemas) options.shapes.emplace(name, one->shape);
   if (by_webhook) {
     const Json& webhook = object_at(definition, {"spec", "conversion", "webhook"});
     options.webhook = std::make_shared<const convert::Webhook>(object_at(webhook, {"clientConfig"}), place);
@@ -113,10 +116,11 @@ std::shared_ptr<const convert::Converter> make_converter(
   return std::make_shared<const convert::Converter>(std::move(options));
 }
 
-std::shared_ptr<CustomKind> custom_of(const Json& definition, const Json& version) {
+std::shared_ptr<CustomKind> custom_of(const Json& definition, const Json& version, const std::shared_ptr<const Schema>& schema) {
   auto custom = std::make_shared<CustomKind>();
   custom->definition = name_of(definition);
-  custom->schema = object_at(version, {"schema", "openAPIV3Schema"});
+  custom->schema = std::shared_ptr<const Json>(schema, &schema->text);
+  custom->shape = schema->shape;
   custom->storage_version = storage_version_of(definition);
   custom->columns = list_at(version, {"additionalPrinterColumns"});
   custom->terminating = is_deleting(definition);
@@ -152,7 +156,7 @@ KindPtr row_of(const Json& definition, const Json& version, std::shared_ptr<cons
   if (custom->has_status) row.subresources.push_back({"status", "", "", "", {"get", "patch", "update"}});
   if (!custom->scale.is_null()) row.subresources.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
   // What was stored before a default was declared has it when it is read.
-  if (has_default(custom->schema)) {
+  if (has_default(*custom->schema)) {
     row.on_read = [shape = custom->shape](Json object) {
       shape->default_values(object);
       return object;
@@ -164,19 +168,19 @@ KindPtr row_of(const Json& definition, const Json& version, std::shared_ptr<cons
 
 }  // namespace
 
-std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before, const convert::Place& place) {
+std::vector<KindPtr> rows_of(const Json& definition, const convert::Place& place) {
   std::vector<KindPtr> out;
   if (!holds(definition, "Established")) return out;
-  std::map<std::string, std::shared_ptr<const apimachinery::Structural>, std::less<>> shapes;
+  Schemas schemas;
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
-    if (flag(version, {"served"})) shapes[str(version, {"name"})] = shape_of(version, before);
+    // What is none was refused when it was written; a file from elsewhere may hold one.
+    if (auto schema = schema_of(version)) schemas.emplace(str(version, {"name"}), std::move(schema));
   }
-  const auto converter = make_converter(definition, shapes, place);
+  const auto converter = make_converter(definition, schemas, place);
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
-    if (!flag(version, {"served"})) continue;
-    auto custom = custom_of(definition, version);
-    custom->shape = shapes[str(version, {"name"})];
-    if (!custom->shape) continue;  // refused when it was written; a file from elsewhere may hold one
+    const auto schema = schemas.find(str(version, {"name"}));
+    if (!flag(version, {"served"}) || schema == schemas.end()) continue;
+    auto custom = custom_of(definition, version, schema->second);
     custom->converter = converter;
     out.push_back(row_of(definition, version, std::move(custom)));
   }

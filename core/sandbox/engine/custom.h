@@ -22,7 +22,7 @@ inline constexpr const char* kDefinitionCleanup = "customresourcecleanup.apiexte
 /// One version of a custom resource.
 struct CustomKind {
   std::string definition;                                 // the CRD's name
-  Json schema;                                            // openAPIV3Schema
+  std::shared_ptr<const Json> schema;                     // openAPIV3Schema; shared with every cluster that has the same
   std::shared_ptr<const apimachinery::Structural> shape;  // the same, compiled
   Json columns;                                           // additionalPrinterColumns
   Json scale;                                             // the scale subresource's paths; null where there is none
@@ -38,8 +38,8 @@ inline const convert::Converter* converter_of(const Kind& kind) {
   return kind.custom == nullptr ? nullptr : kind.custom->converter.get();
 }
 
-/// The rows that a definition serves now (none before it is established). Schemas of `before` are not compiled again.
-std::vector<KindPtr> rows_of(const Json& definition, const std::vector<KindPtr>& before, const convert::Place& place);
+/// The rows that a definition serves now (none before it is established).
+std::vector<KindPtr> rows_of(const Json& definition, const convert::Place& place);
 
 /// Defaults, validation and status of definitions. Their observer keeps the kind table in step.
 Strategy definition_strategy();

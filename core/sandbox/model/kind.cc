@@ -143,12 +143,6 @@ void KindTable::set_custom(const std::string& definition, std::vector<KindPtr> r
   rebuild();
 }
 
-std::vector<KindPtr> KindTable::custom(const std::string& definition) const {
-  const std::lock_guard lock(mutex_);
-  const auto at = custom_.find(definition);
-  return at == custom_.end() ? std::vector<KindPtr>() : at->second;
-}
-
 std::uint64_t KindTable::generation() const {
   const std::lock_guard lock(mutex_);
   return generation_;

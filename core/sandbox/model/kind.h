@@ -79,7 +79,6 @@ class KindTable {
   std::vector<KindPtr> all() const;
   /// Replaces the custom rows of one definition (its name is the key); none: removes them.
   void set_custom(const std::string& definition, std::vector<KindPtr> rows);
-  std::vector<KindPtr> custom(const std::string& definition) const;
   /// Grows with every change of the rows.
   std::uint64_t generation() const;
 
