@@ -1,11 +1,13 @@
 #include "core/agent/agent.h"
 
-#include "core/agent/join.h"
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
 #include "core/agent/memory.h"
 #include "core/agent/runtime.h"
-#include "core/agent/session.h"
-#include "kubeclient/base/backoff.h"
-#include "kubeclient/base/log.h"
+#include "core/agent/supervisor.h"
+#include "kubeclient/base/log_file.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/lease/leader.h"
 #include "kubeclient/watch/informer.h"
@@ -15,157 +17,8 @@ namespace reg = registration::agent;
 namespace {
 
 constexpr const char* kComponent = "klusterlet-agent";  // upstream's word for registration and work in one process
-constexpr auto kGoodSession = std::chrono::minutes(5);
-constexpr auto kNoBootstrapLook = std::chrono::seconds(30);
-
-// Fires the signal whenever a secret comes, changes or goes. Its content is not kept.
-std::shared_ptr<kube::Informer> watch_secret(const kube::Client& spoke, const std::string& ns, const std::string& name,
-                                             Signal& signal) {
-  kube::InformerOptions options;
-  options.ns = ns;
-  options.field_selector = "metadata.name=" + name;
-  options.project = [](Json& secret) {
-    for (const char* member : {"data", "stringData"}) erase_at(secret, {member});
-    erase_at(secret, {"metadata", "annotations"});
-  };
-  auto informer = kube::Informer::make(spoke, kube::resources::secrets(), std::move(options));
-  informer->on_event([&signal](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { signal.fire(); });
-  informer->start();
-  return informer;
-}
-
-// Stops on the way out, before what its handlers point to goes away.
-class Watching {
- public:
-  explicit Watching(std::shared_ptr<kube::Informer> informer) : informer_(std::move(informer)) {}
-  ~Watching() { informer_->stop(); }
-  Watching(const Watching&) = delete;
-  Watching& operator=(const Watching&) = delete;
-
- private:
-  std::shared_ptr<kube::Informer> informer_;
-};
-
-class Supervisor {
- public:
-  explicit Supervisor(Runtime& runtime)
-      : runtime_(runtime),
-        retry_(runtime.options.timing.retry_first, runtime.options.timing.retry_longest),
-        rejoin_(runtime.options.timing.retry_first * 5, runtime.options.timing.rejoin_longest) {}
-
-  Status run(std::stop_token stop);
-
- private:
-  /// One turn: a join, a session, or a wait. Errors are tried again.
-  Status turn(const reg::Identity& identity, const reg::HubSecret& stored, std::stop_token stop);
-  Result<reg::HubSecret> keep_identity(const reg::Identity& identity) const;
-  void session(const reg::Identity& identity, const reg::HubSecret& stored, const std::optional<Bootstrap>& bootstrap,
-               std::stop_token stop);
-
-  Runtime& runtime_;
-  Backoff retry_;
-  Backoff rejoin_;
-  std::string lost_;  // why the stored credential is no good although it looks good
-};
-
-Status Supervisor::run(std::stop_token stop) {
-  const AgentOptions& options = runtime_.options;
-  while (!stop.stop_requested()) {
-    Status done;
-    if (auto stored = runtime_.store.load(); !stored) {
-      done = tl::unexpected(stored.error());
-    } else if (auto identity = reg::choose_identity({options.cluster_name, options.agent_id}, stored->identity()); !identity) {
-      // Flags were checked at start: the secret holds something that is no name, which a person has to repair.
-      done = tl::unexpected(identity.error().wrap("secret " + options.ns + "/" + options.hub_kubeconfig_secret));
-    } else {
-      done = turn(*identity, *stored, stop);
-    }
-    if (done) {
-      retry_.reset();
-      continue;
-    }
-    if (stop.stop_requested()) break;
-    const Duration pause = retry_.next();
-    runtime_.phase.set("retrying", done.error().message);
-    if (!done.error().hint.empty()) log::info(0, "agent", done.error().hint);
-    runtime_.bootstrap_changed.wait(pause, stop);
-  }
-  runtime_.phase.set("stopped", {});
-  return {};
-}
-
-// The names are stored before anything is said to a hub: whoever approves must see the same name again after a restart.
-Result<reg::HubSecret> Supervisor::keep_identity(const reg::Identity& identity) const {
-  return runtime_.store.edit([&](reg::HubSecret& secret) -> Status {
-    const AgentOptions& options = runtime_.options;
-    const auto settle = [&secret](const char* key, const std::string& flag, const std::string& fresh) {
-      std::string& stored = secret.data[key];
-      // A second agent may have been faster; its choice stands where flags do not say otherwise.
-      if (!flag.empty() || stored.empty()) stored = !flag.empty() ? flag : fresh;
-    };
-    settle(reg::kClusterNameKey, options.cluster_name, identity.cluster);
-    settle(reg::kAgentNameKey, options.agent_id, identity.agent);
-    return {};
-  });
-}
-
-Status Supervisor::turn(const reg::Identity& wanted, const reg::HubSecret& loaded, std::stop_token stop) {
-  reg::HubSecret stored = loaded;
-  if (!(stored.identity() == wanted)) {
-    FLEETADM_TRY(stored, keep_identity(wanted));
-  }
-  const reg::Identity identity = stored.identity();
-  runtime_.bootstrap_changed.wait(Duration::zero(), stop);  // what fired until now is read now
-  const auto bootstrap = runtime_.bootstrap.read();
-  std::optional<reg::Endpoint> hub;
-  if (bootstrap && *bootstrap) hub = (*bootstrap)->endpoint;
-  std::string why = reg::why_unusable(stored, identity, hub, runtime_.now());
-  if (why.empty() && lost_.empty()) {
-    if (!bootstrap) log::warn("agent", bootstrap.error().message);
-    session(identity, stored, bootstrap ? *bootstrap : std::nullopt, stop);
-    return {};
-  }
-  if (why.empty()) why = lost_;
-  FLEETADM_CHECK(bootstrap.map([](const auto&) {}));
-  if (!*bootstrap) {
-    runtime_.phase.set("waiting", "for " + runtime_.bootstrap.name() + " (" + why + ")");
-    runtime_.bootstrap_changed.wait(kNoBootstrapLook, stop);
-    return {};
-  }
-  log::info(1, "agent", "joining: " + why);
-  FLEETADM_TRY(const bool joined, join_hub(runtime_, identity, **bootstrap, stop));
-  if (joined) lost_.clear();
-  return {};
-}
-
-void Supervisor::session(const reg::Identity& identity, const reg::HubSecret& stored, const std::optional<Bootstrap>& bootstrap,
-                         std::stop_token stop) {
-  const Instant began = runtime_.now();
-  const Result<SessionEnd> end = run_session(runtime_, identity, stored, bootstrap, stop);
-  if (runtime_.now() - began >= kGoodSession) rejoin_.reset();
-  if (!end) {
-    lost_ = end.error().message;
-    return;
-  }
-  if (end->why == SessionEnd::Why::kStopped) return;
-  log::warn("agent", end->detail);
-  if (end->why != SessionEnd::Why::kCredentialLost) return;
-  lost_ = end->detail;
-  // A hub that refuses what it has just issued must not be flooded with requests.
-  const Duration pause = rejoin_.next();
-  runtime_.phase.set("waiting", "to join again: " + lost_);
-  runtime_.bootstrap_changed.wait(pause, stop);
-}
-
-Status supervise(Runtime& runtime, std::stop_token stop) {
-  const AgentOptions& options = runtime.options;
-  const Watching credential(watch_secret(runtime.spoke, options.ns, options.hub_kubeconfig_secret, runtime.credential_changed));
-  std::optional<Watching> bootstrap;
-  if (!runtime.bootstrap.is_file()) {
-    bootstrap.emplace(watch_secret(runtime.spoke, options.ns, options.bootstrap_secret, runtime.bootstrap_changed));
-  }
-  return Supervisor(runtime).run(stop);
-}
+constexpr auto kFirstTidying = std::chrono::seconds(10);  // of memory
+constexpr auto kTidying = std::chrono::minutes(1);
 
 Status validate(const AgentOptions& options) {
   if (options.ns.empty()) return fail(Category::kUsage, "the agent's namespace is empty");
@@ -186,40 +39,134 @@ Status validate(const AgentOptions& options) {
   return reg::choose_identity({options.cluster_name, options.agent_id}, {}).map([](const reg::Identity&) {});
 }
 
+/// An agent with all that it needs.
+class Agent final : public RunningAgent {
+ public:
+  Agent(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts)
+      : health_({.threads = 1, .health_address = options.health_address, .clock = parts.clock}),
+        runtime_(make_runtime(options, spoke, parts, health_)) {
+    health_.add_page("/debug/agent", [this](std::string_view) {
+      return controller::Manager::Page{200, "application/json", dump_json(runtime_.phase.describe())};
+    });
+  }
+  ~Agent() override { stop(); }
+
+  Status serve_health() { return health_.serve_health(); }
+  const kube::Client& spoke() const { return runtime_.spoke; }
+
+  /// Once in its life.
+  Status start() {
+    controller::Manager::Options options;
+    options.threads = kSupervisorThreads;
+    options.clock = runtime_.parts.clock;
+    options.pool = runtime_.pool;
+    options.log_file = runtime_.parts.log_file;
+    steps_.emplace(std::move(options));
+    const auto queue = steps_->add({.name = "agent", .resync_keys = {"agent"}},
+                                   [this](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
+                                     return controller::Outcome{supervisor_->step()};
+                                   });
+    const auto wake = [queue] { queue->add("agent"); };
+    supervisor_.emplace(runtime_, wake);
+    runtime_.bootstrap_changed.set_hook(wake);
+    runtime_.credential_changed.set_hook(wake);
+    watch(runtime_.options.hub_kubeconfig_secret, runtime_.credential_changed);
+    if (!runtime_.bootstrap.is_file()) watch(runtime_.options.bootstrap_secret, runtime_.bootstrap_changed);
+    return steps_->start();
+  }
+
+  void stop() {
+    for (const auto& informer : secrets_) informer->stop();
+    secrets_.clear();
+    if (!steps_) return;
+    steps_.reset();
+    supervisor_.reset();
+    const log::ToFile scope(runtime_.parts.log_file);
+    runtime_.phase.set("stopped", {});
+  }
+
+ private:
+  static Runtime make_runtime(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts,
+                              controller::Manager& health) {
+    const kube::Client client = parts.connect(spoke);
+    kube::RestConfig as_worker = spoke;
+    if (!options.work_service_account.empty()) {
+      as_worker.impersonate_user = "system:serviceaccount:" + options.ns + ":" + options.work_service_account;
+    }
+    return Runtime{options,
+                   parts,
+                   client,
+                   options.work_service_account.empty() ? client : parts.connect(as_worker),
+                   spoke.ca_data,
+                   reg::HubSecretStore(client, options.ns, options.hub_kubeconfig_secret),
+                   BootstrapSource(client, options.ns, options.bootstrap_secret, options.bootstrap_kubeconfig),
+                   {},
+                   {},
+                   {},
+                   parts.pool ? parts.pool : std::make_shared<controller::WorkerPool>(kAgentThreads),
+                   health};
+  }
+
+  // Fires the signal whenever a secret comes, changes or goes. Its content is not kept.
+  void watch(const std::string& name, Signal& signal) {
+    kube::InformerOptions options;
+    options.ns = runtime_.options.ns;
+    options.field_selector = "metadata.name=" + name;
+    options.project = [](Json& secret) {
+      for (const char* member : {"data", "stringData"}) erase_at(secret, {member});
+      erase_at(secret, {"metadata", "annotations"});
+    };
+    auto informer = kube::Informer::make(runtime_.spoke, kube::resources::secrets(), std::move(options));
+    informer->on_event([&signal](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { signal.fire(); });
+    informer->start();
+    secrets_.push_back(std::move(informer));
+  }
+
+  controller::Manager health_;
+  Runtime runtime_;
+  std::vector<std::shared_ptr<kube::Informer>> secrets_;
+  std::optional<Supervisor> supervisor_;
+  std::optional<controller::Manager> steps_;  // its one controller takes the supervisor's steps
+};
+
+/// Until `stop`, giving back from time to time what only the start and bursts needed.
+void wait(std::stop_token stop) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  for (Duration next = kFirstTidying; !stopped.wait_for(lock, stop, next, [&] { return stop.stop_requested(); }); next = kTidying) {
+    give_memory_back();
+  }
+}
+
 }  // namespace
+
+Result<std::unique_ptr<RunningAgent>> start_agent(const AgentOptions& options, const kube::RestConfig& spoke,
+                                                  const AgentParts& parts) {
+  FLEETADM_CHECK(validate(options));
+  auto agent = std::make_unique<Agent>(options, spoke, parts);
+  FLEETADM_CHECK(agent->serve_health());
+  FLEETADM_CHECK(agent->start());
+  return agent;
+}
 
 Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts, std::stop_token stop) {
   FLEETADM_CHECK(validate(options));
   keep_memory_small();
-  const kube::Client client = parts.connect(spoke);
-  kube::RestConfig as_worker = spoke;
-  if (!options.work_service_account.empty()) {
-    as_worker.impersonate_user = "system:serviceaccount:" + options.ns + ":" + options.work_service_account;
-  }
-  controller::Manager health({.threads = 1, .health_address = options.health_address, .clock = parts.clock});
-  Runtime runtime{options,
-                  parts,
-                  client,
-                  options.work_service_account.empty() ? client : parts.connect(as_worker),
-                  spoke.ca_data,
-                  reg::HubSecretStore(client, options.ns, options.hub_kubeconfig_secret),
-                  BootstrapSource(client, options.ns, options.bootstrap_secret, options.bootstrap_kubeconfig),
-                  {},
-                  {},
-                  {},
-                  parts.pool ? parts.pool : std::make_shared<controller::WorkerPool>(kRegistrationThreads + kWorkThreads),
-                  health};
-  health.add_page("/debug/agent", [&runtime](std::string_view) {
-    return controller::Manager::Page{200, "application/json", dump_json(runtime.phase.describe())};
-  });
-  FLEETADM_CHECK(health.serve_health());
-  if (!options.leader_elect) return supervise(runtime, stop);
+  Agent agent(options, spoke, parts);
+  FLEETADM_CHECK(agent.serve_health());
+  const auto serve = [&agent](std::stop_token until) -> Status {
+    FLEETADM_CHECK(agent.start());
+    wait(until);
+    agent.stop();
+    return {};
+  };
+  if (!options.leader_elect) return serve(stop);
   kube::LeaderOptions election;
   election.ns = options.ns;
   election.name = std::string(kComponent) + "-lock";
   election.identity = options.instance;
-  return kube::run_as_leader(
-      client, election, [&runtime](std::stop_token leading) { return supervise(runtime, leading); }, stop);
+  return kube::run_as_leader(agent.spoke(), election, serve, stop);
 }
 
 }  // namespace fleetadm::agent

@@ -73,10 +73,23 @@ struct AgentParts {
   std::shared_ptr<Clock> clock = Clock::system();
   /// Where its controllers work; null: a pool of its own. One that agents share needs enough threads for works of some that hang.
   std::shared_ptr<controller::WorkerPool> pool = nullptr;
+  std::string log_file = {};  // lines of its controllers are appended to it; empty: stderr
 };
 
 /// Runs until `stop`. An Error only for what no waiting repairs: options that make no sense, a health address that cannot be
 /// bound, leadership that was lost. Everything else is logged, shown on the health server's /debug/agent, and tried again.
 Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts, std::stop_token stop);
+
+/// An agent that owns no thread: it works on the pool of its parts.
+class RunningAgent {
+ public:
+  virtual ~RunningAgent() = default;  // stops it: at once where its clients' requests are stopped before
+  RunningAgent() = default;
+  RunningAgent(const RunningAgent&) = delete;
+  RunningAgent& operator=(const RunningAgent&) = delete;
+};
+/// Begins what run_agent() does, but for the election of a leader and the process's memory, which are the process's own affair.
+Result<std::unique_ptr<RunningAgent>> start_agent(const AgentOptions& options, const kube::RestConfig& spoke,
+                                                  const AgentParts& parts);
 
 }  // namespace fleetadm::agent

@@ -1,68 +1,82 @@
 #include "core/agent/join.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/registration/agent/cluster.h"
 #include "kubeclient/base/log.h"
-#include "kubeclient/watch/informer.h"
 
 namespace fleetadm::agent {
 namespace reg = registration::agent;
 namespace {
 
-// Ends when the request is answered or gone, the bootstrap kubeconfig changed, or the time is over; what it was is looked up
-// anew.
-void wait_for_answer(Runtime& runtime, const kube::Client& hub, const std::string& request, std::stop_token stop) {
-  std::stop_source interrupted;
-  const std::stop_callback forward(stop, [&interrupted] { interrupted.request_stop(); });
-  const Hook hook(runtime.bootstrap_changed, [&interrupted] { interrupted.request_stop(); });
-  const auto answered = [](const std::optional<Json>& found) -> Result<bool> { return !found || reg::is_answered(*found); };
-  const auto waited = kube::wait_for(hub, kube::resources::certificate_signing_requests(), {}, request, answered,
-                                     runtime.options.timing.watch_request, interrupted.get_token());
-  if (waited || waited.error().category == Category::kTimeout || waited.error().category == Category::kCancelled) return;
-  log::warn("agent", "waiting for certificate request " + request + ": " + waited.error().message);
-  runtime.bootstrap_changed.wait(std::chrono::seconds(5), stop);
-}
+constexpr auto kRefusedAgain = std::chrono::minutes(1);
+constexpr auto kUnwatchedAgain = std::chrono::seconds(5);  // while the watch has not begun
 
 }  // namespace
 
-Status register_cluster(Runtime& runtime, const reg::Identity& identity, const Bootstrap& bootstrap) {
+Joining::Joining(Runtime& runtime, reg::Identity identity, Bootstrap bootstrap, std::function<void()> wake)
+    : runtime_(runtime),
+      identity_(std::move(identity)),
+      bootstrap_(std::move(bootstrap)),
+      wake_(std::move(wake)),
+      hub_(runtime.parts.connect(bootstrap_.config)) {}
+
+Joining::~Joining() {
+  if (answers_) answers_->stop();
+}
+
+bool Joining::is_for(const reg::Identity& identity, const Bootstrap& bootstrap) const {
+  return identity_ == identity && bootstrap_.text == bootstrap.text;
+}
+
+Result<std::optional<Duration>> Joining::step() {
+  const reg::RequestOptions options{runtime_.options.client_cert_expiration_seconds};
+  const std::string who = "cluster " + identity_.cluster + " at " + bootstrap_.endpoint.server;
+  runtime_.phase.set("joining", who);
+  if (!registered_ || runtime_.now() - *registered_ >= kRegisterAgain) {
+    FLEETADM_CHECK(register_cluster(runtime_, hub_, identity_));
+    registered_ = runtime_.now();
+  }
+  FLEETADM_TRY(const reg::Issuance issuance,
+               reg::advance(hub_, runtime_.store, identity_, bootstrap_.endpoint, options, *runtime_.parts.clock));
+  runtime_.phase.set("joining", who + ": " + issuance.detail);
+  switch (issuance.state) {
+    case reg::Issuance::State::kIssued: return std::nullopt;
+    case reg::Issuance::State::kWaiting: watch_answer(issuance.request_name); break;
+    case reg::Issuance::State::kDenied:
+      // An administrator who deletes the denied request lets the agent ask again.
+      return kRefusedAgain;
+    case reg::Issuance::State::kHalted:
+      log::warn("agent", "ClientCertificateCreationHalted: " + issuance.detail);
+      return kRefusedAgain;
+  }
+  return answers_->synced() ? runtime_.options.timing.watch_request : std::min<Duration>(runtime_.options.timing.watch_request, kUnwatchedAgain);
+}
+
+void Joining::watch_answer(const std::string& request) {
+  if (answers_ && watched_ == request) return;
+  if (answers_) answers_->stop();
+  watched_ = request;
+  kube::InformerOptions options;
+  options.field_selector = "metadata.name=" + request;
+  answers_ = kube::Informer::make(hub_, kube::resources::certificate_signing_requests(), std::move(options));
+  answers_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr& after) {
+    if (!after || reg::is_answered(after->decode())) wake_();
+  });
+  answers_->start();
+}
+
+Status register_cluster(const Runtime& runtime, const kube::Client& hub, const reg::Identity& identity) {
   reg::ClusterOptions cluster;
   cluster.name = identity.cluster;
   cluster.annotations = runtime.options.cluster_annotations;
   cluster.external_urls = runtime.options.external_server_urls;
   cluster.ca_pem = runtime.spoke_ca;
-  const Status done = reg::ensure_managed_cluster(runtime.parts.connect(bootstrap.config), cluster);
+  const Status done = reg::ensure_managed_cluster(hub, cluster);
   if (done || done.error().category != Category::kAuth) return done;
   log::warn("agent", "the bootstrap identity may not register the cluster: " + done.error().message);
   return {};
-}
-
-Result<bool> join_hub(Runtime& runtime, const reg::Identity& identity, const Bootstrap& bootstrap, std::stop_token stop) {
-  const kube::Client hub = runtime.parts.connect(bootstrap.config);
-  const reg::RequestOptions options{runtime.options.client_cert_expiration_seconds};
-  const std::string who = "cluster " + identity.cluster + " at " + bootstrap.endpoint.server;
-  runtime.phase.set("joining", who);
-  while (!stop.stop_requested()) {
-    FLEETADM_CHECK(register_cluster(runtime, identity, bootstrap));
-    FLEETADM_TRY(const reg::Issuance issuance,
-                 reg::advance(hub, runtime.store, identity, bootstrap.endpoint, options, *runtime.parts.clock));
-    runtime.phase.set("joining", who + ": " + issuance.detail);
-    switch (issuance.state) {
-      case reg::Issuance::State::kIssued: return true;
-      case reg::Issuance::State::kWaiting: wait_for_answer(runtime, hub, issuance.request_name, stop); break;
-      case reg::Issuance::State::kDenied:
-        // An administrator who deletes the denied request lets the agent ask again.
-        runtime.bootstrap_changed.wait(std::chrono::minutes(1), stop);
-        break;
-      case reg::Issuance::State::kHalted:
-        log::warn("agent", "ClientCertificateCreationHalted: " + issuance.detail);
-        runtime.bootstrap_changed.wait(std::chrono::minutes(1), stop);
-        break;
-    }
-    runtime.bootstrap_changed.wait(Duration::zero(), stop);  // what fired until now is read now
-    FLEETADM_TRY(const std::optional<Bootstrap> current, runtime.bootstrap.read());
-    if (!current || current->text != bootstrap.text) return false;
-  }
-  return false;
 }
 
 }  // namespace fleetadm::agent

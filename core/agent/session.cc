@@ -1,10 +1,9 @@
 #include "core/agent/session.h"
 
 #include <algorithm>
-#include <thread>
+#include <utility>
 
 #include "core/agent/join.h"
-#include "core/agent/memory.h"
 #include "core/registration/agent/certificate_keeper.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
@@ -19,35 +18,31 @@ namespace {
 constexpr const char* kKey = "cluster";  // of controllers that have one thing to look after
 constexpr auto kSoon = std::chrono::seconds(5);
 constexpr auto kSpokeTimeout = std::chrono::seconds(10);
-constexpr auto kRegisterAgain = std::chrono::minutes(5);
-constexpr auto kWorkAgain = std::chrono::seconds(30);
-constexpr int kChecksPerTidying = 12;  // of memory: a minute
+constexpr auto kSyncTimeout = std::chrono::minutes(10);
 
-class Session {
- public:
-  Session(Runtime& runtime, reg::Identity identity, reg::Endpoint endpoint, std::optional<Bootstrap> bootstrap)
-      : runtime_(runtime), identity_(std::move(identity)), endpoint_(std::move(endpoint)), bootstrap_(std::move(bootstrap)) {}
+controller::Manager::Options of_session(const Runtime& runtime, int threads) {
+  controller::Manager::Options options;
+  options.threads = threads;
+  options.clock = runtime.parts.clock;
+  options.pool = runtime.pool;
+  options.log_file = runtime.parts.log_file;
+  return options;
+}
 
-  SessionEnd run(const reg::HubSecret& secret, std::stop_token stop);
+}  // namespace
 
- private:
-  kube::Client connect() const;
-  std::optional<SessionEnd> over(std::stop_token stop);
-  std::optional<SessionEnd> await_acceptance(const kube::Client& hub, std::stop_token stop);
-  SessionEnd work(const kube::Client& hub, std::stop_token stop);
-  void add_registration(controller::Manager& manager, const kube::Client& hub);
-  void run_work_engine(const kube::Client& hub, std::stop_token stop);
-  std::optional<Json> cluster() const;
-
-  Runtime& runtime_;
-  reg::Identity identity_;
-  reg::Endpoint endpoint_;
-  std::optional<Bootstrap> bootstrap_;
-  std::shared_ptr<HubCredentials> credentials_ = std::make_shared<HubCredentials>();
-  Rejections rejections_;
-  Instant bootstrap_read_{};
-  std::shared_ptr<kube::Informer> clusters_;
-};
+Session::Session(Runtime& runtime, reg::Identity identity, reg::Endpoint endpoint, std::optional<Bootstrap> bootstrap,
+                 const reg::HubSecret& secret)
+    : runtime_(runtime),
+      identity_(std::move(identity)),
+      endpoint_(std::move(endpoint)),
+      bootstrap_(std::move(bootstrap)),
+      hub_(connect()),
+      bootstrap_read_(runtime.now()),
+      registered_(runtime.now()),
+      accept_pause_(runtime.options.timing.accept_first) {
+  credentials_->set(secret);
+}
 
 kube::Client Session::connect() const {
   kube::RestConfig config;
@@ -61,15 +56,14 @@ kube::Client Session::connect() const {
 }
 
 // Whether the session has to end. Fired signals are consumed here: the bootstrap kubeconfig is read again.
-std::optional<SessionEnd> Session::over(std::stop_token stop) {
-  if (stop.stop_requested()) return SessionEnd{SessionEnd::Why::kStopped, {}};
+std::optional<SessionEnd> Session::over() {
   const Instant now = runtime_.now();
   if (credentials_->expires() <= now) return SessionEnd{SessionEnd::Why::kCredentialLost, "the client certificate expired"};
   if (rejections_.lasting(now, runtime_.options.timing.rejected_for)) {
     return SessionEnd{SessionEnd::Why::kCredentialLost, "the hub does not take the client certificate any more"};
   }
   const bool reread = runtime_.bootstrap.is_file() && now - bootstrap_read_ >= runtime_.options.timing.bootstrap_reread;
-  if (runtime_.bootstrap_changed.wait(Duration::zero(), stop) || reread) {
+  if (runtime_.bootstrap_changed.take() || reread) {
     bootstrap_read_ = now;
     // Unreadable or gone: the running session is no worse for it.
     if (auto current = runtime_.bootstrap.read(); current && *current) {
@@ -82,26 +76,39 @@ std::optional<SessionEnd> Session::over(std::stop_token stop) {
   return std::nullopt;
 }
 
-std::optional<SessionEnd> Session::await_acceptance(const kube::Client& hub, std::stop_token stop) {
-  const Timing& timing = runtime_.options.timing;
-  Duration pause = timing.accept_first;
-  Instant registered = runtime_.now();
-  while (true) {
-    const auto found = hub.find(api::managed_clusters(), {}, identity_.cluster);
-    if (found && *found && reg::is_accepted(**found)) return std::nullopt;
-    rejections_.note("cluster", found ? std::nullopt : std::optional<Error>(found.error()), runtime_.now());
-    const bool trouble = !found && found.error().category != Category::kAuth;
-    runtime_.phase.set("waiting", "for the hub at " + endpoint_.server + " to accept cluster " + identity_.cluster +
-                                      (trouble ? ": " + found.error().message : std::string()));
-    // Rights come with acceptance, so a cluster that was deleted meanwhile cannot be told from one that waits.
-    if (bootstrap_ && runtime_.now() - registered >= kRegisterAgain) {
-      registered = runtime_.now();
-      if (const Status done = register_cluster(runtime_, identity_, *bootstrap_); !done) log::warn("agent", done.error().message);
-    }
-    runtime_.credential_changed.wait(pause, stop);
-    pause = std::min(pause * 3 / 2, timing.accept_longest);
-    if (auto end = over(stop)) return end;
+bool Session::accepted() {
+  const auto found = hub_.find(api::managed_clusters(), {}, identity_.cluster);
+  if (found && *found && reg::is_accepted(**found)) return true;
+  rejections_.note("cluster", found ? std::nullopt : std::optional<Error>(found.error()), runtime_.now());
+  const bool trouble = !found && found.error().category != Category::kAuth;
+  runtime_.phase.set("waiting", "for the hub at " + endpoint_.server + " to accept cluster " + identity_.cluster +
+                                    (trouble ? ": " + found.error().message : std::string()));
+  // Rights come with acceptance, so a cluster that was deleted meanwhile cannot be told from one that waits.
+  if (bootstrap_ && runtime_.now() - registered_ >= kRegisterAgain) {
+    registered_ = runtime_.now();
+    const Status done = register_cluster(runtime_, runtime_.parts.connect(bootstrap_->config), identity_);
+    if (!done) log::warn("agent", done.error().message);
   }
+  return false;
+}
+
+Session::Look Session::look() {
+  const Timing& timing = runtime_.options.timing;
+  const bool credential_changed = runtime_.credential_changed.take();
+  if (!registration_ && !accepted()) {
+    if (auto end = over()) return {{}, std::move(end)};
+    return {std::exchange(accept_pause_, std::min(accept_pause_ * 3 / 2, timing.accept_longest)), std::nullopt};
+  }
+  if (!registration_) start_controllers();
+  if (credential_changed) certificate_queue_->add(kKey);
+  rejections_.note("watch", clusters_->last_error(), runtime_.now());
+  if (auto end = over()) return {{}, std::move(end)};
+  // Where its caches cannot be filled, the hub has taken the rights away again.
+  if (!clusters_->synced() && std::chrono::steady_clock::now() - started_ > kSyncTimeout) {
+    const auto error = clusters_->last_error();
+    return {{}, SessionEnd{SessionEnd::Why::kLookAgain, "the cluster cannot be watched" + (error ? ": " + error->message : "")}};
+  }
+  return {timing.check, std::nullopt};
 }
 
 std::optional<Json> Session::cluster() const {
@@ -110,7 +117,8 @@ std::optional<Json> Session::cluster() const {
   return cached->decode();
 }
 
-void Session::add_registration(controller::Manager& manager, const kube::Client& hub) {
+void Session::add_registration(const kube::Client& hub) {
+  controller::Manager& manager = *registration_;
   const std::shared_ptr<Clock> clock = runtime_.parts.clock;
   const AgentOptions& options = runtime_.options;
   kube::InformerOptions own;
@@ -169,79 +177,29 @@ void Session::add_registration(controller::Manager& manager, const kube::Client&
                                                          [this](const reg::HubSecret& secret) { credentials_->set(secret); });
   row.name = "certificate";
   row.resync = options.timing.certificate_check;
-  const auto certificate_queue = manager.add(row, [this, keeper](const std::string&, std::stop_token) {
+  certificate_queue_ = manager.add(row, [this, keeper](const std::string&, std::stop_token) {
     const auto now = cluster();
     return keeper->reconcile(now && reg::is_accepted(*now));
   });
-  runtime_.credential_changed.set_hook([certificate_queue] { certificate_queue->add(kKey); });
 }
 
-void Session::run_work_engine(const kube::Client& hub, std::stop_token stop) {
-  while (!stop.stop_requested()) {
-    controller::Manager::Options options;
-    options.threads = kWorkThreads;
-    options.clock = runtime_.parts.clock;
-    options.pool = runtime_.pool;
-    controller::Manager manager(std::move(options));
-    runtime_.parts.add_work(manager, Joined{identity_, endpoint_.server, hub, runtime_.work_spoke});
-    runtime_.health.count_too(manager);
-    const Status done = manager.run(stop);
-    if (done) return;
-    log::error("agent", "work: " + done.error().message);
-    Signal never;
-    never.wait(kWorkAgain, stop);
+void Session::start_controllers() {
+  started_ = std::chrono::steady_clock::now();
+  registration_.emplace(of_session(runtime_, kRegistrationThreads));
+  add_registration(hub_);
+  runtime_.health.count_too(*registration_);
+  const auto begin = [](controller::Manager& manager) {
+    if (const Status begun = manager.start(); !begun) log::error("agent", begun.error().message);
+  };
+  begin(*registration_);
+  if (runtime_.parts.add_work) {
+    work_.emplace(of_session(runtime_, kWorkThreads));
+    runtime_.parts.add_work(*work_, Joined{identity_, endpoint_.server, hub_, runtime_.work_spoke});
+    runtime_.health.count_too(*work_);
+    begin(*work_);
   }
-}
-
-SessionEnd Session::work(const kube::Client& hub, std::stop_token stop) {
-  controller::Manager::Options options;
-  options.threads = kRegistrationThreads;
-  options.clock = runtime_.parts.clock;
-  options.pool = runtime_.pool;
-  controller::Manager manager(std::move(options));
-  add_registration(manager, hub);
-  runtime_.health.count_too(manager);
-  const std::unique_ptr<Signal, void (*)(Signal*)> unhook(&runtime_.credential_changed,
-                                                          [](Signal* signal) { signal->set_hook({}); });
-
-  Signal ended;
-  Status outcome;
-  std::stop_source inner;
-  std::jthread registration([&] {
-    outcome = manager.run(inner.get_token());
-    ended.fire();
-  });
-  std::jthread work_engine([&] {
-    if (runtime_.parts.add_work) run_work_engine(hub, inner.get_token());
-  });
   runtime_.phase.set("joined", "cluster " + identity_.cluster + " at " + endpoint_.server);
-
-  std::optional<SessionEnd> end;
-  for (int checks = 1; !end; ++checks) {
-    // The manager ends by itself only where its cache could not be filled: the hub took the rights away again.
-    if (ended.wait(runtime_.options.timing.check, stop) && !stop.stop_requested()) {
-      end = SessionEnd{SessionEnd::Why::kLookAgain, outcome ? "the controllers ended" : outcome.error().message};
-      break;
-    }
-    rejections_.note("watch", clusters_->last_error(), runtime_.now());
-    end = over(stop);
-    if (checks % kChecksPerTidying == 1) give_memory_back();  // first of what only the start needed
-  }
-  inner.request_stop();
-  registration.join();
-  work_engine.join();
-  return *end;
 }
-
-SessionEnd Session::run(const reg::HubSecret& secret, std::stop_token stop) {
-  credentials_->set(secret);
-  bootstrap_read_ = runtime_.now();
-  const kube::Client hub = connect();
-  if (auto end = await_acceptance(hub, stop)) return *end;
-  return work(hub, stop);
-}
-
-}  // namespace
 
 void HubCredentials::set(const reg::HubSecret& secret) {
   const auto chain = pki::parse_certificates(secret.get(reg::kCertificateKey));
@@ -273,12 +231,6 @@ void Rejections::note(const std::string& place, const std::optional<Error>& erro
 bool Rejections::lasting(Instant now, Duration tolerance) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(since_.begin(), since_.end(), [&](const auto& entry) { return now - entry.second >= tolerance; });
-}
-
-Result<SessionEnd> run_session(Runtime& runtime, const reg::Identity& identity, const reg::HubSecret& secret,
-                               const std::optional<Bootstrap>& bootstrap, std::stop_token stop) {
-  FLEETADM_TRY(reg::Endpoint endpoint, reg::endpoint_of(secret.get(reg::kKubeconfigKey)));
-  return Session(runtime, identity, std::move(endpoint), bootstrap).run(secret, stop);
 }
 
 }  // namespace fleetadm::agent

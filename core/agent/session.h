@@ -2,11 +2,11 @@
 // until the credential is lost, the bootstrap kubeconfig names another hub, or the agent is told to stop.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
 
 #include "core/agent/runtime.h"
@@ -42,18 +42,54 @@ class Rejections {
 };
 
 struct SessionEnd {
-  enum class Why { kStopped, kBootstrapChanged, kCredentialLost, kLookAgain };
-  Why why = Why::kStopped;
+  enum class Why { kBootstrapChanged, kCredentialLost, kLookAgain };
+  Why why = Why::kLookAgain;
   std::string detail;
 };
 
-/// At a time, of the agent's pool. It has as many as both together, so that works that hang do not delay the lease.
+/// At a time, of the agent's pool. It has as many as all together, so that works that hang do not delay the lease.
+inline constexpr int kSupervisorThreads = 1;
 inline constexpr int kRegistrationThreads = 3;
 inline constexpr int kWorkThreads = 4;
+inline constexpr int kAgentThreads = kSupervisorThreads + kRegistrationThreads + kWorkThreads;
 
-/// `bootstrap`: as read when the session begins, where there is one. Errors: the credential cannot be used at all.
-Result<SessionEnd> run_session(Runtime& runtime, const registration::agent::Identity& identity,
-                               const registration::agent::HubSecret& secret, const std::optional<Bootstrap>& bootstrap,
-                               std::stop_token stop);
+/// Its controllers work on the agent's pool until it is destroyed. look() is not thread-safe.
+class Session {
+ public:
+  /// `bootstrap`: as read when the session begins, where there is one.
+  Session(Runtime& runtime, registration::agent::Identity identity, registration::agent::Endpoint endpoint,
+          std::optional<Bootstrap> bootstrap, const registration::agent::HubSecret& secret);
+
+  struct Look {
+    Duration again{};               // to be looked after again after this time at the latest
+    std::optional<SessionEnd> end;  // it is over
+  };
+  /// Goes on once the hub has accepted the cluster, and sees whether the session has to end. Takes the fired signals.
+  Look look();
+
+ private:
+  kube::Client connect() const;
+  bool accepted();
+  void start_controllers();
+  void add_registration(const kube::Client& hub);
+  std::optional<SessionEnd> over();
+  std::optional<Json> cluster() const;
+
+  Runtime& runtime_;
+  registration::agent::Identity identity_;
+  registration::agent::Endpoint endpoint_;
+  std::optional<Bootstrap> bootstrap_;
+  std::shared_ptr<HubCredentials> credentials_ = std::make_shared<HubCredentials>();
+  kube::Client hub_;
+  Rejections rejections_;
+  Instant bootstrap_read_{};
+  Instant registered_{};
+  Duration accept_pause_{};
+  std::chrono::steady_clock::time_point started_{};  // the controllers
+  std::shared_ptr<kube::Informer> clusters_;
+  std::shared_ptr<controller::Queue> certificate_queue_;
+  std::optional<controller::Manager> registration_;  // the managers last: they end before what their controllers use
+  std::optional<controller::Manager> work_;
+};
 
 }  // namespace fleetadm::agent

@@ -52,6 +52,7 @@ class Manager {
     std::string health_address;  // "127.0.0.1:0" or ":8443"; empty: no health server
     std::shared_ptr<Clock> clock = Clock::system();
     std::shared_ptr<WorkerPool> pool = nullptr;
+    std::string log_file = {};  // lines of reconciles are appended to it; empty: stderr
   };
   explicit Manager(Options options);
   ~Manager();  // stops

@@ -23,10 +23,10 @@ std::vector<std::string> own_key(const kube::CachedObject& object) { return {obj
 }  // namespace
 
 struct Manager::State {
-  explicit State(Options given) : options(std::move(given)) {}
+  explicit State(Options given) : options(std::move(given)), scheduler(std::make_shared<Scheduler>(options.log_file)) {}
 
   Options options;
-  std::shared_ptr<Scheduler> scheduler = std::make_shared<Scheduler>();
+  std::shared_ptr<Scheduler> scheduler;
 
   mutable std::mutex mutex;
   std::vector<std::shared_ptr<kube::Informer>> informers;

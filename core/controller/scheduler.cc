@@ -7,6 +7,7 @@
 
 #include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/log_file.h"
 
 namespace fleetadm::controller {
 namespace {
@@ -143,6 +144,7 @@ void Scheduler::work_once() {
     ++active_;
     offer();
   }
+  const log::ToFile scope(log_file_);
   const auto began = Steady::now();
   Result<Outcome> result = Outcome{};
   try {

@@ -39,6 +39,9 @@ struct LaneStats {
 /// Thread-safe. A lane is one controller: its queue, its limits, its function.
 class Scheduler final : public WorkerPool::Member, public std::enable_shared_from_this<Scheduler> {
  public:
+  /// `log_file`: where lines of the reconciles go; empty: stderr.
+  explicit Scheduler(std::string log_file = {}) : log_file_(std::move(log_file)) {}
+
   std::shared_ptr<Queue> add_lane(ControllerOptions options, Reconcile reconcile);
 
   /// Begins to work on threads of the pool, on at most `threads` of them at a time. Nothing where it works already.
@@ -89,6 +92,7 @@ class Scheduler final : public WorkerPool::Member, public std::enable_shared_fro
   Steady::time_point next_wake() const;        // locked
   void resync(std::size_t index, bool first);  // locked
 
+  const std::string log_file_;
   mutable std::mutex mutex_;
   std::shared_ptr<WorkerPool> pool_;  // while it works
   std::size_t limit_ = 1;             // threads of the pool at a time

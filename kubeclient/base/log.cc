@@ -7,9 +7,12 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "kubeclient/base/json.h"
+#include "kubeclient/base/log_file.h"
+#include "kubeclient/base/owned_fd.h"
 #include "kubeclient/base/utf8.h"
 
 namespace fleetadm::log {
@@ -20,6 +23,11 @@ constexpr std::string_view kRedacted = "<redacted>";
 std::atomic<int>& level() {
   static std::atomic<int> value{0};
   return value;
+}
+
+const std::string*& file_of_thread() {
+  thread_local const std::string* file = nullptr;
+  return file;
 }
 
 void write_line(char severity, std::string_view component, std::string_view message) {
@@ -38,8 +46,10 @@ void write_line(char severity, std::string_view component, std::string_view mess
   line += '\n';
   // One write a line: lines of several threads (and processes) do not mix. A closed stderr is no reason to fail.
   std::string_view rest = line;
+  const std::string* file = file_of_thread();
+  const OwnedFd opened(file != nullptr ? ::open(file->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1);
   while (!rest.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
+    const ssize_t written = ::write(opened ? opened.get() : STDERR_FILENO, rest.data(), rest.size());
     if (written <= 0) return;
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -137,6 +147,12 @@ void redact_node(Json& node) {
 }
 
 }  // namespace
+
+ToFile::ToFile(const std::string& file) : outer_(file_of_thread()) {
+  if (!file.empty()) file_of_thread() = &file;
+}
+
+ToFile::~ToFile() { file_of_thread() = outer_; }
 
 void set_verbosity(int value) { level().store(value, std::memory_order_relaxed); }
 int verbosity() { return level().load(std::memory_order_relaxed); }
