@@ -3,9 +3,10 @@
 #include <array>
 #include <unistd.h>
 
+#include "commands/framework/program.h"
 #include "core/agent/agent.h"
 #include "core/work/agent/agent.h"
-#include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/config/in_cluster.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -82,35 +83,72 @@ std::string instance(const Context& context) {
   return host.data();
 }
 
-Result<Report> run_agent(Context& context, const AgentRunOptions& given, const std::vector<std::string>&) {
+/// What an agent is started with.
+struct Prepared {
+  agent::AgentOptions options;
+  kube::RestConfig spoke;
+  agent::AgentParts parts;
+};
+
+/// `context` must outlive what is started.
+Result<Prepared> prepare(Context& context, const AgentRunOptions& given) {
   if (context.global().dry_run != kube::DryRun::kNone) {
     return fail(Category::kUsage, "--dry-run does not apply to \"agent run\", which is a long-running process",
                 "use \"fleetadm join --dry-run=server\" to see the objects that would be created");
   }
-  AgentRunOptions options = given;
-  for (const std::string& annotation : options.annotations) {
+  Prepared prepared;
+  agent::AgentOptions& options = prepared.options;
+  options = given.agent;
+  for (const std::string& annotation : given.annotations) {
     const auto equals = annotation.find('=');
-    options.agent.cluster_annotations[annotation.substr(0, equals)] = annotation.substr(equals + 1);
+    options.cluster_annotations[annotation.substr(0, equals)] = annotation.substr(equals + 1);
   }
   // -n, else the pod's own, else the usual one: never a kubeconfig context's, which says nothing about agents.
+  const auto variable = [&context](const char* name) { return context.env(name); };
   if (std::string ns = context.global().config.ns; !ns.empty()) {
-    options.agent.ns = std::move(ns);
-  } else if (std::string pod = kube::in_cluster_namespace(); !pod.empty()) {
-    options.agent.ns = std::move(pod);
+    options.ns = std::move(ns);
+  } else if (std::string pod = kube::in_cluster_namespace(variable); !pod.empty()) {
+    options.ns = std::move(pod);
   }
-  options.agent.instance = instance(context);
-  FLEETADM_TRY(const kube::RestConfig spoke, context.rest_config());
-  agent::AgentParts parts;
-  parts.connect = [&context](const kube::RestConfig& config) { return context.client(config); };
-  parts.add_work = [&options](controller::Manager& manager, const agent::Joined& joined) {
-    work::WorkAgentOptions work = options.work;
-    work.max_raw_length = static_cast<std::size_t>(options.max_raw_length);
-    work.cluster = joined.identity.cluster;
-    work.hub_server = joined.hub_server;
-    work::add_work_controllers(manager, joined.hub, joined.spoke, work);
+  options.instance = instance(context);
+  FLEETADM_TRY(prepared.spoke, context.rest_config());
+  prepared.parts.connect = [&context](const kube::RestConfig& config) { return context.client(config); };
+  work::WorkAgentOptions work = given.work;
+  work.max_raw_length = static_cast<std::size_t>(given.max_raw_length);
+  prepared.parts.add_work = [work](controller::Manager& manager, const agent::Joined& joined) {
+    work::WorkAgentOptions options_of_work = work;
+    options_of_work.cluster = joined.identity.cluster;
+    options_of_work.hub_server = joined.hub_server;
+    work::add_work_controllers(manager, joined.hub, joined.spoke, options_of_work);
   };
-  FLEETADM_CHECK(agent::run_agent(options.agent, spoke, parts, context.stop()));
+  return prepared;
+}
+
+Result<Report> run_agent(Context& context, const AgentRunOptions& options, const std::vector<std::string>&) {
+  FLEETADM_TRY(const Prepared prepared, prepare(context, options));
+  FLEETADM_CHECK(agent::run_agent(prepared.options, prepared.spoke, prepared.parts, context.stop()));
   return Report{};
+}
+
+class AgentProgram final : public Program {
+ public:
+  AgentProgram(std::shared_ptr<Context> context, std::unique_ptr<agent::RunningAgent> agent)
+      : context_(std::move(context)), agent_(std::move(agent)) {}
+
+ private:
+  std::shared_ptr<Context> context_;
+  std::unique_ptr<agent::RunningAgent> agent_;  // last: it ends first
+};
+
+Result<std::unique_ptr<Program>> start_agent(std::shared_ptr<Context> context, const AgentRunOptions& options,
+                                             const Hosting& hosting) {
+  if (options.agent.leader_elect) return nullptr;
+  FLEETADM_TRY(Prepared prepared, prepare(*context, options));
+  prepared.options.health_address.clear();  // whoever hosts it knows how it is
+  prepared.parts.pool = hosting.pool;
+  prepared.parts.log_file = hosting.log_file;
+  FLEETADM_TRY(auto agent, agent::start_agent(prepared.options, prepared.spoke, prepared.parts));
+  return std::make_unique<AgentProgram>(std::move(context), std::move(agent));
 }
 
 }  // namespace
@@ -132,7 +170,7 @@ void register_agent(Registry& registry) {
                       {"Outside of a cluster",
                        "fleetadm agent run --kubeconfig spoke.kubeconfig --bootstrap-kubeconfig bootstrap.kubeconfig "
                        "--cluster-name c1"}};
-  command.make = invocation<AgentRunOptions>(bind_agent, validate_agent, run_agent);
+  command.make = program_invocation<AgentRunOptions>(bind_agent, validate_agent, run_agent, start_agent);
   registry.add(std::move(command));
 }
 

@@ -84,10 +84,15 @@ struct Args {
   std::vector<std::string> values = {};  // for kValues
 };
 
+class Program;
+struct Hosting;
+
 /// One parsed call: flags to bind, then run.
 struct Invocation {
   FlagSet flags;
   std::function<Result<Report>(Context&, const std::vector<std::string>& args)> run;
+  /// Of a program that can share a process with others (program.h). Null: with these options it needs a process of its own.
+  std::function<Result<std::unique_ptr<Program>>(std::shared_ptr<Context>, const Hosting&)> start;
 };
 
 /// Where a command's own connection leads, for the line that names the cluster that was written to.
@@ -122,6 +127,27 @@ std::function<Invocation()> invocation(Bind bind, Validate validate, Run run) {
     call.run = [options, validate, run](Context& context, const std::vector<std::string>& args) -> Result<Report> {
       if (Status ok = validate(*options, args); !ok) return tl::unexpected(ok.error());
       return run(context, *options, args);
+    };
+    return call;
+  };
+}
+
+/// The row of a program that can share a process with others.
+///   start(std::shared_ptr<Context>, const Options&, const Hosting&) -> Result<std::unique_ptr<Program>>
+template <class Options, class Bind, class Validate, class Run, class Start>
+std::function<Invocation()> program_invocation(Bind bind, Validate validate, Run run, Start start) {
+  return [bind, validate, run, start] {
+    Invocation call;
+    auto options = std::make_shared<Options>();
+    bind(call.flags, *options);
+    call.run = [options, validate, run](Context& context, const std::vector<std::string>& args) -> Result<Report> {
+      if (Status ok = validate(*options, args); !ok) return tl::unexpected(ok.error());
+      return run(context, *options, args);
+    };
+    call.start = [options, validate, start](std::shared_ptr<Context> context,
+                                            const Hosting& hosting) -> Result<std::unique_ptr<Program>> {
+      if (Status ok = validate(*options, {}); !ok) return tl::unexpected(ok.error());
+      return start(std::move(context), *options, hosting);
     };
     return call;
   };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands/sandbox/home.h"
+#include "commands/sandbox/hosting.h"
 #include "commands/sandbox/join.h"
 #include "commands/sandbox/sandbox.h"
 #include "core/sandbox/fleet/home.h"
@@ -27,10 +28,14 @@ constexpr int kMaxNodesUnasked = 10;
 
 // --- up ---
 
+constexpr std::string_view kInProcess = "in-process";
+constexpr std::string_view kProcesses = "processes";
+
 struct UpOptions : NamedSandbox {
   std::int64_t clusters = 1;
   bool ephemeral = false;
   std::string nodes = "auto";
+  std::string agents = std::string(kInProcess);
   bool join = false;
   bool foreground = false;
 
@@ -51,6 +56,7 @@ Result<pid_t> spawn(const Context& context, const sandbox::SandboxHome& home, co
                                     std::to_string(options.clusters)};
   if (options.ephemeral) words.emplace_back("--ephemeral");
   words.emplace_back(options.has_nodes() ? "--nodes=true" : "--nodes=false");
+  words.push_back("--agents=" + options.agents);
   if (context.global().verbosity > 0) words.push_back("-v=" + std::to_string(context.global().verbosity));
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
@@ -168,6 +174,7 @@ Result<Report> up(Context& context, const UpOptions& options) {
     serve.ephemeral = options.ephemeral;
     serve.nodes = options.has_nodes();
     serve.executable = context.executable();
+    if (options.agents == kInProcess) serve.host = hosting(context);
     FLEETADM_CHECK(sandbox::serve_sandbox(
         home, serve, [] {}, context.stop()));
     return Report{};
@@ -227,6 +234,10 @@ Command up_command() {
         nodes.arity = Arity::kOptionalValue;
         nodes.no_value = "true";
         nodes.default_text = "auto";
+        flags
+            .choice(&options.agents, "agents", {std::string(kInProcess), std::string(kProcesses)},
+                    "where the nodes run the agents of clusters: in the sandbox's process, or as a process each")
+            .default_text = kInProcess;
         flags.boolean(&options.foreground, "foreground", "serve in this process until it is stopped");
       },
       check_up, up);

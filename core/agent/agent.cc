@@ -16,7 +16,7 @@ namespace fleetadm::agent {
 namespace reg = registration::agent;
 namespace {
 
-constexpr const char* kComponent = "klusterlet-agent";  // upstream's word for registration and work in one process
+constexpr const char* kComponent = "klusterlet-agent";    // upstream's word for registration and work in one process
 constexpr auto kFirstTidying = std::chrono::seconds(10);  // of memory
 constexpr auto kTidying = std::chrono::minutes(1);
 
@@ -134,7 +134,8 @@ void wait(std::stop_token stop) {
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
-  for (Duration next = kFirstTidying; !stopped.wait_for(lock, stop, next, [&] { return stop.stop_requested(); }); next = kTidying) {
+  for (Duration next = kFirstTidying; !stopped.wait_for(lock, stop, next, [&] { return stop.stop_requested(); });
+       next = kTidying) {
     give_memory_back();
   }
 }

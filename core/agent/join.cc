@@ -51,7 +51,8 @@ Result<std::optional<Duration>> Joining::step() {
       log::warn("agent", "ClientCertificateCreationHalted: " + issuance.detail);
       return kRefusedAgain;
   }
-  return answers_->synced() ? runtime_.options.timing.watch_request : std::min<Duration>(runtime_.options.timing.watch_request, kUnwatchedAgain);
+  return answers_->synced() ? runtime_.options.timing.watch_request
+                            : std::min<Duration>(runtime_.options.timing.watch_request, kUnwatchedAgain);
 }
 
 void Joining::watch_answer(const std::string& request) {

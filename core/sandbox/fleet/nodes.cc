@@ -9,7 +9,8 @@ namespace {
 
 constexpr auto kNodeRetry = std::chrono::seconds(2);
 /// Of all nodes. As many as they can use where they are few, so that one that hangs on a partition delays no other.
-constexpr std::size_t kMostWorkers = 32;
+constexpr std::size_t kMostWorkers = 64;
+constexpr std::size_t kHostedThreads = 8;  // that a program of a node which is hosted uses at a time
 constexpr int kStartsAtOnce = 4;
 
 kube::ConfigOverrides of_sandbox(const SandboxHome& home, const std::string& sandbox) {
@@ -26,7 +27,8 @@ std::filesystem::path FleetNodes::log_folder(const SandboxHome& home, const std:
 }
 
 FleetNodes::FleetNodes(const SandboxHome& home, const FleetNodesOptions& options)
-    : pool_(std::make_shared<controller::WorkerPool>(std::min(options.clusters.size() * kNodeThreads, kMostWorkers))),
+    : pool_(std::make_shared<controller::WorkerPool>(
+          std::min(options.clusters.size() * (kNodeThreads + (options.host ? kHostedThreads : 0)), kMostWorkers))),
       kubeconfig_(kube::Kubeconfig::load(of_sandbox(home, options.sandbox))),
       starts_(std::make_shared<controller::Scheduler>()) {
   const auto reaper = std::make_shared<Reaper>();
@@ -40,6 +42,7 @@ FleetNodes::FleetNodes(const SandboxHome& home, const FleetNodesOptions& options
   for (const auto& cluster : options.clusters) {
     NodeOptions node;
     node.pool = pool_;
+    if (options.host) node.host = [pool = pool_, host = options.host](const ChildSpec& spec) { return host(spec, pool); };
     node.reaper = reaper;
     node.name = options.sandbox + "-" + cluster;
     node.log_folder = log_folder(home, options.sandbox, cluster).string();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -15,11 +16,16 @@
 
 namespace fleetadm::sandbox {
 
+/// Starts a program on the pool of the nodes (Host).
+using HostOnPool = std::function<Result<std::unique_ptr<HostedProgram>>(const ChildSpec& spec,
+                                                                        const std::shared_ptr<controller::WorkerPool>& pool)>;
+
 struct FleetNodesOptions {
   std::string sandbox;
   std::vector<std::string> clusters;                                  // by name; the sandbox's kubeconfig is written
   std::string executable;                                             // what containers of fleetadm's image run
   std::map<std::string, std::shared_ptr<ContainerTable>> containers;  // by cluster: is told of what runs there
+  HostOnPool host;  // of programs that need no process; empty: all are processes
 };
 
 /// Serves until it is destroyed, which ends the pods' processes. All nodes work on one pool of threads. A node that cannot be

@@ -124,14 +124,17 @@ std::vector<std::string> cluster_names(int clusters) {
 Status serve_sandbox(const SandboxHome& home, const ServeOptions& options, const std::function<void()>& ready,
                      std::stop_token stop) {
   const Json before = home.description(options.name);
-  Json description = {
-      {"name", options.name}, {"ephemeral", options.ephemeral}, {"nodes", options.nodes}, {"clusters", Json::array()}};
+  Json description = {{"name", options.name},
+                      {"ephemeral", options.ephemeral},
+                      {"nodes", options.nodes},
+                      {"agentsInProcess", bool(options.host)},
+                      {"clusters", Json::array()}};
   FLEETADM_CHECK(home.write_description(options.name, before.is_object() ? before : description));
   FLEETADM_TRY(const auto lock, ProcessLock::take(home.folder(options.name) / "process.lock"));
   serve::HttpRuntime runtime(kWorkers);
   const auto faults = std::make_shared<FaultBoard>();
   allow_descriptors();
-  FleetNodesOptions fleet{options.name, cluster_names(options.clusters), options.executable, {}};
+  FleetNodesOptions fleet{options.name, cluster_names(options.clusters), options.executable, {}, options.host};
   if (options.nodes) {
     for (const auto& name : fleet.clusters) fleet.containers[name] = std::make_shared<ContainerTable>();
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/sandbox/fleet/home.h"
+#include "core/sandbox/fleet/nodes.h"
 
 namespace fleetadm::sandbox {
 
@@ -15,6 +16,7 @@ struct ServeOptions {
   bool ephemeral = false;
   bool nodes = false;      // a process node for each cluster
   std::string executable;  // what the nodes' containers of fleetadm's image run
+  HostOnPool host;         // of those of them that need no process; empty: all are processes
 };
 
 /// The names of a sandbox's clusters: "hub", "c1", ….

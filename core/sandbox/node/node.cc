@@ -365,6 +365,7 @@ Result<ServedNode> make_node(const kube::RestConfig& config, const kube::Client&
   host.first_back_off = options.first_back_off;
   host.most_back_off = options.most_back_off;
   host.containers = options.containers;
+  host.host = options.host;
   std::error_code error;
   fs::create_directories(host.log_folder, error);
   if (error) return fail(Category::kUsage, "cannot make the log folder " + host.log_folder.string() + ": " + error.message());

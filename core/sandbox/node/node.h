@@ -8,6 +8,7 @@
 
 #include "core/controller/worker_pool.h"
 #include "core/sandbox/node/containers.h"
+#include "core/sandbox/node/hosted.h"
 #include "core/sandbox/node/reaper.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/config/rest_config.h"
@@ -28,6 +29,7 @@ struct NodeOptions {
   std::shared_ptr<ContainerTable> containers;    // is told of what runs; may be null
   std::shared_ptr<controller::WorkerPool> pool;  // where its controllers work; null: a pool of its own
   std::shared_ptr<Reaper> reaper;                // of the pods' processes; null: one of its own
+  Host host;                                     // of programs that need no process; empty: all are processes
 };
 
 /// Registers the node and serves it until `stop`; then its processes are ended (SIGTERM, 10 s, SIGKILL). Node and pods stay in

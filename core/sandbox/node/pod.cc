@@ -124,7 +124,8 @@ void Pod::advance(Container& container, const Json& pod, Instant now) {
       if (container.kill_at && now >= *container.kill_at) container.child->signal(SIGKILL);
     }
   }
-  if (!container.child && !container.view.final && now >= container.next_start) start(container, pod, now);
+  if (container.hosted) run_probes(container, now);
+  if (!container.runs() && !container.view.final && now >= container.next_start) start(container, pod, now);
 }
 
 void Pod::pretend(Container& container, const Json& pod, Instant now) {
@@ -173,17 +174,7 @@ void Pod::start(Container& container, const Json& pod, Instant now) {
   if (files_error_) return hold("ContainerCreating", *files_error_);
   auto spec = command_of(container, pod);
   if (!spec) return hold("CreateContainerConfigError", spec.error());
-  const std::uint64_t written = log_size(spec->output_file);
-  auto place = std::make_shared<ContainerPlace>();
-  const OwnedFd input = give_input(container.spec, *place);
-  spec->descriptors[0] = input.get();
-  auto child = Child::start(*spec);
-  if (!child) return hold("RunContainerError", child.error());
-  container.child = std::move(*child);
-  if (host_.containers) {
-    describe_place(*place, container, pod, *spec);
-    host_.containers->started(key_, uid_, view.name, spec->output_file, written, std::move(place));
-  }
+  if (const Status runs = run(container, pod, *spec); !runs) return hold("RunContainerError", runs.error());
   container.kill_at.reset();
   if (container.ran_before) ++view.restarts;
   container.ran_before = true;
@@ -193,14 +184,36 @@ void Pod::start(Container& container, const Json& pod, Instant now) {
   container.startup = Probe(find(container.spec, {"startupProbe"}));
   container.readiness = Probe(find(container.spec, {"readinessProbe"}));
   container.liveness = Probe(find(container.spec, {"livenessProbe"}));
-  log::info(1, "node", "started " + key_ + "/" + view.name + " as process " + std::to_string(container.child->pid()));
-  host_.watch(container.child->pidfd(), key_);
+  const std::string where = container.hosted ? "in this process" : "as process " + std::to_string(container.child->pid());
+  log::info(1, "node", "started " + key_ + "/" + view.name + " " + where);
+  if (container.child) host_.watch(container.child->pidfd(), key_);
   run_probes(container, now);
+}
+
+// Where the node hosts such a program, in this process; else as a process.
+Status Pod::run(Container& container, const Json& pod, ChildSpec& spec) {
+  const std::uint64_t written = log_size(spec.output_file);
+  auto place = std::make_shared<ContainerPlace>();
+  if (host_.host) {
+    FLEETADM_TRY(container.hosted, host_.host(spec));
+  }
+  if (!container.hosted) {
+    const OwnedFd input = give_input(container.spec, *place);
+    spec.descriptors[0] = input.get();
+    auto child = Child::start(spec);
+    if (!child) return fail(child.error());
+    container.child = std::move(*child);
+    place->process = container.child->pid();
+  }
+  if (host_.containers) {
+    describe_place(*place, container, pod, spec);
+    host_.containers->started(key_, uid_, container.view.name, spec.output_file, written, std::move(place));
+  }
+  return {};
 }
 
 void Pod::describe_place(ContainerPlace& place, const Container& container, const Json& pod, const ChildSpec& spec) const {
   place.executable = spec.program;
-  place.process = container.child->pid();
   place.environment = spec.environment;
   place.folder = spec.folder;
   place.mounts = spec.mounts;
@@ -211,6 +224,7 @@ void Pod::describe_place(ContainerPlace& place, const Container& container, cons
 void Pod::ended(Container& container, const Json& pod, const ExitStatus& how, Instant now) {
   ContainerView& view = container.view;
   container.child.reset();
+  container.hosted.reset();
   if (host_.containers) host_.containers->ended(key_, uid_, view.name);
   container.kill_at.reset();
   view.ready = false;
@@ -231,14 +245,15 @@ void Pod::ended(Container& container, const Json& pod, const ExitStatus& how, In
 }
 
 void Pod::run_probes(Container& container, Instant now) {
-  auto attempt = [&](const Json& probe) { return probe_once(probe, container.spec, container.ports); };
+  // A program of this process answers as long as the process does.
+  auto attempt = [&](const Json& probe) { return container.hosted || probe_once(probe, container.spec, container.ports); };
   container.startup.run(container.view.started, now, attempt);
   if (container.startup.passed()) {
     container.readiness.run(container.view.started, now, attempt);
     container.liveness.run(container.view.started, now, attempt);
   }
   container.view.ready = container.startup.passed() && container.readiness.passed();
-  if ((container.startup.failed() || container.liveness.failed()) && !container.kill_at) {
+  if ((container.startup.failed() || container.liveness.failed()) && !container.kill_at && container.child) {
     log::warn("node", key_ + "/" + container.view.name + ": a probe failed, it will be restarted");
     container.child->terminate();
     container.kill_at = now + std::chrono::seconds(10);
@@ -258,6 +273,7 @@ Pod::Step Pod::shut_down(const Json& pod, Instant now) {
       const Duration patience = now >= *kill_at_ ? Duration(std::chrono::seconds(2)) : Duration::zero();
       if (const auto how = container.child->wait(patience)) ended(container, pod, *how, now);
     }
+    if (container.hosted) ended(container, pod, ExitStatus{}, now);
     running = running || container.child.has_value();
   });
   if (!running) {
@@ -289,7 +305,7 @@ Pod::Step Pod::step(const Json& pod, Instant now) const {
     views.push_back(container.view);
     sooner(container.wakes);
     if (!container.ours || container.view.final) return;
-    if (!container.child) return sooner(std::max(container.next_start, now + std::chrono::milliseconds(1)));
+    if (!container.runs()) return sooner(std::max(container.next_start, now + std::chrono::milliseconds(1)));
     sooner(container.kill_at);
     sooner(container.startup.next());
     if (container.startup.passed()) {
@@ -317,12 +333,14 @@ Pod::Step Pod::step(const Json& pod, Instant now) const {
 void Pod::terminate() {
   each_container([](Container& container) {
     if (container.child) container.child->terminate();
+    if (container.hosted) container.hosted->terminate();
   });
 }
 
 void Pod::wait_ended(std::chrono::steady_clock::time_point deadline) {
   each_container([&](Container& container) {
     if (container.child) container.child->wait(deadline - std::chrono::steady_clock::now());
+    container.hosted.reset();
   });
 }
 

@@ -12,6 +12,7 @@
 #include "core/sandbox/node/child.h"
 #include "core/sandbox/node/containers.h"
 #include "core/sandbox/node/environment.h"
+#include "core/sandbox/node/hosted.h"
 #include "core/sandbox/node/pod_status.h"
 #include "core/sandbox/node/probe.h"
 
@@ -29,6 +30,7 @@ struct PodHost {
   std::function<void(int pidfd, const std::string& key)> watch;  // tell when the process has ended
   std::function<int()> free_port;
   std::shared_ptr<ContainerTable> containers;  // is told of what runs; may be null
+  Host host;                                   // of programs that need no process; empty: all are processes
 };
 
 class Pod {
@@ -63,6 +65,7 @@ class Pod {
     ContainerView view;
     std::optional<RestartBackoff> back_off;
     std::optional<Child> child;
+    std::unique_ptr<HostedProgram> hosted;  // instead of a child
     bool ran_before = false;
     Instant next_start{};
     std::optional<Instant> kill_at;
@@ -71,6 +74,7 @@ class Pod {
     Probe startup;
     Probe readiness;
     Probe liveness;
+    bool runs() const { return child.has_value() || hosted != nullptr; }
   };
   struct Token {
     std::string text;
@@ -80,6 +84,7 @@ class Pod {
   void advance(Container& container, const Json& pod, Instant now);
   void pretend(Container& container, const Json& pod, Instant now);
   void start(Container& container, const Json& pod, Instant now);
+  Status run(Container& container, const Json& pod, ChildSpec& spec);
   void describe_place(ContainerPlace& place, const Container& container, const Json& pod, const ChildSpec& spec) const;
   void ended(Container& container, const Json& pod, const ExitStatus& how, Instant now);
   void run_probes(Container& container, Instant now);
