@@ -34,6 +34,7 @@ Duration Supervisor::step() {
   const auto left = paused_until_ - Steady::now();
   const bool changed = runtime_.bootstrap_changed.fired();
   if (left > Steady::duration::zero() && !changed && !answered_.take()) return left;
+  paused_until_ = {};
   const Result<Duration> next = turn();
   if (next) {
     retry_.reset();

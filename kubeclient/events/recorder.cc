@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/names.h"
@@ -110,9 +111,10 @@ struct Recorder::State {
     return !stop.stop_requested();
   }
 
+  /// Until there is nothing left: a program that has nothing to tell has no thread for it.
   void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
-    while (changed.wait(lock, stop, [&] { return !queue.empty(); })) {
+    while (!queue.empty()) {
       if (!await_turn(lock, stop)) return;
       const Happening happening = std::move(queue.front());
       queue.pop_front();
@@ -123,6 +125,7 @@ struct Recorder::State {
       sending = false;
       if (queue.empty()) idle.notify_all();
     }
+    running = false;
   }
 
   const Client client;
@@ -137,6 +140,7 @@ struct Recorder::State {
   std::condition_variable_any idle;
   std::deque<Happening> queue;
   bool sending = false;
+  bool running = false;  // the sender; it ends with the lock held
   std::int64_t last_stamp = 0;
   std::jthread sender;  // last: it ends before the rest
 };
@@ -179,10 +183,8 @@ void Recorder::event(const Json& regarding, std::string_view ns, std::string_vie
     return;
   }
   state.queue.push_back(std::move(happening));
-  if (!state.sender.joinable()) {
-    state.sender = std::jthread([s = state_.get()](const std::stop_token& stop) { s->run(stop); });
-  }
-  state.changed.notify_one();
+  if (std::exchange(state.running, true)) return;
+  state.sender = std::jthread([s = state_.get()](const std::stop_token& stop) { s->run(stop); });
 }
 
 void Recorder::flush(Duration timeout) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kNodeRetry = std::chrono::seconds(2);
 /// Of all nodes. As many as they can use where they are few, so that one that hangs on a partition delays no other.
-constexpr std::size_t kMostWorkers = 64;
+constexpr std::size_t kMostWorkers = 56;
 constexpr std::size_t kHostedThreads = 8;  // that a program of a node which is hosted uses at a time
 constexpr int kStartsAtOnce = 4;
 

@@ -1,9 +1,11 @@
 // The whole agent against servers in memory: joining, crashing after any write, and joining again.
 #include "core/agent/agent.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "core/agent/bootstrap_source.h"
+#include "core/controller/worker_pool.h"
 #include "core/registration/agent/hub_secret.h"
 #include "fleet.h"
 #include "kubeclient/base/encoding.h"
@@ -28,6 +30,8 @@ Json end_state(const Fleet& fleet) {
           {"keyIsTheCertificates", pki::key_matches(fleet.stored("tls.crt"), fleet.stored("tls.key"))},
           {"spec", object_at(fleet.managed_cluster(fleet.hub).value_or(Json()), {"spec"})}};
 }
+
+int threads_of_process() { return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {})); }
 
 TEST(Agent, JoinsAndReports) {
   Fleet fleet;
@@ -134,6 +138,40 @@ TEST(Agent, WaitsForApprovalWithOneRequestAcrossRestarts) {
   Fleet::Process process(fleet, fleet.options());
   EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
   EXPECT_EQ(fleet.requests(fleet.hub).size(), 1U);
+}
+
+// Nothing but the watch wakes it: an hour is longer than anybody waits here.
+TEST(Agent, GoesOnAtOnceWhenItsRequestIsAnswered) {
+  Fleet fleet;
+  fleet.approves = false;
+  agent::AgentOptions options = fleet.options();
+  options.timing.watch_request = std::chrono::hours(1);
+  Fleet::Process process(fleet, options);
+  ASSERT_TRUE(soon([&] { return !fleet.requests(fleet.hub).empty(); }));
+  fleet.approves = true;
+  EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }, std::chrono::seconds(4)));
+}
+
+TEST(Agent, ManyShareThreads) {
+  constexpr std::size_t kAgents = 12;
+  constexpr std::size_t kThreads = 4;
+  std::vector<std::unique_ptr<Fleet>> fleets;
+  for (std::size_t i = 0; i < kAgents; ++i) fleets.push_back(std::make_unique<Fleet>("c" + std::to_string(i)));
+  const auto pool = std::make_shared<controller::WorkerPool>(kThreads);
+  const int before = threads_of_process();
+  std::vector<std::unique_ptr<agent::RunningAgent>> agents;
+  for (const auto& fleet : fleets) {
+    agent::AgentParts parts;
+    parts.connect = [fleet = fleet.get(), wire = std::make_shared<Wire>()](const kube::RestConfig& config) {
+      return fleet->connect(config, wire);
+    };
+    parts.pool = pool;
+    auto agent = agent::start_agent(fleet->options(), fleet->spoke_config(), parts);
+    ASSERT_TRUE(agent) << agent.error().message;
+    agents.push_back(std::move(*agent));
+  }
+  for (const auto& fleet : fleets) EXPECT_TRUE(soon([&] { return fleet->joined(fleet->hub); }));
+  EXPECT_LE(threads_of_process(), before + static_cast<int>(kThreads) + 2);  // the time of the pool, and the clients' I/O
 }
 
 TEST(Agent, ARandomClusterNameIsKept) {

@@ -129,6 +129,12 @@ kube::Client Fleet::connect(const kube::RestConfig& config, const std::shared_pt
   return {std::make_shared<Line>(*this, api, wire, config.credentials), std::make_shared<kube::WriteGate>()};
 }
 
+kube::RestConfig Fleet::spoke_config() const {
+  kube::RestConfig config;
+  config.server = kSpokeServer;
+  return config;
+}
+
 agent::AgentOptions Fleet::options() const {
   agent::AgentOptions options;
   options.cluster_name = cluster_;
@@ -171,8 +177,7 @@ bool Fleet::joined(const std::shared_ptr<FakeApi>& at) const {
 
 Fleet::Process::Process(Fleet& fleet, agent::AgentOptions options, int dies_after) {
   wire_->dies_after = dies_after;
-  kube::RestConfig spoke;
-  spoke.server = kSpokeServer;
+  const kube::RestConfig spoke = fleet.spoke_config();
   agent::AgentParts parts;
   parts.connect = [&fleet, wire = wire_](const kube::RestConfig& config) { return fleet.connect(config, wire); };
   thread_ = std::jthread([this, options = std::move(options), spoke, parts](std::stop_token stop) {

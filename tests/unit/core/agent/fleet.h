@@ -62,6 +62,7 @@ class Fleet {
     std::jthread thread_;
   };
 
+  kube::RestConfig spoke_config() const;
   /// Short waits, the fleet's cluster name.
   agent::AgentOptions options() const;
   kube::Client connect(const kube::RestConfig& config, const std::shared_ptr<Wire>& wire);

@@ -1,9 +1,14 @@
 #include "kubeclient/base/log.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <regex>
+#include <thread>
 
 #include "kubeclient/base/json.h"
+#include "kubeclient/base/log_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace fleetadm::log {
 namespace {
@@ -71,6 +76,28 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Log, RedactKeepsEmptinessVisible) {
   EXPECT_EQ(redact("x"), "<redacted>");
   EXPECT_EQ(redact(""), "");
+}
+
+TEST(LogTest, AProgramsLinesGoToItsFile) {
+  const testkit::TemporaryFolder folder("log");
+  const std::string file = (folder.path() / "program.log").string();
+  testing::internal::CaptureStderr();
+  {
+    const log::ToFile scope(file);
+    log::warn("agent", "first");
+    {
+      const log::ToFile nothing("");
+      log::warn("agent", "second");
+    }
+    std::thread([] { log::warn("other", "elsewhere"); }).join();
+  }
+  log::warn("agent", "after");
+  const std::string rest = testing::internal::GetCapturedStderr();
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_TRUE(std::regex_match(text, std::regex("W[^\n]*agent: first\nW[^\n]*agent: second\n"))) << text;
+  EXPECT_NE(rest.find("other: elsewhere\n"), std::string::npos);
+  EXPECT_NE(rest.find("agent: after\n"), std::string::npos);
 }
 
 }  // namespace

@@ -70,6 +70,47 @@ class PodTest : public ::testing::Test {
   Instant now_ = *parse_time("2026-01-01T00:00:00Z");
 };
 
+// What is hosted says in `events` what becomes of it.
+class FakeProgram final : public HostedProgram {
+ public:
+  explicit FakeProgram(std::vector<std::string>& events) : events_(events) {}
+  ~FakeProgram() override { events_.emplace_back("ended"); }
+  void terminate() override { events_.emplace_back("told to end"); }
+
+ private:
+  std::vector<std::string>& events_;
+};
+
+TEST_F(PodTest, HostsProgramsThatNeedNoProcess) {
+  std::vector<std::string> events;
+  host_.host = [&](const ChildSpec& spec) -> Result<std::unique_ptr<HostedProgram>> {
+    events.push_back("started " + spec.args.back());
+    return std::make_unique<FakeProgram>(events);
+  };
+  Json object = pod("work");
+  object["spec"]["containers"][0]["readinessProbe"] = {{"httpGet", {{"port", 1}}}};
+  {
+    Pod running(host_, object);
+    const Json status = until(running, object, [](const Json& now) { return flag(main_of(now), {"ready"}); });
+    EXPECT_NE(find(main_of(status), {"state", "running"}), nullptr);
+    object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    const Pod::Step last = running.shut_down(object, now_);
+    EXPECT_TRUE(last.over);
+    EXPECT_EQ(num(main_of(last.status), {"state", "terminated", "exitCode"}, -1), 0);
+  }
+  EXPECT_EQ(events, (std::vector<std::string>{"started work", "told to end", "ended"}));
+}
+
+TEST_F(PodTest, RunsAsProcessesWhatIsNotHosted) {
+  host_.host = [](const ChildSpec&) -> Result<std::unique_ptr<HostedProgram>> { return nullptr; };
+  const Json object = pod("exit 3", "Never");
+  Pod running(host_, object);
+  const Json status = until(running, object, [](const Json& now) {
+    return find(main_of(now), {"state", "terminated"}) != nullptr;
+  });
+  EXPECT_EQ(num(main_of(status), {"state", "terminated", "exitCode"}), 3);
+}
+
 TEST_F(PodTest, RunsAndIsReady) {
   const Json object = pod("echo up; exec sleep 1000");
   Pod running(host_, object);
