@@ -160,6 +160,8 @@ Status check_running(const sandbox::SandboxHome& home, const UpOptions& options)
   if (options.join && !nodes) return fail(Category::kConflict, what + ", without the nodes that --join needs", stop);
   if (options.nodes != "auto" && nodes != options.has_nodes())
     return fail(Category::kConflict, what + (nodes ? ", with" : ", without") + " nodes", stop);
+  if (options.agents == kProcesses && flag(description, {"agentsInProcess"}))
+    return fail(Category::kConflict, what + ", with the agents in its process", stop);
   if (options.ephemeral && !flag(description, {"ephemeral"})) return fail(Category::kConflict, what + ", not ephemeral", stop);
   return {};
 }
@@ -215,7 +217,8 @@ Command up_command() {
       "spoke, on free loopback ports. Their objects are stored in one file per cluster and survive a "
       "restart. The contexts (sandbox-hub, sandbox-c1, ...) are in the sandbox's own kubeconfig; "
       "\"fleetadm sandbox kubeconfig\" prints it.\n\n"
-      "Each cluster has a node, provided by \"fleetadm sandbox node\". "
+      "Each cluster has a node, as \"fleetadm sandbox node\" provides. The agents of clusters run in the "
+      "sandbox's process; their logs are still those of their pods. "
       "With --join the hub is initialized and every spoke joined and accepted, by the same steps as "
       "init, join and accept; it returns when all clusters are available.";
   command.examples = {{"A hub and three spokes", "fleetadm sandbox up --clusters 3"},
