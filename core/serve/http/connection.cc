@@ -1,0 +1,180 @@
+#include "core/serve/http/connection.h"
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <openssl/ssl.h>
+
+#include "core/serve/http/descriptor_watch.h"
+#include "core/serve/http/tls_context.h"
+
+namespace fleetadm::serve {
+namespace {
+
+namespace asio = boost::asio;
+using tcp = asio::ip::tcp;
+
+constexpr std::size_t kPiece = 64 * 1024;
+constexpr int kReadsAtOnce = 8;  // then other connections get the thread
+
+}  // namespace
+
+Connection::Connection(tcp::socket socket, std::unique_ptr<TlsStream> tls, HttpLimits limits, std::shared_ptr<MemoryBudget> room)
+    : socket_(std::move(socket)),
+      tls_(std::move(tls)),
+      limits_(limits),
+      room_(std::move(room)),
+      since_(std::chrono::steady_clock::now()) {}
+
+void Connection::set_time(std::time_t now) { X509_VERIFY_PARAM_set_time(SSL_get0_param(tls_->ssl()), now); }
+
+void Connection::start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
+                       std::function<void(const std::shared_ptr<Connection>&)> gone) {
+  handler_ = std::move(handler);
+  streams_body_ = std::move(streams_body);
+  gone_ = std::move(gone);
+  boost::system::error_code ignored;
+  socket_.set_option(tcp::no_delay(true), ignored);
+  shake_hands();
+}
+
+void Connection::tick(SteadyTime now) {
+  if (closed_ || frozen_) return;
+  const auto quiet = now - since_;
+  if (!protocol_) {
+    if (quiet > limits_.handshake) close();
+    return;
+  }
+  if (writing_ && now - write_began_ > limits_.stuck) return close();
+  if (!protocol_->busy() && quiet > (protocol_->receiving() ? limits_.request : limits_.idle)) return close();
+  if (protocol_->busy()) since_ = now;
+  flush();
+}
+
+void Connection::reset() {
+  boost::system::error_code ignored;
+  if (!closed_) socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  close();
+}
+
+void Connection::close() {
+  if (closed_) return;
+  closed_ = true;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  // Bodies hold readers of the store: they go now, not when the last handler ends.
+  protocol_.reset();
+  if (gone_) gone_(shared_from_this());
+}
+
+/// Calls the function once the socket can be read, or written; closes where the connection is over.
+void Connection::wait(TlsStream::Step step, void (Connection::*then)()) {
+  if (step == TlsStream::Step::kEnded) return close();
+  const auto kind = step == TlsStream::Step::kWaitsToWrite ? tcp::socket::wait_write : tcp::socket::wait_read;
+  socket_.async_wait(kind, [self = shared_from_this(), then](const boost::system::error_code& error) {
+    if (self->closed_) return;
+    if (error) return self->close();
+    (self.get()->*then)();
+  });
+}
+
+void Connection::shake_hands() {
+  const auto step = tls_->handshake();
+  if (step == TlsStream::Step::kDone) return open();
+  wait(step, &Connection::shake_hands);
+}
+
+void Connection::open() {
+  const unsigned char* alpn = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(tls_->ssl(), &alpn, &size);
+  const std::string_view chosen(reinterpret_cast<const char*>(alpn), size);
+  ProtocolHost host;
+  host.handle = std::move(handler_);
+  host.streams_body = std::move(streams_body_);
+  host.peer = peer_of(tls_->ssl());
+  host.limits = limits_;
+  host.room = room_;
+  const std::weak_ptr<Connection> weak = weak_from_this();
+  const auto executor = socket_.get_executor();
+  host.post = [weak, executor](std::function<void()> task) {
+    asio::post(executor, [weak, task = std::move(task)] {
+      const auto here = weak.lock();
+      if (here && !here->closed_) task();
+    });
+  };
+  host.flush = [weak, executor] {
+    const auto here = weak.lock();
+    if (!here || here->flush_posted_.exchange(true)) return;
+    asio::post(executor, [here] {
+      here->flush_posted_ = false;
+      here->flush();
+    });
+  };
+  host.watch = [executor, flush = host.flush](int descriptor) { return watch_descriptor(executor, descriptor, flush); };
+  protocol_ = chosen == "h2" ? make_http2(std::move(host)) : make_http1(std::move(host));
+  since_ = std::chrono::steady_clock::now();
+  flush();
+  read();
+}
+
+void Connection::read() {
+  static thread_local std::array<char, 16 * 1024> input;  // what is read is taken at once
+  for (int i = 0; i < kReadsAtOnce; ++i) {
+    const auto [step, size] = tls_->read(input);
+    if (step != TlsStream::Step::kDone) return wait(step, &Connection::read);
+    if (!take({input.data(), size})) return;
+  }
+  read_later();
+}
+
+void Connection::read_later() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    if (!self->closed_) self->read();
+  });
+}
+
+/// False where no more is to be read for now.
+bool Connection::take(std::string_view bytes) {
+  if (frozen_) return true;
+  if (!protocol_->receiving()) since_ = std::chrono::steady_clock::now();
+  const bool more = protocol_->feed(bytes);
+  ending_ = !more;
+  flush();
+  if (!more || closed_) return false;
+  paused_ = !protocol_->wants_input();
+  return !paused_;
+}
+
+void Connection::flush() {
+  if (closed_ || frozen_ || writing_ || !protocol_) return;
+  std::string next;
+  protocol_->output(next, kPiece);
+  if (paused_ && protocol_->wants_input()) {
+    paused_ = false;
+    read_later();
+  }
+  if (next.empty()) {
+    if (ending_ || protocol_->finished()) close();
+    return;
+  }
+  output_ = std::move(next);
+  written_ = 0;
+  writing_ = true;
+  write_began_ = std::chrono::steady_clock::now();
+  write();
+}
+
+void Connection::write() {
+  while (written_ < output_.size()) {
+    const auto [step, size] = tls_->write(std::string_view(output_).substr(written_));
+    if (step != TlsStream::Step::kDone) return wait(step, &Connection::write);
+    written_ += size;
+  }
+  output_ = {};  // nothing of it is kept: most connections are idle
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->writing_ = false;
+    self->flush();
+  });
+}
+
+}  // namespace fleetadm::serve

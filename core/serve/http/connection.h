@@ -1,0 +1,70 @@
+// One client's connection: it moves bytes between a socket and a protocol, and ends clients that keep it waiting.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/serve/http/protocol.h"
+#include "core/serve/http/tls_stream.h"
+
+namespace fleetadm::serve {
+
+/// I/O thread only.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  Connection(boost::asio::ip::tcp::socket socket, std::unique_ptr<TlsStream> tls, HttpLimits limits,
+             std::shared_ptr<MemoryBudget> room);
+
+  /// Client certificates are judged by this time instead of the system's.
+  void set_time(std::time_t now);
+
+  /// `gone` is called once, when it has closed.
+  void start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
+             std::function<void(const std::shared_ptr<Connection>&)> gone);
+  /// Every half second: time-driven bodies and overdue clients.
+  void tick(SteadyTime now);
+  /// Takes what comes, and answers nothing.
+  void freeze() { frozen_ = true; }
+  /// The client sees a reset, not an end.
+  void reset();
+  void close();
+
+ private:
+  void wait(TlsStream::Step step, void (Connection::*then)());
+  void shake_hands();
+  void open();
+  void read();
+  void read_later();
+  bool take(std::string_view bytes);
+  void flush();
+  void write();
+
+  boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<TlsStream> tls_;
+  HttpLimits limits_;
+  std::shared_ptr<MemoryBudget> room_;
+  std::shared_ptr<Protocol> protocol_;
+  HttpHandler handler_;                                   // until the handshake is done
+  std::function<bool(const HttpRequest&)> streams_body_;  //
+  std::function<void(const std::shared_ptr<Connection>&)> gone_;
+  std::string output_;  // that is being written
+  std::size_t written_ = 0;
+  std::atomic<bool> flush_posted_{false};
+  bool writing_ = false;
+  bool ending_ = false;
+  bool paused_ = false;  // the client is to wait with what it sends
+  bool closed_ = false;
+  bool frozen_ = false;
+  SteadyTime since_;
+  SteadyTime write_began_;
+};
+
+}  // namespace fleetadm::serve

@@ -1,0 +1,27 @@
+#include "core/serve/http/runtime.h"
+
+namespace fleetadm::serve {
+
+HttpRuntime::Inner::Inner(std::size_t threads) : guard(boost::asio::make_work_guard(context)), workers(threads) {
+  thread = std::thread([this] { context.run(); });
+}
+
+HttpRuntime::HttpRuntime(std::size_t workers) : inner_(std::make_shared<Inner>(workers)) {}
+
+HttpRuntime::~HttpRuntime() { stop(); }
+
+bool HttpRuntime::work(std::function<void()> task) { return inner_->workers.add(std::move(task)); }
+
+void HttpRuntime::wait_outside(const std::function<void()>& wait) { inner_->workers.wait_outside(wait); }
+
+void HttpRuntime::stop() {
+  inner_->workers.stop();
+  inner_->guard.reset();
+  inner_->context.stop();
+  if (inner_->thread.joinable()) inner_->thread.join();
+  // What was cancelled last waits to be told so, and holds its listener, which holds this context: told, it lets go.
+  inner_->context.restart();
+  inner_->context.poll();
+}
+
+}  // namespace fleetadm::serve

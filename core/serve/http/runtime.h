@@ -1,0 +1,22 @@
+// What the listeners of an HttpRuntime share.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <thread>
+
+#include "core/serve/http/server.h"
+#include "core/serve/http/workers.h"
+
+namespace fleetadm::serve {
+
+struct HttpRuntime::Inner {
+  explicit Inner(std::size_t threads);
+
+  boost::asio::io_context context{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard;
+  Workers workers;
+  std::thread thread;  // the I/O thread
+};
+
+}  // namespace fleetadm::serve
