@@ -1,5 +1,5 @@
-// A small plain-HTTP server for probes, metrics and pages: GET and HEAD only, one thread, bounded in every way.
-// Where all connections are taken, the one that has waited longest for a request makes room: nobody holds off the probes.
+// Probes, metrics and pages over plain HTTP: GET and HEAD only, one thread, bounded in every way.
+// Where all connections are taken, the one whose last request is the longest ago makes room: nobody holds off the probes.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/controller/controller.h"
+#include "core/serve/http/server.h"
 
 namespace fleetadm::controller {
 
@@ -23,9 +24,14 @@ class HealthServer {
   /// Listens on "host:port", "[::1]:port" or ":port" (all addresses). kUsage for a malformed address, kUnavailable where it
   /// cannot be bound.
   static Result<std::unique_ptr<HealthServer>> start(const std::string& address, Handler handler);
-  virtual ~HealthServer() = default;  // stops
   /// "127.0.0.1:43121": where it really listens.
-  virtual std::string endpoint() const = 0;
+  std::string endpoint() const { return listener_->endpoint(); }
+
+ private:
+  HealthServer() = default;
+
+  serve::HttpRuntime runtime_{0};
+  std::unique_ptr<serve::HttpListener> listener_;
 };
 
 }  // namespace fleetadm::controller

@@ -2,10 +2,8 @@
 
 #include <array>
 #include <boost/asio/post.hpp>
-#include <openssl/ssl.h>
 
 #include "core/serve/http/descriptor_watch.h"
-#include "core/serve/http/tls_context.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -16,16 +14,26 @@ using tcp = asio::ip::tcp;
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr int kReadsAtOnce = 8;  // then other connections get the thread
 
+bool from_loopback(const tcp::socket& socket) {
+  boost::system::error_code error;
+  const auto address = socket.remote_endpoint(error).address();
+  if (error) return false;
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
+  }
+  return address.is_loopback();
+}
+
 }  // namespace
 
-Connection::Connection(tcp::socket socket, std::unique_ptr<TlsStream> tls, HttpLimits limits, std::shared_ptr<MemoryBudget> room)
+Connection::Connection(tcp::socket socket, std::unique_ptr<SocketStream> stream, HttpLimits limits,
+                       std::shared_ptr<MemoryBudget> room)
     : socket_(std::move(socket)),
-      tls_(std::move(tls)),
+      stream_(std::move(stream)),
       limits_(limits),
       room_(std::move(room)),
-      since_(std::chrono::steady_clock::now()) {}
-
-void Connection::set_time(std::time_t now) { X509_VERIFY_PARAM_set_time(SSL_get0_param(tls_->ssl()), now); }
+      since_(std::chrono::steady_clock::now()),
+      last_request_(since_) {}
 
 void Connection::start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
                        std::function<void(const std::shared_ptr<Connection>&)> gone) {
@@ -67,9 +75,9 @@ void Connection::close() {
 }
 
 /// Calls the function once the socket can be read, or written; closes where the connection is over.
-void Connection::wait(TlsStream::Step step, void (Connection::*then)()) {
-  if (step == TlsStream::Step::kEnded) return close();
-  const auto kind = step == TlsStream::Step::kWaitsToWrite ? tcp::socket::wait_write : tcp::socket::wait_read;
+void Connection::wait(SocketStream::Step step, void (Connection::*then)()) {
+  if (step == SocketStream::Step::kEnded) return close();
+  const auto kind = step == SocketStream::Step::kWaitsToWrite ? tcp::socket::wait_write : tcp::socket::wait_read;
   socket_.async_wait(kind, [self = shared_from_this(), then](const boost::system::error_code& error) {
     if (self->closed_) return;
     if (error) return self->close();
@@ -78,20 +86,22 @@ void Connection::wait(TlsStream::Step step, void (Connection::*then)()) {
 }
 
 void Connection::shake_hands() {
-  const auto step = tls_->handshake();
-  if (step == TlsStream::Step::kDone) return open();
+  const auto step = stream_->handshake();
+  if (step == SocketStream::Step::kDone) return open();
   wait(step, &Connection::shake_hands);
 }
 
 void Connection::open() {
-  const unsigned char* alpn = nullptr;
-  unsigned int size = 0;
-  SSL_get0_alpn_selected(tls_->ssl(), &alpn, &size);
-  const std::string_view chosen(reinterpret_cast<const char*>(alpn), size);
   ProtocolHost host;
-  host.handle = std::move(handler_);
+  // The protocol is this connection's, and gone before it.
+  host.handle = [this, handler = std::move(handler_)](HttpRequest request, Reply reply) {
+    last_request_ = std::chrono::steady_clock::now();
+    handler(std::move(request), std::move(reply));
+  };
   host.streams_body = std::move(streams_body_);
-  host.peer = peer_of(tls_->ssl());
+  auto peer = stream_->peer();
+  peer.loopback = from_loopback(socket_);
+  host.peer = std::make_shared<const Peer>(std::move(peer));
   host.limits = limits_;
   host.room = room_;
   const std::weak_ptr<Connection> weak = weak_from_this();
@@ -111,7 +121,7 @@ void Connection::open() {
     });
   };
   host.watch = [executor, flush = host.flush](int descriptor) { return watch_descriptor(executor, descriptor, flush); };
-  protocol_ = chosen == "h2" ? make_http2(std::move(host)) : make_http1(std::move(host));
+  protocol_ = stream_->http2() ? make_http2(std::move(host)) : make_http1(std::move(host));
   since_ = std::chrono::steady_clock::now();
   flush();
   read();
@@ -120,8 +130,8 @@ void Connection::open() {
 void Connection::read() {
   static thread_local std::array<char, 16 * 1024> input;  // what is read is taken at once
   for (int i = 0; i < kReadsAtOnce; ++i) {
-    const auto [step, size] = tls_->read(input);
-    if (step != TlsStream::Step::kDone) return wait(step, &Connection::read);
+    const auto [step, size] = stream_->read(input);
+    if (step != SocketStream::Step::kDone) return wait(step, &Connection::read);
     if (!take({input.data(), size})) return;
   }
   read_later();
@@ -166,8 +176,8 @@ void Connection::flush() {
 
 void Connection::write() {
   while (written_ < output_.size()) {
-    const auto [step, size] = tls_->write(std::string_view(output_).substr(written_));
-    if (step != TlsStream::Step::kDone) return wait(step, &Connection::write);
+    const auto [step, size] = stream_->write(std::string_view(output_).substr(written_));
+    if (step != SocketStream::Step::kDone) return wait(step, &Connection::write);
     written_ += size;
   }
   output_ = {};  // nothing of it is kept: most connections are idle

@@ -4,14 +4,13 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/serve/http/protocol.h"
-#include "core/serve/http/tls_stream.h"
+#include "core/serve/http/socket_stream.h"
 
 namespace fleetadm::serve {
 
@@ -20,11 +19,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
 
-  Connection(boost::asio::ip::tcp::socket socket, std::unique_ptr<TlsStream> tls, HttpLimits limits,
+  Connection(boost::asio::ip::tcp::socket socket, std::unique_ptr<SocketStream> stream, HttpLimits limits,
              std::shared_ptr<MemoryBudget> room);
-
-  /// Client certificates are judged by this time instead of the system's.
-  void set_time(std::time_t now);
 
   /// `gone` is called once, when it has closed.
   void start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
@@ -37,8 +33,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void reset();
   void close();
 
+  /// A request of it is being answered.
+  bool busy() const { return protocol_ && protocol_->busy(); }
+  /// When its last request came, or where none has come, the client itself.
+  SteadyTime last_request() const { return last_request_; }
+
  private:
-  void wait(TlsStream::Step step, void (Connection::*then)());
+  void wait(SocketStream::Step step, void (Connection::*then)());
   void shake_hands();
   void open();
   void read();
@@ -48,7 +49,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write();
 
   boost::asio::ip::tcp::socket socket_;
-  std::unique_ptr<TlsStream> tls_;
+  std::unique_ptr<SocketStream> stream_;
   HttpLimits limits_;
   std::shared_ptr<MemoryBudget> room_;
   std::shared_ptr<Protocol> protocol_;
@@ -64,6 +65,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool closed_ = false;
   bool frozen_ = false;
   SteadyTime since_;
+  SteadyTime last_request_;
   SteadyTime write_began_;
 };
 

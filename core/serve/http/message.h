@@ -13,13 +13,14 @@ namespace fleetadm::serve {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;  // names in lower case
 
-/// Who the TLS handshake says the client is.
+/// Who the client is, by its connection: TLS says all but the last.
 struct Peer {
   enum class Certificate { kNone, kValid, kInvalid };
   Certificate certificate = Certificate::kNone;
   std::string common_name;
   std::vector<std::string> organizations;
-  std::string sha256;  // of the certificate's DER, hex
+  std::string sha256;     // of the certificate's DER, hex
+  bool loopback = false;  // a process of this host (or pod): its address is a loopback one
 };
 
 class MemoryReservation;  // http/memory_budget.h

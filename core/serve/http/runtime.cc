@@ -1,16 +1,25 @@
 #include "core/serve/http/runtime.h"
 
+#include <boost/asio/post.hpp>
+
 namespace fleetadm::serve {
 
-HttpRuntime::Inner::Inner(std::size_t threads) : guard(boost::asio::make_work_guard(context)), workers(threads) {
+HttpRuntime::Inner::Inner(std::size_t threads)
+    : guard(boost::asio::make_work_guard(context)), has_workers(threads > 0), workers(threads) {
   thread = std::thread([this] { context.run(); });
+}
+
+bool HttpRuntime::Inner::work(std::function<void()> task) {
+  if (has_workers) return workers.add(std::move(task));
+  boost::asio::post(context, std::move(task));  // as many as connections have requests
+  return true;
 }
 
 HttpRuntime::HttpRuntime(std::size_t workers) : inner_(std::make_shared<Inner>(workers)) {}
 
 HttpRuntime::~HttpRuntime() { stop(); }
 
-bool HttpRuntime::work(std::function<void()> task) { return inner_->workers.add(std::move(task)); }
+bool HttpRuntime::work(std::function<void()> task) { return inner_->work(std::move(task)); }
 
 void HttpRuntime::wait_outside(const std::function<void()>& wait) { inner_->workers.wait_outside(wait); }
 

@@ -12,9 +12,12 @@ namespace fleetadm::serve {
 
 struct HttpRuntime::Inner {
   explicit Inner(std::size_t threads);
+  /// On a worker, or where there is none, on the I/O thread. False where too many wait.
+  bool work(std::function<void()> task);
 
   boost::asio::io_context context{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard;
+  const bool has_workers;
   Workers workers;
   std::thread thread;  // the I/O thread
 };

@@ -1,5 +1,6 @@
 #include "core/serve/http/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -16,6 +17,7 @@
 #include "core/serve/http/runtime.h"
 #include "core/serve/http/tls_context.h"
 #include "core/serve/http/tls_stream.h"
+#include "kubeclient/base/host_port.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -42,6 +44,8 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
       : runtime(std::move(shared)),
         acceptor(runtime->context),
         timer(runtime->context),
+        encrypted(options.tls),
+        evicts(options.evicts),
         client_ca(options.client_ca),
         judged_at(options.now),
         limits(options.limits),
@@ -51,6 +55,8 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   std::shared_ptr<asio::ssl::context> tls;
   tcp::acceptor acceptor;
   asio::steady_timer timer;
+  bool encrypted;
+  bool evicts;
   std::string client_ca;
   std::function<std::time_t()> judged_at;
   HttpLimits limits;
@@ -66,9 +72,10 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   std::condition_variable rested;
   int running = 0;
   bool refusing = false;
-  int port = 0;
+  tcp::endpoint bound;
   bool closed = false;
   bool accepting = true;
+  bool ticking = false;
 
   /// Answers on a worker; does nothing once the listener ends.
   void run(const HttpRequest& request, const Reply& reply) {
@@ -114,6 +121,9 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   Status prepare(const ListenOptions& options);
   void accept();
   void take(tcp::socket socket);
+  bool has_room();
+  std::unique_ptr<SocketStream> stream_on(tcp::socket& socket) const;
+  void keep_ticking();
   void tick();
   void change(Network to);
   void cut_all();
@@ -121,7 +131,9 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
 };
 
 Status HttpListener::Inner::prepare(const ListenOptions& options) {
-  FLEETADM_TRY(tls, make_server_tls(options.certificate, client_ca));
+  if (encrypted) {
+    FLEETADM_TRY(tls, make_server_tls(options.certificate, client_ca));
+  }
   boost::system::error_code error;
   const auto address = asio::ip::make_address(options.address, error);
   if (error) return fail(Category::kUsage, "\"" + options.address + "\" is no IP address to listen on");
@@ -136,7 +148,7 @@ Status HttpListener::Inner::prepare(const ListenOptions& options) {
   if (error)
     return fail(Category::kUnavailable,
                 "cannot listen on " + options.address + ":" + std::to_string(options.port) + ": " + error.message());
-  port = acceptor.local_endpoint(error).port();
+  bound = acceptor.local_endpoint(error);
   return {};
 }
 
@@ -146,22 +158,40 @@ void HttpListener::Inner::accept() {
     if (!error) self->take(std::move(socket));
     // Out of descriptors: the tick accepts again, so that this does not spin.
     self->accepting = !error;
+    self->keep_ticking();
     if (!error) self->accept();
   });
+}
+
+/// False where the next connection is to be turned away.
+bool HttpListener::Inner::has_room() {
+  if (connections.size() + held.size() < limits.connections) return true;
+  if (!evicts || connections.empty()) return false;
+  const auto longest = std::ranges::min_element(
+      connections, {}, [](const auto& connection) { return std::pair(connection->busy(), connection->last_request()); });
+  const auto evicted = *longest;  // it takes itself from the others
+  evicted->close();
+  return true;
+}
+
+std::unique_ptr<SocketStream> HttpListener::Inner::stream_on(tcp::socket& socket) const {
+  if (!encrypted) return make_plain_stream(socket.native_handle());
+  auto stream = TlsStream::accept(socket.native_handle(), tls->native_handle());
+  if (stream && judged_at) X509_VERIFY_PARAM_set_time(SSL_get0_param(stream->ssl()), judged_at());
+  return stream;
 }
 
 void HttpListener::Inner::take(tcp::socket socket) {
   close_on_exec(socket.native_handle());
   if (network == Network::kReset) return reset_socket(socket);
-  if (connections.size() + held.size() >= limits.connections) return;
+  if (!has_room()) return;
   if (network == Network::kSilent) {
     held.push_back(std::move(socket));
     return;
   }
-  auto stream = TlsStream::accept(socket.native_handle(), tls->native_handle());
+  auto stream = stream_on(socket);
   if (!stream) return;
   auto connection = std::make_shared<Connection>(std::move(socket), std::move(stream), limits, room);
-  if (judged_at) connection->set_time(judged_at());
   connections.insert(connection);
   const std::weak_ptr<Inner> weak = weak_from_this();
   connection->start(
@@ -169,7 +199,7 @@ void HttpListener::Inner::take(tcp::socket socket) {
         const auto here = weak.lock();
         if (!here) return;
         auto kept = std::make_shared<HttpRequest>(std::move(request));
-        const bool queued = here->runtime->workers.add([weak, kept, reply] {
+        const bool queued = here->runtime->work([weak, kept, reply] {
           if (const auto still = weak.lock()) still->run(*kept, reply);
         });
         if (!queued) reply(too_many_requests());
@@ -193,16 +223,23 @@ void HttpListener::Inner::cut_all() {
   for (const auto& connection : copy) connection->reset();
 }
 
-void HttpListener::Inner::tick() {
+/// For as long as there is something to look at: a listener without clients wakes nobody.
+void HttpListener::Inner::keep_ticking() {
+  if (ticking || (connections.empty() && accepting)) return;
+  ticking = true;
   timer.expires_after(kTick);
   timer.async_wait([self = shared_from_this()](const boost::system::error_code&) {
-    if (self->closed) return;
-    const auto at = std::chrono::steady_clock::now();
-    const auto copy = self->connections;
-    for (const auto& connection : copy) connection->tick(at);
-    if (!std::exchange(self->accepting, true)) self->accept();
-    self->tick();
+    self->ticking = false;
+    if (!self->closed) self->tick();
   });
+}
+
+void HttpListener::Inner::tick() {
+  const auto at = std::chrono::steady_clock::now();
+  const auto copy = connections;
+  for (const auto& connection : copy) connection->tick(at);
+  if (!std::exchange(accepting, true)) accept();
+  keep_ticking();
 }
 
 void HttpListener::Inner::close() {
@@ -221,10 +258,7 @@ Result<std::unique_ptr<HttpListener>> HttpListener::start(HttpRuntime& runtime, 
     auto inner = std::make_shared<Inner>(runtime.inner_, options);
     FLEETADM_CHECK(inner->prepare(options));
     inner->handler = std::move(handler);
-    asio::post(runtime.inner_->context, [inner] {
-      inner->accept();
-      inner->tick();
-    });
+    asio::post(runtime.inner_->context, [inner] { inner->accept(); });
     return std::unique_ptr<HttpListener>(new HttpListener(std::move(inner)));
   } catch (const std::exception& error) {
     return fail(Category::kInternal, std::string("cannot start the server: ") + error.what());
@@ -246,15 +280,19 @@ HttpListener::~HttpListener() {
   done.get_future().wait();
 }
 
-int HttpListener::port() const { return inner_->port; }
+int HttpListener::port() const { return inner_->bound.port(); }
+
+std::string HttpListener::endpoint() const {
+  return join_host_port(inner_->bound.address().to_string(), std::to_string(inner_->bound.port()));
+}
 
 void HttpListener::set_network(Network network) {
   asio::post(inner_->runtime->context, [inner = inner_, network] { inner->change(network); });
 }
 
 Status HttpListener::set_certificate(const pki::KeyPair& certificate) {
-  FLEETADM_TRY(auto tls, make_server_tls(certificate, inner_->client_ca));
-  asio::post(inner_->runtime->context, [inner = inner_, tls] {
+  FLEETADM_TRY(auto made, make_server_tls(certificate, inner_->client_ca));
+  asio::post(inner_->runtime->context, [inner = inner_, tls = std::move(made)] {
     inner->tls = tls;
     if (inner->network != Network::kSilent) inner->cut_all();
   });

@@ -14,7 +14,8 @@ namespace fleetadm::serve {
 
 inline constexpr std::size_t kMaxQueuedRequests = 4096;  // that wait for a worker, of all listeners of a runtime
 
-/// One I/O thread and a pool of workers. The destructor cuts all connections and joins; listeners end first.
+/// One I/O thread and a pool of workers; without workers, the I/O thread answers too. The destructor cuts all connections and
+/// joins; listeners end first.
 class HttpRuntime {
  public:
   explicit HttpRuntime(std::size_t workers);
@@ -40,8 +41,12 @@ struct ListenOptions {
   std::string address = "127.0.0.1";  // to bind, IPv4 or IPv6
   int port = 0;                       // 0: any free one
   bool loopback_only = false;         // the caller's policy: an address that others could reach is refused (kUsage)
+  bool tls = true;                    // false: plain HTTP/1.1; then certificate, client_ca and now say nothing
   pki::KeyPair certificate;           // the server's
   std::string client_ca;              // PEM; client certificates are asked for, not demanded
+  /// Where HttpLimits::connections are taken, the one whose last request is the longest ago makes room for the next: clients that
+  /// ask nothing hold off nobody. Otherwise the next is turned away.
+  bool evicts = false;
   HttpLimits limits;
   /// The bodies of such requests are not collected: the handler is called with their head, and reads them as they come. On the
   /// I/O thread; must not block. Empty: of none.
@@ -54,7 +59,8 @@ class HttpListener {
   /// kReset: connections are reset as they come. kSilent: they are taken, and nothing is answered.
   enum class Network { kWhole, kReset, kSilent };
 
-  /// `handler` runs on the runtime's workers and may block.
+  /// `handler` runs on the runtime's workers and may block, or where it has none, on its I/O thread, and must not block for long.
+  /// kUsage for a malformed address, kUnavailable where it cannot be bound.
   static Result<std::unique_ptr<HttpListener>> start(HttpRuntime& runtime, const ListenOptions& options,
                                                      std::function<HttpResponse(const HttpRequest&)> handler);
   /// Waits for the handlers that run, then cuts this listener's connections. Requests that come meanwhile get no answer.
@@ -62,8 +68,10 @@ class HttpListener {
   HttpListener(const HttpListener&) = delete;
   HttpListener& operator=(const HttpListener&) = delete;
   int port() const;
+  std::string endpoint() const;  // "127.0.0.1:43121", "[::1]:43121": where it really listens
   /// A change cuts the connections that are open. Any thread.
   void set_network(Network network);
+  /// For TLS alone.
   Status set_certificate(const pki::KeyPair& certificate);
 
  private:

@@ -46,23 +46,23 @@ Result<std::shared_ptr<asio::ssl::context>> make_server_tls(const pki::KeyPair& 
   return tls;
 }
 
-std::shared_ptr<const Peer> peer_of(SSL* ssl) {
-  auto peer = std::make_shared<Peer>();
+Peer peer_of(SSL* ssl) {
+  Peer peer;
   X509* certificate = SSL_get0_peer_certificate(ssl);
   if (certificate == nullptr) return peer;
-  peer->certificate = Peer::Certificate::kInvalid;
+  peer.certificate = Peer::Certificate::kInvalid;
   unsigned char* der = nullptr;
   const int size = i2d_X509(certificate, &der);
   if (size <= 0) return peer;
   const std::string bytes(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
   OPENSSL_free(der);
-  peer->sha256 = sha256_hex(bytes);
+  peer.sha256 = sha256_hex(bytes);
   const auto parsed =
       pki::parse_certificates("-----BEGIN CERTIFICATE-----\n" + base64_encode(bytes) + "\n-----END CERTIFICATE-----\n");
   if (!parsed || parsed->empty()) return peer;
-  peer->common_name = parsed->front().subject.common_name;
-  peer->organizations = parsed->front().subject.organizations;
-  if (SSL_get_verify_result(ssl) == X509_V_OK) peer->certificate = Peer::Certificate::kValid;
+  peer.common_name = parsed->front().subject.common_name;
+  peer.organizations = parsed->front().subject.organizations;
+  if (SSL_get_verify_result(ssl) == X509_V_OK) peer.certificate = Peer::Certificate::kValid;
   return peer;
 }
 

@@ -16,6 +16,6 @@ namespace fleetadm::serve {
 Result<std::shared_ptr<boost::asio::ssl::context>> make_server_tls(const pki::KeyPair& certificate, const std::string& client_ca);
 
 /// The client, after the handshake.
-std::shared_ptr<const Peer> peer_of(SSL* ssl);
+Peer peer_of(SSL* ssl);
 
 }  // namespace fleetadm::serve

@@ -6,6 +6,8 @@
 #include <openssl/err.h>
 #include <sys/socket.h>
 
+#include "core/serve/http/tls_context.h"
+
 namespace fleetadm::serve {
 namespace {
 
@@ -85,5 +87,14 @@ TlsStream::Moved TlsStream::write(std::string_view bytes) {
   out.step = after(SSL_write_ex(ssl(), bytes.data(), bytes.size(), &out.bytes));
   return out;
 }
+
+bool TlsStream::http2() const {
+  const unsigned char* name = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(ssl(), &name, &size);
+  return std::string_view(reinterpret_cast<const char*>(name), size) == "h2";
+}
+
+Peer TlsStream::peer() const { return peer_of(ssl()); }
 
 }  // namespace fleetadm::serve

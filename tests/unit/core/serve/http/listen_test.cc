@@ -1,4 +1,5 @@
-// Where a listener binds, and whose decision that is.
+// Where a listener binds, whether it speaks TLS, and whom it serves where all connections are taken: its caller's decisions.
+#include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 
 #include "core/serve/http/server.h"
@@ -57,6 +58,80 @@ TEST_F(ListenTest, RefusesWhatIsNoAddress) {
     ASSERT_FALSE(listener) << address;
     EXPECT_EQ(listener.error().category, Category::kUsage);
   }
+}
+
+class PlainListenTest : public testing::Test {
+ protected:
+  using Client = boost::asio::ip::tcp::iostream;
+
+  PlainListenTest() {
+    options_.tls = false;
+    options_.limits.connections = 3;
+  }
+  void start() {
+    auto started = HttpListener::start(runtime_, options_, [](const HttpRequest& request) {
+      return answer_text(200, request.path + (request.peer->loopback ? " from here" : " from elsewhere"));
+    });
+    ASSERT_TRUE(started) << started.error().message;
+    listener_ = std::move(*started);
+  }
+  std::unique_ptr<Client> connect() {
+    auto client = std::make_unique<Client>();
+    client->expires_after(std::chrono::seconds(10));
+    client->connect(boost::asio::ip::tcp::endpoint(boost::asio::ip::make_address("127.0.0.1"),
+                                                   static_cast<std::uint16_t>(listener_->port())));
+    return client;
+  }
+  /// The body of an answer; what stands instead of it where the connection has ended.
+  static std::string ask(Client& client, const std::string& path) {
+    client << "GET " << path << " HTTP/1.1\r\nhost: x\r\n\r\n" << std::flush;
+    std::size_t size = 0;
+    for (std::string line; std::getline(client, line) && line != "\r";) {
+      if (line.starts_with("content-length: ")) size = std::stoul(line.substr(16));
+    }
+    std::string body(size, ' ');
+    client.read(body.data(), static_cast<std::streamsize>(size));
+    return client ? body : "no answer";
+  }
+
+  HttpRuntime runtime_{0};  // the I/O thread answers
+  ListenOptions options_;
+  std::unique_ptr<HttpListener> listener_;
+};
+
+TEST_F(PlainListenTest, AnswersWithoutTls) {
+  start();
+  EXPECT_EQ(listener_->endpoint(), "127.0.0.1:" + std::to_string(listener_->port()));
+  const auto client = connect();
+  EXPECT_EQ(ask(*client, "/one"), "/one from here");
+  EXPECT_EQ(ask(*client, "/two"), "/two from here") << "on the same connection";
+}
+
+TEST_F(PlainListenTest, TurnsTheNextClientAwayWhereAllConnectionsAreTaken) {
+  start();
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(connect());
+    EXPECT_EQ(ask(*clients.back(), "/"), "/ from here");
+  }
+  EXPECT_EQ(ask(*connect(), "/"), "no answer");
+  for (const auto& client : clients) EXPECT_EQ(ask(*client, "/again"), "/again from here");
+}
+
+TEST_F(PlainListenTest, OrMakesRoomByTheOneWhoseLastRequestIsTheLongestAgo) {
+  options_.evicts = true;
+  start();
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(connect());
+    EXPECT_EQ(ask(*clients.back(), "/"), "/ from here");
+  }
+  EXPECT_EQ(ask(*clients[0], "/again"), "/again from here");
+  const auto next = connect();
+  EXPECT_EQ(ask(*next, "/next"), "/next from here");
+  EXPECT_EQ(ask(*clients[1], "/"), "no answer");
+  EXPECT_EQ(ask(*clients[0], "/"), "/ from here");
+  EXPECT_EQ(ask(*clients[2], "/"), "/ from here");
 }
 
 }  // namespace
