@@ -72,23 +72,25 @@ void delete_foreground(const ControllerContext& context, const Kind& kind, const
 
 std::set<ObjectKey> OwnerGraph::written(const ObjectKey& key, const Json& object) {
   std::set<ObjectKey> again;
-  Node& node = nodes_[key];
+  const auto at = nodes_.try_emplace(key).first;
+  Node& node = at->second;
   const auto uid = uid_of(object);
   if (node.uid != uid) {
     if (!node.uid.empty()) {
       by_uid_.erase(node.uid);
-      for (const auto& one : dependents(node.uid)) again.insert(one);
+      again = dependents(node.uid);
     }
     node.uid = uid;
-    by_uid_[uid] = key;
+    by_uid_.erase(node.uid);  // its key would be the text of another node
+    by_uid_.emplace(node.uid, &at->first);
   }
   auto owners = owner_uids(object);
   for (const auto& gone : node.owners) {
     if (owners.contains(gone)) continue;
-    const auto at = dependents_.find(gone);
-    if (at == dependents_.end()) continue;
-    at->second.erase(key);
-    if (at->second.empty()) dependents_.erase(at);
+    const auto list = dependents_.find(gone);
+    if (list == dependents_.end()) continue;
+    list->second.erase(key);
+    if (list->second.empty()) dependents_.erase(list);
   }
   for (const auto& owner : owners) dependents_[owner].insert(key);
   node.owners = std::move(owners);
@@ -107,7 +109,7 @@ std::set<ObjectKey> OwnerGraph::removed(const ObjectKey& key) {
       list->second.erase(key);
       if (list->second.empty()) dependents_.erase(list);
     }
-    if (const auto found = by_uid_.find(owner); found != by_uid_.end()) again.insert(found->second);  // it may wait for this one
+    if (const auto found = by_uid_.find(owner); found != by_uid_.end()) again.insert(*found->second);  // it may wait for this one
   }
   nodes_.erase(at);
   return again;
@@ -115,7 +117,7 @@ std::set<ObjectKey> OwnerGraph::removed(const ObjectKey& key) {
 
 bool OwnerGraph::exists(const std::string& uid, const std::string& ns) const {
   const auto at = by_uid_.find(uid);
-  return at != by_uid_.end() && (at->second.ns.empty() || at->second.ns == ns);
+  return at != by_uid_.end() && (at->second->ns.empty() || at->second->ns == ns);
 }
 
 std::set<ObjectKey> OwnerGraph::dependents(const std::string& uid) const {

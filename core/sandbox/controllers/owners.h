@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "core/sandbox/controllers/controller.h"
 
@@ -33,7 +34,7 @@ class OwnerGraph {
     std::set<std::string> owners;  // uids
   };
   std::map<ObjectKey, Node> nodes_;
-  std::map<std::string, ObjectKey> by_uid_;
+  std::map<std::string_view, const ObjectKey*> by_uid_;    // of nodes_, whose text it uses
   std::map<std::string, std::set<ObjectKey>> dependents_;  // by the owner's uid
 };
 

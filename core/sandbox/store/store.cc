@@ -31,6 +31,7 @@ StoredPtr store_object(Json& object, std::int64_t revision, std::string version)
   return stored;
 }
 
+constexpr std::chrono::steady_clock::duration kBetweenSweeps = std::chrono::minutes(1);
 constexpr std::size_t kMaxBytes = 64U * 1024U * 1024U;  // of the states that only logs hold
 
 /// Of the states that are in the log alone: the present one of an object is there anyway.
@@ -101,6 +102,7 @@ struct Store::Inner {
   std::int64_t opened_at = 0;  // nothing before it is in any log
   std::map<std::string, std::unique_ptr<Lane>> lanes;
   std::size_t bytes = 0;  // of all lanes
+  std::chrono::steady_clock::time_point swept;
 
   void forget_first(Lane& from) {
     const auto size = past_bytes(*from.log.front());
@@ -311,14 +313,21 @@ void Store::publish(const std::string& resource, EventPtr event, std::vector<std
   inner_->bytes += bytes;
   into.log.push_back(std::move(event));
   trim(into);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - inner_->swept < std::min(kBetweenSweeps, inner_->limits.kept_for)) return;
+  inner_->swept = now;
+  for (const auto& [name, other] : inner_->lanes) trim(*other);  // also those that nobody writes to any more
 }
 
 void Store::trim(Lane& from) const {
   const auto now = std::chrono::steady_clock::now();
   const auto& limits = inner_->limits;
-  while (from.log.size() > limits.kept_events &&
-         (from.log.size() > limits.most_events || now - from.log.front()->at > limits.kept_for))
-    inner_->forget_first(from);
+  const auto is_over = [&] {
+    if (from.log.size() > limits.most_events) return true;
+    const bool small = from.log.size() <= limits.kept_events && from.bytes <= limits.kept_bytes;
+    return !small && now - from.log.front()->at > limits.kept_for;
+  };
+  while (!from.log.empty() && is_over()) inner_->forget_first(from);
   // Whoever writes large objects shortens the log of their kind, and not those of the others.
   while (inner_->bytes > kMaxBytes) {
     const auto largest = std::max_element(inner_->lanes.begin(), inner_->lanes.end(), [](const auto& one, const auto& other) {

@@ -91,9 +91,11 @@ class Watch {
 class Store {
  public:
   struct Limits {
-    std::size_t kept_events = 100;                                           // of a resource, however old
-    std::chrono::steady_clock::duration kept_for = std::chrono::minutes(5);  // beyond that number
-    std::size_t most_events = 20000;                                         // of a resource, however young
+    // Of a resource's events, those that are older than kept_for are kept as long as they are few and small.
+    std::chrono::steady_clock::duration kept_for = std::chrono::minutes(5);
+    std::size_t kept_events = 100;
+    std::size_t kept_bytes = 16UL * 1024;  // of past states
+    std::size_t most_events = 20000;       // however young
   };
 
   /// Reads what the journal holds; without a journal the store is empty.

@@ -85,6 +85,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     nghttp2_option* options = nullptr;
     nghttp2_option_new(&options);
     nghttp2_option_set_no_auto_window_update(options, 1);  // a stream's window opens as its body is read
+    // Headers that were sent before would be kept at both ends, 10 KiB a connection, and the ids and dates are never the same.
+    nghttp2_option_set_max_deflate_dynamic_table_size(options, 0);
     nghttp2_session* session = nullptr;
     nghttp2_session_server_new2(&session, raw, this, options);
     nghttp2_option_del(options);

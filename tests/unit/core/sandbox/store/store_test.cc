@@ -78,6 +78,40 @@ TEST(Store, ForgetsOldEvents) {
   EXPECT_TRUE(store->watch(kMaps, "", at, [] {}).has_value());
 }
 
+TEST(Store, KeepsOldEventsWhileTheyAreFewAndSmall) {
+  Store::Limits limits;
+  limits.kept_for = std::chrono::seconds(0);
+  limits.kept_events = 3;
+  limits.kept_bytes = 4000;
+  const auto store = in_memory(limits);
+  std::vector<std::int64_t> small = {put(*store, "a", 0, "1")};
+  for (int i = 0; i < 5; ++i) small.push_back(put(*store, "a", small.back(), "2"));
+  EXPECT_TRUE(store->watch(kMaps, "", small[2], [] {}));
+  EXPECT_FALSE(store->watch(kMaps, "", small[1], [] {})) << "three are kept";
+  const auto large = store->write({"/secrets", "n", "b", 0, map_of(std::string(3000, 'x')), false});
+  ASSERT_TRUE(large.has_value());
+  const auto next = store->write({"/secrets", "n", "b", (*large)->revision, map_of(std::string(3000, 'y')), false});
+  ASSERT_TRUE(next.has_value());
+  EXPECT_TRUE(store->watch("/secrets", "", (*large)->revision, [] {}));
+  ASSERT_TRUE(store->write({"/secrets", "n", "b", (*next)->revision, map_of("z"), false}).has_value());
+  EXPECT_FALSE(store->watch("/secrets", "", (*large)->revision, [] {})) << "two past states are 6000 bytes";
+  EXPECT_TRUE(store->watch(kMaps, "", small[2], [] {})) << "of another kind nothing is forgotten for that";
+}
+
+TEST(Store, ForgetsOldEventsOfKindsThatNobodyWritesToAnyMore) {
+  Store::Limits limits;
+  limits.kept_for = std::chrono::milliseconds(50);
+  limits.kept_bytes = 100;
+  const auto store = in_memory(limits);
+  const auto first = put(*store, "a", 0, std::string(1000, 'x'));
+  put(*store, "a", first, "2");
+  EXPECT_TRUE(store->watch(kMaps, "", first, [] {})) << "it is young";
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (int i = 0; store->watch(kMaps, "", first, [] {}) && std::chrono::steady_clock::now() < until; ++i)
+    ASSERT_TRUE(store->write({"/secrets", "n", std::to_string(i), 0, map_of("1"), false}).has_value());
+  EXPECT_FALSE(store->watch(kMaps, "", first, [] {}));
+}
+
 TEST(Store, ForgetsEventsOfLargeObjectsEarlier) {
   const auto store = in_memory();
   const std::string large(1024 * 1024, 'x');
