@@ -2,7 +2,7 @@
 // the way of a change to its watchers beside kube-apiserver and etcd on the same machine in the same run; and a hundred kills
 // under load.
 //   bench_sandbox [scale] [fleet] [load] [crash]   (none: all). FLEETADM_BENCH_CLUSTERS=3,100,1000, FLEETADM_BENCH_JOINED=100,
-//   FLEETADM_BENCH_ROUNDS=100.
+//   FLEETADM_BENCH_AGENTS=processes,in-process, FLEETADM_BENCH_ROUNDS=100.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -52,16 +52,26 @@ class Sandboxes {
   Sandboxes& operator=(const Sandboxes&) = delete;
 
   Status run(std::vector<std::string> args) {
+    args.insert(args.begin(), "sandbox");
+    return command(std::move(args));
+  }
+  /// Any command, with the sandbox's hub as its cluster.
+  Status command(std::vector<std::string> args) {
     sandbox::ChildSpec spec;
     spec.program = binary_;
     spec.args = std::move(args);
-    spec.args.insert(spec.args.begin(), "sandbox");
-    spec.environment = {"FLEETADM_SANDBOX_DIR=" + folder_.path().string(), "PATH=/usr/bin:/bin"};
+    spec.environment = {"FLEETADM_SANDBOX_DIR=" + folder_.path().string(), "KUBECONFIG=" + home_.kubeconfig(kName).string(),
+                        "PATH=/usr/bin:/bin"};
     spec.output_file = (folder_.path() / "output").string();
     FLEETADM_TRY(auto child, sandbox::Child::start(spec));
-    const auto ended = child.wait(300s);
-    if (!ended || ended->code != 0) return fail(Category::kInternal, "fleetadm sandbox " + spec.args[1] + " failed");
+    const auto ended = child.wait(15min);
+    if (!ended || ended->code != 0) return fail(Category::kInternal, "fleetadm " + spec.args[0] + " " + spec.args[1] + " failed");
     return {};
+  }
+  Result<std::string> file(const std::string& name, const std::string& text) {
+    const auto path = folder_.path() / name;
+    std::ofstream(path) << text;
+    return path.string();
   }
   const sandbox::SandboxHome& home() const { return home_; }
 
@@ -137,26 +147,49 @@ FleetCost cost_of(int pid) {
   return cost;
 }
 
+/// Seconds of a rollout to all clusters, a tenth of them at a time, until each has told that its object is ready.
+Result<double> roll_out(Sandboxes& sandboxes) {
+  FLEETADM_TRY(const auto manifest, sandboxes.file("map.yaml",
+                                                   "apiVersion: v1\nkind: ConfigMap\n"
+                                                   "metadata: {name: rolled-out, namespace: default}\n"));
+  FLEETADM_CHECK(sandboxes.command({"clusterset", "bind", "global", "-n", "default"}));
+  FLEETADM_CHECK(sandboxes.command({"placement", "create", "all", "-n", "default", "--wait"}));
+  const auto begin = Steady::now();
+  FLEETADM_CHECK(sandboxes.command({"work", "create", "web", "-f", manifest, "--placement", "default/all", "--strategy",
+                                    "progressive", "--max-concurrency", "10%", "--wait=ready", "--timeout", "15m"}));
+  return seconds_since(begin);
+}
+
+Status fleet_of(const std::string& binary, const std::string& size, const std::string& agents) {
+  Sandboxes sandboxes(binary);
+  const auto begin = Steady::now();
+  FLEETADM_CHECK(sandboxes.run({"up", "--name", kName, "--clusters", size, "--join", "--ephemeral", "--agents=" + agents}));
+  const auto took = seconds_since(begin);
+  const auto process = sandboxes.home().running(kName);
+  if (!process) return fail(Category::kInternal, "no sandbox is running");
+  const FleetCost cost = cost_of(process->pid);
+  FLEETADM_TRY(const double rolled_out, roll_out(sandboxes));
+  const FleetCost after = cost_of(process->pid);
+  const auto removal = Steady::now();
+  FLEETADM_CHECK(sandboxes.run({"down", "--name", kName}));
+  const auto removed = seconds_since(removal);
+  std::printf(
+      "  %5s clusters, agents %-10s %8.2f s %9.1f MiB %6d threads of %d processes; rollout %.2f s, then %.1f MiB and %d "
+      "threads; removed in %.2f s\n",
+      size.c_str(), agents.c_str(), took, cost.mib, cost.threads, cost.processes, rolled_out, after.mib, after.threads, removed);
+  std::printf(
+      "{\"bench\": \"sandbox-fleet\", \"clusters\": %s, \"agents\": \"%s\", \"seconds\": %.3f, \"mib\": %.1f, "
+      "\"threads\": %d, \"processes\": %d, \"rollout_seconds\": %.3f, \"mib_after\": %.1f, \"removed_seconds\": %.3f}\n",
+      size.c_str(), agents.c_str(), took, cost.mib, cost.threads, cost.processes, rolled_out, after.mib, removed);
+  return {};
+}
+
 Status fleet(const std::string& binary) {
-  std::printf("\nFrom nothing until every cluster is joined, accepted and available\n");
+  std::printf("\nFrom nothing until every cluster is joined, accepted and available; then a rollout to all of them\n");
   std::istringstream sizes(setting("FLEETADM_BENCH_JOINED", "100"));
   for (std::string size; std::getline(sizes, size, ',');) {
-    Sandboxes sandboxes(binary);
-    const auto begin = Steady::now();
-    FLEETADM_CHECK(sandboxes.run({"up", "--name", kName, "--clusters", size, "--join", "--ephemeral"}));
-    const auto took = seconds_since(begin);
-    const auto process = sandboxes.home().running(kName);
-    if (!process) return fail(Category::kInternal, "no sandbox is running");
-    const FleetCost cost = cost_of(process->pid);
-    const auto removal = Steady::now();
-    FLEETADM_CHECK(sandboxes.run({"down", "--name", kName}));
-    const auto removed = seconds_since(removal);
-    std::printf("  %5s clusters %8.2f s %9.1f MiB %6d threads of %d processes; removed in %.2f s\n", size.c_str(), took, cost.mib,
-                cost.threads, cost.processes, removed);
-    std::printf(
-        "{\"bench\": \"sandbox-fleet\", \"clusters\": %s, \"seconds\": %.3f, \"mib\": %.1f, \"threads\": %d, "
-        "\"processes\": %d, \"removed_seconds\": %.3f}\n",
-        size.c_str(), took, cost.mib, cost.threads, cost.processes, removed);
+    std::istringstream kinds(setting("FLEETADM_BENCH_AGENTS", "processes,in-process"));
+    for (std::string agents; std::getline(kinds, agents, ',');) FLEETADM_CHECK(fleet_of(binary, size, agents));
   }
   return {};
 }
