@@ -54,7 +54,7 @@ struct ApiServer::Inner {
     if (kind.storage == "apiextensions.k8s.io/customresourcedefinitions") {
       serve_definition(name);
     } else if (kind.group == "rbac.authorization.k8s.io") {
-      rbac->changed();
+      rbac->changed(kind.plural, ns, name);
     } else if (kind.group == "admissionregistration.k8s.io") {
       policies->changed();
     } else if (kind.group == "flowcontrol.apiserver.k8s.io") {

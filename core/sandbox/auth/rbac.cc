@@ -1,8 +1,14 @@
 #include "core/sandbox/auth/rbac.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
-#include <optional>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "kubeclient/base/shared_values.h"
 
@@ -20,28 +26,77 @@ bool url_matches(const std::vector<std::string>& urls, std::string_view path) {
   });
 }
 
+/// Whom a subject names, and how a reason calls it; nothing where it is of no known kind.
+struct Subject {
+  std::string key;
+  std::string text;
+};
+std::string key_of_user(const std::string& name) { return "u:" + name; }
+std::string key_of_group(const std::string& name) { return "g:" + name; }
+
+std::optional<Subject> subject_of(const Json& subject, const std::string& ns) {
+  const auto kind = str(subject, {"kind"});
+  const auto name = str(subject, {"name"});
+  if (kind == "User") return Subject{key_of_user(name), "User \"" + name + "\""};
+  if (kind == "Group") return Subject{key_of_group(name), "Group \"" + name + "\""};
+  if (kind != "ServiceAccount") return std::nullopt;
+  auto in = str(subject, {"namespace"});
+  if (in.empty()) in = ns;
+  return Subject{key_of_user("system:serviceaccount:" + in + ":" + name), "ServiceAccount \"" + name + "/" + in + "\""};
+}
+
 struct Binding {
   std::string name;
   std::string role_kind;
   std::string role_name;
-  Json subjects;
+  std::vector<Subject> subjects;
 };
+using BindingPtr = std::shared_ptr<const Binding>;
 
-/// How the binding names the user; empty where it does not.
-std::string subject_of(const Binding& binding, const std::string& ns, const serve::User& user) {
-  for (const Json& subject : binding.subjects) {
-    const auto kind = str(subject, {"kind"});
-    const auto name = str(subject, {"name"});
-    if (kind == "User" && name == user.name) return "User \"" + name + "\"";
-    if (kind == "Group" && user.in(name)) return "Group \"" + name + "\"";
-    if (kind == "ServiceAccount") {
-      auto in = str(subject, {"namespace"});
-      if (in.empty()) in = ns;
-      if (user.name == "system:serviceaccount:" + in + ":" + name) return "ServiceAccount \"" + name + "/" + in + "\"";
+/// Of one namespace, or of the cluster.
+class Bindings {
+ public:
+  /// Null: it is gone.
+  void set(const std::string& name, BindingPtr binding) {
+    if (const auto known = by_name_.find(name); known != by_name_.end()) {
+      for (const Subject& subject : known->second->subjects) {
+        const auto at = by_subject_.find(subject.key);
+        if (at == by_subject_.end()) continue;  // it names one twice
+        std::erase_if(at->second, [&](const Entry& entry) { return entry.binding == known->second; });
+        if (at->second.empty()) by_subject_.erase(at);
+      }
+      by_name_.erase(known);
     }
+    if (!binding) return;
+    for (std::size_t i = 0; i < binding->subjects.size(); ++i) by_subject_[binding->subjects[i].key].push_back({binding, i});
+    by_name_.emplace(name, std::move(binding));
   }
-  return {};
-}
+
+  struct Entry {
+    BindingPtr binding;
+    std::size_t subject = 0;
+  };
+  /// Those that name the user, by name, each by the first of its subjects that does.
+  std::vector<Entry> of(const serve::User& user) const {
+    std::vector<Entry> found;
+    const auto take = [&](const std::string& key) {
+      if (const auto at = by_subject_.find(key); at != by_subject_.end())
+        found.insert(found.end(), at->second.begin(), at->second.end());
+    };
+    take(key_of_user(user.name));
+    for (const std::string& group : user.groups) take(key_of_group(group));
+    std::sort(found.begin(), found.end(), [](const Entry& a, const Entry& b) {
+      return std::tie(a.binding->name, a.subject) < std::tie(b.binding->name, b.subject);
+    });
+    found.erase(std::unique(found.begin(), found.end(), [](const Entry& a, const Entry& b) { return a.binding == b.binding; }),
+                found.end());
+    return found;
+  }
+
+ private:
+  std::map<std::string, BindingPtr> by_name_;
+  std::unordered_map<std::string, std::vector<Entry>> by_subject_;
+};
 
 using Rules = std::vector<PolicyRule>;
 using RulesPtr = std::shared_ptr<const Rules>;
@@ -113,64 +168,107 @@ bool PolicyRule::allows(const serve::Attributes& what) const {
   return covers(*this, what.verb, what.group, resource, what.name.empty() ? nullptr : &what.name);
 }
 
-struct Rbac::Snapshot {
-  std::map<std::string, RulesPtr> cluster_roles;
-  std::map<std::pair<std::string, std::string>, RulesPtr> roles;
-  std::vector<Binding> cluster_bindings;
-  std::map<std::string, std::vector<Binding>> bindings;
+/// What the roles and bindings of the store say. Thread-safe.
+struct Rbac::Index {
+  using Changed = std::tuple<std::string, std::string, std::string>;  // plural, namespace, name
+
+  explicit Index(const Engine& of) : engine(of) {}
+
+  /// Reads what changed. What was written before this call is seen after it: also while another thread reads it.
+  std::shared_lock<std::shared_mutex> current() {
+    if (stale.load()) {
+      const std::unique_lock writing(mutex);
+      std::set<Changed> keys;
+      {
+        const std::lock_guard lock(changed_mutex);
+        keys.swap(changed);
+        stale = false;
+      }
+      if (!std::exchange(loaded, true)) {
+        load();
+      } else {
+        for (const auto& [plural, ns, name] : keys) {
+          const auto stored = engine.store().get(kGroup + plural, ns, name);
+          set(plural, ns, name, stored ? stored->json() : Json());
+        }
+      }
+    }
+    return std::shared_lock(mutex);
+  }
+
+  void load() {
+    for (const char* plural : {"clusterroles", "roles", "clusterrolebindings", "rolebindings"}) {
+      const auto list = engine.store().list(kGroup + plural, "");
+      if (!list) continue;
+      for (const auto& item : list->items) set(plural, item.ns, item.name, item.object->json());
+    }
+  }
+
+  /// Null: it is gone.
+  void set(const std::string& plural, const std::string& ns, const std::string& name, const Json& object) {
+    if (plural == "clusterroles" || plural == "roles") {
+      if (object.is_null()) {
+        roles.erase({ns, name});
+      } else {
+        roles[{ns, name}] = rules_in(object);
+      }
+      return;
+    }
+    BindingPtr binding;
+    if (!object.is_null()) {
+      auto made = std::make_shared<Binding>();
+      made->name = name;
+      made->role_kind = str(object, {"roleRef", "kind"});
+      made->role_name = str(object, {"roleRef", "name"});
+      for (const Json& one : list_at(object, {"subjects"})) {
+        if (auto subject = subject_of(one, ns)) made->subjects.push_back(std::move(*subject));
+      }
+      binding = std::move(made);
+    }
+    bindings[ns].set(name, std::move(binding));
+  }
+
+  /// Of a cluster role where `ns` is empty.
+  const Rules* rules_of(const std::string& ns, const std::string& name) const {
+    const auto at = roles.find({ns, name});
+    return at == roles.end() ? nullptr : at->second.get();
+  }
+
+  static inline const std::string kGroup = "rbac.authorization.k8s.io/";
+  const Engine& engine;
+  std::atomic<bool> stale = true;
+  std::mutex changed_mutex;
+  std::set<Changed> changed;
+  std::shared_mutex mutex;  // of what follows
+  bool loaded = false;
+  std::map<std::pair<std::string, std::string>, RulesPtr> roles;  // by namespace and name
+  std::map<std::string, Bindings> bindings;                       // by namespace
 };
 
-std::shared_ptr<const Rbac::Snapshot> Rbac::snapshot() const {
-  const std::lock_guard lock(mutex_);
-  const auto wanted = wanted_.load();
-  if (snapshot_ && built_ == wanted) return snapshot_;
-  auto next = std::make_shared<Snapshot>();
-  const auto each = [&](const char* plural, const auto& add) {
-    const auto list = engine_.store().list(std::string("rbac.authorization.k8s.io/") + plural, "");
-    if (!list) return;
-    for (const auto& item : list->items) add(item, item.object->json());
-  };
-  const auto binding_of = [](const std::string& name, const Json& object) {
-    return Binding{name, str(object, {"roleRef", "kind"}), str(object, {"roleRef", "name"}), list_at(object, {"subjects"})};
-  };
-  each("clusterroles", [&](const Item& item, const Json& object) { next->cluster_roles[item.name] = rules_in(object); });
-  each("roles", [&](const Item& item, const Json& object) { next->roles[{item.ns, item.name}] = rules_in(object); });
-  each("clusterrolebindings",
-       [&](const Item& item, const Json& object) { next->cluster_bindings.push_back(binding_of(item.name, object)); });
-  each("rolebindings",
-       [&](const Item& item, const Json& object) { next->bindings[item.ns].push_back(binding_of(item.name, object)); });
-  built_ = wanted;
-  snapshot_ = std::move(next);
-  return snapshot_;
+Rbac::Rbac(const Engine& engine) : index_(std::make_unique<Index>(engine)) {}
+Rbac::~Rbac() = default;
+
+void Rbac::changed(const std::string& plural, const std::string& ns, const std::string& name) {
+  const std::lock_guard lock(index_->changed_mutex);
+  index_->changed.emplace(plural, ns, name);
+  index_->stale = true;
 }
 
 template <class Visit>
 void Rbac::visit(const serve::User& user, const std::string& ns, Visit&& each) const {
-  const auto now = snapshot();
-  const auto rules_for = [&](const Binding& binding, const std::string& in) -> const Rules* {
-    if (binding.role_kind == "ClusterRole") {
-      const auto at = now->cluster_roles.find(binding.role_name);
-      return at == now->cluster_roles.end() ? nullptr : at->second.get();
+  const auto lock = index_->current();
+  const auto all_in = [&](const std::string& in, const std::string& kind, const std::string& place) {
+    const auto at = index_->bindings.find(in);
+    if (at == index_->bindings.end()) return true;
+    for (const auto& [binding, subject] : at->second.of(user)) {
+      const auto* rules = index_->rules_of(binding->role_kind == "ClusterRole" ? std::string() : in, binding->role_name);
+      if (rules != nullptr && each(*rules, kind + " \"" + binding->name + place + "\" of " + binding->role_kind + " \"" +
+                                               binding->role_name + "\" to " + binding->subjects[subject].text))
+        return false;
     }
-    const auto at = now->roles.find({in, binding.role_name});
-    return at == now->roles.end() ? nullptr : at->second.get();
+    return true;
   };
-  for (const auto& binding : now->cluster_bindings) {
-    const auto subject = subject_of(binding, "", user);
-    const auto* rules = subject.empty() ? nullptr : rules_for(binding, "");
-    if (rules != nullptr &&
-        each(*rules, "ClusterRoleBinding \"" + binding.name + "\" of ClusterRole \"" + binding.role_name + "\" to " + subject))
-      return;
-  }
-  const auto in_namespace = now->bindings.find(ns);
-  if (ns.empty() || in_namespace == now->bindings.end()) return;
-  for (const auto& binding : in_namespace->second) {
-    const auto subject = subject_of(binding, ns, user);
-    const auto* rules = subject.empty() ? nullptr : rules_for(binding, ns);
-    if (rules != nullptr && each(*rules, "RoleBinding \"" + binding.name + "/" + ns + "\" of " + binding.role_kind + " \"" +
-                                             binding.role_name + "\" to " + subject))
-      return;
-  }
+  if (all_in("", "ClusterRoleBinding", "") && !ns.empty()) all_in(ns, "RoleBinding", "/" + ns);
 }
 
 Decision Rbac::authorize(const serve::User& user, const serve::Attributes& what) const {
@@ -204,13 +302,9 @@ std::vector<PolicyRule> Rbac::missing(const serve::User& user, const std::string
 }
 
 std::optional<std::vector<PolicyRule>> Rbac::role(const std::string& kind, const std::string& ns, const std::string& name) const {
-  const auto now = snapshot();
-  if (kind == "ClusterRole") {
-    const auto at = now->cluster_roles.find(name);
-    return at == now->cluster_roles.end() ? std::nullopt : std::optional(*at->second);
-  }
-  const auto at = now->roles.find({ns, name});
-  return at == now->roles.end() ? std::nullopt : std::optional(*at->second);
+  const auto lock = index_->current();
+  const auto* rules = index_->rules_of(kind == "ClusterRole" ? std::string() : ns, name);
+  return rules == nullptr ? std::nullopt : std::optional(*rules);
 }
 
 std::string denial(const serve::User& user, const serve::Attributes& what, const std::string& reason) {

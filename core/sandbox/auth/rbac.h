@@ -1,9 +1,9 @@
-// Role-based access control (docs/reference/kubernetes-access.md#rbac). Roles and bindings are read again when they changed.
+// Role-based access control (docs/reference/kubernetes-access.md#rbac). A role or binding is read again when it changed; bindings
+// are found by their subjects, as a hub has some for each of its clusters.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +30,8 @@ struct Decision {
 
 class Rbac {
  public:
-  explicit Rbac(const Engine& engine) : engine_(engine) {}
+  explicit Rbac(const Engine& engine);
+  ~Rbac();
 
   Decision authorize(const serve::User& user, const serve::Attributes& what) const;
   /// Every rule that holds for a user in a namespace ("": cluster-wide only).
@@ -39,20 +40,15 @@ class Rbac {
   std::vector<PolicyRule> missing(const serve::User& user, const std::string& ns, const std::vector<PolicyRule>& wanted) const;
   /// The rules of a role that a binding names; nullopt where there is none.
   std::optional<std::vector<PolicyRule>> role(const std::string& kind, const std::string& ns, const std::string& name) const;
-  /// A role or binding was written.
-  void changed() { ++wanted_; }
+  /// A role or binding (by plural name of its kind) was written or removed.
+  void changed(const std::string& plural, const std::string& ns, const std::string& name);
 
  private:
-  struct Snapshot;
-  std::shared_ptr<const Snapshot> snapshot() const;
+  struct Index;
   template <class Visit>
   void visit(const serve::User& user, const std::string& ns, Visit&& each) const;
 
-  const Engine& engine_;
-  std::atomic<std::uint64_t> wanted_{1};
-  mutable std::mutex mutex_;
-  mutable std::uint64_t built_ = 0;
-  mutable std::shared_ptr<const Snapshot> snapshot_;
+  std::unique_ptr<Index> index_;
 };
 
 /// Checks and defaults of roles and bindings: shape, immutable roleRef, no escalation.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "kubeclient/base/encoding.h"
-#include "kubeclient/pki/openssl.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::sandbox {
@@ -85,14 +84,15 @@ Result<std::string> base64url_decode(std::string_view text) {
 }
 
 Result<std::string> TokenSigner::sign(const Json& claims) const {
-  FLEETADM_TRY(const auto key, pki::read_private_key(key_));
-  FLEETADM_TRY(const auto kid, name_of_key(key.get()));
+  if (!key_) return fail(key_.error());
+  EVP_PKEY* const key = key_->get();
+  FLEETADM_TRY(const auto kid, name_of_key(key));
   const auto header = dump_json({{"alg", "ES256"}, {"kid", kid}, {"typ", "JWT"}});
   const auto text = base64url_encode(header) + "." + base64url_encode(dump_json(claims));
   const ContextPtr context(EVP_MD_CTX_new());
   std::size_t size = 0;
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
-  if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
+  if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key) != 1 ||
       EVP_DigestSign(context.get(), nullptr, &size, bytes, text.size()) != 1) {
     return pki::openssl_failure("signing a token");
   }
@@ -104,10 +104,11 @@ Result<std::string> TokenSigner::sign(const Json& claims) const {
 }
 
 Result<Json> TokenSigner::public_key() const {
-  FLEETADM_TRY(const auto key, pki::read_private_key(key_));
-  FLEETADM_TRY(const auto kid, name_of_key(key.get()));
-  FLEETADM_TRY(const auto x, coordinate(key.get(), OSSL_PKEY_PARAM_EC_PUB_X));
-  FLEETADM_TRY(const auto y, coordinate(key.get(), OSSL_PKEY_PARAM_EC_PUB_Y));
+  if (!key_) return fail(key_.error());
+  EVP_PKEY* const key = key_->get();
+  FLEETADM_TRY(const auto kid, name_of_key(key));
+  FLEETADM_TRY(const auto x, coordinate(key, OSSL_PKEY_PARAM_EC_PUB_X));
+  FLEETADM_TRY(const auto y, coordinate(key, OSSL_PKEY_PARAM_EC_PUB_Y));
   return Json{{"use", "sig"}, {"kty", "EC"}, {"kid", kid}, {"crv", "P-256"}, {"alg", "ES256"}, {"x", x}, {"y", y}};
 }
 
@@ -122,10 +123,11 @@ Result<Json> TokenSigner::verify(std::string_view token, Instant now) const {
   const auto head = parse_json(*header);
   if (!head || str(*head, {"alg"}) != "ES256") return bad_token();
   FLEETADM_TRY(const auto der, der_of_raw(*raw));
-  FLEETADM_TRY(const auto key, pki::read_private_key(key_));
+  if (!key_) return fail(key_.error());
+  EVP_PKEY* const key = key_->get();
   const ContextPtr context(EVP_MD_CTX_new());
   const auto signed_part = token.substr(0, last);
-  if (EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
+  if (EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key) != 1 ||
       EVP_DigestVerify(context.get(), der.data(), der.size(), reinterpret_cast<const unsigned char*>(signed_part.data()),
                        signed_part.size()) != 1) {
     return bad_token();

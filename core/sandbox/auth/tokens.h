@@ -6,6 +6,7 @@
 
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/json.h"
+#include "kubeclient/pki/openssl.h"
 
 namespace fleetadm::sandbox {
 
@@ -13,8 +14,8 @@ inline constexpr std::string_view kIssuer = "https://kubernetes.default.svc.clus
 
 class TokenSigner {
  public:
-  /// `key`: an ECDSA P-256 private key, PEM.
-  explicit TokenSigner(std::string key) : key_(std::move(key)) {}
+  /// `key`: an ECDSA P-256 private key, PEM. It is read once: that takes longer than to check a signature.
+  explicit TokenSigner(std::string_view key) : key_(pki::read_private_key(key)) {}
   Result<std::string> sign(const Json& claims) const;
   /// The claims of a token with a good signature that is valid now; kAuth otherwise.
   Result<Json> verify(std::string_view token, Instant now) const;
@@ -22,7 +23,7 @@ class TokenSigner {
   Result<Json> public_key() const;
 
  private:
-  std::string key_;
+  Result<pki::KeyPtr> key_;
 };
 
 std::int64_t unix_seconds(Instant at);
