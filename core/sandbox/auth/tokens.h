@@ -1,6 +1,8 @@
 // Service-account tokens: JWTs signed by the cluster's own key (docs/reference/kubernetes-access.md#authentication).
 #pragma once
 
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -23,7 +25,13 @@ class TokenSigner {
   Result<Json> public_key() const;
 
  private:
+  bool signature_holds(std::string_view token, std::string_view signature) const;
+
   Result<pki::KeyPtr> key_;
+  // Digests of tokens whose signature was checked: a program sends its own with each request.
+  static constexpr std::size_t kMaxChecked = 64;
+  mutable std::mutex mutex_;
+  mutable std::set<std::string> checked_;
 };
 
 std::int64_t unix_seconds(Instant at);

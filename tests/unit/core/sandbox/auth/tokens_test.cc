@@ -47,6 +47,9 @@ TEST(TokenSigner, RefusesWhatItDidNotSign) {
   const TokenSigner other(*pki::generate_key());
   const auto token = *signer.sign(claims(-10, 60));
   EXPECT_FALSE(other.verify(token, kNow).has_value());
+  EXPECT_TRUE(signer.verify(token, kNow).has_value());  // from here on its signature is known
+  EXPECT_FALSE(signer.verify(token, kNow + std::chrono::seconds(61)).has_value());
+  EXPECT_FALSE(other.verify(token, kNow).has_value());
   auto changed = token;
   changed[token.find('.') + 5] = changed[token.find('.') + 5] == 'A' ? 'B' : 'A';
   EXPECT_FALSE(signer.verify(changed, kNow).has_value());
