@@ -107,7 +107,7 @@ void kept06(Lab& lab) {
   expect(lab.merge(lab.apps("statefulsets") + "/s", {{"spec", {{"minReadySeconds", 3}}}}), 200);
 }
 void kept07(Lab& lab) {
-  expect(lab.post(lab.core("pods"), object("v1", "Pod", "p", {{"spec", pod_spec("Always")}})), 201);
+  lab.create_pod(object("v1", "Pod", "p", {{"spec", pod_spec("Always")}}));
   const auto path = lab.core("pods") + "/p";
   const Json container = {{"name", "c"}, {"image", "registry.example.com/nothing:2"}};
   expect(lab.strategic(path, {{"spec", {{"containers", Json::array({container})}}}}), 200);

@@ -133,6 +133,14 @@ Answer Lab::send(const Request& request) const {
   return out;
 }
 
+void Lab::create_pod(const Json& pod) const {
+  Answer made;
+  EXPECT_TRUE(eventually([&] {
+    made = post(core("pods"), pod);
+    return made.status == 201;
+  })) << made.body;
+}
+
 bool Lab::eventually(const std::function<bool()>& done, int seconds) const {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (!done()) {

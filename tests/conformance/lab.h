@@ -96,6 +96,8 @@ class Lab {
   Json widget(const std::string& name, const Json& spec = Json::object()) const;
   /// Asks again until it is so, for at most this long.
   bool eventually(const std::function<bool()>& done, int seconds = 20) const;
+  /// Expects that the pod can be created; its service account comes soon after its namespace.
+  void create_pod(const Json& pod) const;
   /// The token of a new service account.
   std::string account_token(const std::string& name) const;
 
