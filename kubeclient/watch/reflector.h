@@ -1,4 +1,5 @@
-// The reflector behind an Informer: brings a Store into step with the server and keeps it there.
+// The reflector behind an Informer: brings a Store into step with the server and keeps it there. What it asks for, and what it
+// does about failures, is in reflector.cc; what it takes of the answers in reflector_objects.cc.
 #pragma once
 
 #include <atomic>
