@@ -230,25 +230,20 @@ Result<work::Removals> set_removals(const kube::Client& hub, const Call& call, c
   return removals;
 }
 
-Result<Report> to_placement(Context& context, const kube::Client& hub, const Call& call) {
-  const CreateOptions& options = call.options;
-  FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
-  FLEETADM_CHECK(placement_exists(hub, ref));
-  FLEETADM_TRY(const std::vector<Json> existing, sets_called(hub, ref.ns, call.name));
-  Report report;
-  FLEETADM_TRY(const std::vector<work::WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
+Status check_names(const std::string& ns, const std::vector<work::WorkPart>& parts) {
   for (const work::WorkPart& part : parts) {
-    if (const std::string label = ref.ns + "." + part.name; label.size() > 63) {
+    if (const std::string label = ns + "." + part.name; label.size() > 63) {
       return fail(Category::kUsage, "\"" + label + "\" is " + std::to_string(label.size()) + " characters long",
                   "a work's namespace and name together are limited to 62 characters");
     }
   }
-  if (call.overwrite) {
-    FLEETADM_TRY(const work::Removals removals, set_removals(hub, call, ref, existing));
-    FLEETADM_CHECK(check_removals(context, hub, options.guard, "applying work " + call.name, removals, report.notes));
-    if (options.guard.guard.plan) return removal_plan(hub, "applying work " + call.name, ref.ns + "/" + call.name, removals);
-  }
-  if (options.guard.guard.plan) return removal_plan(hub, "creating work " + call.name, ref.ns + "/" + call.name, {});
+  return {};
+}
+
+/// Writes a set for each part, and takes away those of an earlier form of the work.
+Status write_sets(Context& context, const kube::Client& hub, const Call& call, const PlacementRef& ref,
+                  const std::vector<work::WorkPart>& parts, const std::vector<Json>& existing, Report& report) {
+  const CreateOptions& options = call.options;
   const auto same_placement = [&](Json& set) -> Status {
     edit_success(set, options.strategy, false);
     return edit_placement_refs(set, ref.name, options.strategy);
@@ -277,6 +272,24 @@ Result<Report> to_placement(Context& context, const kube::Client& hub, const Cal
     report.lines.push_back("work " + name_of(set) + " pruned from placement " + ref.ns + "/" + ref.name + dry_run_mark(context));
   }
   report.data = written.size() == 1 ? std::move(written.front()) : list_of(std::move(written));
+  return {};
+}
+
+Result<Report> to_placement(Context& context, const kube::Client& hub, const Call& call) {
+  const CreateOptions& options = call.options;
+  FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
+  FLEETADM_CHECK(placement_exists(hub, ref));
+  FLEETADM_TRY(const std::vector<Json> existing, sets_called(hub, ref.ns, call.name));
+  Report report;
+  FLEETADM_TRY(const std::vector<work::WorkPart> parts, parts_of(call, call.overwrite ? existing : std::vector<Json>{}, report));
+  FLEETADM_CHECK(check_names(ref.ns, parts));
+  if (call.overwrite) {
+    FLEETADM_TRY(const work::Removals removals, set_removals(hub, call, ref, existing));
+    FLEETADM_CHECK(check_removals(context, hub, options.guard, "applying work " + call.name, removals, report.notes));
+    if (options.guard.guard.plan) return removal_plan(hub, "applying work " + call.name, ref.ns + "/" + call.name, removals);
+  }
+  if (options.guard.guard.plan) return removal_plan(hub, "creating work " + call.name, ref.ns + "/" + call.name, {});
+  FLEETADM_CHECK(write_sets(context, hub, call, ref, parts, existing, report));
   if (context.global().dry_run != kube::DryRun::kNone) return report;
   if (options.wait == "none") {
     report.notes.push_back("The hub creates a work on each selected cluster; list them with: fleetadm get works " + call.name);

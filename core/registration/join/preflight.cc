@@ -111,6 +111,58 @@ bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, Prefl
   return true;
 }
 
+kube::Request look_at(std::string path) {
+  kube::Request request;
+  request.path = std::move(path);
+  request.timeout = kLookTimeout;
+  return request;
+}
+
+bool check_tls(Run& run, const kube::Client& bare, const HubEndpoint& endpoint) {
+  if (auto answer = bare.raw(look_at("/version")); !answer && answer.error().code == 0) {
+    Error error = answer.error();
+    if (error.category == Category::kTls) {
+      error.hint =
+          endpoint.ca_pem.empty() && endpoint.ca_pin.empty()
+              ? "this system does not trust the hub's CA: pass --ca-cert-hash as `fleetadm get token` prints it on the hub"
+              : "the hub's certificate must be signed by the CA of --ca-cert-hash or --ca-file and name the host of "
+                "--hub-apiserver; something else may be answering there";
+    }
+    run.failed("TLS", std::move(error));
+    return false;
+  }
+  run.passed("TLS", "the chain ends in the hub's CA and names the host");
+  return true;
+}
+
+bool check_token(Run& run, const kube::Client& hub) {
+  const Json who{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
+  auto identity = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", who, true);
+  if (!identity) {
+    Error error = identity.error().wrap("the hub rejected the token");
+    error.hint = "tokens expire: get a new one with `fleetadm get token` on the hub";
+    run.failed("token", std::move(error));
+    return false;
+  }
+  run.passed("token", str(*identity, {"status", "userInfo", "username"}));
+  return true;
+}
+
+bool check_kinds(Run& run, const kube::Client& hub, const HubEndpoint& endpoint) {
+  if (auto group = hub.raw(look_at("/apis/cluster.open-cluster-management.io/v1")); !group) {
+    Error error = group.error();
+    if (error.code == 404) {
+      error.category = Category::kInvalid;
+      error.message = endpoint.server + " is no hub: it does not serve cluster.open-cluster-management.io/v1";
+      error.hint = "run `fleetadm init` on it first, or correct --hub-apiserver";
+    }
+    run.failed("hub", std::move(error));
+    return false;
+  }
+  run.passed("hub", "serves cluster.open-cluster-management.io/v1");
+  return true;
+}
+
 }  // namespace
 
 std::string_view to_string(Outcome outcome) {
@@ -138,59 +190,27 @@ Preflight check_hub(const HubEndpoint& endpoint, const Clock& clock, std::stop_t
   result.hub.server = endpoint.server;
   result.hub.proxy_url = endpoint.proxy_url;
   result.hub.name = "hub";
+  const auto client = [&] { return kube::Client::connect(result.hub).with_timeout(kLookTimeout).with_stop(stop); };
   if (!confirm_ca(run, endpoint, clock, result)) {
     run.skipped({"TLS", "token", "hub", "RBAC", "version"});
     return result;
   }
-
   // TLS first, still without the token: the chain must end in the confirmed CA and the certificate must carry the host's name.
-  const auto bare = kube::Client::connect(result.hub).with_timeout(kLookTimeout).with_stop(stop);
-  kube::Request request;
-  request.path = "/version";
-  request.timeout = kLookTimeout;
-  if (auto answer = bare.raw(request); !answer && answer.error().code == 0) {
-    Error error = answer.error();
-    if (error.category == Category::kTls) {
-      error.hint =
-          endpoint.ca_pem.empty() && endpoint.ca_pin.empty()
-              ? "this system does not trust the hub's CA: pass --ca-cert-hash as `fleetadm get token` prints it on the hub"
-              : "the hub's certificate must be signed by the CA of --ca-cert-hash or --ca-file and name the host of "
-                "--hub-apiserver; something else may be answering there";
-    }
-    run.failed("TLS", std::move(error));
+  if (!check_tls(run, client(), endpoint)) {
     run.skipped({"token", "hub", "RBAC", "version"});
     return result;
   }
-  run.passed("TLS", "the chain ends in the hub's CA and names the host");
-
   result.hub.credentials = kube::static_credentials(
       {.client_certificate = {}, .client_key = {}, .token = endpoint.token, .username = {}, .password = {}});
-  const auto hub = kube::Client::connect(result.hub).with_timeout(kLookTimeout).with_stop(stop);
-  const Json who{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  auto identity = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", who, true);
-  if (!identity) {
-    Error error = identity.error().wrap("the hub rejected the token");
-    error.hint = "tokens expire: get a new one with `fleetadm get token` on the hub";
-    run.failed("token", std::move(error));
+  const auto hub = client();
+  if (!check_token(run, hub)) {
     run.skipped({"hub", "RBAC", "version"});
     return result;
   }
-  run.passed("token", str(*identity, {"status", "userInfo", "username"}));
-
-  request.path = "/apis/cluster.open-cluster-management.io/v1";
-  if (auto group = hub.raw(request); !group) {
-    Error error = group.error();
-    if (error.code == 404) {
-      error.category = Category::kInvalid;
-      error.message = endpoint.server + " is no hub: it does not serve cluster.open-cluster-management.io/v1";
-      error.hint = "run `fleetadm init` on it first, or correct --hub-apiserver";
-    }
-    run.failed("hub", std::move(error));
+  if (!check_kinds(run, hub, endpoint)) {
     run.skipped({"RBAC", "version"});
     return result;
   }
-  run.passed("hub", "serves cluster.open-cluster-management.io/v1");
-
   if (Status rights = check_rights(hub); !rights) {
     run.failed("RBAC", rights.error());
   } else {
