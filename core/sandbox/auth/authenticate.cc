@@ -77,12 +77,6 @@ std::optional<serve::User> Authenticator::service_account(std::string_view token
   const auto ns = str(own, {"namespace"});
   const auto name = str(own, {"serviceaccount", "name"});
   // Tokens end with their account, and with what they are bound to.
-  const auto alive = [&](const std::string& storage, const std::string& in, const std::string& object, const std::string& uid) {
-    const auto stored = engine_.store().get(storage, in, object);
-    if (!stored) return false;
-    const Json found = stored->json();
-    return uid_of(found) == uid;
-  };
   if (!alive("/serviceaccounts", ns, name, str(own, {"serviceaccount", "uid"}))) return std::nullopt;
   serve::User user;
   user.name = "system:serviceaccount:" + ns + ":" + name;
@@ -106,6 +100,23 @@ std::optional<serve::User> Authenticator::service_account(std::string_view token
     return std::nullopt;
   }
   return user;
+}
+
+bool Authenticator::alive(const std::string& storage, const std::string& ns, const std::string& name,
+                          const std::string& uid) const {
+  const auto stored = engine_.store().get(storage, ns, name);
+  if (!stored) return false;
+  const auto key = storage + "\n" + ns + "\n" + name;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = read_.find(key);
+    if (known != read_.end() && known->second.revision == stored->revision) return known->second.uid == uid;
+  }
+  const auto found = uid_of(stored->json());
+  const std::lock_guard lock(mutex_);
+  if (read_.size() >= kMaxRead) read_.clear();
+  read_[key] = {stored->revision, found};
+  return found == uid;
 }
 
 /// "abcdef.0123456789abcdef" of a Secret bootstrap-token-abcdef in kube-system.

@@ -2,7 +2,10 @@
 // docs/reference/kubernetes-access.md#impersonation).
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "core/sandbox/auth/tokens.h"
 #include "core/sandbox/engine/engine.h"
@@ -21,8 +24,19 @@ class Authenticator {
  private:
   std::optional<serve::User> service_account(std::string_view token, std::vector<std::string>* audiences) const;
   std::optional<serve::User> bootstrap(std::string_view token) const;
+  /// Whether the store has this very object.
+  bool alive(const std::string& storage, const std::string& ns, const std::string& name, const std::string& uid) const;
+
+  struct Read {
+    std::int64_t revision = 0;
+    std::string uid;
+  };
+  static constexpr std::size_t kMaxRead = 64;
+
   const Engine& engine_;
   const TokenSigner& signer_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Read> read_;  // the objects that tokens are bound to, as they were read last
 };
 
 std::vector<std::string> service_account_groups(const std::string& ns);
