@@ -1,5 +1,6 @@
-// One libcurl multi handle on the I/O loop: its sockets and its timer. A transport has one of its own, so that connections of
-// two credentials never mix. I/O thread only, but for construction and destruction.
+// One libcurl multi handle on the I/O loop: its sockets and its timer. A transport has one of its own, or is lent that of the
+// same credential (lent_connections.h), so that connections of two credentials never mix. I/O thread only, but for construction
+// and destruction.
 #pragma once
 
 #include <curl/curl.h>

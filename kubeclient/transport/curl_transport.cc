@@ -5,6 +5,7 @@
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/transport/answer_limit.h"
 #include "kubeclient/transport/exchange.h"
+#include "kubeclient/transport/lent_connections.h"
 #include "kubeclient/transport/transport.h"
 
 namespace fleetadm::kube {
@@ -152,7 +153,7 @@ std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_
   // Between processes of one machine there is no bandwidth to save, and the server's half of the time would go into it.
   context->compress = !config.disable_compression && !context->endpoint.loopback;
   context->loop = epoll;
-  context->multi = CurlMulti::make(epoll);
+  give_connections(context);
   return std::make_shared<CurlTransport>(std::move(context));
 }
 

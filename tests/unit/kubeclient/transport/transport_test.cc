@@ -349,6 +349,30 @@ TEST_F(TransportTest, TwoTransportsNeverShareAConnection) {
   EXPECT_EQ(server.connections(), 2);
 }
 
+TEST_F(TransportTest, RequestsInAnothersNameUseTheConnectionsOfTheirCredential) {
+  const TlsServer server(ours->server, [](const TlsRequest& request, const TlsWrite& write) {
+    const auto named = request.headers.find("impersonate-user");
+    return write(TlsServer::response(200, named == request.headers.end() ? "themselves" : named->second));
+  });
+  const RestConfig own = config(server);
+  RestConfig worker = own;
+  worker.impersonate_user = "worker";
+  auto one = make_transport(own);
+  const auto two = make_transport(worker);
+  EXPECT_EQ(one->call(get("/api"))->body, "themselves");
+  EXPECT_EQ(two->call(get("/api"))->body, "worker");
+  EXPECT_EQ(one->call(get("/api"))->body, "themselves");
+  EXPECT_EQ(server.connections(), 1);
+  one.reset();
+  EXPECT_TRUE(two->call(get("/api"))) << "it holds what it was lent";
+  EXPECT_EQ(server.connections(), 1);
+
+  RestConfig other = worker;
+  other.credentials = std::make_shared<Source>();
+  EXPECT_TRUE(make_transport(other)->call(get("/api")));
+  EXPECT_EQ(server.connections(), 2) << "another credential";
+}
+
 TEST_F(TransportTest, A401IsRepeatedOnceWithFreshCredentials) {
   std::atomic<int> requests{0};
   const TlsServer server(ours->server, [&](const TlsRequest& request, const TlsWrite& write) {
