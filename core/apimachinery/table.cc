@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "kubeclient/base/simple_jsonpath.h"
+#include "kubeclient/base/jsonpath.h"
 
 namespace fleetadm::apimachinery {
 namespace {

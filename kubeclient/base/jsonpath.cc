@@ -12,36 +12,13 @@ using PathNode = JsonPath::Node;
 using Kind = PathNode::Kind;
 using Values = std::vector<const Json*>;
 
-Result<Values> evaluate_list(const PathNode& list, Values values);
+constexpr std::size_t kMaxItems = 10'000;  // that the path of a rule or column selects
 
 // The value and every container below it that is not empty, parents first.
 void containers(const Json& value, Values& into) {
   if (!value.is_structured() || value.empty()) return;
   into.push_back(&value);
   for (const Json& child : value) containers(child, into);
-}
-
-Status index_into(const Json& value, std::int64_t index, Values& into) {
-  if (value.is_null()) return {};
-  if (!value.is_array()) return fail(Category::kUsage, "jsonpath: an index on something that is not a list");
-  const auto size = static_cast<std::int64_t>(value.size());
-  const std::int64_t at = index < 0 ? index + size : index;
-  if (at < 0 || at >= size)
-    return fail(Category::kUsage,
-                "jsonpath: index " + std::to_string(index) + " is out of range of a list of " + std::to_string(size));
-  into.push_back(&*(value.begin() + at));
-  return {};
-}
-
-Status slice_of(const Json& value, const PathNode& node, Values& into) {
-  if (value.is_null()) return {};
-  if (!value.is_array()) return fail(Category::kUsage, "jsonpath: a slice of something that is not a list");
-  const auto size = static_cast<std::int64_t>(value.size());
-  auto clamp = [size](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
-  const std::int64_t end = clamp(node.end.value_or(size));
-  const std::int64_t step = std::min(node.step.value_or(1), size + 1);
-  for (std::int64_t at = clamp(node.start.value_or(0)); at < end; at += step) into.push_back(&*(value.begin() + at));
-  return {};
 }
 
 bool compare(const Json& left, std::string_view op, const Json& right) {
@@ -55,71 +32,117 @@ bool compare(const Json& left, std::string_view op, const Json& right) {
   return left >= right;
 }
 
-Result<bool> passes(const PathNode& filter, const Json& item) {
-  FLEETADM_TRY(const Values left, evaluate_list(filter.parts[0], {&item}));
-  if (filter.text == "exists") return !left.empty();
-  FLEETADM_TRY(const Values right, evaluate_list(filter.parts[1], {&item}));
-  if (left.empty() || right.empty()) return false;
-  if (left.size() > 1 || right.size() > 1) return fail(Category::kUsage, "jsonpath: a filter compares one value with one value");
-  return compare(*left.front(), filter.text, *right.front());
-}
+/// Finds what a path means. Templates are lenient; a rule's path is strict: Kubernetes' words for what is wrong, no slice beyond
+/// the list, and a bound on what is selected.
+class Evaluator {
+ public:
+  explicit Evaluator(bool strict) : strict_(strict) {}
 
-Status step(const PathNode& node, const Json& value, Values& into) {
-  switch (node.kind) {
-    case Kind::kField:
-      if (const Json* member = find(value, {node.text})) into.push_back(member);
-      return {};
-    case Kind::kIndex: return index_into(value, node.start.value_or(0), into);
-    case Kind::kSlice: return slice_of(value, node, into);
-    case Kind::kWildcard:
-      if (value.is_structured())
-        for (const Json& child : value) into.push_back(&child);
-      return {};
-    case Kind::kRecursive: containers(value, into); return {};
-    case Kind::kUnion:
-      for (const PathNode& member : node.parts) {
-        if (member.kind == Kind::kList) {
-          FLEETADM_TRY(const Values more, evaluate_list(member, {&value}));
-          into.insert(into.end(), more.begin(), more.end());
-        } else {
-          FLEETADM_CHECK(step(member, value, into));
-        }
+  Result<Values> list(const PathNode& list, Values values) const {
+    for (const PathNode& node : list.parts) {
+      if (node.kind == Kind::kConstant) {
+        values = {&node.constant};
+        continue;
       }
-      return {};
-    case Kind::kFilter:
-      if (!value.is_array()) {
-        if (value.is_null()) return {};
-        return fail(Category::kUsage, "jsonpath: a filter on something that is not a list");
-      }
-      for (const Json& item : value) {
-        FLEETADM_TRY(const bool pass, passes(node, item));
-        if (pass) into.push_back(&item);
-      }
-      return {};
-    case Kind::kList: {
-      FLEETADM_TRY(const Values more, evaluate_list(node, {&value}));
-      into.insert(into.end(), more.begin(), more.end());
-      return {};
+      Values next;
+      for (const Json* value : values) FLEETADM_CHECK(step(node, *value, next));
+      values = std::move(next);
     }
-    case Kind::kText:
-    case Kind::kConstant:
-    case Kind::kRange: return {};
+    return values;
   }
-  return {};
-}
 
-Result<Values> evaluate_list(const PathNode& list, Values values) {
-  for (const PathNode& node : list.parts) {
-    if (node.kind == Kind::kConstant) {
-      values = {&node.constant};
-      continue;
-    }
-    Values next;
-    for (const Json* value : values) FLEETADM_CHECK(step(node, *value, next));
-    values = std::move(next);
+ private:
+  tl::unexpected<Error> wrong(const std::string& of_template, const std::string& of_rule) const {
+    return strict_ ? fail(Category::kInvalid, of_rule) : fail(Category::kUsage, "jsonpath: " + of_template);
   }
-  return values;
-}
+
+  Status step(const PathNode& node, const Json& value, Values& into) const {
+    switch (node.kind) {
+      case Kind::kField:
+        if (const Json* member = find(value, {node.text})) into.push_back(member);
+        break;
+      case Kind::kIndex: return index(value, node.start.value_or(0), into);
+      case Kind::kSlice: return slice(value, node, into);
+      case Kind::kWildcard:
+        if (value.is_structured())
+          for (const Json& child : value) into.push_back(&child);
+        break;
+      case Kind::kRecursive: containers(value, into); break;
+      case Kind::kUnion:
+        for (const PathNode& member : node.parts) FLEETADM_CHECK(step(member, value, into));
+        break;
+      case Kind::kFilter: return filter(node, value, into);
+      case Kind::kList: {
+        FLEETADM_TRY(const Values more, list(node, {&value}));
+        into.insert(into.end(), more.begin(), more.end());
+        break;
+      }
+      case Kind::kIdentifier: return fail(Category::kInvalid, "unrecognized identifier " + node.text);
+      case Kind::kText:
+      case Kind::kConstant:
+      case Kind::kRange: break;
+    }
+    if (strict_ && into.size() > kMaxItems) return fail(Category::kInvalid, "the path selects too many values");
+    return {};
+  }
+
+  tl::unexpected<Error> out_of_bounds(std::int64_t index, std::size_t size) const {
+    const std::string at = std::to_string(index);
+    const std::string length = std::to_string(size);
+    return wrong("index " + at + " is out of range of a list of " + length,
+                 "array index out of bounds: index " + at + ", length " + length);
+  }
+
+  Status index(const Json& value, std::int64_t index, Values& into) const {
+    if (value.is_null()) return {};
+    if (!value.is_array()) return wrong("an index on something that is not a list", "the value is not an array or slice");
+    const auto size = static_cast<std::int64_t>(value.size());
+    const std::int64_t at = index < 0 ? index + size : index;
+    if (at < 0 || at >= size) return out_of_bounds(index, value.size());
+    into.push_back(&*(value.begin() + at));
+    return {};
+  }
+
+  Status slice(const Json& value, const PathNode& node, Values& into) const {
+    if (value.is_null()) return {};
+    if (!value.is_array()) return wrong("a slice of something that is not a list", "the value is not an array or slice");
+    const auto size = static_cast<std::int64_t>(value.size());
+    const auto from_begin = [size](std::int64_t at) { return at < 0 ? at + size : at; };
+    const std::int64_t start = from_begin(node.start.value_or(0));
+    const std::int64_t end = std::min(from_begin(node.end.value_or(size)), size);
+    if (strict_) {
+      if (node.start && (start < 0 || start >= size)) return out_of_bounds(*node.start, value.size());
+      if (end < 0) return out_of_bounds(*node.end, value.size());
+      if (start > end) return fail(Category::kInvalid, "the start of the slice is behind its end");
+    }
+    const std::int64_t step = std::min(node.step.value_or(1), size + 1);
+    for (std::int64_t at = std::max<std::int64_t>(start, 0); at < end; at += step) into.push_back(&*(value.begin() + at));
+    return {};
+  }
+
+  Status filter(const PathNode& node, const Json& value, Values& into) const {
+    if (value.is_null()) return {};
+    if (!value.is_array())
+      return wrong("a filter on something that is not a list", "the value is not an array or slice and cannot be filtered");
+    for (const Json& item : value) {
+      FLEETADM_TRY(const bool pass, passes(node, item));
+      if (pass) into.push_back(&item);
+    }
+    return {};
+  }
+
+  Result<bool> passes(const PathNode& filter, const Json& item) const {
+    FLEETADM_TRY(const Values left, list(filter.parts[0], {&item}));
+    if (filter.text == "exists") return !left.empty();
+    FLEETADM_TRY(const Values right, list(filter.parts[1], {&item}));
+    if (left.size() > 1 || right.size() > 1)
+      return wrong("a filter compares one value with one value", "can only compare one element at a time");
+    if (left.empty() || right.empty()) return false;
+    return compare(*left.front(), filter.text, *right.front());
+  }
+
+  bool strict_;
+};
 
 // Walks a template. `text` gets literal text, `found` the values of one expression.
 Status walk(const std::vector<PathNode>& nodes, const Json& root, const std::function<void(const std::string&)>& text,
@@ -130,11 +153,11 @@ Status walk(const std::vector<PathNode>& nodes, const Json& root, const std::fun
       continue;
     }
     if (node.kind == Kind::kRange) {
-      FLEETADM_TRY(const Values items, evaluate_list(node.parts.front(), {&root}));
+      FLEETADM_TRY(const Values items, Evaluator(false).list(node.parts.front(), {&root}));
       for (const Json* item : items) FLEETADM_CHECK(walk(node.body, *item, text, found));
       continue;
     }
-    FLEETADM_TRY(const Values values, evaluate_list(node, {&root}));
+    FLEETADM_TRY(const Values values, Evaluator(false).list(node, {&root}));
     found(values);
   }
   return {};
@@ -184,6 +207,15 @@ Result<std::vector<const Json*>> JsonPath::find(const Json& root) const {
       *nodes_, root, [](const std::string&) {},
       [&](const Values& values) { all.insert(all.end(), values.begin(), values.end()); }));
   return all;
+}
+
+Result<std::vector<Json>> select_json_path(std::string_view path, const Json& object) {
+  FLEETADM_TRY(const PathNode steps, parse_bare_path(path));
+  FLEETADM_TRY(const Values found, Evaluator(true).list(steps, {&object}));
+  std::vector<Json> values;
+  values.reserve(found.size());
+  for (const Json* value : found) values.push_back(*value);
+  return values;
 }
 
 std::string plain_text(const Json& value) {

@@ -1,5 +1,5 @@
-// kubectl's JSONPath templates: text with {expressions}. Fields (escaped dots, quoted keys), indexes, slices, unions,
-// wildcards, recursive descent, filters ?(@.a == "b"), {range}…{end}, quoted strings and numbers.
+// Kubernetes' JSONPath: fields (escaped dots, quoted keys), indexes, slices, unions, wildcards, recursive descent and filters
+// ?(@.a == "b"). In kubectl's templates, which are text with {expressions}, also {range}…{end}, quoted strings and numbers.
 #pragma once
 
 #include <memory>
@@ -29,6 +29,11 @@ class JsonPath {
  private:
   std::shared_ptr<const std::vector<Node>> nodes_;
 };
+
+/// The items that a path of a feedback rule or a printer column (".status.conditions[?(@.type==\"Ready\")].status", without
+/// braces) selects. A missing key selects nothing; an index out of bounds and bad syntax are errors (kInvalid, in Kubernetes'
+/// words), and so are more than 10,000 items.
+Result<std::vector<Json>> select_json_path(std::string_view path, const Json& object);
 
 /// A value as JSONPath and custom columns print it: strings as they are, null as "", all else as compact JSON.
 std::string plain_text(const Json& value);

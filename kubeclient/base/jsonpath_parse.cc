@@ -11,6 +11,8 @@ using PathNode = JsonPath::Node;
 using Kind = PathNode::Kind;
 
 constexpr int kMaxTemplateDepth = 32;  // of nested filters, unions and ranges
+constexpr std::string_view kNameEnds = " \t\r\n.,[]$@{}";
+constexpr std::string_view kFilterSigns = "()=<>!";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -30,12 +32,15 @@ void append_utf8(std::string& out, std::uint32_t code) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  /// `bare`: the text is one path without braces.
+  Parser(std::string_view text, bool bare) : text_(text), bare_(bare) {}
 
   Result<std::vector<PathNode>> whole() {
     FLEETADM_TRY(std::vector<PathNode> nodes, pieces(false, 0));
     return nodes;
   }
+
+  Result<PathNode> path() { return steps("", 0); }
 
  private:
   bool done() const { return at_ >= text_.size(); }
@@ -49,14 +54,27 @@ class Parser {
     while (!done() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
   }
   tl::unexpected<Error> wrong(const std::string& what) const {
+    if (bare_) return fail(Category::kInvalid, done() ? "unterminated array" : what);
     return fail(Category::kUsage,
                 "jsonpath: " + what + " at position " + std::to_string(at_ + 1) + " of \"" + std::string(text_) + "\"");
+  }
+
+  tl::unexpected<Error> too_deep() const {
+    return bare_ ? fail(Category::kInvalid, "the path is nested too deeply") : wrong("nested too deeply");
+  }
+
+  /// What began at `from` in brackets is none of the things that may stand there.
+  tl::unexpected<Error> wrong_index(std::size_t from, const std::string& what) const {
+    if (!bare_) return wrong(what);
+    const std::size_t end = text_.find(']', from);
+    if (end == std::string_view::npos) return fail(Category::kInvalid, "unterminated array");
+    return fail(Category::kInvalid, "invalid array index " + std::string(text_.substr(from, end - from)));
   }
 
   // Text and {expressions}, up to the end of the template or (inside a range) up to {end}.
   Result<std::vector<PathNode>> pieces(bool in_range, int depth) {
     std::vector<PathNode> nodes;
-    if (depth > kMaxTemplateDepth) return wrong("nested too deeply");
+    if (depth > kMaxTemplateDepth) return too_deep();
     while (!done()) {
       const std::size_t brace = std::min(text_.find('{', at_), text_.size());
       if (brace > at_) {
@@ -112,19 +130,22 @@ class Parser {
   Result<PathNode> steps(std::string_view enders, int depth) {
     PathNode list;
     list.kind = Kind::kList;
-    if (depth > kMaxTemplateDepth) return wrong("nested too deeply");
+    if (depth > kMaxTemplateDepth) return too_deep();
     while (true) {
       spaces();
+      if (done() && enders.empty()) return list;
       if (done()) return wrong("unclosed expression");
       const char c = peek();
       if (enders.find(c) != std::string_view::npos) return list;
       if (c == '@' || c == '$') {
         ++at_;
       } else if (c == '.') {
-        FLEETADM_CHECK(field(list));
+        FLEETADM_CHECK(field(list, enders.empty()));
       } else if (c == '[') {
         ++at_;
         FLEETADM_CHECK(bracket(list, depth));
+      } else if (enders.empty()) {
+        FLEETADM_CHECK(identifier(list));
       } else if (c == '"' || c == '\'') {
         FLEETADM_TRY(std::string value, quoted());
         constant(list, Json(std::move(value)));
@@ -134,12 +155,24 @@ class Parser {
         constant(list, Json(true));
       } else if (word("false")) {
         constant(list, Json(false));
+      } else if (is_letter(c) && bare_) {
+        FLEETADM_CHECK(identifier(list));
       } else if (is_letter(c)) {
         return wrong("unknown word (a field needs a dot before it)");
       } else {
         return wrong(std::string("unexpected \"") + c + "\"");
       }
     }
+  }
+
+  /// A word without a dot before it: wrong once something is looked for by it, not before.
+  Status identifier(PathNode& list) {
+    PathNode node;
+    node.kind = Kind::kIdentifier;
+    while (!done() && kNameEnds.find(peek()) == std::string_view::npos) node.text += text_[at_++];
+    if (node.text.empty()) return fail(Category::kInvalid, std::string("unrecognized character in the path: ") + peek());
+    list.parts.push_back(std::move(node));
+    return {};
   }
 
   static void constant(PathNode& list, Json value) {
@@ -170,7 +203,7 @@ class Parser {
   }
 
   // After a dot: a key, "*", or a second dot (recursive descent, whose key follows).
-  Status field(PathNode& list) {
+  Status field(PathNode& list, bool alone) {
     ++at_;
     if (take('.')) {
       PathNode node;
@@ -191,7 +224,8 @@ class Parser {
         at_ += 2;
         continue;
       }
-      if (std::string_view(" \t\r\n.,[]$@{}()=<>!").find(c) != std::string_view::npos) break;
+      if (kNameEnds.find(c) != std::string_view::npos) break;
+      if (!alone && kFilterSigns.find(c) != std::string_view::npos) break;
       node.text += c;
       ++at_;
     }
@@ -244,6 +278,7 @@ class Parser {
     std::vector<PathNode> members;
     while (true) {
       spaces();
+      const std::size_t from = at_;
       PathNode member;
       if (take('*')) {
         member.kind = Kind::kWildcard;
@@ -251,16 +286,16 @@ class Parser {
         member.kind = Kind::kField;
         FLEETADM_TRY(member.text, quoted());
       } else if (is_digit(peek()) || peek() == '-' || peek() == ':') {
-        FLEETADM_CHECK(slice(member));
+        FLEETADM_CHECK(slice(member, from));
       } else if (peek() == '.' || peek() == '@' || peek() == '$') {
         FLEETADM_TRY(member, steps(",]", depth + 1));
       } else {
-        return wrong("expected an index, a slice, a quoted key, * or a filter");
+        return wrong_index(from, "expected an index, a slice, a quoted key, * or a filter");
       }
       members.push_back(std::move(member));
       spaces();
       if (take(']')) break;
-      if (!take(',')) return wrong("expected ] or ,");
+      if (!take(',')) return wrong_index(from, "expected ] or ,");
     }
     if (members.size() == 1) {
       list.parts.push_back(std::move(members.front()));
@@ -273,8 +308,8 @@ class Parser {
     return {};
   }
 
-  Status slice(PathNode& node) {
-    auto integer = [this]() -> Result<std::optional<std::int64_t>> {
+  Status slice(PathNode& node, std::size_t begun) {
+    auto integer = [this, begun]() -> Result<std::optional<std::int64_t>> {
       spaces();
       const std::size_t from = at_;
       if (peek() == '-') ++at_;
@@ -282,7 +317,7 @@ class Parser {
       if (at_ == from) return std::optional<std::int64_t>{};
       std::int64_t value = 0;
       const auto [stop, error] = std::from_chars(text_.data() + from, text_.data() + at_, value);
-      if (error != std::errc{} || stop != text_.data() + at_) return wrong("bad index");
+      if (error != std::errc{} || stop != text_.data() + at_) return wrong_index(begun, "bad index");
       spaces();
       return std::optional<std::int64_t>{value};
     };
@@ -323,12 +358,15 @@ class Parser {
   }
 
   std::string_view text_;
+  bool bare_;
   std::size_t at_ = 0;
   bool closed_ = false;
 };
 
 }  // namespace
 
-Result<std::vector<JsonPath::Node>> parse_jsonpath(std::string_view text) { return Parser(text).whole(); }
+Result<std::vector<JsonPath::Node>> parse_jsonpath(std::string_view text) { return Parser(text, false).whole(); }
+
+Result<JsonPath::Node> parse_bare_path(std::string_view text) { return Parser(text, true).path(); }
 
 }  // namespace fleetadm

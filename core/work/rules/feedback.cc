@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kubeclient/base/simple_jsonpath.h"
+#include "kubeclient/base/jsonpath.h"
 
 namespace fleetadm::work {
 namespace {
