@@ -1,11 +1,19 @@
 #include "core/sandbox/fleet/memory.h"
 
+#include <features.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <gtest/gtest.h>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "core/controller/metrics.h"
+#include "core/sandbox/fleet/cluster.h"
+#include "kubeclient/config/rest_config.h"
+#include "kubeclient/rest/client.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -54,6 +62,56 @@ TEST(SpareMemory, WhatIsFreedAfterALookIsGivenBackToo) {
   EXPECT_TRUE(spare.give_back());
   EXPECT_LT(controller::resident_bytes(), before + 20'000'000);
 }
+
+#if __GLIBC_PREREQ(2, 33)
+/// KiB that the heap has handed out.
+std::size_t heap_in_use() {
+  const auto heap = ::mallinfo2();
+  return (heap.uordblks + heap.hblkhd) / 1024;
+}
+
+kube::RestConfig admin_of(const Cluster& cluster) {
+  pki::LeafOptions leaf;
+  leaf.subject = {"alice", {"system:masters"}, {}};
+  leaf.client = true;
+  const auto pair = pki::issue(cluster.ca(), leaf).value();
+  kube::RestConfig config;
+  config.server = cluster.url();
+  config.ca_data = cluster.ca().certificate;
+  config.credentials = kube::static_credentials({.client_certificate = pair.certificate, .client_key = pair.key});
+  return config;
+}
+
+// A thousand clusters with nodes and agents are to fit into 2 GiB.
+TEST(FleetMemory, AClusterAndAConnectionToItAreSmall) {
+  constexpr std::size_t kClusters = 20;
+  serve::HttpRuntime runtime(2);
+  std::vector<std::unique_ptr<Cluster>> clusters;
+  std::vector<kube::Client> clients;
+  const auto timers = std::make_shared<Timers>();
+  const auto start = [&] {
+    auto started = Cluster::start(runtime, {.name = "c" + std::to_string(clusters.size()), .timers = timers});
+    ASSERT_TRUE(started) << started.error().message;
+    clusters.push_back(std::move(*started));
+    while (!clusters.back()->settled()) std::this_thread::yield();
+  };
+  const auto connect = [&](const Cluster& cluster) {
+    clients.push_back(kube::Client::connect(admin_of(cluster)));
+    ASSERT_TRUE(clients.back().get(kube::resources::namespaces(), "", "default"));
+  };
+  start();  // what all share is there from the first on
+  connect(*clusters.front());
+  const auto before = heap_in_use();
+  while (clusters.size() <= kClusters) start();
+  const auto started = heap_in_use();
+  EXPECT_LT((started - before) / kClusters, 230U) << "KiB a cluster";
+  for (std::size_t i = 1; i <= kClusters; ++i) connect(*clusters[i]);
+  EXPECT_LT((heap_in_use() - started) / kClusters, 250U) << "KiB a connection, both ends";
+  clients.clear();
+  clusters.clear();
+  runtime.stop();
+}
+#endif
 #endif
 
 }  // namespace
