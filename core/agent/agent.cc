@@ -43,15 +43,19 @@ Status validate(const AgentOptions& options) {
 class Agent final : public RunningAgent {
  public:
   Agent(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts)
-      : health_({.threads = 1, .health_address = options.health_address, .clock = parts.clock}),
-        runtime_(make_runtime(options, spoke, parts, health_)) {
-    health_.add_page("/debug/agent", [this](std::string_view) {
+      : health_(std::make_unique<controller::Manager>(
+            controller::Manager::Options{.threads = 1, .health_address = options.health_address, .clock = parts.clock})),
+        runtime_(make_runtime(options, spoke, parts, *health_)) {
+    health_->add_page("/debug/agent", [this](std::string_view) {
       return controller::Manager::Page{200, "application/json", dump_json(runtime_.phase.describe())};
     });
   }
-  ~Agent() override { stop(); }
+  ~Agent() override {
+    stop();
+    health_.reset();  // its page shows what the runtime holds
+  }
 
-  Status serve_health() { return health_.serve_health(); }
+  Status serve_health() { return health_->serve_health(); }
   const kube::Client& spoke() const { return runtime_.spoke; }
 
   /// Once in its life.
@@ -122,7 +126,7 @@ class Agent final : public RunningAgent {
     secrets_.push_back(std::move(informer));
   }
 
-  controller::Manager health_;
+  std::unique_ptr<controller::Manager> health_;
   Runtime runtime_;
   std::vector<std::shared_ptr<kube::Informer>> secrets_;
   std::optional<Supervisor> supervisor_;
