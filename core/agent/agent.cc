@@ -19,6 +19,9 @@ namespace {
 constexpr const char* kComponent = "klusterlet-agent";    // upstream's word for registration and work in one process
 constexpr auto kFirstTidying = std::chrono::seconds(10);  // of memory
 constexpr auto kTidying = std::chrono::minutes(1);
+/// The first step comes once the secrets are watched, so that it is not taken again for what it has seen; where they cannot be
+/// watched, after this.
+constexpr auto kUnwatched = std::chrono::seconds(1);
 
 Status validate(const AgentOptions& options) {
   if (options.ns.empty()) return fail(Category::kUsage, "the agent's namespace is empty");
@@ -66,16 +69,17 @@ class Agent final : public RunningAgent {
     options.pool = runtime_.pool;
     options.log_file = runtime_.parts.log_file;
     steps_.emplace(std::move(options));
-    const auto queue = steps_->add({.name = "agent", .resync_keys = {"agent"}},
-                                   [this](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
-                                     return controller::Outcome{supervisor_->step()};
-                                   });
+    const auto queue =
+        steps_->add({.name = "agent"}, [this](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
+          return controller::Outcome{supervisor_->step()};
+        });
     const auto wake = [queue] { queue->add("agent"); };
     supervisor_.emplace(runtime_, wake);
     runtime_.bootstrap_changed.set_hook(wake);
     runtime_.credential_changed.set_hook(wake);
-    watch(runtime_.options.hub_kubeconfig_secret, runtime_.credential_changed);
-    if (!runtime_.bootstrap.is_file()) watch(runtime_.options.bootstrap_secret, runtime_.bootstrap_changed);
+    watch(runtime_.options.hub_kubeconfig_secret, runtime_.credential_changed, wake);
+    if (!runtime_.bootstrap.is_file()) watch(runtime_.options.bootstrap_secret, runtime_.bootstrap_changed, wake);
+    queue->add_after("agent", kUnwatched);
     return steps_->start();
   }
 
@@ -111,8 +115,8 @@ class Agent final : public RunningAgent {
                    health};
   }
 
-  // Fires the signal whenever a secret comes, changes or goes. Its content is not kept.
-  void watch(const std::string& name, Signal& signal) {
+  // Fires the signal whenever a secret comes, changes or goes, and wakes where there is none. Its content is not kept.
+  void watch(const std::string& name, Signal& signal, const std::function<void()>& wake) {
     kube::InformerOptions options;
     options.ns = runtime_.options.ns;
     options.field_selector = "metadata.name=" + name;
@@ -122,6 +126,7 @@ class Agent final : public RunningAgent {
     };
     auto informer = kube::Informer::make(runtime_.spoke, kube::resources::secrets(), std::move(options));
     informer->on_event([&signal](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { signal.fire(); });
+    informer->on_synced(wake);
     informer->start();
     secrets_.push_back(std::move(informer));
   }
