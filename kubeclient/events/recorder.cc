@@ -69,8 +69,12 @@ struct Recorder::State {
         instance(cut(instance_name, kMaxWord)),
         clock(std::move(clock_source)) {}
 
-  // The sender's calls end with its stop token, which its own destructor sets: nothing here waits for a server.
-  ~State() = default;
+  /// The sender's calls end with its stop token: nothing here waits for a server.
+  ~State() {
+    stopped.request_stop();
+    std::unique_lock lock(mutex);
+    idle.wait(lock, [this] { return !running; });
+  }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -114,8 +118,7 @@ struct Recorder::State {
   /// Until there is nothing left: a program that has nothing to tell has no thread for it.
   void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
-    while (!queue.empty()) {
-      if (!await_turn(lock, stop)) return;
+    while (!queue.empty() && await_turn(lock, stop)) {
       const Happening happening = std::move(queue.front());
       queue.pop_front();
       sending = true;
@@ -125,7 +128,8 @@ struct Recorder::State {
       sending = false;
       if (queue.empty()) idle.notify_all();
     }
-    running = false;
+    running = false;  // the rest of the thread touches nothing of this
+    idle.notify_all();
   }
 
   const Client client;
@@ -140,9 +144,9 @@ struct Recorder::State {
   std::condition_variable_any idle;
   std::deque<Happening> queue;
   bool sending = false;
-  bool running = false;  // the sender; it ends with the lock held
+  bool running = false;  // the sender
   std::int64_t last_stamp = 0;
-  std::jthread sender;  // last: it ends before the rest
+  std::stop_source stopped;
 };
 
 Recorder::Recorder(Client client, std::string controller, std::string instance, std::shared_ptr<Clock> clock)
@@ -183,8 +187,10 @@ void Recorder::event(const Json& regarding, std::string_view ns, std::string_vie
     return;
   }
   state.queue.push_back(std::move(happening));
-  if (std::exchange(state.running, true)) return;
-  state.sender = std::jthread([s = state_.get()](const std::stop_token& stop) { s->run(stop); });
+  if (state.running) return;
+  // Detached: the stack of a thread that has ended is kept until it is joined, and nobody would join this one for long.
+  std::thread([s = state_.get(), stop = state.stopped.get_token()] { s->run(stop); }).detach();
+  state.running = true;  // it waits for the lock
 }
 
 void Recorder::flush(Duration timeout) {

@@ -1,6 +1,9 @@
 #include "kubeclient/events/recorder.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
+#include <vector>
 
 #include "kubeclient/base/names.h"
 #include "tests/support/fake_api.h"
@@ -101,6 +104,29 @@ TEST_F(RecorderTest, ManyAtOnceAreNeitherWaitedForNorSentAllAtOnce) {
   const std::size_t sent = api->all(resources::events()).size();
   EXPECT_GE(sent, 64U);
   EXPECT_LE(static_cast<double>(sent), 64 + 1 + 20 * elapsed());
+}
+
+/// MiB of address space.
+long virtual_size() {
+  std::ifstream in("/proc/self/statm");
+  long pages = 0;
+  in >> pages;
+  return pages * ::sysconf(_SC_PAGESIZE) / (1024L * 1024L);
+}
+
+// As an agent of each of a sandbox's clusters does: a stack is 8 MiB.
+TEST_F(RecorderTest, OnesThatHaveNothingMoreToTellKeepNoStack) {
+  std::vector<Recorder> recorders;
+  const long before = virtual_size();
+  for (int i = 0; i < 50; ++i) {
+    recorders.emplace_back(api->client(), "example.com/controller", "controller-" + std::to_string(i), clock);
+    Json pod = kPod;
+    pod["metadata"]["name"] = "p" + std::to_string(i);
+    recorders.back().event(pod, "a", "Normal", "One", "Do", "note");
+    recorders.back().flush(seconds(5));
+  }
+  EXPECT_EQ(api->all(resources::events()).size(), 50U);
+  EXPECT_LT(virtual_size() - before, 300);
 }
 
 }  // namespace
