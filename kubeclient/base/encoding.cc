@@ -10,6 +10,13 @@ namespace fleetadm {
 namespace {
 
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr unsigned char kNoDigit = 0xFF;
+constexpr auto kBase64Digits = [] {  // by character
+  std::array<unsigned char, 256> digits{};
+  digits.fill(kNoDigit);
+  for (std::size_t i = 0; i < kBase64.size(); ++i) digits[static_cast<unsigned char>(kBase64[i])] = static_cast<unsigned char>(i);
+  return digits;
+}();
 constexpr char kHex[] = "0123456789abcdef";
 
 void random_bytes(unsigned char* out, int size) {
@@ -19,6 +26,7 @@ void random_bytes(unsigned char* out, int size) {
 
 std::string hex(const unsigned char* bytes, std::size_t size) {
   std::string out;
+  out.reserve(2 * size);
   for (std::size_t i = 0; i < size; ++i) {
     out += kHex[bytes[i] >> 4U];
     out += kHex[bytes[i] & 0xFU];
@@ -86,9 +94,9 @@ Result<std::string> base64_decode(std::string_view text) {
       ++padding;
       continue;
     }
-    const std::size_t value = kBase64.find(c);
-    if (value == std::string_view::npos || padding > 0) return fail(Category::kInvalid, "malformed base64");
-    group = (group << 6U) | static_cast<unsigned>(value);
+    const unsigned value = kBase64Digits[static_cast<unsigned char>(c)];
+    if (value == kNoDigit || padding > 0) return fail(Category::kInvalid, "malformed base64");
+    group = (group << 6U) | value;
     if (++digits < 4) continue;
     for (const unsigned shift : {16U, 8U, 0U}) out += static_cast<char>((group >> shift) & 0xFFU);
     group = 0;
