@@ -60,7 +60,9 @@ class ApiWatch final : public serve::BodyStream {
     initial_ = std::move(initial);
     start_ = from;
     sent_ = from;
-    FLEETADM_TRY(watch_, state_->store->watch(kind_->storage, options_.selection.ns, from, [slot = slot_] { slot->call(); }));
+    FLEETADM_TRY(watch_,
+                 state_->store->watch(kind_->storage, options_.selection.ns, options_.selection.fields.exact("metadata.name"),
+                                      from, [slot = slot_] { slot->call(); }));
     return {};
   }
   void fail_with(const ApiError& error) { failure_ = status_of(error); }
@@ -119,11 +121,6 @@ class ApiWatch final : public serve::BodyStream {
       auto events = watch_->take(ConvertedEvents::kMaxAtOnce);
       if (!events) return into.empty() ? More::kCut : More::kYes;  // as above
       if (events->empty()) return timed(into);
-      // A webhook is not asked about objects of another name than the one that is watched.
-      if (const auto name = options_.selection.fields.exact("metadata.name"); !name.empty()) {
-        sent_ = events->back()->revision;
-        std::erase_if(*events, [&](const EventPtr& event) { return event->name != name; });
-      }
       converted_->add(std::move(*events));
     }
     return More::kYes;

@@ -75,18 +75,18 @@ Json Stored::json() const {
 
 struct Watch::State {
   std::string resource;
-  std::string ns;
-  std::int64_t place = 0;  // events up to here were taken, where `pending` is set
-  bool pending = false;    // there is something to take
+  std::pair<std::string, std::string> of;  // namespace and name; "" = all
+  std::int64_t place = 0;                  // events up to here were taken, where `pending` is set
+  bool pending = false;                    // there is something to take
   std::function<void()> wake;
 };
 
 struct Store::Lane {
   std::map<std::string, Item> objects;
   std::deque<EventPtr> log;
-  std::size_t bytes = 0;                                                   // past_bytes() of its events
-  std::int64_t horizon = 0;                                                // the log holds every event after this revision
-  std::map<std::string, std::set<std::shared_ptr<Watch::State>>> watches;  // by namespace; "" = all
+  std::size_t bytes = 0;     // past_bytes() of its events
+  std::int64_t horizon = 0;  // the log holds every event after this revision
+  std::map<std::pair<std::string, std::string>, std::set<std::shared_ptr<Watch::State>>> watches;  // by what they are of
 };
 
 struct Store::Pending {
@@ -296,8 +296,8 @@ void Store::publish(const std::string& resource, EventPtr event, std::vector<std
   } else {
     into.objects[key] = {event->ns, event->name, event->now};
   }
-  const auto tell = [&](const std::string& ns) {
-    const auto at = into.watches.find(ns);
+  const auto tell = [&](const std::string& ns, const std::string& name) {
+    const auto at = into.watches.find({ns, name});
     if (at == into.watches.end()) return;
     for (const auto& state : at->second) {
       if (state->pending || event->revision <= state->place) continue;
@@ -306,8 +306,11 @@ void Store::publish(const std::string& resource, EventPtr event, std::vector<std
       woken.push_back(state);
     }
   };
-  tell("");
-  if (!event->ns.empty()) tell(event->ns);
+  // Whoever reads one object is not woken by the others: each of a thousand agents watches its own of a thousand clusters.
+  for (const std::string& name : {std::string(), event->name}) {
+    tell("", name);
+    if (!event->ns.empty()) tell(event->ns, name);
+  }
   const auto bytes = past_bytes(*event);
   into.bytes += bytes;
   inner_->bytes += bytes;
@@ -338,25 +341,25 @@ void Store::trim(Lane& from) const {
   }
 }
 
-Result<std::unique_ptr<Watch>> Store::watch(const std::string& resource, const std::string& ns, std::int64_t from,
-                                            std::function<void()> wake) {
+Result<std::unique_ptr<Watch>> Store::watch(const std::string& resource, const std::string& ns, const std::string& name,
+                                            std::int64_t from, std::function<void()> wake) {
   const std::lock_guard lock(inner_->mutex);
   Lane& at = lane(resource);
   if (from < at.horizon) return fail(Category::kGone, "the revision was compacted");
   auto state = std::make_shared<Watch::State>();
   state->resource = resource;
-  state->ns = ns;
+  state->of = {ns, name};
   state->wake = std::move(wake);
   state->place = from;
   state->pending = !at.log.empty() && at.log.back()->revision > from;
-  at.watches[ns].insert(state);
+  at.watches[state->of].insert(state);
   return std::unique_ptr<Watch>(new Watch(*this, std::move(state)));
 }
 
 Watch::~Watch() {
   const std::lock_guard lock(store_.inner_->mutex);
   auto& lane = store_.lane(state_->resource);
-  const auto at = lane.watches.find(state_->ns);
+  const auto at = lane.watches.find(state_->of);
   if (at == lane.watches.end()) return;
   at->second.erase(state_);
   if (at->second.empty()) lane.watches.erase(at);
@@ -373,7 +376,8 @@ Result<std::vector<EventPtr>> Watch::take(std::size_t most, std::size_t bytes) {
   std::size_t taken = 0;
   for (; at != lane.log.end() && out.size() < most && taken < bytes; ++at) {
     state_->place = (*at)->revision;
-    if (!state_->ns.empty() && (*at)->ns != state_->ns) continue;
+    const auto& [ns, name] = state_->of;
+    if ((!ns.empty() && (*at)->ns != ns) || (!name.empty() && (*at)->name != name)) continue;
     taken += (*at)->now->body.size();
     out.push_back(*at);
   }

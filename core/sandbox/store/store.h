@@ -114,10 +114,14 @@ class Store {
   /// fails. Writers at the same time share one commit.
   Result<StoredPtr> write(Write change);
 
-  /// Events after `from`. `wake` is called, on any thread, when there is something to take after there was nothing.
-  /// The store must outlive the watch. kGone as for list().
+  /// Events after `from`, of one namespace or of all (""), of objects of one name or of all (""). `wake` is called, on any
+  /// thread, when there is something to take after there was nothing. The store must outlive the watch. kGone as for list().
+  Result<std::unique_ptr<Watch>> watch(const std::string& resource, const std::string& ns, const std::string& name,
+                                       std::int64_t from, std::function<void()> wake);
   Result<std::unique_ptr<Watch>> watch(const std::string& resource, const std::string& ns, std::int64_t from,
-                                       std::function<void()> wake);
+                                       std::function<void()> wake) {
+    return watch(resource, ns, "", from, std::move(wake));
+  }
 
  private:
   friend class Watch;

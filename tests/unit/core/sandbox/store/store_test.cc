@@ -159,6 +159,27 @@ TEST(Store, WakesAReaderOnceAndKeepsItsPlace) {
   EXPECT_TRUE(watch->take(10)->empty());
 }
 
+TEST(Store, WakesAReaderOfOneObjectForThatAlone) {
+  const auto store = in_memory();
+  int in_one = 0;
+  int in_all = 0;
+  const auto one = std::move(*store->watch(kMaps, "n", "a", 0, [&] { ++in_one; }));
+  const auto all = std::move(*store->watch(kMaps, "", "a", 0, [&] { ++in_all; }));
+  put(*store, "b", 0, "1");
+  EXPECT_EQ(in_one + in_all, 0);
+  EXPECT_TRUE(one->take(10)->empty());
+  EXPECT_EQ(one->revision(), store->revision()) << "a bookmark tells what was passed over";
+  put(*store, "a", 0, "1", "elsewhere");
+  EXPECT_EQ(in_one, 0);
+  EXPECT_EQ(in_all, 1);
+  put(*store, "a", 0, "1");
+  put(*store, "b", 0, "1", "elsewhere");
+  EXPECT_EQ(in_one, 1);
+  EXPECT_EQ(one->take(10)->size(), 1U);
+  EXPECT_EQ(all->take(10)->size(), 2U);
+  EXPECT_TRUE(all->take(10)->empty());
+}
+
 TEST(Store, GivesAReaderNoMoreThanItHasRoomFor) {
   const auto store = in_memory();
   const auto watch = std::move(*store->watch(kMaps, "n", 0, [] {}));
