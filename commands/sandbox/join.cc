@@ -42,10 +42,11 @@ class WarningsOnly final : public Progress {
 /// The context of a command that runs inside another, on one cluster of the sandbox.
 class ClusterContext final : public Context {
  public:
-  /// `kubeconfig` is the sandbox's, read once: that of a thousand clusters is long. `progress`: null for the outer one.
+  /// `kubeconfig` is the sandbox's, read once: that of a thousand clusters is long. `progress`: null for the outer one. `client`:
+  /// of this cluster, where there is one already: commands on the same cluster share its connection.
   ClusterContext(Context& outer, const kube::Kubeconfig& kubeconfig, std::string file, std::string name,
-                 Progress* progress = nullptr)
-      : outer_(outer), kubeconfig_(kubeconfig), progress_(progress), globals_(outer.global()) {
+                 Progress* progress = nullptr, std::optional<kube::Client> client = std::nullopt)
+      : outer_(outer), kubeconfig_(kubeconfig), progress_(progress), client_(std::move(client)), globals_(outer.global()) {
     globals_.config = {};
     globals_.config.kubeconfig = std::move(file);
     globals_.config.context = std::move(name);
@@ -54,6 +55,7 @@ class ClusterContext final : public Context {
   Result<kube::RestConfig> rest_config() override { return kubeconfig_.resolve(globals_.config); }
   Result<kube::RestConfig> rest_config(const kube::ConfigOverrides& overrides) override { return outer_.rest_config(overrides); }
   Result<kube::Client> client() override {
+    if (client_) return *client_;
     FLEETADM_TRY(const auto config, rest_config());
     return outer_.client(config);
   }
@@ -71,6 +73,7 @@ class ClusterContext final : public Context {
   Context& outer_;
   const kube::Kubeconfig& kubeconfig_;
   Progress* progress_;
+  std::optional<kube::Client> client_;
   GlobalOptions globals_;
 };
 
@@ -158,10 +161,11 @@ Status join_sandbox(Context& context, const SandboxFleet& fleet) {
         if (!joined) return fail(joined.error().wrap("cluster " + name + " cannot join"));
         return {};
       }));
+  FLEETADM_TRY(const auto hub_client, hub.client());
   return side_by_side(
       context, fleet.clusters, "Accepting the clusters and waiting until they are available", "available",
       [&](const std::string& name, Progress& progress) -> Status {
-        ClusterContext one(context, kubeconfig, fleet.kubeconfig, hub_name, &progress);
+        ClusterContext one(context, kubeconfig, fleet.kubeconfig, hub_name, &progress, hub_client);
         return run_command(one, registry, "accept", {{"yes", "true"}, {"wait", "available"}}, {name}).map([](const Report&) {});
       });
 }
