@@ -1,6 +1,7 @@
 #include "kubeclient/base/jsonpath.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "kubeclient/base/jsonpath_parse.h"
@@ -14,11 +15,12 @@ using Values = std::vector<const Json*>;
 
 constexpr std::size_t kMaxItems = 10'000;  // that the path of a rule or column selects
 
-// The value and every container below it that is not empty, parents first.
-void containers(const Json& value, Values& into) {
+// The value and every container below it that is not empty, parents first. `strings` count as containers in a rule's path.
+void containers(const Json& value, bool strings, Values& into) {
+  if (strings && value.is_string() && !value.get_ref<const Json::string_t&>().empty()) into.push_back(&value);
   if (!value.is_structured() || value.empty()) return;
   into.push_back(&value);
-  for (const Json& child : value) containers(child, into);
+  for (const Json& child : value) containers(child, strings, into);
 }
 
 bool compare(const Json& left, std::string_view op, const Json& right) {
@@ -30,6 +32,32 @@ bool compare(const Json& left, std::string_view op, const Json& right) {
   if (op == "<=") return left <= right;
   if (op == ">") return left > right;
   return left >= right;
+}
+
+const std::vector<Json>& byte_values() {
+  static const std::vector<Json> values = [] {
+    std::vector<Json> all;
+    for (int i = 0; i < 256; ++i) all.emplace_back(i);
+    return all;
+  }();
+  return values;
+}
+
+/// As Kubernetes compares the values of a rule's filter: only such of one kind, and only texts and numbers by order.
+Result<bool> compare_strictly(const Json& left, std::string_view op, const Json& right) {
+  const auto kind_of = [](const Json& value) {
+    return value.is_number_unsigned() ? Json::value_t::number_integer : value.type();
+  };
+  const bool ordered = op != "==" && op != "!=";
+  for (const Json* value : {&left, &right}) {
+    if (value->is_structured() || value->is_null() || (ordered && value->is_boolean()))
+      return fail(Category::kInvalid, "a value of this type cannot be compared");
+  }
+  if (kind_of(left) != kind_of(right)) return fail(Category::kInvalid, "values of different types cannot be compared");
+  static constexpr std::array<std::string_view, 6> kKnown{"==", "!=", "<", "<=", ">", ">="};
+  if (std::find(kKnown.begin(), kKnown.end(), op) == kKnown.end())
+    return fail(Category::kInvalid, "unrecognized filter operator " + std::string(op));
+  return compare(left, op, right);
 }
 
 /// Finds what a path means. Templates are lenient; a rule's path is strict: Kubernetes' words for what is wrong, no slice beyond
@@ -44,9 +72,19 @@ class Evaluator {
         values = {&node.constant};
         continue;
       }
+      if (node.kind == Kind::kIdentifier) return fail(Category::kInvalid, "unrecognized identifier " + node.text);
       Values next;
-      for (const Json* value : values) FLEETADM_CHECK(step(node, *value, next));
+      if (strict_ && node.kind == Kind::kUnion) {
+        for (const PathNode& member : node.parts) {
+          FLEETADM_TRY(const Values more, this->list(member, values));
+          next.insert(next.end(), more.begin(), more.end());
+        }
+      } else {
+        bool on = true;
+        for (auto value = values.begin(); on && value != values.end(); ++value) FLEETADM_CHECK(step(node, **value, next, on));
+      }
       values = std::move(next);
+      if (strict_ && values.size() > kMaxItems) return fail(Category::kInvalid, "the path selects too many values");
     }
     return values;
   }
@@ -56,20 +94,24 @@ class Evaluator {
     return strict_ ? fail(Category::kInvalid, of_rule) : fail(Category::kUsage, "jsonpath: " + of_template);
   }
 
-  Status step(const PathNode& node, const Json& value, Values& into) const {
+  /// `on` is set to false where the values after this one do not count.
+  Status step(const PathNode& node, const Json& value, Values& into, bool& on) const {
     switch (node.kind) {
       case Kind::kField:
         if (const Json* member = find(value, {node.text})) into.push_back(member);
         break;
       case Kind::kIndex: return index(value, node.start.value_or(0), into);
-      case Kind::kSlice: return slice(value, node, into);
+      case Kind::kSlice: return slice(value, node, into, on);
       case Kind::kWildcard:
         if (value.is_structured())
           for (const Json& child : value) into.push_back(&child);
+        if (strict_ && value.is_string())  // in Kubernetes the elements of a text are its bytes
+          for (const char c : value.get_ref<const Json::string_t&>())
+            into.push_back(&byte_values()[static_cast<unsigned char>(c)]);
         break;
-      case Kind::kRecursive: containers(value, into); break;
+      case Kind::kRecursive: containers(value, strict_, into); break;
       case Kind::kUnion:
-        for (const PathNode& member : node.parts) FLEETADM_CHECK(step(member, value, into));
+        for (const PathNode& member : node.parts) FLEETADM_CHECK(step(member, value, into, on));
         break;
       case Kind::kFilter: return filter(node, value, into);
       case Kind::kList: {
@@ -77,7 +119,7 @@ class Evaluator {
         into.insert(into.end(), more.begin(), more.end());
         break;
       }
-      case Kind::kIdentifier: return fail(Category::kInvalid, "unrecognized identifier " + node.text);
+      case Kind::kIdentifier:
       case Kind::kText:
       case Kind::kConstant:
       case Kind::kRange: break;
@@ -103,25 +145,29 @@ class Evaluator {
     return {};
   }
 
-  Status slice(const Json& value, const PathNode& node, Values& into) const {
+  Status slice(const Json& value, const PathNode& node, Values& into, bool& on) const {
     if (value.is_null()) return {};
     if (!value.is_array()) return wrong("a slice of something that is not a list", "the value is not an array or slice");
     const auto size = static_cast<std::int64_t>(value.size());
     const auto from_begin = [size](std::int64_t at) { return at < 0 ? at + size : at; };
     const std::int64_t start = from_begin(node.start.value_or(0));
-    const std::int64_t end = std::min(from_begin(node.end.value_or(size)), size);
+    const std::int64_t end = from_begin(node.end.value_or(size));
     if (strict_) {
-      if (node.start && (start < 0 || start >= size)) return out_of_bounds(*node.start, value.size());
-      if (end < 0) return out_of_bounds(*node.end, value.size());
+      // In Kubernetes a slice of nothing is allowed anywhere, and ends the list of what is found.
+      if (start == end) return on = false, Status{};
+      if (start < 0 || start >= size) return out_of_bounds(start, value.size());
+      if (end < 0 || end > size) return out_of_bounds(end - 1, value.size());
       if (start > end) return fail(Category::kInvalid, "the start of the slice is behind its end");
+      if (node.step && *node.step <= 0) return fail(Category::kInvalid, "step must be > 0");
     }
     const std::int64_t step = std::min(node.step.value_or(1), size + 1);
-    for (std::int64_t at = std::max<std::int64_t>(start, 0); at < end; at += step) into.push_back(&*(value.begin() + at));
+    for (std::int64_t at = std::max<std::int64_t>(start, 0); at < std::min(end, size); at += step)
+      into.push_back(&*(value.begin() + at));
     return {};
   }
 
   Status filter(const PathNode& node, const Json& value, Values& into) const {
-    if (value.is_null()) return {};
+    if (value.is_null() && !strict_) return {};
     if (!value.is_array())
       return wrong("a filter on something that is not a list", "the value is not an array or slice and cannot be filtered");
     for (const Json& item : value) {
@@ -132,12 +178,17 @@ class Evaluator {
   }
 
   Result<bool> passes(const PathNode& filter, const Json& item) const {
-    FLEETADM_TRY(const Values left, list(filter.parts[0], {&item}));
+    const Result<Values> found = list(filter.parts[0], {&item});
+    // In Kubernetes what cannot be looked at exists.
+    if (!found && filter.text == "exists" && strict_) return true;
+    FLEETADM_TRY(const Values left, found);
     if (filter.text == "exists") return !left.empty();
+    if (strict_ && left.empty()) return false;
     FLEETADM_TRY(const Values right, list(filter.parts[1], {&item}));
     if (left.size() > 1 || right.size() > 1)
       return wrong("a filter compares one value with one value", "can only compare one element at a time");
     if (left.empty() || right.empty()) return false;
+    if (strict_) return compare_strictly(*left.front(), filter.text, *right.front());
     return compare(*left.front(), filter.text, *right.front());
   }
 

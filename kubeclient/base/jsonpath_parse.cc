@@ -11,8 +11,7 @@ using PathNode = JsonPath::Node;
 using Kind = PathNode::Kind;
 
 constexpr int kMaxTemplateDepth = 32;  // of nested filters, unions and ranges
-constexpr std::string_view kNameEnds = " \t\r\n.,[]$@{}";
-constexpr std::string_view kFilterSigns = "()=<>!";
+constexpr std::string_view kNameEnds = " \t\r\n.,[]$@{}()=<>!";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -32,15 +31,12 @@ void append_utf8(std::string& out, std::uint32_t code) {
 
 class Parser {
  public:
-  /// `bare`: the text is one path without braces.
-  Parser(std::string_view text, bool bare) : text_(text), bare_(bare) {}
+  explicit Parser(std::string_view text) : text_(text) {}
 
   Result<std::vector<PathNode>> whole() {
     FLEETADM_TRY(std::vector<PathNode> nodes, pieces(false, 0));
     return nodes;
   }
-
-  Result<PathNode> path() { return steps("", 0); }
 
  private:
   bool done() const { return at_ >= text_.size(); }
@@ -54,27 +50,14 @@ class Parser {
     while (!done() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
   }
   tl::unexpected<Error> wrong(const std::string& what) const {
-    if (bare_) return fail(Category::kInvalid, done() ? "unterminated array" : what);
     return fail(Category::kUsage,
                 "jsonpath: " + what + " at position " + std::to_string(at_ + 1) + " of \"" + std::string(text_) + "\"");
-  }
-
-  tl::unexpected<Error> too_deep() const {
-    return bare_ ? fail(Category::kInvalid, "the path is nested too deeply") : wrong("nested too deeply");
-  }
-
-  /// What began at `from` in brackets is none of the things that may stand there.
-  tl::unexpected<Error> wrong_index(std::size_t from, const std::string& what) const {
-    if (!bare_) return wrong(what);
-    const std::size_t end = text_.find(']', from);
-    if (end == std::string_view::npos) return fail(Category::kInvalid, "unterminated array");
-    return fail(Category::kInvalid, "invalid array index " + std::string(text_.substr(from, end - from)));
   }
 
   // Text and {expressions}, up to the end of the template or (inside a range) up to {end}.
   Result<std::vector<PathNode>> pieces(bool in_range, int depth) {
     std::vector<PathNode> nodes;
-    if (depth > kMaxTemplateDepth) return too_deep();
+    if (depth > kMaxTemplateDepth) return wrong("nested too deeply");
     while (!done()) {
       const std::size_t brace = std::min(text_.find('{', at_), text_.size());
       if (brace > at_) {
@@ -130,22 +113,19 @@ class Parser {
   Result<PathNode> steps(std::string_view enders, int depth) {
     PathNode list;
     list.kind = Kind::kList;
-    if (depth > kMaxTemplateDepth) return too_deep();
+    if (depth > kMaxTemplateDepth) return wrong("nested too deeply");
     while (true) {
       spaces();
-      if (done() && enders.empty()) return list;
       if (done()) return wrong("unclosed expression");
       const char c = peek();
       if (enders.find(c) != std::string_view::npos) return list;
       if (c == '@' || c == '$') {
         ++at_;
       } else if (c == '.') {
-        FLEETADM_CHECK(field(list, enders.empty()));
+        field(list);
       } else if (c == '[') {
         ++at_;
         FLEETADM_CHECK(bracket(list, depth));
-      } else if (enders.empty()) {
-        FLEETADM_CHECK(identifier(list));
       } else if (c == '"' || c == '\'') {
         FLEETADM_TRY(std::string value, quoted());
         constant(list, Json(std::move(value)));
@@ -155,24 +135,12 @@ class Parser {
         constant(list, Json(true));
       } else if (word("false")) {
         constant(list, Json(false));
-      } else if (is_letter(c) && bare_) {
-        FLEETADM_CHECK(identifier(list));
       } else if (is_letter(c)) {
         return wrong("unknown word (a field needs a dot before it)");
       } else {
         return wrong(std::string("unexpected \"") + c + "\"");
       }
     }
-  }
-
-  /// A word without a dot before it: wrong once something is looked for by it, not before.
-  Status identifier(PathNode& list) {
-    PathNode node;
-    node.kind = Kind::kIdentifier;
-    while (!done() && kNameEnds.find(peek()) == std::string_view::npos) node.text += text_[at_++];
-    if (node.text.empty()) return fail(Category::kInvalid, std::string("unrecognized character in the path: ") + peek());
-    list.parts.push_back(std::move(node));
-    return {};
   }
 
   static void constant(PathNode& list, Json value) {
@@ -203,7 +171,7 @@ class Parser {
   }
 
   // After a dot: a key, "*", or a second dot (recursive descent, whose key follows).
-  Status field(PathNode& list, bool alone) {
+  void field(PathNode& list) {
     ++at_;
     if (take('.')) {
       PathNode node;
@@ -214,7 +182,7 @@ class Parser {
     if (take('*')) {
       node.kind = Kind::kWildcard;
       list.parts.push_back(std::move(node));
-      return {};
+      return;
     }
     node.kind = Kind::kField;
     while (!done()) {
@@ -225,50 +193,21 @@ class Parser {
         continue;
       }
       if (kNameEnds.find(c) != std::string_view::npos) break;
-      if (!alone && kFilterSigns.find(c) != std::string_view::npos) break;
       node.text += c;
       ++at_;
     }
     if (!node.text.empty()) list.parts.push_back(std::move(node));  // "{.}" is the root itself
-    return {};
   }
 
   Result<std::string> quoted() {
     const char quote = text_[at_++];
-    std::string out;
-    while (true) {
-      if (done()) return wrong("unclosed quote");
-      const char c = text_[at_++];
-      if (c == quote) return out;
-      if (c != '\\') {
-        out += c;
-        continue;
-      }
-      if (done()) return wrong("unclosed quote");
-      const char escape = text_[at_++];
-      switch (escape) {
-        case 'n': out += '\n'; break;
-        case 't': out += '\t'; break;
-        case 'r': out += '\r'; break;
-        case 'a': out += '\a'; break;
-        case 'b': out += '\b'; break;
-        case 'f': out += '\f'; break;
-        case 'v': out += '\v'; break;
-        case 'x': FLEETADM_CHECK(code_point(2, out)); break;
-        case 'u': FLEETADM_CHECK(code_point(4, out)); break;
-        default: out += escape;
-      }
-    }
-  }
-
-  Status code_point(std::size_t digits, std::string& out) {
-    std::uint32_t code = 0;
-    const std::string_view hex = text_.substr(at_, digits);
-    const auto [stop, error] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
-    if (hex.size() != digits || error != std::errc{} || stop != hex.data() + hex.size()) return wrong("bad escape");
-    at_ += digits;
-    append_utf8(out, code);
-    return {};
+    const std::size_t from = at_;
+    while (!done() && text_[at_] != quote) at_ += text_[at_] == '\\' ? 2 : 1;
+    if (done()) return wrong("unclosed quote");
+    Result<std::string> value = unescape_jsonpath(text_.substr(from, at_ - from));
+    if (!value) return wrong(value.error().message);
+    ++at_;
+    return value;
   }
 
   // After "[": *, an index, a slice, quoted keys, a union, or a filter. Takes the "]".
@@ -278,7 +217,6 @@ class Parser {
     std::vector<PathNode> members;
     while (true) {
       spaces();
-      const std::size_t from = at_;
       PathNode member;
       if (take('*')) {
         member.kind = Kind::kWildcard;
@@ -286,16 +224,16 @@ class Parser {
         member.kind = Kind::kField;
         FLEETADM_TRY(member.text, quoted());
       } else if (is_digit(peek()) || peek() == '-' || peek() == ':') {
-        FLEETADM_CHECK(slice(member, from));
+        FLEETADM_CHECK(slice(member));
       } else if (peek() == '.' || peek() == '@' || peek() == '$') {
         FLEETADM_TRY(member, steps(",]", depth + 1));
       } else {
-        return wrong_index(from, "expected an index, a slice, a quoted key, * or a filter");
+        return wrong("expected an index, a slice, a quoted key, * or a filter");
       }
       members.push_back(std::move(member));
       spaces();
       if (take(']')) break;
-      if (!take(',')) return wrong_index(from, "expected ] or ,");
+      if (!take(',')) return wrong("expected ] or ,");
     }
     if (members.size() == 1) {
       list.parts.push_back(std::move(members.front()));
@@ -308,8 +246,8 @@ class Parser {
     return {};
   }
 
-  Status slice(PathNode& node, std::size_t begun) {
-    auto integer = [this, begun]() -> Result<std::optional<std::int64_t>> {
+  Status slice(PathNode& node) {
+    auto integer = [this]() -> Result<std::optional<std::int64_t>> {
       spaces();
       const std::size_t from = at_;
       if (peek() == '-') ++at_;
@@ -317,7 +255,7 @@ class Parser {
       if (at_ == from) return std::optional<std::int64_t>{};
       std::int64_t value = 0;
       const auto [stop, error] = std::from_chars(text_.data() + from, text_.data() + at_, value);
-      if (error != std::errc{} || stop != text_.data() + at_) return wrong_index(begun, "bad index");
+      if (error != std::errc{} || stop != text_.data() + at_) return wrong("bad index");
       spaces();
       return std::optional<std::int64_t>{value};
     };
@@ -358,15 +296,41 @@ class Parser {
   }
 
   std::string_view text_;
-  bool bare_;
   std::size_t at_ = 0;
   bool closed_ = false;
 };
 
 }  // namespace
 
-Result<std::vector<JsonPath::Node>> parse_jsonpath(std::string_view text) { return Parser(text, false).whole(); }
+Result<std::string> unescape_jsonpath(std::string_view text) {
+  static constexpr std::string_view kLetters = "abfnrtv";
+  static constexpr std::string_view kMeant = "\a\b\f\n\r\t\v";
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\') {
+      out += text[at];
+      continue;
+    }
+    if (++at >= text.size()) return fail(Category::kInvalid, "unclosed quote");
+    const char escape = text[at];
+    if (const auto letter = kLetters.find(escape); letter != std::string_view::npos) {
+      out += kMeant[letter];
+    } else if (escape == 'x' || escape == 'u') {
+      const std::size_t digits = escape == 'x' ? 2 : 4;
+      const std::string_view hex = text.substr(at + 1, digits);
+      std::uint32_t code = 0;
+      const auto [stop, error] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+      if (hex.size() != digits || error != std::errc{} || stop != hex.data() + hex.size())
+        return fail(Category::kInvalid, "bad escape");
+      append_utf8(out, code);
+      at += digits;
+    } else {
+      out += escape;
+    }
+  }
+  return out;
+}
 
-Result<JsonPath::Node> parse_bare_path(std::string_view text) { return Parser(text, true).path(); }
+Result<std::vector<JsonPath::Node>> parse_jsonpath(std::string_view text) { return Parser(text).whole(); }
 
 }  // namespace fleetadm

@@ -33,6 +33,8 @@ struct JsonPath::Node {
 
 /// A template. kUsage with the place of what is wrong.
 Result<std::vector<JsonPath::Node>> parse_jsonpath(std::string_view text);
+/// The content of a quoted string. kInvalid where an escape is none.
+Result<std::string> unescape_jsonpath(std::string_view text);
 /// The path of a rule or column (select_json_path), as a list. kInvalid in Kubernetes' words.
 Result<JsonPath::Node> parse_bare_path(std::string_view text);
 
