@@ -5,7 +5,8 @@
 
 namespace fleetadm::commands {
 
-void register_sandbox_fleet(Registry& registry);   // up, down, list, kubeconfig
+void register_sandbox_fleet(Registry& registry);   // up, down, and the lists
+void register_sandbox_lists(Registry& registry);   // list, kubeconfig
 void register_sandbox_faults(Registry& registry);  // fault add, list, clear
 void register_sandbox_load(Registry& registry);
 void register_sandbox_logs(Registry& registry);

@@ -20,6 +20,8 @@ constexpr auto kSoon = std::chrono::seconds(5);
 constexpr auto kSpokeTimeout = std::chrono::seconds(10);
 constexpr auto kSyncTimeout = std::chrono::minutes(10);
 
+std::vector<std::string> one_key(const kube::CachedObject& /*object*/) { return {kKey}; }
+
 controller::Manager::Options of_session(const Runtime& runtime, int threads) {
   controller::Manager::Options options;
   options.threads = threads;
@@ -117,31 +119,24 @@ std::optional<Json> Session::cluster() const {
   return cached->decode();
 }
 
-void Session::add_registration(const kube::Client& hub) {
-  controller::Manager& manager = *registration_;
-  const std::shared_ptr<Clock> clock = runtime_.parts.clock;
-  const AgentOptions& options = runtime_.options;
-  kube::InformerOptions own;
-  own.field_selector = "metadata.name=" + identity_.cluster;
-  clusters_ = manager.informer(hub, api::managed_clusters(), own);
-
-  // Failures come back within seconds, never after a long back-off: the hub's patience is five lease periods.
-  controller::ControllerOptions row;
-  row.resync_keys = {kKey};
-
-  auto lease = std::make_shared<reg::LeaseRenewer>(hub, identity_.cluster, clock, random_share);
+void Session::add_lease(const controller::ControllerOptions& base) {
+  auto lease = std::make_shared<reg::LeaseRenewer>(hub_, identity_.cluster, runtime_.parts.clock, random_share);
+  controller::ControllerOptions row = base;
   row.name = "lease";
-  row.resync = options.healthcheck_period;
-  const auto lease_queue = manager.add(row, [this, lease](const std::string&, std::stop_token) -> Result<controller::Outcome> {
+  row.resync = runtime_.options.healthcheck_period;
+  const auto queue = registration_->add(row, [this, lease](const std::string&, std::stop_token) -> Result<controller::Outcome> {
     auto outcome = lease->reconcile(cluster());
     rejections_.note("lease", outcome ? std::nullopt : std::optional<Error>(outcome.error()), runtime_.now());
     if (outcome) return outcome;
     log::warn("agent", "lease: " + outcome.error().message);
     return controller::Outcome{kSoon};
   });
-  const auto one_key = [](const kube::CachedObject&) { return std::vector<std::string>{kKey}; };
-  controller::Manager::enqueue_on(*clusters_, lease_queue, one_key);
+  controller::Manager::enqueue_on(*clusters_, queue, one_key);
+}
 
+void Session::add_status(const controller::ControllerOptions& base) {
+  const AgentOptions& options = runtime_.options;
+  const std::shared_ptr<Clock> clock = runtime_.parts.clock;
   // Weak: the queue's controller owns the sources that call this.
   const auto status_queue = std::make_shared<std::weak_ptr<controller::Queue>>();
   const auto changed = [status_queue] {
@@ -155,29 +150,35 @@ void Session::add_registration(const kube::Client& hub) {
                             source(api::cluster_properties(), {})};
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
                            options.reserved_cluster_claim_suffixes};
-  auto events = std::make_shared<kube::Recorder>(hub, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);
-  auto reporter = std::make_shared<reg::StatusReporter>(hub, spoke, endpoint_.server, std::move(claims), std::move(sources),
+  auto events = std::make_shared<kube::Recorder>(hub_, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);
+  auto reporter = std::make_shared<reg::StatusReporter>(hub_, spoke, endpoint_.server, std::move(claims), std::move(sources),
                                                         std::move(events), clock);
+  controller::ControllerOptions row = base;
   row.name = "status";
-  const auto queue = manager.add(row, [this, reporter](const std::string&, std::stop_token) -> Result<controller::Outcome> {
-    const auto now = cluster();
-    if (!now) return controller::Outcome{};
-    auto outcome = reporter->reconcile(*now);
-    if (outcome) return outcome;
-    const bool stale = outcome.error().category == Category::kConflict;
-    if (!stale) log::warn("agent", "status: " + outcome.error().message);
-    return controller::Outcome{stale ? Duration(std::chrono::milliseconds(300)) : Duration(kSoon)};
-  });
+  row.resync = options.healthcheck_period;
+  const auto queue =
+      registration_->add(row, [this, reporter](const std::string&, std::stop_token) -> Result<controller::Outcome> {
+        const auto now = cluster();
+        if (!now) return controller::Outcome{};
+        auto outcome = reporter->reconcile(*now);
+        if (outcome) return outcome;
+        const bool stale = outcome.error().category == Category::kConflict;
+        if (!stale) log::warn("agent", "status: " + outcome.error().message);
+        return controller::Outcome{stale ? Duration(std::chrono::milliseconds(300)) : Duration(kSoon)};
+      });
   *status_queue = queue;
   controller::Manager::enqueue_on(*clusters_, queue, one_key);
+}
 
-  reg::CertificateKeeper::Options keep{
-      identity_, endpoint_, {options.client_cert_expiration_seconds}, options.timing.certificate_check};
-  auto keeper = std::make_shared<reg::CertificateKeeper>(hub, runtime_.store, std::move(keep), clock,
+void Session::add_certificate(const controller::ControllerOptions& base) {
+  const Duration period = runtime_.options.timing.certificate_check;
+  reg::CertificateKeeper::Options keep{identity_, endpoint_, {runtime_.options.client_cert_expiration_seconds}, period};
+  auto keeper = std::make_shared<reg::CertificateKeeper>(hub_, runtime_.store, std::move(keep), runtime_.parts.clock,
                                                          [this](const reg::HubSecret& secret) { credentials_->set(secret); });
+  controller::ControllerOptions row = base;
   row.name = "certificate";
-  row.resync = options.timing.certificate_check;
-  certificate_queue_ = manager.add(row, [this, keeper](const std::string&, std::stop_token) {
+  row.resync = period;
+  certificate_queue_ = registration_->add(row, [this, keeper](const std::string&, std::stop_token) {
     const auto now = cluster();
     return keeper->reconcile(now && reg::is_accepted(*now));
   });
@@ -186,7 +187,15 @@ void Session::add_registration(const kube::Client& hub) {
 void Session::start_controllers() {
   started_ = std::chrono::steady_clock::now();
   registration_.emplace(of_session(runtime_, kRegistrationThreads));
-  add_registration(hub_);
+  kube::InformerOptions own;
+  own.field_selector = "metadata.name=" + identity_.cluster;
+  clusters_ = registration_->informer(hub_, api::managed_clusters(), own);
+  // Failures come back within seconds, never after a long back-off: the hub's patience is five lease periods.
+  controller::ControllerOptions row;
+  row.resync_keys = {kKey};
+  add_lease(row);
+  add_status(row);
+  add_certificate(row);
   runtime_.health.count_too(*registration_);
   const auto begin = [](controller::Manager& manager) {
     if (const Status begun = manager.start(); !begun) log::error("agent", begun.error().message);

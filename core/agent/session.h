@@ -71,7 +71,9 @@ class Session {
   kube::Client connect() const;
   bool accepted();
   void start_controllers();
-  void add_registration(const kube::Client& hub);
+  void add_lease(const controller::ControllerOptions& base);
+  void add_status(const controller::ControllerOptions& base);
+  void add_certificate(const controller::ControllerOptions& base);
   std::optional<SessionEnd> over();
   std::optional<Json> cluster() const;
 

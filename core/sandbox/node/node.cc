@@ -1,9 +1,6 @@
 #include "core/sandbox/node/node.h"
 
 #include <arpa/inet.h>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <netinet/in.h>
@@ -14,6 +11,7 @@
 #include "core/controller/controller.h"
 #include "core/sandbox/node/pod.h"
 #include "core/sandbox/node/reaper.h"
+#include "core/sandbox/node/state_folder.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/discovery/mapper.h"
 #include "kubeclient/watch/informer.h"
@@ -43,31 +41,6 @@ int free_loopback_port() {
   close(fd);
   return bound ? ntohs(address.sin_port) : 0;
 }
-
-/// A folder of this run, mode 0700, removed at its end: it holds tokens.
-class StateFolder {
- public:
-  static Result<std::unique_ptr<StateFolder>> make() {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "fleetadm-node-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      return fail(Category::kInternal, "cannot make a folder for the node's state: " + std::string(std::strerror(errno)),
-                  "set TMPDIR to a folder that can be written to");
-    }
-    return std::make_unique<StateFolder>(pattern);
-  }
-  explicit StateFolder(fs::path path) : path_(std::move(path)) {}
-  ~StateFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  StateFolder(const StateFolder&) = delete;
-  StateFolder& operator=(const StateFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 class Node {
  public:
