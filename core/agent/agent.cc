@@ -1,5 +1,6 @@
 #include "core/agent/agent.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -16,8 +17,8 @@ namespace fleetadm::agent {
 namespace reg = registration::agent;
 namespace {
 
-constexpr const char* kComponent = "klusterlet-agent";    // upstream's word for registration and work in one process
-constexpr auto kFirstTidying = std::chrono::seconds(10);  // of memory
+constexpr const char* kComponent = "klusterlet-agent";   // upstream's word for registration and work in one process
+constexpr auto kFirstTidying = std::chrono::seconds(5);  // of memory; the wait doubles up to
 constexpr auto kTidying = std::chrono::minutes(1);
 /// The first step comes once the secrets are watched, so that it is not taken again for what it has seen; where they cannot be
 /// watched, after this.
@@ -144,7 +145,7 @@ void wait(std::stop_token stop) {
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
   for (Duration next = kFirstTidying; !stopped.wait_for(lock, stop, next, [&] { return stop.stop_requested(); });
-       next = kTidying) {
+       next = std::min<Duration>(next * 2, kTidying)) {
     give_memory_back();
   }
 }
