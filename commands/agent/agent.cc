@@ -142,7 +142,8 @@ class AgentProgram final : public Program {
 
 Result<std::unique_ptr<Program>> start_agent(std::shared_ptr<Context> context, const AgentRunOptions& options,
                                              const Hosting& hosting) {
-  if (options.agent.leader_elect) return nullptr;
+  // A kubeconfig file may name programs to run: whose they are is known of a process alone, by its environment.
+  if (options.agent.leader_elect || !options.agent.bootstrap_kubeconfig.empty()) return nullptr;
   FLEETADM_TRY(Prepared prepared, prepare(*context, options));
   prepared.options.health_address.clear();  // whoever hosts it knows how it is
   prepared.parts.pool = hosting.pool;

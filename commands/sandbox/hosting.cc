@@ -91,7 +91,9 @@ sandbox::HostOnPool hosting(Context& context) {
   return [&context, registry](
              const sandbox::ChildSpec& spec,
              const std::shared_ptr<controller::WorkerPool>& pool) -> Result<std::unique_ptr<sandbox::HostedProgram>> {
-    if (spec.args.size() < 2) return nullptr;
+    const bool own_kubeconfig = std::any_of(spec.environment.begin(), spec.environment.end(),
+                                            [](const std::string& variable) { return variable.starts_with("KUBECONFIG="); });
+    if (own_kubeconfig || spec.args.size() < 2) return nullptr;
     const std::string path = spec.args[0] + " " + spec.args[1];
     const auto command = std::find_if(registry->commands().begin(), registry->commands().end(),
                                       [&](const Command& one) { return one.path == path; });
