@@ -78,7 +78,7 @@ Result<Step> next_step(const Strategy& strategy, const std::vector<Group>& group
   }
   const GroupMap all = visible_groups(groups, Semantics::kStrict);
   FLEETADM_TRY(Step step, conduct == Semantics::kUpstream ? upstream_step(strategy, all, visible, current, now)
-                                                          : sound_step(strategy, visible, current, now));
+                                                          : strict_step(strategy, visible, current, now));
   step.removed = std::move(removed);
   for (const ClusterState& one : step.rollout) {
     if (!one.recheck || *one.recheck <= now) continue;

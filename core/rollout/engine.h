@@ -26,8 +26,8 @@ struct Evaluated {
 };
 Evaluated evaluate(ClusterState status, Duration soak, const std::optional<Duration>& deadline, Instant now);
 
-/// The sound step behind next_step(): separate so that each file has one reason to change.
-Result<Step> sound_step(const Strategy& strategy, const GroupMap& groups, const std::vector<ClusterState>& current, Instant now);
+/// The strict step behind next_step(): separate so that each file has one reason to change.
+Result<Step> strict_step(const Strategy& strategy, const GroupMap& groups, const std::vector<ClusterState>& current, Instant now);
 /// Upstream's step. `visible` are the groups of `all` that it counts; a mandatory group is found behind a gap, too.
 Result<Step> upstream_step(const Strategy& strategy, const GroupMap& all, const GroupMap& visible,
                            const std::vector<ClusterState>& current, Instant now);
