@@ -1,4 +1,4 @@
-// Reading certificates, pins, and issuing for tests, the sandbox and proxies.
+// Reading certificates, pins, and issuing: for add-ons' own signers, tests, the sandbox and proxies.
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -7,11 +7,12 @@
 #include <openssl/rand.h>
 
 #include "kubeclient/base/encoding.h"
-#include "kubeclient/base/ip_address.h"
 #include "kubeclient/pki/openssl.h"
 
 namespace fleetadm::pki {
 namespace {
+
+constexpr auto kClockSkew = std::chrono::minutes(5);  // of those who check a certificate that was just signed
 
 Instant instant_of(const ASN1_TIME& time) {
   std::tm parts{};
@@ -32,6 +33,18 @@ std::string spki_hash(X509& certificate) {
   return hash;
 }
 
+std::vector<std::string> usages_of(X509& certificate) {
+  std::vector<std::string> usages;
+  const std::uint32_t key = X509_get_key_usage(&certificate);  // all bits where there is no such extension
+  if (key != UINT32_MAX && (key & KU_DIGITAL_SIGNATURE) != 0) usages.emplace_back("digital signature");
+  if (key != UINT32_MAX && (key & KU_KEY_ENCIPHERMENT) != 0) usages.emplace_back("key encipherment");
+  if (key != UINT32_MAX && (key & KU_KEY_CERT_SIGN) != 0) usages.emplace_back("cert sign");
+  const std::uint32_t extended = X509_get_extended_key_usage(&certificate);
+  if (extended != UINT32_MAX && (extended & XKU_SSL_SERVER) != 0) usages.emplace_back("server auth");
+  if (extended != UINT32_MAX && (extended & XKU_SSL_CLIENT) != 0) usages.emplace_back("client auth");
+  return usages;
+}
+
 CertInfo describe(X509& certificate) {
   CertInfo info;
   info.subject = read_name(*X509_get_subject_name(&certificate));
@@ -46,6 +59,7 @@ CertInfo describe(X509& certificate) {
     info.dns_names = std::move(read.dns);
     info.ip_addresses = std::move(read.ips);
   }
+  info.usages = usages_of(certificate);
   ERR_clear_error();
   return info;
 }
@@ -57,49 +71,66 @@ bool add_extension(X509& certificate, X509* issuer, int nid, const char* value) 
   return extension && X509_add_ext(&certificate, extension.get(), -1) == 1;
 }
 
-// Built from values, not from OpenSSL's text form, in which a comma inside a name would start another name.
-Status add_alternative_names(X509& certificate, const LeafOptions& options) {
-  if (options.dns_names.empty() && options.ip_addresses.empty()) return {};
-  const NamesPtr names(sk_GENERAL_NAME_new_null());
-  const auto add = [&](int type, const void* data, std::size_t size) {
-    std::unique_ptr<GENERAL_NAME, Deleter<GENERAL_NAME_free>> name(GENERAL_NAME_new());
-    std::unique_ptr<ASN1_STRING, Deleter<ASN1_STRING_free>> value(
-        ASN1_STRING_type_new(type == GEN_DNS ? V_ASN1_IA5STRING : V_ASN1_OCTET_STRING));
-    if (!name || !value || ASN1_STRING_set(value.get(), data, static_cast<int>(size)) != 1) return false;
-    GENERAL_NAME_set0_value(name.get(), type, value.release());
-    if (sk_GENERAL_NAME_push(names.get(), name.get()) <= 0) return false;
-    name.release();
-    return true;
-  };
-  for (const std::string& dns : options.dns_names) {
-    if (!add(GEN_DNS, dns.data(), dns.size())) return openssl_failure("adding a DNS name");
-  }
-  for (const std::string& ip : options.ip_addresses) {
-    const auto address = IpAddress::parse(ip);
-    if (!address || !address->zone.empty()) return fail(Category::kUsage, "\"" + ip + "\" is not an IP address");
-    if (!add(GEN_IPADD, address->bytes.data(), address->v6 ? 16 : 4)) return openssl_failure("adding an IP address");
-  }
+Status add_alternative_names(X509& certificate, const std::vector<std::string>& dns_names,
+                             const std::vector<std::string>& ip_addresses) {
+  if (dns_names.empty() && ip_addresses.empty()) return {};
+  FLEETADM_TRY(const NamesPtr names, make_alternative_names(dns_names, ip_addresses));
   if (X509_add1_ext_i2d(&certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) != 1) {
     return openssl_failure("adding the alternative names");
   }
   return {};
 }
 
-Result<CertPtr> blank_certificate(const Subject& subject, EVP_PKEY& key, Duration backdate, Duration validity) {
+struct Validity {
+  std::time_t from = 0;
+  std::time_t until = 0;
+};
+
+std::time_t seconds_of(Instant at) { return std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count(); }
+
+Validity from_now(Duration backdate, Duration validity) {
+  const std::time_t now = std::time(nullptr);
+  const auto whole = [](Duration value) { return std::chrono::duration_cast<std::chrono::seconds>(value).count(); };
+  return {now - whole(backdate), now + whole(validity)};
+}
+
+Result<CertPtr> blank_certificate(const Subject& subject, EVP_PKEY& key, Validity validity) {
   FLEETADM_TRY(const NamePtr name, make_name(subject));
   CertPtr certificate(X509_new());
   const BignumPtr serial(BN_new());
-  const std::time_t now = std::time(nullptr);
-  const auto whole = [](Duration value) { return std::chrono::duration_cast<std::chrono::seconds>(value).count(); };
   if (!certificate || !serial || BN_rand(serial.get(), 127, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) != 1 ||
       BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate.get())) == nullptr ||
       X509_set_version(certificate.get(), X509_VERSION_3) != 1 || X509_set_subject_name(certificate.get(), name.get()) != 1 ||
       X509_set_pubkey(certificate.get(), &key) != 1 ||
-      ASN1_TIME_set(X509_getm_notBefore(certificate.get()), now - whole(backdate)) == nullptr ||
-      ASN1_TIME_set(X509_getm_notAfter(certificate.get()), now + whole(validity)) == nullptr) {
+      ASN1_TIME_set(X509_getm_notBefore(certificate.get()), validity.from) == nullptr ||
+      ASN1_TIME_set(X509_getm_notAfter(certificate.get()), validity.until) == nullptr) {
     return openssl_failure("making a certificate");
   }
   return certificate;
+}
+
+Result<std::string> signed_leaf(X509& certificate, X509& issuer, EVP_PKEY& issuer_key, const char* usages,
+                                const std::string& extended_usages) {
+  const bool named = X509_get0_subject_key_id(&issuer) != nullptr;
+  if (X509_set_issuer_name(&certificate, X509_get_subject_name(&issuer)) != 1 ||
+      !add_extension(certificate, nullptr, NID_basic_constraints, "critical,CA:FALSE") ||
+      !add_extension(certificate, nullptr, NID_key_usage, usages) ||
+      (!extended_usages.empty() && !add_extension(certificate, nullptr, NID_ext_key_usage, extended_usages.c_str())) ||
+      (named && !add_extension(certificate, &issuer, NID_authority_key_identifier, "keyid")) ||
+      X509_sign(&certificate, &issuer_key, EVP_sha256()) <= 0) {
+    return openssl_failure("issuing a certificate");
+  }
+  return write_certificate(certificate);
+}
+
+Result<KeyPtr> public_key_of_request(std::string_view pem) {
+  FLEETADM_TRY(const auto blocks, read_pem(pem, true));
+  const std::string der = blocks.empty() ? std::string() : blocks.front().der;
+  const auto* at = reinterpret_cast<const unsigned char*>(der.data());
+  const RequestPtr request(d2i_X509_REQ(nullptr, &at, static_cast<long>(der.size())));
+  KeyPtr key(request ? X509_REQ_get_pubkey(request.get()) : nullptr);
+  if (!key) return openssl_failure("the request's public key cannot be read", Category::kInvalid);
+  return key;
 }
 
 }  // namespace
@@ -148,7 +179,7 @@ Result<KeyPair> make_ca(std::string_view common_name, Duration validity) {
   FLEETADM_TRY(const KeyPtr key, read_private_key(pair.key));
   Subject subject;
   subject.common_name = std::string(common_name);
-  FLEETADM_TRY(const CertPtr certificate, blank_certificate(subject, *key, std::chrono::minutes(5), validity));
+  FLEETADM_TRY(const CertPtr certificate, blank_certificate(subject, *key, from_now(std::chrono::minutes(5), validity)));
   if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get())) != 1 ||
       !add_extension(*certificate, nullptr, NID_basic_constraints, "critical,CA:TRUE") ||
       !add_extension(*certificate, nullptr, NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign") ||
@@ -166,20 +197,33 @@ Result<KeyPair> issue(const KeyPair& ca, const LeafOptions& options) {
   KeyPair pair;
   FLEETADM_TRY(pair.key, generate_key());
   FLEETADM_TRY(const KeyPtr key, read_private_key(pair.key));
-  FLEETADM_TRY(const CertPtr certificate, blank_certificate(options.subject, *key, options.backdate, options.validity));
+  FLEETADM_TRY(const CertPtr certificate, blank_certificate(options.subject, *key, from_now(options.backdate, options.validity)));
   std::string usages = options.server ? "serverAuth" : "";
   if (options.client) usages += usages.empty() ? "clientAuth" : ",clientAuth";
-  FLEETADM_CHECK(add_alternative_names(*certificate, options));
-  if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) != 1 ||
-      !add_extension(*certificate, nullptr, NID_basic_constraints, "critical,CA:FALSE") ||
-      !add_extension(*certificate, nullptr, NID_key_usage, "critical,digitalSignature") ||
-      (!usages.empty() && !add_extension(*certificate, nullptr, NID_ext_key_usage, usages.c_str())) ||
-      !add_extension(*certificate, issuer.get(), NID_authority_key_identifier, "keyid") ||
-      X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) <= 0) {
-    return openssl_failure("issuing a certificate");
-  }
-  FLEETADM_TRY(pair.certificate, write_certificate(*certificate));
+  FLEETADM_CHECK(add_alternative_names(*certificate, options.dns_names, options.ip_addresses));
+  FLEETADM_TRY(pair.certificate, signed_leaf(*certificate, *issuer, *issuer_key, "critical,digitalSignature", usages));
   return pair;
+}
+
+Result<std::string> sign_request(const KeyPair& ca, std::string_view request_pem, Instant now, Duration validity) {
+  FLEETADM_TRY(const CertPtr issuer, read_certificate(ca.certificate));
+  FLEETADM_TRY(const KeyPtr issuer_key, read_private_key(ca.key));
+  if (X509_check_ca(issuer.get()) != 1) return fail(Category::kInvalid, "the signer's certificate is not a CA's");
+  if (X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
+    return openssl_failure("the signer's key is not that of its certificate", Category::kInvalid);
+  }
+  const Instant end = instant_of(*X509_get0_notAfter(issuer.get()));
+  if (end <= now) return fail(Category::kInvalid, "the signer's certificate expired at " + format_time(end));
+  FLEETADM_TRY(const CsrInfo asked, parse_csr(request_pem));
+  if (asked.other_subject_attributes || !asked.ip_addresses.empty() || !asked.emails.empty() || !asked.uris.empty()) {
+    return fail(Category::kInvalid, "the request asks for other names than are signed");
+  }
+  FLEETADM_TRY(const KeyPtr key, public_key_of_request(request_pem));
+  const Instant from = std::max(now - kClockSkew, instant_of(*X509_get0_notBefore(issuer.get())));
+  FLEETADM_TRY(const CertPtr certificate,
+               blank_certificate(asked.subject, *key, {seconds_of(from), seconds_of(std::min(now + validity, end))}));
+  FLEETADM_CHECK(add_alternative_names(*certificate, asked.dns_names, {}));
+  return signed_leaf(*certificate, *issuer, *issuer_key, "critical,digitalSignature,keyEncipherment", "serverAuth,clientAuth");
 }
 
 }  // namespace fleetadm::pki

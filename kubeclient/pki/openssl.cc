@@ -8,6 +8,7 @@
 
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/base/ip_address.h"
 
 namespace fleetadm::pki {
 namespace {
@@ -177,6 +178,30 @@ AlternativeNames read_alternative_names(const GENERAL_NAMES& names) {
     }
   }
   return out;
+}
+
+// Built from values, not from OpenSSL's text form, in which a comma inside a name would start another name.
+Result<NamesPtr> make_alternative_names(const std::vector<std::string>& dns_names, const std::vector<std::string>& ip_addresses) {
+  NamesPtr names(sk_GENERAL_NAME_new_null());
+  const auto add = [&](int type, const void* data, std::size_t size) {
+    std::unique_ptr<GENERAL_NAME, Deleter<GENERAL_NAME_free>> name(GENERAL_NAME_new());
+    std::unique_ptr<ASN1_STRING, Deleter<ASN1_STRING_free>> value(
+        ASN1_STRING_type_new(type == GEN_DNS ? V_ASN1_IA5STRING : V_ASN1_OCTET_STRING));
+    if (!names || !name || !value || ASN1_STRING_set(value.get(), data, static_cast<int>(size)) != 1) return false;
+    GENERAL_NAME_set0_value(name.get(), type, value.release());
+    if (sk_GENERAL_NAME_push(names.get(), name.get()) <= 0) return false;
+    name.release();
+    return true;
+  };
+  for (const std::string& dns : dns_names) {
+    if (!add(GEN_DNS, dns.data(), dns.size())) return openssl_failure("adding a DNS name");
+  }
+  for (const std::string& ip : ip_addresses) {
+    const auto address = IpAddress::parse(ip);
+    if (!address || !address->zone.empty()) return fail(Category::kUsage, "\"" + ip + "\" is not an IP address");
+    if (!add(GEN_IPADD, address->bytes.data(), address->v6 ? 16 : 4)) return openssl_failure("adding an IP address");
+  }
+  return names;
 }
 
 std::string describe_key(const EVP_PKEY& key) {

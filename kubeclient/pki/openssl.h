@@ -68,6 +68,8 @@ struct AlternativeNames {
   bool other = false;  // directory names, registered ids, …
 };
 AlternativeNames read_alternative_names(const GENERAL_NAMES& names);
+/// kUsage: an address that is none.
+Result<NamesPtr> make_alternative_names(const std::vector<std::string>& dns_names, const std::vector<std::string>& ip_addresses);
 
 std::string describe_key(const EVP_PKEY& key);
 

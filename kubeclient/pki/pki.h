@@ -20,8 +20,8 @@ struct Subject {
   bool operator==(const Subject&) const = default;
 };
 
-/// PEM "CERTIFICATE REQUEST", SHA-256, no SANs.
-Result<std::string> make_csr(std::string_view key_pem, const Subject& subject);
+/// PEM "CERTIFICATE REQUEST", SHA-256; no SANs but the given ones.
+Result<std::string> make_csr(std::string_view key_pem, const Subject& subject, const std::vector<std::string>& dns_names = {});
 
 /// What a certificate request really asks for.
 struct CsrInfo {
@@ -43,6 +43,7 @@ struct CertInfo {
   Subject issuer;
   std::vector<std::string> dns_names;
   std::vector<std::string> ip_addresses;
+  std::vector<std::string> usages;  // of "digital signature", "key encipherment", "cert sign", "server auth", "client auth"
   Instant not_before;
   Instant not_after;
   bool is_ca = false;
@@ -59,7 +60,7 @@ Result<std::string> ca_pin(std::string_view ca_pem);
 /// True where one CA of the bundle has the pin. Category::kUsage for a malformed pin.
 Result<bool> matches_pin(std::string_view ca_pem, std::string_view pin);
 
-/// A certificate authority for tests, the sandbox and proxies.
+/// A certificate authority: of an add-on's own signer, for tests, the sandbox and proxies.
 struct KeyPair {
   std::string certificate;  // PEM
   std::string key;          // PEM
@@ -75,5 +76,10 @@ struct LeafOptions {
   Duration backdate = std::chrono::minutes(5);  // notBefore = now - backdate
 };
 Result<KeyPair> issue(const KeyPair& ca, const LeafOptions& options);
+
+/// The certificate (PEM) that a request asks for, for servers and clients and never a CA's: its subject and DNS names, valid for
+/// `validity` or as long as the CA, from five minutes before `now`. kInvalid: a request that asks for other names (what else it
+/// asks for is left out), or a CA that is unreadable, expired or not one. Whether the request may be signed was decided before.
+Result<std::string> sign_request(const KeyPair& ca, std::string_view request_pem, Instant now, Duration validity);
 
 }  // namespace fleetadm::pki

@@ -62,6 +62,16 @@ Status read_extensions(X509_REQ& request, CsrInfo& info) {
   return {};
 }
 
+bool ask_for_names(X509_REQ& request, const std::vector<std::string>& dns_names) {
+  if (dns_names.empty()) return true;
+  const auto names = make_alternative_names(dns_names, {});
+  const ExtensionsPtr extensions(sk_X509_EXTENSION_new_null());
+  ExtensionPtr extension(names ? X509V3_EXT_i2d(NID_subject_alt_name, 0, names->get()) : nullptr);
+  if (!extensions || !extension || sk_X509_EXTENSION_push(extensions.get(), extension.get()) <= 0) return false;
+  extension.release();
+  return X509_REQ_add_extensions(&request, extensions.get()) == 1;
+}
+
 }  // namespace
 
 Result<std::string> generate_key() {
@@ -76,14 +86,15 @@ Result<std::string> generate_key() {
   return std::string(data, static_cast<std::size_t>(size));
 }
 
-Result<std::string> make_csr(std::string_view key_pem, const Subject& subject) {
+Result<std::string> make_csr(std::string_view key_pem, const Subject& subject, const std::vector<std::string>& dns_names) {
   FLEETADM_TRY(const KeyPtr key, read_private_key(key_pem));
   FLEETADM_TRY(const NamePtr name, make_name(subject));
   const RequestPtr request(X509_REQ_new());
   const BioPtr bio(BIO_new(BIO_s_mem()));
   if (!request || !bio || X509_REQ_set_version(request.get(), X509_REQ_VERSION_1) != 1 ||
       X509_REQ_set_subject_name(request.get(), name.get()) != 1 || X509_REQ_set_pubkey(request.get(), key.get()) != 1 ||
-      X509_REQ_sign(request.get(), key.get(), EVP_sha256()) <= 0 || PEM_write_bio_X509_REQ(bio.get(), request.get()) != 1) {
+      !ask_for_names(*request, dns_names) || X509_REQ_sign(request.get(), key.get(), EVP_sha256()) <= 0 ||
+      PEM_write_bio_X509_REQ(bio.get(), request.get()) != 1) {
     return openssl_failure("making a certificate request");
   }
   char* data = nullptr;

@@ -1,5 +1,6 @@
 #include "core/addon/rules/object_reader.h"
 
+#include "core/api/kinds.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/rest/resource.h"
 
@@ -52,6 +53,16 @@ std::vector<ObjectPtr> ObjectReader::addons_named(std::string_view name) const {
     if (name_of(*addon) == name) named.push_back(std::move(addon));
   }
   return named;
+}
+
+std::vector<ObjectPtr> ObjectReader::labelled(const GroupResource& type, std::string_view cluster, std::string_view addon) const {
+  std::vector<ObjectPtr> found;
+  for (ObjectPtr& object : list(type)) {
+    if (label_of(*object, api::kClusterNameLabel) == cluster && label_of(*object, api::kAddonNameLabel) == addon) {
+      found.push_back(std::move(object));
+    }
+  }
+  return found;
 }
 
 Result<MemoryObjects> MemoryObjects::from(const Json& objects) {

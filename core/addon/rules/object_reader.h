@@ -49,6 +49,8 @@ class ObjectReader {
   virtual std::vector<ObjectPtr> list(const GroupResource& type, std::string_view ns = {}) const = 0;
   /// The add-ons of this name in all clusters, by namespace.
   virtual std::vector<ObjectPtr> addons_named(std::string_view name) const;
+  /// The objects in any namespace that are labelled with this cluster and this add-on.
+  virtual std::vector<ObjectPtr> labelled(const GroupResource& type, std::string_view cluster, std::string_view addon) const;
 };
 
 /// Objects in memory: a scenario's, a command's or a test's.

@@ -3,49 +3,23 @@
 #include <algorithm>
 
 #include "core/api/kinds.h"
-#include "kubeclient/base/encoding.h"
-#include "kubeclient/base/log.h"
 #include "kubeclient/base/names.h"
-#include "kubeclient/pki/csr_key.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::registration::hub {
 namespace {
 
-constexpr std::size_t kMaxQuoted = 120;
-constexpr int kLeastKeyStrength = 112;  // bits of security: RSA 2048
-
 tl::unexpected<Error> refused(std::string why) { return fail(Category::kInvalid, std::move(why)); }
-
-/// Requester-written text for a message: escaped and short.
-std::string in_quotes(const std::string& text) {
-  std::string shown = log::escape_terminal(text.substr(0, kMaxQuoted));
-  if (text.size() > kMaxQuoted) shown += "...";
-  return "\"" + shown + "\"";
-}
-
-Status check_usages(const Json& csr) {
-  static const std::set<std::string> kWanted{"client auth", "digital signature", "key encipherment"};
-  std::set<std::string> usages;
-  for (const Json& usage : list_at(csr, {"spec", "usages"})) {
-    if (!usage.is_string()) return refused("a usage is no text");
-    usages.insert(usage.get<std::string>());
-  }
-  if (usages == kWanted) return {};
-  std::string named;
-  for (const auto& usage : usages) named += (named.empty() ? "" : ", ") + in_quotes(usage);
-  return refused("the usages are " + (named.empty() ? std::string("missing") : named) + " instead of those of a client");
-}
 
 Status check_subject(const pki::CsrInfo& info, const std::string& group) {
   std::set<std::string> organizations(info.subject.organizations.begin(), info.subject.organizations.end());
   organizations.erase(std::string(api::kManagedClustersGroup));
   if (organizations != std::set<std::string>{group}) {
     for (const auto& organization : organizations) {
-      if (organization != group) return refused("organization " + in_quotes(organization) + " is not the cluster's");
+      if (organization != group) return refused("organization " + api::quoted_text(organization) + " is not the cluster's");
     }
-    return refused("the cluster's organization " + in_quotes(group) + " is missing");
+    return refused("the cluster's organization " + api::quoted_text(group) + " is missing");
   }
   if (!info.subject.organizational_units.empty() || info.other_subject_attributes) {
     return refused("the subject has more than a common name and organizations");
@@ -59,52 +33,37 @@ Result<CsrIdentity> csr_identity(const Json& csr) {
   CsrIdentity identity;
   identity.cluster = label_of(csr, api::kClusterNameLabel);
   if (identity.cluster.empty()) return refused("it has no cluster label");
-  if (!is_dns_label(identity.cluster)) return refused("the cluster label " + in_quotes(identity.cluster) + " is no cluster name");
+  if (!is_dns_label(identity.cluster))
+    return refused("the cluster label " + api::quoted_text(identity.cluster) + " is no cluster name");
   if (find(csr, {"metadata", "labels", api::kAddonNameLabel}) != nullptr) return refused("it is an add-on's");
   if (const std::string signer = str(csr, {"spec", "signerName"}); signer != kClientSigner) {
-    return refused("signer " + in_quotes(signer) + " is not " + std::string(kClientSigner));
+    return refused("signer " + api::quoted_text(signer) + " is not " + std::string(kClientSigner));
   }
-  FLEETADM_CHECK(check_usages(csr));
+  FLEETADM_CHECK(api::check_client_usages(csr));
 
-  auto pem = base64_decode(str(csr, {"spec", "request"}));
-  if (!pem) return refused("the request is not base64");
-  auto info = pki::parse_csr(*pem);
-  if (!info) return refused("the request cannot be read: " + log::escape_terminal(info.error().message));
-  const auto key = pki::csr_key(*pem);
-  if (!key || !key->der) return refused("the request is not in DER: another program may read it as something else");
-  if (key->strength < kLeastKeyStrength) return refused("its key is too weak: " + info->public_key_algorithm);
-  if (!info->signature_valid) return refused("its self-signature is wrong: the requester does not hold the key");
-  if (!info->dns_names.empty() || !info->ip_addresses.empty() || !info->emails.empty() || !info->uris.empty()) {
+  FLEETADM_TRY(const pki::CsrInfo info, api::sound_request(csr));
+  if (!info.dns_names.empty() || !info.ip_addresses.empty() || !info.emails.empty() || !info.uris.empty()) {
     return refused("it asks for alternative names");
   }
-  if (info->other_extensions) return refused("it asks for certificate extensions");
+  if (info.other_extensions) return refused("it asks for certificate extensions");
 
   const std::string group = std::string(api::kClusterGroupPrefix) + identity.cluster;
-  FLEETADM_CHECK(check_subject(*info, group));
-  identity.common_name = info->subject.common_name;
+  FLEETADM_CHECK(check_subject(info, group));
+  identity.common_name = info.subject.common_name;
   // The separator belongs to the comparison: "c1" is a prefix of "c10".
   const std::string prefix = group + ":";
   if (identity.common_name.compare(0, prefix.size(), prefix) != 0) {
-    return refused("common name " + in_quotes(identity.common_name) + " is not of cluster " + identity.cluster);
+    return refused("common name " + api::quoted_text(identity.common_name) + " is not of cluster " + identity.cluster);
   }
   identity.agent = identity.common_name.substr(prefix.size());
   if (identity.agent.empty()) return refused("the common name has no agent");
   if (identity.agent.find(':') != std::string::npos) {
-    return refused("common name " + in_quotes(identity.common_name) + " has too many parts");
+    return refused("common name " + api::quoted_text(identity.common_name) + " has too many parts");
   }
   if (std::any_of(identity.agent.begin(), identity.agent.end(), [](unsigned char c) { return c <= 0x20 || c >= 0x7f; })) {
-    return refused("the agent's name " + in_quotes(identity.agent) + " has characters that no agent uses");
+    return refused("the agent's name " + api::quoted_text(identity.agent) + " has characters that no agent uses");
   }
   return identity;
-}
-
-bool csr_decided(const Json& csr) {
-  if (!str(csr, {"status", "certificate"}).empty()) return true;
-  for (const Json& condition : list_at(csr, {"status", "conditions"})) {
-    const std::string type = str(condition, {"type"});
-    if (type == "Approved" || type == "Denied" || type == "Failed") return true;
-  }
-  return false;
 }
 
 CsrPath csr_path(const Json& csr, const CsrIdentity& identity, const std::set<std::string>& auto_approve_users) {
@@ -129,13 +88,7 @@ Json renewal_review(const Json& csr) {
 }
 
 void add_approval(Json& csr, Instant now) {
-  Json& conditions = at_or_make(csr, {"status", "conditions"});
-  if (!conditions.is_array()) conditions = Json::array();
-  conditions.push_back({{"type", "Approved"},
-                        {"status", "True"},
-                        {"reason", "AutoApprovedByHubCSRApprovingController"},
-                        {"message", "Auto approving Managed cluster agent certificate after SubjectAccessReview."},
-                        {"lastUpdateTime", format_time(now)}});
+  api::add_approval(csr, "Auto approving Managed cluster agent certificate after SubjectAccessReview.", now);
 }
 
 }  // namespace fleetadm::registration::hub

@@ -6,12 +6,14 @@
 #include <set>
 #include <string>
 
+#include "core/api/certificate_request.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/json.h"
 
 namespace fleetadm::registration::hub {
 
-inline constexpr std::string_view kClientSigner = "kubernetes.io/kube-apiserver-client";
+using api::csr_decided;
+using api::kClientSigner;
 
 /// Whom a well-formed request asks a certificate for.
 struct CsrIdentity {
@@ -26,9 +28,6 @@ struct CsrIdentity {
 /// a valid self-signature by a key of at least RSA 2048's strength, no alternative names or other extensions, common name and
 /// organizations, nothing else in the subject.
 Result<CsrIdentity> csr_identity(const Json& csr);
-
-/// Approved, denied, failed or already issued: nothing is left to decide.
-bool csr_decided(const Json& csr);
 
 enum class CsrPath {
   kRenewal,    // the agent itself asks again: approve when the SubjectAccessReview allows it
