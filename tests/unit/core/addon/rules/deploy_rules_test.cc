@@ -1,0 +1,194 @@
+// Where the deploy rule answers otherwise than upstream's, on purpose; and that what it wants does not change by being written.
+#include "core/addon/rules/manifest_marks.h"
+#include "tests/unit/core/addon/rules/deploy_world.h"
+
+namespace fleetadm::addon::deploy_test {
+namespace {
+
+TEST(AddonDeployRules, ASecondPassWritesNothing) {
+  DeployWorld world;
+  world.agent.manifests = {deployment("d1"), config_map("cm1"), hook("bye")};
+  EXPECT_TRUE(world.settle().empty());
+  EXPECT_EQ(world.works(), (Names{"c1/addon-hello-deploy-0"}));
+  world.report("c1", "addon-hello-deploy-0");
+  EXPECT_TRUE(world.settle().empty());
+  EXPECT_EQ(world.reason("ManifestApplied"), "True AddonManifestApplied");
+  EXPECT_EQ(world.reason("Available"), "True ProbeAvailable");
+  EXPECT_TRUE(world.pass().changed.empty());
+}
+
+TEST(AddonDeployRules, WhatAServerFillsInIsNoDifference) {
+  DeployWorld world;
+  world.agent.manifests = {deployment("d1")};
+  world.agent.manifest_configs = Json::array({Json{
+      {"resourceIdentifier", resource_identifier(deployment("d1"))},
+      {"updateStrategy", Json::object({{"type", "ServerSideApply"}, {"serverSideApply", Json::object({{"force", true}})}})}}});
+  world.settle();
+  Json work = world.work("c1", "addon-hello-deploy-0");
+  Json& config = work["spec"]["manifestConfigs"][0];
+  config["feedbackScrapeType"] = "Poll";
+  config["updateStrategy"]["serverSideApply"]["fieldManager"] = "work-agent";
+  work["metadata"]["creationTimestamp"] = "2026-03-01T12:00:00Z";
+  work["metadata"]["finalizers"] = Json::array({"cluster.open-cluster-management.io/manifest-work-cleanup"});
+  world.objects.put(work);
+  EXPECT_TRUE(world.pass().changed.empty());
+  config["updateStrategy"]["type"] = "Update";
+  world.objects.put(work);
+  EXPECT_EQ(world.pass().changed.size(), 1U);
+}
+
+TEST(AddonDeployRules, AnAddonThatRendersNothingAnyMoreLosesItsWorks) {
+  for (const bool hosted : {false, true}) {
+    DeployWorld world(hosted);
+    world.add_cluster("host");
+    world.agent.manifests = {config_map("cm1"), on_hosting(config_map("cm2"))};
+    world.settle();
+    EXPECT_EQ(world.works().size(), hosted ? 2U : 1U);
+    world.agent.manifests.clear();
+    EXPECT_TRUE(world.pass(rollout::Semantics::kUpstream).deleted.empty());
+    world.settle();
+    EXPECT_EQ(world.works(), Names{});
+    EXPECT_EQ(world.reason("ManifestApplied"), "True AddonManifestApplied");
+  }
+}
+
+TEST(AddonDeployRules, NoFinalizerIsAddedToWhatIsBeingDeleted) {
+  for (const bool hosted : {false, true}) {
+    DeployWorld world(hosted);
+    world.add_cluster("host");
+    world.agent.manifests = {config_map("cm1"), hook("bye"), on_hosting(hook("bye-host")), on_hosting(config_map("cm2"))};
+    Json addon = world.addon();
+    addon["metadata"]["finalizers"] = Json::array({"someone/else"});
+    world.put_addon(addon);
+    world.delete_addon();
+    EXPECT_FALSE(world.pass(rollout::Semantics::kUpstream).errors.empty());
+    EXPECT_TRUE(world.settle().empty());
+    EXPECT_EQ(world.finalizers(), Names{"someone/else"});
+    EXPECT_EQ(world.works(), Names{}) << "nothing is deployed that no finalizer would remove again";
+  }
+}
+
+TEST(AddonDeployRules, AnAddonThatIsNotConfiguredKeepsItsHook) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("cm1"), hook("bye")};
+  world.settle();
+  EXPECT_EQ(world.finalizers(), Names{std::string(kPreDeleteFinalizer)});
+  world.set_condition("Configured", "False");
+  world.delete_addon();
+  const Pass upstream = world.pass(rollout::Semantics::kUpstream);
+  ASSERT_EQ(upstream.changed.size(), 1U);
+  EXPECT_TRUE(list_at(upstream.changed[0], {"metadata", "finalizers"}).empty());
+  world.settle();
+  EXPECT_EQ(world.finalizers(), Names{std::string(kPreDeleteFinalizer)});
+  world.set_condition("Configured", "True");
+  world.settle();
+  EXPECT_TRUE(world.works().contains("c1/addon-hello-pre-delete"));
+  world.report("c1", "addon-hello-pre-delete");
+  world.settle();
+  EXPECT_TRUE(world.addon().is_null());
+  EXPECT_EQ(world.works(), Names{});
+}
+
+TEST(AddonDeployRules, WhatCannotBeRenderedYetStaysAsItIsDeployed) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("cm1"), hook("bye")};
+  world.settle();
+  world.agent.manifests.clear();
+  world.agent.held = true;
+  EXPECT_TRUE(world.pass().changed.empty());
+  EXPECT_TRUE(world.pass().deleted.empty());
+  EXPECT_EQ(world.finalizers(), Names{std::string(kPreDeleteFinalizer)});
+}
+
+TEST(AddonDeployRules, ANewWorkNeverTakesTheNameOfAnother) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("a", 300000), config_map("b", 300000), config_map("c", 300000)};
+  world.settle();
+  EXPECT_EQ(world.works(), (Names{"c1/addon-hello-deploy-0", "c1/addon-hello-deploy-1", "c1/addon-hello-deploy-2"}));
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-1"), Names{"b"});
+  // Without the first manifest two works are left, and the next one is counted as number 2, which there is.
+  world.agent.manifests.erase(world.agent.manifests.begin());
+  world.settle();
+  EXPECT_EQ(world.works(), (Names{"c1/addon-hello-deploy-1", "c1/addon-hello-deploy-2"}));
+  world.agent.manifests.push_back(config_map("d", 300000));
+  world.settle();
+  EXPECT_EQ(world.works(), (Names{"c1/addon-hello-deploy-1", "c1/addon-hello-deploy-2", "c1/addon-hello-deploy-3"}));
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-2"), Names{"c"});
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-3"), Names{"d"});
+}
+
+TEST(AddonDeployRules, AWorkOfSomebodyElseIsLeftAlone) {
+  DeployWorld world;
+  Json foreign{{"apiVersion", "work.open-cluster-management.io/v1"}, {"kind", "ManifestWork"}};
+  foreign["metadata"] = Json{{"name", "addon-hello-deploy-0"}, {"namespace", "c1"}};
+  world.objects.put(foreign);
+  world.agent.manifests = {config_map("cm1")};
+  world.settle();
+  EXPECT_EQ(world.work("c1", "addon-hello-deploy-0"), foreign);
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-1"), Names{"cm1"});
+}
+
+TEST(AddonDeployRules, AWorkThatLostItsLabelsIsStillTheAddons) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("cm1")};
+  world.settle();
+  Json work = world.work("c1", "addon-hello-deploy-0");
+  const Json labels = work["metadata"]["labels"];
+  work["metadata"].erase("labels");
+  world.objects.put(work);
+  world.settle();
+  EXPECT_EQ(world.works(), Names{"c1/addon-hello-deploy-0"});
+  EXPECT_EQ(world.work("c1", "addon-hello-deploy-0")["metadata"]["labels"], labels);
+}
+
+TEST(AddonDeployRules, WhatIsLargerThanAWorkMayBeIsSaidAndNothingIsChanged) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("cm1")};
+  world.settle();
+  world.agent.manifests.push_back(config_map("huge", 600000));
+  const std::vector<Error> errors = world.settle();
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_NE(errors[0].message.find("ConfigMap agents/huge"), std::string::npos) << errors[0].message;
+  EXPECT_EQ(world.reason("ManifestApplied"), "False ManifestWorkApplyFailed");
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-0"), Names{"cm1"});
+}
+
+TEST(AddonDeployRules, AWorkThatOutgrowsItsSizeGivesManifestsAway) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("a", 190000), config_map("b", 190000)};
+  world.settle();
+  EXPECT_EQ(world.works().size(), 1U);
+  world.agent.manifests = {config_map("a", 300000), config_map("b", 300000)};
+  const Pass pass = world.pass();
+  ASSERT_GE(pass.changed.size(), 2U);
+  EXPECT_EQ(name_of(pass.changed[0]), "addon-hello-deploy-1") << "a manifest is in its new work before it leaves the old one";
+  world.settle();
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-0").size(), 1U);
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-1").size(), 1U);
+}
+
+TEST(AddonDeployRules, AManifestThatFillsAWorkIsAloneInItAndMakesNoEmptyOne) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("a", 450000), config_map("b", 450000)};
+  world.settle();
+  EXPECT_EQ(world.works(), (Names{"c1/addon-hello-deploy-0", "c1/addon-hello-deploy-1"}));
+  EXPECT_EQ(world.content("c1", "addon-hello-deploy-0").size(), 1U);
+}
+
+TEST(AddonDeployRules, AHookIsCompleteWhateverIsListedBeforeIt) {
+  DeployWorld world;
+  world.agent.manifests = {config_map("cm1"), hook("bye")};
+  world.settle();
+  world.delete_addon();
+  world.settle();
+  world.report("c1", "addon-hello-pre-delete");
+  Json work = world.work("c1", "addon-hello-pre-delete");
+  Json& entries = work["status"]["resourceStatus"]["manifests"];
+  entries.insert(entries.begin(), Json::object({{"resourceMeta", Json::object({{"name", "silent"}})}}));
+  world.objects.put(work);
+  world.settle();
+  EXPECT_TRUE(world.addon().is_null());
+}
+
+}  // namespace
+}  // namespace fleetadm::addon::deploy_test
