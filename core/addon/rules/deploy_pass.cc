@@ -4,6 +4,7 @@
 
 #include "core/addon/rules/deploy_state.h"
 #include "core/addon/rules/names.h"
+#include "core/controller/controller.h"
 
 namespace fleetadm::addon {
 namespace {
@@ -41,24 +42,44 @@ void add_errors(Pass& pass, std::vector<Error> errors) {
 
 }  // namespace
 
+Json with_failed_write(const Json& before, const Json& wanted, Side side, const Error& error, Instant now) {
+  const std::string_view type = applied_condition_of(side);
+  Json said = wanted;
+  Json& conditions = at_or_make(said, {"status", "conditions"});
+  const Json* known = controller::find_condition(before, type);
+  if (known != nullptr && controller::find_condition(said, type) == nullptr) {
+    if (!conditions.is_array()) conditions = Json::array();
+    conditions.push_back(*known);
+  }
+  controller::set_condition(conditions, type, "False", "ManifestWorkApplyFailed",
+                            "failed to apply manifestWork: " + error.message, now);
+  return said;
+}
+
 Pass deploy_pass(const ObjectReader& objects, std::string_view addon, std::string_view cluster, const AgentDescription& agent,
                  Instant now, rollout::Semantics conduct) {
   Pass pass;
   const ObjectPtr before = objects.get(managed_cluster_addons(), cluster, addon);
   const ObjectPtr managed_cluster = objects.get(managed_clusters(), {}, cluster);
-  if (before == nullptr || managed_cluster == nullptr) return pass;
-  DeployState state{objects, agent, *managed_cluster, now, conduct == rollout::Semantics::kStrict, *before, std::nullopt};
+  const bool strict = conduct == rollout::Semantics::kStrict;
+  if (before == nullptr || (managed_cluster == nullptr && !(strict && is_deleting(*before)))) return pass;
+  static const Json nowhere = Json::object();
+  DeployState state{objects, agent, managed_cluster ? *managed_cluster : nowhere, now, strict, *before, std::nullopt};
   if (!state.has_condition("RegistrationApplied")) return pass;
   const Json* hosting = find(*before, {"metadata", "annotations", kHostingClusterAnnotation});
   // kStrict takes an empty name for none, as all other controllers do.
   if (agent.hosted_by_annotation && hosting != nullptr && hosting->is_string() && !(state.strict && *hosting == ""))
     state.hosting = hosting->get<std::string>();
 
-  deploy_managed_side(state);
-  deploy_hosting_side(state);
-  run_managed_hook(state);
-  run_hosting_hook(state);
-  judge_health(state);
+  if (managed_cluster == nullptr) {
+    leave_without_cluster(state);
+  } else {
+    deploy_managed_side(state);
+    deploy_hosting_side(state);
+    run_managed_hook(state);
+    run_hosting_hook(state);
+    judge_health(state);
+  }
 
   add_errors(pass, std::move(state.errors));
   Json after = std::move(state.addon);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/addon/rules/agent_description.h"
+#include "core/addon/rules/deploy_works.h"
 #include "core/addon/rules/pass.h"
 #include "core/rollout/types.h"
 
@@ -17,5 +18,9 @@ namespace fleetadm::addon {
 /// none stay on a cluster that hosts the add-on no more; what is judged available are the works of both clusters, in one order.
 Pass deploy_pass(const ObjectReader& objects, std::string_view addon, std::string_view cluster, const AgentDescription& agent,
                  Instant now, rollout::Semantics conduct);
+
+/// `wanted` (the add-on as a pass wants it) with what it says where a work of that side could not be written; a failure that
+/// `before` says already keeps its time.
+Json with_failed_write(const Json& before, const Json& wanted, Side side, const Error& error, Instant now);
 
 }  // namespace fleetadm::addon

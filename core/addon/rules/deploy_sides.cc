@@ -95,4 +95,10 @@ void deploy_hosting_side(DeployState& state) {
   deploy_side(state, Side::kHosting, *state.hosting, existing);
 }
 
+void leave_without_cluster(DeployState& state) {
+  state.remove_finalizer(kPreDeleteFinalizer);
+  state.remove_finalizer(kHostedPreDeleteFinalizer);
+  clean_hosting_side(state);
+}
+
 }  // namespace fleetadm::addon

@@ -59,5 +59,7 @@ void deploy_hosting_side(DeployState& state);
 void run_managed_hook(DeployState& state);
 void run_hosting_hook(DeployState& state);
 void judge_health(DeployState& state);
+/// Instead of them, where the add-on is under deletion and its cluster is gone.
+void leave_without_cluster(DeployState& state);
 
 }  // namespace fleetadm::addon

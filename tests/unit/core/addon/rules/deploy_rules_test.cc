@@ -190,5 +190,34 @@ TEST(AddonDeployRules, AHookIsCompleteWhateverIsListedBeforeIt) {
   EXPECT_TRUE(world.addon().is_null());
 }
 
+TEST(AddonDeployRules, AnAddonWhoseClusterIsGoneIsLetGo) {
+  DeployWorld world(true);
+  world.add_cluster("host");
+  world.agent.manifests = {config_map("cm1"), on_hosting(config_map("cm2")), hook("bye"), on_hosting(hook("bye-host"))};
+  world.settle();
+  EXPECT_EQ(world.finalizers().size(), 3U);
+  world.objects.remove(managed_clusters(), {}, "c1");
+  EXPECT_TRUE(world.pass().changed.empty()) << "only under deletion";
+  world.delete_addon();
+  EXPECT_TRUE(world.pass(rollout::Semantics::kUpstream).changed.empty());
+  world.settle();
+  EXPECT_TRUE(world.addon().is_null());
+  EXPECT_EQ(world.works(), Names{});
+}
+
+TEST(AddonDeployRules, AFailureThatLastsIsSaidOnce) {
+  DeployWorld world;
+  const Json before = world.addon();
+  Error error;
+  error.message = "the webhook said no";
+  const Json first = with_failed_write(before, before, Side::kManaged, error, world.now);
+  EXPECT_NE(first, before);
+  // The next pass removes what is said, as the work is not applied, and fails again later.
+  const Json second = with_failed_write(first, before, Side::kManaged, error, world.now + std::chrono::hours(1));
+  EXPECT_EQ(second, first);
+  world.put_addon(second);
+  EXPECT_EQ(world.reason("ManifestApplied"), "False ManifestWorkApplyFailed");
+}
+
 }  // namespace
 }  // namespace fleetadm::addon::deploy_test
