@@ -11,7 +11,8 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::int64_t kLongestRaw = 65536;  // of many values, all have to fit into one status
+constexpr std::int64_t kLongestRaw = 65536;   // of many values, all have to fit into one status
+constexpr std::int64_t kShortestToken = 600;  // that Kubernetes issues
 
 struct AgentRunOptions {
   agent::AgentOptions agent;
@@ -52,6 +53,14 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
                "Lifetime to request for the client certificate, at least 3600; 0 leaves it to the hub")
       .default_text = "0";
   flags
+      .choice(&agent.addon_driver, "addon-driver", {"csr", "token"},
+              "How add-ons authenticate to the hub: with a client certificate or a service account token")
+      .default_text = "csr";
+  flags
+      .integer(&agent.addon_token_expiration_seconds, "addon-token-expiration-seconds",
+               "Lifetime to request for add-on tokens, at least 600; 0 leaves it to the hub")
+      .default_text = "0";
+  flags
       .duration(&options.work.eviction_grace, "work-eviction-grace",
                 "How long to keep objects after their work has disappeared from the hub (876000h: forever)")
       .default_text = "1h";
@@ -66,6 +75,9 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
 Status validate_agent(const AgentRunOptions& options, const std::vector<std::string>&) {
   if (options.max_raw_length < 0 || options.max_raw_length > kLongestRaw)
     return fail(Category::kUsage, "--max-raw-feedback must be between 0 and " + std::to_string(kLongestRaw));
+  if (const std::int64_t seconds = options.agent.addon_token_expiration_seconds; seconds != 0 && seconds < kShortestToken) {
+    return fail(Category::kUsage, "--addon-token-expiration-seconds must be 0 or at least " + std::to_string(kShortestToken));
+  }
   if (options.work.eviction_grace < Duration::zero()) return fail(Category::kUsage, "--work-eviction-grace cannot be negative");
   for (const std::string& annotation : options.annotations) {
     const auto equals = annotation.find('=');

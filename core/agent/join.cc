@@ -39,7 +39,8 @@ Result<std::optional<Duration>> Joining::step() {
     registered_ = runtime_.now();
   }
   FLEETADM_TRY(const reg::Issuance issuance,
-               reg::advance(hub_, runtime_.store, identity_, bootstrap_.endpoint, options, *runtime_.parts.clock));
+               reg::advance(hub_, {runtime_.store, runtime_.store}, reg::agent_order(identity_, bootstrap_.endpoint, options),
+                            *runtime_.parts.clock));
   runtime_.phase.set("joining", who + ": " + issuance.detail);
   switch (issuance.state) {
     case reg::Issuance::State::kIssued: return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/addon/agent/addon_controllers.h"
 #include "core/agent/join.h"
 #include "core/registration/agent/certificate_keeper.h"
 #include "core/registration/agent/lease.h"
@@ -207,7 +208,18 @@ void Session::start_controllers() {
     runtime_.health.count_too(*work_);
     begin(*work_);
   }
+  start_addons();
+  begin(*addons_);
   runtime_.phase.set("joined", "cluster " + identity_.cluster + " at " + endpoint_.server);
+}
+
+void Session::start_addons() {
+  const AgentOptions& options = runtime_.options;
+  addons_.emplace(of_session(runtime_, kAddonThreads));
+  addon::agent::AddonOptions addons{identity_, endpoint_, options.addon_driver, options.addon_token_expiration_seconds,
+                                    options.timing.certificate_check};
+  addon::agent::add_addon_controllers(*addons_, hub_, runtime_.spoke.with_timeout(kSpokeTimeout), addons, runtime_.parts.clock);
+  runtime_.health.count_too(*addons_);
 }
 
 void HubCredentials::set(const reg::HubSecret& secret) {

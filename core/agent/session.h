@@ -1,5 +1,5 @@
-// A joined agent at work: waits until the hub accepts the cluster, then runs the controllers of registration and the work engine
-// until the credential is lost, the bootstrap kubeconfig names another hub, or the agent is told to stop.
+// A joined agent at work: waits until the hub accepts the cluster, then runs the controllers of registration, of works and of
+// add-ons until the credential is lost, the bootstrap kubeconfig names another hub, or the agent is told to stop.
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,8 @@ struct SessionEnd {
 inline constexpr int kSupervisorThreads = 1;
 inline constexpr int kRegistrationThreads = 3;
 inline constexpr int kWorkThreads = 4;
-inline constexpr int kAgentThreads = kSupervisorThreads + kRegistrationThreads + kWorkThreads;
+inline constexpr int kAddonThreads = 2;
+inline constexpr int kAgentThreads = kSupervisorThreads + kRegistrationThreads + kWorkThreads + kAddonThreads;
 
 /// Its controllers work on the agent's pool until it is destroyed. look() is not thread-safe.
 class Session {
@@ -74,6 +75,7 @@ class Session {
   void add_lease(const controller::ControllerOptions& base);
   void add_status(const controller::ControllerOptions& base);
   void add_certificate(const controller::ControllerOptions& base);
+  void start_addons();
   std::optional<SessionEnd> over();
   std::optional<Json> cluster() const;
 
@@ -92,6 +94,7 @@ class Session {
   std::shared_ptr<controller::Queue> certificate_queue_;
   std::optional<controller::Manager> registration_;  // the managers last: they end before what their controllers use
   std::optional<controller::Manager> work_;
+  std::optional<controller::Manager> addons_;
 };
 
 }  // namespace fleetadm::agent

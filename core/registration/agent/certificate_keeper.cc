@@ -8,9 +8,6 @@
 namespace fleetadm::registration::agent {
 namespace {
 
-constexpr std::string_view kRotated = "ClusterCertificateRotated";
-constexpr std::string_view kUpdated = "ClientCertificateUpdated";
-constexpr std::string_view kUpdateFailed = "ClientCertificateUpdateFailed";
 constexpr auto kAfterFailure = std::chrono::seconds(30);
 constexpr auto kAfterRefusal = std::chrono::minutes(5);
 constexpr int kLongestWaitSeconds = 30;
@@ -40,7 +37,7 @@ CertificateKeeper::CertificateKeeper(kube::Client hub, HubSecretStore store, Opt
 Result<controller::Outcome> CertificateKeeper::reconcile(bool accepted) {
   FLEETADM_TRY(const HubSecret secret, store_.load());
   const Instant now = clock_->now();
-  const RenewalPlan plan = plan_renewal(secret, options_.identity, now);
+  const RenewalPlan plan = plan_renewal(secret, subject_of(options_.identity), now);
   if (plan.due) {
     if (!accepted) return controller::Outcome{options_.check};
     return renew(plan);
@@ -53,9 +50,10 @@ Result<controller::Outcome> CertificateKeeper::reconcile(bool accepted) {
 
 Result<controller::Outcome> CertificateKeeper::renew(const RenewalPlan& plan) {
   log::info(2, "registration", "renewing: " + plan.why);
-  Result<Issuance> issuance = advance(hub_, store_, options_.identity, options_.endpoint, options_.request, *clock_);
+  Result<Issuance> issuance =
+      advance(hub_, {store_, store_}, agent_order(options_.identity, options_.endpoint, options_.request), *clock_);
   if (!issuance) {
-    report("False", kUpdateFailed, "Failed to create CSR " + issuance.error().message);
+    report("False", kCertificateUpdateFailed, "Failed to create CSR " + issuance.error().message);
     return controller::Outcome{kAfterFailure};
   }
   switch (issuance->state) {
@@ -63,7 +61,7 @@ Result<controller::Outcome> CertificateKeeper::renew(const RenewalPlan& plan) {
       waits_ = 0;
       tell(issuance->stored);
       if (const auto chain = pki::parse_certificates(issuance->stored.get(kCertificateKey))) {
-        report("True", kUpdated, rotated_message(chain->front().not_before, chain->front().not_after));
+        report("True", kCertificateUpdated, rotated_message(chain->front().not_before, chain->front().not_after));
       }
       return controller::Outcome{Duration::zero()};
     }
@@ -72,9 +70,9 @@ Result<controller::Outcome> CertificateKeeper::renew(const RenewalPlan& plan) {
       waits_ = std::min(waits_ + 1, kLongestWaitSeconds);
       return controller::Outcome{std::chrono::seconds(waits_)};
     case Issuance::State::kDenied:
-      report("False", kUpdateFailed, "Failed to rotated client certificate " + issuance->detail);
+      report("False", kCertificateUpdateFailed, "Failed to rotated client certificate " + issuance->detail);
       break;
-    case Issuance::State::kHalted: report("False", kUpdateFailed, issuance->detail); break;
+    case Issuance::State::kHalted: report("False", kCertificateUpdateFailed, issuance->detail); break;
   }
   return controller::Outcome{kAfterRefusal};
 }
@@ -104,7 +102,7 @@ void CertificateKeeper::report(std::string_view status, std::string_view reason,
   const auto change = [&](Json& cluster) -> Status {
     Json& conditions = at_or_make(cluster, {"status"})["conditions"];
     if (!conditions.is_array()) conditions = Json::array();
-    controller::set_condition(conditions, kRotated, status, reason, message, clock_->now());
+    controller::set_condition(conditions, kCertificateRotated, status, reason, message, clock_->now());
     return {};
   };
   const auto written = hub_.modify(api::managed_clusters(), {}, options_.identity.cluster, change, "status");

@@ -11,6 +11,11 @@
 
 namespace fleetadm::registration::agent {
 
+/// The condition that tells of rotations, and its reasons.
+inline constexpr std::string_view kCertificateRotated = "ClusterCertificateRotated";
+inline constexpr std::string_view kCertificateUpdated = "ClientCertificateUpdated";
+inline constexpr std::string_view kCertificateUpdateFailed = "ClientCertificateUpdateFailed";
+
 class CertificateKeeper {
  public:
   struct Options {

@@ -69,7 +69,10 @@ Result<Endpoint> endpoint_of(std::string_view kubeconfig) {
   return endpoint;
 }
 
-std::string hub_kubeconfig(const Endpoint& endpoint) {
+std::string hub_kubeconfig(const Endpoint& endpoint, StoredCredential credential) {
+  const Json user = credential == StoredCredential::kToken
+                        ? Json{{"tokenFile", "token"}}
+                        : Json{{"client-certificate", kCertificateKey}, {"client-key", kPrivateKeyKey}};
   Json cluster = {{"server", endpoint.server}};
   if (!endpoint.ca_pem.empty()) cluster["certificate-authority-data"] = base64_encode(endpoint.ca_pem);
   if (!endpoint.proxy_url.empty()) cluster["proxy-url"] = endpoint.proxy_url;
@@ -82,8 +85,7 @@ std::string hub_kubeconfig(const Endpoint& endpoint) {
        Json::array({{{"name", "default-context"},
                      {"context", {{"cluster", endpoint.entry}, {"namespace", "configuration"}, {"user", "default-auth"}}}}})},
       {"current-context", "default-context"},
-      {"users", Json::array({{{"name", "default-auth"},
-                              {"user", {{"client-certificate", kCertificateKey}, {"client-key", kPrivateKeyKey}}}}})},
+      {"users", Json::array({{{"name", "default-auth"}, {"user", user}}})},
   };
   return dump_yaml(document);
 }
@@ -108,8 +110,14 @@ std::string why_unusable(const HubSecret& secret, const Identity& identity, cons
   return {};
 }
 
-HubSecretStore::HubSecretStore(kube::Client spoke, std::string ns, std::string name)
-    : spoke_(std::move(spoke)), ns_(std::move(ns)), name_(std::move(name)) {}
+HubSecretStore::HubSecretStore(kube::Client spoke, std::string ns, std::string name, std::map<std::string, std::string> labels)
+    : spoke_(std::move(spoke)), ns_(std::move(ns)), name_(std::move(name)), labels_(std::move(labels)) {}
+
+Status HubSecretStore::remove() const {
+  const auto gone = spoke_.remove(kube::resources::secrets(), ns_, name_);
+  if (gone || gone.error().category == Category::kNotFound) return {};
+  return fail(gone.error().wrap("secret " + ns_ + "/" + name_));
+}
 
 Result<HubSecret> HubSecretStore::load() const {
   FLEETADM_TRY(const std::optional<Json> secret, spoke_.find(kube::resources::secrets(), ns_, name_));
@@ -132,6 +140,7 @@ Result<HubSecret> HubSecretStore::edit(const std::function<Status(HubSecret&)>& 
                                  {"kind", "Secret"},
                                  {"type", "Opaque"},
                                  {"metadata", {{"name", name_}, {"namespace", ns_}}}};
+    if (!current && !labels_.empty()) object["metadata"]["labels"] = labels_;
     encode(stored, wanted, object);
     const Result<Json> written =
         current ? spoke_.update(kube::resources::secrets(), object) : spoke_.create(kube::resources::secrets(), ns_, object);

@@ -46,8 +46,9 @@ struct Endpoint {
 
 /// Category::kInvalid where the text is no kubeconfig, has no current context, or keeps the CA outside of it.
 Result<Endpoint> endpoint_of(std::string_view kubeconfig);
-/// The stored kubeconfig: the endpoint, with the certificate and key as files beside it (relative paths).
-std::string hub_kubeconfig(const Endpoint& endpoint);
+enum class StoredCredential { kCertificate, kToken };
+/// The stored kubeconfig: the endpoint, with the certificate and key, or the token, as files beside it (relative paths).
+std::string hub_kubeconfig(const Endpoint& endpoint, StoredCredential credential = StoredCredential::kCertificate);
 
 /// Why the stored credential cannot be used, or nothing where it can: it is complete, its certificate names this identity,
 /// belongs to the key and has not expired, and it is for the same hub as the bootstrap kubeconfig (where there is one).
@@ -57,11 +58,14 @@ std::string why_unusable(const HubSecret& secret, const Identity& identity, cons
 /// The secret on the spoke. Writes carry preconditions and keep keys that are not ours.
 class HubSecretStore {
  public:
-  HubSecretStore(kube::Client spoke, std::string ns, std::string name);
+  /// `labels`: of the secret where it is made here.
+  HubSecretStore(kube::Client spoke, std::string ns, std::string name, std::map<std::string, std::string> labels = {});
   Result<HubSecret> load() const;
   /// Reads, lets `change` edit, writes the difference (or creates the secret) and answers what is stored then. `change` runs
   /// again on fresh data where another writer was faster.
   Result<HubSecret> edit(const std::function<Status(HubSecret&)>& change) const;
+  /// Gone, or never there: success.
+  Status remove() const;
   const std::string& name() const { return name_; }
   const std::string& ns() const { return ns_; }
 
@@ -69,6 +73,7 @@ class HubSecretStore {
   kube::Client spoke_;
   std::string ns_;
   std::string name_;
+  std::map<std::string, std::string> labels_;
 };
 
 }  // namespace fleetadm::registration::agent

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/certificate_request.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
@@ -14,7 +15,6 @@ namespace {
 constexpr std::size_t kNameHashLength = 10;
 constexpr std::size_t kTooManyRequests = 10;
 constexpr auto kDenialLasts = std::chrono::hours(1);
-constexpr const char* kSigner = "kubernetes.io/kube-apiserver-client";
 
 const Json* condition_of(const Json& request, std::string_view type) {
   for (const Json& condition : list_at(request, {"status", "conditions"})) {
@@ -23,40 +23,38 @@ const Json* condition_of(const Json& request, std::string_view type) {
   return nullptr;
 }
 
-// A pending request of this identity, made where there is none: stored before anyone sees it.
-Result<HubSecret> prepare(const HubSecretStore& store, const Identity& identity, const std::string& discard) {
+// A pending request of this order, made where there is none: stored before anyone sees it.
+Result<HubSecret> prepare(const HubSecretStore& store, const CertificateOrder& order, const std::string& discard) {
   return store.edit([&](HubSecret& secret) -> Status {
-    secret.data[kClusterNameKey] = identity.cluster;
-    secret.data[kAgentNameKey] = identity.agent;
+    for (const auto& [key, value] : order.early) secret.data[key] = value;
     const std::string request = secret.get(kPendingRequestKey);
     if (!request.empty() && request != discard && !secret.get(kPendingKeyKey).empty()) {
       const auto info = pki::parse_csr(request);
-      if (info && same_subject(info->subject, subject_of(identity))) return {};
+      if (info && same_subject(info->subject, order.subject) && info->dns_names == order.dns_names) return {};
     }
     FLEETADM_TRY(const std::string key, pki::generate_key());
-    FLEETADM_TRY(secret.data[kPendingRequestKey], pki::make_csr(key, subject_of(identity)));
+    FLEETADM_TRY(secret.data[kPendingRequestKey], pki::make_csr(key, order.subject, order.dns_names));
     secret.data[kPendingKeyKey] = key;
     return {};
   });
 }
 
-Json request_object(const Identity& identity, const std::string& pem, const RequestOptions& options) {
+Json request_object(const CertificateOrder& order, const std::string& pem) {
   Json spec = {{"request", base64_encode(pem)},
-               {"signerName", kSigner},
+               {"signerName", order.signer},
                {"usages", Json::array({"digital signature", "key encipherment", "client auth"})}};
-  if (options.expiration_seconds > 0) spec["expirationSeconds"] = options.expiration_seconds;
+  if (order.expiration_seconds > 0) spec["expirationSeconds"] = order.expiration_seconds;
   return {{"apiVersion", kube::resources::certificate_signing_requests().api_version()},
           {"kind", kube::resources::certificate_signing_requests().kind},
-          {"metadata",
-           {{"name", request_name(identity, pem)}, {"labels", {{std::string(api::kClusterNameLabel), identity.cluster}}}}},
+          {"metadata", {{"name", request_name(order, pem)}, {"labels", order.labels}}},
           {"spec", std::move(spec)}};
 }
 
 /// Requests by the user that asks for this one (all requests, where the hub does not tell who asks): other users cannot keep an
 /// agent from renewing by making requests with its cluster's label.
-Result<std::size_t> requests_of(const kube::Client& hub, const Identity& identity) {
+Result<std::size_t> requests_of(const kube::Client& hub, const CertificateOrder& order) {
   kube::ListOptions which;
-  which.label_selector = std::string(api::kClusterNameLabel) + "=" + identity.cluster + ",!" + std::string(api::kAddonNameLabel);
+  which.label_selector = order.counted;
   FLEETADM_TRY(const Json list, hub.list(kube::resources::certificate_signing_requests(), {}, which));
   const Json& items = list_at(list, {"items"});
   if (items.size() < kTooManyRequests) return items.size();
@@ -70,18 +68,17 @@ Result<std::size_t> requests_of(const kube::Client& hub, const Identity& identit
   }));
 }
 
-bool usable(const std::string& certificate, const std::string& key, const Identity& identity, Instant now) {
+bool usable(const std::string& certificate, const std::string& key, const CertificateOrder& order, Instant now) {
   const auto chain = pki::parse_certificates(certificate);
-  return chain && same_subject(chain->front().subject, subject_of(identity)) && chain->front().not_after > now &&
+  return chain && same_subject(chain->front().subject, order.subject) && chain->front().not_after > now &&
          pki::key_matches(certificate, key);
 }
 
-Result<Issuance> take(const HubSecretStore& store, const Identity& identity, const Endpoint& endpoint, const std::string& name,
+Result<Issuance> take(const Stores& stores, const CertificateOrder& order, const std::string& name,
                       const std::string& certificate, const std::string& key) {
-  FLEETADM_TRY(HubSecret stored, store.edit([&](HubSecret& secret) -> Status {
-    secret.data[kKubeconfigKey] = hub_kubeconfig(endpoint);
-    secret.data[kClusterNameKey] = identity.cluster;
-    secret.data[kAgentNameKey] = identity.agent;
+  FLEETADM_TRY(HubSecret stored, stores.issued.edit([&](HubSecret& secret) -> Status {
+    for (const auto& [name_of_key, value] : order.early) secret.data[name_of_key] = value;
+    for (const auto& [name_of_key, value] : order.late) secret.data[name_of_key] = value;
     secret.data[kCertificateKey] = certificate;
     secret.data[kPrivateKeyKey] = key;
     // Another request may have been prepared meanwhile by a second agent; it is of no use any more either way.
@@ -89,13 +86,28 @@ Result<Issuance> take(const HubSecretStore& store, const Identity& identity, con
     secret.data.erase(kPendingRequestKey);
     return {};
   }));
+  if (stores.pending.name() != stores.issued.name()) FLEETADM_CHECK(stores.pending.remove());
   return Issuance{Issuance::State::kIssued, name, "client certificate stored", std::move(stored)};
 }
 
 }  // namespace
 
-std::string request_name(const Identity& identity, std::string_view request_pem) {
-  return identity.cluster + "-" + sha256_hex(request_pem).substr(0, kNameHashLength);
+CertificateOrder agent_order(const Identity& identity, const Endpoint& endpoint, const RequestOptions& options) {
+  const std::string label(api::kClusterNameLabel);
+  CertificateOrder order;
+  order.subject = subject_of(identity);
+  order.name_prefix = identity.cluster + "-";
+  order.labels = {{label, identity.cluster}};
+  order.counted = label + "=" + identity.cluster + ",!" + std::string(api::kAddonNameLabel);
+  order.signer = api::kClientSigner;
+  order.expiration_seconds = options.expiration_seconds;
+  order.early = {{kClusterNameKey, identity.cluster}, {kAgentNameKey, identity.agent}};
+  order.late = {{kKubeconfigKey, hub_kubeconfig(endpoint)}};
+  return order;
+}
+
+std::string request_name(const CertificateOrder& order, std::string_view request_pem) {
+  return order.name_prefix + sha256_hex(request_pem).substr(0, kNameHashLength);
 }
 
 bool is_answered(const Json& request) {
@@ -103,25 +115,24 @@ bool is_answered(const Json& request) {
          condition_of(request, "Failed") != nullptr;
 }
 
-Result<Issuance> advance(const kube::Client& hub, const HubSecretStore& store, const Identity& identity, const Endpoint& endpoint,
-                         const RequestOptions& options, const Clock& clock) {
+Result<Issuance> advance(const kube::Client& hub, const Stores& stores, const CertificateOrder& order, const Clock& clock) {
   const kube::Resource& resource = kube::resources::certificate_signing_requests();
   std::string discard;
   // A request that is of no use (denied long ago, expired, somebody else's) is replaced once; the second look decides.
   for (int round = 0;; ++round) {
-    FLEETADM_TRY(const HubSecret secret, prepare(store, identity, discard));
+    FLEETADM_TRY(const HubSecret secret, prepare(stores.pending, order, discard));
     const std::string pem = secret.get(kPendingRequestKey);
     const std::string key = secret.get(kPendingKeyKey);
-    const std::string name = request_name(identity, pem);
+    const std::string name = request_name(order, pem);
     FLEETADM_TRY(std::optional<Json> found, hub.find(resource, {}, name));
     if (!found) {
-      FLEETADM_TRY(const std::size_t others, requests_of(hub, identity));
+      FLEETADM_TRY(const std::size_t others, requests_of(hub, order));
       if (others >= kTooManyRequests) {
         return Issuance{
             Issuance::State::kHalted, name, "Stop creating csr since there are too many csr created already on hub", {}};
       }
-      FLEETADM_TRY(found, hub.create_or_get(resource, {}, request_object(identity, pem, options)));
-      log::info(1, "registration", "certificate request " + name + " created for " + common_name(identity));
+      FLEETADM_TRY(found, hub.create_or_get(resource, {}, request_object(order, pem)));
+      log::info(1, "registration", "certificate request " + name + " created for " + order.subject.common_name);
     }
     if (str(*found, {"spec", "request"}) != base64_encode(pem)) {
       if (round > 0) return fail(Category::kConflict, "certificate request " + name + " on the hub is not ours");
@@ -148,7 +159,7 @@ Result<Issuance> advance(const kube::Client& hub, const HubSecretStore& store, c
       return Issuance{Issuance::State::kWaiting, name, "certificate request " + name + " waits for approval", {}};
     }
     FLEETADM_TRY(const std::string certificate, base64_decode(encoded));
-    if (usable(certificate, key, identity, clock.now())) return take(store, identity, endpoint, name, certificate, key);
+    if (usable(certificate, key, order, clock.now())) return take(stores, order, name, certificate, key);
     if (round > 0) return fail(Category::kInvalid, "the hub's certificate for request " + name + " is not what was asked for");
     discard = pem;
   }

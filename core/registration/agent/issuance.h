@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/registration/agent/hub_secret.h"
 #include "kubeclient/base/clock.h"
@@ -16,6 +18,21 @@ namespace fleetadm::registration::agent {
 struct RequestOptions {
   std::int64_t expiration_seconds = 0;  // 0: the signer's own choice
 };
+
+/// A client certificate that somebody needs.
+struct CertificateOrder {
+  pki::Subject subject;
+  std::vector<std::string> dns_names;
+  std::string name_prefix;                    // of the request: "<cluster>-"
+  std::map<std::string, std::string> labels;  // of the request
+  std::string counted;                        // label selector of the requests on the hub that count as this one's
+  std::string signer;
+  std::int64_t expiration_seconds = 0;       // 0: the signer's own choice
+  std::map<std::string, std::string> early;  // keys of the secret that are stored with the request
+  std::map<std::string, std::string> late;   // that are stored with the certificate
+};
+/// The order of a cluster's agent.
+CertificateOrder agent_order(const Identity& identity, const Endpoint& endpoint, const RequestOptions& options);
 
 struct Issuance {
   enum class State {
@@ -30,13 +47,18 @@ struct Issuance {
   HubSecret stored;    // with kIssued
 };
 
-/// "<cluster>-<10 characters>": from the request's text.
-std::string request_name(const Identity& identity, std::string_view request_pem);
+/// "<prefix><10 characters>": from the request's text.
+std::string request_name(const CertificateOrder& order, std::string_view request_pem);
 
-/// Goes as far as it can without waiting; call again until kIssued. Idempotent: safe to end after any write. `endpoint` is what
-/// the stored kubeconfig will name. Errors are those of the hub and the spoke.
-Result<Issuance> advance(const kube::Client& hub, const HubSecretStore& store, const Identity& identity, const Endpoint& endpoint,
-                         const RequestOptions& options, const Clock& clock);
+/// Where what belongs together is kept: the request and its key until it is answered, and the credential.
+struct Stores {
+  HubSecretStore pending;
+  HubSecretStore issued;
+};
+
+/// Goes as far as it can without waiting; call again until kIssued. Idempotent: safe to end after any write. A store of its own
+/// for the request is removed once the certificate is stored. Errors are those of the hub and the spoke.
+Result<Issuance> advance(const kube::Client& hub, const Stores& stores, const CertificateOrder& order, const Clock& clock);
 
 /// A request has been answered, for better or worse.
 bool is_answered(const Json& request);

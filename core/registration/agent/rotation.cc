@@ -22,13 +22,13 @@ double renewal_threshold(std::string_view certificate_pem) {
   return kLowest + kSpread * (static_cast<double>(drawn) / static_cast<double>(UINT32_MAX));
 }
 
-RenewalPlan plan_renewal(const HubSecret& secret, const Identity& identity, Instant now) {
+RenewalPlan plan_renewal(const HubSecret& secret, const pki::Subject& subject, Instant now) {
   const std::string certificate = secret.get(kCertificateKey);
   const std::string key = secret.get(kPrivateKeyKey);
   const auto chain = pki::parse_certificates(certificate);
   if (!chain || key.empty()) return {true, "there is no usable client certificate", {}};
   const pki::CertInfo& leaf = chain->front();
-  if (!same_subject(leaf.subject, subject_of(identity))) return {true, "the client certificate is for another subject", {}};
+  if (!same_subject(leaf.subject, subject)) return {true, "the client certificate is for another subject", {}};
   if (!pki::key_matches(certificate, key)) return {true, "the client certificate does not belong to the private key", {}};
   const Duration total = leaf.not_after - leaf.not_before;
   const auto left = std::chrono::duration_cast<Duration>(total * renewal_threshold(certificate));

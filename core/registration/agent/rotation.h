@@ -19,6 +19,6 @@ struct RenewalPlan {
 };
 
 /// Due at once where the certificate is missing, unreadable, expired, for another subject or for another key.
-RenewalPlan plan_renewal(const HubSecret& secret, const Identity& identity, Instant now);
+RenewalPlan plan_renewal(const HubSecret& secret, const pki::Subject& subject, Instant now);
 
 }  // namespace fleetadm::registration::agent

@@ -24,7 +24,7 @@ const kube::Resource& csrs() { return kube::resources::certificate_signing_reque
 class Issuing : public testing::Test {
  protected:
   Issuance step() {
-    auto done = advance(hub->client(), store, kMe, kHub, options, *clock);
+    auto done = advance(hub->client(), {store, store}, agent_order(kMe, kHub, options), *clock);
     EXPECT_TRUE(done) << done.error().message;
     return done.value_or(Issuance{});
   }
@@ -52,7 +52,7 @@ class Issuing : public testing::Test {
 
 TEST_F(Issuing, KeyAndNamesAreStoredBeforeTheRequestIsSent) {
   hub->fail_next("create", "certificatesigningrequests", 500, "InternalError", 100);
-  EXPECT_FALSE(advance(hub->client(), store, kMe, kHub, options, *clock));
+  EXPECT_FALSE(advance(hub->client(), {store, store}, agent_order(kMe, kHub, options), *clock));
   const HubSecret stored = store.load().value();
   EXPECT_EQ(stored.identity(), kMe);
   EXPECT_FALSE(stored.get(kPendingKeyKey).empty());
@@ -62,7 +62,7 @@ TEST_F(Issuing, KeyAndNamesAreStoredBeforeTheRequestIsSent) {
 
 TEST_F(Issuing, ALostAnswerMakesNoSecondRequest) {
   hub->lose_answer_of_next("create", "certificatesigningrequests");
-  (void)advance(hub->client(), store, kMe, kHub, options, *clock);
+  (void)advance(hub->client(), {store, store}, agent_order(kMe, kHub, options), *clock);
   EXPECT_EQ(step().state, Issuance::State::kWaiting);
   EXPECT_EQ(hub->all(csrs()).size(), 1U);
 }
@@ -187,7 +187,7 @@ TEST_F(Issuing, RequestsOfOthersDoNotStopIt) {
 TEST_F(Issuing, AnotherIdentityGetsAnotherKey) {
   step();
   const std::string key = store.load().value().get(kPendingKeyKey);
-  ASSERT_TRUE(advance(hub->client(), store, {"c1", "other"}, kHub, options, *clock));
+  ASSERT_TRUE(advance(hub->client(), {store, store}, agent_order({"c1", "other"}, kHub, options), *clock));
   EXPECT_NE(store.load().value().get(kPendingKeyKey), key);
   EXPECT_EQ(store.load().value().identity(), (Identity{"c1", "other"}));
 }
@@ -227,7 +227,7 @@ TEST_F(Keeping, NothingIsWrittenWhileNothingIsDue) {
 }
 
 TEST_F(Keeping, RenewsWhenDueAndSaysSo) {
-  const Instant at = plan_renewal(store.load().value(), kMe, clock->now()).at;
+  const Instant at = plan_renewal(store.load().value(), subject_of(kMe), clock->now()).at;
   clock->set(at - minutes(1));
   EXPECT_EQ(round()->requeue_after, Duration(minutes(1)));
   clock->set(at);
@@ -240,7 +240,7 @@ TEST_F(Keeping, RenewsWhenDueAndSaysSo) {
   ASSERT_TRUE(round());
   EXPECT_EQ(rotated(), "True ClientCertificateUpdated");
   EXPECT_EQ(told.size(), 2U);
-  EXPECT_FALSE(plan_renewal(store.load().value(), kMe, clock->now()).due);
+  EXPECT_FALSE(plan_renewal(store.load().value(), subject_of(kMe), clock->now()).due);
 }
 
 TEST_F(Keeping, ADeletedSecretIsMadeAnew) {
@@ -266,7 +266,7 @@ TEST_F(Keeping, ASpoiledKubeconfigIsRepairedWithoutANewCertificate) {
 }
 
 TEST_F(Keeping, RefusalsAreReportedAndTriedAgain) {
-  clock->set(plan_renewal(store.load().value(), kMe, clock->now()).at);
+  clock->set(plan_renewal(store.load().value(), subject_of(kMe), clock->now()).at);
   hub->fail_next("create", "certificatesigningrequests", 403, "Forbidden");
   ASSERT_TRUE(round());
   EXPECT_EQ(rotated(), "False ClientCertificateUpdateFailed");

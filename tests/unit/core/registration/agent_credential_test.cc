@@ -185,29 +185,29 @@ TEST(Renewal, IsDueWhenTheDrawnShareIsLeft) {
   const HubSecret secret = secret_for(subject_of(kMe), hours(100));
   const auto leaf = pki::parse_certificates(secret.get(kCertificateKey)).value().front();
   FakeClock clock(leaf.not_before + hours(74));
-  RenewalPlan plan = plan_renewal(secret, kMe, clock.now());
+  RenewalPlan plan = plan_renewal(secret, subject_of(kMe), clock.now());
   EXPECT_FALSE(plan.due);
   EXPECT_GE(plan.at, leaf.not_before + hours(75) - minutes(1));
   EXPECT_LE(plan.at, leaf.not_before + hours(80) + minutes(1));
   clock.set(plan.at - std::chrono::seconds(1));
-  EXPECT_FALSE(plan_renewal(secret, kMe, clock.now()).due);
+  EXPECT_FALSE(plan_renewal(secret, subject_of(kMe), clock.now()).due);
   clock.set(plan.at);
-  EXPECT_TRUE(plan_renewal(secret, kMe, clock.now()).due);
+  EXPECT_TRUE(plan_renewal(secret, subject_of(kMe), clock.now()).due);
   clock.set(leaf.not_after + hours(1));
-  EXPECT_TRUE(plan_renewal(secret, kMe, clock.now()).due);
+  EXPECT_TRUE(plan_renewal(secret, subject_of(kMe), clock.now()).due);
 }
 
 TEST(Renewal, IsDueAtOnceForWhatCannotBeUsed) {
   const HubSecret whole = secret_for(subject_of(kMe));
-  EXPECT_FALSE(plan_renewal(whole, kMe, now()).due);
-  EXPECT_TRUE(plan_renewal(HubSecret{}, kMe, now()).due);
-  EXPECT_TRUE(plan_renewal(whole, {"c1", "other"}, now()).due);
+  EXPECT_FALSE(plan_renewal(whole, subject_of(kMe), now()).due);
+  EXPECT_TRUE(plan_renewal(HubSecret{}, subject_of(kMe), now()).due);
+  EXPECT_TRUE(plan_renewal(whole, subject_of({"c1", "other"}), now()).due);
   pki::Subject more = subject_of(kMe);
   more.organizations.push_back("extra");
-  EXPECT_TRUE(plan_renewal(secret_for(more), kMe, now()).due);
+  EXPECT_TRUE(plan_renewal(secret_for(more), subject_of(kMe), now()).due);
   HubSecret foreign = whole;
   foreign.data[kPrivateKeyKey] = pki::generate_key().value();
-  EXPECT_TRUE(plan_renewal(foreign, kMe, now()).due);
+  EXPECT_TRUE(plan_renewal(foreign, subject_of(kMe), now()).due);
 }
 
 TEST(Renewal, MessageSpellsTimesAsUpstreamDoes) {
@@ -218,10 +218,11 @@ TEST(Renewal, MessageSpellsTimesAsUpstreamDoes) {
 }
 
 TEST(Requests, NamesComeFromTheText) {
-  EXPECT_EQ(request_name(kMe, "a"), request_name(kMe, "a"));
-  EXPECT_NE(request_name(kMe, "a"), request_name(kMe, "b"));
-  EXPECT_TRUE(request_name(kMe, "a").starts_with("c1-"));
-  EXPECT_EQ(request_name(kMe, "a").size(), 13U);
+  const CertificateOrder order = agent_order(kMe, kHub, {});
+  EXPECT_EQ(request_name(order, "a"), request_name(order, "a"));
+  EXPECT_NE(request_name(order, "a"), request_name(order, "b"));
+  EXPECT_TRUE(request_name(order, "a").starts_with("c1-"));
+  EXPECT_EQ(request_name(order, "a").size(), 13U);
 }
 
 TEST(Requests, AnsweredMeansSignedDeniedOrFailed) {

@@ -1,0 +1,168 @@
+#include "core/addon/agent/addon_keeper.h"
+
+#include <algorithm>
+
+#include "core/addon/agent/lease_health.h"
+#include "core/addon/rules/agent_identity.h"
+#include "core/addon/rules/token_infrastructure.h"
+#include "core/api/certificate_request.h"
+#include "core/api/kinds.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::addon::agent {
+namespace {
+
+using controller::Outcome;
+
+constexpr const char* kKeeperLog = "addon";
+constexpr const char* kRequestSuffix = "-request";  // of the Secret that holds a request until it is answered
+
+/// The sooner of two looks.
+void sooner(Outcome& outcome, const Outcome& other) {
+  if (other.requeue_after && (!outcome.requeue_after || *other.requeue_after < *outcome.requeue_after)) outcome = other;
+}
+
+}  // namespace
+
+AddonKeeper::AddonKeeper(kube::Client hub, kube::Client spoke, AddonOptions options, std::shared_ptr<Clock> clock)
+    : hub_(std::move(hub)), spoke_(std::move(spoke)), options_(std::move(options)), clock_(std::move(clock)) {}
+
+reg::HubSecretStore AddonKeeper::store(const std::string& ns, const std::string& secret, const std::string& addon) const {
+  return {spoke_,
+          ns,
+          secret,
+          {{std::string(api::kClusterNameLabel), options_.identity.cluster}, {std::string(api::kAddonNameLabel), addon}}};
+}
+
+reg::CertificateOrder AddonKeeper::order_of(const Json& addon, const Registration& registration) const {
+  const std::string& cluster = options_.identity.cluster;
+  const std::string name = name_of(addon);
+  reg::CertificateOrder order;
+  order.subject = registration.subject;
+  order.dns_names = {agent_dns_name(name)};
+  order.name_prefix = "addon-" + cluster + "-" + name + "-";
+  order.labels = {{std::string(api::kClusterNameLabel), cluster}, {std::string(api::kAddonNameLabel), name}};
+  order.counted = std::string(api::kClusterNameLabel) + "=" + cluster + "," + std::string(api::kAddonNameLabel) + "=" + name;
+  order.signer = registration.signer;
+  order.early = {{reg::kClusterNameKey, cluster}};
+  if (registration.kube_client) order.late = {{reg::kKubeconfigKey, reg::hub_kubeconfig(options_.endpoint)}};
+  return order;
+}
+
+TokenOrder AddonKeeper::token_order_of(const Json& addon) const {
+  TokenOrder order;
+  order.cluster = options_.identity.cluster;
+  order.account = default_agent(name_of(addon));
+  order.expiration_seconds = options_.token_expiration_seconds;
+  order.endpoint = options_.endpoint;
+  const Json* ready = controller::find_condition(addon, kTokenReady);
+  if (ready != nullptr && str(*ready, {"status"}) == "True") order.account_uid = uid_in_message(str(*ready, {"message"}));
+  return order;
+}
+
+void AddonKeeper::set_condition(const std::string& addon, std::string_view type, std::string_view status, std::string_view reason,
+                                const std::string& message) const {
+  const auto change = [&](Json& object) -> Status {
+    Json& conditions = at_or_make(object, {"status", "conditions"});
+    if (!conditions.is_array()) conditions = Json::array();
+    controller::set_condition(conditions, type, status, reason, message, clock_->now());
+    return {};
+  };
+  const auto written = hub_.modify(api::managed_cluster_addons(), options_.identity.cluster, addon, change, "status");
+  if (!written && written.error().category != Category::kNotFound) {
+    log::warn(kKeeperLog, addon + ": condition " + std::string(type) + ": " + written.error().message);
+  }
+}
+
+Outcome AddonKeeper::keep_one(const Json& addon, const Registration& registration, const std::string& ns, Progress& progress) {
+  const std::string name = name_of(addon);
+  const CredentialTools tools{
+      hub_, *clock_, options_.check,
+      [this, name](std::string_view type, bool good, std::string_view reason, const std::string& message) {
+        set_condition(name, type, good ? "True" : "False", reason, message);
+      }};
+  const reg::HubSecretStore issued = store(ns, registration.secret, name);
+  if (registration.kube_client && options_.driver == kTokenDriver) {
+    return keep_token(tools, issued, token_order_of(addon), progress);
+  }
+  return keep_certificate(tools, {store(ns, registration.secret + kRequestSuffix, name), issued}, order_of(addon, registration),
+                          progress);
+}
+
+Status AddonKeeper::remove(const Kept& kept, const std::string& addon) const {
+  FLEETADM_CHECK(store(kept.ns, kept.secret + kRequestSuffix, addon).remove());
+  return store(kept.ns, kept.secret, addon).remove();
+}
+
+Result<Outcome> AddonKeeper::keep_credentials(const std::string& name, const std::optional<Json>& addon) {
+  KeptSecrets before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = kept_[name];
+  }
+  KeptSecrets now;
+  Outcome outcome;
+  if (addon) {
+    Json published = *addon;
+    if (publish_driver(published, options_.driver)) {
+      const auto change = [this](Json& object) -> Status {
+        publish_driver(object, options_.driver);
+        return {};
+      };
+      FLEETADM_TRY(published, hub_.modify(api::managed_cluster_addons(), options_.identity.cluster, name, change, "status"));
+    }
+    const std::string ns = addon_namespace(published);
+    for (const Registration& registration : registrations_of(published, options_.identity.agent)) {
+      const auto known = before.find(ns + "/" + registration.secret);
+      Kept& kept = now[ns + "/" + registration.secret];
+      kept = known != before.end() ? known->second : Kept{ns, registration.secret, {}};
+      sooner(outcome, keep_one(published, registration, ns, kept.progress));
+    }
+  }
+  Status removed;
+  for (const auto& [key, kept] : before) {
+    if (now.contains(key)) continue;
+    if (const Status gone = remove(kept, name); !gone) {
+      now[key] = kept;  // again later
+      removed = gone;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  if (now.empty()) {
+    kept_.erase(name);
+  } else {
+    kept_[name] = std::move(now);
+  }
+  if (!removed) return tl::unexpected<Error>(removed.error());
+  return outcome;
+}
+
+Result<Outcome> AddonKeeper::keep_health(const std::optional<Json>& addon) {
+  if (!addon || is_deleting(*addon) || !reports_by_lease(*addon)) return Outcome{};
+  const std::string name = name_of(*addon);
+  FLEETADM_TRY(const std::optional<Json> lease, spoke_.find(kube::resources::leases(), addon_namespace(*addon), name));
+  const Json wanted = lease_condition(lease, name, clock_->now());
+  const Json* current = controller::find_condition(*addon, "Available");
+  const auto same = [&](const char* member) { return current != nullptr && str(*current, {member}) == str(wanted, {member}); };
+  if (!same("status") || !same("reason") || !same("message")) {
+    set_condition(name, "Available", str(wanted, {"status"}), str(wanted, {"reason"}), str(wanted, {"message"}));
+  }
+  return Outcome{kLeaseLook};
+}
+
+Status AddonKeeper::remove_leftovers(const std::function<bool(const std::string& addon)>& exists) {
+  kube::ListOptions ours;
+  ours.label_selector =
+      std::string(api::kClusterNameLabel) + "=" + options_.identity.cluster + "," + std::string(api::kAddonNameLabel);
+  const std::string ns(api::kAgentAddonNamespace);
+  FLEETADM_TRY(const Json found, spoke_.list(kube::resources::secrets(), ns, ours));
+  for (const Json& secret : list_at(found, {"items"})) {
+    const std::string addon = label_of(secret, api::kAddonNameLabel);
+    if (exists(addon)) continue;
+    FLEETADM_CHECK(store(ns, name_of(secret), addon).remove());
+    log::info(1, kKeeperLog, "removed secret " + ns + "/" + name_of(secret) + " of add-on " + addon + ", which is gone");
+  }
+  return {};
+}
+
+}  // namespace fleetadm::addon::agent

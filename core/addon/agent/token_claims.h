@@ -1,0 +1,21 @@
+// What an agent reads of its own ServiceAccount token: whose it is and how long it lasts. The signature is the API server's
+// affair.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kubeclient/base/clock.h"
+
+namespace fleetadm::addon::agent {
+
+struct TokenClaims {
+  std::string account_uid;
+  Instant issued{};
+  Instant expires{};
+};
+/// nullopt: not a token of a ServiceAccount.
+std::optional<TokenClaims> token_claims(std::string_view token);
+
+}  // namespace fleetadm::addon::agent
