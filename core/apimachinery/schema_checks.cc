@@ -7,6 +7,7 @@
 #include "core/apimachinery/schema_types.h"
 #include "core/cel/cost_estimate.h"
 #include "core/cel/library/libraries.h"
+#include "kubeclient/base/go_json.h"
 
 namespace fleetadm::apimachinery {
 namespace {
@@ -44,26 +45,12 @@ std::string trim(const std::string& text) {
 
 /// The rule as messages show it: with all members, and with what Go's JSON escapes.
 std::string shown(const Json& rule) {
-  const auto text = [&](const char* key) { return dump_json(Json(str(rule, {key}))); };
+  const auto text = [&](const char* key) { return dump_go_json(Json(str(rule, {key}))); };
   const Json* reason = find(rule, {"reason"});
   const Json* optional_old = find(rule, {"optionalOldSelf"});
-  const std::string whole =
-      "{\"Rule\":" + text("rule") + ",\"Message\":" + text("message") + ",\"MessageExpression\":" + text("messageExpression") +
-      ",\"Reason\":" + (reason == nullptr ? "null" : dump_json(*reason)) + ",\"FieldPath\":" + text("fieldPath") +
-      ",\"OptionalOldSelf\":" + (optional_old == nullptr ? "null" : dump_json(*optional_old)) + "}";
-  std::string out;
-  for (const char c : whole) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else if (c == '>') {
-      out += "\\u003e";
-    } else if (c == '&') {
-      out += "\\u0026";
-    } else {
-      out += c;
-    }
-  }
-  return out;
+  return "{\"Rule\":" + text("rule") + ",\"Message\":" + text("message") + ",\"MessageExpression\":" + text("messageExpression") +
+         ",\"Reason\":" + (reason == nullptr ? "null" : dump_go_json(*reason)) + ",\"FieldPath\":" + text("fieldPath") +
+         ",\"OptionalOldSelf\":" + (optional_old == nullptr ? "null" : dump_go_json(*optional_old)) + "}";
 }
 
 Cause invalid_rule(const std::string& field, const Json& rule, const std::string& detail) {

@@ -1,4 +1,5 @@
 // Writes: each builds a Request and passes the gate; in a client-side dry run each answers what would have been sent.
+#include "kubeclient/base/go_json.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/rest/client.h"
 #include "kubeclient/rest/path_check.h"
@@ -54,28 +55,7 @@ Result<Json> object_of(const Response& response) {
 
 /// JSON as the server itself writes it: it escapes these characters whenever it rewrites an object, and compares embedded objects
 /// (a ControllerRevision's data, which is immutable) as text. What was sent otherwise would seem changed at the next patch.
-std::string body_text(const Json& value) {
-  const std::string plain = dump_json(value);
-  std::string text;
-  text.reserve(plain.size());
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    const std::string_view rest = std::string_view(plain).substr(i);
-    // All of these can only be inside of strings.
-    if (rest.starts_with('&')) {
-      text += "\\u0026";
-    } else if (rest.starts_with('<')) {
-      text += "\\u003c";
-    } else if (rest.starts_with('>')) {
-      text += "\\u003e";
-    } else if (rest.starts_with("\xe2\x80\xa8") || rest.starts_with("\xe2\x80\xa9")) {  // line and paragraph separator
-      text += rest[2] == '\xa8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      text += plain[i];
-    }
-  }
-  return text;
-}
+std::string body_text(const Json& value) { return dump_go_json(value); }
 
 Json as_sent(const Resource& resource, std::string_view ns, Json object) {
   if (!object.is_object()) object = Json::object();

@@ -6,6 +6,7 @@
 #include "core/apimachinery/protobuf.h"
 #include "core/sandbox/api/write.h"
 #include "core/sandbox/convert/converter.h"
+#include "kubeclient/base/go_json.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/base/yaml_keys.h"
 
@@ -81,19 +82,7 @@ void follow_last_applied(const WriteOptions& options, Json intent, Json& merged)
   erase_at(intent, {"metadata", "annotations", kLastApplied});
   if (find(intent, {"metadata", "annotations"}) != nullptr && object_at(intent, {"metadata", "annotations"}).empty())
     erase_at(intent, {"metadata", "annotations"});
-  std::string text;
-  for (const char c : dump_json(intent)) {  // as Go writes JSON
-    if (c == '<') {
-      text += "\\u003c";
-    } else if (c == '>') {
-      text += "\\u003e";
-    } else if (c == '&') {
-      text += "\\u0026";
-    } else {
-      text += c;
-    }
-  }
-  at_or_make(merged, {"metadata", "annotations", kLastApplied}) = text + "\n";
+  at_or_make(merged, {"metadata", "annotations", kLastApplied}) = dump_go_json(intent) + "\n";
 }
 
 /// Keys that the body gives twice: Strict refuses them, Warn says so.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kubeclient/base/go_json.h"
 #include "kubeclient/base/jsonpath.h"
 
 namespace fleetadm::work {
@@ -43,28 +44,6 @@ std::string_view go_type(const Json& value) {
   return "float64";
 }
 
-/// JSON as Go's encoder writes it: with the characters escaped that are special in HTML and JavaScript.
-std::string raw_json(const Json& value) {
-  std::string out;
-  const std::string text = dump_json(value);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view rest = std::string_view(text).substr(i);
-    if (rest.starts_with("\xE2\x80\xA8") || rest.starts_with("\xE2\x80\xA9")) {
-      out += rest[2] == '\xA8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else if (text[i] == '<') {
-      out += "\\u003c";
-    } else if (text[i] == '>') {
-      out += "\\u003e";
-    } else if (text[i] == '&') {
-      out += "\\u0026";
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 /// The fieldValue of a value; nullopt where there is nothing to report.
 Result<std::optional<Json>> field_value(const NamedPath& path, const Json& value, const FeedbackOptions& options) {
   Json field = Json::object();
@@ -79,7 +58,7 @@ Result<std::optional<Json>> field_value(const NamedPath& path, const Json& value
     field["type"] = "Boolean";
     field["boolean"] = value;
   } else if (options.raw_json) {
-    std::string raw = raw_json(value);
+    std::string raw = dump_go_json(value);
     if (raw.size() > options.max_raw_length) {
       return fail(Category::kInvalid, "the length of returned json raw string for name " + path.name +
                                           " is larger than the maximum length " + std::to_string(options.max_raw_length));
