@@ -36,13 +36,13 @@ std::string trouble_of(const Json& meta, const Json& values) {
          resource + " " + str(meta, {"namespace"}) + "/" + str(meta, {"name"});
 }
 
-std::vector<Json> probes_of(const AgentDescription& agent) {
+std::vector<Json> probes_of(const AgentDescription& agent, const std::vector<Json>& manifests) {
   std::vector<Json> probes;
   if (agent.prober == HealthProber::kWork) {
     for (const Json& field : agent.probe_fields) probes.push_back(object_at(field, {"resourceIdentifier"}));
     return probes;
   }
-  for (const Json& manifest : agent.manifests) {
+  for (const Json& manifest : manifests) {
     const GroupResource type = type_of(manifest);
     const bool deployment = type == GroupResource{"apps", "deployments"};
     const bool daemon_set = type == GroupResource{"apps", "daemonsets"} && agent.prober == HealthProber::kWorkloads;
@@ -68,8 +68,9 @@ std::optional<Verdict> trouble_of_works(const std::vector<ObjectPtr>& works) {
   return std::nullopt;
 }
 
-Verdict probed(const AgentDescription& agent, const std::string& addon, const std::vector<ObjectPtr>& works) {
-  const std::vector<Json> probes = probes_of(agent);
+Verdict probed(const AgentDescription& agent, const std::string& addon, const std::vector<ObjectPtr>& works,
+               const std::vector<Json>& manifests) {
+  const std::vector<Json> probes = probes_of(agent, manifests);
   bool any = probes.empty();
   std::string trouble;
   for (const Json& probe : probes) {
@@ -98,6 +99,14 @@ std::vector<ObjectPtr> judged_works(const DeployState& state) {
   return works;
 }
 
+std::vector<Json> deployed_manifests(const std::vector<ObjectPtr>& works) {
+  std::vector<Json> manifests;
+  for (const ObjectPtr& work : works) {
+    for (const Json& manifest : list_at(*work, {"spec", "workload", "manifests"})) manifests.push_back(manifest);
+  }
+  return manifests;
+}
+
 }  // namespace
 
 void judge_health(DeployState& state) {
@@ -115,11 +124,12 @@ void judge_health(DeployState& state) {
   if (controller::condition_is(state.managed_cluster, "ManagedClusterConditionAvailable", "Unknown")) return;
   const std::vector<ObjectPtr> works = judged_works(state);
   if (const std::optional<Verdict> trouble = trouble_of_works(works)) return say(*trouble);
-  if (agent.prober != HealthProber::kWork && agent.error) {
-    state.errors.push_back(*agent.error);
-    return;
-  }
-  say(probed(agent, name_of(state.addon), works));
+  const bool not_rendered = agent.error || agent.held;
+  if (!not_rendered || agent.prober == HealthProber::kWork)
+    return say(probed(agent, name_of(state.addon), works, agent.manifests));
+  // kUpstream: nothing is said while rendering fails.
+  if (state.strict) return say(probed(agent, name_of(state.addon), works, deployed_manifests(works)));
+  state.errors.push_back(*agent.error);
 }
 
 }  // namespace fleetadm::addon

@@ -72,7 +72,13 @@ void deploy_managed_side(DeployState& state) {
 
 void deploy_hosting_side(DeployState& state) {
   if (!state.agent.hosted_mode_enabled) return;
-  if (!state.hosting) return clean_hosting_side(state);
+  if (!state.hosting) {
+    if (state.strict) {
+      state.remove_condition("HostingClusterValidity");
+      state.remove_condition("HostingManifestApplied");
+    }
+    return clean_hosting_side(state);
+  }
   const ObjectPtr cluster = state.objects.get(managed_clusters(), {}, *state.hosting);
   if (cluster == nullptr) {
     clean_hosting_side(state);

@@ -59,6 +59,7 @@ void DeployState::set_condition(std::string_view type, std::string_view status, 
 }
 
 void DeployState::remove_condition(std::string_view type) {
+  if (!has_condition(type)) return;
   Json kept = Json::array();
   for (const Json& condition : list_at(addon, {"status", "conditions"})) {
     if (str(condition, {"type"}) != type) kept.push_back(condition);

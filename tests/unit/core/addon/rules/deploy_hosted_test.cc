@@ -106,6 +106,7 @@ TEST(AddonHostedMode, NothingStaysOnAClusterThatHostsItNoMore) {
   EXPECT_EQ(world.works(), Names{"c1/addon-hello-deploy-0"});
   EXPECT_EQ(world.content("c1", "addon-hello-deploy-0"), (Names{"agent", "crd"}));
   EXPECT_EQ(world.finalizers(), Names{});
+  EXPECT_EQ(world.reason("HostingClusterValidity"), "");
 }
 
 TEST(AddonHostedMode, AHookOfAnEarlierHostedModeDoesNotHoldTheAddon) {

@@ -100,6 +100,25 @@ TEST(AddonDeployRules, WhatCannotBeRenderedYetStaysAsItIsDeployed) {
   EXPECT_EQ(world.finalizers(), Names{std::string(kPreDeleteFinalizer)});
 }
 
+TEST(AddonDeployRules, WhatIsDeployedIsJudgedAlsoWhereRenderingFails) {
+  for (const bool held : {false, true}) {
+    DeployWorld world;
+    world.agent.manifests = {deployment("d1")};
+    world.settle();
+    world.report("c1", "addon-hello-deploy-0");
+    world.settle();
+    EXPECT_EQ(world.reason("Available"), "True ProbeAvailable");
+    world.agent.manifests.clear();
+    world.agent.held = held;
+    if (!held) world.agent.error = Error{};
+    Json work = world.work("c1", "addon-hello-deploy-0");
+    work["status"]["resourceStatus"]["manifests"][0]["statusFeedback"]["values"].clear();
+    world.objects.put(work);
+    world.settle();
+    EXPECT_EQ(world.reason("Available"), "Unknown NoProbeResult");
+  }
+}
+
 TEST(AddonDeployRules, ANewWorkNeverTakesTheNameOfAnother) {
   DeployWorld world;
   world.agent.manifests = {config_map("a", 300000), config_map("b", 300000), config_map("c", 300000)};
