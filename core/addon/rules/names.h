@@ -14,6 +14,8 @@ inline constexpr std::string_view kHostedLocationAnnotation = "addon.open-cluste
 inline constexpr std::string_view kPreDeleteAnnotation = "addon.open-cluster-management.io/addon-pre-delete";
 inline constexpr std::string_view kDeletionOrphanAnnotation = "addon.open-cluster-management.io/deletion-orphan";
 inline constexpr std::string_view kLifecycleAnnotation = "addon.open-cluster-management.io/lifecycle";
+/// On a ManagedCluster: {"registries": [{"source", "mirror"}]}.
+inline constexpr std::string_view kImageRegistriesAnnotation = "open-cluster-management.io/image-registries";
 inline constexpr std::string_view kInstallNamespaceAnnotation = "addon.open-cluster-management.io/v1alpha1-install-namespace";
 /// On works: a JSON object "<resource>.<group>/<namespace>/<name>" → configuration hash.
 inline constexpr std::string_view kConfigSpecHashAnnotation = "open-cluster-management.io/config-spec-hash";

@@ -1,6 +1,7 @@
 #include "core/addon/rules/registration_namespace.h"
 
 #include "core/addon/rules/agent_identity.h"
+#include "core/addon/rules/workload_form.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::addon {
@@ -20,11 +21,12 @@ Result<std::string> registration_namespace(const ObjectReader& objects, const Js
   }
   std::string of_daemon_set;
   for (const Json& manifest : list_at(*addon_template, {"spec", "agentSpec", "workload", "manifests"})) {
-    if (!str(manifest, {"apiVersion"}).starts_with("apps/")) continue;
-    if (str(manifest, {"kind"}) == "DaemonSet" && of_daemon_set.empty()) of_daemon_set = namespace_of(manifest);
-    if (str(manifest, {"kind"}) != "Deployment") continue;
-    const Json* replicas = find(manifest, {"spec", "replicas"});
-    if (replicas != nullptr && !replicas->is_number()) continue;  // no Deployment: it does not fit the type
+    const std::optional<WorkloadKind> kind = workload_kind(manifest);
+    if (!kind || !fits_type(manifest, *kind)) continue;
+    if (kind == WorkloadKind::kDaemonSet) {
+      if (of_daemon_set.empty()) of_daemon_set = namespace_of(manifest);
+      continue;
+    }
     if (!namespace_of(manifest).empty()) return namespace_of(manifest);
     break;
   }
