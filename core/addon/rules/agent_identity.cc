@@ -1,5 +1,7 @@
 #include "core/addon/rules/agent_identity.h"
 
+#include "core/api/certificate_request.h"
+
 namespace fleetadm::addon {
 namespace {
 
@@ -37,6 +39,16 @@ bool is_kubernetes_signer(std::string_view signer) {
     if (domain == own || domain.ends_with(joined_words({".", own}))) return true;
   }
   return false;
+}
+
+Status check_custom_signers(const Json& addon_template) {
+  for (const Json& entry : list_at(addon_template, {"spec", "registration"})) {
+    const std::string signer = str(entry, {kCustomSigner, "signerName"});
+    if (str(entry, {"type"}) == "CustomSigner" && is_kubernetes_signer(signer)) {
+      return fail(Category::kInvalid, "custom signer " + api::quoted_text(signer) + " is one of Kubernetes' own");
+    }
+  }
+  return {};
 }
 
 const Json* first_config_reference(const Json& addon, const GroupResource& type) {

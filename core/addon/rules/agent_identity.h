@@ -32,6 +32,8 @@ std::string service_account_user(std::string_view ns, std::string_view name);
 
 /// A signer of Kubernetes itself: what it signs is trusted by API servers and kubelets.
 bool is_kubernetes_signer(std::string_view signer);
+/// kInvalid where a custom signer of the template is one of Kubernetes' own: its certificate would be worth more than the add-on.
+Status check_custom_signers(const Json& addon_template);
 
 /// The first reference of a type in the ManagedClusterAddOn's status.configReferences, or nullptr.
 const Json* first_config_reference(const Json& addon, const GroupResource& type);

@@ -6,7 +6,6 @@
 #include "core/addon/rules/hub_permissions.h"
 #include "core/addon/rules/names.h"
 #include "core/addon/rules/registration_namespace.h"
-#include "core/api/certificate_request.h"
 #include "core/controller/controller.h"
 
 namespace fleetadm::addon {
@@ -91,17 +90,6 @@ Json registrations_of(const Json& addon, const Json& addon_template, bool strict
   return registrations;
 }
 
-/// A certificate of such a signer would be worth more than the add-on.
-Status check_signers(const Json& addon_template) {
-  for (const Json& entry : list_at(addon_template, {"spec", "registration"})) {
-    const std::string signer = str(entry, {kCustomSigner, "signerName"});
-    if (str(entry, {"type"}) == "CustomSigner" && is_kubernetes_signer(signer)) {
-      return fail(Category::kInvalid, "custom signer " + api::quoted_text(signer) + " is one of Kubernetes' own");
-    }
-  }
-  return {};
-}
-
 class RegistrationPass {
  public:
   RegistrationPass(const ObjectReader& objects, Json addon, Instant now, rollout::Semantics conduct)
@@ -124,7 +112,7 @@ class RegistrationPass {
     const auto found = template_of(objects_, addon_);
     if (!found) return refuse(found.error());
     if (strict()) {
-      if (const Status sound = check_signers(**found); !sound) return refuse(sound.error());
+      if (const Status sound = check_custom_signers(**found); !sound) return refuse(sound.error());
     }
     // The rights of a pass go to those whom the status names: with kStrict, to those whom it is about to name.
     Json registrations = registrations_of(addon_, **found, strict());

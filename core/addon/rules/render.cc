@@ -35,16 +35,6 @@ Result<ObjectPtr> deployment_config_of(const ObjectReader& objects, const Json& 
   return config;
 }
 
-Status check_signers(const Json& addon_template) {
-  for (const Json& entry : list_at(addon_template, {"spec", "registration"})) {
-    const std::string signer = str(entry, {"customSigner", "signerName"});
-    if (str(entry, {"type"}) == "CustomSigner" && is_kubernetes_signer(signer)) {
-      return fail(Category::kInvalid, "the template's custom signer " + signer + " is one of Kubernetes' own");
-    }
-  }
-  return {};
-}
-
 Status check_names(const Json& manifest) {
   for (const char* member : {"name", "namespace"}) {
     const std::string name = str(manifest, {"metadata", member});
@@ -139,7 +129,7 @@ Result<Rendering> render_template(const ObjectReader& objects, const Json& addon
       FLEETADM_CHECK(check_released(*addon_template, addon, addon_templates()));
       if (config != nullptr) FLEETADM_CHECK(check_released(*config, addon, addon_deployment_configs()));
     }
-    FLEETADM_CHECK(check_signers(*addon_template));
+    FLEETADM_CHECK(check_custom_signers(*addon_template));
   }
   const std::string cluster_name = namespace_of(addon);
   const ObjectPtr cluster = objects.get(managed_clusters(), {}, cluster_name);

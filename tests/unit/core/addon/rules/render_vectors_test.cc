@@ -21,10 +21,6 @@ TEST(AddonRenderVectors, UpstreamsConductAnswersEveryLineAlike) {
   int different = 0;
   const Status read = fleetadm::test::for_each_vector("addon-render.jsonl.gz", [&](const Json& line, const std::string& text) {
     ++run;
-    if (has_port_beyond_32_bits(text)) {
-      ++excepted;
-      return;
-    }
     const Json& expect = object_at(line, {"expect"});
     const Result<Json> got = answer_render_scenario(line, rollout::Semantics::kUpstream);
     ASSERT_TRUE(got) << str(line, {"id"}) << ": " << got.error().message;
@@ -33,6 +29,10 @@ TEST(AddonRenderVectors, UpstreamsConductAnswersEveryLineAlike) {
                        str(expect, {"registrationNamespace"}) == str(*got, {"registrationNamespace"}) &&
                        expect.contains("registrationNamespaceError") == got->contains("registrationNamespaceError");
     if (alike) return;
+    if (has_port_beyond_32_bits(text)) {
+      ++excepted;
+      return;
+    }
     if (++different <= 5) {
       ADD_FAILURE() << str(line, {"id"}) << ": " << dump_json(Json::diff(expect, *got));
     }
