@@ -22,6 +22,17 @@ std::optional<std::int64_t> reported_count(const Json& values, std::string_view 
   return std::nullopt;
 }
 
+/// A value that is judged but is no number: it counts as not reported.
+bool has_odd_count(const Json& values) {
+  for (const Json& value : values) {
+    const std::string name = str(value, {"name"});
+    const bool judged =
+        name == "Replicas" || name == "ReadyReplicas" || name == "DesiredNumberScheduled" || name == "NumberReady";
+    if (judged && find(value, {"fieldValue", "integer"}) == nullptr) return true;
+  }
+  return false;
+}
+
 /// What is wrong with a Deployment or a DaemonSet by its reported values; empty where nothing is.
 std::string trouble_of(const Json& meta, const Json& values) {
   const std::string resource = str(meta, {"resource"});
@@ -68,9 +79,10 @@ std::optional<Verdict> trouble_of_works(const std::vector<ObjectPtr>& works) {
   return std::nullopt;
 }
 
-Verdict probed(const AgentDescription& agent, const std::string& addon, const std::vector<ObjectPtr>& works,
-               const std::vector<Json>& manifests) {
+Verdict probed(DeployState& state, const std::vector<ObjectPtr>& works, const std::vector<Json>& manifests) {
+  const AgentDescription& agent = state.agent;
   const std::vector<Json> probes = probes_of(agent, manifests);
+  const bool judges = agent.prober != HealthProber::kWork || agent.checks_workloads;
   bool any = probes.empty();
   std::string trouble;
   for (const Json& probe : probes) {
@@ -80,14 +92,15 @@ Verdict probed(const AgentDescription& agent, const std::string& addon, const st
         const Json& values = list_at(entry, {"statusFeedback", "values"});
         if (values.empty() || !is_probed(meta, probe)) continue;
         any = true;
-        if (trouble.empty() && (agent.prober != HealthProber::kWork || agent.checks_workloads))
-          trouble = trouble_of(meta, values);
+        if (!judges || !trouble.empty()) continue;
+        trouble = trouble_of(meta, values);
+        if (!state.strict && has_odd_count(values)) state.ended = true;
       }
     }
   }
   if (!any) return {"Unknown", "NoProbeResult", "Probe results are not returned"};
   if (!trouble.empty()) return {"False", "ProbeUnavailable", "Probe addon unavailable with err " + trouble};
-  return {"True", "ProbeAvailable", addon + " add-on is available."};
+  return {"True", "ProbeAvailable", name_of(state.addon) + " add-on is available."};
 }
 
 /// kUpstream: of the hosted works alone in hosted mode, whether or not the add-on supports it.
@@ -125,10 +138,9 @@ void judge_health(DeployState& state) {
   const std::vector<ObjectPtr> works = judged_works(state);
   if (const std::optional<Verdict> trouble = trouble_of_works(works)) return say(*trouble);
   const bool not_rendered = agent.error || agent.held;
-  if (!not_rendered || agent.prober == HealthProber::kWork)
-    return say(probed(agent, name_of(state.addon), works, agent.manifests));
+  if (!not_rendered || agent.prober == HealthProber::kWork) return say(probed(state, works, agent.manifests));
   // kUpstream: nothing is said while rendering fails.
-  if (state.strict) return say(probed(agent, name_of(state.addon), works, deployed_manifests(works)));
+  if (state.strict) return say(probed(state, works, deployed_manifests(works)));
   state.errors.push_back(*agent.error);
 }
 

@@ -83,6 +83,10 @@ Pass deploy_pass(const ObjectReader& objects, std::string_view addon, std::strin
 
   add_errors(pass, std::move(state.errors));
   Json after = std::move(state.addon);
+  if (state.ended) {
+    pass.errors.push_back(fail(Category::kInvalid, "a reported replica count is no number").value());
+    after = *before;
+  }
   if (!state.strict) {
     Result<Json> written = as_upstream_writes(*before, std::move(after));
     if (!written) pass.errors.push_back(written.error());

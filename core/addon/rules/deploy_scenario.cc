@@ -1,6 +1,7 @@
 #include "core/addon/rules/deploy_scenario.h"
 
 #include "core/addon/rules/deploy_pass.h"
+#include "core/addon/rules/template_agent.h"
 
 namespace fleetadm::addon {
 namespace {
@@ -40,9 +41,15 @@ Result<AgentDescription> read_agent(const Json& agent) {
 
 Result<Json> answer_deploy_scenario(const Json& scenario, rollout::Semantics conduct) {
   FLEETADM_TRY(const ScenarioInput input, read_scenario(scenario));
-  if (str(scenario, {"agent", "type"}) == "template") return fail(Category::kUnsupported, "templates are not rendered yet");
-  FLEETADM_TRY(const AgentDescription agent, read_agent(object_at(scenario, {"agent"})));
-  return pass_answer(input.objects, deploy_pass(input.objects, input.addon, input.cluster, agent, input.now, conduct));
+  std::optional<AgentDescription> agent;
+  if (str(scenario, {"agent", "type"}) == "template") {
+    const ObjectPtr addon = input.objects.get(managed_cluster_addons(), input.cluster, input.addon);
+    if (addon != nullptr) agent = template_agent(input.objects, *addon, conduct);
+  } else {
+    FLEETADM_TRY(agent, read_agent(object_at(scenario, {"agent"})));
+  }
+  if (!agent) return pass_answer(input.objects, {});
+  return pass_answer(input.objects, deploy_pass(input.objects, input.addon, input.cluster, *agent, input.now, conduct));
 }
 
 }  // namespace fleetadm::addon

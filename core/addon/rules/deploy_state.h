@@ -24,6 +24,7 @@ struct DeployState {
   std::vector<Json> works = {};        // to be written, in this order
   std::vector<ObjectRef> deleted = {};
   std::vector<Error> errors = {};
+  bool ended = false;  // kUpstream: its process ends at this point, before the add-on is written
 
   rollout::Semantics conduct() const { return strict ? rollout::Semantics::kStrict : rollout::Semantics::kUpstream; }
   bool has_finalizer(std::string_view name) const;

@@ -113,6 +113,7 @@ Json manifest_configs_of(const ObjectReader& objects, const Json& addon, const J
   for (const Json& reference : list_at(*declaration, {"status", "defaultConfigReferences"})) {
     if (str(reference, {"group"}) != addon_templates().group || str(reference, {"resource"}) != addon_templates().resource)
       continue;
+    if (str(reference, {"desiredConfig", "specHash"}).empty()) return Json::array();
     const ObjectPtr named = objects.get(addon_templates(), {}, str(reference, {"desiredConfig", "name"}));
     return named == nullptr ? Json::array() : list_at(*named, path);
   }
