@@ -23,6 +23,8 @@ struct Target {
 const std::vector<Target>& targets();
 /// Those of the sandbox, which targets() holds, too (sandbox_targets.cc).
 std::vector<Target> sandbox_targets();
+/// Those of add-ons (addon_targets.cc), likewise.
+std::vector<Target> addon_targets();
 
 /// The first words of a message, without what it quotes.
 std::string shape_of(std::string_view message);

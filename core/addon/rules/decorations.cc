@@ -1,5 +1,6 @@
 #include "core/addon/rules/decorations.h"
 
+#include "core/addon/rules/render.h"
 #include "core/cel/pattern.h"
 
 namespace fleetadm::addon {
@@ -26,6 +27,9 @@ class Decorator {
         containers_(at_or_make(pods_, {"containers"})),
         addon_(addon),
         values_(values) {}
+
+  /// There was more to do than a rendering may take: what is done is not complete.
+  bool is_exhausted() const { return spent_ > kMaxRenderedBytes; }
 
   /// Also where a container has a variable of the name: the last one counts.
   void environment() {
@@ -60,7 +64,12 @@ class Decorator {
 
   void images() {
     if (values_.mirrors.empty()) return;
-    for (Json& container : containers_) container["image"] = mirrored_image(str(container, {"image"}), values_.mirrors);
+    for (Json& container : containers_) {
+      const std::string image = str(container, {"image"});
+      if (!spend(values_.mirrors.size() * (kStep + image.size()))) return;
+      container["image"] = mirrored_image(image, values_.mirrors);
+      if (!spend(str(container, {"image"}).size())) return;
+    }
   }
 
   void proxy() {
@@ -81,19 +90,32 @@ class Decorator {
     for (const ResourceRule& rule : values_.resources) {
       const auto pattern = cel::compile_pattern(rule.pattern);
       if (!pattern) continue;
+      const std::size_t size = dump_json(rule.resources).size();
       for (Json& container : containers_) {
         const std::string id = std::string(plural) + ":" + name + ":" + str(container, {"name"});
-        if (cel::matches(**pattern, id)) container["resources"] = rule.resources;
+        if (!spend(kStep + id.size())) return;
+        if (!cel::matches(**pattern, id)) continue;
+        if (!spend(size)) return;
+        container["resources"] = rule.resources;
       }
     }
   }
 
  private:
+  /// Each step costs something, and what it adds as well: containers times variables or rules can be a great many.
+  bool spend(std::size_t bytes) {
+    spent_ += bytes;
+    return !is_exhausted();
+  }
+  static constexpr std::size_t kStep = 32;
+
   void add_variable(std::string_view name, const std::string& value) {
+    if (!spend(containers_.size() * (kStep + name.size() + value.size()))) return;
     for (Json& container : containers_) list_for(container, {"env"}).push_back({{"name", name}, {"value", value}});
   }
 
   void mount(const std::string& volume, const std::string& path, Json source) {
+    if (!spend((1 + containers_.size()) * (kStep + volume.size() + path.size()))) return;
     source["name"] = volume;
     list_for(pods_, {"volumes"}).push_back(std::move(source));
     for (Json& container : containers_) list_for(container, {"volumeMounts"}).push_back({{"mountPath", path}, {"name", volume}});
@@ -103,6 +125,7 @@ class Decorator {
   Json& containers_;  // null where there are none
   std::string_view addon_;
   const TemplateValues& values_;
+  std::size_t spent_ = 0;
 };
 
 std::string_view without_last_slash(std::string_view text) {
@@ -146,6 +169,9 @@ Status decorate_workload(Json& workload, WorkloadKind kind, std::string_view add
     decorator.images();
     decorator.proxy();
     decorator.resources(kind == WorkloadKind::kDeployment ? "deployments" : "daemonsets", name_of(typed));
+    if (decorator.is_exhausted()) {
+      return fail(Category::kInvalid, str(typed, {"kind"}) + " " + name_of(typed) + " has too many containers to be decorated");
+    }
   }
   // What decorates comes as it was written: it takes the typed form, too.
   if (Status fits = to_typed_form(typed, kind); !fits) return fail(fits.error().wrap("the configuration"));
