@@ -16,7 +16,7 @@ Status check_released(const Json& object, const Json& addon, const GroupResource
   Error error;
   error.category = Category::kConflict;
   error.reason = kNotReleased;
-  error.message = "waiting for the roll-out: " + str(object, {"kind"}) + " " + name_of(object) +
+  error.message = "waiting for the rollout: " + str(object, {"kind"}) + " " + name_of(object) +
                   " has changed since it was decided for this cluster";
   return fail(std::move(error));
 }

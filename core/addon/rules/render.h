@@ -18,7 +18,7 @@ struct Rendering {
 };
 
 /// Error::reason where the template or the configuration is not the one that was decided for the cluster, by its hash: what is
-/// deployed stays until the roll-out reaches the cluster.
+/// deployed stays until the rollout reaches the cluster.
 inline constexpr std::string_view kNotReleased = "ConfigurationNotReleased";
 
 /// The template that the ManagedClusterAddOn is configured with, for the cluster that its namespace names, with the

@@ -83,7 +83,7 @@ TEST(AddonRender, ATemplateEditedInPlaceWaitsForTheRollout) {
   ASSERT_FALSE(waits);
   EXPECT_EQ(waits.error().reason, kNotReleased);
   EXPECT_EQ(waits.error().message,
-            "waiting for the roll-out: AddOnTemplate hello-1 has changed since it was decided for this cluster");
+            "waiting for the rollout: AddOnTemplate hello-1 has changed since it was decided for this cluster");
   EXPECT_TRUE(world.render(kUpstream));
 }
 
