@@ -25,6 +25,10 @@ FLEETADM_KIND(applied_manifest_works, kWork, "v1", "appliedmanifestworks", "Appl
 FLEETADM_KIND(manifest_work_replica_sets, kWork, "v1alpha1", "manifestworkreplicasets", "ManifestWorkReplicaSet", true)
 FLEETADM_KIND(managed_cluster_addons, kAddon, "v1alpha1", "managedclusteraddons", "ManagedClusterAddOn", true)
 FLEETADM_KIND(cluster_management_addons, kAddon, "v1alpha1", "clustermanagementaddons", "ClusterManagementAddOn", false)
+FLEETADM_KIND(managed_cluster_addons_v1beta1, kAddon, "v1beta1", "managedclusteraddons", "ManagedClusterAddOn", true)
+FLEETADM_KIND(cluster_management_addons_v1beta1, kAddon, "v1beta1", "clustermanagementaddons", "ClusterManagementAddOn", false)
+FLEETADM_KIND(addon_deployment_configs, kAddon, "v1beta1", "addondeploymentconfigs", "AddOnDeploymentConfig", true)
+FLEETADM_KIND(addon_templates, kAddon, "v1alpha1", "addontemplates", "AddOnTemplate", false)
 #undef FLEETADM_KIND
 
 }  // namespace fleetadm::api

@@ -1,5 +1,6 @@
 #include "core/addon/rules/object_reader.h"
 
+#include "core/addon/rules/names.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/rest/resource.h"
@@ -63,6 +64,19 @@ std::vector<ObjectPtr> ObjectReader::labelled(const GroupResource& type, std::st
     }
   }
   return found;
+}
+
+std::vector<ObjectPtr> ObjectReader::addon_works(std::string_view cluster, std::string_view addon) const {
+  std::vector<ObjectPtr> found;
+  for (ObjectPtr& work : list(manifest_works())) {
+    if (is_addon_work(*work, cluster, addon)) found.push_back(std::move(work));
+  }
+  return found;
+}
+
+bool is_addon_work(const Json& work, std::string_view cluster, std::string_view addon) {
+  const std::string of = label_of(work, kAddonNamespaceLabel);
+  return label_of(work, api::kAddonNameLabel) == addon && (of.empty() ? namespace_of(work) : of) == cluster;
 }
 
 Result<MemoryObjects> MemoryObjects::from(const Json& objects) {

@@ -51,6 +51,9 @@ class ObjectReader {
   virtual std::vector<ObjectPtr> addons_named(std::string_view name) const;
   /// The objects in any namespace that are labelled with this cluster and this add-on.
   virtual std::vector<ObjectPtr> labelled(const GroupResource& type, std::string_view cluster, std::string_view addon) const;
+  /// The works of the add-on of a cluster, by namespace and name: those in the cluster's namespace, and those anywhere that are
+  /// labelled with this cluster's namespace and not another one.
+  virtual std::vector<ObjectPtr> addon_works(std::string_view cluster, std::string_view addon) const;
 };
 
 /// Objects in memory: a scenario's, a command's or a test's.
@@ -72,6 +75,9 @@ class MemoryObjects final : public ObjectReader {
  private:
   std::map<GroupResource, std::map<std::pair<std::string, std::string>, ObjectPtr>> objects_;
 };
+
+/// Whether a work is one of addon_works().
+bool is_addon_work(const Json& work, std::string_view cluster, std::string_view addon);
 
 /// The type of an object by its apiVersion and kind: the plural of the kind as it is formed for every kind that the rules meet
 /// (lowercase; "y" becomes "ies", a sibilant gets "es", all others "s").

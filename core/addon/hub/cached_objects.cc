@@ -1,0 +1,187 @@
+#include "core/addon/hub/cached_objects.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/addon/rules/names.h"
+#include "core/api/kinds.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::addon {
+namespace {
+
+constexpr const char* kByName = "name";
+constexpr const char* kByAddon = "addon";
+constexpr const char* kByLabels = "labels";
+constexpr Duration kTryAgain = std::chrono::minutes(1);  // a type that could not be read
+
+std::vector<ObjectPtr> decoded(const std::vector<kube::CachedPtr>& cached) {
+  std::vector<ObjectPtr> objects;
+  objects.reserve(cached.size());
+  for (const kube::CachedPtr& one : cached) objects.push_back(std::make_shared<const Json>(one->decode()));
+  return objects;
+}
+
+void sort_by_key(std::vector<kube::CachedPtr>& cached) {
+  std::sort(cached.begin(), cached.end(), [](const kube::CachedPtr& a, const kube::CachedPtr& b) { return a->key() < b->key(); });
+}
+
+}  // namespace
+
+std::vector<std::string> addon_keys_of_work(const Json& work) {
+  const std::string addon = label_of(work, api::kAddonNameLabel);
+  if (addon.empty()) return {};
+  const std::string of = label_of(work, kAddonNamespaceLabel);
+  return {kube::object_key(of.empty() ? namespace_of(work) : of, addon)};
+}
+
+CachedObjects::CachedObjects(controller::Manager& manager, kube::Client hub, std::shared_ptr<Clock> clock)
+    : hub_(std::move(hub)), clock_(std::move(clock)), mapper_(hub_) {
+  kube::InformerOptions by_name;
+  by_name.indexes.emplace_back(kByName, [](const Json& addon) { return std::vector<std::string>{name_of(addon)}; });
+  serve(managed_cluster_addons(), manager.informer(hub_, api::managed_cluster_addons_v1beta1(), std::move(by_name)));
+  kube::InformerOptions by_addon;
+  by_addon.label_selector = api::kAddonNameLabel;
+  by_addon.indexes.emplace_back(kByAddon, addon_keys_of_work);
+  serve(manifest_works(), manager.informer(hub_, api::manifest_works(), std::move(by_addon)));
+  serve(cluster_management_addons(), manager.informer(hub_, api::cluster_management_addons_v1beta1()));
+  serve(addon_templates(), manager.informer(hub_, api::addon_templates()));
+  serve(addon_deployment_configs(), manager.informer(hub_, api::addon_deployment_configs()));
+  serve(managed_clusters(), manager.informer(hub_, api::managed_clusters()));
+  serve(placements(), manager.informer(hub_, api::placements()));
+  serve(placement_decisions(), manager.informer(hub_, api::placement_decisions()));
+}
+
+CachedObjects::~CachedObjects() {
+  for (const auto& [type, watched] : watched_) {
+    if (watched.informer) watched.informer->stop();
+  }
+}
+
+void CachedObjects::serve(const GroupResource& type, std::shared_ptr<kube::Informer> informer) {
+  const std::lock_guard lock(mutex_);
+  served_[type] = std::move(informer);
+}
+
+void CachedObjects::serve_labelled(controller::Manager& manager, const GroupResource& type, const kube::Resource& resource,
+                                   kube::InformerOptions options) {
+  options.indexes.emplace_back(kByLabels, [](const Json& object) {
+    const std::string addon = label_of(object, api::kAddonNameLabel);
+    return std::vector<std::string>{kube::object_key(label_of(object, api::kClusterNameLabel), addon)};
+  });
+  serve(type, manager.informer(hub_, resource, std::move(options)));
+  const std::lock_guard lock(mutex_);
+  by_labels_.insert(type);
+}
+
+std::shared_ptr<kube::Informer> CachedObjects::informer(const GroupResource& type) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = served_.find(type);
+  return found == served_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<kube::Informer> CachedObjects::find(const GroupResource& type) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = served_.find(type); found != served_.end()) return found->second;
+  const auto found = watched_.find(type);
+  return found == watched_.end() ? nullptr : found->second.informer;
+}
+
+bool CachedObjects::knows(const GroupResource& type) const {
+  const std::shared_ptr<kube::Informer> informer = find(type);
+  return informer && informer->synced();
+}
+
+void CachedObjects::on_config_change(std::function<void(const GroupResource&)> handler) {
+  for (const GroupResource* type : {&addon_templates(), &addon_deployment_configs()}) {
+    informer(*type)->on_event([handler, type](auto, const auto&, const auto&) { handler(*type); });
+  }
+  config_changed_ = std::move(handler);
+}
+
+/// The resource of a type that the server lets us list.
+Result<kube::Resource> CachedObjects::readable(const GroupResource& type) {
+  FLEETADM_TRY(const kube::DiscoveredResource found, mapper_.by_name(type.qualified()));
+  kube::ListOptions one;
+  one.limit = 1;
+  const Status listed =
+      hub_.list_each(found.resource, {}, one, [](Json&&) -> Status { return fail(Category::kCancelled, "enough"); });
+  if (!listed && listed.error().category != Category::kCancelled) return tl::unexpected(listed.error());
+  return found.resource;
+}
+
+void CachedObjects::watch_configs(const GroupResource& type) {
+  const Instant now = clock_->now();
+  {
+    const std::lock_guard lock(mutex_);
+    if (served_.contains(type)) return;
+    const auto known = watched_.find(type);
+    if (known != watched_.end() && (known->second.informer || now - known->second.since < kTryAgain)) return;
+    watched_[type] = {nullptr, now};
+  }
+  const Result<kube::Resource> resource = readable(type);
+  if (!resource) {
+    log::warn("addon", "configurations of type " + type.qualified() + " cannot be read: " + resource.error().message);
+    return;
+  }
+  std::shared_ptr<kube::Informer> informer = kube::Informer::make(hub_, *resource);
+  const auto tell = [changed = config_changed_, type] {
+    if (changed) changed(type);
+  };
+  informer->on_event([tell](auto, const auto&, const auto&) { tell(); });
+  informer->on_synced(tell);
+  const std::lock_guard lock(mutex_);
+  watched_[type].informer = informer;
+  informer->start();
+}
+
+ObjectPtr CachedObjects::get(const GroupResource& type, std::string_view ns, std::string_view name) const {
+  const std::shared_ptr<kube::Informer> informer = find(type);
+  const kube::CachedPtr cached = informer ? informer->get(kube::object_key(ns, name)) : nullptr;
+  return cached ? std::make_shared<const Json>(cached->decode()) : nullptr;
+}
+
+std::vector<ObjectPtr> CachedObjects::list(const GroupResource& type, std::string_view ns) const {
+  const std::shared_ptr<kube::Informer> informer = find(type);
+  if (!informer) return {};
+  std::vector<kube::CachedPtr> cached = informer->list();
+  if (!ns.empty()) {
+    std::erase_if(cached,
+                  [prefix = std::string(ns) + "/"](const kube::CachedPtr& one) { return !one->key().starts_with(prefix); });
+  }
+  sort_by_key(cached);
+  return decoded(cached);
+}
+
+std::vector<ObjectPtr> CachedObjects::addons_named(std::string_view name) const {
+  std::vector<kube::CachedPtr> cached = informer(managed_cluster_addons())->by_index(kByName, name);
+  sort_by_key(cached);
+  return decoded(cached);
+}
+
+std::vector<std::string> CachedObjects::addon_keys_named(std::string_view name) const {
+  std::vector<std::string> keys;
+  for (const kube::CachedPtr& one : informer(managed_cluster_addons())->by_index(kByName, name)) keys.push_back(one->key());
+  return keys;
+}
+
+std::vector<ObjectPtr> CachedObjects::labelled(const GroupResource& type, std::string_view cluster,
+                                               std::string_view addon) const {
+  bool indexed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    indexed = by_labels_.contains(type);
+  }
+  if (!indexed) return ObjectReader::labelled(type, cluster, addon);
+  std::vector<kube::CachedPtr> cached = find(type)->by_index(kByLabels, kube::object_key(cluster, addon));
+  sort_by_key(cached);
+  return decoded(cached);
+}
+
+std::vector<ObjectPtr> CachedObjects::addon_works(std::string_view cluster, std::string_view addon) const {
+  std::vector<kube::CachedPtr> cached = informer(manifest_works())->by_index(kByAddon, kube::object_key(cluster, addon));
+  sort_by_key(cached);
+  return decoded(cached);
+}
+
+}  // namespace fleetadm::addon
