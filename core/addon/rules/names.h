@@ -17,6 +17,7 @@ inline constexpr std::string_view kLifecycleAnnotation = "addon.open-cluster-man
 /// On a ManagedCluster: {"registries": [{"source", "mirror"}]}.
 inline constexpr std::string_view kImageRegistriesAnnotation = "open-cluster-management.io/image-registries";
 inline constexpr std::string_view kInstallNamespaceAnnotation = "addon.open-cluster-management.io/v1alpha1-install-namespace";
+inline constexpr std::string_view kValuesAnnotation = "addon.open-cluster-management.io/values";
 /// On works: a JSON object "<resource>.<group>/<namespace>/<name>" → configuration hash.
 inline constexpr std::string_view kConfigSpecHashAnnotation = "open-cluster-management.io/config-spec-hash";
 
