@@ -3,6 +3,7 @@
 #include <array>
 #include <unistd.h>
 
+#include "core/addon/hub/addon_controllers.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/placement/hub/controller.h"
@@ -70,6 +71,10 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   work::add_finished_works_controller(manager, client, options.clock);
 
   placement::add_placement_controller(manager, client, options.clock);
+  if (const Status added = addon::add_addon_controllers(manager, client, options.clock); !added) {
+    if (added.error().category != Category::kNotFound) return added;
+    log::warn(kName, added.error().message + ": it goes on without add-ons (" + added.error().hint + ")");
+  }
 
   FLEETADM_CHECK(manager.serve_health());
   Status outcome;

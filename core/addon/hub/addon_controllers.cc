@@ -1,0 +1,36 @@
+#include "core/addon/hub/addon_controllers.h"
+
+#include <utility>
+
+#include "core/api/kinds.h"
+
+namespace fleetadm::addon {
+namespace {
+
+Status check_addon_types(const kube::Client& hub) {
+  for (const kube::Resource* type : {&api::managed_cluster_addons_v1beta1(), &api::cluster_management_addons_v1beta1(),
+                                     &api::addon_templates(), &api::addon_deployment_configs()}) {
+    kube::ListOptions one;
+    one.limit = 1;
+    const Status page = hub.list_each(*type, {}, one, [](Json&&) -> Status { return fail(Category::kCancelled, "enough"); });
+    if (page || page.error().category != Category::kNotFound) continue;
+    return fail(Category::kNotFound, "the hub does not serve " + type->qualified() + " " + type->version,
+                "run `fleetadm init` against this cluster again");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status add_addon_controllers(controller::Manager& manager, const kube::Client& hub, std::shared_ptr<Clock> clock) {
+  FLEETADM_CHECK(check_addon_types(hub));
+  AddonHub addons;
+  addons.objects = std::make_shared<CachedObjects>(manager, hub, clock);
+  addons.writer = std::make_shared<PassWriter>(hub, clock);
+  addons.clock = std::move(clock);
+  add_installation_controllers(manager, addons);
+  add_configuration_controllers(manager, addons);
+  return {};
+}
+
+}  // namespace fleetadm::addon
