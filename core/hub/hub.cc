@@ -71,7 +71,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   work::add_finished_works_controller(manager, client, options.clock);
 
   placement::add_placement_controller(manager, client, options.clock);
-  if (const Status added = addon::add_addon_controllers(manager, client, options.clock); !added) {
+  if (const Status added = addon::add_addon_controllers(manager, client, {options.ns, options.clock, recorder}); !added) {
     if (added.error().category != Category::kNotFound) return added;
     log::warn(kName, added.error().message + ": it goes on without add-ons (" + added.error().hint + ")");
   }

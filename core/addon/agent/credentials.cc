@@ -29,6 +29,15 @@ void report_rotation(const CredentialTools& tools, bool good, const std::string&
   tools.report(reg::kCertificateRotated, good, good ? reg::kCertificateUpdated : reg::kCertificateUpdateFailed, message);
 }
 
+void report_issued(const CredentialTools& tools, const reg::HubSecret& secret) {
+  const auto chain = pki::parse_certificates(secret.get(reg::kCertificateKey));
+  if (chain) report_rotation(tools, true, reg::rotated_message(chain->front().not_before, chain->front().not_after));
+}
+
+void report_token(const CredentialTools& tools, const TokenOrder& order) {
+  tools.report("TokenRefreshed", true, "AddonTokenRefreshed", "token of ServiceAccount " + order.account + " refreshed");
+}
+
 bool holds(const reg::HubSecret& secret, const std::map<std::string, std::string>& data) {
   return std::all_of(data.begin(), data.end(), [&](const auto& item) { return secret.get(item.first) == item.second; });
 }
@@ -60,9 +69,7 @@ Outcome renew(const CredentialTools& tools, const reg::Stores& stores, const reg
     case reg::Issuance::State::kIssued: {
       progress.waits = 0;
       progress.tidied = true;
-      if (const auto chain = pki::parse_certificates(issuance->stored.get(reg::kCertificateKey))) {
-        report_rotation(tools, true, reg::rotated_message(chain->front().not_before, chain->front().not_after));
-      }
+      report_issued(tools, issuance->stored);
       return {Duration::zero()};
     }
     case reg::Issuance::State::kWaiting: return wait_a_little(progress);
@@ -115,6 +122,7 @@ Outcome keep_certificate(const CredentialTools& tools, const reg::Stores& stores
     log::warn(kLog, kept.error().message);
     return wait_a_little(progress);
   }
+  if (!progress.tidied) report_issued(tools, *secret);
   progress = {0, true};
   return {std::min<Duration>(tools.check, plan.at - now)};
 }
@@ -127,7 +135,11 @@ Outcome keep_token(const CredentialTools& tools, const reg::HubSecretStore& stor
     FLEETADM_TRY(const reg::HubSecret secret, store.load());
     const auto at = refresh_at(secret, order, now);
     std::string token = secret.get(kTokenKey);
-    if (at && secret.get(reg::kKubeconfigKey) == kubeconfig) return Outcome{std::min<Duration>(tools.check, *at - now)};
+    if (at && secret.get(reg::kKubeconfigKey) == kubeconfig) {
+      if (!progress.tidied) report_token(tools, order);
+      progress.tidied = true;
+      return Outcome{std::min<Duration>(tools.check, *at - now)};
+    }
     if (!at) {
       FLEETADM_TRY(token, request_token(tools, order));
     }

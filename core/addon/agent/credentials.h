@@ -21,7 +21,7 @@ using Report = std::function<void(std::string_view type, bool good, std::string_
 /// What is remembered of a credential between two looks.
 struct Progress {
   int waits = 0;        // looks in a row that found nothing new
-  bool tidied = false;  // what a request may have left behind was removed
+  bool tidied = false;  // what an agent that was killed may have left was removed, and what it did not tell was told
 };
 
 struct CredentialTools {

@@ -22,14 +22,15 @@ Status check_addon_types(const kube::Client& hub) {
 
 }  // namespace
 
-Status add_addon_controllers(controller::Manager& manager, const kube::Client& hub, std::shared_ptr<Clock> clock) {
+Status add_addon_controllers(controller::Manager& manager, const kube::Client& hub, const AddonHubOptions& options) {
   FLEETADM_CHECK(check_addon_types(hub));
   AddonHub addons;
-  addons.objects = std::make_shared<CachedObjects>(manager, hub, clock);
-  addons.writer = std::make_shared<PassWriter>(hub, clock);
-  addons.clock = std::move(clock);
+  addons.objects = std::make_shared<CachedObjects>(manager, hub, options.clock);
+  addons.writer = std::make_shared<PassWriter>(hub, options.clock);
+  addons.clock = options.clock;
   add_installation_controllers(manager, addons);
   add_configuration_controllers(manager, addons);
+  add_registration_controllers(manager, hub, addons, options);
   return {};
 }
 

@@ -9,8 +9,6 @@ namespace {
 
 constexpr const char* kRbac = "rbac.authorization.k8s.io";
 constexpr const char* kRbacVersion = "rbac.authorization.k8s.io/v1";
-constexpr std::string_view kNameLabel = "addon.open-cluster-management.io/name";
-constexpr std::string_view kMadeLabel = "addon.open-cluster-management.io/token-infrastructure";
 
 bool wants_token(const Json& addon) {
   for (const Json& registration : list_at(addon, {"status", "registrations"})) {
@@ -32,8 +30,8 @@ Json labelled_object(const ObjectPtr& existing, const char* version, const char*
                                            {"kind", kind},
                                            {"metadata", {{"name", std::move(name)}, {"namespace", std::string(ns)}}}};
   Json& labels = at_or_make(object, {"metadata", "labels"});
-  labels[std::string(kNameLabel)] = std::string(addon);
-  labels[std::string(kMadeLabel)] = "true";
+  labels[std::string(kTokenAddonLabel)] = std::string(addon);
+  labels[std::string(kTokenMadeLabel)] = "true";
   return object;
 }
 
@@ -75,7 +73,7 @@ class TokenInfrastructure {
          {ObjectRef{role_bindings(), cluster_, role_name(addon_)}, ObjectRef{roles(), cluster_, role_name(addon_)},
           ObjectRef{service_accounts(), cluster_, default_agent(addon_)}}) {
       const ObjectPtr now = objects_.get(made.type, made.ns, made.name);
-      const bool ours = now != nullptr && label_of(*now, kMadeLabel) == "true" && label_of(*now, kNameLabel) == addon_;
+      const bool ours = now != nullptr && label_of(*now, kTokenMadeLabel) == "true" && label_of(*now, kTokenAddonLabel) == addon_;
       if (!strict_ || ours) gone.push_back(made);
     }
     return gone;

@@ -11,6 +11,9 @@
 namespace fleetadm::addon {
 
 inline constexpr std::string_view kTokenReady = "TokenInfrastructureReady";
+// Labels of what is made: the add-on, and "true".
+inline constexpr std::string_view kTokenAddonLabel = "addon.open-cluster-management.io/name";
+inline constexpr std::string_view kTokenMadeLabel = "addon.open-cluster-management.io/token-infrastructure";
 
 /// ServiceAccount, Role, RoleBinding and the condition TokenInfrastructureReady of an add-on whose first registration with the
 /// Kubernetes API has the driver "token". The condition names the uid of the ServiceAccount: it is there in the pass after the

@@ -230,6 +230,47 @@ TEST_F(KeepingAddons, TellsOfARefusalAndAsksAgainMuchLater) {
   EXPECT_EQ(hub->all(res::certificate_signing_requests()).size(), 1u);
 }
 
+TEST_F(KeepingAddons, EndsInTheSameStateAfterBeingKilledBehindAnyWrite) {
+  constexpr int kMostWrites = 12;
+  for (int last = 0; last < kMostWrites; ++last) {
+    hub = FakeApi::make();
+    spoke = FakeApi::make();
+    int writes = 0;
+    const auto killed = [&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+      if (writes < last) {
+        writes += call.is_write() ? 1 : 0;
+        return std::nullopt;
+      }
+      kube::Response gone;
+      gone.status = 500;
+      return gone;
+    };
+    hub->on_request(killed);
+    spoke->on_request(killed);
+    restart();
+    declare(Json::array({kube_client()}));
+    const auto course = [&] {
+      for (int time = 0; time < 3; ++time) {
+        (void)keeper->keep_credentials("hello", addon());
+        sign();
+      }
+    };
+    course();
+    const auto lives = [](const testkit::ApiCall&) -> std::optional<kube::Response> { return std::nullopt; };
+    hub->on_request(lives);
+    spoke->on_request(lives);
+    restart();
+    course();
+    EXPECT_TRUE(pki::key_matches(stored("hello-hub-kubeconfig", "tls.crt"), stored("hello-hub-kubeconfig", "tls.key"))) << last;
+    EXPECT_FALSE(secret("hello-hub-kubeconfig-request")) << last;
+    EXPECT_EQ(hub->all(res::certificate_signing_requests()).size(), 1u) << last;
+    EXPECT_EQ(str(*addon(), {"status", "kubeClientDriver"}), "csr") << last;
+    EXPECT_EQ(condition("ClusterCertificateRotated", "status"), "True") << last;
+    if (writes < last) return;  // the whole course has fewer writes
+  }
+  FAIL() << "more than " << kMostWrites << " writes";
+}
+
 class KeepingTokens : public KeepingAddons {
  protected:
   KeepingTokens() {

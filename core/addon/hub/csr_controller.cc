@@ -1,0 +1,109 @@
+#include "core/addon/hub/csr_controller.h"
+
+#include <utility>
+
+#include "core/addon/rules/csr_signing.h"
+#include "core/api/certificate_request.h"
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::addon {
+namespace {
+
+namespace res = kube::resources;
+using controller::Outcome;
+
+constexpr const char* kCsrLog = "addon-csr";
+constexpr auto kRefusedAgain = std::chrono::seconds(15);
+
+/// Broken by what the hub holds, which may change: a cluster is accepted, an add-on gets another template.
+bool may_become_sound(const std::string& rule) {
+  return rule == "addon" || rule == "cluster" || rule == "template" || rule == "signer" || rule == "subject";
+}
+
+bool undecided(const Json& csr) { return !api::csr_decided(csr); }
+
+}  // namespace
+
+AddonCsrController::AddonCsrController(kube::Client hub, std::shared_ptr<kube::Informer> requests,
+                                       std::shared_ptr<const ObjectReader> objects, std::string hub_namespace,
+                                       std::shared_ptr<Clock> clock, std::shared_ptr<kube::Recorder> recorder)
+    : hub_(std::move(hub)),
+      requests_(std::move(requests)),
+      objects_(std::move(objects)),
+      hub_namespace_(std::move(hub_namespace)),
+      clock_(std::move(clock)),
+      recorder_(std::move(recorder)) {}
+
+Result<Outcome> AddonCsrController::reconcile(const std::string& key, std::stop_token stop) {
+  const auto cached = requests_->get(key);
+  if (!cached) {
+    const std::lock_guard lock(mutex_);
+    told_.erase(key);
+    return Outcome{};
+  }
+  const Json seen = cached->decode();
+  const bool to_approve = undecided(seen);
+  const bool to_sign = awaits_certificate(seen) && str(seen, {"spec", "signerName"}) != api::kClientSigner;
+  if (!to_approve && !to_sign) return Outcome{};
+  const CsrVerdict verdict = judge_addon_request(*objects_, seen);
+  if (verdict.answer == CsrVerdict::Answer::kOthers) return Outcome{};
+  if (verdict.answer == CsrVerdict::Answer::kRefused) return leave(seen, verdict, to_approve ? "unapproved" : "unsigned");
+  const kube::Client hub = hub_.with_stop(std::move(stop));
+  return to_approve ? approve(hub, *cached) : sign(hub, *cached);
+}
+
+Result<Json> AddonCsrController::live(const kube::Client& hub, const kube::CachedObject& cached,
+                                      bool (*waits)(const Json&)) const {
+  FLEETADM_TRY(std::optional<Json> now, hub.find(res::certificate_signing_requests(), {}, cached.key()));
+  if (!now || uid_of(*now) != cached.uid() || !waits(*now)) return Json();
+  return std::move(*now);
+}
+
+// The cache may be behind: what is approved or signed is the object that the server has now, by the same rules.
+Result<Outcome> AddonCsrController::approve(const kube::Client& hub, const kube::CachedObject& cached) {
+  FLEETADM_TRY(Json csr, live(hub, cached, undecided));
+  if (csr.is_null() || judge_addon_request(*objects_, csr).answer != CsrVerdict::Answer::kSound) return Outcome{};
+  api::add_approval(csr, kAddonApproval, clock_->now());
+  kube::WriteOptions options;
+  options.subresource = "approval";
+  FLEETADM_TRY([[maybe_unused]] const Json stored, hub.update(res::certificate_signing_requests(), csr, options));
+  log::info(1, kCsrLog, cached.key() + ": approved");
+  return Outcome{};
+}
+
+Result<Outcome> AddonCsrController::sign(const kube::Client& hub, const kube::CachedObject& cached) {
+  FLEETADM_TRY(Json csr, live(hub, cached, awaits_certificate));
+  if (csr.is_null()) return Outcome{};
+  const CsrVerdict verdict = judge_addon_request(*objects_, csr);
+  if (verdict.answer != CsrVerdict::Answer::kSound || verdict.signer.is_null()) return Outcome{};
+  const SigningCa ca = signing_ca(verdict.signer, hub_namespace_);
+  FLEETADM_TRY(const std::optional<Json> secret, hub.find(res::secrets(), ca.ns, ca.name));
+  if (!secret)
+    return fail(Category::kNotFound, cached.key() + ": the signer's secret " + ca.ns + "/" + ca.name + " does not exist");
+  const auto certificate = sign_addon_request(csr, *secret, clock_->now());
+  if (!certificate) return fail(certificate.error().wrap(cached.key() + " cannot be signed by secret " + ca.ns + "/" + ca.name));
+  csr["status"]["certificate"] = base64_encode(*certificate);
+  kube::WriteOptions options;
+  options.subresource = "status";
+  FLEETADM_TRY([[maybe_unused]] const Json stored, hub.update(res::certificate_signing_requests(), csr, options));
+  log::info(1, kCsrLog, cached.key() + ": signed");
+  return Outcome{};
+}
+
+Outcome AddonCsrController::leave(const Json& csr, const CsrVerdict& verdict, const char* undone) {
+  const Outcome again = may_become_sound(verdict.rule) ? Outcome{kRefusedAgain} : Outcome{};
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(told_[name_of(csr)], verdict.why) == verdict.why) return again;
+  }
+  log::warn(kCsrLog, name_of(csr) + " by " + str(csr, {"spec", "username"}) + " is left " + undone + " (" + verdict.rule +
+                         "): " + verdict.why);
+  if (recorder_) {
+    recorder_->event(csr, "default", "Warning", "CertificateRequestNotApproved", "Approve",
+                     std::string("Left ") + undone + ": " + verdict.why.substr(0, 900));
+  }
+  return again;
+}
+
+}  // namespace fleetadm::addon

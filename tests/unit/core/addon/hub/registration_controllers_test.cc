@@ -1,0 +1,126 @@
+// The controllers of registration together, on a hub in memory.
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "core/addon/hub/addon_controllers.h"
+#include "core/addon/hub/cached_objects.h"
+#include "core/addon/rules/agent_identity.h"
+#include "core/api/kinds.h"
+#include "tests/support/fake_api.h"
+
+namespace fleetadm::addon {
+namespace {
+
+using testkit::FakeApi;
+namespace res = kube::resources;
+
+class RegistrationHub : public ::testing::Test {
+ protected:
+  RegistrationHub() {
+    const Json permissions =
+        Json::array({{{"type", "CurrentCluster"}, {"currentCluster", {{"clusterRoleName", "cr1"}}}},
+                     {{"type", "SingleNamespace"},
+                      {"singleNamespace",
+                       {{"namespace", "shared"},
+                        {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "r1"}}}}}}});
+    api->put(api::addon_templates(),
+             {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
+              {"kind", "AddOnTemplate"},
+              {"metadata", {{"name", "t1"}}},
+              {"spec",
+               {{"registration", Json::array({{{"type", "KubeClient"}, {"kubeClient", {{"hubPermissions", permissions}}}}})}}}});
+    for (const char* cluster : {"c1", "c2"}) {
+      api->put(api::managed_clusters(), {{"apiVersion", "cluster.open-cluster-management.io/v1"},
+                                         {"kind", "ManagedCluster"},
+                                         {"metadata", {{"name", cluster}}},
+                                         {"spec", {{"hubAcceptsClient", true}}}});
+      enable(cluster);
+    }
+    AddonHub addons;
+    addons.objects = std::make_shared<CachedObjects>(manager, api->client());
+    addons.writer = std::make_shared<PassWriter>(api->client());
+    addons.clock = Clock::system();
+    add_registration_controllers(manager, api->client(), addons, {"hub-ns"});
+    runner = std::jthread([this](std::stop_token stop) { EXPECT_TRUE(manager.run(std::move(stop))); });
+  }
+
+  void enable(const char* cluster) {
+    Json reference{{"group", "addon.open-cluster-management.io"},
+                   {"resource", "addontemplates"},
+                   {"desiredConfig", {{"name", "t1"}, {"specHash", "h"}}}};
+    api->put(api::managed_cluster_addons_v1beta1(),
+             {{"apiVersion", "addon.open-cluster-management.io/v1beta1"},
+              {"kind", "ManagedClusterAddOn"},
+              {"metadata",
+               {{"name", "hello"},
+                {"namespace", cluster},
+                {"ownerReferences", Json::array({{{"kind", "ClusterManagementAddOn"}, {"name", "hello"}}})}}},
+              {"status", {{"configReferences", Json::array({std::move(reference)})}}}});
+  }
+  std::optional<Json> addon(const char* cluster) const {
+    return api->get(api::managed_cluster_addons_v1beta1(), cluster, "hello");
+  }
+  bool is(const char* cluster, const char* type, const char* status) const {
+    const auto now = addon(cluster);
+    return now && controller::condition_is(*now, type, status);
+  }
+  bool bound(const char* ns, const char* name) const { return api->get(res::role_bindings(), ns, name).has_value(); }
+  /// As the agent of the cluster does.
+  void report_driver(const char* cluster, const char* driver) {
+    Json object = *addon(cluster);
+    object["status"]["registrations"][0]["kubeClient"]["driver"] = driver;
+    api->put(api::managed_cluster_addons_v1beta1(), object);
+  }
+  static bool in_time(const std::function<bool()>& done) {
+    for (int look = 0; look < 4000 && !done(); ++look) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return done();
+  }
+
+  std::shared_ptr<FakeApi> api = FakeApi::make();
+  controller::Manager manager{{}};
+  std::jthread runner;
+};
+
+TEST_F(RegistrationHub, RegistersEveryClusterAndThenWritesNothing) {
+  ASSERT_TRUE(in_time([&] { return is("c1", "RegistrationApplied", "True") && is("c2", "RegistrationApplied", "True"); }));
+  for (const char* cluster : {"c1", "c2"}) {
+    EXPECT_TRUE(bound(cluster, "open-cluster-management:hello:clusterrole:agent"));
+    EXPECT_TRUE(bound("shared", (std::string("open-cluster-management:hello:role:agent:") + cluster).c_str()));
+  }
+  EXPECT_EQ(api->count("create", "rolebindings"), 4);
+  EXPECT_EQ(api->count("patch", "managedclusteraddons"), 2) << "one write each";
+}
+
+TEST_F(RegistrationHub, BringsBackAndTakesAwayRights) {
+  ASSERT_TRUE(in_time([&] { return bound("shared", "open-cluster-management:hello:role:agent:c2"); }));
+  api->erase(res::role_bindings(), "shared", "open-cluster-management:hello:role:agent:c2");
+  EXPECT_TRUE(in_time([&] { return bound("shared", "open-cluster-management:hello:role:agent:c2"); })) << "at once";
+  api->erase(api::managed_cluster_addons_v1beta1(), "c2", "hello");
+  EXPECT_TRUE(in_time([&] { return !bound("shared", "open-cluster-management:hello:role:agent:c2"); }));
+  EXPECT_TRUE(bound("shared", "open-cluster-management:hello:role:agent:c1"));
+}
+
+TEST_F(RegistrationHub, MakesTheTokenInfrastructureAndRemovesIt) {
+  ASSERT_TRUE(in_time([&] { return is("c1", "RegistrationApplied", "True"); }));
+  report_driver("c1", "token");
+  ASSERT_TRUE(in_time([&] { return is("c1", "TokenInfrastructureReady", "True"); }));
+  EXPECT_TRUE(bound("c1", "hello-token-role"));
+  EXPECT_TRUE(in_time([&] {
+    return str((*addon("c1"))["status"]["registrations"][0], {"kubeClient", "subject", "user"}) ==
+           "system:serviceaccount:c1:hello-agent";
+  }));
+  report_driver("c1", "csr");
+  EXPECT_TRUE(in_time([&] { return !api->get(res::service_accounts(), "c1", "hello-agent"); }));
+  EXPECT_TRUE(in_time([&] { return !bound("c1", "hello-token-role") && !is("c1", "TokenInfrastructureReady", "True"); }));
+}
+
+TEST_F(RegistrationHub, TellsWhyTheTokenInfrastructureCannotBeMade) {
+  ASSERT_TRUE(in_time([&] { return is("c1", "RegistrationApplied", "True"); }));
+  api->fail_next("create", "roles", 403, "Forbidden", 3);
+  report_driver("c1", "token");
+  EXPECT_TRUE(in_time([&] { return is("c1", "TokenInfrastructureReady", "False"); }));
+  EXPECT_TRUE(in_time([&] { return is("c1", "TokenInfrastructureReady", "True"); }));
+}
+
+}  // namespace
+}  // namespace fleetadm::addon
