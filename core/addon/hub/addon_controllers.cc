@@ -31,6 +31,7 @@ Status add_addon_controllers(controller::Manager& manager, const kube::Client& h
   add_installation_controllers(manager, addons);
   add_configuration_controllers(manager, addons);
   add_registration_controllers(manager, hub, addons, options);
+  add_deploy_controllers(manager, hub, addons);
   return {};
 }
 

@@ -36,5 +36,7 @@ void add_configuration_controllers(controller::Manager& manager, const AddonHub&
 /// Adds "addon-registration" and "addon-token-infrastructure" (keys: "cluster/add-on") and "addon-csr" (keys: the CSR).
 void add_registration_controllers(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons,
                                   const AddonHubOptions& options);
+/// Adds "addon-deploy" (keys: "cluster/add-on") and "addon-lifecycle" (keys: the add-on).
+void add_deploy_controllers(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons);
 
 }  // namespace fleetadm::addon

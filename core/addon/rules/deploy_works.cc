@@ -30,10 +30,11 @@ std::vector<ObjectPtr> works_of(const ObjectReader& objects, const Json& addon, 
                                 std::string_view hosting) {
   std::vector<ObjectPtr> found;
   const std::string own = namespace_of(addon);
-  for (ObjectPtr& work : objects.list(manifest_works(), side == Side::kManaged ? own : "")) {
+  for (ObjectPtr& work : objects.addon_works(own, name_of(addon))) {
     const std::string name = name_of(*work);
     if (!name.starts_with(any) || !belongs_to(*work, addon)) continue;
-    if (namespace_of(*work) == own && name.starts_with(hosting) != (side == Side::kHosting)) continue;
+    const bool here = namespace_of(*work) == own;
+    if (here ? name.starts_with(hosting) != (side == Side::kHosting) : side == Side::kManaged) continue;
     found.push_back(std::move(work));
   }
   return found;

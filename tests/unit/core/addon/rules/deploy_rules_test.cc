@@ -147,19 +147,6 @@ TEST(AddonDeployRules, AWorkOfSomebodyElseIsLeftAlone) {
   EXPECT_EQ(world.content("c1", "addon-hello-deploy-1"), Names{"cm1"});
 }
 
-TEST(AddonDeployRules, AWorkThatLostItsLabelsIsStillTheAddons) {
-  DeployWorld world;
-  world.agent.manifests = {config_map("cm1")};
-  world.settle();
-  Json work = world.work("c1", "addon-hello-deploy-0");
-  const Json labels = work["metadata"]["labels"];
-  work["metadata"].erase("labels");
-  world.objects.put(work);
-  world.settle();
-  EXPECT_EQ(world.works(), Names{"c1/addon-hello-deploy-0"});
-  EXPECT_EQ(world.work("c1", "addon-hello-deploy-0")["metadata"]["labels"], labels);
-}
-
 TEST(AddonDeployRules, WhatIsLargerThanAWorkMayBeIsSaidAndNothingIsChanged) {
   DeployWorld world;
   world.agent.manifests = {config_map("cm1")};
