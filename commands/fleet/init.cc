@@ -77,7 +77,8 @@ Status check_kubernetes_version(const kube::Client& hub) {
 }
 
 Json container_args(const InitOptions& options) {
-  Json args = Json::array({"hub", "run", "--leader-elect=true", std::string(install::kHealthArgument)});
+  Json args = Json::array(
+      {"hub", "run", "--leader-elect=true", std::string(install::kHealthArgument), std::string(install::kWebhookArgument)});
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   for (const std::string& arg : options.hub_args) args.push_back(arg);
   return args;
@@ -120,7 +121,8 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const kube::Rest
   files.emplace_back("hub/admission.yaml");
   if (options.require_executor) files.emplace_back("hub/require-executor.yaml");
   if (options.network_policy) files.emplace_back("hub/network-policy.yaml");
-  for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/deployment.yaml"}) files.emplace_back(file);
+  for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml", "hub/deployment.yaml"})
+    files.emplace_back(file);
   for (const std::string_view file : files) {
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
@@ -129,6 +131,33 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const kube::Rest
     for (Json& object : cluster_info(config)) objects.push_back(std::move(object));
   }
   return objects;
+}
+
+/// A hub that runs outside of the cluster has put its own URL into the definitions, where the Service may not stand beside it.
+Status keep_webhook_urls(const kube::Client& hub, std::vector<Json>& objects) {
+  for (Json& object : objects) {
+    if (find(object, {"spec", "conversion", "webhook"}) == nullptr) continue;
+    FLEETADM_TRY(const auto live, hub.find(kube::resources::custom_resource_definitions(), "", name_of(object)));
+    const std::string url = live ? str(*live, {"spec", "conversion", "webhook", "clientConfig", "url"}) : std::string();
+    if (!url.empty()) at_or_make(object, {"spec", "conversion", "webhook", "clientConfig"}) = {{"url", url}};
+  }
+  return {};
+}
+
+/// The hub fills it in once it serves the conversion.
+Status wait_convertible(const kube::Client& hub, Duration timeout, const std::stop_token& stop) {
+  for (const std::string_view crd : templates::list("crds/hub/")) {
+    FLEETADM_TRY(const auto rendered, templates::render(crd, {}));
+    if (find(rendered.front(), {"spec", "conversion", "webhook"}) == nullptr) continue;
+    const std::string name = name_of(rendered.front());
+    auto trusted = [](const std::optional<Json>& live) -> Result<bool> {
+      return !live || label_of(*live, install::kPartLabel) != install::kHubPart ||
+             !str(*live, {"spec", "conversion", "webhook", "clientConfig", "caBundle"}).empty();
+    };
+    auto waited = kube::wait_for(hub, kube::resources::custom_resource_definitions(), "", name, trusted, timeout, stop);
+    if (!waited) return fail(waited.error().wrap("the hub controllers are running but do not convert " + name));
+  }
+  return {};
 }
 
 Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& options) {
@@ -141,6 +170,7 @@ Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& 
         kube::wait_for(hub, api::managed_cluster_sets(), "", api::kDefaultClusterSet, made, options.timeout, context.stop());
     if (!waited)
       ready = fail(waited.error().wrap("the hub controllers are running but have not created the default cluster set"));
+    if (ready) ready = wait_convertible(hub, options.timeout, context.stop());
   }
   if (!ready) {
     context.progress().failed(ready.error().message);
@@ -155,6 +185,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_kubernetes_version(hub));
   FLEETADM_TRY(auto objects, manifests(options, config));
+  FLEETADM_CHECK(keep_webhook_urls(hub, objects));
 
   const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
   FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the hub",

@@ -3,7 +3,10 @@
 #include <malloc.h>
 
 #include "commands/hub/hub.h"
+#include "core/addon/webhook/keeper.h"
 #include "core/hub/hub.h"
+#include "kubeclient/base/host_port.h"
+#include "kubeclient/base/ip_address.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/rest/kill_hook.h"
@@ -24,6 +27,13 @@ void bind(FlagSet& flags, HubRunOptions& options) {
   Flag& health =
       flags.text(&options.health_address, "health-address", "Serve /healthz, /readyz and /metrics on this address (plain HTTP)");
   health.value_name = "HOST:PORT";
+  Flag& webhook = flags.text(&options.webhook_address, "webhook-address",
+                             "Serve the conversion between the versions of add-ons on this address (HTTPS)");
+  webhook.value_name = "HOST:PORT";
+  webhook.default_text = "a free loopback port if the API server is on a loopback address, otherwise none";
+  Flag& url = flags.text(&options.webhook_url, "webhook-url", "URL at which the API server reaches --webhook-address");
+  url.value_name = "URL";
+  url.default_text = "the address itself if it is a loopback address, otherwise the Service that init installs";
   flags
       .duration(&options.leader_timing.lease, "leader-elect-lease-duration",
                 "Time after which another replica takes over from a leader that renews nothing")
@@ -59,6 +69,16 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
   return labels;
 }
 
+/// "https://127.0.0.1:6443": on this machine, so that it can call back.
+bool is_loopback_server(const std::string& server) {
+  const std::size_t scheme = server.find("://");
+  const std::string rest = scheme == std::string::npos ? server : server.substr(scheme + 3);
+  const auto parts = split_host_port(rest.substr(0, rest.find('/')));
+  if (!parts) return false;
+  const auto address = IpAddress::parse(parts->host);
+  return parts->host == "localhost" || (address && address->is_loopback());
+}
+
 Result<Report> run_hub(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
   if (context.global().dry_run != kube::DryRun::kNone) {
     return fail(Category::kUsage, "--dry-run does not apply to \"hub run\", which is a long-running process",
@@ -77,6 +97,9 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
   hub_options.leader_elect = options.leader_elect == kAuto ? in_pod : options.leader_elect == "true";
   hub_options.identity = context.env("POD_NAME");
   hub_options.health_address = options.health_address;
+  hub_options.webhook_address =
+      options.webhook_address.empty() && is_loopback_server(config.server) ? "127.0.0.1:0" : options.webhook_address;
+  hub_options.webhook_url = options.webhook_url;
   hub_options.auto_approve_users = options.auto_approve_users;
   FLEETADM_TRY(hub_options.labels, labels_of(options.labels));
   hub_options.leader_timing = options.leader_timing;
@@ -95,6 +118,10 @@ Status validate_hub_run(const HubRunOptions& options) {
   for (const std::string& user : options.auto_approve_users) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
+  if (options.webhook_address.empty() && !options.webhook_url.empty())
+    return fail(Category::kUsage, "--webhook-url requires --webhook-address");
+  if (!options.webhook_address.empty())
+    FLEETADM_CHECK(addon::check_webhook({options.webhook_address, options.webhook_url, {}, nullptr}));
   FLEETADM_CHECK(kube::check_timing(options.leader_timing));
   return labels_of(options.labels).map([](const auto&) {});
 }

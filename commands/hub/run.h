@@ -9,6 +9,8 @@ namespace fleetadm::commands {
 struct HubRunOptions {
   std::string leader_elect = "auto";
   std::string health_address;
+  std::string webhook_address;
+  std::string webhook_url;
   std::vector<std::string> auto_approve_users;
   std::vector<std::string> labels;  // key=value
   kube::LeaderTiming leader_timing;

@@ -1,11 +1,14 @@
 #include "core/hub/hub.h"
 
 #include <array>
+#include <optional>
 #include <unistd.h>
 
 #include "core/addon/hub/addon_controllers.h"
+#include "core/addon/webhook/server.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "core/controller/worker_pool.h"
 #include "core/placement/hub/controller.h"
 #include "core/registration/hub/registration_hub.h"
 #include "core/work/hub/replica_set.h"
@@ -55,6 +58,9 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   manager_options.threads = options.threads;
   manager_options.health_address = options.health_address;
   manager_options.clock = options.clock;
+  manager_options.pool = std::make_shared<controller::WorkerPool>(static_cast<std::size_t>(options.threads));
+  controller::Manager::Options addon_options = manager_options;
+  addon_options.health_address.clear();
   controller::Manager manager(manager_options);
 
   const std::string host = host_name();
@@ -71,12 +77,28 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   work::add_finished_works_controller(manager, client, options.clock);
 
   placement::add_placement_controller(manager, client, options.clock);
-  if (const Status added = addon::add_addon_controllers(manager, client, {options.ns, options.clock, recorder}); !added) {
+  // Of their own: where versions of add-ons cannot be converted, their caches never fill, and all else goes on.
+  controller::Manager addons(addon_options);
+  manager.count_too(addons);
+  if (const Status added = addon::add_addon_controllers(addons, client, {options.ns, options.clock, recorder}); !added) {
     if (added.error().category != Category::kNotFound) return added;
     log::warn(kName, added.error().message + ": it goes on without add-ons (" + added.error().hint + ")");
   }
 
   FLEETADM_CHECK(manager.serve_health());
+  std::optional<addon::WebhookServer> webhook;  // of every replica
+  if (!options.webhook_address.empty()) {
+    const addon::WebhookOptions where{options.webhook_address, options.webhook_url, options.ns, options.clock};
+    FLEETADM_CHECK(addon::check_webhook(where));
+    webhook.emplace(client, where);
+  }
+  const auto lead = [&](std::stop_token leading) -> Status {
+    if (webhook) webhook->lead(true);
+    FLEETADM_CHECK(addons.start());
+    const Status ended = manager.run(std::move(leading));
+    addons.stop();
+    return ended;
+  };
   Status outcome;
   if (options.leader_elect) {
     kube::LeaderOptions leader;
@@ -84,10 +106,9 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     leader.name = kLeaderLease;
     leader.timing = options.leader_timing;
     leader.identity = options.identity.empty() ? host + "_" + random_suffix(8) : options.identity;
-    outcome = kube::run_as_leader(
-        client, leader, [&](std::stop_token leading) { return manager.run(std::move(leading)); }, stop);
+    outcome = kube::run_as_leader(client, leader, lead, stop);
   } else {
-    outcome = manager.run(stop);
+    outcome = lead(stop);
   }
   recorder->flush(std::chrono::seconds(2));
   log::info(1, kName, outcome ? "stopped" : "stopped: " + outcome.error().message);

@@ -18,8 +18,10 @@ struct HubOptions {
   std::string ns = "open-cluster-management-hub";  // of the leader lease
   bool leader_elect = false;
   kube::LeaderTiming leader_timing;
-  std::string identity;        // of this replica; empty: host name and a random suffix
-  std::string health_address;  // "127.0.0.1:0", ":8443"; empty: no health server
+  std::string identity;         // of this replica; empty: host name and a random suffix
+  std::string health_address;   // "127.0.0.1:0", ":8443"; empty: no health server
+  std::string webhook_address;  // of the conversion of add-on versions; empty: not served
+  std::string webhook_url;      // how API servers reach it (addon::WebhookOptions)
   std::vector<std::string> auto_approve_users;
   std::map<std::string, std::string> labels;  // for the objects that registration creates
   int threads = 16;                           // workers mostly wait for the API server

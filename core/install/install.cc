@@ -16,6 +16,7 @@ namespace r = kube::resources;
 // In the order of removal: what runs, what guards, what grants, what holds data, then the folders and types themselves.
 std::vector<kube::Resource> removal_order() {
   return {r::deployments(),
+          r::services(),
           r::validating_admission_policy_bindings(),
           r::validating_admission_policies(),
           {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true},

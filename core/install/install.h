@@ -20,6 +20,8 @@ inline constexpr std::string_view kAgentPart = "agent";
 /// Where the installed programs serve health: the port that the probes of templates/{hub,agent}/deployment.yaml ask. The pod's
 /// own address, so that two pods which share a network do not meet.
 inline constexpr std::string_view kHealthArgument = "--health-address=$(POD_IP):8000";
+/// Likewise the conversion of add-on versions (templates/hub/webhook.yaml).
+inline constexpr std::string_view kWebhookArgument = "--webhook-address=$(POD_IP):9443";
 
 enum class Action { kCreated, kConfigured, kUnchanged, kKeptForeign, kDeleted };
 std::string_view to_string(Action action);
