@@ -1,0 +1,137 @@
+// The agent of an add-on gets an identity on the hub of its own, with its own rights there: by certificate, and by token.
+#include <gtest/gtest.h>
+
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/rest/client.h"
+#include "tests/support/fleet_test.h"
+
+namespace fleetadm::testkit {
+namespace {
+
+constexpr std::string_view kAddons = "/apis/addon.open-cluster-management.io/v1alpha1";
+constexpr std::string_view kAddon = "/apis/addon.open-cluster-management.io/v1alpha1/namespaces/c1/managedclusteraddons/hello";
+constexpr std::string_view kSecret = "/api/v1/namespaces/open-cluster-management-agent-addon/secrets/hello-hub-kubeconfig";
+constexpr std::string_view kAgent = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
+constexpr std::string_view kRoles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+
+Json labelled_role(const std::string& name, Json rule) {
+  return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "ClusterRole"},
+          {"metadata", {{"name", name}, {"labels", {{"open-cluster-management.io/aggregate-to-addon-hub", "true"}}}}},
+          {"rules", Json::array({std::move(rule)})}};
+}
+
+class AddonRegistration : public FleetTest {
+ protected:
+  static void SetUpTestSuite() {
+    if (!KubeServer::programs()) return;
+    ASSERT_NO_FATAL_FAILURE(begin(1, true));
+    const Ran init = fleet()->run({"init", "--context", "hub", "--wait", "-o", "json"});
+    ASSERT_EQ(init.code, 0) << init.both();
+    auto args = join_args(init.json());
+    args.insert(args.end(), {"--wait"});
+    const Ran join = fleet()->run(args);
+    ASSERT_EQ(join.code, 0) << join.both();
+    const Ran accept = fleet()->run({"accept", "--context", "hub", "c1", "--wait=available", "--yes"});
+    ASSERT_EQ(accept.code, 0) << accept.both();
+    declare();
+  }
+
+  static void declare() {
+    const auto made = [](std::string_view path, const Json& object) {
+      const auto answer = fleet()->hub().create(path, object);
+      ASSERT_EQ(answer.status, 201) << answer.body;
+    };
+    made(kRoles, labelled_role("hello-agent", {{"apiGroups", Json::array({""})},
+                                               {"resources", Json::array({"configmaps"})},
+                                               {"verbs", Json::array({"get", "list"})}}));
+    made(kRoles, labelled_role("hello-tokens", {{"apiGroups", Json::array({""})},
+                                                {"resources", Json::array({"serviceaccounts/token"})},
+                                                {"verbs", Json::array({"create"})}}));
+    const Json permission{{"type", "CurrentCluster"}, {"currentCluster", {{"clusterRoleName", "hello-agent"}}}};
+    made(std::string(kAddons) + "/addontemplates",
+         {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
+          {"kind", "AddOnTemplate"},
+          {"metadata", {{"name", "hello-v1"}}},
+          {"spec",
+           {{"addonName", "hello"},
+            {"agentSpec", {{"workload", {{"manifests", Json::array()}}}}},
+            {"registration",
+             Json::array({{{"type", "KubeClient"}, {"kubeClient", {{"hubPermissions", Json::array({permission})}}}}})}}}});
+    const Json supported{
+        {"group", "addon.open-cluster-management.io"}, {"resource", "addontemplates"}, {"defaultConfig", {{"name", "hello-v1"}}}};
+    made(std::string(kAddons) + "/clustermanagementaddons", {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
+                                                             {"kind", "ClusterManagementAddOn"},
+                                                             {"metadata", {{"name", "hello"}}},
+                                                             {"spec", {{"supportedConfigs", Json::array({supported})}}}});
+    made(std::string(kAddons) + "/namespaces/c1/managedclusteraddons",
+         {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
+          {"kind", "ManagedClusterAddOn"},
+          {"metadata", {{"name", "hello"}, {"namespace", "c1"}}},
+          {"spec", Json::object()}});
+  }
+
+  static std::string stored(const char* key) {
+    return base64_decode(str(fleet()->spoke(1).get(kSecret), {"data", key})).value_or("");
+  }
+  /// The hub, with what is in the Secret, as a pod that mounts it would see it.
+  static Result<kube::Client> as_agent() {
+    const TemporaryFolder& folder = fleet()->folder();
+    for (const char* key : {"tls.crt", "tls.key", "token"}) {
+      if (const std::string text = stored(key); !text.empty()) folder.write(key, text);
+    }
+    kube::ConfigOverrides mounted;
+    mounted.kubeconfig = folder.write("kubeconfig", stored("kubeconfig"));
+    FLEETADM_TRY(const kube::RestConfig config, kube::load_rest_config(mounted));
+    return kube::Client::connect(config);
+  }
+  static std::string user_of(const kube::Client& client) {
+    const auto& reviews = kube::resources::self_subject_reviews();
+    const auto self = client.post(reviews.path({}), {{"apiVersion", reviews.api_version()}, {"kind", reviews.kind}}, true);
+    return self ? str(*self, {"status", "userInfo", "username"}) : self.error().message;
+  }
+  static void may_read_its_cluster_only(const kube::Client& client) {
+    EXPECT_TRUE(eventually([&] { return client.list(kube::resources::config_maps(), "c1").has_value(); }));
+    const auto elsewhere = client.list(kube::resources::config_maps(), "default");
+    ASSERT_FALSE(elsewhere);
+    EXPECT_EQ(elsewhere.error().code, 403) << elsewhere.error().message;
+    EXPECT_FALSE(client.list(kube::resources::secrets(), "c1"));
+  }
+};
+
+TEST_F(AddonRegistration, A_ByCertificateWithItsOwnRights) {
+  ASSERT_TRUE(condition_becomes(fleet()->hub(), kAddon, "RegistrationApplied", "True")) << fleet()->hub().get(kAddon);
+  ASSERT_TRUE(eventually([] { return !stored("tls.crt").empty(); }, std::chrono::seconds(60))) << fleet()->hub().get(kAddon);
+  const auto client = as_agent();
+  ASSERT_TRUE(client) << client.error().message;
+  EXPECT_EQ(user_of(*client), "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent");
+  may_read_its_cluster_only(*client);
+  EXPECT_TRUE(condition_becomes(fleet()->hub(), kAddon, "ClusterCertificateRotated", "True"));
+  EXPECT_EQ(str(fleet()->hub().get(kAddon), {"status", "kubeClientDriver"}), "csr");
+}
+
+TEST_F(AddonRegistration, B_ByTokenOnceTheAgentSaysSo) {
+  const Json argument =
+      Json::array({{{"op", "add"}, {"path", "/spec/template/spec/containers/0/args/-"}, {"value", "--addon-driver=token"}}});
+  const auto patched = fleet()->spoke(1).request("PATCH", kAgent, dump_json(argument), "application/json-patch+json");
+  ASSERT_EQ(patched.status, 200) << patched.body;
+  ASSERT_TRUE(condition_becomes(fleet()->hub(), kAddon, "TokenInfrastructureReady", "True")) << fleet()->hub().get(kAddon);
+  ASSERT_TRUE(eventually([] { return !stored("token").empty(); }, std::chrono::seconds(60))) << fleet()->hub().get(kAddon);
+  EXPECT_EQ(stored("tls.key"), "");
+  const auto client = as_agent();
+  ASSERT_TRUE(client) << client.error().message;
+  EXPECT_EQ(user_of(*client), "system:serviceaccount:c1:hello-agent");
+  may_read_its_cluster_only(*client);
+}
+
+TEST_F(AddonRegistration, C_NothingIsLeftOnceTheAddonIsGone) {
+  const auto removed = fleet()->hub().request("DELETE", kAddon);
+  ASSERT_LT(removed.status, 300) << removed.body;
+  EXPECT_TRUE(eventually([] { return fleet()->spoke(1).get(kSecret).is_null(); }, std::chrono::seconds(60)));
+  EXPECT_TRUE(eventually([] { return fleet()->hub().get("/api/v1/namespaces/c1/serviceaccounts/hello-agent").is_null(); },
+                         std::chrono::seconds(60)));
+}
+
+}  // namespace
+}  // namespace fleetadm::testkit
