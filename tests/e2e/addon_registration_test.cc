@@ -1,8 +1,10 @@
 // The agent of an add-on gets an identity on the hub of its own, with its own rights there: by certificate, and by token.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/pki/pki.h"
 #include "kubeclient/rest/client.h"
 #include "tests/support/fleet_test.h"
 
@@ -12,6 +14,8 @@ namespace {
 constexpr std::string_view kAddons = "/apis/addon.open-cluster-management.io/v1alpha1";
 constexpr std::string_view kAddon = "/apis/addon.open-cluster-management.io/v1alpha1/namespaces/c1/managedclusteraddons/hello";
 constexpr std::string_view kSecret = "/api/v1/namespaces/open-cluster-management-agent-addon/secrets/hello-hub-kubeconfig";
+constexpr std::string_view kSignedSecret =
+    "/api/v1/namespaces/open-cluster-management-agent-addon/secrets/hello-open-cluster-management.io-hello-client-cert";
 constexpr std::string_view kAgent = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
 constexpr std::string_view kRoles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 
@@ -49,6 +53,14 @@ class AddonRegistration : public FleetTest {
     made(kRoles, labelled_role("hello-tokens", {{"apiGroups", Json::array({""})},
                                                 {"resources", Json::array({"serviceaccounts/token"})},
                                                 {"verbs", Json::array({"create"})}}));
+    const pki::KeyPair ca = pki::make_ca("hello-ca", std::chrono::hours(24)).value();
+    made("/api/v1/namespaces/open-cluster-management-hub/secrets",
+         {{"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"type", "kubernetes.io/tls"},
+          {"metadata", {{"name", "hello-ca"}, {"namespace", "open-cluster-management-hub"}}},
+          {"data", {{"tls.crt", base64_encode(ca.certificate)}, {"tls.key", base64_encode(ca.key)}}}});
+    const Json signer{{"signerName", "open-cluster-management.io/hello"}, {"signingCA", {{"name", "hello-ca"}}}};
     const Json permission{{"type", "CurrentCluster"}, {"currentCluster", {{"clusterRoleName", "hello-agent"}}}};
     made(std::string(kAddons) + "/addontemplates",
          {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
@@ -58,7 +70,8 @@ class AddonRegistration : public FleetTest {
            {{"addonName", "hello"},
             {"agentSpec", {{"workload", {{"manifests", Json::array()}}}}},
             {"registration",
-             Json::array({{{"type", "KubeClient"}, {"kubeClient", {{"hubPermissions", Json::array({permission})}}}}})}}}});
+             Json::array({{{"type", "KubeClient"}, {"kubeClient", {{"hubPermissions", Json::array({permission})}}}},
+                          {{"type", "CustomSigner"}, {"customSigner", signer}}})}}}});
     const Json supported{
         {"group", "addon.open-cluster-management.io"}, {"resource", "addontemplates"}, {"defaultConfig", {{"name", "hello-v1"}}}};
     made(std::string(kAddons) + "/clustermanagementaddons", {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
@@ -72,8 +85,8 @@ class AddonRegistration : public FleetTest {
           {"spec", Json::object()}});
   }
 
-  static std::string stored(const char* key) {
-    return base64_decode(str(fleet()->spoke(1).get(kSecret), {"data", key})).value_or("");
+  static std::string stored(const char* key, std::string_view secret = kSecret) {
+    return base64_decode(str(fleet()->spoke(1).get(secret), {"data", key})).value_or("");
   }
   /// The hub, with what is in the Secret, as a pod that mounts it would see it.
   static Result<kube::Client> as_agent() {
@@ -111,7 +124,47 @@ TEST_F(AddonRegistration, A_ByCertificateWithItsOwnRights) {
   EXPECT_EQ(str(fleet()->hub().get(kAddon), {"status", "kubeClientDriver"}), "csr");
 }
 
-TEST_F(AddonRegistration, B_ByTokenOnceTheAgentSaysSo) {
+TEST_F(AddonRegistration, B_WithACertificateOfItsOwnSigner) {
+  ASSERT_TRUE(eventually([] { return !stored("tls.crt", kSignedSecret).empty(); }, std::chrono::seconds(60)))
+      << fleet()->hub().get("/apis/certificates.k8s.io/v1/certificatesigningrequests");
+  const auto chain = pki::parse_certificates(stored("tls.crt", kSignedSecret));
+  ASSERT_TRUE(chain) << chain.error().message;
+  EXPECT_EQ(chain->front().issuer.common_name, "hello-ca");
+  EXPECT_EQ(chain->front().dns_names, std::vector<std::string>{"hello.addon.open-cluster-management.io"});
+  EXPECT_TRUE(pki::key_matches(stored("tls.crt", kSignedSecret), stored("tls.key", kSignedSecret)));
+}
+
+/// An agent of the cluster's own may ask for anything; it gets what its add-ons have.
+TEST_F(AddonRegistration, B_NoRequestForMoreIsApproved) {
+  const pki::Subject more{"system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent",
+                          {"system:open-cluster-management:cluster:c1:addon:hello", "system:open-cluster-management:addon:hello",
+                           "system:open-cluster-management:managed-clusters"},
+                          {}};
+  const Json request{
+      {"apiVersion", "certificates.k8s.io/v1"},
+      {"kind", "CertificateSigningRequest"},
+      {"metadata",
+       {{"name", "addon-c1-hello-more"},
+        {"labels", {{"open-cluster-management.io/cluster-name", "c1"}, {"open-cluster-management.io/addon-name", "hello"}}}}},
+      {"spec",
+       {{"request", base64_encode(pki::make_csr(pki::generate_key().value(), more).value())},
+        {"signerName", "kubernetes.io/kube-apiserver-client"},
+        {"usages", Json::array({"digital signature", "key encipherment", "client auth"})}}}};
+  const auto made = fleet()->hub().create("/apis/certificates.k8s.io/v1/certificatesigningrequests", request);
+  ASSERT_EQ(made.status, 201) << made.body;
+  // The hub tells that it leaves it.
+  EXPECT_TRUE(fleet()->hub().eventually("/apis/events.k8s.io/v1/namespaces/default/events", [](const Json& events) {
+    const Json& items = list_at(events, {"items"});
+    return std::any_of(items.begin(), items.end(), [](const Json& event) {
+      return str(event, {"reason"}) == "CertificateRequestNotApproved" &&
+             str(event, {"regarding", "name"}) == "addon-c1-hello-more";
+    });
+  }));
+  const Json left = fleet()->hub().get("/apis/certificates.k8s.io/v1/certificatesigningrequests/addon-c1-hello-more");
+  EXPECT_TRUE(list_at(left, {"status", "conditions"}).empty()) << left;
+}
+
+TEST_F(AddonRegistration, C_ByTokenOnceTheAgentSaysSo) {
   const Json argument =
       Json::array({{{"op", "add"}, {"path", "/spec/template/spec/containers/0/args/-"}, {"value", "--addon-driver=token"}}});
   const auto patched = fleet()->spoke(1).request("PATCH", kAgent, dump_json(argument), "application/json-patch+json");
@@ -125,10 +178,12 @@ TEST_F(AddonRegistration, B_ByTokenOnceTheAgentSaysSo) {
   may_read_its_cluster_only(*client);
 }
 
-TEST_F(AddonRegistration, C_NothingIsLeftOnceTheAddonIsGone) {
+TEST_F(AddonRegistration, D_NothingIsLeftOnceTheAddonIsGone) {
   const auto removed = fleet()->hub().request("DELETE", kAddon);
   ASSERT_LT(removed.status, 300) << removed.body;
-  EXPECT_TRUE(eventually([] { return fleet()->spoke(1).get(kSecret).is_null(); }, std::chrono::seconds(60)));
+  EXPECT_TRUE(
+      eventually([] { return fleet()->spoke(1).get(kSecret).is_null() && fleet()->spoke(1).get(kSignedSecret).is_null(); },
+                 std::chrono::seconds(60)));
   EXPECT_TRUE(eventually([] { return fleet()->hub().get("/api/v1/namespaces/c1/serviceaccounts/hello-agent").is_null(); },
                          std::chrono::seconds(60)));
 }
