@@ -15,7 +15,8 @@ using commands::Command;
 using commands::Flag;
 using commands::Registry;
 
-constexpr std::array<std::string_view, 7> kGroups = {"Fleet", "Clusters", "Placement", "Work", "Programs", "Sandbox", "Other"};
+constexpr std::array<std::string_view, 8> kGroups = {"Fleet",   "Clusters", "Placement", "Work",
+                                                     "Add-ons", "Programs", "Sandbox",   "Other"};
 
 struct Entry {
   std::string word;

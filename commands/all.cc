@@ -1,3 +1,4 @@
+#include "commands/addon/templates.h"
 #include "commands/agent/agent.h"
 #include "commands/cel/cel.h"
 #include "commands/cluster/cluster.h"
@@ -31,6 +32,8 @@ void register_all(Registry& registry) {
   register_cel(registry);
   register_work(registry);
   register_rollout(registry);
+  register_addon_create(registry);
+  register_addon_render(registry);
   register_hub(registry);
   register_agent(registry);
 #ifndef FLEETADM_WITHOUT_SANDBOX

@@ -72,7 +72,7 @@ Status add_files(Context& context, const std::vector<std::string>& files, const 
   FLEETADM_TRY(std::vector<LoadedManifest> loaded, load_manifests(context, files));
   std::map<std::string, int> others;
   std::map<std::string, std::string> seen;
-  PlacementSchema schema;
+  KindSchema schema(api::placements());
   for (LoadedManifest& manifest : loaded) {
     for (Json& object : items_of(std::move(manifest.object))) {
       const auto kind = placement::object_kind(object);

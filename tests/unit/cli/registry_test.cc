@@ -39,7 +39,7 @@ TEST_F(RegistryTest, PathsAndAliasesAreUnique) {
 }
 
 TEST_F(RegistryTest, RowsAreComplete) {
-  const std::set<std::string> groups = {"Fleet", "Clusters", "Placement", "Work", "Programs", "Sandbox", "Other"};
+  const std::set<std::string> groups = {"Fleet", "Clusters", "Placement", "Work", "Add-ons", "Programs", "Sandbox", "Other"};
   for (const commands::Command& command : registry_.commands()) {
     EXPECT_FALSE(command.summary.empty()) << command.path;
     EXPECT_NE(command.summary.back(), '.') << command.path;
