@@ -184,7 +184,7 @@ Result<Report> run_addon_create(Context& context, const AddonCreateOptions& opti
   report.data = list_of(std::move(written));
   if (!is_dry(context)) {
     report.notes.push_back("See what a cluster gets with: fleetadm addon render " + name + " --cluster CLUSTER");
-    if (by_hand) report.notes.push_back("Enable it with: fleetadm addon enable " + name + " --clusters CLUSTER");
+    if (by_hand) report.notes.push_back("Enable it with: fleetadm addon enable --names " + name + " --clusters CLUSTER");
   }
   return report;
 }

@@ -167,6 +167,25 @@ TEST(AddonRender, ManyContainersTimesManySettingsAreRefused) {
   }
 }
 
+TEST(AddonRender, DeepManifestsAreRenderedOrRefused) {
+  Json deep = "{{CLUSTER_NAME}}";
+  for (int i = 0; i < kMaxJsonDepth - 20; ++i) deep = list_of(std::move(deep));
+  Json manifest = config_map("x");
+  manifest["data"]["deep"] = deep;
+  EXPECT_TRUE(RenderWorld(list_of(manifest)).render());
+  Json workload = deployment_of(1);
+  workload["spec"]["deep"] = deep;  // a field that the type does not have
+  const auto rendered = RenderWorld(list_of(workload)).render();
+  ASSERT_TRUE(rendered) << rendered.error().message;
+  EXPECT_FALSE(rendered->manifests.at(0)["spec"].contains("deep"));
+  // A value may bring in levels of its own where values are taken as they are.
+  const std::string opening(600, '[');
+  const std::string closing(600, ']');
+  EXPECT_FALSE(RenderWorld(list_of(config_map("{{V}}")),
+                           one_variable("V", "\"," + std::string("\"b\":") + opening + closing + ",\"c\":\""))
+                   .render(kUpstream));
+}
+
 TEST(AddonRender, NamesThatLeaveTheirPathAreRefused) {
   for (const char* name : {"../../secrets/x", "..", ".", "a%2fb"}) {
     Json manifest = config_map("x");
