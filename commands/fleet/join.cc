@@ -9,14 +9,11 @@
 #include "commands/framework/grammar.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
-#include "core/registration/join/preflight.h"
+#include "core/registration/join/agent_manifests.h"
 #include "kubeclient/base/ascii.h"
-#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/names.h"
-#include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
-#include "templates/templates.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -172,70 +169,6 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
   return endpoint;
 }
 
-// A cluster is in one fleet under one name. Joining again with the same ones repairs; anything else must unjoin first.
-Status check_not_elsewhere(const kube::Client& spoke, const JoinOptions& options, const std::string& server) {
-  FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
-  if (stored) {
-    if (const auto name = base64_decode(str(*stored, {"data", "cluster-name"}));
-        name && !name->empty() && *name != options.cluster_name) {
-      return fail(Category::kConflict, "this cluster has already joined a fleet, as \"" + *name + "\"",
-                  "use --cluster-name " + *name + ", or leave that fleet first: fleetadm unjoin --cluster-name " + *name);
-    }
-  }
-  FLEETADM_TRY(const auto bootstrap, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kBootstrapSecret));
-  if (!bootstrap) return {};
-  const auto text = base64_decode(str(*bootstrap, {"data", "kubeconfig"}));
-  if (!text) return {};
-  const auto kubeconfig = kube::Kubeconfig::from_text(*text, "the bootstrap kubeconfig");
-  if (!kubeconfig) return {};
-  const auto config = kubeconfig->resolve({});
-  if (config && config->server != server) {
-    return fail(Category::kConflict, "this cluster has already joined the hub " + config->server,
-                "leave it first: fleetadm unjoin --cluster-name " + options.cluster_name);
-  }
-  return {};
-}
-
-/// What the agent is told by one of its arguments, or what it does without it: its role names its secrets.
-std::string given_or(const std::vector<std::string>& args, std::string_view flag, std::string_view otherwise) {
-  std::string value(otherwise);
-  for (const std::string& arg : args) {
-    if (arg.starts_with(flag)) value = arg.substr(flag.size());
-  }
-  return value;
-}
-
-Result<std::vector<Json>> manifests(const JoinOptions& options, const join::HubEndpoint& endpoint, const kube::RestConfig& hub) {
-  Json args = Json::array({"agent", "run", "--cluster-name=" + options.cluster_name, "--work-service-account=fleetadm-agent-work",
-                           std::string(install::kHealthArgument)});
-  for (const std::string& arg : options.agent_args) args.push_back(arg);
-  const std::map<std::string, Json> values{
-      {"image", options.image},
-      {"args", args},
-      {"bootstrap_secret", given_or(options.agent_args, "--bootstrap-secret=", api::kBootstrapSecret)},
-      {"hub_secret", given_or(options.agent_args, "--hub-kubeconfig-secret=", api::kHubKubeconfigSecret)}};
-  Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
-  if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
-  const Json secret{
-      {"apiVersion", "v1"},
-      {"kind", "Secret"},
-      {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
-      {"type", "Opaque"},
-      {"data", {{"kubeconfig", base64_encode(dump_yaml(kubeconfig))}}}};
-  std::vector<Json> objects;
-  std::vector<std::string_view> files{"agent/namespaces.yaml"};
-  for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);
-  files.emplace_back("agent/rbac.yaml");
-  if (options.network_policy) files.emplace_back("agent/network-policy.yaml");
-  files.emplace_back("agent/deployment.yaml");
-  for (const std::string_view file : files) {
-    if (file == "agent/deployment.yaml") objects.push_back(secret);  // before the agent that reads it
-    FLEETADM_TRY(auto rendered, templates::render(file, values));
-    for (Json& object : rendered) objects.push_back(std::move(object));
-  }
-  return objects;
-}
-
 Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const JoinOptions& options) {
   context.progress().begin("Waiting for the agent");
   if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kAgentDeployment, options.timeout, context.stop());
@@ -316,8 +249,9 @@ Result<Report> run_join(Context& context, const JoinOptions& options, const std:
     report.table = to_table(preflight.checks);
     return report;
   }
-  FLEETADM_CHECK(check_not_elsewhere(spoke, options, endpoint.server));
-  FLEETADM_TRY(auto objects, manifests(options, endpoint, preflight.hub));
+  FLEETADM_CHECK(join::check_not_elsewhere(spoke, options.cluster_name, endpoint.server));
+  const join::AgentInstall agent{options.cluster_name, options.image, options.agent_args, options.network_policy};
+  FLEETADM_TRY(auto objects, join::agent_manifests(agent, endpoint, preflight.hub));
 
   const install::Options how = options_with_progress(context, install::kAgentPart, options.timeout);
   FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the agent",

@@ -2,13 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "commands/framework/command.h"
+#include "commands/framework/grammar.h"
+#include "core/api/kinds.h"
+#include "core/controller/controller.h"
+#include "core/install/install.h"
+#include "core/registration/join/agent_manifests.h"
 #include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -137,6 +146,69 @@ Status side_by_side(Context& context, const std::vector<std::string>& clusters, 
   return {};
 }
 
+/// As `join` does it on each cluster, with one look at the hub for all of them.
+Status join_clusters(Context& context, const kube::Kubeconfig& kubeconfig, const SandboxFleet& fleet, const Json& ticket) {
+  join::HubEndpoint endpoint;
+  endpoint.server = str(ticket, {"hub-apiserver"});
+  endpoint.token = str(ticket, {"hub-token"});
+  endpoint.ca_pin = str(ticket, {"ca-cert-hash"});
+  const join::Preflight hub = join::check_hub(endpoint, context.clock(), context.stop());
+  if (hub.error) return fail(*hub.error);
+  const Each install_agent = [&](const std::string& name, Progress& progress) -> Status {
+    ClusterContext cluster(context, kubeconfig, fleet.kubeconfig, fleet.sandbox + "-" + name, &progress);
+    FLEETADM_TRY(const auto spoke, cluster.client());
+    FLEETADM_CHECK(join::check_not_elsewhere(spoke, name, endpoint.server));
+    FLEETADM_TRY(auto objects, join::agent_manifests({.cluster_name = name}, endpoint, hub.hub));
+    install::Options how;
+    how.part = install::kAgentPart;
+    how.stop = context.stop();
+    return install::apply_all(spoke, std::move(objects), how).map([](const auto&) {});
+  };
+  return side_by_side(context, fleet.clusters, "Joining the clusters", "joined",
+                      [&](const std::string& name, Progress& progress) {
+                        Status joined = install_agent(name, progress);
+                        return joined ? joined : fail(joined.error().wrap("cluster " + name + " cannot join"));
+                      });
+}
+
+/// One watch for all of them: an agent needs some seconds to notice that it was accepted.
+Status wait_until_available(Context& context, const kube::Client& hub, const std::string& sandbox,
+                            const std::vector<std::string>& clusters) {
+  Progress& progress = context.progress();
+  progress.begin("Waiting until the clusters are available");
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::set<std::string> waiting(clusters.begin(), clusters.end());
+  const auto informer = kube::Informer::make(hub, api::managed_clusters());
+  informer->on_event([&](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr& after) {
+    if (!after || !controller::condition_is(after->decode(), api::kConditionAvailable, "True")) return;
+    const std::lock_guard lock(mutex);
+    if (waiting.erase(after->key()) > 0) changed.notify_all();
+  });
+  informer->start();
+  const std::string of_all = " of " + std::to_string(clusters.size());
+  const auto count = [&] { return "available " + std::to_string(clusters.size() - waiting.size()) + of_all; };
+  std::unique_lock lock(mutex);
+  const auto deadline = std::chrono::steady_clock::now() + kWaitTimeout;
+  for (auto left = waiting.size(); left > 0; left = waiting.size()) {
+    progress.note(count());
+    if (!changed.wait_until(lock, context.stop(), deadline, [&] { return waiting.size() < left; })) break;
+  }
+  const std::string outcome = count();
+  const std::string missing = waiting.empty() ? std::string() : *waiting.begin();
+  lock.unlock();
+  informer->stop();
+  if (missing.empty()) {
+    progress.done(outcome);
+    return {};
+  }
+  progress.failed(outcome);
+  if (context.stop().stop_requested()) return fail(Category::kCancelled, "interrupted");
+  return fail(Category::kTimeout, outcome + "; " + missing + " is not",
+              "see its agent's log: kubectl --context " + sandbox + "-" + missing + " -n " + std::string(api::kAgentNamespace) +
+                  " logs deploy/fleetadm-agent");
+}
+
 }  // namespace
 
 Status join_sandbox(Context& context, const SandboxFleet& fleet) {
@@ -150,24 +222,14 @@ Status join_sandbox(Context& context, const SandboxFleet& fleet) {
   ClusterContext hub(context, kubeconfig, fleet.kubeconfig, hub_name);
   FLEETADM_TRY(const auto ticket, run_command(hub, registry, "init", {{"wait", "true"}, {"show-token", "true"}}));
   if (fleet.clusters.empty()) return {};
-  FLEETADM_CHECK(side_by_side(
-      context, fleet.clusters, "Joining the clusters", "joined", [&](const std::string& name, Progress& progress) -> Status {
-        ClusterContext spoke(context, kubeconfig, fleet.kubeconfig, fleet.sandbox + "-" + name, &progress);
-        const auto joined = run_command(spoke, registry, "join",
-                                        {{"cluster-name", name},
-                                         {"hub-apiserver", str(ticket.data, {"hub-apiserver"})},
-                                         {"hub-token", str(ticket.data, {"hub-token"})},
-                                         {"ca-cert-hash", str(ticket.data, {"ca-cert-hash"})}});
-        if (!joined) return fail(joined.error().wrap("cluster " + name + " cannot join"));
-        return {};
-      }));
+  FLEETADM_CHECK(join_clusters(context, kubeconfig, fleet, ticket.data));
   FLEETADM_TRY(const auto hub_client, hub.client());
-  return side_by_side(
-      context, fleet.clusters, "Accepting the clusters and waiting until they are available", "available",
-      [&](const std::string& name, Progress& progress) -> Status {
+  FLEETADM_CHECK(side_by_side(
+      context, fleet.clusters, "Accepting the clusters", "accepted", [&](const std::string& name, Progress& progress) -> Status {
         ClusterContext one(context, kubeconfig, fleet.kubeconfig, hub_name, &progress, hub_client);
-        return run_command(one, registry, "accept", {{"yes", "true"}, {"wait", "available"}}, {name}).map([](const Report&) {});
-      });
+        return run_command(one, registry, "accept", {{"yes", "true"}, {"wait", "accepted"}}, {name}).map([](const Report&) {});
+      }));
+  return wait_until_available(context, hub_client, fleet.sandbox, fleet.clusters);
 }
 
 }  // namespace fleetadm::commands

@@ -58,28 +58,32 @@ Result<std::optional<std::string>> BootstrapSource::text() const {
   if (!secret) return std::nullopt;
   FLEETADM_TRY(std::string decoded, base64_decode(str(*secret, {"data", registration::agent::kKubeconfigKey})));
   if (decoded.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
-  FLEETADM_CHECK(check_holds_data_only(decoded));
   return decoded;
 }
 
-Result<std::optional<Bootstrap>> BootstrapSource::read() const {
+Result<Bootstrap> BootstrapSource::parse(std::string text) const {
+  if (!is_file()) FLEETADM_CHECK(check_holds_data_only(text));
+  Bootstrap bootstrap;
+  bootstrap.text = std::move(text);
+  FLEETADM_TRY(bootstrap.endpoint, registration::agent::endpoint_of(bootstrap.text));
+  FLEETADM_TRY(const kube::Kubeconfig parsed, kube::Kubeconfig::from_text(bootstrap.text, name()));
+  kube::ConfigOverrides overrides;
+  overrides.interactive = false;
+  FLEETADM_TRY(bootstrap.config, parsed.resolve(overrides));
+  return bootstrap;
+}
+
+Result<std::optional<Bootstrap>> BootstrapSource::read() {
   const auto named = [this](const Error& error) { return fail(error.wrap("bootstrap kubeconfig (" + name() + ")")); };
   Result<std::optional<std::string>> found = text();
   if (!found) return named(found.error());
   if (!*found) return std::nullopt;
-  Bootstrap bootstrap;
-  bootstrap.text = std::move(**found);
-  Result<registration::agent::Endpoint> endpoint = registration::agent::endpoint_of(bootstrap.text);
-  if (!endpoint) return named(endpoint.error());
-  bootstrap.endpoint = std::move(*endpoint);
-  const Result<kube::Kubeconfig> parsed = kube::Kubeconfig::from_text(bootstrap.text, name());
-  if (!parsed) return named(parsed.error());
-  kube::ConfigOverrides overrides;
-  overrides.interactive = false;
-  Result<kube::RestConfig> config = parsed->resolve(overrides);
-  if (!config) return named(config.error());
-  bootstrap.config = std::move(*config);
-  return bootstrap;
+  if (!last_ || last_->text != **found) {
+    Result<Bootstrap> parsed = parse(std::move(**found));
+    if (!parsed) return named(parsed.error());
+    last_ = std::move(*parsed);
+  }
+  return last_;
 }
 
 }  // namespace fleetadm::agent

@@ -16,24 +16,27 @@ struct Bootstrap {
   kube::RestConfig config;
 };
 
+/// Not thread-safe.
 class BootstrapSource {
  public:
   /// With a file name the file is read, else the secret.
   BootstrapSource(kube::Client spoke, std::string ns, std::string secret, std::string file);
   /// As it is now; nothing where there is no such secret. A kubeconfig that cannot be used is an Error that names the secret or
   /// file. One in a secret that names programs or files (exec, auth-provider, tokenFile, client-certificate, …) is refused.
-  Result<std::optional<Bootstrap>> read() const;
+  Result<std::optional<Bootstrap>> read();
   /// "secret ns/name" or the file's name.
   std::string name() const;
   bool is_file() const { return !file_.empty(); }
 
  private:
   Result<std::optional<std::string>> text() const;
+  Result<Bootstrap> parse(std::string text) const;
 
   kube::Client spoke_;
   std::string ns_;
   std::string secret_;
   std::string file_;
+  std::optional<Bootstrap> last_;  // parsed; it rarely changes
 };
 
 }  // namespace fleetadm::agent

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "core/install/intent.h"
@@ -37,6 +38,13 @@ Change change_of(const Json& object, const kube::Resource& resource, Action acti
   return Change{resource.kind, namespace_of(object), name_of(object), action, resource.group};
 }
 
+bool is_established(const Json& crd) {
+  const Json& conditions = list_at(crd, {"status", "conditions"});
+  return std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
+    return str(condition, {"type"}) == "Established" && str(condition, {"status"}) == "True";
+  });
+}
+
 Status wait_established(const kube::Client& client, const std::string& name, Duration timeout, std::stop_token stop) {
   auto done = [&](const std::optional<Json>& crd) -> Result<bool> {
     if (!crd) return fail(Category::kNotFound, "the CustomResourceDefinition " + name + " was removed while it was waited for");
@@ -44,9 +52,8 @@ Status wait_established(const kube::Client& client, const std::string& name, Dur
       if (str(condition, {"type"}) == "NamesAccepted" && str(condition, {"status"}) == "False") {
         return fail(Category::kConflict, "the names of " + name + " are taken: " + str(condition, {"message"}));
       }
-      if (str(condition, {"type"}) == "Established" && str(condition, {"status"}) == "True") return true;
     }
-    return false;
+    return is_established(*crd);
   };
   auto waited = kube::wait_for(client, r::custom_resource_definitions(), "", name, done, timeout, stop);
   if (!waited) return fail(waited.error().wrap("waiting for " + name + " to be established"));
@@ -84,12 +91,22 @@ std::string missed_of(const Error& error, const std::vector<Coming>& coming) {
   return found == coming.end() ? std::string() : found->text;
 }
 
-Result<Change> apply_one(const kube::Client& client, Json object, const Options& options, std::vector<Coming>& coming) {
+/// What a run of apply_all() knows of what it applied.
+struct Applied {
+  std::vector<Coming> coming;
+  std::set<std::string> new_namespaces;    // nothing of others is in them
+  std::vector<std::string> unestablished;  // CustomResourceDefinitions
+};
+
+Result<Change> apply_one(const kube::Client& client, Json object, const Options& options, Applied& applied) {
   FLEETADM_TRY(const kube::Resource resource, resource_of(object));
   const std::string ns = namespace_of(object);
   const std::string name = name_of(object);
   at_or_make(object, {"metadata", "labels", kPartLabel}) = options.part;
-  FLEETADM_TRY(const auto before, client.find(resource, ns, name));
+  std::optional<Json> before;
+  if (ns.empty() || !applied.new_namespaces.contains(ns)) {
+    FLEETADM_TRY(before, client.find(resource, ns, name));
+  }
   if (before && !is_ours(*before, options.part)) return change_of(*before, resource, Action::kKeptForeign);
   if (before && is_deleting(*before)) {
     return fail(Category::kConflict, resource.kind + " " + kube::object_key(ns, name) + " is being deleted",
@@ -105,16 +122,18 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
   write.force = true;
   auto after = client.apply(resource, object, write);
   if (!after && dry_run == kube::DryRun::kServer && !before) {
-    if (const std::string missed = missed_of(after.error(), coming); !missed.empty()) {
+    if (const std::string missed = missed_of(after.error(), applied.coming); !missed.empty()) {
       change.unchecked = missed + " does not exist yet";
       return change;
     }
   }
   if (!after) return fail(after.error().wrap("cannot apply " + resource.kind + " " + kube::object_key(ns, name)));
+  if (resource == r::custom_resource_definitions() && !is_established(*after)) applied.unestablished.push_back(name);
   if (before) {
     change.action = same_intent(*before, *std::move(after)) ? Action::kUnchanged : Action::kConfigured;
   } else {
-    coming.push_back({resource.qualified() + " \"" + name + "\" not found", resource.kind + " \"" + name + "\""});
+    if (resource == r::namespaces() && dry_run == kube::DryRun::kNone) applied.new_namespaces.insert(name);
+    applied.coming.push_back({resource.qualified() + " \"" + name + "\" not found", resource.kind + " \"" + name + "\""});
   }
   return change;
 }
@@ -144,17 +163,15 @@ Result<kube::Resource> resource_of(const Json& object) {
 Result<std::vector<Change>> apply_all(const kube::Client& client, std::vector<Json> objects, const Options& options) {
   const Instant deadline = Clock::system()->now() + options.timeout;
   std::vector<Change> changes;
-  std::vector<std::string> unestablished;
-  std::vector<Coming> coming;
+  Applied applied;
   for (Json& object : objects) {
-    const bool is_crd = str(object, {"kind"}) == "CustomResourceDefinition";
-    if (is_crd) unestablished.push_back(name_of(object));
-    FLEETADM_TRY(Change change, apply_one(client, std::move(object), options, coming));
+    FLEETADM_TRY(Change change, apply_one(client, std::move(object), options, applied));
     if (options.told) options.told(change);
     changes.push_back(std::move(change));
   }
   if (client.gate().dry_run == kube::DryRun::kNone) {
-    for (const std::string& name : unestablished) FLEETADM_CHECK(wait_established(client, name, left(deadline), options.stop));
+    for (const std::string& name : applied.unestablished)
+      FLEETADM_CHECK(wait_established(client, name, left(deadline), options.stop));
   }
   return changes;
 }

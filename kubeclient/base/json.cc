@@ -79,9 +79,22 @@ class Writer {
     out_ += "\\u";
     for (int shift = 12; shift >= 0; shift -= 4) out_ += kDigits[(code >> shift) & 0xFU];
   }
+  /// How many bytes are written as they are.
+  std::size_t plain_run(std::string_view text) const {
+    const auto is_plain = [this](char c) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte < 0x20 || byte >= 0x80 || c == '"' || c == '\\') return false;
+      return !pretty_ || (c != '<' && c != '>' && c != '&');
+    };
+    return static_cast<std::size_t>(std::distance(text.begin(), std::find_if_not(text.begin(), text.end(), is_plain)));
+  }
   void write_string(std::string_view text) {
     out_ += '"';
     for (std::size_t at = 0; at < text.size();) {
+      const std::size_t plain = plain_run(text.substr(at));
+      out_ += text.substr(at, plain);
+      at += plain;
+      if (at == text.size()) break;
       const auto byte = static_cast<unsigned char>(text[at]);
       if (byte < 0x80) {
         write_ascii(text[at]);

@@ -27,7 +27,9 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool key(string_t& name) override {
     if (!count()) return false;  // a name costs as much as a value
-    member_ = &(*stack_.back())[name];
+    // Servers write most objects in the order of their keys: the end is the right place, nearly always.
+    auto& members = stack_.back()->get_ref<Json::object_t&>();
+    member_ = &members.emplace_hint(members.end(), std::move(name), nullptr)->second;
     return true;
   }
   bool end_object() override { return close(); }

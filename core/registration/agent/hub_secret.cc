@@ -115,26 +115,44 @@ HubSecretStore::HubSecretStore(kube::Client spoke, std::string ns, std::string n
 
 Status HubSecretStore::remove() const {
   const auto gone = spoke_.remove(kube::resources::secrets(), ns_, name_);
+  remember(std::nullopt);
   if (gone || gone.error().category == Category::kNotFound) return {};
   return fail(gone.error().wrap("secret " + ns_ + "/" + name_));
 }
 
 Result<HubSecret> HubSecretStore::load() const {
   FLEETADM_TRY(const std::optional<Json> secret, spoke_.find(kube::resources::secrets(), ns_, name_));
+  remember(secret);
   if (!secret) return HubSecret{};
   return decode(*secret);
 }
 
+void HubSecretStore::remember(std::optional<Json> secret) const {
+  const std::lock_guard lock(seen_->mutex);
+  seen_->secret = std::move(secret);
+}
+
+std::optional<Json> HubSecretStore::known() const {
+  const std::lock_guard lock(seen_->mutex);
+  return seen_->secret;
+}
+
 Result<HubSecret> HubSecretStore::edit(const std::function<Status(HubSecret&)>& change) const {
   for (int round = 0;; ++round) {
-    FLEETADM_TRY(const std::optional<Json> current, spoke_.find(kube::resources::secrets(), ns_, name_));
+    std::optional<Json> current = round == 0 ? known() : std::nullopt;
+    if (!current) {
+      FLEETADM_TRY(current, spoke_.find(kube::resources::secrets(), ns_, name_));
+    }
     HubSecret stored;
     if (current) {
       FLEETADM_TRY(stored, decode(*current));
     }
     HubSecret wanted = stored;
     FLEETADM_CHECK(change(wanted));
-    if (current && wanted.data == stored.data) return stored;
+    if (current && wanted.data == stored.data) {
+      remember(std::move(current));
+      return stored;
+    }
     Json object = current ? *current
                           : Json{{"apiVersion", "v1"},
                                  {"kind", "Secret"},
@@ -144,7 +162,10 @@ Result<HubSecret> HubSecretStore::edit(const std::function<Status(HubSecret&)>& 
     encode(stored, wanted, object);
     const Result<Json> written =
         current ? spoke_.update(kube::resources::secrets(), object) : spoke_.create(kube::resources::secrets(), ns_, object);
-    if (written) return decode(*written);
+    if (written) {
+      remember(*written);
+      return decode(*written);
+    }
     // Someone else wrote, created or deleted it in between: look again.
     const bool raced =
         written.error().category == Category::kConflict || (current && written.error().category == Category::kNotFound);

@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,14 +57,15 @@ std::string hub_kubeconfig(const Endpoint& endpoint, StoredCredential credential
 std::string why_unusable(const HubSecret& secret, const Identity& identity, const std::optional<Endpoint>& bootstrap,
                          Instant now);
 
-/// The secret on the spoke. Writes carry preconditions and keep keys that are not ours.
+/// The secret on the spoke. Writes carry preconditions and keep keys that are not ours. Thread-safe; copies share what they have
+/// seen.
 class HubSecretStore {
  public:
   /// `labels`: of the secret where it is made here.
   HubSecretStore(kube::Client spoke, std::string ns, std::string name, std::map<std::string, std::string> labels = {});
   Result<HubSecret> load() const;
-  /// Reads, lets `change` edit, writes the difference (or creates the secret) and answers what is stored then. `change` runs
-  /// again on fresh data where another writer was faster.
+  /// Lets `change` edit what was last seen, writes the difference (or creates the secret) and answers what is stored then.
+  /// `change` runs again on fresh data where another writer was faster.
   Result<HubSecret> edit(const std::function<Status(HubSecret&)>& change) const;
   /// Gone, or never there: success.
   Status remove() const;
@@ -70,10 +73,18 @@ class HubSecretStore {
   const std::string& ns() const { return ns_; }
 
  private:
+  void remember(std::optional<Json> secret) const;
+  std::optional<Json> known() const;
+
   kube::Client spoke_;
   std::string ns_;
   std::string name_;
   std::map<std::string, std::string> labels_;
+  struct Seen {
+    std::mutex mutex;
+    std::optional<Json> secret;
+  };
+  std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
 };
 
 }  // namespace fleetadm::registration::agent

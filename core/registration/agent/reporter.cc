@@ -7,6 +7,8 @@
 namespace fleetadm::registration::agent {
 namespace {
 
+constexpr auto kVersionLasts = std::chrono::minutes(1);
+
 std::string available_of(const Json& status) {
   for (const Json& condition : list_at(status, {"conditions"})) {
     if (str(condition, {"type"}) == api::kConditionAvailable) return str(condition, {"status"});
@@ -52,7 +54,7 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   ClusterObservation seen;
   seen.probe = judge_.judge(probe_once(spoke_), now);
   if (seen.probe.state != Probe::State::kUp) return seen;
-  if (const auto version = kube::server_version(spoke_)) seen.version = version->git_version;
+  seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
   if (const auto nodes = sources_.nodes->objects()) seen.totals = sum_nodes(*nodes);
   const auto claims = sources_.cluster_claims->objects();
@@ -72,6 +74,14 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
     log::warn("registration", "managed namespaces: " + failures.error().message);
   }
   return seen;
+}
+
+std::string StatusReporter::version(Instant now) {
+  if (version_.empty() || now - version_read_ >= kVersionLasts) {
+    if (const auto read = kube::server_version(spoke_)) version_ = read->git_version;
+    version_read_ = now;
+  }
+  return version_;
 }
 
 void StatusReporter::tell_flip(const Json& before, const Json& wanted_status) const {

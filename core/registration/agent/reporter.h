@@ -29,6 +29,8 @@ class StatusReporter {
 
  private:
   ClusterObservation look(const Json& managed_cluster, Instant now);
+  /// The spoke's, asked for now and then; empty where it was never answered.
+  std::string version(Instant now);
   void tell_flip(const Json& before, const Json& wanted_status) const;
 
   kube::Client hub_;
@@ -39,6 +41,8 @@ class StatusReporter {
   std::shared_ptr<Clock> clock_;
   ManagedNamespaces namespaces_;
   ProbeJudge judge_;
+  std::string version_;
+  Instant version_read_{};
   std::size_t left_out_ = 0;  // claims, as last logged
 };
 

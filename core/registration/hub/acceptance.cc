@@ -5,6 +5,7 @@
 #include "core/registration/hub/namespace_use.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::hub {
 namespace {
@@ -83,21 +84,22 @@ bool AcceptanceController::any_rbac_cached(const std::string& name) const {
          caches_.role_bindings->get(kube::object_key(name, work_binding_name(name)));
 }
 
-Status AcceptanceController::grant(const kube::Client& client, const Json& cluster) {
+Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluster) {
   const std::string name = name_of(cluster);
   const auto ns_cached = caches_.namespaces->get(name);
   FLEETADM_CHECK(ensure(client, res::namespaces(), tools_.labelled(cluster_namespace(name)), ns_cached));
   // The finalizer is there before the first grant: a cluster without it has none.
   if (!has_finalizer(cluster, kApiCleanupFinalizer)) {
-    FLEETADM_TRY([[maybe_unused]] const Json stored,
-                 client.modify(api::managed_clusters(), {}, name, [&](Json& object) -> Status {
-                   if (uid_of(object) != uid_of(cluster) || is_deleting(object))
-                     return fail(Category::kConflict, "the cluster has changed meanwhile");
-                   Json& finalizers = at_or_make(object, {"metadata", "finalizers"});
-                   if (!finalizers.is_array()) finalizers = Json::array();
-                   if (!has_finalizer(object, kApiCleanupFinalizer)) finalizers.push_back(std::string(kApiCleanupFinalizer));
-                   return {};
-                 }));
+    const auto add_finalizer = [&](Json& object) -> Status {
+      if (uid_of(object) != uid_of(cluster) || is_deleting(object))
+        return fail(Category::kConflict, "the cluster has changed meanwhile");
+      Json& finalizers = at_or_make(object, {"metadata", "finalizers"});
+      if (!finalizers.is_array()) finalizers = Json::array();
+      if (!has_finalizer(object, kApiCleanupFinalizer)) finalizers.push_back(std::string(kApiCleanupFinalizer));
+      return {};
+    };
+    FLEETADM_TRY(Json stored, kube::modify_known(client, api::managed_clusters(), cluster, add_finalizer));
+    cluster = std::move(stored);
   }
   FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, true)),
                         caches_.cluster_roles->get(cluster_role_name(name))));
@@ -107,7 +109,7 @@ Status AcceptanceController::grant(const kube::Client& client, const Json& clust
     FLEETADM_CHECK(
         ensure(client, res::role_bindings(), tools_.labelled(binding), caches_.role_bindings->get(kube::object_key(binding))));
   }
-  return {};
+  return cluster;
 }
 
 Result<Outcome> AcceptanceController::accept(const kube::Client& client, const Json& cluster) {
@@ -135,11 +137,12 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
       return Outcome{kLookForUse};
     }
   }
-  if (const Status granted = grant(client, cluster); !granted) {
+  const Result<Json> granted = grant(client, cluster);
+  if (!granted) {
     if (!is_transient(granted.error())) FLEETADM_CHECK(report(client, cluster, "False", "Error", granted.error().message));
     return tl::unexpected(granted.error());
   }
-  FLEETADM_CHECK(report(client, cluster, "True", "HubClusterAdminAccepted", "Accepted by hub cluster admin"));
+  FLEETADM_CHECK(report(client, *granted, "True", "HubClusterAdminAccepted", "Accepted by hub cluster admin"));
   return Outcome{};
 }
 
@@ -149,7 +152,8 @@ Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Jso
   if (reserved_name(name, hub_namespace_).empty()) {
     FLEETADM_TRY(const auto role, client.find(res::cluster_roles(), {}, cluster_role_name(name)));
     if (role && label_of(*role, api::kClusterNameLabel) == name)
-      FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, false)), nullptr));
+      FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, false)),
+                            caches_.cluster_roles->get(cluster_role_name(name))));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, registration_binding_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, work_binding_name(name), name));
     FLEETADM_TRY(const bool left, works_left(client, name));
@@ -185,8 +189,8 @@ Result<Outcome> AcceptanceController::withdraw(const kube::Client& client, const
 Status AcceptanceController::report(const kube::Client& client, const Json& cluster, std::string_view status,
                                     std::string_view reason, std::string_view message) {
   bool changed = false;
-  const auto stored = client.modify(
-      api::managed_clusters(), {}, name_of(cluster),
+  const auto stored = kube::modify_known(
+      client, api::managed_clusters(), cluster,
       [&](Json& object) -> Status {
         if (uid_of(object) != uid_of(cluster)) return fail(Category::kConflict, "the cluster was made anew meanwhile");
         // Between the decision and this write the person may have changed their mind: decide again.

@@ -45,7 +45,8 @@ class AcceptanceController {
   bool accepted_and_settled(const Json& cluster) const;
   bool any_rbac_cached(const std::string& name) const;
   Result<controller::Outcome> accept(const kube::Client& client, const Json& cluster);
-  Status grant(const kube::Client& client, const Json& cluster);
+  /// Answers the cluster as it was stored.
+  Result<Json> grant(const kube::Client& client, Json cluster);
   Result<controller::Outcome> deny(const kube::Client& client, const Json& cluster);
   Result<controller::Outcome> withdraw(const kube::Client& client, const std::string& name, const std::optional<Json>& cluster);
   Status report(const kube::Client& client, const Json& cluster, std::string_view status, std::string_view reason,

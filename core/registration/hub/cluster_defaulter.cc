@@ -2,6 +2,7 @@
 
 #include "core/api/kinds.h"
 #include "core/registration/hub/rbac.h"
+#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::hub {
 namespace {
@@ -74,10 +75,11 @@ Result<controller::Outcome> ClusterDefaulter::reconcile(const std::string& key, 
   if (!cached) return controller::Outcome{};
   Json cluster = cached->decode();
   if (!apply_cluster_defaults(cluster, tools_.clock->now())) return controller::Outcome{};
-  const auto stored = tools_.client.with_stop(stop).modify(api::managed_clusters(), {}, key, [&](Json& object) -> Status {
+  const auto change = [&](Json& object) -> Status {
     if (uid_of(object) == cached->uid()) apply_cluster_defaults(object, tools_.clock->now());
     return {};
-  });
+  };
+  const auto stored = kube::modify_known(tools_.client.with_stop(stop), api::managed_clusters(), cached->decode(), change);
   if (!stored && stored.error().category != Category::kNotFound) return tl::unexpected(stored.error());
   return controller::Outcome{};
 }

@@ -4,6 +4,7 @@
 #include "core/registration/hub/lease_rules.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::hub {
 namespace {
@@ -86,8 +87,8 @@ Status LeaseController::judge_clock(const kube::Client& client, const Json& clus
   };
   Json changed = cluster;
   if (!judge(changed)) return {};
-  const auto stored = client.modify(
-      api::managed_clusters(), {}, name_of(cluster),
+  const auto stored = kube::modify_known(
+      client, api::managed_clusters(), cluster,
       [&](Json& object) -> Status {
         if (uid_of(object) == uid_of(cluster)) judge(object);
         return {};

@@ -78,6 +78,11 @@ Status ensure(const kube::Client& client, const kube::Resource& resource, const 
   if (settled(wanted, cached)) return {};
   const std::string ns = namespace_of(wanted);
   const std::string name = name_of(wanted);
+  if (!cached) {
+    const auto made = client.create(resource, ns, wanted);
+    if (made) return {};
+    if (made.error().reason != "AlreadyExists") return tl::unexpected(made.error());
+  }
   FLEETADM_TRY(auto existing, client.find(resource, ns, name));
   const Json* role = find(wanted, {"roleRef"});
   if (existing && resource.namespaced && is_deleting(*existing)) {

@@ -27,8 +27,8 @@ struct Tools {
 bool covers(const Json& existing, const Json& wanted);
 
 /// Brings an object to `wanted`: created, or updated (PUT, its resourceVersion as precondition) after a read. A changed roleRef,
-/// which is immutable, is a new object; one that is being deleted is released from our finalizer and made anew. `cached` (may
-/// be null) only saves the request when it already covers `wanted`.
+/// which is immutable, is a new object; one that is being deleted is released from our finalizer and made anew. `cached` only
+/// saves requests: where it covers `wanted`, nothing is sent, and where it is null, the object is created without a read.
 Status ensure(const kube::Client& client, const kube::Resource& resource, const Json& wanted, const kube::CachedPtr& cached);
 /// Whether ensure() with this cache entry would do nothing.
 bool settled(const Json& wanted, const kube::CachedPtr& cached);

@@ -257,7 +257,7 @@ ApiResult<serve::HttpResponse> answer_list(const std::shared_ptr<ApiState>& stat
   FLEETADM_TRY(const auto selection, read_selection(request, *kind));
   FLEETADM_TRY(const auto limit, query.integer("limit").map_error(from_error));
   FLEETADM_TRY(const auto start, list_start(*state->store, query, revision, limit));
-  auto snapshot = state->store->list(kind->storage, selection.ns, start.revision);
+  auto snapshot = state->store->list(kind->storage, selection.ns, start.revision, selection.fields.exact("metadata.name"));
   if (!snapshot) return expired_list(query, start.from);
   auto& items = snapshot->items;
   const auto key = [](const Item& item) { return item.ns + "/" + item.name; };

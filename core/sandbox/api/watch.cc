@@ -285,7 +285,7 @@ ApiResult<serve::HttpResponse> answer_watch(const std::shared_ptr<ApiState>& sta
   if (initial) FLEETADM_CHECK(reach(*state->store, revision));
   std::deque<Item> items;
   if (from_now) {
-    auto snapshot = state->store->list(kind->storage, options.selection.ns);
+    auto snapshot = state->store->list(kind->storage, options.selection.ns, 0, options.selection.fields.exact("metadata.name"));
     if (!snapshot) return tl::unexpected(from_error(snapshot.error()));
     for (auto& item : snapshot->items) {
       const bool later = Engine::converts(*kind, *item.object);  // the selection is of what it is converted to

@@ -170,7 +170,7 @@ StoredPtr Store::get(const std::string& resource, const std::string& ns, const s
   return found == at->objects.end() ? nullptr : found->second.object;
 }
 
-Result<Snapshot> Store::list(const std::string& resource, const std::string& ns, std::int64_t at) const {
+Result<Snapshot> Store::list(const std::string& resource, const std::string& ns, std::int64_t at, const std::string& name) const {
   const std::lock_guard lock(inner_->mutex);
   Snapshot out;
   out.revision = at == 0 ? inner_->revision : at;
@@ -184,14 +184,22 @@ Result<Snapshot> Store::list(const std::string& resource, const std::string& ns,
     begin = from->objects.lower_bound(ns + "/");
     end = from->objects.lower_bound(ns + "0");  // '0' follows '/'
   }
+  const bool cluster_scoped = begin != end && begin->second.ns.empty();
+  if (!name.empty() && (!ns.empty() || cluster_scoped)) {
+    begin = from->objects.find(key_of(ns, name));
+    end = begin == from->objects.end() ? begin : std::next(begin);
+  }
+  const auto is_wanted = [&](const std::string& one) { return name.empty() || one == name; };
   if (at == 0 || at >= inner_->revision || from->log.empty() || from->log.back()->revision <= at) {
-    for (; begin != end; ++begin) out.items.push_back(begin->second);
+    for (; begin != end; ++begin) {
+      if (is_wanted(begin->second.name)) out.items.push_back(begin->second);
+    }
     return out;
   }
   // The past: today's objects with the later changes taken back, the youngest first.
   std::map<std::string, Item> past(begin, end);
   for (auto event = from->log.rbegin(); event != from->log.rend() && (*event)->revision > at; ++event) {
-    if (!ns.empty() && (*event)->ns != ns) continue;
+    if ((!ns.empty() && (*event)->ns != ns) || !is_wanted((*event)->name)) continue;
     auto key = key_of((*event)->ns, (*event)->name);
     if ((*event)->before) {
       past[key] = {(*event)->ns, (*event)->name, (*event)->before};
@@ -199,7 +207,9 @@ Result<Snapshot> Store::list(const std::string& resource, const std::string& ns,
       past.erase(key);
     }
   }
-  for (auto& [key, item] : past) out.items.push_back(std::move(item));
+  for (auto& [key, item] : past) {
+    if (is_wanted(item.name)) out.items.push_back(std::move(item));
+  }
   return out;
 }
 

@@ -105,9 +105,10 @@ class Store {
 
   std::int64_t revision() const;
   StoredPtr get(const std::string& resource, const std::string& ns, const std::string& name) const;
-  /// The objects of a resource, of one namespace or of all (""), now (`at` 0) or as they were at a revision that is not in the
-  /// future. kGone: the log no longer reaches back that far.
-  Result<Snapshot> list(const std::string& resource, const std::string& ns, std::int64_t at = 0) const;
+  /// The objects of a resource, of one namespace or of all (""), of one name or of all (""), now (`at` 0) or as they were at a
+  /// revision that is not in the future. kGone: the log no longer reaches back that far.
+  Result<Snapshot> list(const std::string& resource, const std::string& ns, std::int64_t at = 0,
+                        const std::string& name = {}) const;
   std::size_t count(const std::string& resource, const std::string& ns) const;
 
   /// Waits until the change is committed. kConflict with reason "Exists", "Missing" or "Changed"; kInternal where the journal

@@ -53,8 +53,11 @@ void Connection::tick(SteadyTime now) {
     return;
   }
   if (writing_ && now - write_began_ > limits_.stuck) return close();
-  if (!protocol_->busy() && quiet > (protocol_->receiving() ? limits_.request : limits_.idle)) return close();
-  if (protocol_->busy()) since_ = now;
+  if (!protocol_->busy()) {
+    if (quiet > (protocol_->receiving() ? limits_.request : limits_.idle)) close();
+    return;
+  }
+  since_ = now;
   flush();
 }
 

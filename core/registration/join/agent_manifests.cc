@@ -1,0 +1,79 @@
+#include "core/registration/join/agent_manifests.h"
+
+#include <map>
+
+#include "core/api/kinds.h"
+#include "core/install/install.h"
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/base/yaml.h"
+#include "kubeclient/config/kubeconfig.h"
+#include "templates/templates.h"
+
+namespace fleetadm::join {
+namespace {
+
+/// What the agent is told by one of its arguments, or what it does without it: its role names its secrets.
+std::string given_or(const std::vector<std::string>& args, std::string_view flag, std::string_view otherwise) {
+  std::string value(otherwise);
+  for (const std::string& arg : args) {
+    if (arg.starts_with(flag)) value = arg.substr(flag.size());
+  }
+  return value;
+}
+
+}  // namespace
+
+Status check_not_elsewhere(const kube::Client& spoke, const std::string& cluster, const std::string& server) {
+  FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
+  if (stored) {
+    if (const auto name = base64_decode(str(*stored, {"data", "cluster-name"})); name && !name->empty() && *name != cluster) {
+      return fail(Category::kConflict, "this cluster has already joined a fleet, as \"" + *name + "\"",
+                  "use --cluster-name " + *name + ", or leave that fleet first: fleetadm unjoin --cluster-name " + *name);
+    }
+  }
+  FLEETADM_TRY(const auto bootstrap, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kBootstrapSecret));
+  if (!bootstrap) return {};
+  const auto text = base64_decode(str(*bootstrap, {"data", "kubeconfig"}));
+  if (!text) return {};
+  const auto kubeconfig = kube::Kubeconfig::from_text(*text, "the bootstrap kubeconfig");
+  if (!kubeconfig) return {};
+  const auto config = kubeconfig->resolve({});
+  if (config && config->server != server) {
+    return fail(Category::kConflict, "this cluster has already joined the hub " + config->server,
+                "leave it first: fleetadm unjoin --cluster-name " + cluster);
+  }
+  return {};
+}
+
+Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub) {
+  Json args = Json::array({"agent", "run", "--cluster-name=" + agent.cluster_name, "--work-service-account=fleetadm-agent-work",
+                           std::string(install::kHealthArgument)});
+  for (const std::string& arg : agent.args) args.push_back(arg);
+  const std::map<std::string, Json> values{
+      {"image", agent.image},
+      {"args", args},
+      {"bootstrap_secret", given_or(agent.args, "--bootstrap-secret=", api::kBootstrapSecret)},
+      {"hub_secret", given_or(agent.args, "--hub-kubeconfig-secret=", api::kHubKubeconfigSecret)}};
+  Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
+  if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
+  const Json secret{
+      {"apiVersion", "v1"},
+      {"kind", "Secret"},
+      {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
+      {"type", "Opaque"},
+      {"data", {{"kubeconfig", base64_encode(dump_yaml(kubeconfig))}}}};
+  std::vector<Json> objects;
+  std::vector<std::string_view> files{"agent/namespaces.yaml"};
+  for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);
+  files.emplace_back("agent/rbac.yaml");
+  if (agent.network_policy) files.emplace_back("agent/network-policy.yaml");
+  files.emplace_back("agent/deployment.yaml");
+  for (const std::string_view file : files) {
+    if (file == "agent/deployment.yaml") objects.push_back(secret);  // before the agent that reads it
+    FLEETADM_TRY(auto rendered, templates::render(file, values));
+    for (Json& object : rendered) objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+}  // namespace fleetadm::join
