@@ -167,6 +167,7 @@ Result<std::unique_ptr<Program>> start_agent(std::shared_ptr<Context> context, c
 }  // namespace
 
 void register_agent(Registry& registry) {
+  register_agent_scores(registry);
   Command command;
   command.path = "agent run";
   command.target = Target::kSilent;

@@ -22,7 +22,7 @@ Json declaration(const char* version, Json spec, Json status = nullptr) {
   return object;
 }
 
-Json enabled(const char* version, Json spec, Json status = nullptr) {
+Json addon_object(const char* version, Json spec, Json status = nullptr) {
   Json object = declaration(version, std::move(spec), std::move(status));
   object["kind"] = "ManagedClusterAddOn";
   object["metadata"]["namespace"] = "c1";
@@ -65,9 +65,9 @@ TEST(Conversion, SupportedConfigsAreDefaultConfigs) {
 }
 
 TEST(Conversion, TheInstallNamespaceIsAnAnnotation) {
-  const Json old_form = enabled(kOld, {{"installNamespace", "agents"}, {"configs", Json::array()}});
-  expect_pair(old_form, annotated(enabled(kNew, {{"configs", Json::array()}}), kInstallNamespaceAnnotation, "agents"));
-  const Json other = annotated(enabled(kOld, {{"installNamespace", "agents"}}), "example.com/x", "1");
+  const Json old_form = addon_object(kOld, {{"installNamespace", "agents"}, {"configs", Json::array()}});
+  expect_pair(old_form, annotated(addon_object(kNew, {{"configs", Json::array()}}), kInstallNamespaceAnnotation, "agents"));
+  const Json other = annotated(addon_object(kOld, {{"installNamespace", "agents"}}), "example.com/x", "1");
   const Json beta = converted(other, kNew);
   EXPECT_EQ(annotation_of(beta, "example.com/x"), "1");
   EXPECT_EQ(annotation_of(beta, kInstallNamespaceAnnotation), "agents");
@@ -76,12 +76,12 @@ TEST(Conversion, TheInstallNamespaceIsAnAnnotation) {
 
 TEST(Conversion, RegistrationsSayTheirType) {
   expect_pair(
-      enabled(kOld, Json::object(),
-              {{"kubeClientDriver", "token"},
-               {"registrations",
-                Json::array({{{"signerName", kApiClient}, {"subject", {{"user", "u"}, {"groups", {"g"}}}}},
-                             {{"signerName", "example.com/s"}, {"subject", {{"user", "v"}, {"organizationUnit", {"o"}}}}}})}}),
-      enabled(
+      addon_object(kOld, Json::object(),
+                   {{"kubeClientDriver", "token"},
+                    {"registrations", Json::array({{{"signerName", kApiClient}, {"subject", {{"user", "u"}, {"groups", {"g"}}}}},
+                                                   {{"signerName", "example.com/s"},
+                                                    {"subject", {{"user", "v"}, {"organizationUnit", {"o"}}}}}})}}),
+      addon_object(
           kNew, Json::object(),
           {{"registrations",
             Json::array(
@@ -94,16 +94,17 @@ TEST(Conversion, RegistrationsSayTheirType) {
 TEST(Conversion, ConfigReferencesNameWhatIsDesired) {
   const Json desired{{"name", "n"}, {"namespace", "ns"}, {"specHash", "h"}};
   expect_pair(
-      enabled(kOld, Json::object(),
-              {{"configReferences", Json::array({{{"group", "g"},
-                                                  {"resource", "r"},
-                                                  {"name", "n"},
-                                                  {"namespace", "ns"},
-                                                  {"lastObservedGeneration", 2},
-                                                  {"desiredConfig", desired}}})}}),
-      enabled(kNew, Json::object(),
-              {{"configReferences",
-                Json::array({{{"group", "g"}, {"resource", "r"}, {"lastObservedGeneration", 2}, {"desiredConfig", desired}}})}}));
+      addon_object(kOld, Json::object(),
+                   {{"configReferences", Json::array({{{"group", "g"},
+                                                       {"resource", "r"},
+                                                       {"name", "n"},
+                                                       {"namespace", "ns"},
+                                                       {"lastObservedGeneration", 2},
+                                                       {"desiredConfig", desired}}})}}),
+      addon_object(
+          kNew, Json::object(),
+          {{"configReferences",
+            Json::array({{{"group", "g"}, {"resource", "r"}, {"lastObservedGeneration", 2}, {"desiredConfig", desired}}})}}));
 }
 
 // What v1beta1 has no member for is not lost by its clients' writes: neither by those of the status nor by those of the spec.
@@ -118,7 +119,7 @@ TEST(Conversion, ObsoleteMembersOutliveWritesOfNewClients) {
   EXPECT_EQ(str(back, {"spec", "addOnMeta", "displayName"}), "New");
   EXPECT_EQ(find(back, {"metadata", "annotations"}), nullptr);
 
-  const Json old_addon = enabled(kOld, Json::object(), {{"addOnConfiguration", link}, {"kubeClientDriver", "csr"}});
+  const Json old_addon = addon_object(kOld, Json::object(), {{"addOnConfiguration", link}, {"kubeClientDriver", "csr"}});
   edited = converted(old_addon, kNew);
   edited["status"]["registrations"] = Json::array({{{"type", "kubeClient"}, {"kubeClient", {{"driver", "token"}}}}});
   back = converted(edited, kOld);
@@ -130,19 +131,20 @@ TEST(Conversion, EachRegistrationKeepsItsDriver) {
   const auto client = [](const char* driver, const char* user) {
     return Json{{"type", "kubeClient"}, {"kubeClient", {{"driver", driver}, {"subject", {{"user", user}}}}}};
   };
-  const Json two = enabled(kNew, Json::object(), {{"registrations", Json::array({client("csr", "a"), client("token", "b")})}});
+  const Json two =
+      addon_object(kNew, Json::object(), {{"registrations", Json::array({client("csr", "a"), client("token", "b")})}});
   Json stored = converted(two, kOld);
   EXPECT_EQ(str(stored, {"status", "kubeClientDriver"}), "csr");
   EXPECT_EQ(converted(stored, kNew), two);
   // An old client that changes the registrations is not answered with what they were.
   stored["status"]["registrations"].erase(1);
-  EXPECT_EQ(converted(stored, kNew), enabled(kNew, Json::object(), {{"registrations", Json::array({client("csr", "a")})}}));
+  EXPECT_EQ(converted(stored, kNew), addon_object(kNew, Json::object(), {{"registrations", Json::array({client("csr", "a")})}}));
 }
 
 TEST(Conversion, ACustomSignerIsNotTakenForTheApisOwn) {
-  const Json odd =
-      enabled(kNew, Json::object(),
-              {{"registrations", Json::array({{{"type", "customSigner"}, {"customSigner", {{"signerName", kApiClient}}}}})}});
+  const Json odd = addon_object(
+      kNew, Json::object(),
+      {{"registrations", Json::array({{{"type", "customSigner"}, {"customSigner", {{"signerName", kApiClient}}}}})}});
   EXPECT_EQ(converted(converted(odd, kOld), kNew), odd);
 }
 
@@ -161,7 +163,7 @@ TEST(Conversion, AnnotationsCannotChangeTheStatus) {
   const auto registration = [](const char* user) {
     return Json::array({{{"signerName", kApiClient}, {"subject", {{"user", user}, {"organizationUnit", {"o"}}}}}});
   };
-  const Json stored = enabled(kOld, Json::object(), {{"registrations", registration("mine")}});
+  const Json stored = addon_object(kOld, Json::object(), {{"registrations", registration("mine")}});
   Json seen = converted(stored, kNew);
   auto kept = parse_json(annotation_of(seen, kKeptOfV1alpha1Annotation));
   ASSERT_TRUE(kept);
@@ -316,7 +318,7 @@ Json random_addon(Random& random, bool old) {
       });
     });
   }
-  Json object = enabled(old ? kOld : kNew, spec, status);
+  Json object = addon_object(old ? kOld : kNew, spec, status);
   if (random.chance(30)) object["metadata"]["annotations"]["example.com/x"] = "1";
   if (!old && random.chance(40))
     object["metadata"]["annotations"][kInstallNamespaceAnnotation] = random.one_of({"agents", "not a namespace", ""});
