@@ -22,11 +22,12 @@ Json& list_for(Json& value, Path path) {
 
 class Decorator {
  public:
-  Decorator(Json& workload, std::string_view addon, const TemplateValues& values)
+  Decorator(Json& workload, std::string_view addon, const TemplateValues& values, std::size_t& spent)
       : pods_(at_or_make(workload, {"spec", "template", "spec"})),
         containers_(at_or_make(pods_, {"containers"})),
         addon_(addon),
-        values_(values) {}
+        values_(values),
+        spent_(spent) {}
 
   /// There was more to do than a rendering may take: what is done is not complete.
   bool is_exhausted() const { return spent_ > kMaxRenderedBytes; }
@@ -88,13 +89,11 @@ class Decorator {
 
   void resources(std::string_view plural, const std::string& name) {
     for (const ResourceRule& rule : values_.resources) {
-      const auto pattern = cel::compile_pattern(rule.pattern);
-      if (!pattern) continue;
       const std::size_t size = dump_json(rule.resources).size();
       for (Json& container : containers_) {
         const std::string id = std::string(plural) + ":" + name + ":" + str(container, {"name"});
         if (!spend(kStep + id.size())) return;
-        if (!cel::matches(**pattern, id)) continue;
+        if (!cel::matches(*rule.pattern, id)) continue;
         if (!spend(size)) return;
         container["resources"] = rule.resources;
       }
@@ -102,7 +101,7 @@ class Decorator {
   }
 
  private:
-  /// Each step costs something, and what it adds as well: containers times variables or rules can be a great many.
+  /// Each step costs something, and what it adds as well.
   bool spend(std::size_t bytes) {
     spent_ += bytes;
     return !is_exhausted();
@@ -125,7 +124,7 @@ class Decorator {
   Json& containers_;  // null where there are none
   std::string_view addon_;
   const TemplateValues& values_;
-  std::size_t spent_ = 0;
+  std::size_t& spent_;
 };
 
 std::string_view without_last_slash(std::string_view text) {
@@ -157,12 +156,12 @@ std::string mirrored_image(const std::string& image, const std::vector<ImageMirr
 }
 
 Status decorate_workload(Json& workload, WorkloadKind kind, std::string_view addon, const Json& registration,
-                         const TemplateValues& values) {
+                         const TemplateValues& values, std::size_t& spent) {
   Json typed = workload;
   if (!to_typed_form(typed, kind)) return {};
   if (values.workload_error) return fail(Category::kInvalid, *values.workload_error);
   {
-    Decorator decorator(typed, addon, values);
+    Decorator decorator(typed, addon, values, spent);
     decorator.environment();
     FLEETADM_CHECK(decorator.credentials(registration));
     decorator.node_placement();
@@ -170,7 +169,8 @@ Status decorate_workload(Json& workload, WorkloadKind kind, std::string_view add
     decorator.proxy();
     decorator.resources(kind == WorkloadKind::kDeployment ? "deployments" : "daemonsets", name_of(typed));
     if (decorator.is_exhausted()) {
-      return fail(Category::kInvalid, str(typed, {"kind"}) + " " + name_of(typed) + " has too many containers to be decorated");
+      return fail(Category::kInvalid,
+                  "the manifests have too many containers to be decorated, up to " + str(typed, {"kind"}) + " " + name_of(typed));
     }
   }
   // What decorates comes as it was written: it takes the typed form, too.

@@ -10,9 +10,10 @@ namespace fleetadm::addon {
 
 /// A workload's containers (not its init containers) get the environment, volumes of credentials, images from mirrors, proxy and
 /// resources of the values, its pods the node placement. `registration` is the template's. A workload that does not fit its type
-/// is left as it is.
+/// is left as it is. `spent` is what the workloads of one rendering have cost together, in bytes and steps: kInvalid beyond
+/// kMaxRenderedBytes, for containers times settings can be a great many.
 Status decorate_workload(Json& workload, WorkloadKind kind, std::string_view addon, const Json& registration,
-                         const TemplateValues& values);
+                         const TemplateValues& values, std::size_t& spent);
 
 /// Puts a manifest of any kind into the install namespace, if there is one: its own namespace, the name of a Namespace, and the
 /// subjects of bindings.

@@ -67,7 +67,7 @@ class Renderer {
       narrow_integers(rendered);
       if (const std::optional<WorkloadKind> kind = workload_kind(rendered)) {
         const Json& registration = list_at(template_, {"spec", "registration"});
-        FLEETADM_CHECK(decorate_workload(rendered, *kind, addon_, registration, values_));
+        FLEETADM_CHECK(decorate_workload(rendered, *kind, addon_, registration, values_, decorating_));
       }
       FLEETADM_CHECK(move_to_namespace(rendered, values_.install_namespace));
       FLEETADM_CHECK(add(std::move(rendered)));
@@ -101,6 +101,7 @@ class Renderer {
   const TemplateValues& values_;
   rollout::Semantics conduct_;
   std::size_t room_ = kMaxRenderedBytes;
+  std::size_t decorating_ = 0;
   std::vector<Json> made_;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/addon/rules/names.h"
+#include "core/cel/pattern.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
 
@@ -97,7 +98,8 @@ Result<std::vector<ResourceRule>> resource_rules(const Json* config) {
       at = end + 1;
     }
     if (parts != 3) return fail(Category::kInvalid, "invalid ContainerID: " + id);
-    rules.push_back({pattern + "$", object_at(entry, {"resources"})});
+    auto compiled = cel::compile_pattern(pattern + "$");
+    if (compiled) rules.push_back({std::move(*compiled), object_at(entry, {"resources"})});
   }
   return rules;
 }

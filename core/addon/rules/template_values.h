@@ -2,12 +2,17 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kubeclient/base/json.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace fleetadm::addon {
 
@@ -17,7 +22,8 @@ struct ImageMirror {
 };
 
 struct ResourceRule {
-  std::string pattern;  // of "<deployments|daemonsets>:<object>:<container>", anchored
+  /// Of the whole of "<deployments|daemonsets>:<object>:<container>".
+  std::shared_ptr<const re2::RE2> pattern;
   Json resources = Json::object();
 };
 

@@ -163,8 +163,14 @@ TEST(AddonRender, ManyContainersTimesManySettingsAreRefused) {
         RenderWorld(containers, proxy), RenderWorld(containers, Json::object(), registration)}) {
     const auto refused = world.render();
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message, "Deployment agent has too many containers to be decorated");
+    EXPECT_TRUE(refused.error().message.starts_with("the manifests have too many containers to be decorated"))
+        << refused.error().message;
   }
+  // Workloads count together.
+  Json workloads = Json::array();
+  for (int i = 0; i < 2000; ++i) workloads.push_back(deployment_of(1));
+  EXPECT_FALSE(RenderWorld(workloads, {{"registries", mirrors}}).render());
+  EXPECT_TRUE(RenderWorld(workloads).render());
 }
 
 TEST(AddonRender, DeepManifestsAreRenderedOrRefused) {
