@@ -14,7 +14,6 @@ namespace {
 
 // Many add-ons report at once: one look at all of them serves them all.
 constexpr Duration kGather = std::chrono::milliseconds(200);
-constexpr Duration kRolloutResync = std::chrono::minutes(10);
 
 class ConfigurationControllers {
  public:

@@ -7,8 +7,6 @@
 namespace fleetadm::addon {
 namespace {
 
-constexpr Duration kInstallResync = std::chrono::minutes(10);
-
 std::string placement_of_decision(const kube::CachedObject& decision) {
   return kube::object_key(kube::split_key(decision.key()).ns, label_of(decision.decode(), api::kPlacementLabel));
 }
@@ -27,7 +25,6 @@ void add_installation_controllers(controller::Manager& manager, const AddonHub& 
   controller::ControllerOptions install;
   install.name = "addon-install";
   install.workers = 4;
-  install.resync = kInstallResync;
   const auto install_queue = manager.add(std::move(install), [addons](const std::string& addon, const std::stop_token& stop) {
     return addons.writer->carry_out(*addons.objects, install_addon(*addons.objects, addon, rollout::Semantics::kStrict), stop);
   });
