@@ -31,6 +31,14 @@ const std::map<std::string, std::string>& our_own() {
        "the agent keeps its ID and its pending key in the secret from the first start, so the issued certificate is an update"},
       {"spoke agent delete /apis/apps/v1/namespaces/default/deployments/web",
        "in the recording it had left the work before the work was deleted"},
+      {"hub registration update /api/v1/namespaces/open-cluster-management-hub/secrets/fleetadm-hub-webhook",
+       "upstream's operator, which is not in the recording, makes the certificate of the conversion webhook; here the hub does"},
+      {"hub registration patch "
+       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clustermanagementaddons.addon.open-cluster-management.io",
+       "so it tells the API server its CA"},
+      {"hub registration patch "
+       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/managedclusteraddons.addon.open-cluster-management.io",
+       "so it tells the API server its CA"},
   };
   return reasons;
 }
