@@ -53,6 +53,8 @@ Pass install_addon(const ObjectReader& objects, std::string_view addon, rollout:
   }
   for (const std::string& name : wanted) {
     if (const ObjectPtr cluster = objects.get(managed_clusters(), {}, name)) {
+      // One that leaves is still in the decisions for a moment: what has been removed for it must not come back.
+      if (is_deleting(*cluster) && conduct == rollout::Semantics::kStrict) continue;
       pass.changed.push_back(new_addon(*declaration, *cluster));
     } else {
       pass.errors.push_back(fail(Category::kNotFound, "there is no ManagedCluster " + name).value());

@@ -12,7 +12,8 @@
 namespace fleetadm::addon {
 
 /// Creates and deletes the ManagedClusterAddOns of a declaration that is installed by placements. kStrict: nothing is deleted
-/// while a placement's decisions name fewer clusters than its status, because they may be in the middle of being written.
+/// while a placement's decisions name fewer clusters than its status, because they may be in the middle of being written; nothing
+/// is created for a cluster under deletion.
 Pass install_addon(const ObjectReader& objects, std::string_view addon, rollout::Semantics conduct);
 
 /// Makes a managed declaration the controller of one of its ManagedClusterAddOns.

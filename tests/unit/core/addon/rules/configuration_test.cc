@@ -294,6 +294,19 @@ TEST_F(RolloutRules, NothingIsUninstalledWhileDecisionsAreBeingWritten) {
   EXPECT_EQ(install_addon(objects, "a", Semantics::kStrict).deleted.size(), 1U);
 }
 
+TEST_F(RolloutRules, NothingIsInstalledOnAClusterThatLeaves) {
+  put_declaration(progressive(1));
+  put_placement({{"c1", "c2"}});
+  Json leaves = *objects.get(managed_clusters(), {}, "c2");
+  leaves["metadata"]["deletionTimestamp"] = "2026-11-23T11:59:00Z";
+  objects.put(leaves);
+  EXPECT_EQ(install_addon(objects, "a", Semantics::kUpstream).changed.size(), 2U);
+  const Pass pass = install_addon(objects, "a", Semantics::kStrict);
+  ASSERT_EQ(pass.changed.size(), 1U);
+  EXPECT_EQ(namespace_of(pass.changed[0]), "c1");
+  EXPECT_TRUE(pass.errors.empty());
+}
+
 TEST_F(RolloutRules, AnAddOnKeepsTheAnnotationsThatAreItsOwn) {
   put_declaration(progressive(1));
   put_placement({{"c1"}});
