@@ -41,6 +41,28 @@ class Interop : public ::testing::Test {
     ran.err = read_file(base + ".err");
     return ran;
   }
+  // An add-on whose agent registers with the hub.
+  static void enable_addon(Fleet& fleet) {
+    constexpr std::string_view kAddons = "/apis/addon.open-cluster-management.io/v1alpha1";
+    const auto make = [&](const std::string& path, Json object) {
+      object["apiVersion"] = "addon.open-cluster-management.io/v1alpha1";
+      const auto answer = fleet.hub().create(std::string(kAddons) + path, object);
+      EXPECT_EQ(answer.status, 201) << answer.body;
+    };
+    make("/addontemplates", {{"kind", "AddOnTemplate"},
+                             {"metadata", {{"name", "hello-v1"}}},
+                             {"spec",
+                              {{"addonName", "hello"},
+                               {"agentSpec", {{"workload", {{"manifests", Json::array()}}}}},
+                               {"registration", Json::array({{{"type", "KubeClient"}}})}}}});
+    const Json supported{
+        {"group", "addon.open-cluster-management.io"}, {"resource", "addontemplates"}, {"defaultConfig", {{"name", "hello-v1"}}}};
+    make("/clustermanagementaddons", {{"kind", "ClusterManagementAddOn"},
+                                      {"metadata", {{"name", "hello"}}},
+                                      {"spec", {{"supportedConfigs", Json::array({supported})}}}});
+    make("/namespaces/c1/managedclusteraddons",
+         {{"kind", "ManagedClusterAddOn"}, {"metadata", {{"name", "hello"}, {"namespace", "c1"}}}, {"spec", Json::object()}});
+  }
   // A ManifestWork made by fleetadm reaches the spoke, is reported as applied and available, and goes again.
   static void distribute(Fleet& fleet) {
     const std::string file = fleet.folder().write("manifest.yaml", kManifest);
@@ -94,6 +116,15 @@ TEST_F(Interop, UpstreamsAgentsAndCommandLineOnOurHub) {
   ASSERT_TRUE(peers.start_work_agent(fleet.spoke(1), "c1"));
   distribute(fleet);
   if (HasFailure()) GTEST_LOG_(INFO) << peers.log("c1-work-agent");
+
+  // Their agent obtains the credential of an add-on by a request that our hub approves.
+  enable_addon(fleet);
+  const std::string addon = "/apis/addon.open-cluster-management.io/v1alpha1/namespaces/c1/managedclusteraddons/hello";
+  EXPECT_TRUE(condition_becomes(fleet.hub(), addon, "RegistrationApplied", "True")) << fleet.hub().get(addon);
+  EXPECT_TRUE(condition_becomes(fleet.hub(), addon, "ClusterCertificateRotated", "True"))
+      << fleet.hub().get(addon) << peers.log("c1-registration-agent");
+  const std::string secret = "/api/v1/namespaces/open-cluster-management-agent-addon/secrets/hello-hub-kubeconfig";
+  EXPECT_FALSE(str(fleet.spoke(1).get(secret), {"data", "tls.crt"}).empty()) << peers.log("c1-registration-agent");
 }
 
 TEST_F(Interop, OurAgentOnUpstreamsHub) {
