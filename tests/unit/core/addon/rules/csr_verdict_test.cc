@@ -37,7 +37,7 @@ Json cluster(const std::string& name, bool accepted = true) {
           {"spec", {{"hubAcceptsClient", accepted}}}};
 }
 
-Json addon_of(const std::string& cluster, const std::string& addon) {
+Json enabled_addon(const std::string& cluster, const std::string& addon) {
   Json reference{{"group", "addon.open-cluster-management.io"},
                  {"resource", "addontemplates"},
                  {"desiredConfig", {{"name", "t1"}, {"specHash", "h"}}}};
@@ -52,8 +52,8 @@ class AddonCsr : public ::testing::Test {
   AddonCsr() {
     for (const char* name : {"prod1", "prod10"}) {
       objects.put(cluster(name));
-      objects.put(addon_of(name, "hello"));
-      objects.put(addon_of(name, "other"));
+      objects.put(enabled_addon(name, "hello"));
+      objects.put(enabled_addon(name, "other"));
     }
     objects.put(template_with(Json::array({kube_client(), custom_signer(kSigner)})));
   }
@@ -105,7 +105,7 @@ TEST_F(AddonCsr, OfAnotherProgramIsLeftAlone) {
   Json unlabelled = sound_csr();
   unlabelled["metadata"].erase("labels");
   EXPECT_EQ(verdict(unlabelled), "others");
-  Json framework = addon_of("prod1", "hello");
+  Json framework = enabled_addon("prod1", "hello");
   framework["status"].erase("configReferences");
   objects.put(framework);
   EXPECT_EQ(verdict(sound_csr()), "others");
