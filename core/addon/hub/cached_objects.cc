@@ -130,9 +130,11 @@ void CachedObjects::watch_configs(const GroupResource& type) {
   };
   informer->on_event([tell](auto, const auto&, const auto&) { tell(); });
   informer->on_synced(tell);
-  const std::lock_guard lock(mutex_);
-  watched_[type].informer = informer;
-  informer->start();
+  {
+    const std::lock_guard lock(mutex_);
+    watched_[type].informer = informer;
+  }
+  informer->start();  // its handlers read from here
 }
 
 ObjectPtr CachedObjects::get(const GroupResource& type, std::string_view ns, std::string_view name) const {

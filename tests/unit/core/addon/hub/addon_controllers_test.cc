@@ -204,15 +204,53 @@ TEST_F(AddonControllers, ATypeThatMayNotBeReadIsLeftToItsOwnManager) {
   };
   ASSERT_TRUE(eventually([&] { return configured("False"); }));
   const auto fill = [](Json& declared) -> Status {
-    for (Json& progression : declared["status"]["installProgressions"]) {
-      for (Json& one : progression["configReferences"]) {
+    for (Json& progression : at_or_make(declared, {"status", "installProgressions"})) {
+      for (Json& one : at_or_make(progression, {"configReferences"})) {
         if (str(one, {"resource"}) == "widgets") one["desiredConfig"]["specHash"] = "theirs";
       }
     }
     return {};
   };
-  ASSERT_TRUE(hub->client().modify(api::cluster_management_addons_v1beta1(), {}, "a", fill, "status"));
-  EXPECT_TRUE(eventually([&] { return configured("True"); }));
+  EXPECT_TRUE(eventually([&] {
+    static_cast<void>(hub->client().modify(api::cluster_management_addons_v1beta1(), {}, "a", fill, "status"));
+    return configured("True");
+  }));
+}
+
+TEST_F(AddonControllers, ATypeThatMayBeReadIsWatchedFromThenOn) {
+  const kube::Resource widgets{"example.com", "v1", "widgets", "Widget", true};
+  const auto serve = [&](const char* path, const char* text) {
+    hub->route(path, {200, {{"content-type", "application/json"}}, text});
+  };
+  serve("/api", R"({"kind": "APIVersions", "versions": ["v1"]})");
+  serve("/api/v1", R"({"kind": "APIResourceList", "groupVersion": "v1", "resources": []})");
+  serve("/apis", R"({"kind": "APIGroupList", "groups": [{"name": "example.com",
+      "versions": [{"groupVersion": "example.com/v1", "version": "v1"}],
+      "preferredVersion": {"groupVersion": "example.com/v1", "version": "v1"}}]})");
+  serve("/apis/example.com/v1", R"({"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": [
+      {"name": "widgets", "singularName": "widget", "namespaced": true, "kind": "Widget", "verbs": ["get", "list", "watch"]}]})");
+  const Json widget{{"apiVersion", "example.com/v1"},
+                    {"kind", "Widget"},
+                    {"metadata", {{"name", "w"}, {"namespace", "ns"}}},
+                    {"spec", {{"size", 1}}}};
+  Json object = declaration();
+  object["spec"]["defaultConfigs"] =
+      Json::array({Json{{"group", "example.com"}, {"resource", "widgets"}, {"name", "w"}, {"namespace", "ns"}}});
+  hub->put(api::cluster_management_addons_v1beta1(), object);
+  start();
+  const auto hash = [&] {
+    const std::optional<Json> addon = hub->get(addons, "c1", "a");
+    const Json references = list_at(addon.value_or(Json()), {"status", "configReferences"});
+    return references.empty() ? std::string() : str(references[0], {"desiredConfig", "specHash"});
+  };
+  const auto missing = [&] {
+    const std::optional<Json> addon = hub->get(addons, "c1", "a");
+    const Json* condition = addon ? controller::find_condition(*addon, "Configured") : nullptr;
+    return condition != nullptr && str(*condition, {"message"}) == "Configuration widgets.example.com ns/w does not exist";
+  };
+  ASSERT_TRUE(eventually(missing));
+  hub->put(widgets, widget);
+  EXPECT_TRUE(eventually([&] { return hash() == config_spec_hash(widget); }));
 }
 
 TEST(AddonControllersWithoutTypes, SayWhatIsMissing) {
