@@ -1,4 +1,4 @@
-#include "commands/addon/templates.h"
+#include "commands/addon/addon.h"
 #include "commands/agent/agent.h"
 #include "commands/cel/cel.h"
 #include "commands/cluster/cluster.h"
@@ -34,6 +34,7 @@ void register_all(Registry& registry) {
   register_rollout(registry);
   register_addon_create(registry);
   register_addon_render(registry);
+  register_addon_simulate(registry);
   register_hub(registry);
   register_agent(registry);
 #ifndef FLEETADM_WITHOUT_SANDBOX

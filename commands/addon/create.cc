@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
+#include "commands/addon/addon.h"
 #include "commands/addon/template_object.h"
 #include "commands/addon/template_rendering.h"
-#include "commands/addon/templates.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/manifests.h"
 #include "commands/framework/schema_check.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "commands/addon/addon.h"
 #include "commands/addon/template_object.h"
 #include "commands/addon/template_rendering.h"
-#include "commands/addon/templates.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/manifests.h"
 #include "commands/framework/named.h"

@@ -7,12 +7,13 @@ namespace fleetadm::commands {
 void register_topics(Registry& registry) {
   Topic topic;
   topic.name = "scenarios";
-  topic.summary = "Run the scheduling, rollout and CEL engines on batches of cases";
+  topic.summary = "Run the scheduling, rollout, CEL and add-on engines on batches of cases";
   topic.synopsis =
       "fleetadm placement simulate --scenarios FILE|-\n"
       "fleetadm rollout simulate --scenarios FILE|-\n"
       "fleetadm work evaluate --scenarios FILE|-\n"
-      "fleetadm cel eval --scenarios FILE|-";
+      "fleetadm cel eval --scenarios FILE|-\n"
+      "fleetadm addon simulate --scenarios FILE|-";
   topic.sections = {
       {"DESCRIPTION",
        "The decision engines (the scheduler, rollouts, CEL) are pure: the same input gives the "
@@ -39,6 +40,7 @@ void register_topics(Registry& registry) {
       rollout_scenarios(),
       work_scenarios(),
       cel_scenarios(),
+      addon_scenarios(),
   };
   registry.add_topic(std::move(topic));
 #ifndef FLEETADM_WITHOUT_SANDBOX
@@ -122,6 +124,30 @@ Topic::Section cel_scenarios() {
           "* value: the text that the expression yields; (empty) for an empty one\n"
           "* phase: if it yields none: compile or evaluate\n"
           "* error: the reason, in addition to phase; its wording is not stable"};
+}
+
+Topic::Section addon_scenarios() {
+  return {
+      "ADD-ONS",
+      "One pass of one controller over objects: ManagedClusterAddOns and ClusterManagementAddOns as v1beta1, AddOnTemplates, "
+      "AddOnDeploymentConfigs, ManagedClusters, Placements, PlacementDecisions, ManifestWorks and what else the pass reads. "
+      "Other members of a case say which pass it is:\n\n"
+      "* addon, objects, now: in every case (rendering has no now)\n"
+      "* controller: install, owner, annotation, installProgression, configHash, configuration, addonConfigHash, progressing, "
+      "or all: these until nothing changes; configTypes (group, resource): the configurations that exist\n"
+      "* part: setup (registration and hub permissions) or token (token infrastructure) of a cluster, or csr: approval and "
+      "signing of the request that csr names\n"
+      "* agent: the deployment to a cluster; its type is template, or manifests with the manifests and options of the agent\n"
+      "* only now: Progressing and the applied configurations of the add-ons, from their works\n"
+      "* only cluster: the manifests of the template for that cluster\n\n"
+      "The answer:\n\n"
+      "* changed: the objects that differ afterwards, complete, by kind, namespace and name\n"
+      "* deleted: RESOURCE/NAMESPACE/NAME of what is deleted; absent if there is none\n"
+      "* errors: why parts of the pass failed; absent if there is none\n"
+      "* requeueAfter: when the pass has to be repeated; absent if there is no such time\n"
+      "* manifests and registrationNamespace: of a rendering, or error\n"
+      "* roleBindings and reasons (setup), hub (token), approved and signed (csr)\n"
+      "* refusedBy: the rule by which fleetadm refuses what upstream does"};
 }
 
 }  // namespace fleetadm::commands

@@ -13,6 +13,7 @@ Topic::Section placement_scenarios();
 Topic::Section rollout_scenarios();
 Topic::Section work_scenarios();
 Topic::Section cel_scenarios();
+Topic::Section addon_scenarios();
 
 Topic sandbox_limits_topic();  // fleetadm-sandbox-limits(7)
 

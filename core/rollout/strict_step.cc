@@ -98,7 +98,8 @@ class StepBuilder {
 
 }  // namespace
 
-Result<Step> strict_step(const Strategy& strategy, const GroupMap& groups, const std::vector<ClusterState>& current, Instant now) {
+Result<Step> strict_step(const Strategy& strategy, const GroupMap& groups, const std::vector<ClusterState>& current,
+                         Instant now) {
   StepBuilder walk(strategy, current, now);
   const std::int64_t all = cluster_count(groups);
   if (strategy.kind == Kind::kAll) {

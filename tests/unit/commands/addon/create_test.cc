@@ -1,7 +1,7 @@
 // addon create and addon render on a hub in memory.
 #include <gtest/gtest.h>
 
-#include "commands/addon/templates.h"
+#include "commands/addon/addon.h"
 #include "core/addon/rules/config_hash.h"
 #include "core/api/kinds.h"
 #include "tests/support/fake_api.h"

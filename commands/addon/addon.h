@@ -1,4 +1,4 @@
-// The verbs of add-ons that are made of templates: create, render.
+// The verbs of add-ons.
 #pragma once
 
 #include "commands/framework/command.h"
@@ -7,5 +7,6 @@ namespace fleetadm::commands {
 
 void register_addon_create(Registry& registry);
 void register_addon_render(Registry& registry);
+void register_addon_simulate(Registry& registry);
 
 }  // namespace fleetadm::commands
