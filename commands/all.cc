@@ -33,6 +33,8 @@ void register_all(Registry& registry) {
   register_work(registry);
   register_rollout(registry);
   register_addon_create(registry);
+  register_addon_enable(registry);
+  register_addon_disable(registry);
   register_addon_render(registry);
   register_addon_simulate(registry);
   register_hub(registry);
