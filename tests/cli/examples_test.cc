@@ -20,6 +20,7 @@ struct Excused {
 constexpr auto kExcused = std::to_array<Excused>({
     {"fleetadm accept c1", "needs an agent that asks to join; the end-to-end suites have one"},
     {"fleetadm agent run", "runs in a pod, or with a bootstrap kubeconfig that an agent uses up"},
+    {"fleetadm agent scores", "runs until it is stopped, with the identities of an add-on's agent"},
 });
 
 /// Commands that cannot be a dry run; in the sandbox they run as they are.
@@ -50,6 +51,7 @@ std::string runnable(const commands::Command& command, const std::string& line) 
   if (command.path == "sandbox up" && line.find("--name") == std::string::npos) flags += "--name another ";
   // What is created must not be there yet.
   if (command.path == "placement create") text = replaced(text, "-n apps", "-n fresh");
+  if (command.path == "addon create") text = replaced(text, " hello ", " fresh ");
   if (command.path == "work create") text = replaced(text, "apps/", "works/");
   const std::string call = "fleetadm " + command.path;
   const std::size_t at = text.rfind(call);

@@ -75,6 +75,17 @@ END
 cp files/work/web.yaml files/rollout/web.yaml
 cp files/work/web.yaml manifests/web.yaml
 sed 's/a: b/a: c/' files/work/web.yaml >second.yaml
+cat >agent.yaml <<'END'
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: hello, namespace: hello}
+spec:
+  selector: {matchLabels: {app: hello}}
+  template:
+    metadata: {labels: {app: hello}}
+    spec: {containers: [{name: agent, image: "quay.io/example/hello:1"}]}
+END
+fleetadm addon create hello -f agent.yaml || exit 20
 cat >files/cel/web.yaml <<'END'
 apiVersion: apps/v1
 kind: Deployment
