@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxQuoted = 120;
 constexpr int kLeastKeyStrength = 112;  // bits of security: RSA 2048
 
-tl::unexpected<Error> unsound(std::string why) { return fail(Category::kInvalid, std::move(why)); }
+tl::unexpected<Error> bad_request(std::string why) { return fail(Category::kInvalid, std::move(why)); }
 
 }  // namespace
 
@@ -26,24 +26,24 @@ Status check_client_usages(const Json& csr) {
   static const std::set<std::string> kWanted{"client auth", "digital signature", "key encipherment"};
   std::set<std::string> usages;
   for (const Json& usage : list_at(csr, {"spec", "usages"})) {
-    if (!usage.is_string()) return unsound("a usage is no text");
+    if (!usage.is_string()) return bad_request("a usage is no text");
     usages.insert(usage.get<std::string>());
   }
   if (usages == kWanted) return {};
   std::string named;
   for (const auto& usage : usages) named += (named.empty() ? "" : ", ") + quoted_text(usage);
-  return unsound("the usages are " + (named.empty() ? std::string("missing") : named) + " instead of those of a client");
+  return bad_request("the usages are " + (named.empty() ? std::string("missing") : named) + " instead of those of a client");
 }
 
-Result<pki::CsrInfo> sound_request(const Json& csr) {
+Result<pki::CsrInfo> checked_request(const Json& csr) {
   auto pem = base64_decode(str(csr, {"spec", "request"}));
-  if (!pem) return unsound("the request is not base64");
+  if (!pem) return bad_request("the request is not base64");
   auto info = pki::parse_csr(*pem);
-  if (!info) return unsound("the request cannot be read: " + log::escape_terminal(info.error().message));
+  if (!info) return bad_request("the request cannot be read: " + log::escape_terminal(info.error().message));
   const auto key = pki::csr_key(*pem);
-  if (!key || !key->der) return unsound("the request is not in DER: another program may read it as something else");
-  if (key->strength < kLeastKeyStrength) return unsound("its key is too weak: " + info->public_key_algorithm);
-  if (!info->signature_valid) return unsound("its self-signature is wrong: the requester does not hold the key");
+  if (!key || !key->der) return bad_request("the request is not in DER: another program may read it as something else");
+  if (key->strength < kLeastKeyStrength) return bad_request("its key is too weak: " + info->public_key_algorithm);
+  if (!info->signature_valid) return bad_request("its self-signature is wrong: the requester does not hold the key");
   return std::move(*info);
 }
 

@@ -21,7 +21,7 @@ Status check_client_usages(const Json& csr);
 
 /// The request inside of a CertificateSigningRequest, which every program reads alike and whose requester holds its key: one PEM
 /// block in DER, a valid self-signature, a key of at least RSA 2048's strength; else kInvalid.
-Result<pki::CsrInfo> sound_request(const Json& csr);
+Result<pki::CsrInfo> checked_request(const Json& csr);
 
 /// Approved, denied, failed or already issued: nothing is left to decide.
 bool csr_decided(const Json& csr);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kByName = "name";
 constexpr const char* kByAddon = "addon";
-constexpr const char* kByLabels = "labels";
+constexpr const char* kLabelIndex = "labels";
 constexpr Duration kTryAgain = std::chrono::minutes(1);  // a type that could not be read
 
 std::vector<ObjectPtr> decoded(const std::vector<kube::CachedPtr>& cached) {
@@ -65,7 +65,7 @@ void CachedObjects::serve(const GroupResource& type, std::shared_ptr<kube::Infor
 
 void CachedObjects::serve_labelled(controller::Manager& manager, const GroupResource& type, const kube::Resource& resource,
                                    kube::InformerOptions options) {
-  options.indexes.emplace_back(kByLabels, [](const Json& object) {
+  options.indexes.emplace_back(kLabelIndex, [](const Json& object) {
     const std::string addon = label_of(object, api::kAddonNameLabel);
     return std::vector<std::string>{kube::object_key(label_of(object, api::kClusterNameLabel), addon)};
   });
@@ -175,7 +175,7 @@ std::vector<ObjectPtr> CachedObjects::labelled(const GroupResource& type, std::s
     indexed = by_labels_.contains(type);
   }
   if (!indexed) return ObjectReader::labelled(type, cluster, addon);
-  std::vector<kube::CachedPtr> cached = find(type)->by_index(kByLabels, kube::object_key(cluster, addon));
+  std::vector<kube::CachedPtr> cached = find(type)->by_index(kLabelIndex, kube::object_key(cluster, addon));
   sort_by_key(cached);
   return decoded(cached);
 }

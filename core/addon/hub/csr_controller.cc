@@ -17,7 +17,7 @@ constexpr const char* kCsrLog = "addon-csr";
 constexpr auto kRefusedAgain = std::chrono::seconds(15);
 
 /// Broken by what the hub holds, which may change: a cluster is accepted, an add-on gets another template.
-bool may_become_sound(const std::string& rule) {
+bool may_be_approved_later(const std::string& rule) {
   return rule == "addon" || rule == "cluster" || rule == "template" || rule == "signer" || rule == "subject";
 }
 
@@ -63,7 +63,7 @@ Result<Json> AddonCsrController::live(const kube::Client& hub, const kube::Cache
 // The cache may be behind: what is approved or signed is the object that the server has now, by the same rules.
 Result<Outcome> AddonCsrController::approve(const kube::Client& hub, const kube::CachedObject& cached) {
   FLEETADM_TRY(Json csr, live(hub, cached, undecided));
-  if (csr.is_null() || judge_addon_request(*objects_, csr).answer != CsrVerdict::Answer::kSound) return Outcome{};
+  if (csr.is_null() || judge_addon_request(*objects_, csr).answer != CsrVerdict::Answer::kApproved) return Outcome{};
   api::add_approval(csr, kAddonApproval, clock_->now());
   kube::WriteOptions options;
   options.subresource = "approval";
@@ -76,7 +76,7 @@ Result<Outcome> AddonCsrController::sign(const kube::Client& hub, const kube::Ca
   FLEETADM_TRY(Json csr, live(hub, cached, awaits_certificate));
   if (csr.is_null()) return Outcome{};
   const CsrVerdict verdict = judge_addon_request(*objects_, csr);
-  if (verdict.answer != CsrVerdict::Answer::kSound || verdict.signer.is_null()) return Outcome{};
+  if (verdict.answer != CsrVerdict::Answer::kApproved || verdict.signer.is_null()) return Outcome{};
   const SigningCa ca = signing_ca(verdict.signer, hub_namespace_);
   FLEETADM_TRY(const std::optional<Json> secret, hub.find(res::secrets(), ca.ns, ca.name));
   if (!secret)
@@ -92,7 +92,7 @@ Result<Outcome> AddonCsrController::sign(const kube::Client& hub, const kube::Ca
 }
 
 Outcome AddonCsrController::leave(const Json& csr, const CsrVerdict& verdict, const char* undone) {
-  const Outcome again = may_become_sound(verdict.rule) ? Outcome{kRefusedAgain} : Outcome{};
+  const Outcome again = may_be_approved_later(verdict.rule) ? Outcome{kRefusedAgain} : Outcome{};
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(told_[name_of(csr)], verdict.why) == verdict.why) return again;

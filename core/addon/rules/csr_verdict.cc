@@ -71,7 +71,7 @@ CsrVerdict judge_contents(const Json& csr, const Json& registration, const std::
   if (const std::string user = str(csr, {"spec", "username"}); !is_agent_of(user, cluster)) {
     return refuse("requester", "its requester " + api::quoted_text(user) + " is no agent of cluster " + cluster);
   }
-  const auto asked = api::sound_request(csr);
+  const auto asked = api::checked_request(csr);
   if (!asked) return refuse("request", asked.error().message);
   if (std::string why = subject_trouble(*asked, wanted_subject(registration, cluster, addon)); !why.empty()) {
     return refuse("subject", std::move(why));
@@ -82,9 +82,9 @@ CsrVerdict judge_contents(const Json& csr, const Json& registration, const std::
     return refuse("alternative-names", "it asks for other names than " + agent_dns_name(addon));
   }
   if (asked->other_extensions) return refuse("extensions", "it asks for certificate extensions");
-  CsrVerdict sound{CsrVerdict::Answer::kSound, {}, {}, nullptr};
-  if (str(registration, {"type"}) == "CustomSigner") sound.signer = object_at(registration, {kCustomSigner});
-  return sound;
+  CsrVerdict approved{CsrVerdict::Answer::kApproved, {}, {}, nullptr};
+  if (str(registration, {"type"}) == "CustomSigner") approved.signer = object_at(registration, {kCustomSigner});
+  return approved;
 }
 
 }  // namespace

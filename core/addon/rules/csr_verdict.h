@@ -14,21 +14,22 @@ struct CsrVerdict {
   enum class Answer {
     kOthers,   // no add-on's of ours: another program answers it
     kRefused,  // `rule` is broken, `why` is for people and may quote what the requester wrote
-    kSound,
+    kApproved,
   };
   Answer answer = Answer::kOthers;
   /// "addon", "alternative-names", "cluster", "extensions", "kubernetes-signer", "labels", "name", "request", "requester",
   /// "signer", "subject", "template" or "usages".
   std::string rule;
   std::string why;
-  /// Of kSound: the template's custom signer for it, null where Kubernetes' own signs.
+  /// Of kApproved: the template's custom signer for it, null where Kubernetes' own signs.
   Json signer;
 };
 
 /// All that was asked must be exactly what this cluster's registration of the add-on has: the name's beginning, the labels, the
 /// signer of one of the template's registrations, the usages, the subject, at most the add-on's one DNS name; the requester is
-/// one of the cluster's own agents, the cluster is accepted and stays, and the request is sound (core/api/certificate_request.h).
-/// A custom signer that stands for one of Kubernetes' own is refused with all that it would sign.
+/// one of the cluster's own agents, the cluster is accepted and stays, and the request passes its checks
+/// (core/api/certificate_request.h). A custom signer that stands for one of Kubernetes' own is refused with all that it would
+/// sign.
 CsrVerdict judge_addon_request(const ObjectReader& objects, const Json& csr);
 
 /// The registration of a template that decides about a signer: the first that fits, or nullptr.

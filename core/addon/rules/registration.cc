@@ -112,7 +112,7 @@ class RegistrationPass {
     const auto found = template_of(objects_, addon_);
     if (!found) return refuse(found.error());
     if (strict()) {
-      if (const Status sound = check_custom_signers(**found); !sound) return refuse(sound.error());
+      if (const Status allowed = check_custom_signers(**found); !allowed) return refuse(allowed.error());
     }
     // The rights of a pass go to those whom the status names: with kStrict, to those whom it is about to name.
     Json registrations = registrations_of(addon_, **found, strict());

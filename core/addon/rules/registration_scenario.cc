@@ -19,9 +19,9 @@ namespace {
 constexpr int kMostPasses = 10;
 
 /// The objects after a pass: what a server would have.
-class World {
+class ScenarioState {
  public:
-  explicit World(MemoryObjects objects) : objects_(std::move(objects)) {}
+  explicit ScenarioState(MemoryObjects objects) : objects_(std::move(objects)) {}
 
   const MemoryObjects& objects() const { return objects_; }
   Json get(const GroupResource& type, const std::string& ns, const std::string& name) const {
@@ -55,31 +55,31 @@ class World {
 };
 
 /// What differs of the add-on, as `changed` has it.
-Json changed_addon(const ScenarioInput& input, const World& world) {
+Json changed_addon(const ScenarioInput& input, const ScenarioState& state) {
   Pass difference;
-  if (const Json addon = world.get(managed_cluster_addons(), input.cluster, input.addon); !addon.is_null()) {
+  if (const Json addon = state.get(managed_cluster_addons(), input.cluster, input.addon); !addon.is_null()) {
     difference.changed.push_back(addon);
   }
   return pass_answer(input.objects, difference)["changed"];
 }
 
 Json answer_setup(const ScenarioInput& input, rollout::Semantics conduct) {
-  World world(input.objects);
+  ScenarioState state(input.objects);
   Json reasons = Json::array();
   std::optional<Error> error;
   for (int round = 0; round < kMostPasses; ++round) {
-    const Pass pass = registration_pass(world.objects(), input.cluster, input.addon, input.now, conduct);
-    const bool changed = world.take(pass);
+    const Pass pass = registration_pass(state.objects(), input.cluster, input.addon, input.now, conduct);
+    const bool changed = state.take(pass);
     error = pass.errors.empty() ? std::nullopt : std::optional<Error>(pass.errors.front());
-    const Json addon = world.get(managed_cluster_addons(), input.cluster, input.addon);
+    const Json addon = state.get(managed_cluster_addons(), input.cluster, input.addon);
     const Json* condition = controller::find_condition(addon, "RegistrationApplied");
     const std::string reason = condition == nullptr ? std::string() : str(*condition, {"reason"});
     if (!reason.empty() && (reasons.empty() || reasons.back() != reason)) reasons.push_back(reason);
     if (!changed) break;
   }
-  Json answer{{"changed", changed_addon(input, world)}};
+  Json answer{{"changed", changed_addon(input, state)}};
   Json bindings = Json::array();
-  for (const ObjectPtr& binding : world.objects().list(role_bindings())) bindings.push_back(comparable(*binding));
+  for (const ObjectPtr& binding : state.objects().list(role_bindings())) bindings.push_back(comparable(*binding));
   if (!bindings.empty()) answer["roleBindings"] = std::move(bindings);
   if (!reasons.empty()) answer["reasons"] = std::move(reasons);
   if (error) answer["error"] = error->message;
@@ -87,24 +87,24 @@ Json answer_setup(const ScenarioInput& input, rollout::Semantics conduct) {
 }
 
 Json answer_token(const ScenarioInput& input, rollout::Semantics conduct) {
-  World world(input.objects);
+  ScenarioState state(input.objects);
   std::vector<std::string> deleted;
   for (int round = 0; round < kMostPasses; ++round) {
-    const Pass pass = token_pass(world.objects(), input.cluster, input.addon, input.now, conduct);
+    const Pass pass = token_pass(state.objects(), input.cluster, input.addon, input.now, conduct);
     for (const ObjectRef& gone : pass.deleted) deleted.push_back(gone.type.resource + "/" + gone.ns + "/" + gone.name);
-    if (!world.take(pass)) break;
+    if (!state.take(pass)) break;
   }
   std::sort(deleted.begin(), deleted.end());
   deleted.erase(std::unique(deleted.begin(), deleted.end()), deleted.end());
   Json hub = Json::array();
   for (const GroupResource* type : {&service_accounts(), &roles(), &role_bindings()}) {
-    for (const ObjectPtr& object : world.objects().list(*type)) {
+    for (const ObjectPtr& object : state.objects().list(*type)) {
       Json shown = comparable(*object);
       if (!uid_of(*object).empty()) shown["metadata"]["uid"] = uid_of(*object);
       hub.push_back(std::move(shown));
     }
   }
-  Json answer{{"changed", changed_addon(input, world)}, {"hub", std::move(hub)}};
+  Json answer{{"changed", changed_addon(input, state)}, {"hub", std::move(hub)}};
   if (!deleted.empty()) answer["deleted"] = std::move(deleted);
   return answer;
 }
@@ -148,17 +148,17 @@ Json answer_csr(const ScenarioInput& input, const std::string& name, rollout::Se
   Json csr = *found;
   const bool strict = conduct == rollout::Semantics::kStrict;
   const CsrVerdict verdict = judge_addon_request(input.objects, csr);
-  const bool sound = verdict.answer == CsrVerdict::Answer::kSound;
+  const bool approved = verdict.answer == CsrVerdict::Answer::kApproved;
   Json answer = Json::object();
   if (strict ? !api::csr_decided(csr) : upstream_approves(input.objects, csr)) {
     if (verdict.answer == CsrVerdict::Answer::kOthers) return answer;
-    if (!sound) return refusal(verdict);
+    if (!approved) return refusal(verdict);
     api::add_approval(csr, kAddonApproval, input.now);
     answer["approved"] = csr["status"]["conditions"].back();
     answer["approved"].erase("lastUpdateTime");
   }
   if (!(strict ? awaits_certificate(csr) : upstream_signs(input.objects, csr))) return answer;
-  if (!sound) return strict && verdict.answer == CsrVerdict::Answer::kOthers ? answer : refusal(verdict);
+  if (!approved) return strict && verdict.answer == CsrVerdict::Answer::kOthers ? answer : refusal(verdict);
   if (verdict.signer.is_null()) return answer;  // Kubernetes signs it
   const SigningCa ca = signing_ca(verdict.signer, api::kHubNamespace);
   const ObjectPtr secret = input.objects.get(secrets(), ca.ns, ca.name);

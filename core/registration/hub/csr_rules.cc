@@ -41,7 +41,7 @@ Result<CsrIdentity> csr_identity(const Json& csr) {
   }
   FLEETADM_CHECK(api::check_client_usages(csr));
 
-  FLEETADM_TRY(const pki::CsrInfo info, api::sound_request(csr));
+  FLEETADM_TRY(const pki::CsrInfo info, api::checked_request(csr));
   if (!info.dns_names.empty() || !info.ip_addresses.empty() || !info.emails.empty() || !info.uris.empty()) {
     return refused("it asks for alternative names");
   }

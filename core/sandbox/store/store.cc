@@ -189,17 +189,14 @@ Result<Snapshot> Store::list(const std::string& resource, const std::string& ns,
     begin = from->objects.find(key_of(ns, name));
     end = begin == from->objects.end() ? begin : std::next(begin);
   }
-  const auto is_wanted = [&](const std::string& one) { return name.empty() || one == name; };
   if (at == 0 || at >= inner_->revision || from->log.empty() || from->log.back()->revision <= at) {
-    for (; begin != end; ++begin) {
-      if (is_wanted(begin->second.name)) out.items.push_back(begin->second);
-    }
+    for (; begin != end; ++begin) out.items.push_back(begin->second);
     return out;
   }
   // The past: today's objects with the later changes taken back, the youngest first.
   std::map<std::string, Item> past(begin, end);
   for (auto event = from->log.rbegin(); event != from->log.rend() && (*event)->revision > at; ++event) {
-    if ((!ns.empty() && (*event)->ns != ns) || !is_wanted((*event)->name)) continue;
+    if (!ns.empty() && (*event)->ns != ns) continue;
     auto key = key_of((*event)->ns, (*event)->name);
     if ((*event)->before) {
       past[key] = {(*event)->ns, (*event)->name, (*event)->before};
@@ -207,9 +204,7 @@ Result<Snapshot> Store::list(const std::string& resource, const std::string& ns,
       past.erase(key);
     }
   }
-  for (auto& [key, item] : past) {
-    if (is_wanted(item.name)) out.items.push_back(std::move(item));
-  }
+  for (auto& [key, item] : past) out.items.push_back(std::move(item));
   return out;
 }
 

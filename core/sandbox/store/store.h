@@ -105,8 +105,9 @@ class Store {
 
   std::int64_t revision() const;
   StoredPtr get(const std::string& resource, const std::string& ns, const std::string& name) const;
-  /// The objects of a resource, of one namespace or of all (""), of one name or of all (""), now (`at` 0) or as they were at a
-  /// revision that is not in the future. kGone: the log no longer reaches back that far.
+  /// The objects of a resource, of one namespace or of all (""), now (`at` 0) or as they were at a revision that is not in the
+  /// future. kGone: the log no longer reaches back that far. `name`: no other one is wanted, which saves a look at them where
+  /// the namespace is known or there is none; others may be among the objects all the same.
   Result<Snapshot> list(const std::string& resource, const std::string& ns, std::int64_t at = 0,
                         const std::string& name = {}) const;
   std::size_t count(const std::string& resource, const std::string& ns) const;

@@ -76,14 +76,14 @@ class AddonCsr : public ::testing::Test {
               {"username", "system:open-cluster-management:prod1:agent1"},
               {"usages", Json::array({"client auth", "digital signature", "key encipherment"})}}}};
   }
-  static Json sound_csr(std::string_view signer = "kubernetes.io/kube-apiserver-client") {
+  static Json good_csr(std::string_view signer = "kubernetes.io/kube-apiserver-client") {
     return csr(request(hello_of("prod1"), {"hello.addon.open-cluster-management.io"}), signer);
   }
 
-  /// The rule that refuses it; "sound" and "others" where none does.
+  /// The rule that refuses it; "approved" and "others" where none does.
   std::string verdict(const Json& request) const {
     const CsrVerdict verdict = judge_addon_request(objects, request);
-    if (verdict.answer == CsrVerdict::Answer::kSound) return "sound";
+    if (verdict.answer == CsrVerdict::Answer::kApproved) return "approved";
     return verdict.answer == CsrVerdict::Answer::kOthers ? "others" : verdict.rule;
   }
 
@@ -91,24 +91,24 @@ class AddonCsr : public ::testing::Test {
 };
 
 TEST_F(AddonCsr, OfTheClustersOwnAgentIsSound) {
-  EXPECT_EQ(verdict(sound_csr()), "sound");
-  EXPECT_EQ(verdict(csr(request(hello_of("prod1")))), "sound");
+  EXPECT_EQ(verdict(good_csr()), "approved");
+  EXPECT_EQ(verdict(csr(request(hello_of("prod1")))), "approved");
   pki::Subject authenticated = hello_of("prod1");
   authenticated.organizations.push_back("system:authenticated");
-  EXPECT_EQ(verdict(csr(request(authenticated))), "sound");
-  const CsrVerdict custom = judge_addon_request(objects, sound_csr(kSigner));
-  ASSERT_EQ(custom.answer, CsrVerdict::Answer::kSound) << custom.why;
+  EXPECT_EQ(verdict(csr(request(authenticated))), "approved");
+  const CsrVerdict custom = judge_addon_request(objects, good_csr(kSigner));
+  ASSERT_EQ(custom.answer, CsrVerdict::Answer::kApproved) << custom.why;
   EXPECT_EQ(str(custom.signer, {"signingCA", "name"}), "ca");
 }
 
 TEST_F(AddonCsr, OfAnotherProgramIsLeftAlone) {
-  Json unlabelled = sound_csr();
+  Json unlabelled = good_csr();
   unlabelled["metadata"].erase("labels");
   EXPECT_EQ(verdict(unlabelled), "others");
   Json framework = enabled_addon("prod1", "hello");
   framework["status"].erase("configReferences");
   objects.put(framework);
-  EXPECT_EQ(verdict(sound_csr()), "others");
+  EXPECT_EQ(verdict(good_csr()), "others");
 }
 
 TEST_F(AddonCsr, ForAnotherAddonIsRefused) {
@@ -132,7 +132,7 @@ TEST_F(AddonCsr, ForAnotherClusterIsRefused) {
 }
 
 TEST_F(AddonCsr, OfARequesterWhoseNameOnlyBeginsAlikeIsRefused) {
-  Json request = sound_csr();
+  Json request = good_csr();
   for (const char* user : {"system:open-cluster-management:prod10:agent1", "system:open-cluster-management:prod1",
                            "system:open-cluster-management:prod1:", "system:open-cluster-management:prod1:a:b",
                            "system:open-cluster-management:cluster:prod1:addon:hello:agent:hello-agent", "system:admin", ""}) {
@@ -146,7 +146,7 @@ TEST_F(AddonCsr, OfARequesterWhoseNameOnlyBeginsAlikeIsRefused) {
 }
 
 TEST_F(AddonCsr, WithANameOfAnotherPrefixIsRefused) {
-  Json request = sound_csr();
+  Json request = good_csr();
   for (const char* name : {"addon-prod10-hello-x1", "addon-prod1-hello2-x1", "addon-prod1-hello", "csr-x1", "addonx"}) {
     request["metadata"]["name"] = name;
     EXPECT_EQ(verdict(request), "name") << name;
@@ -181,20 +181,20 @@ TEST_F(AddonCsr, ForAnotherUserIsRefused) {
 TEST_F(AddonCsr, OfKubernetesOwnSignersIsRefused) {
   for (const char* signer : {"kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving",
                              "kubernetes.io/legacy-unknown", "example.com/other", ""}) {
-    EXPECT_EQ(verdict(sound_csr(signer)), "signer") << signer;
+    EXPECT_EQ(verdict(good_csr(signer)), "signer") << signer;
   }
   for (const char* signer : {"kubernetes.io/kubelet-serving", "x.kubernetes.io/a", "k8s.io/a", "networking.k8s.io/a"}) {
     objects.put(template_with(Json::array({custom_signer(signer), kube_client()})));
-    EXPECT_EQ(verdict(sound_csr(signer)), "kubernetes-signer") << signer;
+    EXPECT_EQ(verdict(good_csr(signer)), "kubernetes-signer") << signer;
   }
   objects.put(template_with(Json::array({custom_signer("kubernetes.io/kube-apiserver-client"), kube_client()})));
-  EXPECT_EQ(verdict(sound_csr()), "kubernetes-signer");
+  EXPECT_EQ(verdict(good_csr()), "kubernetes-signer");
   EXPECT_FALSE(is_kubernetes_signer("notkubernetes.io/a"));
   EXPECT_FALSE(is_kubernetes_signer("open-cluster-management.io/proxy"));
 }
 
 TEST_F(AddonCsr, WithOtherUsagesIsRefused) {
-  Json request = sound_csr();
+  Json request = good_csr();
   for (const Json& usages : {Json::array({"server auth", "digital signature", "key encipherment"}), Json::array(),
                              Json::array({"client auth", "digital signature", "key encipherment", "cert sign"})}) {
     request["spec"]["usages"] = usages;
@@ -214,13 +214,13 @@ TEST_F(AddonCsr, WithOtherNamesIsRefused) {
 
 TEST_F(AddonCsr, OfAClusterThatIsNotAcceptedOrLeavesIsRefused) {
   objects.put(cluster("prod1", false));
-  EXPECT_EQ(verdict(sound_csr()), "cluster");
+  EXPECT_EQ(verdict(good_csr()), "cluster");
   Json leaving = cluster("prod1");
   leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   objects.put(leaving);
-  EXPECT_EQ(verdict(sound_csr()), "cluster");
+  EXPECT_EQ(verdict(good_csr()), "cluster");
   objects.remove(managed_clusters(), {}, "prod1");
-  EXPECT_EQ(verdict(sound_csr()), "cluster");
+  EXPECT_EQ(verdict(good_csr()), "cluster");
 }
 
 TEST_F(AddonCsr, WithABrokenSignatureIsRefused) {
@@ -242,7 +242,7 @@ TEST_F(AddonCsr, ThatIsNoRequestIsRefused) {
 }
 
 TEST_F(AddonCsr, WithLabelsThatNameNothingIsRefused) {
-  Json request = sound_csr();
+  Json request = good_csr();
   request["metadata"]["labels"][std::string(api::kClusterNameLabel)] = "Prod/1";
   EXPECT_EQ(verdict(request), "labels");
 }
@@ -250,10 +250,10 @@ TEST_F(AddonCsr, WithLabelsThatNameNothingIsRefused) {
 TEST_F(AddonCsr, OfACustomSignerHasTheSubjectOfItsRegistration) {
   const Json subject{{"user", "u"}, {"groups", Json::array({"g"})}, {"organizationUnit", Json::array({"ou"})}};
   objects.put(template_with(Json::array({custom_signer(kSigner, {{"subject", subject}})})));
-  EXPECT_EQ(verdict(csr(request({"u", {"g"}, {"ou"}}), kSigner)), "sound");
+  EXPECT_EQ(verdict(csr(request({"u", {"g"}, {"ou"}}), kSigner)), "approved");
   EXPECT_EQ(verdict(csr(request({"u", {"g"}, {}}), kSigner)), "subject");
   EXPECT_EQ(verdict(csr(request({"u", {"g", "system:authenticated"}, {"ou"}}), kSigner)), "subject");
-  EXPECT_EQ(verdict(sound_csr(kSigner)), "subject");
+  EXPECT_EQ(verdict(good_csr(kSigner)), "subject");
 }
 
 TEST_F(AddonCsr, IsSignedForServersAndClientsAndNeverAsACa) {
@@ -262,7 +262,7 @@ TEST_F(AddonCsr, IsSignedForServersAndClientsAndNeverAsACa) {
                     {"metadata", {{"name", "ca"}, {"namespace", "open-cluster-management-hub"}}},
                     {"data", {{"tls.crt", base64_encode(ca.certificate)}, {"tls.key", base64_encode(ca.key)}}}};
   const Instant now = Clock::system()->now();
-  const auto pem = sign_addon_request(sound_csr(kSigner), secret, now);
+  const auto pem = sign_addon_request(good_csr(kSigner), secret, now);
   ASSERT_TRUE(pem) << pem.error().message;
   const pki::CertInfo leaf = pki::parse_certificates(*pem).value().front();
   EXPECT_EQ(leaf.subject.common_name, hello_of("prod1").common_name);
