@@ -128,10 +128,12 @@ TEST_F(AddonRolloutOnAServer, IsInstalledByAPlacementAndUpgradedStepByStep) {
   const Json config{{"group", addon::kGroup}, {"resource", "addondeploymentconfigs"}, {"namespace", "apps"}, {"name", "base"}};
   const Json strategy{{"type", "Progressive"}, {"progressive", {{"maxConcurrency", 1}}}};
   const Json placement{{"namespace", "apps"}, {"name", "all"}, {"rolloutStrategy", strategy}, {"configs", Json::array({config})}};
-  must_create(kDecl, Json{{"apiVersion", "addon.open-cluster-management.io/v1beta1"},
-                          {"kind", "ClusterManagementAddOn"},
-                          {"metadata", {{"name", "hello"}}},
-                          {"spec", {{"installStrategy", {{"type", "Placements"}, {"placements", Json::array({placement})}}}}}});
+  const Json hello{{"apiVersion", "addon.open-cluster-management.io/v1beta1"},
+                   {"kind", "ClusterManagementAddOn"},
+                   {"metadata", {{"name", "hello"}}},
+                   {"spec", {{"installStrategy", {{"type", "Placements"}, {"placements", Json::array({placement})}}}}}};
+  const auto declared = [&] { return hub().create(kDecl, hello).status == 201; };
+  ASSERT_TRUE(eventually(declared)) << "once the API server knows where the hub converts versions";
 
   const kube::Client as_admin = client();
   int most = 0;

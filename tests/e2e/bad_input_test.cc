@@ -81,7 +81,7 @@ TEST_F(BadInput, AUserWithoutRights) {
   const std::string nobody = fleet()->hub().kubeconfig_for("nobody");
   expect(with_kubeconfig(nobody, {"get", "clusters"}), 4, "managedclusters");
   expect(with_kubeconfig(nobody, {"accept", "c1", "--yes"}), 4, "c1");
-  expect(with_kubeconfig(nobody, {"init"}), 4, "namespaces");
+  expect(with_kubeconfig(nobody, {"init"}), 4, "customresourcedefinitions");
 }
 
 TEST_F(BadInput, KubeconfigsThatAreNone) {

@@ -116,7 +116,7 @@ TEST_F(RegistrationHub, MakesTheTokenInfrastructureAndRemovesIt) {
 
 TEST_F(RegistrationHub, TellsWhyTheTokenInfrastructureCannotBeMade) {
   ASSERT_TRUE(in_time([&] { return is("c1", "RegistrationApplied", "True"); }));
-  api->fail_next("create", "roles", 403, "Forbidden", 3);
+  api->fail_next("create", "roles", 403, "Forbidden", 8);  // more than half a second with the growing delays
   report_driver("c1", "token");
   EXPECT_TRUE(in_time([&] { return is("c1", "TokenInfrastructureReady", "False"); }));
   EXPECT_TRUE(in_time([&] { return is("c1", "TokenInfrastructureReady", "True"); }));
