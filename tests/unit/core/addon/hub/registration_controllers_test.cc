@@ -1,4 +1,5 @@
 // The controllers of registration together, on a hub in memory.
+#include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -116,9 +117,14 @@ TEST_F(RegistrationHub, MakesTheTokenInfrastructureAndRemovesIt) {
 
 TEST_F(RegistrationHub, TellsWhyTheTokenInfrastructureCannotBeMade) {
   ASSERT_TRUE(in_time([&] { return is("c1", "RegistrationApplied", "True"); }));
-  api->fail_next("create", "roles", 403, "Forbidden", 8);  // more than half a second with the growing delays
+  const auto forbidden = std::make_shared<std::atomic<bool>>(true);
+  api->on_request([forbidden](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (!*forbidden || call.verb != "create" || call.plural != "roles") return std::nullopt;
+    return kube::Response{403, {}, R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403})"};
+  });
   report_driver("c1", "token");
   EXPECT_TRUE(in_time([&] { return is("c1", "TokenInfrastructureReady", "False"); }));
+  *forbidden = false;
   EXPECT_TRUE(in_time([&] { return is("c1", "TokenInfrastructureReady", "True"); }));
 }
 
