@@ -99,7 +99,7 @@ const Flag* waiting_flag(const std::string& word, const FlagList& flags) {
 // The words of the registry below a path, with what each does.
 void add_words(const Registry& registry, const std::string& path, Candidates& out) {
   for (const std::string& word : words_under(registry, path)) {
-    const Command* command = command_at(registry, path.empty() ? word : path + " " + word);
+    const Command* command = registry.find(path.empty() ? word : path + " " + word);
     out.add(word, command != nullptr ? command->summary : "");
   }
 }

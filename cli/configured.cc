@@ -41,7 +41,7 @@ bool takes_settings(const Command& command) {
 }
 
 bool is_builtin_word(const Registry& registry, std::string_view word) {
-  return command_at(registry, word) != nullptr || is_group(registry, word);
+  return registry.find(word) != nullptr || is_group(registry, word);
 }
 
 std::size_t first_plain_word(const std::vector<std::string>& words, const FlagList& globals) {

@@ -30,7 +30,7 @@ std::vector<Entry> entries_under(const Registry& registry, const std::string& pa
   for (const std::string& word : words_under(registry, path)) {
     const std::string full = path.empty() ? word : path + " " + word;
     Entry entry{word, "", ""};
-    if (const Command* command = command_at(registry, full)) {
+    if (const Command* command = registry.find(full)) {
       entry.summary = command->summary;
       entry.group = command->group;
     } else {

@@ -76,7 +76,7 @@ bool hides_plugin(const Registry& registry, const std::string& command) {
     const std::size_t end = std::min(command.find(' ', at), command.size());
     path = command.substr(0, end);
     at = end + 1;
-    if (!is_group(registry, path)) return command_at(registry, path) != nullptr;
+    if (!is_group(registry, path)) return registry.find(path) != nullptr;
   }
   return true;  // a group answers with its help
 }
@@ -114,7 +114,7 @@ Registry with_plugins(const Registry& registry) {
     row.path = plugin.command;
     row.summary = "Plugin " + plugin.path;
     row.make = [] { return commands::Invocation{}; };
-    if (command_at(all, row.path) == nullptr) all.add(std::move(row));
+    if (all.find(row.path) == nullptr) all.add(std::move(row));
   }
   return all;
 }

@@ -27,7 +27,7 @@ std::pair<const Command*, std::size_t> command_in(std::string_view text, std::si
     std::size_t stop = end;
     while (stop < text.size() && is_word(text[stop])) ++stop;
     if (stop == end) break;
-    const Command* found = command_at(registry, text.substr(at, stop - at));
+    const Command* found = registry.find(text.substr(at, stop - at));
     if (found != nullptr) {
       best = found;
       best_end = stop;

@@ -33,14 +33,6 @@ bool takes_next_word(const std::string& word, const FlagList& globals) {
   return false;
 }
 
-const Command* command_at(const Registry& registry, std::string_view path) {
-  for (const Command& command : registry.commands()) {
-    if (command.path == path) return &command;
-    if (std::find(command.aliases.begin(), command.aliases.end(), path) != command.aliases.end()) return &command;
-  }
-  return nullptr;
-}
-
 bool is_group(const Registry& registry, std::string_view path) {
   for (const Command& command : registry.commands()) {
     if (starts_with_words(command.path, path)) return true;
@@ -85,7 +77,7 @@ Result<Found> find_command(const Registry& registry, const std::vector<std::stri
     }
     if (open) {
       const std::string longer = joined_path(found.path, word);
-      const Command* command = command_at(registry, longer);
+      const Command* command = registry.find(longer);
       if (command != nullptr || is_group(registry, longer)) {
         found.path = longer;
         found.command = command;

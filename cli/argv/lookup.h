@@ -22,8 +22,6 @@ Result<Found> find_command(const commands::Registry& registry, const std::vector
 /// Whether a flag word before or between a command's words takes the next word. As in kubectl, an unknown one does.
 bool takes_next_word(const std::string& word, const FlagList& globals);
 
-/// The command of that exact path or alias, or nullptr.
-const commands::Command* command_at(const commands::Registry& registry, std::string_view path);
 /// True where at least one command's path or alias starts with these words.
 bool is_group(const commands::Registry& registry, std::string_view path);
 /// The next words of visible commands under a group ("" for the top), in the registry's order, without repeats. A command that is

@@ -139,4 +139,16 @@ Flag& FlagSet::choice(std::string* into, std::string name, std::vector<std::stri
   return flag;
 }
 
+Flag* FlagSet::find(std::string_view name) {
+  const auto flag = std::find_if(flags_.begin(), flags_.end(), [&](const Flag& one) { return one.name == name; });
+  return flag == flags_.end() ? nullptr : &*flag;
+}
+
+const Command* Registry::find(std::string_view path) const {
+  const auto command = std::find_if(commands_.begin(), commands_.end(), [&](const Command& one) {
+    return one.path == path || std::find(one.aliases.begin(), one.aliases.end(), path) != one.aliases.end();
+  });
+  return command == commands_.end() ? nullptr : &*command;
+}
+
 }  // namespace fleetadm::commands

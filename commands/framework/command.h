@@ -65,6 +65,8 @@ class FlagSet {
 
   std::vector<Flag>& flags() { return flags_; }
   const std::vector<Flag>& flags() const { return flags_; }
+  /// The flag of that name, as "cluster-name"; null: there is none.
+  Flag* find(std::string_view name);
 
  private:
   std::vector<Flag> flags_;
@@ -116,20 +118,23 @@ struct Command {
   std::function<Invocation()> make;
 };
 
+/// A call whose `options` are bound to its flags, and validated before it runs.
+template <class Options, class Bind, class Validate, class Run>
+Invocation bound_invocation(const std::shared_ptr<Options>& options, const Bind& bind, const Validate& validate, const Run& run) {
+  Invocation call;
+  bind(call.flags, *options);
+  call.run = [options, validate, run](Context& context, const std::vector<std::string>& args) -> Result<Report> {
+    if (Status ok = validate(*options, args); !ok) return tl::unexpected(ok.error());
+    return run(context, *options, args);
+  };
+  return call;
+}
+
 /// The usual row: Options are made anew for each call, bound, validated, then run.
 ///   bind(FlagSet&, Options&); validate(const Options&, args) -> Status; run(Context&, const Options&, args) -> Result<Report>
 template <class Options, class Bind, class Validate, class Run>
 std::function<Invocation()> invocation(Bind bind, Validate validate, Run run) {
-  return [bind, validate, run] {
-    Invocation call;
-    auto options = std::make_shared<Options>();
-    bind(call.flags, *options);
-    call.run = [options, validate, run](Context& context, const std::vector<std::string>& args) -> Result<Report> {
-      if (Status ok = validate(*options, args); !ok) return tl::unexpected(ok.error());
-      return run(context, *options, args);
-    };
-    return call;
-  };
+  return [bind, validate, run] { return bound_invocation(std::make_shared<Options>(), bind, validate, run); };
 }
 
 /// The row of a program that can share a process with others.
@@ -137,13 +142,8 @@ std::function<Invocation()> invocation(Bind bind, Validate validate, Run run) {
 template <class Options, class Bind, class Validate, class Run, class Start>
 std::function<Invocation()> program_invocation(Bind bind, Validate validate, Run run, Start start) {
   return [bind, validate, run, start] {
-    Invocation call;
-    auto options = std::make_shared<Options>();
-    bind(call.flags, *options);
-    call.run = [options, validate, run](Context& context, const std::vector<std::string>& args) -> Result<Report> {
-      if (Status ok = validate(*options, args); !ok) return tl::unexpected(ok.error());
-      return run(context, *options, args);
-    };
+    const auto options = std::make_shared<Options>();
+    Invocation call = bound_invocation(options, bind, validate, run);
     call.start = [options, validate, start](std::shared_ptr<Context> context,
                                             const Hosting& hosting) -> Result<std::unique_ptr<Program>> {
       if (Status ok = validate(*options, {}); !ok) return tl::unexpected(ok.error());
@@ -171,6 +171,8 @@ class Registry {
  public:
   void add(Command command) { commands_.push_back(std::move(command)); }
   const std::vector<Command>& commands() const { return commands_; }
+  /// The command with this path or alias ("get clusters"); null: there is none.
+  const Command* find(std::string_view path) const;
   void add_topic(Topic topic) { topics_.push_back(std::move(topic)); }
   const std::vector<Topic>& topics() const { return topics_; }
 

@@ -76,8 +76,8 @@ std::optional<Status> set_flags(FlagSet& flags, const std::vector<std::string>& 
     const auto equals = word.find('=');
     if (!word.starts_with("--") || equals == std::string::npos) return std::nullopt;
     const std::string name = word.substr(2, equals - 2);
-    const auto flag = std::find_if(flags.flags().begin(), flags.flags().end(), [&](const Flag& one) { return one.name == name; });
-    if (flag == flags.flags().end()) return std::nullopt;
+    const Flag* flag = flags.find(name);
+    if (flag == nullptr) return std::nullopt;
     if (Status set = flag->set(word.substr(equals + 1)); !set) return fail(set.error().wrap("--" + name));
   }
   return Status{};
@@ -95,9 +95,8 @@ sandbox::HostOnPool hosting(Context& context) {
                                             [](const std::string& variable) { return variable.starts_with("KUBECONFIG="); });
     if (own_kubeconfig || spec.args.size() < 2) return nullptr;
     const std::string path = spec.args[0] + " " + spec.args[1];
-    const auto command = std::find_if(registry->commands().begin(), registry->commands().end(),
-                                      [&](const Command& one) { return one.path == path; });
-    if (command == registry->commands().end()) return nullptr;
+    const Command* command = registry->find(path);
+    if (command == nullptr) return nullptr;
     Invocation call = command->make();
     if (!call.start) return nullptr;
     const auto set = set_flags(call.flags, {spec.args.begin() + 2, spec.args.end()});

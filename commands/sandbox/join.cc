@@ -1,6 +1,5 @@
 #include "commands/sandbox/join.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -91,14 +90,12 @@ using Words = std::vector<std::pair<std::string, std::string>>;
 /// Runs a registered command with flags as they would be typed. Secrets among them stay in this process.
 Result<Report> run_command(Context& context, const Registry& registry, const std::string& path, const Words& flags,
                            const std::vector<std::string>& args = {}) {
-  const auto command =
-      std::find_if(registry.commands().begin(), registry.commands().end(), [&](const Command& one) { return one.path == path; });
-  if (command == registry.commands().end()) return fail(Category::kInternal, "there is no command " + path);
+  const Command* command = registry.find(path);
+  if (command == nullptr) return fail(Category::kInternal, "there is no command " + path);
   auto call = command->make();
   for (const auto& [name, value] : flags) {
-    const auto flag = std::find_if(call.flags.flags().begin(), call.flags.flags().end(),
-                                   [&, wanted = &name](const Flag& one) { return one.name == *wanted; });
-    if (flag == call.flags.flags().end()) return fail(Category::kInternal, path + " has no flag --" + name);
+    const Flag* flag = call.flags.find(name);
+    if (flag == nullptr) return fail(Category::kInternal, path + " has no flag --" + name);
     FLEETADM_CHECK(flag->set(value));
   }
   FLEETADM_TRY(auto report, call.run(context, args));

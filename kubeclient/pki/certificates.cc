@@ -175,8 +175,8 @@ Result<bool> matches_pin(std::string_view ca_pem, std::string_view pin) {
 
 Result<KeyPair> make_ca(std::string_view common_name, Duration validity) {
   KeyPair pair;
-  FLEETADM_TRY(pair.key, generate_key());
-  FLEETADM_TRY(const KeyPtr key, read_private_key(pair.key));
+  FLEETADM_TRY(const KeyPtr key, new_key());
+  FLEETADM_TRY(pair.key, write_private_key(*key));
   Subject subject;
   subject.common_name = std::string(common_name);
   FLEETADM_TRY(const CertPtr certificate, blank_certificate(subject, *key, from_now(std::chrono::minutes(5), validity)));
@@ -195,8 +195,8 @@ Result<KeyPair> issue(const KeyPair& ca, const LeafOptions& options) {
   FLEETADM_TRY(const CertPtr issuer, read_certificate(ca.certificate));
   FLEETADM_TRY(const KeyPtr issuer_key, read_private_key(ca.key));
   KeyPair pair;
-  FLEETADM_TRY(pair.key, generate_key());
-  FLEETADM_TRY(const KeyPtr key, read_private_key(pair.key));
+  FLEETADM_TRY(const KeyPtr key, new_key());
+  FLEETADM_TRY(pair.key, write_private_key(*key));
   FLEETADM_TRY(const CertPtr certificate, blank_certificate(options.subject, *key, from_now(options.backdate, options.validity)));
   std::string usages = options.server ? "serverAuth" : "";
   if (options.client) usages += usages.empty() ? "clientAuth" : ",clientAuth";

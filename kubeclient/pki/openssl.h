@@ -48,6 +48,10 @@ struct PemBlock {
 Result<std::vector<PemBlock>> read_pem(std::string_view text, bool strict);
 std::string write_pem(std::string_view label, std::string_view der);
 
+/// ECDSA P-256.
+Result<KeyPtr> new_key();
+/// PEM, "EC PRIVATE KEY" for one of new_key's.
+Result<std::string> write_private_key(const EVP_PKEY& key);
 Result<KeyPtr> read_private_key(std::string_view pem);
 Result<CertPtr> read_certificate_der(std::string_view der);
 /// The first certificate of a PEM text.

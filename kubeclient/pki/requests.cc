@@ -75,15 +75,8 @@ bool ask_for_names(X509_REQ& request, const std::vector<std::string>& dns_names)
 }  // namespace
 
 Result<std::string> generate_key() {
-  const KeyPtr key(EVP_EC_gen("P-256"));
-  const BioPtr bio(BIO_new(BIO_s_mem()));
-  if (!key || !bio) return openssl_failure("generating a key");
-  if (PEM_write_bio_PrivateKey_traditional(bio.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1) {
-    return openssl_failure("writing a key");
-  }
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(bio.get(), &data);
-  return std::string(data, static_cast<std::size_t>(size));
+  FLEETADM_TRY(const KeyPtr key, new_key());
+  return write_private_key(*key);
 }
 
 Result<std::string> make_csr(std::string_view key_pem, const Subject& subject, const std::vector<std::string>& dns_names) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/sandbox/api/flow_defaults.h"
+#include "core/sandbox/auth/flow_schemas.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -176,7 +177,11 @@ ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem) {
   const char* const flowcontrol = "flowcontrol.apiserver.k8s.io";
   for (const Json& one : default_priority_levels())
     FLEETADM_CHECK(ensure(engine, flowcontrol, "prioritylevelconfigurations", "", one));
-  for (const Json& one : default_flow_schemas()) FLEETADM_CHECK(ensure(engine, flowcontrol, "flowschemas", "", one));
+  for (Json& one : default_flow_schemas()) {
+    const std::string level = str(one, {"spec", "priorityLevelConfiguration", "name"});
+    one["status"]["conditions"] = Json::array({dangling_condition(level, true, engine.clock().now())});
+    FLEETADM_CHECK(ensure(engine, flowcontrol, "flowschemas", "", one));
+  }
   FLEETADM_CHECK(ensure(engine, "scheduling.k8s.io", "priorityclasses", "",
                         {{"metadata", {{"name", "system-cluster-critical"}}},
                          {"value", 2000000000},

@@ -156,4 +156,13 @@ std::optional<FlowClass> FlowSchemas::classify(const serve::User& user, const se
   return std::nullopt;
 }
 
+Json dangling_condition(const std::string& level, bool exists, Instant since) {
+  return {{"type", "Dangling"},
+          {"status", exists ? "False" : "True"},
+          {"lastTransitionTime", format_time(since)},
+          {"reason", exists ? "Found" : "NotFound"},
+          {"message", "This FlowSchema references the PriorityLevelConfiguration object named \"" + level + "\" " +
+                          (exists ? "and it exists" : "but there is no such object")}};
+}
+
 }  // namespace fleetadm::sandbox

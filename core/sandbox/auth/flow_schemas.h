@@ -16,6 +16,9 @@ struct FlowClass {
   std::string level_uid;
 };
 
+/// The condition of a FlowSchema that tells whether the priority level exists that it names.
+Json dangling_condition(const std::string& level, bool exists, Instant since);
+
 class FlowSchemas {
  public:
   explicit FlowSchemas(const Engine& engine) : engine_(engine) {}

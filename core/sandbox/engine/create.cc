@@ -53,7 +53,8 @@ ApiResult<Written> Engine::create_named(const Kind& kind, const std::string& ns,
   if (kind.custom != nullptr) {
     for (auto& warning : finalizer_warnings(object, nullptr)) warnings.push_back(std::move(warning));
   }
-  if (kind.subresource("status") != nullptr) {
+  const bool keeps_status = options.internal && find(object, {"status"}) != nullptr;
+  if (kind.subresource("status") != nullptr && !keeps_status) {
     object.erase("status");
     // Of built-in kinds the wire always shows one.
     Json empty = kind.custom == nullptr ? apimachinery::empty_builtin(kind.api_version(), kind.kind) : Json();

@@ -148,7 +148,7 @@ Result<std::unique_ptr<Cluster>> Cluster::start(serve::HttpRuntime& runtime, con
                  return made->certificate;
                }));
   inner->ca.key = made ? made->key : kube::read_file(options.folder / "ca.key").value_or(std::string());
-  if (!pki::key_matches(inner->ca.certificate, inner->ca.key)) {
+  if (!made && !pki::key_matches(inner->ca.certificate, inner->ca.key)) {
     return fail(Category::kTls, "the CA of sandbox cluster \"" + options.name + "\" and its key do not belong together",
                 "remove the sandbox and make it anew");
   }

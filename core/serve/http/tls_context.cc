@@ -1,6 +1,7 @@
 #include "core/serve/http/tls_context.h"
 
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/pki/openssl.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -10,7 +11,12 @@ namespace asio = boost::asio;
 Status use_pem(SSL_CTX* context, const pki::KeyPair& certificate, const std::string& client_ca, asio::ssl::context& tls) {
   boost::system::error_code error;
   tls.use_certificate_chain(asio::buffer(certificate.certificate), error);
-  if (!error) tls.use_private_key(asio::buffer(certificate.key), asio::ssl::context::pem, error);
+  if (!error) {
+    FLEETADM_TRY(const pki::KeyPtr key, pki::read_private_key(certificate.key));
+    if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
+      return pki::openssl_failure("the server's certificate: its private key", Category::kTls);
+    }
+  }
   if (!error && !client_ca.empty()) {
     tls.add_certificate_authority(asio::buffer(client_ca), error);
     // A bad client certificate is the API's to refuse (401), as the request may carry a token beside it.

@@ -1,9 +1,12 @@
 #include "kubeclient/pki/pki.h"
 
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <set>
 
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/pki/openssl.h"
 
 namespace fleetadm::pki {
 namespace {
@@ -42,6 +45,33 @@ TEST(Csr, IsExactlyOneBlock) {
     const auto info = parse_csr(bad);
     ASSERT_FALSE(info) << bad;
     EXPECT_EQ(info.error().category, Category::kInvalid);
+  }
+}
+
+TEST(Keys, AreReadInEveryForm) {
+  const std::string key = *generate_key();
+  const auto ca = make_ca("x", 1h);
+  ASSERT_TRUE(key_matches(ca->certificate, ca->key));
+  const std::string der = read_pem(ca->key, true)->front().der;
+  const KeyPtr parsed = *read_private_key(ca->key);
+  EXPECT_EQ(*write_private_key(*parsed), ca->key);
+  const auto pkcs8 = [&] {
+    const BioPtr bio(BIO_new(BIO_s_mem()));
+    PEM_write_bio_PKCS8PrivateKey(bio.get(), parsed.get(), nullptr, nullptr, 0, nullptr, nullptr);
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(bio.get(), &data);
+    return std::string(data, static_cast<std::size_t>(size));
+  };
+  const std::string parameters = write_pem("EC PARAMETERS", "\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07");
+  for (const std::string& good : {pkcs8(), "# comment\n" + ca->key, parameters + ca->key}) {
+    EXPECT_TRUE(key_matches(ca->certificate, good)) << good.substr(0, 40);
+  }
+  const KeyPtr rsa(EVP_RSA_gen(2048));
+  EXPECT_TRUE(read_private_key(*write_private_key(*rsa)));
+  EXPECT_TRUE(make_csr(*write_private_key(*rsa), Subject{"a", {}, {}}));
+  for (const std::string& bad : {key, std::string(), std::string("x"), write_pem("EC PRIVATE KEY", der.substr(0, der.size() / 2)),
+                                 write_pem("RSA PRIVATE KEY", der), write_pem("PUBLIC KEY", der)}) {
+    EXPECT_FALSE(key_matches(ca->certificate, bad)) << bad.substr(0, 40);
   }
 }
 
