@@ -77,7 +77,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   work::add_finished_works_controller(manager, client, options.clock);
 
   placement::add_placement_controller(manager, client, options.clock);
-  // Of their own: where versions of add-ons cannot be converted, their caches never fill, and all else goes on.
+  // Of their own: where a type of theirs cannot be read, their caches never fill, and all else goes on.
   controller::Manager addons(addon_options);
   manager.count_too(addons);
   if (const Status added = addon::add_addon_controllers(addons, client, {options.ns, options.clock, recorder}); !added) {

@@ -11,6 +11,17 @@ namespace fleetadm::testkit {
 using kube::Method;
 using kube::Response;
 
+namespace {
+
+ApiCall call_for(const kube::Resource& resource) {
+  ApiCall call;
+  call.group = resource.group;
+  call.version = resource.version;
+  return call;
+}
+
+}  // namespace
+
 std::string ApiCall::param(std::string_view key) const {
   for (const auto& [parameter, value] : query) {
     if (parameter == key) return value;
@@ -31,14 +42,14 @@ std::optional<Json> FakeApi::get(const kube::Resource& resource, std::string_vie
   const auto type = objects_.find({resource.group, resource.plural});
   if (type == objects_.end()) return std::nullopt;
   const auto found = type->second.find(kube::object_key(resource.namespaced ? ns : std::string_view{}, name));
-  return found == type->second.end() ? std::nullopt : std::optional<Json>(found->second);
+  return found == type->second.end() ? std::nullopt : std::optional<Json>(in_version(call_for(resource), found->second));
 }
 
 std::vector<Json> FakeApi::all(const kube::Resource& resource) const {
   const std::scoped_lock lock(mutex_);
   std::vector<Json> out;
   if (const auto type = objects_.find({resource.group, resource.plural}); type != objects_.end()) {
-    for (const auto& [key, object] : type->second) out.push_back(object);
+    for (const auto& [key, object] : type->second) out.push_back(in_version(call_for(resource), object));
   }
   return out;
 }
@@ -238,13 +249,13 @@ bool FakeApi::send_event(Watch& watch, std::string_view type, const Json& before
   const bool is = type != "DELETED" && matches(object);
   if (type == "DELETED") {
     if (!was && !matches(object)) return false;
-    watch.stream->data(event_line("DELETED", object));
+    watch.stream->data(event_line("DELETED", in_version(watch.call, object)));
   } else if (is) {
-    watch.stream->data(event_line(was ? "MODIFIED" : "ADDED", object));
+    watch.stream->data(event_line(was ? "MODIFIED" : "ADDED", in_version(watch.call, object)));
   } else if (was) {
     Json last = before;
     at_or_make(last, {"metadata", "resourceVersion"}) = resource_version_of(object);
-    watch.stream->data(event_line("DELETED", last));
+    watch.stream->data(event_line("DELETED", in_version(watch.call, last)));
   } else {
     return false;
   }

@@ -1,6 +1,7 @@
 // FakeApi: an API server in memory, behind the Transport seam. It keeps JSON objects and behaves as kube-apiserver does where
 // controllers can tell: resourceVersions and conflicts, generateName, generation, the status subresource, finalizers and
-// preconditions, selectors, pages, watches with bookmarks and streaming lists. It knows no schemas: any type works.
+// preconditions, selectors, pages, watches with bookmarks and streaming lists. It knows no schemas: any type works. Add-ons are
+// answered in the version that was asked for, whichever they were written in.
 //
 //   auto api = FakeApi::make();
 //   api->put(Json{...});                      // the test's own hand: not counted
@@ -119,6 +120,8 @@ class FakeApi final : public kube::Transport, public std::enable_shared_from_thi
   using Objects = std::map<std::string, Json>;
 
   Result<kube::Response> answer(ApiCall call, const std::shared_ptr<Stream>& stream);
+  /// In the version that was asked for, where the type has several.
+  static Json in_version(const ApiCall& call, Json object);
   // All of these with mutex_ held.
   kube::Response handle(const ApiCall& call);
   kube::Response do_get(const ApiCall& call);

@@ -2,6 +2,7 @@
 // docs/reference/kubernetes-api.md#deletion, as far as controllers can tell.
 #include <algorithm>
 
+#include "core/addon/rules/conversion.h"
 #include "kubeclient/transport/epoll_loop.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_api_internal.h"
@@ -257,6 +258,13 @@ bool FakeApi::erase(const kube::Resource& resource, std::string_view ns, std::st
 
 // ---- verbs ----
 
+Json FakeApi::in_version(const ApiCall& call, Json object) {
+  const kube::GroupVersion is = kube::parse_api_version(str(object, {"apiVersion"}));
+  if (call.group != is.group || call.version == is.version) return object;
+  Result<Json> converted = addon::convert_addon(object, call.group + "/" + call.version);
+  return converted ? std::move(*converted) : std::move(object);
+}
+
 Response FakeApi::handle(const ApiCall& call) {
   if (const auto route = routes_.find(call.path); route != routes_.end()) return route->second;
   if (call.plural.empty()) {
@@ -278,7 +286,7 @@ Response FakeApi::handle(const ApiCall& call) {
 Response FakeApi::do_get(const ApiCall& call) {
   const auto& objects = objects_[{call.group, call.plural}];
   const auto found = objects.find(kube::object_key(call.ns, call.name));
-  return found == objects.end() ? not_found(call) : json_response(200, found->second);
+  return found == objects.end() ? not_found(call) : json_response(200, in_version(call, found->second));
 }
 
 Response FakeApi::do_list(const ApiCall& call) {
@@ -305,7 +313,7 @@ Response FakeApi::do_list(const ApiCall& call) {
       break;
     }
     kind = str(object, {"kind"});
-    items.push_back(object);
+    items.push_back(in_version(call, object));
   }
   for (auto& item : items) {
     // Lists of built-in types come without these; custom resources have them. Clients must live with both.
@@ -424,7 +432,7 @@ Response FakeApi::do_update(const ApiCall& call) {
   const auto& objects = objects_[{call.group, call.plural}];
   const auto found = objects.find(kube::object_key(call.ns, call.name));
   if (found == objects.end()) return not_found(call);
-  return store_changed(call, Json(found->second), call.body);
+  return store_changed(call, in_version(call, found->second), in_version(call, call.body));
 }
 
 Response FakeApi::do_patch(const ApiCall& call) {
@@ -440,7 +448,7 @@ Response FakeApi::do_patch(const ApiCall& call) {
   if (apply && find(call.body, {"metadata", "managedFields"}) != nullptr) {
     return status_response(400, "BadRequest", "metadata.managedFields must be nil");
   }
-  const Json before = found->second;
+  const Json before = in_version(call, found->second);
   Json after = before;
   // Only a patch that names a version or uid asks for it.
   erase_at(after, {"metadata", "resourceVersion"});

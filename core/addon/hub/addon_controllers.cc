@@ -8,8 +8,8 @@ namespace fleetadm::addon {
 namespace {
 
 Status check_addon_types(const kube::Client& hub) {
-  for (const kube::Resource* type : {&api::managed_cluster_addons_v1beta1(), &api::cluster_management_addons_v1beta1(),
-                                     &api::addon_templates(), &api::addon_deployment_configs()}) {
+  for (const kube::Resource* type : {&api::managed_cluster_addons(), &api::cluster_management_addons(), &api::addon_templates(),
+                                     &api::addon_deployment_configs()}) {
     kube::ListOptions one;
     one.limit = 1;
     const Status page = hub.list_each(*type, {}, one, [](Json&&) -> Status { return fail(Category::kCancelled, "enough"); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/addon/hub/stored_version.h"
 #include "core/addon/rules/names.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/log.h"
@@ -26,6 +27,8 @@ void sort_by_key(std::vector<kube::CachedPtr>& cached) {
   std::sort(cached.begin(), cached.end(), [](const kube::CachedPtr& a, const kube::CachedPtr& b) { return a->key() < b->key(); });
 }
 
+void speak(Json& object) { object = as_spoken(std::move(object)); }
+
 }  // namespace
 
 std::vector<std::string> addon_keys_of_work(const Json& work) {
@@ -39,12 +42,15 @@ CachedObjects::CachedObjects(controller::Manager& manager, kube::Client hub, std
     : hub_(std::move(hub)), clock_(std::move(clock)), mapper_(hub_) {
   kube::InformerOptions by_name;
   by_name.indexes.emplace_back(kByName, [](const Json& addon) { return std::vector<std::string>{name_of(addon)}; });
-  serve(managed_cluster_addons(), manager.informer(hub_, api::managed_cluster_addons_v1beta1(), std::move(by_name)));
+  by_name.project = speak;
+  serve(managed_cluster_addons(), manager.informer(hub_, api::managed_cluster_addons(), std::move(by_name)));
   kube::InformerOptions by_addon;
   by_addon.label_selector = api::kAddonNameLabel;
   by_addon.indexes.emplace_back(kByAddon, addon_keys_of_work);
   serve(manifest_works(), manager.informer(hub_, api::manifest_works(), std::move(by_addon)));
-  serve(cluster_management_addons(), manager.informer(hub_, api::cluster_management_addons_v1beta1()));
+  kube::InformerOptions declared;
+  declared.project = speak;
+  serve(cluster_management_addons(), manager.informer(hub_, api::cluster_management_addons(), std::move(declared)));
   serve(addon_templates(), manager.informer(hub_, api::addon_templates()));
   serve(addon_deployment_configs(), manager.informer(hub_, api::addon_deployment_configs()));
   serve(managed_clusters(), manager.informer(hub_, api::managed_clusters()));

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/addon/hub/stored_version.h"
+
 namespace fleetadm::addon {
 namespace {
 
@@ -30,7 +32,7 @@ Json part_of(const Json& object, std::string_view subresource) {
 }
 
 Json difference(const Json& before, const Json& after, std::string_view subresource) {
-  return kube::merge_diff(part_of(before, subresource), part_of(after, subresource));
+  return kube::merge_diff(part_of(as_stored(before), subresource), part_of(as_stored(after), subresource));
 }
 
 }  // namespace
@@ -38,8 +40,8 @@ Json difference(const Json& before, const Json& after, std::string_view subresou
 struct PassWriter::Identity {
   explicit Identity(const Json& object) : ns(namespace_of(object)), name(name_of(object)) {
     const GroupResource type = type_of(object);
-    resource = {type.group, kube::parse_api_version(str(object, {"apiVersion"})).version, type.resource, str(object, {"kind"}),
-                !ns.empty()};
+    resource = stored_resource({type.group, kube::parse_api_version(str(object, {"apiVersion"})).version, type.resource,
+                                str(object, {"kind"}), !ns.empty()});
     key = type.qualified() + "/" + kube::object_key(ns, name);
   }
   kube::Resource resource;
@@ -74,7 +76,7 @@ void PassWriter::note_write(const Identity& identity, std::string over) {
 }
 
 Status PassWriter::create(const Identity& identity, const Json& wanted) {
-  Json body = wanted;
+  Json body = as_stored(wanted);
   body.erase(std::string(kStatus));
   FLEETADM_TRY(const Json created, hub_.create(identity.resource, identity.ns, body));
   note_write(identity, {});

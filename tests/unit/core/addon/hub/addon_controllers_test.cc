@@ -1,6 +1,7 @@
 // The hub's controllers of add-ons against an API server in memory: installed by a placement, configured step by step.
 #include "core/addon/hub/addon_controllers.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -143,6 +144,28 @@ struct AddonControllers : testing::Test {
     }
   }
 };
+
+TEST_F(AddonControllers, ReadAndWriteOnlyWhatTheServerKeeps) {
+  controllers.start([this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
+    ASSERT_TRUE(add_addon_controllers(manager, hub->client(gate), {}));
+  });
+  const auto configured = [&] {
+    const std::vector<Json> all = hub->all(addons);
+    return all.size() == 2 && std::any_of(all.begin(), all.end(), [](const Json& addon) {
+             return !list_at(addon, {"status", "configReferences"}).empty();
+           });
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!configured() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(configured()) << dump_json_pretty(declaration());
+  controllers.stop();
+  for (const testkit::ApiCall& call : hub->calls()) {
+    if (call.plural == "managedclusteraddons" || call.plural == "clustermanagementaddons") {
+      EXPECT_EQ(call.version, "v1alpha1") << call.verb << " " << call.path;
+    }
+  }
+  EXPECT_EQ(hub->count("watch", "managedclusteraddons"), 1);
+}
 
 TEST_F(AddonControllers, InstallByPlacementAndRollOutStepByStep) {
   start();

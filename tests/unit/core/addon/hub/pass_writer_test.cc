@@ -63,6 +63,26 @@ TEST_F(WriterTest, MetadataAndSpecGoBeforeTheStatusEachWithItsVersion) {
   EXPECT_EQ(str(stored(), {"status", "namespace"}), "x");
 }
 
+TEST_F(WriterTest, WritesInTheVersionThatTheServerKeepsAndLosesNothing) {
+  const auto registered = [](const char* driver) {
+    return Json{{"type", "kubeClient"}, {"kubeClient", {{"driver", driver}, {"subject", {{"user", driver}}}}}};
+  };
+  Json wanted = addon_in("c1");
+  const Json reference{{"group", "g"}, {"resource", "r"}, {"desiredConfig", {{"name", "n"}, {"specHash", "h"}}}};
+  wanted["status"]["configReferences"] = Json::array({reference});
+  ASSERT_TRUE(write(wanted));
+  catch_up();
+  Json more = stored();
+  more["status"]["registrations"] = Json::array({registered("csr"), registered("token")});  // v1alpha1 has one driver for all
+  ASSERT_TRUE(write(more));
+  for (const testkit::ApiCall& call : hub->writes()) EXPECT_EQ(call.version, "v1alpha1") << call.verb << " " << call.subresource;
+  EXPECT_EQ(stored()["status"], more["status"]);
+  catch_up();
+  const int before = hub->write_count();
+  ASSERT_TRUE(write(stored()));
+  EXPECT_EQ(hub->write_count(), before);
+}
+
 TEST_F(WriterTest, WhatHasChangedSinceIsNotOverwritten) {
   hub->put(type, addon_in("c1"));
   catch_up();
