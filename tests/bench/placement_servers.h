@@ -3,12 +3,10 @@
 // label to the decision.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -21,6 +19,7 @@
 #include "core/placement/hub/controller.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/watch/informer.h"
+#include "tests/bench/in_parallel.h"
 #include "tests/bench/placement_engine.h"
 #include "tests/support/placement_lab.h"
 
@@ -30,28 +29,6 @@ using testkit::PlacementLab;
 
 inline constexpr const char* kNamespace = "benchmark";
 inline constexpr const char* kSet = "benchmark";
-inline constexpr int kClients = 8;
-
-/// Runs `work(0)` … `work(count - 1)` on a few threads; the first failure ends it.
-inline Status in_parallel(int count, const std::function<Status(int)>& work) {
-  std::atomic<int> next{0};
-  std::mutex mutex;
-  Status outcome;
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < kClients; ++t) {
-    threads.emplace_back([&] {
-      for (int i = next++; i < count; i = next++) {
-        Status done = work(i);
-        if (done) continue;
-        const std::lock_guard lock(mutex);
-        if (outcome) outcome = std::move(done);
-        next = count;
-      }
-    });
-  }
-  threads.clear();
-  return outcome;
-}
 
 /// Watches placements and decisions from outside and answers when what is waited for has been seen.
 class Observer {

@@ -8,9 +8,10 @@
 //
 // $FLEETADM_BINARY is measured. FLEETADM_BENCH_PART=spoke|rollout runs one part, FLEETADM_BENCH_WORKS and
 // FLEETADM_BENCH_CLUSTERS set other sizes. Each part prints a table and one line of JSON for each program.
-#include <cstdlib>
-#include <string_view>
+#include <cstdio>
+#include <filesystem>
 
+#include "tests/bench/report.h"
 #include "tests/bench/work_rollout.h"
 #include "tests/bench/work_spoke.h"
 
@@ -18,12 +19,10 @@ namespace {
 
 using namespace fleetadm;
 
-struct Row {
-  const char* figure;
-  const char* text;
-  const char* unit;
-  double limit = 0;  // the goal, where there is one
-};
+using bench::number;
+using bench::print_table;
+using bench::Row;
+using bench::variable;
 
 constexpr Row kSpokeRows[] = {
     {"all_applied_s", "all applied", "s"},
@@ -61,31 +60,6 @@ constexpr Row kRolloutRows[] = {
     {"status_p50_ms", "rollout status -w of it, 200 runs, p50", "ms"},
     {"status_p99_ms", "rollout status -w of it, 200 runs, p99", "ms", 1000},
 };
-
-template <std::size_t N>
-void print_table(const Row (&rows)[N], const bench::Figures& ours, const std::optional<bench::Figures>& theirs) {
-  for (const Row& row : rows) {
-    const auto mine = ours.get(row.figure);
-    if (!mine) continue;
-    std::printf("  %-38s %10.1f %-4s", row.text, *mine, row.unit);
-    const auto other = theirs ? theirs->get(row.figure) : std::nullopt;
-    if (other) std::printf("  upstream %10.1f %-4s", *other, row.unit);
-    if (other && *other > 0 && *mine > 0) std::printf("  ours is %.2f of it", *mine / *other);
-    if (row.limit > 0) std::printf("  %s (goal %.0f %s)", *mine <= row.limit ? "reached" : "MISSED", row.limit, row.unit);
-    std::printf("\n");
-  }
-  std::fflush(stdout);
-}
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-int number(const char* name, int usual, int least) {
-  const std::string text = variable(name);
-  return text.empty() ? usual : std::max(least, std::atoi(text.c_str()));
-}
 
 int failed(const Error& error) {
   std::fprintf(stderr, "bench_work: %s\n", error.message.c_str());
