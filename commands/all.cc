@@ -33,9 +33,11 @@ void register_all(Registry& registry) {
   register_work(registry);
   register_rollout(registry);
   register_addon_create(registry);
+  register_addon_get(registry);
   register_addon_enable(registry);
   register_addon_disable(registry);
   register_addon_render(registry);
+  register_addon_status(registry);
   register_addon_simulate(registry);
   register_hub(registry);
   register_agent(registry);

@@ -6,9 +6,11 @@
 namespace fleetadm::commands {
 
 void register_addon_create(Registry& registry);
+void register_addon_get(Registry& registry);
 void register_addon_enable(Registry& registry);
 void register_addon_disable(Registry& registry);
 void register_addon_render(Registry& registry);
+void register_addon_status(Registry& registry);
 void register_addon_simulate(Registry& registry);
 
 }  // namespace fleetadm::commands

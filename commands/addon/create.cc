@@ -1,10 +1,10 @@
 // addon create: an AddOnTemplate of manifests, and the ClusterManagementAddOn that names it.
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "commands/addon/addon.h"
+#include "commands/addon/key_values.h"
 #include "commands/addon/template_object.h"
 #include "commands/addon/template_rendering.h"
 #include "commands/framework/grammar.h"
@@ -15,7 +15,6 @@
 #include "core/addon/rules/names.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/ascii.h"
-#include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -29,28 +28,11 @@ struct AddonCreateOptions {
   std::string placement;
 };
 
-using AddonLabels = std::map<std::string, std::string>;
-
-Result<AddonLabels> labels_of_words(const std::vector<std::string>& words) {
-  AddonLabels labels;
-  for (const std::string& word : words) {
-    const std::size_t equal = word.find('=');
-    if (equal == std::string::npos) return fail(Category::kUsage, "\"" + word + "\" is not a label", "write KEY=VALUE");
-    const std::string key = word.substr(0, equal);
-    const std::string value = word.substr(equal + 1);
-    if (!is_qualified_name(key)) return fail(Category::kUsage, "\"" + key + "\" is not a valid label key");
-    if (!is_label_value(value)) return fail(Category::kUsage, "\"" + value + "\" is not a valid label value");
-    if (!labels.emplace(key, value).second)
-      return fail(Category::kUsage, "label \"" + key + "\" is given twice", "give each label once");
-  }
-  return labels;
-}
-
 /// What is asked of the two objects.
 struct WantedAddon {
   std::string name;
   Json addon_template;
-  AddonLabels labels;
+  KeyValues labels;
   Json strategy;  // null: as it is, or Manual
 };
 
@@ -194,7 +176,7 @@ Status validate_addon_create(const AddonCreateOptions& options, const std::vecto
   FLEETADM_CHECK(check_name("template name", args.front() + "-" + options.made.version));
   if (!options.made.cluster_role.empty() && !options.made.hub_registration)
     return fail(Category::kUsage, "--cluster-role-bind requires --hub-registration", "rights are granted to a registered agent");
-  FLEETADM_TRY([[maybe_unused]] const AddonLabels labels, labels_of_words(options.labels));
+  FLEETADM_TRY([[maybe_unused]] const KeyValues labels, labels_of_words(options.labels));
   return {};
 }
 
