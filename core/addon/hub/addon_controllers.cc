@@ -26,6 +26,7 @@ Status add_addon_controllers(controller::Manager& manager, const kube::Client& h
   FLEETADM_CHECK(check_addon_types(hub));
   AddonHub addons;
   addons.objects = std::make_shared<CachedObjects>(manager, hub, options.clock);
+  addons.objects->check_bound_sets(manager);
   addons.writer = std::make_shared<PassWriter>(hub, options.clock);
   addons.clock = options.clock;
   add_installation_controllers(manager, addons);

@@ -58,6 +58,8 @@ CachedObjects::CachedObjects(controller::Manager& manager, kube::Client hub, std
   serve(placement_decisions(), manager.informer(hub_, api::placement_decisions()));
 }
 
+void CachedObjects::check_bound_sets(controller::Manager& manager) { bound_sets_.emplace(manager, hub_); }
+
 CachedObjects::~CachedObjects() {
   for (const auto& [type, watched] : watched_) {
     if (watched.informer) watched.informer->stop();
@@ -184,6 +186,10 @@ std::vector<ObjectPtr> CachedObjects::labelled(const GroupResource& type, std::s
   std::vector<kube::CachedPtr> cached = find(type)->by_index(kLabelIndex, kube::object_key(cluster, addon));
   sort_by_key(cached);
   return decoded(cached);
+}
+
+std::string CachedObjects::outsider(const Json& placement, const work::PlacementView& decided) const {
+  return bound_sets_ ? bound_sets_->outsider(placement, decided) : std::string();
 }
 
 std::vector<ObjectPtr> CachedObjects::addon_works(std::string_view cluster, std::string_view addon) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "core/addon/rules/object_reader.h"
 #include "core/controller/controller.h"
+#include "core/work/hub/bound_sets.h"
 #include "kubeclient/discovery/mapper.h"
 #include "kubeclient/rest/client.h"
 
@@ -27,6 +29,8 @@ class CachedObjects final : public ObjectReader {
   CachedObjects(const CachedObjects&) = delete;
   CachedObjects& operator=(const CachedObjects&) = delete;
 
+  /// Makes the informers by which outsider() tells. Before Manager::run().
+  void check_bound_sets(controller::Manager& manager);
   /// Serves one more type. Before Manager::run().
   void serve(const GroupResource& type, std::shared_ptr<kube::Informer> informer);
   /// The same of a type that rules ask for by labelled(): adds the index for it to the options.
@@ -51,6 +55,7 @@ class CachedObjects final : public ObjectReader {
   std::vector<std::string> addon_keys_named(std::string_view name) const;
   std::vector<ObjectPtr> labelled(const GroupResource& type, std::string_view cluster, std::string_view addon) const override;
   std::vector<ObjectPtr> addon_works(std::string_view cluster, std::string_view addon) const override;
+  std::string outsider(const Json& placement, const work::PlacementView& decided) const override;
 
  private:
   struct Watched {
@@ -63,6 +68,7 @@ class CachedObjects final : public ObjectReader {
   kube::Client hub_;
   std::shared_ptr<Clock> clock_;
   kube::Mapper mapper_;
+  std::optional<work::BoundSets> bound_sets_;
   mutable std::mutex mutex_;
   std::map<GroupResource, std::shared_ptr<kube::Informer>> served_;
   std::set<GroupResource> by_labels_;  // served with the index for labelled()

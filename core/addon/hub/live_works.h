@@ -24,6 +24,9 @@ class LiveWorks final : public ObjectReader {
   std::vector<ObjectPtr> list(const GroupResource& type, std::string_view ns = {}) const override;
   std::vector<ObjectPtr> addons_named(std::string_view name) const override { return cache_.addons_named(name); }
   std::vector<ObjectPtr> addon_works(std::string_view cluster, std::string_view addon) const override;
+  std::string outsider(const Json& placement, const work::PlacementView& decided) const override {
+    return cache_.outsider(placement, decided);
+  }
 
  private:
   const ObjectReader& cache_;

@@ -30,6 +30,9 @@ class OverlayObjects final : public ObjectReader {
   std::vector<ObjectPtr> addon_works(std::string_view cluster, std::string_view addon) const override {
     return base_->addon_works(cluster, addon);
   }
+  std::string outsider(const Json& placement, const work::PlacementView& decided) const override {
+    return base_->outsider(placement, decided);
+  }
 
  private:
   kube::Informer* cache(const GroupResource& type) const;

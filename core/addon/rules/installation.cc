@@ -42,6 +42,11 @@ Pass install_addon(const ObjectReader& objects, std::string_view addon, rollout:
   for (const Json& entry : list_at(*declaration, {"spec", "installStrategy", "placements"})) {
     const PlacementGroups groups = read_groups(objects, str(entry, {"namespace"}), str(entry, {"name"}), conduct);
     if (!groups.placement) continue;
+    if (groups.beyond_bounds) {
+      pass.errors.push_back(fail(Category::kAuth, groups.problem).value());
+      complete = false;  // what it installed before stays until its decisions can be followed
+      continue;
+    }
     wanted.insert(groups.clusters.begin(), groups.clusters.end());
     complete = complete && groups.complete();
   }

@@ -66,6 +66,8 @@ std::vector<ObjectPtr> ObjectReader::labelled(const GroupResource& type, std::st
   return found;
 }
 
+std::string ObjectReader::outsider(const Json&, const work::PlacementView&) const { return {}; }
+
 std::vector<ObjectPtr> ObjectReader::addon_works(std::string_view cluster, std::string_view addon) const {
   std::vector<ObjectPtr> found;
   for (ObjectPtr& work : list(manifest_works())) {

@@ -10,6 +10,10 @@
 
 #include "kubeclient/base/json.h"
 
+namespace fleetadm::work {
+struct PlacementView;
+}
+
 namespace fleetadm::addon {
 
 /// A resource type as configurations name it, without a version: every version of an object is the same object.
@@ -54,6 +58,9 @@ class ObjectReader {
   /// The works of the add-on of a cluster, by namespace and name: those in the cluster's namespace, and those anywhere that are
   /// labelled with this cluster's namespace and not another one.
   virtual std::vector<ObjectPtr> addon_works(std::string_view cluster, std::string_view addon) const;
+  /// A cluster that the placement's decisions name although it is in none of the cluster sets that are bound to the placement's
+  /// namespace. Empty: there is none, or it is not known here.
+  virtual std::string outsider(const Json& placement, const work::PlacementView& decided) const;
 };
 
 /// Objects in memory: a scenario's, a command's or a test's.

@@ -23,6 +23,13 @@ PlacementGroups read_groups(const ObjectReader& objects, std::string_view ns, st
     if (conduct == rollout::Semantics::kUpstream) erase_at(decisions.back(), {"metadata", "ownerReferences"});
   }
   work::PlacementView view = work::view_placement(out.placement.get(), decisions);
+  const std::string outsider = conduct == rollout::Semantics::kStrict ? objects.outsider(*out.placement, view) : std::string();
+  if (!outsider.empty()) {
+    out.beyond_bounds = true;
+    out.problem = "the decisions of placement " + std::string(ns) + "/" + std::string(name) + " name cluster " + outsider +
+                  ", which is in no cluster set that is bound to namespace " + std::string(ns);
+    return out;
+  }
   out.groups = std::move(view.groups);
   out.problem = std::move(view.problem);
   for (const rollout::Group& group : out.groups) out.clusters.insert(group.clusters.begin(), group.clusters.end());

@@ -15,7 +15,9 @@ struct PlacementGroups {
   ObjectPtr placement;  // null: there is none
   std::vector<rollout::Group> groups;
   std::set<std::string> clusters;
-  std::string problem;  // a decision without a group index
+  std::string problem;  // why the decisions are not followed: one without a group index, or one for an outsider
+  /// kStrict: the decisions name a cluster that the placement's namespace may not use. None of them is followed.
+  bool beyond_bounds = false;
 
   /// The decisions name as many clusters as the placement's status.
   bool complete() const;

@@ -55,12 +55,19 @@ struct AddonControllers : testing::Test {
                                                    {"metadata", {{"name", "base"}, {"namespace", "ns"}}},
                                                    {"spec", {{"agentInstallNamespace", value}}}});
   }
-  void start(int die_after = -1) {
+  void bind(const std::string& cluster_set) {
+    hub->put(api::managed_cluster_set_bindings(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta2"},
+                                                   {"kind", "ManagedClusterSetBinding"},
+                                                   {"metadata", {{"name", cluster_set}, {"namespace", "ns"}}},
+                                                   {"spec", {{"clusterSet", cluster_set}}}});
+  }
+  void start(int die_after = -1, bool check_bound_sets = false) {
     controllers.start(
-        [this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
+        [this, check_bound_sets](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
           AddonHub all;
           all.clock = Clock::system();
           all.objects = std::make_shared<CachedObjects>(manager, hub->client(gate));
+          if (check_bound_sets) all.objects->check_bound_sets(manager);
           all.writer = std::make_shared<PassWriter>(hub->client(gate));
           add_installation_controllers(manager, all);
           add_configuration_controllers(manager, all);
@@ -146,6 +153,12 @@ struct AddonControllers : testing::Test {
 };
 
 TEST_F(AddonControllers, ReadAndWriteOnlyWhatTheServerKeeps) {
+  hub->put(api::managed_cluster_sets(),
+           {{"apiVersion", "cluster.open-cluster-management.io/v1beta2"},
+            {"kind", "ManagedClusterSet"},
+            {"metadata", {{"name", "global"}}},
+            {"spec", {{"clusterSelector", {{"selectorType", "LabelSelector"}, {"labelSelector", Json::object()}}}}}});
+  bind("global");
   controllers.start([this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
     ASSERT_TRUE(add_addon_controllers(manager, hub->client(gate), {}));
   });
@@ -274,6 +287,34 @@ TEST_F(AddonControllers, ATypeThatMayBeReadIsWatchedFromThenOn) {
   ASSERT_TRUE(eventually(missing));
   hub->put(widgets, widget);
   EXPECT_TRUE(eventually([&] { return hash() == config_spec_hash(widget); }));
+}
+
+TEST_F(AddonControllers, DecisionsDoNotReachBeyondTheBoundSets) {
+  const auto put_cluster = [&](const std::string& name, const std::string& cluster_set) {
+    hub->put(api::managed_clusters(),
+             {{"apiVersion", "cluster.open-cluster-management.io/v1"},
+              {"kind", "ManagedCluster"},
+              {"metadata", {{"name", name}, {"labels", {{std::string(api::kClusterSetLabel), cluster_set}}}}}});
+  };
+  for (const char* name : {"ours", "theirs"}) {
+    hub->put(api::managed_cluster_sets(), {{"apiVersion", "cluster.open-cluster-management.io/v1beta2"},
+                                           {"kind", "ManagedClusterSet"},
+                                           {"metadata", {{"name", name}}},
+                                           {"spec", {{"clusterSelector", {{"selectorType", "ExclusiveClusterSetLabel"}}}}}});
+  }
+  put_cluster("c1", "ours");
+  put_cluster("c2", "theirs");
+  bind("ours");
+  testkit::put_decided(*hub, "ns", "p", {{"", {"c1"}}});
+  start(-1, true);
+  const auto has = [&](const char* cluster) { return hub->get(addons, cluster, "a").has_value(); };
+  ASSERT_TRUE(eventually([&] { return has("c1"); }));
+  testkit::put_decided(*hub, "ns", "p", {{"", {"c2"}}});
+  hub->erase(addons, "c1", "a");
+  put_cluster("c3", "ours");
+  EXPECT_FALSE(eventually([&] { return has("c2"); }, std::chrono::milliseconds(500)));
+  bind("theirs");
+  EXPECT_TRUE(eventually([&] { return has("c2"); }));
 }
 
 TEST(AddonControllersWithoutTypes, SayWhatIsMissing) {
