@@ -13,8 +13,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"upgrade", "run `fleetadm init` (hub) or `fleetadm join` (managed cluster) of the new version again"},
     {"install", "fleetadm does not install add-ons yet"},
     {"uninstall", "fleetadm does not install add-ons yet"},
-    {"addon", "fleetadm does not manage add-ons yet"},
-    {"get addon", "fleetadm does not manage add-ons yet"},
     {"proxy", "fleetadm has no proxy to managed clusters yet; use the cluster's own kubeconfig context"},
     {"create token", "use `fleetadm get token`"},
     {"delete token", "tokens cannot be revoked one by one; they expire: see `fleetadm get token --help`"},

@@ -12,6 +12,7 @@ namespace {
 struct GetAddonsOptions {
   std::vector<std::string> clusters;
   std::string selector;
+  bool all = false;  // they are, unless a cluster's namespace is named
   bool watch = false;
   bool watch_only = false;
 };
@@ -47,6 +48,9 @@ Result<Report> run_get_addons(Context& context, const GetAddonsOptions& options,
   ListRequest request{names, options.selector, options.clusters, options.watch, options.watch_only};
   request.called = [](const Json& addon, const std::string& name) { return name_of(addon) == name; };
   if (!options.clusters.empty()) request.nothing_in = cluster_exists;
+  // A cluster's add-ons are in the namespace of its name.
+  if (const std::string& ns = context.global().config.ns; !options.all && options.clusters.empty() && !ns.empty())
+    request.namespaces = {ns};
   return list_objects(context, addon_view(), request);
 }
 
@@ -62,11 +66,12 @@ void register_addon_get(Registry& registry) {
   command.args.complete = Complete::kAddons;
   command.aliases = {"addon get", "addon list", "get addon", "get managedclusteraddons"};
   command.examples = {{"All add-ons of one cluster", "fleetadm get addons --clusters c1"},
-                      {"One add-on on all of its clusters, with reasons", "fleetadm get addons hello -o wide"}};
+                      {"With the reason for what is not healthy", "fleetadm get addons -o wide"}};
   command.make = invocation<GetAddonsOptions>(
       [](FlagSet& flags, GetAddonsOptions& options) {
         list_flags(flags, options.selector, options.watch, options.watch_only);
         clusters_flag(flags, &options.clusters, "only add-ons of these clusters");
+        all_namespaces_flag(flags, &options.all, "add-ons of all clusters (the default without -n)").aliases = {"all-clusters"};
       },
       [](const GetAddonsOptions& options, const std::vector<std::string>&) -> Status {
         for (const std::string& cluster : options.clusters) FLEETADM_CHECK(check_name("cluster", cluster));
