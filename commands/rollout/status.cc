@@ -3,6 +3,7 @@
 
 #include "commands/framework/grammar.h"
 #include "commands/framework/listing.h"
+#include "commands/rollout/addon_status.h"
 #include "commands/rollout/feed.h"
 #include "commands/rollout/rollout.h"
 #include "core/api/kinds.h"
@@ -138,6 +139,8 @@ bool same_course(const RolloutView& a, const RolloutView& b) {
 bool ended(RolloutState state) { return state != RolloutState::kRunning; }
 
 Result<Report> run_status(Context& context, const StatusOptions& options, const std::vector<std::string>& args) {
+  if (const auto addon = addon_of_rollout(args.front()))
+    return addon_rollout_status(context, *addon, options.watch, options.timeout);
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   if (options.watch) return watch_rollout(context, hub, name, options.timeout);
@@ -206,13 +209,15 @@ void register_rollout_status(Registry& registry) {
   command.description =
       "Prints one row per cluster; for what is blocking the rollout it shows the manifest, "
       "its condition, for how long, and the time left until the deadline. With -w, it waits for the end, "
-      "showing a progress bar on a terminal and otherwise one line per change on standard error.\n\n"
+      "showing a progress bar on a terminal and otherwise one line per change on standard error. addon/NAME is the rollout of "
+      "an add-on's configuration.\n\n"
       "Exit codes: 0 done, 1 failed or aborted, 3 finished with tolerated failures, 6 timed out, "
       "7 paused, 8 in progress.";
   command.args = {"NAME", 1, 1, false, Complete::kRollouts};
   command.examples = {{"Show the current progress", "fleetadm rollout status web -n apps"},
                       {"Placements, groups and clusters as a tree", "fleetadm rollout status web -n apps -o tree"},
-                      {"Wait for the end in a Job", "fleetadm rollout status web -n apps -w --timeout 30m"}};
+                      {"Wait for the end in a Job", "fleetadm rollout status web -n apps -w --timeout 30m"},
+                      {"The configuration of an add-on", "fleetadm rollout status addon/hello"}};
   command.tree = true;
   command.make = invocation<StatusOptions>(
       [](FlagSet& flags, StatusOptions& options) {

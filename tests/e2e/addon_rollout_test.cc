@@ -145,12 +145,21 @@ TEST_F(AddonRolloutOnAServer, IsInstalledByAPlacementAndUpgradedStepByStep) {
       << dump_json_pretty(declaration()) << dump_json_pretty(hub().get(kInstalled)) << dump_json_pretty(hub().get(kDeployed))
       << read_file((fleet()->folder().path() / "hub.log").string());
   EXPECT_EQ(most, 1);
+  const auto told = [] {
+    return run({"rollout", "status", "addon/hello", "--context", "hub", "-o", "jsonpath={.state} {.clusters[*].phase}"});
+  };
+  EXPECT_EQ(told().out, "Complete Done Done Done");
+  EXPECT_EQ(told().code, 0);
 
   most = 0;
   const KubeServer::Answer edited = hub().request("PATCH", std::string(kConfigs) + "/base",
                                                   R"({"spec":{"agentInstallNamespace":"two"}})", "application/merge-patch+json");
   ASSERT_EQ(edited.status, 200) << edited.body;
   ASSERT_TRUE(eventually([&] { return !completed(); }, std::chrono::seconds(30))) << "the change was not seen";
+  // The agents are played here, so the rollout stands still until deploy() is called again.
+  const Ran on_the_way = told();
+  EXPECT_EQ(on_the_way.code, 8) << on_the_way.both();
+  EXPECT_EQ(on_the_way.out.rfind("Progressing ", 0), 0U) << on_the_way.both();
   ASSERT_TRUE(eventually(completed, std::chrono::seconds(120))) << dump_json_pretty(declaration());
   EXPECT_EQ(most, 1);
 

@@ -6,7 +6,6 @@
 #include "core/addon/rules/configuration_graph.h"
 #include "core/addon/rules/install_progression.h"
 #include "core/controller/controller.h"
-#include "core/rollout/engine.h"
 
 namespace fleetadm::addon {
 namespace {
@@ -96,7 +95,6 @@ class Configuration {
   Result<Pass> take_step(ConfigurationGraph graph);
 
  private:
-  Result<rollout::Step> step_of(const PlacementNode& node);
   void configure(const PlacementNode& node, const std::set<std::string>& rolling);
   void tell_progress(std::size_t progression, const PlacementNode& node, const rollout::Step& step);
   Count count(const PlacementNode& node, const rollout::Step& step) const;
@@ -109,18 +107,6 @@ class Configuration {
   const Semantics conduct_;
   Pass pass_;
 };
-
-Result<rollout::Step> Configuration::step_of(const PlacementNode& node) {
-  std::vector<rollout::ClusterState> existing;
-  for (const auto& [cluster, addon] : node.addons) {
-    existing.push_back(addon.standing);
-    for (const rollout::Group& group : node.groups) {
-      if (std::find(group.clusters.begin(), group.clusters.end(), cluster) != group.clusters.end())
-        existing.back().group = group.key;
-    }
-  }
-  return rollout::next_step(node.strategy, node.groups, existing, now_, conduct_);
-}
 
 std::string Configuration::missing_text(const ConfigKey& config) const {
   return "Configuration " + config.text() + (known_(config.type) ? " does not exist" : " has no hash yet");
@@ -207,7 +193,7 @@ Result<Pass> Configuration::take_step(ConfigurationGraph graph) {
   for (const PlacementNode& node : graph.placements) {
     rollout::Step step;
     if (!node.waits) {
-      FLEETADM_TRY(step, step_of(node));
+      FLEETADM_TRY(step, step_of(node, now_, conduct_));
     }
     steps.push_back(std::move(step));
   }

@@ -5,6 +5,7 @@
 
 #include "core/addon/rules/placement_groups.h"
 #include "core/controller/controller.h"
+#include "core/rollout/engine.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::addon {
@@ -214,6 +215,18 @@ Result<ConfigurationGraph> Builder::make() {
 Result<ConfigurationGraph> make_graph(const ObjectReader& objects, const Json& declaration, const KnownTypes& known,
                                       Semantics conduct) {
   return Builder(objects, declaration, known, conduct).make();
+}
+
+Result<rollout::Step> step_of(const PlacementNode& node, Instant now, Semantics conduct) {
+  std::vector<rollout::ClusterState> existing;
+  for (const auto& [cluster, addon] : node.addons) {
+    existing.push_back(addon.standing);
+    for (const rollout::Group& group : node.groups) {
+      if (std::find(group.clusters.begin(), group.clusters.end(), cluster) != group.clusters.end())
+        existing.back().group = group.key;
+    }
+  }
+  return rollout::next_step(node.strategy, node.groups, existing, now, conduct);
 }
 
 }  // namespace fleetadm::addon

@@ -44,4 +44,7 @@ struct ConfigurationGraph {
 Result<ConfigurationGraph> make_graph(const ObjectReader& objects, const Json& declaration, const KnownTypes& known,
                                       rollout::Semantics conduct);
 
+/// What the rollout engine makes of a placement's add-ons now. kInvalid: its maxConcurrency cannot be read.
+Result<rollout::Step> step_of(const PlacementNode& node, Instant now, rollout::Semantics conduct);
+
 }  // namespace fleetadm::addon
