@@ -1,6 +1,8 @@
 #include "core/sandbox/validation/update_rules.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "core/apimachinery/defaults.h"
 #include "core/sandbox/validation/update_checks.h"
