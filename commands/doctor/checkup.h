@@ -66,6 +66,9 @@ bool check_deployment(Checkup& checkup, const kube::Client& client, std::string_
 void check_lease(Checkup& checkup, const kube::Client& client, const Clock& clock, std::string_view ns, std::string_view lease,
                  bool needed, std::string_view fix);
 
+/// The roles that add-on templates name can be granted, and the installed add-ons are available.
+void check_addons(Checkup& checkup, const kube::Client& client);
+
 void check_before_installation(Checkup& checkup, const kube::Client& client);
 void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock);
 void check_managed_cluster(Checkup& checkup, const kube::Client& client, const Clock& clock);

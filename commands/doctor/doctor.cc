@@ -68,8 +68,8 @@ void register_doctor(Registry& registry) {
   command.summary = "Check a hub or a managed cluster, and say how to fix what is wrong";
   command.description =
       "Checks the cluster of the current context in numbered steps: the server, its version and clock; on a hub the CRDs, "
-      "controllers, leader lease, admission policies, your permissions, waiting requests and clusters; on a managed cluster "
-      "the CRDs, the agent, its kubeconfig and certificate, and whether this machine reaches the hub. "
+      "controllers, leader lease, admission policies, your permissions, waiting requests, clusters and add-ons; on a managed "
+      "cluster the CRDs, the agent, its kubeconfig and certificate, and whether this machine reaches the hub. "
       "Each result is ok, warn, fail or skip, and what is wrong comes with the next step. Nothing is changed.\n\n"
       "With --pre it checks a cluster before \"fleetadm init\" or \"fleetadm join\". The way from a cluster to its future hub is "
       "checked by \"fleetadm join --preflight-only\".\n\n"

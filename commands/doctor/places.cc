@@ -155,6 +155,7 @@ void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock)
                      {"create", "work.open-cluster-management.io", "manifestworks", "", ""}},
                     false);
   check_clusters(checkup, client);
+  check_addons(checkup, client);
 }
 
 void check_managed_cluster(Checkup& checkup, const kube::Client& client, const Clock& clock) {

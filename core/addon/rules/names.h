@@ -14,6 +14,9 @@ inline constexpr std::string_view kHostedLocationAnnotation = "addon.open-cluste
 inline constexpr std::string_view kPreDeleteAnnotation = "addon.open-cluster-management.io/addon-pre-delete";
 inline constexpr std::string_view kDeletionOrphanAnnotation = "addon.open-cluster-management.io/deletion-orphan";
 inline constexpr std::string_view kLifecycleAnnotation = "addon.open-cluster-management.io/lifecycle";
+/// With "true" on a ClusterRole: the hub holds its rights, and so may bind it to add-on agents (aggregated,
+/// templates/hub/rbac.yaml).
+inline constexpr std::string_view kHubRoleLabel = "open-cluster-management.io/aggregate-to-addon-hub";
 /// On a ManagedCluster: {"registries": [{"source", "mirror"}]}.
 inline constexpr std::string_view kImageRegistriesAnnotation = "open-cluster-management.io/image-registries";
 inline constexpr std::string_view kInstallNamespaceAnnotation = "addon.open-cluster-management.io/v1alpha1-install-namespace";
