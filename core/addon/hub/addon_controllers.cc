@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/addon/hub/standing_controller.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::addon {
@@ -33,6 +34,7 @@ Status add_addon_controllers(controller::Manager& manager, const kube::Client& h
   add_configuration_controllers(manager, addons);
   add_registration_controllers(manager, hub, addons, options);
   add_deploy_controllers(manager, hub, addons);
+  add_standing_controller(manager, addons);
   return {};
 }
 

@@ -12,6 +12,7 @@ namespace fleetadm::addon {
 namespace {
 
 constexpr const char* kByName = "name";
+constexpr const char* kByCluster = "cluster";
 constexpr const char* kByAddon = "addon";
 constexpr const char* kLabelIndex = "labels";
 constexpr Duration kTryAgain = std::chrono::minutes(1);  // a type that could not be read
@@ -42,6 +43,7 @@ CachedObjects::CachedObjects(controller::Manager& manager, kube::Client hub, std
     : hub_(std::move(hub)), clock_(std::move(clock)), mapper_(hub_) {
   kube::InformerOptions by_name;
   by_name.indexes.emplace_back(kByName, [](const Json& addon) { return std::vector<std::string>{name_of(addon)}; });
+  by_name.indexes.emplace_back(kByCluster, [](const Json& addon) { return std::vector<std::string>{namespace_of(addon)}; });
   by_name.project = speak;
   serve(managed_cluster_addons(), manager.informer(hub_, api::managed_cluster_addons(), std::move(by_name)));
   kube::InformerOptions by_addon;
@@ -154,8 +156,9 @@ ObjectPtr CachedObjects::get(const GroupResource& type, std::string_view ns, std
 std::vector<ObjectPtr> CachedObjects::list(const GroupResource& type, std::string_view ns) const {
   const std::shared_ptr<kube::Informer> informer = find(type);
   if (!informer) return {};
-  std::vector<kube::CachedPtr> cached = informer->list();
-  if (!ns.empty()) {
+  const bool indexed = !ns.empty() && type == managed_cluster_addons();
+  std::vector<kube::CachedPtr> cached = indexed ? informer->by_index(kByCluster, ns) : informer->list();
+  if (!ns.empty() && !indexed) {
     std::erase_if(cached,
                   [prefix = std::string(ns) + "/"](const kube::CachedPtr& one) { return !one->key().starts_with(prefix); });
   }

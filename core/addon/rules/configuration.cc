@@ -5,6 +5,7 @@
 
 #include "core/addon/rules/configuration_graph.h"
 #include "core/addon/rules/install_progression.h"
+#include "core/addon/rules/lifecycle.h"
 #include "core/controller/controller.h"
 
 namespace fleetadm::addon {
@@ -242,10 +243,17 @@ Pass configure_addons(const ObjectReader& objects, std::string_view addon, const
 
 Pass roll_out_addon(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now) {
   const ObjectPtr before = objects.get(cluster_management_addons(), {}, addon);
-  if (!before || is_deleting(*before) || !is_managed(*before)) return {};
+  if (!before || is_deleting(*before)) return {};
   Json declaration = *before;
   set_progressions(declaration);
-  set_desired_hashes(declaration, objects, known);
+  const bool managed = is_managed(declaration);
+  // Of any other add-on the hashes are its own manager's affair.
+  if (managed || may_have_template(declaration)) set_desired_hashes(declaration, objects, known);
+  if (!managed) {
+    Pass told;
+    if (declaration != *before) told.changed.push_back(std::move(declaration));
+    return told;
+  }
   Pass pass = configure_declaration(objects, declaration, known, now, Semantics::kStrict);
   if (!pass.errors.empty()) pass.changed.push_back(std::move(declaration));  // what is known is told all the same
   return pass;

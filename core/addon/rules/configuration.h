@@ -15,7 +15,8 @@ namespace fleetadm::addon {
 Pass configure_addons(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now,
                       rollout::Semantics conduct);
 
-/// The progressions, their hashes and one step of the roll-out, of one view of the objects: what the hub runs.
+/// The progressions, their hashes and one step of the roll-out, of one view of the objects: what the hub runs. Of an add-on that
+/// is not managed here only the default configurations are told, as upstream does.
 Pass roll_out_addon(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now);
 
 }  // namespace fleetadm::addon

@@ -89,16 +89,18 @@ void refresh_hashes(Json& references, const ObjectReader& objects, const KnownTy
 }  // namespace
 
 void set_progressions(Json& declaration) {
-  if (!is_managed(declaration)) return;
   const Json defaults = default_references(declaration);
-  Json progressions = Json::array();
-  if (is_installed_by_placements(declaration)) {
-    for (const Json& placement : list_at(declaration, {"spec", "installStrategy", "placements"})) {
-      progressions.push_back(progression_of(declaration, defaults, placement));
-    }
-  }
   set_or_erase(declaration, {"status", "defaultConfigReferences"}, defaults);
-  set_or_erase(declaration, {"status", "installProgressions"}, std::move(progressions));
+  const bool by_placements = is_installed_by_placements(declaration);
+  if (is_managed(declaration) || !by_placements) {
+    Json progressions = Json::array();
+    if (by_placements) {
+      for (const Json& placement : list_at(declaration, {"spec", "installStrategy", "placements"})) {
+        progressions.push_back(progression_of(declaration, defaults, placement));
+      }
+    }
+    set_or_erase(declaration, {"status", "installProgressions"}, std::move(progressions));
+  }
   if (object_at(declaration, {"status"}).empty()) declaration.erase("status");
 }
 

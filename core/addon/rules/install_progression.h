@@ -7,8 +7,9 @@
 
 namespace fleetadm::addon {
 
-/// Sets status.defaultConfigReferences and status.installProgressions of a managed declaration (any other is left alone). What is
-/// known of a reference stays, and a progression's conditions where it has no new reference. Hashes are desired_hashes()' affair.
+/// Sets status.defaultConfigReferences and status.installProgressions; the progressions of placements by which the add-on's own
+/// manager installs it are left to that. What is known of a reference stays, and a progression's conditions where it has no new
+/// reference. Hashes are set_desired_hashes()' affair.
 void set_progressions(Json& declaration);
 
 /// Sets the hashes of all references of a declaration's status to those of the objects as they are. An object that does not exist

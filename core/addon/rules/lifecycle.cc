@@ -3,7 +3,6 @@
 #include "core/addon/rules/names.h"
 
 namespace fleetadm::addon {
-namespace {
 
 bool may_have_template(const Json& declaration) {
   for (const Json& config : list_at(declaration, {"spec", "defaultConfigs"})) {
@@ -11,8 +10,6 @@ bool may_have_template(const Json& declaration) {
   }
   return false;
 }
-
-}  // namespace
 
 Pass lifecycle_pass(const ObjectReader& objects, std::string_view addon) {
   Pass pass;

@@ -17,6 +17,8 @@ inline constexpr std::string_view kLifecycleAnnotation = "addon.open-cluster-man
 /// With "true" on a ClusterRole: the hub holds its rights, and so may bind it to add-on agents (aggregated,
 /// templates/hub/rbac.yaml).
 inline constexpr std::string_view kHubRoleLabel = "open-cluster-management.io/aggregate-to-addon-hub";
+/// On a ManagedCluster, followed by the add-on's name: how its agent there is.
+inline constexpr std::string_view kFeatureLabelPrefix = "feature.open-cluster-management.io/addon-";
 /// On a ManagedCluster: {"registries": [{"source", "mirror"}]}.
 inline constexpr std::string_view kImageRegistriesAnnotation = "open-cluster-management.io/image-registries";
 inline constexpr std::string_view kInstallNamespaceAnnotation = "addon.open-cluster-management.io/v1alpha1-install-namespace";

@@ -232,5 +232,33 @@ TEST_F(RolloutRules, ASecondPassChangesNothing) {
   }
 }
 
+TEST_F(RolloutRules, OfAnAddOnThatManagesItselfOnlyTheDefaultsAreTold) {
+  put_config("base", "one");
+  put_declaration(progressive(1));
+  put_placement({{"c1"}});
+  put_addon("c1");
+  Json own = declaration();
+  own["metadata"]["annotations"]["addon.open-cluster-management.io/lifecycle"] = "self";
+  own["status"]["installProgressions"] = Json::array({Json{{"namespace", "ns"}, {"name", "theirs"}}});
+  objects.put(own);
+  roll();
+  const Json told = declaration()["status"];
+  ASSERT_EQ(list_at(told, {"defaultConfigReferences"}).size(), 1U);
+  const Json reference = told["defaultConfigReferences"][0];
+  EXPECT_EQ(str(reference, {"desiredConfig", "name"}), "base");
+  EXPECT_EQ(str(reference, {"desiredConfig", "specHash"}), "") << "its manager tells";
+  EXPECT_EQ(str(told["installProgressions"][0], {"name"}), "theirs");
+  EXPECT_EQ(hash_in("c1"), "");
+  EXPECT_TRUE(roll_out_addon(objects, "a", all_known, now).changed.empty());
+
+  own = declaration();
+  own["spec"]["defaultConfigs"].push_back(
+      Json{{"group", "addon.open-cluster-management.io"}, {"resource", "addontemplates"}, {"name", "__reserved_no_default__"}});
+  objects.put(own);
+  roll();
+  EXPECT_EQ(str(declaration()["status"]["defaultConfigReferences"][0], {"desiredConfig", "specHash"}), live("base"))
+      << "an add-on that the hub deploys";
+}
+
 }  // namespace
 }  // namespace fleetadm::addon
