@@ -96,7 +96,8 @@ Result<Left> remove_read(const kube::Client& spoke, AppliedResource resource, co
 }  // namespace
 
 CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner,
-                               const WantedElsewhere& wanted_elsewhere, ParallelRunner& helpers, const ObjectWatch& watch) {
+                               const WantedElsewhere& wanted_elsewhere, controller::ParallelRunner& helpers,
+                               const ObjectWatch& watch) {
   std::vector<Result<Left>> left(resources.size(), Left::kObject);
   helpers.run(resources.size(), [&](std::size_t i) {
     const std::optional<Left> done = delete_as_seen(spoke, resources[i], owner, wanted_elsewhere, watch);

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "core/controller/parallel_runner.h"
 #include "core/work/agent/object_watch.h"
-#include "core/work/agent/parallel_runner.h"
 #include "core/work/rules/ownership.h"
 #include "kubeclient/rest/client.h"
 
@@ -23,6 +23,7 @@ struct CleanupResult {
 /// `wanted_elsewhere` is called so. `watch`: what it knows is not read again, but deleted at the version it knows.
 using WantedElsewhere = std::function<Result<bool>(const AppliedResource&)>;
 CleanupResult remove_resources(const kube::Client& spoke, const std::vector<AppliedResource>& resources, const Owner& owner,
-                               const WantedElsewhere& wanted_elsewhere, ParallelRunner& helpers, const ObjectWatch& watch);
+                               const WantedElsewhere& wanted_elsewhere, controller::ParallelRunner& helpers,
+                               const ObjectWatch& watch);
 
 }  // namespace fleetadm::work

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/controller/controller.h"
+#include "core/controller/parallel_runner.h"
 #include "core/work/agent/agent.h"
 #include "core/work/agent/applier.h"
 #include "core/work/agent/object_watch.h"
-#include "core/work/agent/parallel_runner.h"
 #include "core/work/agent/rights_watch.h"
 #include "core/work/agent/work_source.h"
 #include "core/work/rules/conditions.h"
@@ -90,7 +90,7 @@ class Engine {
   kube::Mapper mapper;
   const Applier applier;
   /// For the objects of one work; few, so that in a burst it is the works that run side by side.
-  ParallelRunner helpers{4};
+  controller::ParallelRunner helpers{4};
 
   const std::shared_ptr<WorkSource> works;
   std::shared_ptr<kube::Informer> applied;

@@ -33,7 +33,7 @@ class RemoveResources : public ::testing::Test {
   testing::Fleet fleet;
   Owner owner{"hash-w1", "owner-uid"};
   AppliedResource resource;
-  ParallelRunner helpers{2};
+  controller::ParallelRunner helpers{2};
   ObjectWatch watch{fleet.spoke->client(), [](const std::string&) {}};
 };
 

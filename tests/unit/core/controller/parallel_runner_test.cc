@@ -1,5 +1,5 @@
 // Tasks side by side: every one, within the bound, whatever one of them does.
-#include "core/work/agent/parallel_runner.h"
+#include "core/controller/parallel_runner.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace fleetadm::work {
+namespace fleetadm::controller {
 namespace {
 
 /// Counts how many tasks run at once.
@@ -82,4 +82,4 @@ TEST(ParallelRunner, HandOnWhatATaskThrowsAndCanBeUsedAgain) {
 }
 
 }  // namespace
-}  // namespace fleetadm::work
+}  // namespace fleetadm::controller

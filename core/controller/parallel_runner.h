@@ -5,9 +5,9 @@
 #include <functional>
 #include <semaphore>
 
-namespace fleetadm::work {
+namespace fleetadm::controller {
 
-/// Thread-safe. Threads live only while there is something to do side by side: an idle agent has none.
+/// Thread-safe. Threads live only while there is something to do side by side: an idle process has none.
 class ParallelRunner {
  public:
   /// At most so many threads beside those of the callers.
@@ -21,4 +21,4 @@ class ParallelRunner {
   std::counting_semaphore<> free_;
 };
 
-}  // namespace fleetadm::work
+}  // namespace fleetadm::controller

@@ -1,4 +1,4 @@
-#include "core/work/agent/parallel_runner.h"
+#include "core/controller/parallel_runner.h"
 
 #include <atomic>
 #include <exception>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace fleetadm::work {
+namespace fleetadm::controller {
 
 void ParallelRunner::run(std::size_t count, const std::function<void(std::size_t)>& task) {
   std::atomic<std::size_t> next = 0;
@@ -43,4 +43,4 @@ void ParallelRunner::run(std::size_t count, const std::function<void(std::size_t
   if (thrown) std::rethrow_exception(thrown);
 }
 
-}  // namespace fleetadm::work
+}  // namespace fleetadm::controller
