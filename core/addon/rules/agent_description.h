@@ -18,6 +18,8 @@ struct AgentDescription {
   std::optional<Error> error;  // rendering failed: there are no manifests
   /// The manifests that were decided for the cluster cannot be rendered yet: what is deployed stays as it is.
   bool held = false;
+  /// Of an add-on under deletion: what it was rendered from does not exist any more, so that its hooks cannot be run.
+  bool lost = false;
   bool hosted_mode_enabled = false;
   /// The mode is read from the add-on's annotation; else it is the default mode.
   bool hosted_by_annotation = false;

@@ -16,7 +16,16 @@ struct HookWork {
   Json work;           // null: there are none
 };
 
+/// The hook that has begun to run is waited for; one that has not cannot any more.
+HookWork hook_work_of_lost(const DeployState& state, Side side, const std::string& ns) {
+  for (const ObjectPtr& work : hook_works(state.objects, state.addon, side)) {
+    if (namespace_of(*work) == ns && name_of(*work) == hook_work_name(state.addon, side)) return {true, *work};
+  }
+  return {true, {}};
+}
+
 HookWork hook_work_of(DeployState& state, Side side, const std::string& ns) {
+  if (state.agent.lost) return hook_work_of_lost(state, side, ns);
   const std::string_view condition = applied_condition_of(side);
   // kUpstream: an add-on that is not configured yet counts as one without hooks.
   if (!state.is_decided()) return {!state.strict, {}};

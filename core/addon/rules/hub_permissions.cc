@@ -114,6 +114,11 @@ class Binder {
   Status bind(const Permission& permission, const Json& subjects, std::vector<Json>& bindings) const {
     const std::string name = binding_name(permission, bindings);
     const ObjectPtr existing = current(permission.ns, name, bindings);
+    if (strict_ && existing != nullptr && !is_named_ours(*existing) &&
+        !(same_role(*existing, permission.role) && list_at(*existing, {"subjects"}) == subjects)) {
+      return fail(Category::kInvalid, "RoleBinding " + permission.ns + "/" + name +
+                                          " exists and is not this add-on's: delete it so that the hub can make its own");
+    }
     if (existing != nullptr && !same_role(*existing, permission.role)) {
       return fail(Category::kInvalid, "RoleBinding.rbac.authorization.k8s.io \"" + name + "\" is invalid: cannot change roleRef");
     }
@@ -141,6 +146,9 @@ class Binder {
     return objects_.get(role_bindings(), ns, name);
   }
 
+  /// A label can be lost: what else is to the letter as it should be is ours, too.
+  bool is_named_ours(const Json& binding) const { return label_of(binding, api::kAddonNameLabel) == name_; }
+
   /// A role cannot be changed in a binding: where upstream's name is taken by another one, the role's own name is added.
   std::string binding_name(const Permission& permission, const std::vector<Json>& bindings) const {
     std::string base = base_name(name_, permission.role);
@@ -152,7 +160,8 @@ class Binder {
       return taken != nullptr && same_role(*taken, permission.role);
     };
     if (has(base)) return base;
-    const bool taken = current(permission.ns, base, bindings) != nullptr;
+    const ObjectPtr other = current(permission.ns, base, bindings);
+    const bool taken = other != nullptr && is_named_ours(*other);
     return taken || has(longer) ? longer : base;
   }
 

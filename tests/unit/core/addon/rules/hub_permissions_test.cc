@@ -162,6 +162,32 @@ TEST_F(HubRights, ATemplateWithASignerOfKubernetesIsRefused) {
   EXPECT_TRUE(list_at(*addon, {"status", "registrations"}).empty());
 }
 
+TEST_F(HubRights, ABindingOfSomebodyElseIsToldAndLeftAlone) {
+  declare(Json::array({current_cluster("cr1")}));
+  enable("c1");
+  ASSERT_TRUE(run("c1").empty());
+  const std::string name = "open-cluster-management:hello:clusterrole:agent";
+  const Json ours = *objects.get(role_bindings(), "c1", name);
+  Json theirs = ours;
+  theirs["metadata"].erase("labels");
+  objects.put(theirs);
+  EXPECT_TRUE(run("c1").empty());
+  EXPECT_EQ(*objects.get(role_bindings(), "c1", name), ours) << "it has only lost its labels";
+  theirs["subjects"][0]["name"] = "somebody";
+  objects.put(theirs);
+  const std::string why =
+      "RoleBinding c1/" + name + " exists and is not this add-on's: delete it so that the hub can make its own";
+  EXPECT_EQ(run("c1"), std::vector<std::string>{why});
+  EXPECT_EQ(*objects.get(role_bindings(), "c1", name), theirs);
+  const ObjectPtr addon = objects.get(managed_cluster_addons(), "c1", "hello");
+  const Json* condition = controller::find_condition(*addon, "RegistrationApplied");
+  ASSERT_NE(condition, nullptr);
+  EXPECT_EQ(str(*condition, {"reason"}), "SetPermissionFailed");
+  EXPECT_EQ(str(*condition, {"message"}), "Failed to set permission for hub agent: " + why);
+  objects.remove(role_bindings(), "c1", name);
+  EXPECT_TRUE(run("c1").empty());
+}
+
 TEST(TokenInfrastructure, LeavesAServiceAccountOfSomebodyElse) {
   MemoryObjects objects;
   objects.put({{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "hello-agent"}, {"namespace", "c1"}}}});

