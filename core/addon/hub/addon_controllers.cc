@@ -31,9 +31,8 @@ Status add_addon_controllers(controller::Manager& manager, const kube::Client& h
   addons.writer = std::make_shared<PassWriter>(hub, options.clock);
   addons.clock = options.clock;
   add_installation_controllers(manager, addons);
-  add_configuration_controllers(manager, addons);
-  add_registration_controllers(manager, hub, addons, options);
-  add_deploy_controllers(manager, hub, addons);
+  add_cluster_addon_controllers(manager, hub, addons);
+  add_csr_controller(manager, hub, addons, options);
   add_standing_controller(manager, addons);
   return {};
 }

@@ -1,11 +1,12 @@
-// The add-on controllers of the hub (docs/reference/addon.md): installation, configuration and its roll-out,
-// registration of their agents.
+// The add-on controllers of the hub (docs/reference/addon.md): installation, the roll-out of configurations, everything that
+// concerns one add-on of one cluster, and the certificate requests of agents.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "core/addon/hub/cached_objects.h"
+#include "core/addon/hub/config_decisions.h"
 #include "core/addon/hub/pass_writer.h"
 #include "core/controller/controller.h"
 #include "kubeclient/events/recorder.h"
@@ -18,6 +19,7 @@ struct AddonHub {
   std::shared_ptr<CachedObjects> objects;
   std::shared_ptr<PassWriter> writer;
   std::shared_ptr<Clock> clock;
+  std::shared_ptr<ConfigDecisions> decisions = std::make_shared<ConfigDecisions>();
 };
 
 struct AddonHubOptions {
@@ -29,14 +31,12 @@ struct AddonHubOptions {
 /// Adds all of them. kNotFound: the hub does not serve the types of add-ons, and nothing was added.
 Status add_addon_controllers(controller::Manager& manager, const kube::Client& hub, const AddonHubOptions& options);
 
-/// Adds "addon-install" (keys: the add-on) and "addon-annotations" (keys: the cluster).
+/// Adds "addon-install" and "addon-lifecycle" (keys: the declaration).
 void add_installation_controllers(controller::Manager& manager, const AddonHub& addons);
-/// Adds "addon-rollout" (keys: the add-on) and "addon-progress" (keys: "cluster/add-on").
-void add_configuration_controllers(controller::Manager& manager, const AddonHub& addons);
-/// Adds "addon-registration" and "addon-token-infrastructure" (keys: "cluster/add-on") and "addon-csr" (keys: the CSR).
-void add_registration_controllers(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons,
-                                  const AddonHubOptions& options);
-/// Adds "addon-deploy" (keys: "cluster/add-on") and "addon-lifecycle" (keys: the add-on).
-void add_deploy_controllers(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons);
+/// Adds "addon" (keys: "cluster/add-on"), and "addon-rollout" (keys: the declaration), which decides on its configuration.
+void add_cluster_addon_controllers(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons);
+/// Adds "addon-csr" (keys: the CSR).
+void add_csr_controller(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons,
+                        const AddonHubOptions& options);
 
 }  // namespace fleetadm::addon

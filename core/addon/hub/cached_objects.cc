@@ -5,16 +5,19 @@
 
 #include "core/addon/hub/stored_version.h"
 #include "core/addon/rules/names.h"
+#include "core/addon/rules/token_infrastructure.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::addon {
 namespace {
 
+namespace res = kube::resources;
+
 constexpr const char* kByName = "name";
 constexpr const char* kByCluster = "cluster";
 constexpr const char* kByAddon = "addon";
-constexpr const char* kLabelIndex = "labels";
+constexpr const char* kByLabels = "labels";
 constexpr Duration kTryAgain = std::chrono::minutes(1);  // a type that could not be read
 
 std::vector<ObjectPtr> decoded(const std::vector<kube::CachedPtr>& cached) {
@@ -39,6 +42,19 @@ std::vector<std::string> addon_keys_of_work(const Json& work) {
   return {kube::object_key(of.empty() ? namespace_of(work) : of, addon)};
 }
 
+std::vector<std::string> addon_keys_of_rights(const Json& binding) {
+  const std::string cluster = label_of(binding, api::kClusterNameLabel);
+  const std::string addon = label_of(binding, api::kAddonNameLabel);
+  if (cluster.empty() || addon.empty()) return {};
+  return {kube::object_key(cluster, addon)};
+}
+
+std::vector<std::string> addon_keys_of_token(const kube::CachedObject& object) {
+  const std::string addon = label_of(object.decode(), kTokenAddonLabel);
+  if (addon.empty()) return {};
+  return {kube::object_key(kube::split_key(object.key()).ns, addon)};
+}
+
 CachedObjects::CachedObjects(controller::Manager& manager, kube::Client hub, std::shared_ptr<Clock> clock)
     : hub_(std::move(hub)), clock_(std::move(clock)), mapper_(hub_) {
   kube::InformerOptions by_name;
@@ -58,6 +74,18 @@ CachedObjects::CachedObjects(controller::Manager& manager, kube::Client hub, std
   serve(managed_clusters(), manager.informer(hub_, api::managed_clusters()));
   serve(placements(), manager.informer(hub_, api::placements()));
   serve(placement_decisions(), manager.informer(hub_, api::placement_decisions()));
+  kube::InformerOptions rights;
+  rights.label_selector = api::kAddonNameLabel;
+  rights.indexes.emplace_back(kByLabels, addon_keys_of_rights);
+  serve(role_bindings(), manager.informer(hub_, res::role_bindings(), std::move(rights)));
+  const std::pair<const GroupResource*, const kube::Resource*> of_tokens[] = {
+      {&service_accounts(), &res::service_accounts()}, {&roles(), &res::roles()}, {&role_bindings(), &res::role_bindings()}};
+  for (const auto& [type, resource] : of_tokens) {
+    kube::InformerOptions made;
+    made.label_selector = std::string(kTokenMadeLabel) + "=true";
+    token_caches_.push_back(manager.informer(hub_, *resource, std::move(made)));
+    serve(*type, token_caches_.back());
+  }
 }
 
 void CachedObjects::check_bound_sets(controller::Manager& manager) { bound_sets_.emplace(manager, hub_); }
@@ -69,37 +97,25 @@ CachedObjects::~CachedObjects() {
 }
 
 void CachedObjects::serve(const GroupResource& type, std::shared_ptr<kube::Informer> informer) {
-  const std::lock_guard lock(mutex_);
-  served_[type] = std::move(informer);
-}
-
-void CachedObjects::serve_labelled(controller::Manager& manager, const GroupResource& type, const kube::Resource& resource,
-                                   kube::InformerOptions options) {
-  options.indexes.emplace_back(kLabelIndex, [](const Json& object) {
-    const std::string addon = label_of(object, api::kAddonNameLabel);
-    return std::vector<std::string>{kube::object_key(label_of(object, api::kClusterNameLabel), addon)};
-  });
-  serve(type, manager.informer(hub_, resource, std::move(options)));
-  const std::lock_guard lock(mutex_);
-  by_labels_.insert(type);
+  served_[type].push_back(std::move(informer));
 }
 
 std::shared_ptr<kube::Informer> CachedObjects::informer(const GroupResource& type) const {
-  const std::lock_guard lock(mutex_);
   const auto found = served_.find(type);
-  return found == served_.end() ? nullptr : found->second;
+  return found == served_.end() ? nullptr : found->second.front();
 }
 
-std::shared_ptr<kube::Informer> CachedObjects::find(const GroupResource& type) const {
-  const std::lock_guard lock(mutex_);
+CachedObjects::Caches CachedObjects::find(const GroupResource& type) const {
   if (const auto found = served_.find(type); found != served_.end()) return found->second;
+  const std::lock_guard lock(mutex_);
   const auto found = watched_.find(type);
-  return found == watched_.end() ? nullptr : found->second.informer;
+  if (found == watched_.end() || found->second.informer == nullptr) return {};
+  return {found->second.informer};
 }
 
 bool CachedObjects::knows(const GroupResource& type) const {
-  const std::shared_ptr<kube::Informer> informer = find(type);
-  return informer && informer->synced();
+  const Caches caches = find(type);
+  return !caches.empty() && std::all_of(caches.begin(), caches.end(), [](const auto& one) { return one->synced(); });
 }
 
 void CachedObjects::on_config_change(std::function<void(const GroupResource&)> handler) {
@@ -123,8 +139,8 @@ Result<kube::Resource> CachedObjects::readable(const GroupResource& type) {
 void CachedObjects::watch_configs(const GroupResource& type) {
   const Instant now = clock_->now();
   {
-    const std::lock_guard lock(mutex_);
     if (served_.contains(type)) return;
+    const std::lock_guard lock(mutex_);
     const auto known = watched_.find(type);
     if (known != watched_.end() && (known->second.informer || now - known->second.since < kTryAgain)) return;
     watched_[type] = {nullptr, now};
@@ -148,16 +164,19 @@ void CachedObjects::watch_configs(const GroupResource& type) {
 }
 
 ObjectPtr CachedObjects::get(const GroupResource& type, std::string_view ns, std::string_view name) const {
-  const std::shared_ptr<kube::Informer> informer = find(type);
-  const kube::CachedPtr cached = informer ? informer->get(kube::object_key(ns, name)) : nullptr;
-  return cached ? std::make_shared<const Json>(cached->decode()) : nullptr;
+  for (const std::shared_ptr<kube::Informer>& cache : find(type)) {
+    if (const kube::CachedPtr cached = cache->get(kube::object_key(ns, name)))
+      return std::make_shared<const Json>(cached->decode());
+  }
+  return nullptr;
 }
 
 std::vector<ObjectPtr> CachedObjects::list(const GroupResource& type, std::string_view ns) const {
-  const std::shared_ptr<kube::Informer> informer = find(type);
-  if (!informer) return {};
   const bool indexed = !ns.empty() && type == managed_cluster_addons();
-  std::vector<kube::CachedPtr> cached = indexed ? informer->by_index(kByCluster, ns) : informer->list();
+  std::vector<kube::CachedPtr> cached;
+  for (const std::shared_ptr<kube::Informer>& cache : find(type)) {
+    for (kube::CachedPtr& one : indexed ? cache->by_index(kByCluster, ns) : cache->list()) cached.push_back(std::move(one));
+  }
   if (!ns.empty() && !indexed) {
     std::erase_if(cached,
                   [prefix = std::string(ns) + "/"](const kube::CachedPtr& one) { return !one->key().starts_with(prefix); });
@@ -180,13 +199,8 @@ std::vector<std::string> CachedObjects::addon_keys_named(std::string_view name) 
 
 std::vector<ObjectPtr> CachedObjects::labelled(const GroupResource& type, std::string_view cluster,
                                                std::string_view addon) const {
-  bool indexed = false;
-  {
-    const std::lock_guard lock(mutex_);
-    indexed = by_labels_.contains(type);
-  }
-  if (!indexed) return ObjectReader::labelled(type, cluster, addon);
-  std::vector<kube::CachedPtr> cached = find(type)->by_index(kLabelIndex, kube::object_key(cluster, addon));
+  if (type != role_bindings()) return ObjectReader::labelled(type, cluster, addon);
+  std::vector<kube::CachedPtr> cached = informer(type)->by_index(kByLabels, kube::object_key(cluster, addon));
   sort_by_key(cached);
   return decoded(cached);
 }

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +19,8 @@
 
 namespace fleetadm::addon {
 
-/// Add-on objects in v1beta1, clusters, placements with their decisions, and the works of add-ons. Thread-safe.
+/// Add-on objects in v1beta1, clusters, placements with their decisions, and the works, rights and accounts of add-ons.
+/// Thread-safe.
 class CachedObjects final : public ObjectReader {
  public:
   /// Makes the informers. Before Manager::run().
@@ -31,13 +31,10 @@ class CachedObjects final : public ObjectReader {
 
   /// Makes the informers by which outsider() tells. Before Manager::run().
   void check_bound_sets(controller::Manager& manager);
-  /// Serves one more type. Before Manager::run().
-  void serve(const GroupResource& type, std::shared_ptr<kube::Informer> informer);
-  /// The same of a type that rules ask for by labelled(): adds the index for it to the options.
-  void serve_labelled(controller::Manager& manager, const GroupResource& type, const kube::Resource& resource,
-                      kube::InformerOptions options = {});
-  /// The cache of a type that is served from the beginning; null: it is not.
+  /// The cache of a type that is served from the beginning; of rights, the one of what hub permissions make.
   std::shared_ptr<kube::Informer> informer(const GroupResource& type) const;
+  /// The caches of what agents need to get tokens.
+  const std::vector<std::shared_ptr<kube::Informer>>& token_informers() const { return token_caches_; }
 
   /// Whether get() and list() tell what is there of a type: its cache is synced.
   bool knows(const GroupResource& type) const;
@@ -62,7 +59,10 @@ class CachedObjects final : public ObjectReader {
     std::shared_ptr<kube::Informer> informer;  // null: it cannot be read
     Instant since;
   };
-  std::shared_ptr<kube::Informer> find(const GroupResource& type) const;
+  using Caches = std::vector<std::shared_ptr<kube::Informer>>;
+  void serve(const GroupResource& type, std::shared_ptr<kube::Informer> informer);
+  /// What is there of one type can be in several caches, by different labels.
+  Caches find(const GroupResource& type) const;
   Result<kube::Resource> readable(const GroupResource& type);
 
   kube::Client hub_;
@@ -70,13 +70,15 @@ class CachedObjects final : public ObjectReader {
   kube::Mapper mapper_;
   std::optional<work::BoundSets> bound_sets_;
   mutable std::mutex mutex_;
-  std::map<GroupResource, std::shared_ptr<kube::Informer>> served_;
-  std::set<GroupResource> by_labels_;  // served with the index for labelled()
+  std::map<GroupResource, Caches> served_;
+  Caches token_caches_;
   std::map<GroupResource, Watched> watched_;
   std::function<void(const GroupResource&)> config_changed_;
 };
 
-/// "<cluster>/<add-on>" of the add-on that a work belongs to.
+// "<cluster>/<add-on>" of the add-on that an object belongs to.
 std::vector<std::string> addon_keys_of_work(const Json& work);
+std::vector<std::string> addon_keys_of_rights(const Json& binding);
+std::vector<std::string> addon_keys_of_token(const kube::CachedObject& object);
 
 }  // namespace fleetadm::addon

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "core/addon/hub/addon_controllers.h"
 #include "core/addon/rules/csr_signing.h"
 #include "core/api/certificate_request.h"
+#include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 
@@ -104,6 +106,21 @@ Outcome AddonCsrController::leave(const Json& csr, const CsrVerdict& verdict, co
                      std::string("Left ") + undone + ": " + verdict.why.substr(0, 900));
   }
   return again;
+}
+
+void add_csr_controller(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons,
+                        const AddonHubOptions& options) {
+  kube::InformerOptions which;
+  which.label_selector = std::string(api::kClusterNameLabel) + "," + std::string(api::kAddonNameLabel);
+  const auto requests = manager.informer(hub, res::certificate_signing_requests(), which);
+  const auto csr =
+      std::make_shared<AddonCsrController>(hub, requests, addons.objects, options.hub_namespace, addons.clock, options.recorder);
+  controller::ControllerOptions lane;
+  lane.name = "addon-csr";
+  lane.workers = 2;
+  const auto queue = manager.add(
+      std::move(lane), [csr](const std::string& key, std::stop_token stop) { return csr->reconcile(key, std::move(stop)); });
+  controller::Manager::enqueue_on(*requests, queue);
 }
 
 }  // namespace fleetadm::addon

@@ -1,11 +1,15 @@
-// Add-ons where their placements decide, and the annotations that clusters give them.
+// Add-ons where their placements decide, and who looks after them.
 #include "core/addon/hub/addon_controllers.h"
 #include "core/addon/hub/declarations.h"
 #include "core/addon/rules/installation.h"
+#include "core/addon/rules/lifecycle.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::addon {
 namespace {
+
+// A pass looks at every add-on of a declaration: one serves for many events.
+constexpr Duration kGatherInstalled = std::chrono::milliseconds(200);
 
 std::string placement_of_decision(const kube::CachedObject& decision) {
   return kube::object_key(kube::split_key(decision.key()).ns, label_of(decision.decode(), api::kPlacementLabel));
@@ -37,22 +41,22 @@ void add_installation_controllers(controller::Manager& manager, const AddonHub& 
       [placed_by](const kube::CachedObject& decision) { return placed_by(placement_of_decision(decision)); });
   informer(managed_cluster_addons()).on_event([install_queue](kube::EventType type, const auto& before, const auto& after) {
     // One that was removed comes back, one that was made by hand goes.
-    if (type != kube::EventType::kModified) install_queue->add(kube::split_key((after ? after : before)->key()).name);
+    if (type == kube::EventType::kModified) return;
+    install_queue->add_after(kube::split_key((after ? after : before)->key()).name, kGatherInstalled);
   });
   informer(managed_clusters()).on_event([install_queue, weak](kube::EventType type, const auto&, const auto&) {
     const auto objects = weak.lock();
     if (type != kube::EventType::kAdded || !objects) return;
-    for (const std::string& name : declarations_where(*objects, [](const Json&) { return true; })) install_queue->add(name);
+    for (std::string& name : declarations_where(*objects, [](const Json&) { return true; }))
+      install_queue->add_after(std::move(name), kGatherInstalled);
   });
 
-  controller::ControllerOptions annotations;
-  annotations.name = "addon-annotations";
-  const auto annotations_queue =
-      manager.add(std::move(annotations), [addons](const std::string& cluster, const std::stop_token& stop) {
-        const Pass pass = sync_annotations(*addons.objects, cluster, rollout::Semantics::kStrict);
-        return addons.writer->carry_out(*addons.objects, pass, stop);
-      });
-  controller::Manager::enqueue_on(informer(managed_clusters()), annotations_queue);
+  controller::ControllerOptions lifecycle;
+  lifecycle.name = "addon-lifecycle";
+  const auto lifecycle_queue = manager.add(std::move(lifecycle), [addons](const std::string& addon, const std::stop_token& stop) {
+    return addons.writer->carry_out(*addons.objects, lifecycle_pass(*addons.objects, addon), stop);
+  });
+  controller::Manager::enqueue_on(informer(cluster_management_addons()), lifecycle_queue);
 }
 
 }  // namespace fleetadm::addon

@@ -1,14 +1,15 @@
 #include "core/addon/hub/pass_writer.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "core/addon/hub/stored_version.h"
 
 namespace fleetadm::addon {
 namespace {
 
-constexpr Duration kRepeat = std::chrono::milliseconds(50);
 constexpr Duration kPatience = std::chrono::seconds(5);  // with a cache; then the server's answer decides
 constexpr std::size_t kMany = 4096;                      // writes remembered, unless they were made within kPatience
 constexpr std::string_view kStatus = "status";
@@ -53,13 +54,13 @@ struct PassWriter::Identity {
 bool PassWriter::still_shows(const std::string& key, const std::string& version) {
   const auto known = written_.find(key);
   if (known == written_.end()) return false;
-  if (known->second.over == version && clock_->now() - known->second.at < kPatience) return true;
+  if (known->second.over.contains(version) && clock_->now() - known->second.at < kPatience) return true;
   written_.erase(known);
   return false;
 }
 
-bool PassWriter::late(const ObjectReader& cache, const Pass& pass) {
-  for (const Json& wanted : pass.changed) {
+bool PassWriter::late(const ObjectReader& cache, const std::vector<Json>& objects) {
+  for (const Json& wanted : objects) {
     const Identity identity(wanted);
     const ObjectPtr now = cache.get(type_of(wanted), identity.ns, identity.name);
     const std::lock_guard lock(mutex_);
@@ -72,7 +73,10 @@ void PassWriter::note_write(const Identity& identity, std::string over) {
   const Instant now = clock_->now();
   const std::lock_guard lock(mutex_);
   if (written_.size() >= kMany) std::erase_if(written_, [&](const auto& one) { return now - one.second.at >= kPatience; });
-  written_[identity.key] = {std::move(over), now};
+  Written& written = written_[identity.key];
+  if (now - written.at >= kPatience) written.over.clear();
+  written.over.insert(std::move(over));
+  written.at = now;
 }
 
 Status PassWriter::create(const Identity& identity, const Json& wanted) {
@@ -81,12 +85,12 @@ Status PassWriter::create(const Identity& identity, const Json& wanted) {
   FLEETADM_TRY(const Json created, hub_.create(identity.resource, identity.ns, body));
   note_write(identity, {});
   if (find(wanted, {kStatus}) == nullptr) return {};
-  FLEETADM_CHECK(patch(identity, created, wanted, kStatus));
+  FLEETADM_CHECK(patch(created, wanted, kStatus));
   return {};
 }
 
-/// The object as it is afterwards.
-Result<Json> PassWriter::patch(const Identity& identity, const Json& before, const Json& after, std::string_view subresource) {
+Result<Json> PassWriter::patch(const Json& before, const Json& after, std::string_view subresource) {
+  const Identity identity(before);
   const std::string place = identity.key + " " + std::string(subresource);
   Json body = difference(before, after, subresource);
   const std::string text = dump_json(body);
@@ -100,6 +104,7 @@ Result<Json> PassWriter::patch(const Identity& identity, const Json& before, con
   kube::WriteOptions options;
   options.subresource = std::string(subresource);
   FLEETADM_TRY(Json stored, hub_.patch(identity.resource, identity.ns, identity.name, kube::PatchType::kMerge, body, options));
+  if (resource_version_of(stored) != resource_version_of(before)) note_write(identity, resource_version_of(before));
   const Json left = difference(stored, after, subresource);
   const std::lock_guard lock(mutex_);
   if (left.empty()) {
@@ -110,20 +115,24 @@ Result<Json> PassWriter::patch(const Identity& identity, const Json& before, con
   return stored;
 }
 
-Status PassWriter::write(const ObjectReader& cache, const Json& wanted) {
+Status PassWriter::write_one(const ObjectReader& cache, const Json& wanted) {
   const Identity identity(wanted);
   const ObjectPtr before = cache.get(type_of(wanted), identity.ns, identity.name);
   const std::string over = before ? resource_version_of(*before) : std::string();
   if (over != resource_version_of(wanted)) return fail(Category::kConflict, identity.key + " has changed");
   if (!before) return create(identity, wanted);
-  FLEETADM_TRY(const Json stored, patch(identity, *before, wanted, {}));
+  FLEETADM_TRY(const Json stored, patch(*before, wanted, {}));
   const bool goes = is_deleting(wanted) && list_at(wanted, {"metadata", "finalizers"}).empty();
-  Json last = stored;
-  if (!goes) {
-    FLEETADM_TRY(last, patch(identity, stored, wanted, kStatus));
-  }
-  if (resource_version_of(last) != over) note_write(identity, over);
+  if (!goes) FLEETADM_CHECK(patch(stored, wanted, kStatus));
   return {};
+}
+
+std::vector<Status> PassWriter::write(const ObjectReader& cache, const std::vector<Json>& objects, const std::stop_token& stop) {
+  std::vector<Status> written(objects.size());
+  helpers_.run(objects.size(), [&](std::size_t i) {
+    written[i] = stop.stop_requested() ? Status(fail(Category::kCancelled, "stopped")) : write_one(cache, objects[i]);
+  });
+  return written;
 }
 
 Status PassWriter::remove(const ObjectReader& cache, const ObjectRef& gone) {
@@ -138,28 +147,27 @@ Status PassWriter::remove(const ObjectReader& cache, const ObjectRef& gone) {
 }
 
 Result<controller::Outcome> PassWriter::carry_out(const ObjectReader& cache, const Pass& pass, const std::stop_token& stop) {
-  if (late(cache, pass)) return controller::Outcome{kRepeat};
+  if (late(cache, pass.changed)) return controller::Outcome{kRepeatSoon};
+  std::vector<Status> done = write(cache, pass.changed, stop);
+  std::vector<Status> removed(pass.deleted.size());
+  helpers_.run(pass.deleted.size(), [&](std::size_t i) {
+    if (!stop.stop_requested()) removed[i] = remove(cache, pass.deleted[i]);
+  });
+  if (stop.stop_requested()) return fail(Category::kCancelled, "stopped");
+  std::move(removed.begin(), removed.end(), std::back_inserter(done));
   std::optional<Error> failure;
   bool conflict = false;
-  const auto note = [&](const Status& status) {
-    if (status) return;
+  for (const Status& status : done) {
+    if (status) continue;
     if (status.error().category == Category::kConflict) {
       conflict = true;
     } else if (!failure) {
       failure = status.error();
     }
-  };
-  for (const Json& wanted : pass.changed) {
-    if (stop.stop_requested()) return fail(Category::kCancelled, "stopped");
-    note(write(cache, wanted));
-  }
-  for (const ObjectRef& gone : pass.deleted) {
-    if (stop.stop_requested()) return fail(Category::kCancelled, "stopped");
-    note(remove(cache, gone));
   }
   if (!failure && !pass.errors.empty()) failure = pass.errors.front();
   if (failure) return fail(std::move(*failure));
-  if (conflict) return controller::Outcome{kRepeat};
+  if (conflict) return controller::Outcome{kRepeatSoon};
   return controller::Outcome{pass.requeue_after};
 }
 

@@ -104,7 +104,10 @@ bool Settlement::run(std::string_view controller) {
     return take_declaration(
         [](Json& declaration, const Settlement& all) { set_desired_hashes(declaration, all.input_.objects, all.known_); });
   }
-  if (controller == "configuration") return take(configure_addons(objects, input_.addon, known_, input_.now, conduct_));
+  if (controller == "configuration") {
+    RolloutStep step = configure_addons(objects, input_.addon, known_, input_.now, conduct_);
+    return take(pass_of(std::move(step), objects, input_.addon, input_.now, conduct_));
+  }
   if (controller == "addonConfigHash") {
     return take_each_addon([&](Json& addon, const Json&) { observe_configs(addon, objects, known_, conduct_); });
   }

@@ -15,57 +15,6 @@ using rollout::Semantics;
 using rollout::State;
 
 constexpr Duration kLookAgain = std::chrono::minutes(10);  // without an event
-constexpr std::string_view kConfigured = "Configured";
-
-void set_condition_of(Json& object, std::string_view type, std::string_view status, std::string_view reason,
-                      std::string_view message, Instant now) {
-  controller::set_condition(at_or_make(object, {"status", "conditions"}), type, status, reason, message, now);
-}
-
-void tell_configured(Json& addon, Instant now) {
-  set_condition_of(addon, kConfigured, "True", "ConfigurationsConfigured", "Configurations configured", now);
-}
-
-/// What is known of a reference that stays is kept, and its place among those of its type.
-Json merged_references(const Json& addon, const DesiredConfigs& desired) {
-  std::vector<Json> merged;
-  std::set<ConfigKey> kept;
-  for (const Json& reference : list_at(addon, {"status", "configReferences"})) {
-    const std::optional<DesiredConfig> actual = config_of(reference);
-    const DesiredConfig* wanted = actual ? find_config(desired, actual->key) : nullptr;
-    if (wanted == nullptr || !kept.insert(wanted->key).second) continue;
-    merged.push_back(reference);
-    merged.back()["desiredConfig"] = to_json(*wanted);
-  }
-  for (const auto& [type, configs] : desired) {
-    for (const DesiredConfig& config : configs) {
-      if (!kept.insert(config.key).second) continue;
-      merged.push_back(config_reference(config));
-      merged.back()["lastObservedGeneration"] = 0;
-    }
-  }
-  std::stable_sort(merged.begin(), merged.end(), [](const Json& a, const Json& b) {
-    return std::pair(str(a, {"group"}), str(a, {"resource"})) < std::pair(str(b, {"group"}), str(b, {"resource"}));
-  });
-  return merged;
-}
-
-Json configured(const AddonNode& node, Instant now, Semantics conduct) {
-  Json after = *node.addon;
-  Json references = merged_references(after, node.desired);
-  if (conduct == Semantics::kStrict && references != list_at(after, {"status", "configReferences"})) {
-    // The condition begins anew: deadlines count from here.
-    if (Json* known = const_cast<Json*>(controller::find_condition(after, kConfigured))) known->erase("lastTransitionTime");
-  }
-  if (references.empty()) {
-    erase_at(after, {"status", "configReferences"});
-  } else {
-    at_or_make(after, {"status", "configReferences"}) = std::move(references);
-  }
-  tell_configured(after, now);
-  return after;
-}
-
 /// How one placement's add-ons stand after the step.
 struct Count {
   std::size_t total = 0;
@@ -93,10 +42,10 @@ class Configuration {
   Configuration(const Json& declaration, const KnownTypes& known, Instant now, Semantics conduct)
       : after_(declaration), known_(known), now_(now), conduct_(conduct) {}
 
-  Result<Pass> take_step(ConfigurationGraph graph);
+  Result<RolloutStep> take_step(ConfigurationGraph graph);
 
  private:
-  void configure(const PlacementNode& node, const std::set<std::string>& rolling);
+  void decide(const PlacementNode& node, const std::set<std::string>& rolling);
   void tell_progress(std::size_t progression, const PlacementNode& node, const rollout::Step& step);
   Count count(const PlacementNode& node, const rollout::Step& step) const;
   bool inherits_all(const AddonNode& node, const DesiredConfigs& inherited) const;
@@ -106,32 +55,29 @@ class Configuration {
   const KnownTypes& known_;
   const Instant now_;
   const Semantics conduct_;
-  Pass pass_;
+  RolloutStep step_;
 };
 
 std::string Configuration::missing_text(const ConfigKey& config) const {
   return "Configuration " + config.text() + (known_(config.type) ? " does not exist" : " has no hash yet");
 }
 
-void Configuration::configure(const PlacementNode& node, const std::set<std::string>& rolling) {
+void Configuration::decide(const PlacementNode& node, const std::set<std::string>& rolling) {
   for (const auto& [cluster, addon] : node.addons) {
-    Json after;
+    step_.looked_at.insert(cluster);
+    ConfigDecision decision;
     if (addon.missing) {
-      after = *addon.addon;
-      set_condition_of(after, kConfigured, "False", "ConfigurationsNotConfigured", missing_text(*addon.missing), now_);
+      decision.problem = missing_text(*addon.missing);
     } else if (rolling.contains(cluster)) {
-      after = configured(addon, now_, conduct_);
+      decision.desired = addon.desired;
     } else if (addon.standing.state == State::kToApply) {
-      after = *addon.addon;
-      set_condition_of(after, kConfigured, "False", "ConfigurationsNotConfigured",
-                       "Configurations updated and not configured yet", now_);
-    } else if (addon.standing.state == State::kSucceeded) {
-      after = *addon.addon;
-      tell_configured(after, now_);
-    } else {
+      decision.problem = "Configurations updated and not configured yet";
+    } else if (addon.standing.state != State::kSucceeded) {
       continue;
     }
-    if (after != *addon.addon) pass_.changed.push_back(std::move(after));
+    Json after = *addon.addon;
+    configure(after, decision, now_, conduct_);
+    if (after != *addon.addon) step_.decisions.emplace(cluster, std::move(decision));
   }
 }
 
@@ -189,7 +135,7 @@ void Configuration::tell_progress(std::size_t index, const PlacementNode& node, 
   }
 }
 
-Result<Pass> Configuration::take_step(ConfigurationGraph graph) {
+Result<RolloutStep> Configuration::take_step(ConfigurationGraph graph) {
   std::vector<rollout::Step> steps;
   for (const PlacementNode& node : graph.placements) {
     rollout::Step step;
@@ -202,46 +148,58 @@ Result<Pass> Configuration::take_step(ConfigurationGraph graph) {
   for (const auto& [cluster, addon] : graph.defaults.addons) {
     if (addon.standing.state != State::kSucceeded) rolling.insert(cluster);
   }
-  configure(graph.defaults, rolling);
+  decide(graph.defaults, rolling);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlacementNode& node = graph.placements[i];
     if (node.waits) continue;
     rolling.clear();
     for (const rollout::ClusterState& one : steps[i].rollout) rolling.insert(one.cluster);
-    configure(node, rolling);
+    decide(node, rolling);
     std::size_t last = i;  // of a placement that is listed twice
     for (std::size_t j = i; j < steps.size(); ++j) {
       if (graph.placements[j].key == node.key && !graph.placements[j].waits) last = j;
     }
     tell_progress(node.progression, graph.placements[last], steps[last]);
     const std::optional<Duration>& wait = steps[i].recheck_after;
-    if (wait && *wait < kLookAgain && (!pass_.requeue_after || *wait < *pass_.requeue_after)) pass_.requeue_after = wait;
+    if (wait && *wait < kLookAgain && (!step_.requeue_after || *wait < *step_.requeue_after)) step_.requeue_after = wait;
   }
-  pass_.changed.push_back(std::move(after_));
-  return std::move(pass_);
+  step_.declaration = std::move(after_);
+  return std::move(step_);
 }
 
-Pass configure_declaration(const ObjectReader& objects, const Json& declaration, const KnownTypes& known, Instant now,
-                           Semantics conduct) {
+RolloutStep configure_declaration(const ObjectReader& objects, const Json& declaration, const KnownTypes& known, Instant now,
+                                  Semantics conduct) {
   Result<ConfigurationGraph> graph = make_graph(objects, declaration, known, conduct);
-  Result<Pass> pass = graph ? Configuration(declaration, known, now, conduct).take_step(std::move(*graph))
-                            : Result<Pass>(tl::unexpected(graph.error()));
-  if (pass) return std::move(*pass);
-  Pass failed;
-  failed.errors.push_back(pass.error().wrap(name_of(declaration)));
+  Result<RolloutStep> step = graph ? Configuration(declaration, known, now, conduct).take_step(std::move(*graph))
+                                   : Result<RolloutStep>(tl::unexpected(graph.error()));
+  if (step) return std::move(*step);
+  RolloutStep failed;
+  failed.errors.push_back(step.error().wrap(name_of(declaration)));
   return failed;
+}
+
+void tell_not_followed(Json& declaration, const ObjectReader& objects, Instant now) {
+  if (list_at(declaration, {"status", "installProgressions"}).empty()) return;
+  for (Json& progression : declaration["status"]["installProgressions"]) {
+    const Json* placement = entry_of(list_at(declaration, {"spec", "installStrategy", "placements"}), progression);
+    if (placement == nullptr) continue;
+    const Status followed = check_placement(objects, *placement, Semantics::kStrict);
+    if (followed) continue;
+    controller::set_condition(at_or_make(progression, {"conditions"}), "Progressing", "False", "PlacementNotFollowed",
+                              followed.error().message, now);
+  }
 }
 
 }  // namespace
 
-Pass configure_addons(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now,
-                      Semantics conduct) {
+RolloutStep configure_addons(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now,
+                             Semantics conduct) {
   const ObjectPtr declaration = objects.get(cluster_management_addons(), {}, addon);
   if (!declaration || !is_managed(*declaration)) return {};
   return configure_declaration(objects, *declaration, known, now, conduct);
 }
 
-Pass roll_out_addon(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now) {
+RolloutStep roll_out_addon(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now) {
   const ObjectPtr before = objects.get(cluster_management_addons(), {}, addon);
   if (!before || is_deleting(*before)) return {};
   Json declaration = *before;
@@ -250,12 +208,30 @@ Pass roll_out_addon(const ObjectReader& objects, std::string_view addon, const K
   // Of any other add-on the hashes are its own manager's affair.
   if (managed || may_have_template(declaration)) set_desired_hashes(declaration, objects, known);
   if (!managed) {
-    Pass told;
-    if (declaration != *before) told.changed.push_back(std::move(declaration));
+    RolloutStep told;
+    if (declaration != *before) told.declaration = std::move(declaration);
     return told;
   }
-  Pass pass = configure_declaration(objects, declaration, known, now, Semantics::kStrict);
-  if (!pass.errors.empty()) pass.changed.push_back(std::move(declaration));  // what is known is told all the same
+  RolloutStep step = configure_declaration(objects, declaration, known, now, Semantics::kStrict);
+  if (!step.errors.empty()) {  // what is known is told all the same
+    tell_not_followed(declaration, objects, now);
+    step.declaration = std::move(declaration);
+    for (const ObjectPtr& one : objects.addons_named(addon)) step.looked_at.insert(namespace_of(*one));
+  }
+  return step;
+}
+
+bool is_rolled_out(const Json& declaration) { return is_managed(declaration) && !is_deleting(declaration); }
+
+Pass pass_of(RolloutStep step, const ObjectReader& objects, std::string_view addon, Instant now, Semantics conduct) {
+  Pass pass;
+  for (const auto& [cluster, decision] : step.decisions) {
+    pass.changed.push_back(*objects.get(managed_cluster_addons(), cluster, addon));
+    configure(pass.changed.back(), decision, now, conduct);
+  }
+  if (step.declaration) pass.changed.push_back(std::move(*step.declaration));
+  pass.errors = std::move(step.errors);
+  pass.requeue_after = step.requeue_after;
   return pass;
 }
 

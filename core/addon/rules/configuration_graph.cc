@@ -18,15 +18,6 @@ bool same_placement(const Json& a, const Json& b) {
   return str(a, {"namespace"}) == str(b, {"namespace"}) && str(a, {"name"}) == str(b, {"name"});
 }
 
-/// The last one of a placement that is listed twice.
-const Json* entry_of(const Json& list, const Json& placement) {
-  const Json* found = nullptr;
-  for (const Json& one : list) {
-    if (same_placement(one, placement)) found = &one;
-  }
-  return found;
-}
-
 void add_config(std::vector<DesiredConfig>& configs, DesiredConfig config) {
   const bool known = std::any_of(configs.begin(), configs.end(), [&](const DesiredConfig& one) { return one.key == config.key; });
   if (!known) configs.push_back(std::move(config));
@@ -74,6 +65,29 @@ rollout::ClusterState standing_of(const Json& addon, const DesiredConfigs& desir
   return out;
 }
 
+/// Its strategy, groups and clusters.
+Result<PlacementNode> placement_node(const ObjectReader& objects, const Json& placement, Semantics conduct) {
+  PlacementNode node;
+  const std::string ns = str(placement, {"namespace"});
+  const std::string name = str(placement, {"name"});
+  node.key = kube::object_key(ns, name);
+  PlacementGroups groups = read_groups(objects, ns, name, conduct);
+  if (!groups.placement) return fail(Category::kNotFound, "there is no placement " + node.key);
+  if (!groups.problem.empty()) return fail(Category::kInvalid, groups.problem);
+  FLEETADM_TRY(node.strategy, rollout::parse_strategy(object_at(placement, {"rolloutStrategy"})));
+  const rollout::Threshold& most = node.strategy.max_concurrency;
+  if (node.strategy.kind == rollout::Kind::kProgressive && most.number == 0 && most.text.value_or("").empty()) {
+    const Json* size =
+        fleetadm::find(*groups.placement, {"spec", "decisionStrategy", "groupStrategy", "clustersPerDecisionGroup"});
+    node.strategy.max_concurrency = {};
+    if (size != nullptr && size->is_string()) node.strategy.max_concurrency.text = size->get<std::string>();
+    if (size != nullptr && size->is_number_integer()) node.strategy.max_concurrency.number = size->get<std::int64_t>();
+  }
+  node.groups = std::move(groups.groups);
+  node.clusters = std::move(groups.clusters);
+  return node;
+}
+
 class Builder {
  public:
   Builder(const ObjectReader& objects, const Json& declaration, const KnownTypes& known, Semantics conduct)
@@ -83,7 +97,6 @@ class Builder {
 
  private:
   AddonNode node_of(ObjectPtr addon, const DesiredConfigs& inherited) const;
-  Result<PlacementNode> placement_node(const Json& placement) const;
   Status add_placement(const Json& placement, std::optional<std::size_t> progression);
   void restrict_groups(PlacementNode& node) const;
   bool strict() const { return conduct_ == Semantics::kStrict; }
@@ -127,30 +140,8 @@ AddonNode Builder::node_of(ObjectPtr addon, const DesiredConfigs& inherited) con
   return node;
 }
 
-Result<PlacementNode> Builder::placement_node(const Json& placement) const {
-  PlacementNode node;
-  const std::string ns = str(placement, {"namespace"});
-  const std::string name = str(placement, {"name"});
-  node.key = kube::object_key(ns, name);
-  PlacementGroups groups = read_groups(objects_, ns, name, conduct_);
-  if (!groups.placement) return fail(Category::kNotFound, "there is no placement " + node.key);
-  if (!groups.problem.empty()) return fail(Category::kInvalid, groups.problem);
-  FLEETADM_TRY(node.strategy, rollout::parse_strategy(object_at(placement, {"rolloutStrategy"})));
-  const rollout::Threshold& most = node.strategy.max_concurrency;
-  if (node.strategy.kind == rollout::Kind::kProgressive && most.number == 0 && most.text.value_or("").empty()) {
-    const Json* size =
-        fleetadm::find(*groups.placement, {"spec", "decisionStrategy", "groupStrategy", "clustersPerDecisionGroup"});
-    node.strategy.max_concurrency = {};
-    if (size != nullptr && size->is_string()) node.strategy.max_concurrency.text = size->get<std::string>();
-    if (size != nullptr && size->is_number_integer()) node.strategy.max_concurrency.number = size->get<std::int64_t>();
-  }
-  node.groups = std::move(groups.groups);
-  node.clusters = std::move(groups.clusters);
-  return node;
-}
-
 Status Builder::add_placement(const Json& placement, std::optional<std::size_t> progression) {
-  FLEETADM_TRY(PlacementNode node, placement_node(placement));
+  FLEETADM_TRY(PlacementNode node, placement_node(objects_, placement, conduct_));
   node.expected = node.clusters;
   node.desired = graph_.defaults.desired;
   node.waits = !progression;
@@ -215,6 +206,19 @@ Result<ConfigurationGraph> Builder::make() {
 Result<ConfigurationGraph> make_graph(const ObjectReader& objects, const Json& declaration, const KnownTypes& known,
                                       Semantics conduct) {
   return Builder(objects, declaration, known, conduct).make();
+}
+
+Status check_placement(const ObjectReader& objects, const Json& placement, Semantics conduct) {
+  FLEETADM_TRY([[maybe_unused]] const PlacementNode node, placement_node(objects, placement, conduct));
+  return {};
+}
+
+const Json* entry_of(const Json& list, const Json& placement) {
+  const Json* found = nullptr;
+  for (const Json& one : list) {
+    if (same_placement(one, placement)) found = &one;
+  }
+  return found;
 }
 
 Result<rollout::Step> step_of(const PlacementNode& node, Instant now, Semantics conduct) {

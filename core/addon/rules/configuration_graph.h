@@ -44,6 +44,12 @@ struct ConfigurationGraph {
 Result<ConfigurationGraph> make_graph(const ObjectReader& objects, const Json& declaration, const KnownTypes& known,
                                       rollout::Semantics conduct);
 
+/// Whether the decisions and the strategy of an entry of spec.installStrategy.placements can be followed; else why not.
+Status check_placement(const ObjectReader& objects, const Json& placement, rollout::Semantics conduct);
+
+/// The entry of a placement among those of a list, by namespace and name: the last one, where there are several.
+const Json* entry_of(const Json& list, const Json& placement);
+
 /// What the rollout engine makes of a placement's add-ons now. kInvalid: its maxConcurrency cannot be read.
 Result<rollout::Step> step_of(const PlacementNode& node, Instant now, rollout::Semantics conduct);
 

@@ -42,20 +42,6 @@ void add_errors(Pass& pass, std::vector<Error> errors) {
 
 }  // namespace
 
-Json with_failed_write(const Json& before, const Json& wanted, Side side, const Error& error, Instant now) {
-  const std::string_view type = applied_condition_of(side);
-  Json said = wanted;
-  Json& conditions = at_or_make(said, {"status", "conditions"});
-  const Json* known = controller::find_condition(before, type);
-  if (known != nullptr && controller::find_condition(said, type) == nullptr) {
-    if (!conditions.is_array()) conditions = Json::array();
-    conditions.push_back(*known);
-  }
-  controller::set_condition(conditions, type, "False", "ManifestWorkApplyFailed",
-                            "failed to apply manifestWork: " + error.message, now);
-  return said;
-}
-
 Pass deploy_pass(const ObjectReader& objects, std::string_view addon, std::string_view cluster, const AgentDescription& agent,
                  Instant now, rollout::Semantics conduct) {
   Pass pass;

@@ -19,8 +19,4 @@ namespace fleetadm::addon {
 Pass deploy_pass(const ObjectReader& objects, std::string_view addon, std::string_view cluster, const AgentDescription& agent,
                  Instant now, rollout::Semantics conduct);
 
-/// `wanted` (the add-on as a pass wants it) with what it says where a work of that side could not be written; a failure that
-/// `before` says already keeps its time.
-Json with_failed_write(const Json& before, const Json& wanted, Side side, const Error& error, Instant now);
-
 }  // namespace fleetadm::addon

@@ -83,25 +83,29 @@ void set_owner(Json& addon, const Json& declaration) {
   at_or_make(addon, {"metadata", "ownerReferences"}) = std::move(owners);
 }
 
+void take_annotations(Json& addon, const Json& declaration, const ObjectReader& objects, rollout::Semantics conduct) {
+  const ObjectPtr cluster = objects.get(managed_clusters(), {}, namespace_of(addon));
+  if (!cluster || !is_installed_by_placements(declaration)) return;
+  Json annotations = Json::object();
+  for (const auto& [key, value] : strings_at(addon, {"metadata", "annotations"})) {
+    const bool own = conduct == rollout::Semantics::kStrict && (key == kValuesAnnotation || key == kInstallNamespaceAnnotation);
+    if (own || !key.starts_with(kAnnotationPrefix)) annotations[key] = value;
+  }
+  for (const auto& [key, value] : strings_at(*cluster, {"metadata", "annotations"})) {
+    if (key.starts_with(kAnnotationPrefix)) annotations[key] = value;
+  }
+  if (annotations == object_at(addon, {"metadata", "annotations"})) return;
+  at_or_make(addon, {"metadata", "annotations"}) = std::move(annotations);
+}
+
 Pass sync_annotations(const ObjectReader& objects, std::string_view cluster, rollout::Semantics conduct) {
   Pass pass;
-  const ObjectPtr managed = objects.get(managed_clusters(), {}, cluster);
-  if (!managed) return pass;
   for (const ObjectPtr& before : objects.list(managed_cluster_addons(), cluster)) {
     const ObjectPtr declaration = objects.get(cluster_management_addons(), {}, name_of(*before));
-    if (!declaration || !is_installed_by_placements(*declaration)) continue;
-    Json annotations = Json::object();
-    for (const auto& [key, value] : strings_at(*before, {"metadata", "annotations"})) {
-      const bool own = conduct == rollout::Semantics::kStrict && (key == kValuesAnnotation || key == kInstallNamespaceAnnotation);
-      if (own || !key.starts_with(kAnnotationPrefix)) annotations[key] = value;
-    }
-    for (const auto& [key, value] : strings_at(*managed, {"metadata", "annotations"})) {
-      if (key.starts_with(kAnnotationPrefix)) annotations[key] = value;
-    }
-    if (annotations == object_at(*before, {"metadata", "annotations"})) continue;
+    if (!declaration) continue;
     Json after = *before;
-    at_or_make(after, {"metadata", "annotations"}) = std::move(annotations);
-    pass.changed.push_back(std::move(after));
+    take_annotations(after, *declaration, objects, conduct);
+    if (after != *before) pass.changed.push_back(std::move(after));
   }
   return pass;
 }

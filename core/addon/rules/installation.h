@@ -19,8 +19,13 @@ Pass install_addon(const ObjectReader& objects, std::string_view addon, rollout:
 /// Makes a managed declaration the controller of one of its ManagedClusterAddOns.
 void set_owner(Json& addon, const Json& declaration);
 
-/// Copies the add-on annotations of a cluster to its add-ons that are installed by placements, and removes those that the cluster
-/// does not have; kStrict: but not those that belong to the add-on itself (its values, its installation namespace).
+/// Gives an add-on that is installed by placements the add-on annotations of its cluster, where there is one, and removes those
+/// that the cluster does not have; kStrict: but not those that belong to the add-on itself (its values, its installation
+/// namespace).
+void take_annotations(Json& addon, const Json& declaration, const ObjectReader& objects,
+                      rollout::Semantics conduct = rollout::Semantics::kStrict);
+
+/// The same of all add-ons of a cluster.
 Pass sync_annotations(const ObjectReader& objects, std::string_view cluster, rollout::Semantics conduct);
 
 }  // namespace fleetadm::addon

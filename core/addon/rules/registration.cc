@@ -11,8 +11,6 @@
 namespace fleetadm::addon {
 namespace {
 
-constexpr std::string_view kApplied = "RegistrationApplied";
-
 bool owned_by_declaration(const Json& addon) {
   const Json& owners = list_at(addon, {"metadata", "ownerReferences"});
   return std::any_of(owners.begin(), owners.end(), [&](const Json& owner) {
@@ -133,14 +131,14 @@ class RegistrationPass {
   }
 
   Status refuse(const Error& error) {
-    set("False", "SetPermissionFailed", "Failed to set permission for hub agent: " + error.message);
+    set("False", kPermissionFailed, permission_failure(error));
     return tl::unexpected<Error>(error);
   }
 
   void set(std::string_view status, std::string_view reason, const std::string& message) {
     Json& conditions = at_or_make(addon_, {"status", "conditions"});
     if (!conditions.is_array()) conditions = Json::array();
-    controller::set_condition(conditions, kApplied, status, reason, message, now_);
+    controller::set_condition(conditions, kRegistrationApplied, status, reason, message, now_);
   }
 
   Pass answer() && {
@@ -156,6 +154,8 @@ class RegistrationPass {
 };
 
 }  // namespace
+
+std::string permission_failure(const Error& error) { return "Failed to set permission for hub agent: " + error.message; }
 
 Pass registration_pass(const ObjectReader& objects, std::string_view cluster, std::string_view addon, Instant now,
                        rollout::Semantics conduct) {

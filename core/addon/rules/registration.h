@@ -2,12 +2,17 @@
 // ManagedClusterAddOn (docs/reference/addon.md#registration).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/addon/rules/pass.h"
 #include "core/rollout/types.h"
 
 namespace fleetadm::addon {
+
+inline constexpr std::string_view kRegistrationApplied = "RegistrationApplied";
+inline constexpr std::string_view kPermissionFailed = "SetPermissionFailed";
+std::string permission_failure(const Error& error);  // the condition's message
 
 /// Of an add-on with a template: `status.supportedConfigs`, `registrations`, `namespace`, the condition RegistrationApplied, and
 /// the RoleBindings of its hub permissions. Left alone: an add-on without a template, under deletion, without its cluster or not

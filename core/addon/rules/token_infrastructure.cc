@@ -129,11 +129,6 @@ Pass token_pass(const ObjectReader& objects, std::string_view cluster, std::stri
   return pass;
 }
 
-Json with_token_failure(Json addon, const Error& error, Instant now) {
-  controller::set_condition(conditions_of(addon), kTokenReady, "False", "TokenInfrastructureApplyFailed", error.message, now);
-  return addon;
-}
-
 std::string uid_in_message(std::string_view message) {
   constexpr std::string_view kBefore = "(UID: ";
   const std::size_t begin = message.find(kBefore);

@@ -24,9 +24,6 @@ inline constexpr std::string_view kTokenMadeLabel = "addon.open-cluster-manageme
 Pass token_pass(const ObjectReader& objects, std::string_view cluster, std::string_view addon, Instant now,
                 rollout::Semantics conduct);
 
-/// The add-on with the condition that says why its token infrastructure could not be written.
-Json with_token_failure(Json addon, const Error& error, Instant now);
-
 /// The uid that a condition's message names ("ServiceAccount <ns>/<name> (UID: <uid>) is ready"), or an empty text.
 std::string uid_in_message(std::string_view message);
 

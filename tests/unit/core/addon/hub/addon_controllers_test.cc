@@ -70,7 +70,7 @@ struct AddonControllers : testing::Test {
           if (check_bound_sets) all.objects->check_bound_sets(manager);
           all.writer = std::make_shared<PassWriter>(hub->client(gate));
           add_installation_controllers(manager, all);
-          add_configuration_controllers(manager, all);
+          add_cluster_addon_controllers(manager, hub->client(gate), all);
         },
         die_after);
   }

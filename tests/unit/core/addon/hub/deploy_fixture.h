@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/addon/hub/deploy_controller.h"
+#include "core/addon/hub/addon_controller.h"
 #include "core/addon/rules/names.h"
 #include "core/api/kinds.h"
 #include "tests/support/fake_api.h"
@@ -32,8 +32,10 @@ class DeployLife {
       return {};
     };
     const kube::Client client = api_->client(gate);
-    controller_ = std::make_unique<DeployController>(cache_, client, std::make_shared<PassWriter>(client, clock), clock,
-                                                     [&agent](const ObjectReader&, const Json&) { return agent; });
+    controller_ = std::make_unique<AddonController>(
+        client, AddonController::Parts{cache_, std::make_shared<PassWriter>(client, clock), std::make_shared<ConfigDecisions>(),
+                                       [](const GroupResource&) { return true; },
+                                       [&agent](const ObjectReader&, const Json&) { return agent; }, clock});
   }
   DeployLife(const DeployLife&) = delete;
   DeployLife& operator=(const DeployLife&) = delete;
@@ -57,12 +59,12 @@ class DeployLife {
  private:
   /// As the hub's caches: of the works those with an add-on's label.
   void refresh() {
-    cache_ = MemoryObjects();
+    *cache_ = MemoryObjects();
     for (const kube::Resource* type : {&api::managed_cluster_addons_v1beta1(), &api::managed_clusters()}) {
-      for (Json& object : api_->all(*type)) cache_.put(std::move(object));
+      for (Json& object : api_->all(*type)) cache_->put(std::move(object));
     }
     for (Json& work : api_->all(api::manifest_works())) {
-      if (find(work, {"metadata", "labels", api::kAddonNameLabel}) != nullptr) cache_.put(std::move(work));
+      if (find(work, {"metadata", "labels", api::kAddonNameLabel}) != nullptr) cache_->put(std::move(work));
     }
   }
 
@@ -70,8 +72,8 @@ class DeployLife {
   int left_;
   int written_ = 0;
   bool killed_ = false;
-  MemoryObjects cache_;
-  std::unique_ptr<DeployController> controller_;
+  std::shared_ptr<MemoryObjects> cache_ = std::make_shared<MemoryObjects>();
+  std::unique_ptr<AddonController> controller_;
   Result<controller::Outcome> last_;
 };
 

@@ -43,9 +43,10 @@ class AddonDeployLive : public testing::Test {
   void start() {
     hub.start([this](controller::Manager& manager, const std::shared_ptr<kube::WriteGate>& gate) {
       const kube::Client client = api->client(gate);
-      add_deploy_controllers(
-          manager, client,
-          {std::make_shared<CachedObjects>(manager, client), std::make_shared<PassWriter>(client), Clock::system()});
+      const AddonHub addons{std::make_shared<CachedObjects>(manager, client), std::make_shared<PassWriter>(client),
+                            Clock::system()};
+      add_installation_controllers(manager, addons);
+      add_cluster_addon_controllers(manager, client, addons);
     });
   }
 

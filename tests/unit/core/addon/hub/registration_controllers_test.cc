@@ -41,7 +41,8 @@ class RegistrationHub : public ::testing::Test {
     addons.objects = std::make_shared<CachedObjects>(manager, api->client());
     addons.writer = std::make_shared<PassWriter>(api->client());
     addons.clock = Clock::system();
-    add_registration_controllers(manager, api->client(), addons, {"hub-ns"});
+    add_cluster_addon_controllers(manager, api->client(), addons);
+    add_csr_controller(manager, api->client(), addons, {"hub-ns"});
     runner = std::jthread([this](std::stop_token stop) { EXPECT_TRUE(manager.run(std::move(stop))); });
   }
 

@@ -65,9 +65,9 @@ TEST_F(RolloutRules, AnAddOnWaitsWhilePlacementHasNoProgression) {
   put_placement({{"c1", "c2"}});
   put_addon("c1");
   put_addon("c2");
-  const Pass upstream = configure_addons(objects, "a", all_known, now, Semantics::kUpstream);
+  const Pass upstream = written(configure_addons(objects, "a", all_known, now, Semantics::kUpstream), Semantics::kUpstream);
   EXPECT_EQ(upstream.changed.size(), 3U) << "upstream configures both at once, and tells it in the declaration";
-  take(configure_addons(objects, "a", all_known, now, Semantics::kStrict));
+  take(written(configure_addons(objects, "a", all_known, now, Semantics::kStrict)));
   EXPECT_EQ(configured("c1"), "");
   EXPECT_EQ(configured("c2"), "");
   roll();  // with the progression of the same view
@@ -226,10 +226,33 @@ TEST_F(RolloutRules, ASecondPassChangesNothing) {
   put_addon("c1");
   put_addon("c2");
   roll();
-  const Pass again = roll_out_addon(objects, "a", all_known, now + std::chrono::seconds(1));
-  for (const Json& object : again.changed) {
-    EXPECT_EQ(object, *objects.get(type_of(object), namespace_of(object), name_of(object)));
-  }
+  const RolloutStep again = roll_out_addon(objects, "a", all_known, now + std::chrono::seconds(1));
+  EXPECT_TRUE(again.decisions.empty());
+  EXPECT_EQ(again.looked_at, (std::set<std::string>{"c1", "c2"}));
+  EXPECT_EQ(*again.declaration, declaration());
+}
+
+TEST_F(RolloutRules, WhyAPlacementIsNotFollowedIsToldInItsProgression) {
+  put_config("base", "one");
+  put_declaration(progressive(1));
+  put_addon("c1");
+  const auto progressing = [&] {
+    const Json object = declaration();
+    const Json& progressions = list_at(object, {"status", "installProgressions"});
+    if (progressions.empty() || list_at(progressions[0], {"conditions"}).empty()) return std::string();
+    const Json& condition = progressions[0]["conditions"][0];
+    return str(condition, {"status"}) + " " + str(condition, {"reason"}) + ": " + str(condition, {"message"});
+  };
+  const RolloutStep step = roll_out_addon(objects, "a", all_known, now);
+  EXPECT_EQ(step.errors.size(), 1U) << "it is tried again";
+  EXPECT_TRUE(step.decisions.empty());
+  EXPECT_EQ(step.looked_at, std::set<std::string>{"c1"});
+  objects.put(*step.declaration);
+  EXPECT_EQ(progressing(), "False PlacementNotFollowed: there is no placement ns/p");
+  put_placement({{"c1"}});
+  roll();
+  EXPECT_EQ(configured("c1"), "True: Configurations configured");
+  EXPECT_TRUE(progressing().starts_with("True Progressing: ")) << progressing();
 }
 
 TEST_F(RolloutRules, OfAnAddOnThatManagesItselfOnlyTheDefaultsAreTold) {
@@ -249,7 +272,7 @@ TEST_F(RolloutRules, OfAnAddOnThatManagesItselfOnlyTheDefaultsAreTold) {
   EXPECT_EQ(str(reference, {"desiredConfig", "specHash"}), "") << "its manager tells";
   EXPECT_EQ(str(told["installProgressions"][0], {"name"}), "theirs");
   EXPECT_EQ(hash_in("c1"), "");
-  EXPECT_TRUE(roll_out_addon(objects, "a", all_known, now).changed.empty());
+  EXPECT_FALSE(roll_out_addon(objects, "a", all_known, now).declaration);
 
   own = declaration();
   own["spec"]["defaultConfigs"].push_back(

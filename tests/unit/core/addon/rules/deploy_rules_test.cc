@@ -1,5 +1,7 @@
 // Where the deploy rule answers otherwise than upstream's, on purpose; and that what it wants does not change by being written.
+#include "core/addon/rules/failed_write.h"
 #include "core/addon/rules/manifest_marks.h"
+#include "core/addon/rules/template_agent.h"
 #include "tests/unit/core/addon/rules/deploy_world.h"
 
 namespace fleetadm::addon::deploy_test {
@@ -211,15 +213,70 @@ TEST(AddonDeployRules, AnAddonWhoseClusterIsGoneIsLetGo) {
   EXPECT_EQ(world.works(), Names{});
 }
 
+/// An add-on with a template that does not exist (any more), held by the finalizer of its hook.
+void lose_template(DeployWorld& world) {
+  Json addon = world.addon();
+  addon["metadata"]["finalizers"] = Json::array({std::string(kPreDeleteFinalizer)});
+  const Json type{{"group", std::string(kGroup)}, {"resource", std::string(kTemplates)}};
+  addon["status"]["supportedConfigs"] = Json::array({type});
+  addon["status"]["configReferences"] = Json::array({type});
+  addon["status"]["configReferences"][0]["desiredConfig"] = {{"name", "gone"}, {"specHash", "h"}};
+  world.put_addon(std::move(addon));
+}
+
+TEST(AddonDeployRules, AnAddonWhoseTemplateIsGoneIsLetGo) {
+  for (const bool referenced : {true, false}) {
+    SCOPED_TRACE(referenced);
+    DeployWorld world;
+    lose_template(world);
+    Json addon = world.addon();
+    if (!referenced) addon["status"].erase("configReferences");
+    controller::set_condition(addon["status"]["conditions"], "Configured", "False", "Test", "", world.now);
+    world.put_addon(addon);
+    const auto describe = [&] { return template_agent(world.objects, world.addon(), rollout::Semantics::kStrict); };
+    if (referenced) {
+      world.agent = *describe();
+      EXPECT_FALSE(world.agent.lost) << "it may come back while the add-on is wanted";
+      world.settle();
+      EXPECT_EQ(world.finalizers().size(), 1U);
+    } else {
+      EXPECT_FALSE(describe()) << "whose it is is not known";
+    }
+    world.delete_addon();
+    world.agent = *describe();
+    EXPECT_TRUE(world.agent.lost);
+    EXPECT_FALSE(template_agent(world.objects, world.addon(), rollout::Semantics::kUpstream).value_or(AgentDescription{}).lost);
+    world.settle();
+    EXPECT_TRUE(world.addon().is_null());
+  }
+}
+
+TEST(AddonDeployRules, AHookThatRunsIsWaitedForAlsoWhenItsTemplateIsGone) {
+  DeployWorld world;
+  world.agent.manifests = {hook("bye")};
+  world.settle();
+  world.delete_addon();
+  world.settle();
+  ASSERT_EQ(world.works(), Names{"c1/addon-hello-pre-delete"});
+  world.agent.manifests.clear();
+  world.agent.error = fail(Category::kNotFound, "gone").value();
+  world.agent.lost = true;
+  world.settle();
+  ASSERT_FALSE(world.addon().is_null());
+  world.report("c1", "addon-hello-pre-delete");
+  world.settle();
+  EXPECT_TRUE(world.addon().is_null());
+}
+
 TEST(AddonDeployRules, AFailureThatLastsIsSaidOnce) {
   DeployWorld world;
   const Json before = world.addon();
   Error error;
   error.message = "the webhook said no";
-  const Json first = with_failed_write(before, before, Side::kManaged, error, world.now);
+  const Json first = with_failed_work(before, before, Side::kManaged, error, world.now);
   EXPECT_NE(first, before);
   // The next pass removes what is said, as the work is not applied, and fails again later.
-  const Json second = with_failed_write(first, before, Side::kManaged, error, world.now + std::chrono::hours(1));
+  const Json second = with_failed_work(first, before, Side::kManaged, error, world.now + std::chrono::hours(1));
   EXPECT_EQ(second, first);
   world.put_addon(second);
   EXPECT_EQ(world.reason("ManifestApplied"), "False ManifestWorkApplyFailed");

@@ -74,7 +74,10 @@ struct RolloutRules : testing::Test {
     for (const Json& object : pass.changed) objects.put(object);
     for (const Error& error : pass.errors) ADD_FAILURE() << error.message;
   }
-  void roll() { take(roll_out_addon(objects, "a", all_known, now)); }
+  Pass written(RolloutStep step, rollout::Semantics conduct = rollout::Semantics::kStrict) const {
+    return pass_of(std::move(step), objects, "a", now, conduct);
+  }
+  void roll() { take(written(roll_out_addon(objects, "a", all_known, now))); }
   Json addon(const std::string& cluster) const { return *objects.get(managed_cluster_addons(), cluster, "a"); }
   Json declaration() const { return *objects.get(cluster_management_addons(), {}, "a"); }
   /// The hash that the add-on of a cluster is to have of its first configuration; empty: it is not configured.
