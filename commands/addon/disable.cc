@@ -4,6 +4,7 @@
 #include "commands/addon/addon.h"
 #include "commands/addon/install_strategy.h"
 #include "commands/addon/targets.h"
+#include "commands/framework/addon_change.h"
 #include "commands/framework/guard.h"
 #include "commands/framework/write_report.h"
 #include "core/api/kinds.h"

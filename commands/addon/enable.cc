@@ -1,9 +1,11 @@
 // addon enable: add-ons on the clusters that are named, or on those that a placement selects.
 #include "commands/addon/addon.h"
+#include "commands/addon/built_in.h"
 #include "commands/addon/config_documents.h"
 #include "commands/addon/install_strategy.h"
 #include "commands/addon/key_values.h"
 #include "commands/addon/targets.h"
+#include "commands/framework/addon_change.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/guard.h"
 #include "commands/framework/write_report.h"
@@ -178,14 +180,28 @@ Result<Report> enable_by_placement(Context& context, const kube::Client& hub, co
   return report;
 }
 
+/// One that comes with fleetadm is installed where the hub does not have it; nothing but a dry run goes on without it.
+Status declared_or_installed(Context& context, const kube::Client& hub, const EnableOptions& options, const std::string& name,
+                             Report& installed) {
+  const auto declared = declaration_of(hub, name);
+  if (declared) return {};
+  const bool changes_nothing = options.guard.plan || (is_dry(context) && !options.targets.where.placement.empty());
+  if (declared.error().category != Category::kNotFound || !is_built_in(name) || changes_nothing)
+    return tl::unexpected(declared.error());
+  FLEETADM_CHECK(install_built_in(context, hub, name, {}, installed));
+  return {};
+}
+
 Result<Report> run_enable(Context& context, const EnableOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const auto hub, context.client());
   const auto names = options.targets.all_names(args);
-  for (const std::string& name : names) {
-    FLEETADM_TRY([[maybe_unused]] const Json declaration, declaration_of(hub, name));
-  }
-  return options.targets.where.placement.empty() ? enable_on_clusters(context, hub, options, names)
-                                                 : enable_by_placement(context, hub, options, names);
+  Report installed;
+  for (const std::string& name : names) FLEETADM_CHECK(declared_or_installed(context, hub, options, name, installed));
+  FLEETADM_TRY(Report report, options.targets.where.placement.empty() ? enable_on_clusters(context, hub, options, names)
+                                                                      : enable_by_placement(context, hub, options, names));
+  report.lines.insert(report.lines.begin(), installed.lines.begin(), installed.lines.end());
+  report.names.insert(report.names.begin(), installed.names.begin(), installed.names.end());
+  return report;
 }
 
 Status validate_enable(const EnableOptions& options, const std::vector<std::string>& args) {
@@ -225,7 +241,8 @@ void register_addon_enable(Registry& registry) {
   command.description =
       "Creates a ManagedClusterAddOn for each add-on in the namespace of each cluster; the hub deploys the add-on's agent there. "
       "Enabling what is enabled changes nothing; labels and annotations are added to those that are there, and configurations are "
-      "replaced only with --config-file. The agent's namespace is given by --install-namespace or -n.\n\n"
+      "replaced only with --config-file. The agent's namespace is given by --install-namespace or -n. An add-on that comes with "
+      "fleetadm is installed first if the hub does not have it (\"addon install\").\n\n"
       "With --placement, the placement becomes a part of the add-on's install strategy, and the hub enables the add-on wherever "
       "it selects a cluster, now and later. What was enabled by hand elsewhere is then removed: the command asks first; without a "
       "terminal it is refused unless --allow-removals is given, and --plan shows which clusters would lose the add-on.";

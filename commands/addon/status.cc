@@ -2,6 +2,7 @@
 #include "commands/addon/addon.h"
 #include "commands/addon/facts.h"
 #include "commands/addon/targets.h"
+#include "commands/framework/addon_change.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/write_report.h"

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "commands/framework/grammar.h"
-#include "commands/framework/named.h"
 #include "commands/framework/write_report.h"
-#include "core/api/kinds.h"
 
 namespace fleetadm::commands {
 
@@ -41,14 +39,6 @@ Status validate_addon_targets(const AddonTargets& targets, const std::vector<std
   }
   for (const std::string& cluster : targets.where.clusters) FLEETADM_CHECK(check_name("cluster", cluster));
   return {};
-}
-
-Result<Json> declaration_of(const kube::Client& hub, const std::string& name) {
-  FLEETADM_TRY(auto declaration, on_hub(hub.find(api::cluster_management_addons(), "", name)));
-  if (declaration) return std::move(*declaration);
-  return fail(Category::kNotFound, "there is no add-on \"" + name + "\" on this hub",
-              NearNames(hub, api::cluster_management_addons())
-                  .hint(name, "make one of manifests with: fleetadm addon create " + name + " -f FILE"));
 }
 
 }  // namespace fleetadm::commands

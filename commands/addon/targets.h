@@ -17,7 +17,4 @@ void bind_addon_targets(FlagSet& flags, AddonTargets& targets);
 /// Names there are, and exactly one way of naming clusters.
 Status validate_addon_targets(const AddonTargets& targets, const std::vector<std::string>& args);
 
-/// The ClusterManagementAddOn; kNotFound, with the names that are near, where the hub has none.
-Result<Json> declaration_of(const kube::Client& hub, const std::string& name);
-
 }  // namespace fleetadm::commands

@@ -10,17 +10,21 @@ void bind_guard(FlagSet& flags, GuardOptions& options) {
   flags.boolean(&options.plan, "plan", "Show which clusters would lose which works, and change nothing");
 }
 
-Status allow_removals(Context& context, const GuardOptions& options, const std::string& loss) {
-  if (options.allow || options.plan || is_dry(context)) return {};
+Status allow_reach(Context& context, bool yes, const Reach& reach) {
   if (!context.terminal().interactive()) {
-    Error error = fail(Category::kConflict, loss, "if this is intended, add --allow-removals").value();
-    error.reason = "RemovalsNotAllowed";
+    Error error = fail(Category::kConflict, reach.text, "if this is intended, add " + reach.flag).value();
+    error.reason = reach.reason;
     return tl::unexpected(std::move(error));
   }
-  if (options.yes) return {};
-  FLEETADM_TRY(const bool sure, context.terminal().confirm(loss + ". Continue?"));
+  if (yes) return {};
+  FLEETADM_TRY(const bool sure, context.terminal().confirm(reach.text + ". Continue?"));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");
   return {};
+}
+
+Status allow_removals(Context& context, const GuardOptions& options, const std::string& loss) {
+  if (options.allow || options.plan || is_dry(context)) return {};
+  return allow_reach(context, options.yes, {loss, "--allow-removals", "RemovalsNotAllowed"});
 }
 
 Error not_computed(const Error& cause, const GuardOptions& options, const std::string& what) {

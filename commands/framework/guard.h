@@ -31,6 +31,14 @@ inline constexpr const char* kGuardText =
 /// --allow-removals, --yes and --plan.
 void bind_guard(FlagSet& flags, GuardOptions& options);
 
+/// The rule above for any reach that is to be allowed: asked at a terminal, refused elsewhere with the flag and the reason.
+struct Reach {
+  std::string text;
+  std::string flag;
+  std::string reason;
+};
+Status allow_reach(Context& context, bool yes, const Reach& reach);
+
 /// The rule above for a loss that was computed: "unbinding …: 2 of 3 clusters (c1, c2) would lose 1 work (apps/web)".
 /// kConflict: refused; kCancelled: declined.
 Status allow_removals(Context& context, const GuardOptions& options, const std::string& loss);

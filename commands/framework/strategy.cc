@@ -28,7 +28,7 @@ bool StrategyOptions::any() const {
          min_success_time >= Duration::zero() || !first.empty();
 }
 
-void bind_strategy(FlagSet& flags, StrategyOptions& options) {
+void bind_rollout_strategy(FlagSet& flags, StrategyOptions& options) {
   flags.choice(&options.kind, "strategy", {"all", "progressive", "per-group"},
                "rollout strategy; progressive if another strategy flag is given");
   flags.text(&options.max_concurrency, "max-concurrency", "maximum number of clusters updated at the same time").value_name =
@@ -41,6 +41,10 @@ void bind_strategy(FlagSet& flags, StrategyOptions& options) {
   flags.comma_texts(&options.first, "first", "decision groups to update first; none of their clusters may fail").value_name =
       "GROUP";
   flags.boolean(&options.allow_missing, "allow-missing", "accept decision groups in --first that do not exist yet");
+}
+
+void bind_strategy(FlagSet& flags, StrategyOptions& options) {
+  bind_rollout_strategy(flags, options);
   flags
       .choice(&options.success_when, "success-when", {"applied", "available", "ready"},
               "what a cluster must report before it counts as successful")

@@ -21,8 +21,9 @@ struct StrategyOptions {
   bool any() const;
 };
 
-/// --strategy, --max-concurrency, --max-failures, --min-success-time, --progress-deadline, --first, --allow-missing,
-/// --success-when.
+/// --strategy, --max-concurrency, --max-failures, --min-success-time, --progress-deadline, --first, --allow-missing.
+void bind_rollout_strategy(FlagSet& flags, StrategyOptions& options);
+/// Those, and --success-when.
 void bind_strategy(FlagSet& flags, StrategyOptions& options);
 
 /// The rolloutStrategy that the flags make of the present one (null: there is none): with --strategy they say all of it, without

@@ -4,9 +4,9 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "commands/framework/addon_change.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/write_report.h"
-#include "commands/rollout/addon_objects.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/names.h"
 
@@ -15,13 +15,11 @@ namespace {
 
 using work::Phase;
 
-constexpr std::string_view kAddonPrefix = "addon/";
 constexpr Duration kAddonTick = std::chrono::seconds(2);
 
 Result<addon::RolloutStanding> read_standing(const kube::Client& hub, const std::string& addon, Instant now) {
-  FLEETADM_TRY(const AddonRolloutObjects read, read_addon_rollout(hub, addon));
-  const auto known = [&](const addon::GroupResource& type) { return read.known.contains(type); };
-  return addon::rollout_standing(read.objects, addon, known, now);
+  FLEETADM_TRY(const addon::AddonRolloutObjects read, addon_objects(hub, addon));
+  return addon::rollout_standing(read.objects, addon, read.known(), now);
 }
 
 /// Clusters that are to have the add-on.
@@ -99,6 +97,7 @@ Report standing_report(const std::string& addon, const addon::RolloutStanding& s
   if (standing.clusters.empty()) report.branches.push_back({addon});
   report.notes.push_back(addon + ": " + std::string(to_string(state)) + ": " + summary_of(standing) + ".");
   if (standing.missing) report.notes.push_back("Configuration " + standing.missing->text() + " does not exist.");
+  if (state == RolloutState::kPaused) report.notes.push_back("Continue it with: fleetadm rollout resume addon/" + addon);
   if (const addon::ClusterStanding* one = first_trouble(standing); one != nullptr) {
     report.notes.push_back("See why: fleetadm addon status " + addon + " --explain --clusters " + one->cluster);
   }
@@ -146,7 +145,13 @@ Result<Report> watch_standing(Context& context, const kube::Client& hub, const s
 
 std::optional<std::string> addon_of_rollout(const std::string& text) {
   if (!text.starts_with(kAddonPrefix)) return std::nullopt;
-  return text.substr(kAddonPrefix.size());
+  return text.substr(std::string_view(kAddonPrefix).size());
+}
+
+Status check_rollout_name(const std::vector<std::string>& args) {
+  const auto addon = args.empty() ? std::nullopt : addon_of_rollout(args.front());
+  if (!addon || is_dns_subdomain(*addon)) return {};
+  return fail(Category::kUsage, "\"addon/" + *addon + "\" does not name an add-on", "use addon/NAME");
 }
 
 RolloutState state_of(const addon::RolloutStanding& standing) {
@@ -155,6 +160,7 @@ RolloutState state_of(const addon::RolloutStanding& standing) {
   if (done == all) return RolloutState::kDone;
   const std::size_t failed = standing.count(Phase::kFailed);
   if (standing.missing) return RolloutState::kFailed;
+  if (standing.paused) return RolloutState::kPaused;
   if (standing.breach) return failed > 0 ? RolloutState::kFailed : RolloutState::kTimedOut;
   // A failure within a deadline may still be mended by the agent; one without any is final until the configuration changes.
   const auto lasting = static_cast<std::size_t>(
@@ -167,9 +173,6 @@ RolloutState state_of(const addon::RolloutStanding& standing) {
 }
 
 Result<Report> addon_rollout_status(Context& context, const std::string& addon, bool watch, Duration timeout) {
-  if (!is_dns_subdomain(addon)) {
-    return fail(Category::kUsage, "\"addon/" + addon + "\" does not name an add-on", "use addon/NAME");
-  }
   FLEETADM_TRY(const kube::Client hub, context.client());
   if (watch) return watch_standing(context, hub, addon, timeout);
   const Instant now = context.clock().now();

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands/framework/command.h"
 #include "commands/rollout/view.h"
@@ -10,8 +11,12 @@
 
 namespace fleetadm::commands {
 
+inline constexpr const char* kAddonPrefix = "addon/";
+
 /// NAME of "addon/NAME"; nullopt: a ManifestWorkReplicaSet is meant. One of a namespace "addon" is reached with -n.
 std::optional<std::string> addon_of_rollout(const std::string& text);
+/// kUsage where what follows "addon/" is no name.
+Status check_rollout_name(const std::vector<std::string>& args);
 
 /// How the rollout stands, in the words and exit codes of those of works. Pure.
 RolloutState state_of(const addon::RolloutStanding& standing);

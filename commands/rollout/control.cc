@@ -1,6 +1,8 @@
 // rollout pause, resume, abort and restart: what people ask of a rollout is noted on its set, and the hub's controller obeys.
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
+#include "commands/rollout/addon_control.h"
+#include "commands/rollout/addon_status.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/view.h"
 #include "core/api/kinds.h"
@@ -13,6 +15,8 @@ struct ControlOptions {
   bool wait = true;
   Duration timeout = kWaitTimeout;
   bool failed = false;
+
+  std::optional<Duration> confirm() const { return wait ? std::optional(timeout) : std::nullopt; }
 };
 
 /// Sets (or, empty, removes) annotations, and reads them back.
@@ -46,6 +50,7 @@ Result<Report> confirmed(Context& context, const kube::Client& hub, const Rollou
 }
 
 Result<Report> pause(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
+  if (const auto addon = addon_of_rollout(args.front())) return pause_addon(context, *addon, options.confirm());
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json before, read_set(hub, name));
@@ -56,6 +61,7 @@ Result<Report> pause(Context& context, const ControlOptions& options, const std:
 }
 
 Result<Report> resume(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
+  if (const auto addon = addon_of_rollout(args.front())) return resume_addon(context, *addon, options.confirm());
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
@@ -70,6 +76,7 @@ Result<Report> resume(Context& context, const ControlOptions& options, const std
 }
 
 Result<Report> abort(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
+  if (const auto addon = addon_of_rollout(args.front())) return abort_addon(context, *addon);
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
@@ -90,6 +97,7 @@ Result<Report> abort(Context& context, const ControlOptions& options, const std:
 }
 
 Result<Report> restart(Context& context, const ControlOptions& options, const std::vector<std::string>& args) {
+  if (const auto addon = addon_of_rollout(args.front())) return restart_addon(context, *addon, options.failed);
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const RolloutView view, read_rollout(hub, name, context.clock().now()));
@@ -117,7 +125,7 @@ Result<Report> restart(Context& context, const ControlOptions& options, const st
   return confirmed(context, hub, name, options, std::move(report), "Aborted", true);
 }
 
-Status fine(const ControlOptions&, const std::vector<std::string>&) { return {}; }
+Status fine(const ControlOptions&, const std::vector<std::string>& args) { return check_rollout_name(args); }
 
 void bind_control(FlagSet& flags, ControlOptions& options) {
   wait_flag(flags, &options.wait, "wait until the hub has confirmed it");
@@ -130,33 +138,41 @@ Command row(const std::string& verb, const std::string& summary, const std::stri
   command.group = "Work";
   command.summary = summary;
   command.description = description;
-  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts, {kAddonPrefix}};
   return command;
 }
 
 }  // namespace
 
 void register_rollout_control(Registry& registry) {
-  Command command = row("pause", "Pause a rollout: the hub makes no further changes",
-                        "Changes in progress on clusters continue; no other cluster is started, changed or cleaned up.");
-  command.examples = {{"Pause a rollout", "fleetadm rollout pause web -n apps"}};
+  Command command =
+      row("pause", "Pause a rollout: the hub makes no further changes",
+          "Changes in progress on clusters continue; no other cluster is started, changed or cleaned up. Of an add-on "
+          "(addon/NAME), clusters that have not begun keep the configurations that they have.");
+  command.examples = {{"Pause a rollout", "fleetadm rollout pause web -n apps"},
+                      {"Pause the upgrade of an add-on", "fleetadm rollout pause addon/hello --wait=false"}};
   command.make = invocation<ControlOptions>(bind_control, fine, pause);
   registry.add(std::move(command));
 
   command = row("resume", "Resume a paused rollout", "");
-  command.examples = {{"Continue a paused rollout", "fleetadm rollout resume web -n apps"}};
+  command.examples = {{"Continue a paused rollout", "fleetadm rollout resume web -n apps"},
+                      {"Continue the upgrade of an add-on", "fleetadm rollout resume addon/hello --wait=false"}};
   command.make = invocation<ControlOptions>(bind_control, fine, resume);
   registry.add(std::move(command));
 
-  command = row("abort", "Abort a rollout: stop delivering this revision",
-                "Clusters already updated keep the revision until \"rollout undo\" or a new template.");
+  command =
+      row("abort", "Abort a rollout: stop delivering this revision",
+          "Clusters already updated keep the revision until \"rollout undo\" or a new template.\n\n"
+          "Of an add-on (addon/NAME), what is not complete is set back to the configurations of the last revision that every "
+          "cluster had, and rolled out by the same strategy; placements that are complete keep their own configurations.");
   command.examples = {{"Stop delivering a revision", "fleetadm rollout abort web -n apps"}};
   command.make = invocation<ControlOptions>(bind_control, fine, abort);
   registry.add(std::move(command));
 
   command = row("restart", "Restart an aborted rollout, or retry failed clusters",
                 "With --failed, clusters that failed or timed out are retried: their deadline starts again, "
-                "and a failure that persists is counted again after one minute.");
+                "and a failure that persists is counted again after one minute. An aborted rollout of an add-on (addon/NAME) "
+                "begins with its configurations again.");
   command.examples = {{"After the cause has been fixed", "fleetadm rollout restart web -n apps --failed"}};
   command.make = invocation<ControlOptions>(
       [](FlagSet& flags, ControlOptions& options) {

@@ -1,8 +1,11 @@
 // rollout history and undo: the revisions of a set, and the way back.
 #include <algorithm>
 
+#include "commands/framework/caller.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/listing.h"
+#include "commands/rollout/addon_history.h"
+#include "commands/rollout/addon_status.h"
 #include "commands/rollout/change.h"
 #include "commands/rollout/rollout.h"
 #include "commands/rollout/view.h"
@@ -18,6 +21,7 @@ struct HistoryOptions {
 struct UndoOptions {
   std::int64_t revision = 0;  // go to this one; 0: the one before
   WorkGuardOptions guard;
+  bool many = false;
 };
 
 std::string outcome_of(const work::Revision& revision, bool newest) {
@@ -50,6 +54,7 @@ Json data_of(const work::Revision& one, bool newest) {
 }
 
 Result<Report> history(Context& context, const HistoryOptions& options, const std::vector<std::string>& args) {
+  if (const auto addon = addon_of_rollout(args.front())) return addon_history(context, *addon, options.revision);
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json set, read_set(hub, name));
@@ -96,6 +101,10 @@ Result<const work::Revision*> former(const std::vector<work::Revision>& revision
 }
 
 Result<Report> undo(Context& context, const UndoOptions& options, const std::vector<std::string>& args) {
+  if (const auto addon = addon_of_rollout(args.front())) {
+    const GuardOptions& guard = options.guard.guard;
+    return undo_addon(context, *addon, options.revision, {options.many, guard.yes, guard.plan});
+  }
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json before, read_set(hub, name));
@@ -142,7 +151,8 @@ Result<Report> undo(Context& context, const UndoOptions& options, const std::vec
 }
 
 template <class Options>
-Status validate_revision(const Options& options, const std::vector<std::string>&) {
+Status validate_revision(const Options& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(check_rollout_name(args));
   if (options.revision < 0) return fail(Category::kUsage, "revisions are numbered from 1");
   return {};
 }
@@ -154,10 +164,13 @@ void register_rollout_history(Registry& registry) {
   command.path = "rollout history";
   command.group = "Work";
   command.summary = "List a rollout's revisions: author, time and outcome";
-  command.description = "The hub keeps the last ten. With --revision, it shows what that revision distributes.";
-  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
+  command.description =
+      "The hub keeps the last ten. With --revision, it shows what that revision distributes. Those of an add-on (addon/NAME) name "
+      "its default configurations and those of its placements, with the hashes of their contents.";
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts, {kAddonPrefix}};
   command.examples = {{"All revisions", "fleetadm rollout history web -n apps"},
-                      {"The manifests of revision 2", "fleetadm rollout history web -n apps --revision 2 -o yaml"}};
+                      {"The manifests of revision 2", "fleetadm rollout history web -n apps --revision 2 -o yaml"},
+                      {"The configurations of an add-on", "fleetadm rollout history addon/hello"}};
   command.make = invocation<HistoryOptions>(
       [](FlagSet& flags, HistoryOptions& options) {
         flags.integer(&options.revision, "revision", "show this revision's manifests");
@@ -171,14 +184,20 @@ void register_rollout_history(Registry& registry) {
   command.summary = "Roll back to a previous revision";
   command.description =
       "The previous manifests become the template again and are rolled out with the same strategy: "
-      "only clusters that have different manifests are changed, starting with those that failed.";
-  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
+      "only clusters that have different manifests are changed, starting with those that failed.\n\n"
+      "Of an add-on (addon/NAME), its earlier default configurations and those of its placements are named again. Where one was "
+      "edited in place by \"addon config\", its earlier contents are put back, too. If more than 10 clusters would be changed at "
+      "once, the command asks first; without a terminal it is refused unless --allow-many is given. --plan shows which clusters "
+      "would change, in which order (kind AddonRolloutPlan).";
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts, {kAddonPrefix}};
   command.examples = {{"To the previous revision", "fleetadm rollout undo web -n apps"},
-                      {"To a specific revision", "fleetadm rollout undo web -n apps --to-revision 2"}};
+                      {"To a specific revision", "fleetadm rollout undo web -n apps --to-revision 2"},
+                      {"What undoing an add-on's upgrade would do", "fleetadm rollout undo addon/hello --plan"}};
   command.make = invocation<UndoOptions>(
       [](FlagSet& flags, UndoOptions& options) {
         flags.integer(&options.revision, "to-revision", "the revision to roll back to").default_text = "the previous one";
         bind_work_guard(flags, options.guard);
+        bind_allow_many(flags, &options.many);
       },
       [](const UndoOptions& options, const std::vector<std::string>& args) -> Status {
         FLEETADM_CHECK(validate_work_guard(options.guard));

@@ -11,6 +11,7 @@ void register_rollout(Registry& registry) {
   register_rollout_control(registry);
   register_rollout_history(registry);
   register_rollout_simulate(registry);
+  register_addon_upgrade(registry);
 }
 
 }  // namespace fleetadm::commands

@@ -20,5 +20,6 @@ void register_rollout_status(Registry& registry);
 void register_rollout_control(Registry& registry);  // pause, resume, abort, restart
 void register_rollout_history(Registry& registry);  // history, undo
 void register_rollout_simulate(Registry& registry);
+void register_addon_upgrade(Registry& registry);
 
 }  // namespace fleetadm::commands

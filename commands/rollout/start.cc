@@ -1,4 +1,5 @@
 // rollout start: new manifests for what a placement selects, begun by a strategy.
+#include "commands/framework/caller.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/targets.h"

@@ -213,7 +213,7 @@ void register_rollout_status(Registry& registry) {
       "an add-on's configuration.\n\n"
       "Exit codes: 0 done, 1 failed or aborted, 3 finished with tolerated failures, 6 timed out, "
       "7 paused, 8 in progress.";
-  command.args = {"NAME", 1, 1, false, Complete::kRollouts};
+  command.args = {"NAME", 1, 1, false, Complete::kRollouts, {kAddonPrefix}};
   command.examples = {{"Show the current progress", "fleetadm rollout status web -n apps"},
                       {"Placements, groups and clusters as a tree", "fleetadm rollout status web -n apps -o tree"},
                       {"Wait for the end in a Job", "fleetadm rollout status web -n apps -w --timeout 30m"},
@@ -224,7 +224,7 @@ void register_rollout_status(Registry& registry) {
         flags.boolean(&options.watch, "watch", "wait until it is done, failed, timed out or paused", 'w');
         timeout_flag(flags, &options.timeout, "how long -w waits");
       },
-      [](const StatusOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_status);
+      [](const StatusOptions&, const std::vector<std::string>& args) { return check_rollout_name(args); }, run_status);
   registry.add(std::move(command));
 }
 

@@ -192,12 +192,6 @@ const work::ClusterProgress* blocking_cluster(const work::ReplicaSetPlan& plan) 
   return nullptr;
 }
 
-std::string caller(const kube::Client& hub) {
-  const Json review{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  const Result<Json> answer = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, true);
-  return answer ? str(*answer, {"status", "userInfo", "username"}) : std::string();
-}
-
 Status wait_for_reason(Context& context, const kube::Client& hub, const RolloutName& name, std::string_view reason, bool negated,
                        Duration timeout) {
   const auto said = [&](const std::optional<Json>& set) -> Result<bool> {

@@ -61,9 +61,6 @@ std::string blocking_manifest(const Json& work, const std::string& condition);
 /// The cluster that holds the rollout: failed ones first, then timed-out, then who is under way the longest. nullptr: none.
 const work::ClusterProgress* blocking_cluster(const work::ReplicaSetPlan& plan);
 
-/// Who is calling, as the server sees it; empty where it does not tell.
-std::string caller(const kube::Client& hub);
-
 /// Waits until the hub's controller has said `reason` (or, `negated`, anything else) in the set's condition; kTimeout with what
 /// to look at.
 Status wait_for_reason(Context& context, const kube::Client& hub, const RolloutName& name, std::string_view reason, bool negated,

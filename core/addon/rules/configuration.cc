@@ -6,6 +6,7 @@
 #include "core/addon/rules/configuration_graph.h"
 #include "core/addon/rules/install_progression.h"
 #include "core/addon/rules/lifecycle.h"
+#include "core/addon/rules/rollout_revisions.h"
 #include "core/controller/controller.h"
 
 namespace fleetadm::addon {
@@ -47,6 +48,8 @@ class Configuration {
  private:
   void decide(const PlacementNode& node, const std::set<std::string>& rolling);
   void tell_progress(std::size_t progression, const PlacementNode& node, const rollout::Step& step);
+  /// Every cluster has what it is to have, and there is one.
+  bool settled(const ConfigurationGraph& graph, const std::vector<rollout::Step>& steps) const;
   Count count(const PlacementNode& node, const rollout::Step& step) const;
   bool inherits_all(const AddonNode& node, const DesiredConfigs& inherited) const;
   std::string missing_text(const ConfigKey& config) const;
@@ -123,7 +126,8 @@ void Configuration::tell_progress(std::size_t index, const PlacementNode& node, 
   std::string text = counted.text();
   if (counted.missing) text += " " + missing_text(*counted.missing) + ".";
   if (!counted.complete()) {
-    controller::set_condition(conditions, "Progressing", "True", "Progressing", text, now_);
+    if (node.paused) text += " Paused.";
+    controller::set_condition(conditions, "Progressing", "True", node.paused ? "Paused" : "Progressing", text, now_);
     return;
   }
   controller::set_condition(conditions, "Progressing", "False", "Completed", text, now_);
@@ -133,6 +137,19 @@ void Configuration::tell_progress(std::size_t index, const PlacementNode& node, 
     reference["lastAppliedConfig"] = reference["desiredConfig"];
     reference["lastKnownGoodConfig"] = reference["desiredConfig"];
   }
+}
+
+bool Configuration::settled(const ConfigurationGraph& graph, const std::vector<rollout::Step>& steps) const {
+  bool any = !graph.defaults.addons.empty();
+  for (const auto& [cluster, addon] : graph.defaults.addons) {
+    if (addon.standing.state != State::kSucceeded) return false;
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Count counted = count(graph.placements[i], steps[i]);
+    if (graph.placements[i].waits || counted.done != counted.expected) return false;
+    any = any || counted.expected > 0;
+  }
+  return any;
 }
 
 Result<RolloutStep> Configuration::take_step(ConfigurationGraph graph) {
@@ -146,7 +163,8 @@ Result<RolloutStep> Configuration::take_step(ConfigurationGraph graph) {
   }
   std::set<std::string> rolling;
   for (const auto& [cluster, addon] : graph.defaults.addons) {
-    if (addon.standing.state != State::kSucceeded) rolling.insert(cluster);
+    const bool held = graph.defaults.paused && addon.standing.state == State::kToApply;
+    if (addon.standing.state != State::kSucceeded && !held) rolling.insert(cluster);
   }
   decide(graph.defaults, rolling);
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -163,6 +181,7 @@ Result<RolloutStep> Configuration::take_step(ConfigurationGraph graph) {
     const std::optional<Duration>& wait = steps[i].recheck_after;
     if (wait && *wait < kLookAgain && (!step_.requeue_after || *wait < *step_.requeue_after)) step_.requeue_after = wait;
   }
+  if (settled(graph, steps)) finish_revision(after_, now_);
   step_.declaration = std::move(after_);
   return std::move(step_);
 }
@@ -212,6 +231,7 @@ RolloutStep roll_out_addon(const ObjectReader& objects, std::string_view addon, 
     if (declaration != *before) told.declaration = std::move(declaration);
     return told;
   }
+  note_revision(declaration, configs_now(declaration), {}, now);
   RolloutStep step = configure_declaration(objects, declaration, known, now, Semantics::kStrict);
   if (!step.errors.empty()) {  // what is known is told all the same
     tell_not_followed(declaration, objects, now);

@@ -30,9 +30,10 @@ struct RolloutStep {
 RolloutStep configure_addons(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now,
                              rollout::Semantics conduct);
 
-/// The progressions, their hashes and one step of the roll-out, of one view of the objects: what the hub runs. While a placement
-/// cannot be followed, nobody is configured anew, and its progression says why (Progressing False, PlacementNotFollowed). Of an
-/// add-on that is not managed here only the default configurations are told, as upstream does.
+/// The progressions, their hashes, the revisions (rollout_revisions.h) and one step of the roll-out, of one view of the objects:
+/// what the hub runs. While the declaration is annotated as paused, no cluster begins with what it does not have yet. While a
+/// placement cannot be followed, nobody is configured anew, and its progression says why (Progressing False,
+/// PlacementNotFollowed). Of an add-on that is not managed here only the default configurations are told, as upstream does.
 RolloutStep roll_out_addon(const ObjectReader& objects, std::string_view addon, const KnownTypes& known, Instant now);
 
 /// Whether there are steps: the hub looks after the configuration, and goes on doing so.

@@ -6,6 +6,7 @@
 #include "core/addon/rules/placement_groups.h"
 #include "core/controller/controller.h"
 #include "core/rollout/engine.h"
+#include "core/work/rules/replica_set_revisions.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::addon {
@@ -35,7 +36,8 @@ void replace_by(DesiredConfigs& configs, const Json& references) {
 }
 
 /// Where an add-on stands that has the desired references already, or has not.
-rollout::ClusterState standing_of(const Json& addon, const DesiredConfigs& desired, Semantics conduct) {
+rollout::ClusterState standing_of(const Json& addon, const DesiredConfigs& desired, const std::optional<Instant>& retry_at,
+                                  Semantics conduct) {
   rollout::ClusterState out;
   out.cluster = namespace_of(addon);
   const Json& references = list_at(addon, {"status", "configReferences"});
@@ -58,6 +60,7 @@ rollout::ClusterState standing_of(const Json& addon, const DesiredConfigs& desir
     if (config_of(reference, "lastAppliedConfig") == actual) continue;
     out.state = reason == "Failed" ? State::kFailed : State::kProgressing;
     if (reason == "Failed" || reason == "Progressing" || conduct == Semantics::kStrict) out.since = since;
+    if (retry_at && (!out.since || *out.since < *retry_at)) out.since = retry_at;  // deadlines count from here
     return out;
   }
   out.state = State::kSucceeded;
@@ -91,7 +94,9 @@ Result<PlacementNode> placement_node(const ObjectReader& objects, const Json& pl
 class Builder {
  public:
   Builder(const ObjectReader& objects, const Json& declaration, const KnownTypes& known, Semantics conduct)
-      : objects_(objects), declaration_(declaration), known_(known), conduct_(conduct) {}
+      : objects_(objects), declaration_(declaration), known_(known), conduct_(conduct) {
+    if (strict()) control_ = work::control_of(declaration);
+  }
 
   Result<ConfigurationGraph> make();
 
@@ -105,6 +110,7 @@ class Builder {
   const Json& declaration_;
   const KnownTypes& known_;
   const Semantics conduct_;
+  work::Control control_;
   ConfigurationGraph graph_;
 };
 
@@ -127,7 +133,7 @@ AddonNode Builder::node_of(ObjectPtr addon, const DesiredConfigs& inherited) con
       }
     }
   }
-  node.standing = standing_of(*addon, node.desired, conduct_);
+  node.standing = standing_of(*addon, node.desired, control_.retry_at, conduct_);
   if (strict()) {
     for (const auto& [type, configs] : node.desired) {
       for (const DesiredConfig& config : configs) {
@@ -142,6 +148,7 @@ AddonNode Builder::node_of(ObjectPtr addon, const DesiredConfigs& inherited) con
 
 Status Builder::add_placement(const Json& placement, std::optional<std::size_t> progression) {
   FLEETADM_TRY(PlacementNode node, placement_node(objects_, placement, conduct_));
+  node.paused = control_.paused;
   node.expected = node.clusters;
   node.desired = graph_.defaults.desired;
   node.waits = !progression;
@@ -176,6 +183,7 @@ void Builder::restrict_groups(PlacementNode& node) const {
 }
 
 Result<ConfigurationGraph> Builder::make() {
+  graph_.defaults.paused = control_.paused;
   for (const Json& reference : list_at(declaration_, {"status", "defaultConfigReferences"})) {
     if (const std::optional<DesiredConfig> config = config_of(reference)) {
       add_config(graph_.defaults.desired[config->key.type], *config);
@@ -230,7 +238,9 @@ Result<rollout::Step> step_of(const PlacementNode& node, Instant now, Semantics 
         existing.back().group = group.key;
     }
   }
-  return rollout::next_step(node.strategy, node.groups, existing, now, conduct);
+  FLEETADM_TRY(rollout::Step step, rollout::next_step(node.strategy, node.groups, existing, now, conduct));
+  if (node.paused) std::erase_if(step.rollout, [](const auto& one) { return one.state == State::kToApply; });
+  return step;
 }
 
 }  // namespace fleetadm::addon

@@ -27,6 +27,8 @@ struct PlacementNode {
   std::size_t progression = 0;  // index in status.installProgressions
   /// kStrict: there is no progression yet; what belongs to the placement waits.
   bool waits = false;
+  /// kStrict: the roll-out is paused, and no cluster begins with what it does not have yet.
+  bool paused = false;
   rollout::Strategy strategy;
   std::vector<rollout::Group> groups;
   std::set<std::string> clusters;
@@ -50,7 +52,8 @@ Status check_placement(const ObjectReader& objects, const Json& placement, rollo
 /// The entry of a placement among those of a list, by namespace and name: the last one, where there are several.
 const Json* entry_of(const Json& list, const Json& placement);
 
-/// What the rollout engine makes of a placement's add-ons now. kInvalid: its maxConcurrency cannot be read.
+/// What the rollout engine makes of a placement's add-ons now; of a paused one, only what has begun. kInvalid: its maxConcurrency
+/// cannot be read.
 Result<rollout::Step> step_of(const PlacementNode& node, Instant now, rollout::Semantics conduct);
 
 }  // namespace fleetadm::addon

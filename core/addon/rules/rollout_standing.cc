@@ -101,7 +101,9 @@ ClusterStanding StandingBuilder::standing_of(const PlacementNode& node, const st
     one.phase = Phase::kDone;
     one.since = addon.standing.since;
   } else {
-    one.why = step.breach ? "more clusters failed than the strategy tolerates" : "its turn has not come";
+    one.why = node.paused   ? "the roll-out is paused"
+              : step.breach ? "more clusters failed than the strategy tolerates"
+                            : "its turn has not come";
   }
   return one;
 }
@@ -124,6 +126,10 @@ void StandingBuilder::add_unplaced(const PlacementNode& defaults, bool by_placem
       one.why = "no placement selects the cluster: the hub removes the add-on there";
     } else if (!lacks_configuration(one, addon)) {
       follow(one, addon.standing, *addon.addon);
+      if (defaults.paused && one.phase == Phase::kBeginning) {
+        one.phase = Phase::kWaiting;
+        one.why = "the roll-out is paused";
+      }
       if (addon.standing.state == State::kSucceeded) {  // no strategy, so nothing watches it further
         one.phase = Phase::kDone;
         one.why.clear();
@@ -153,7 +159,10 @@ Result<RolloutStanding> rollout_standing(const ObjectReader& objects, std::strin
   StandingBuilder standing(objects, now);
   for (const PlacementNode& node : graph.placements) FLEETADM_CHECK(standing.add(node));
   standing.add_unplaced(graph.defaults, is_installed_by_placements(declaration));
-  return standing.take();
+  RolloutStanding told = standing.take();
+  told.paused = graph.defaults.paused;
+  told.configs = configs_now(declaration);
+  return told;
 }
 
 }  // namespace fleetadm::addon

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/addon/rules/config_reference.h"
+#include "core/addon/rules/rollout_revisions.h"
 #include "core/work/rules/replica_set_rules.h"
 
 namespace fleetadm::addon {
@@ -27,6 +27,8 @@ struct RolloutStanding {
   bool breach = false;                    // more clusters failed than a strategy tolerates: nothing new is started
   /// A configuration that does not exist: who is to have it waits for it, however long that takes.
   std::optional<ConfigKey> missing;
+  bool paused = false;
+  RevisionConfigs configs;  // what the specification names, with the contents that the objects have
 
   std::size_t count(work::Phase phase) const;
 };

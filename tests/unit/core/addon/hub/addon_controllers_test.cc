@@ -8,6 +8,7 @@
 #include "core/addon/rules/config_hash.h"
 #include "core/addon/rules/config_reference.h"
 #include "core/addon/rules/names.h"
+#include "core/addon/rules/rollout_revisions.h"
 #include "core/addon/rules/scenario.h"
 #include "core/api/kinds.h"
 #include "tests/support/killable.h"
@@ -133,6 +134,8 @@ struct AddonControllers : testing::Test {
     for (const Json& one : objects) {
       Json object = comparable(one);
       erase_at(object, {"metadata", "creationTimestamp"});
+      if (const auto revisions = addon_revisions(object); !revisions.empty())  // with times
+        object["metadata"]["annotations"][std::string(kRevisionsAnnotation)] = revisions.size();
       for (Json& owner : at_or_make(object, {"metadata", "ownerReferences"})) owner.erase("uid");
       for (Json& condition : at_or_make(object, {"status", "conditions"})) condition.erase("lastTransitionTime");
       for (Json& progression : at_or_make(object, {"status", "installProgressions"})) {

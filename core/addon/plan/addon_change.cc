@@ -1,0 +1,108 @@
+#include "core/addon/plan/addon_change.h"
+
+#include <utility>
+
+#include "core/addon/rules/config_hash.h"
+#include "core/addon/rules/install_progression.h"
+#include "core/api/kinds.h"
+
+namespace fleetadm::addon {
+namespace {
+
+void set_own_configs(Json& addon, const Json& configs) {
+  if (configs.empty()) {
+    erase_at(addon, {"spec", "configs"});
+  } else {
+    at_or_make(addon, {"spec", "configs"}) = configs;
+  }
+}
+
+bool same_parts(const Json& a, const Json& b) {
+  return object_at(a, {"spec"}) == object_at(b, {"spec"}) &&
+         object_at(a, {"metadata", "annotations"}) == object_at(b, {"metadata", "annotations"});
+}
+
+void set_hash(RevisionConfigs& configs, const ConfigKey& key, const std::string& hash) {
+  const auto set = [&](std::vector<DesiredConfig>& list) {
+    for (DesiredConfig& one : list) {
+      if (one.key == key) one.hash = hash;
+    }
+  };
+  set(configs.defaults);
+  for (auto& [placement, own] : configs.placements) set(own);
+}
+
+Status write_own(const kube::Client& hub, const AddonChange& change) {
+  for (const auto& [cluster, configs] : change.own) {
+    FLEETADM_CHECK(hub.modify(api::managed_cluster_addons(), cluster, change.addon, [&](Json& addon) -> Status {
+      set_own_configs(addon, configs);
+      return {};
+    }));
+  }
+  return {};
+}
+
+}  // namespace
+
+RevisionConfigs live_configs(const ObjectReader& objects, Json declaration, const KnownTypes& known) {
+  set_progressions(declaration);
+  set_desired_hashes(declaration, objects, known);
+  return configs_now(declaration);
+}
+
+Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChange change, Instant now) {
+  PreparedChange prepared;
+  const ObjectPtr before = read.declaration(change.addon);
+  if (!before) return fail(Category::kNotFound, "there is no add-on \"" + change.addon + "\"");
+  if (!is_managed(*before))
+    return fail(Category::kUnsupported, "add-on \"" + change.addon + "\" is rolled out by its own manager");
+  prepared.before = *before;
+  MemoryObjects objects = read.objects;
+  Json after = *before;
+  if (change.edit) FLEETADM_CHECK(change.edit(after));
+  for (const ConfigEdit& edit : change.edits) make_edit(objects, edit);
+  prepared.differs = !change.edits.empty() || !same_parts(*before, after);
+  for (const auto& [cluster, configs] : change.own) {
+    const ObjectPtr own = objects.get(managed_cluster_addons(), cluster, change.addon);
+    if (!own) {
+      return fail(Category::kNotFound, "add-on \"" + change.addon + "\" is not on cluster \"" + cluster + "\"",
+                  "enable it with: fleetadm addon enable " + change.addon + " --clusters " + cluster);
+    }
+    prepared.differs = prepared.differs || list_at(*own, {"spec", "configs"}) != configs;
+    Json changed = *own;
+    set_own_configs(changed, configs);
+    objects.put(std::move(changed));
+  }
+  const KnownTypes known = read.known();
+  prepared.from = live_configs(read.objects, *before, known);
+  prepared.to = live_configs(objects, after, known);
+  prepared.changes = config_changes(prepared.from, prepared.to);
+  objects.put(std::move(after));
+  FLEETADM_TRY(prepared.plan, plan_addon_rollout(std::move(objects), change.addon, known, now));
+  prepared.change = std::move(change);
+  return prepared;
+}
+
+Result<Json> carry_out_change(const kube::Client& hub, const PreparedChange& prepared, Instant now) {
+  const AddonChange& change = prepared.change;
+  RevisionConfigs to = prepared.to;
+  for (const ConfigEdit& edit : change.edits) {
+    FLEETADM_TRY(const Json stored, write_edit(hub, edit));
+    set_hash(to, edit.key, config_spec_hash(stored));  // with the server's defaults
+  }
+  FLEETADM_TRY(Json stored, modify_declaration(hub, change.addon, [&](Json& declaration) -> Status {
+                 if (object_at(declaration, {"spec"}) != object_at(prepared.before, {"spec"}))
+                   return fail(Category::kConflict, "add-on \"" + change.addon + "\" was changed in the meantime",
+                               "run the command again");
+                 // The way back, unless the hub has noted it, or even what was written above.
+                 const std::vector<AddonRevision> noted = addon_revisions(declaration);
+                 if (noted.empty() || !same_configs(noted.back().configs, to)) note_revision(declaration, prepared.from, {}, now);
+                 if (change.edit) FLEETADM_CHECK(change.edit(declaration));
+                 note_revision(declaration, to, change.note, now);
+                 return {};
+               }));
+  FLEETADM_CHECK(write_own(hub, change));
+  return stored;
+}
+
+}  // namespace fleetadm::addon
