@@ -32,10 +32,14 @@ void register_all(Registry& registry) {
   register_cel(registry);
   register_work(registry);
   register_rollout(registry);
+  register_addon_config_get(registry);
+  register_addon_config_set(registry);
   register_addon_create(registry);
+  register_addon_describe(registry);
   register_addon_get(registry);
   register_addon_enable(registry);
   register_addon_disable(registry);
+  register_addon_install(registry);
   register_addon_render(registry);
   register_addon_status(registry);
   register_addon_simulate(registry);

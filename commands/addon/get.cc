@@ -31,7 +31,8 @@ ListView addon_view() {
   ListView view;
   view.resource = api::managed_cluster_addons();
   view.nothing = "No add-ons found.";
-  view.columns = {{"CLUSTER"}, {"NAME"}, {"AVAILABLE"}, {"PROGRESSING"}, {"NAMESPACE"}, {"AGE"}, {"MESSAGE", true}};
+  view.columns = {{"CLUSTER"},          {"NAME"},           {"AVAILABLE"},    {"PROGRESSING"}, {"NAMESPACE"}, {"AGE"},
+                  {"CONFIGURED", true}, {"DEGRADED", true}, {"MESSAGE", true}};
   view.row = [](const Json& addon, Instant now) -> std::vector<std::string> {
     return {namespace_of(addon),
             name_of(addon),
@@ -39,6 +40,8 @@ ListView addon_view() {
             condition_cell(addon, "Progressing"),
             or_none(str(addon, {"status", "namespace"})),
             age_cell(addon, now),
+            condition_cell(addon, "Configured"),
+            condition_cell(addon, "Degraded"),
             trouble_of(addon)};
   };
   return view;
@@ -61,7 +64,8 @@ void register_addon_get(Registry& registry) {
   command.path = "get addons";
   command.group = "Add-ons";
   command.summary = "Get add-ons and whether their agents are available";
-  command.description = "A row for each cluster that has the add-on. -o wide adds the reason for anything that is not healthy.";
+  command.description =
+      "A row for each cluster that has the add-on. -o wide adds whether it is configured and degraded, and the reason for anything that is not healthy.";
   command.args = {"[NAME...]", 0, -1};
   command.args.complete = Complete::kAddons;
   command.aliases = {"addon get", "addon list", "get addon", "get managedclusteraddons"};
