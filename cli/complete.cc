@@ -24,12 +24,12 @@ class Candidates {
   explicit Candidates(std::string prefix) : prefix_(std::move(prefix)) {}
   void add(const std::string& value, const std::string& description = {}) {
     if (value.compare(0, prefix_.size(), prefix_) != 0) return;
-    if (value.empty() || value.back() != '=') open_ = false;
+    if (value.empty() || (value.back() != '=' && value.back() != '/')) open_ = false;
     out_ += value;
     if (!description.empty()) out_ += "\t" + description;
     out_ += "\n";
   }
-  // No space follows where every candidate goes on ("jsonpath=").
+  // No space follows where every candidate goes on ("jsonpath=", "addon/").
   std::string end() const { return out_ + (open_ && !out_.empty() ? ":nospace\n" : ":none\n"); }
 
  private:
@@ -45,10 +45,13 @@ bool may_name_namespace(Complete kind) { return kind == Complete::kPlacements ||
 std::string values(Complete kind, const std::vector<std::string>& fixed, const std::string& before, const std::string& current,
                    const std::vector<std::string>& used, const GlobalOptions& globals, const LiveNames& live) {
   if (const std::size_t slash = current.find('/'); slash != std::string::npos && may_name_namespace(kind)) {
+    // "addon/", where it is a fixed word, is no namespace.
+    const bool addons = std::find(fixed.begin(), fixed.end(), current.substr(0, slash + 1)) != fixed.end();
     GlobalOptions there = globals;
-    there.config.ns = current.substr(0, slash);
+    if (!addons) there.config.ns = current.substr(0, slash);
     Candidates out(before + current);
-    for (const LiveName& one : live(kind, there)) out.add(before + current.substr(0, slash + 1) + one.name, one.description);
+    for (const LiveName& one : live(addons ? Complete::kAddons : kind, there))
+      out.add(before + current.substr(0, slash + 1) + one.name, one.description);
     return out.end();
   }
   if (kind == Complete::kFiles) return ":files\n";
@@ -59,7 +62,7 @@ std::string values(Complete kind, const std::vector<std::string>& fixed, const s
     for (const char* word : {"table", "wide", "json", "yaml", "name", "csv", "tree", "jsonpath=", "custom-columns="})
       words.push_back({word, {}});
   } else if (kind != Complete::kNone && kind != Complete::kValues) {
-    words = live(kind, globals);
+    for (LiveName& one : live(kind, globals)) words.push_back(std::move(one));
   }
   Candidates out(before + current);
   for (const LiveName& word : words)

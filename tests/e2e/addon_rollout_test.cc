@@ -1,6 +1,7 @@
 // An add-on on a real API server, the hub as a process with its own account's rights: installed by a placement, configured and
 // upgraded step by step. The clusters and the deployment of the agents are played here.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "core/addon/rules/config_reference.h"
 #include "core/addon/rules/names.h"
@@ -169,6 +170,74 @@ TEST_F(AddonRolloutOnAServer, IsInstalledByAPlacementAndUpgradedStepByStep) {
   for (const AuditEntry& entry : writes_since(hub(), position)) {
     EXPECT_NE(entry.api_group, "addon.open-cluster-management.io") << entry.verb << " " << entry.uri;
   }
+}
+
+/// After the test above: the add-on is complete on three clusters.
+TEST_F(AddonRolloutOnAServer, IsPausedResumedUndoneAndAborted) {
+  ASSERT_FALSE(declaration().is_null());
+  const kube::Client as_admin = client();
+  const auto command = [](std::vector<std::string> args) {
+    args.insert(args.end(), {"--context", "hub"});
+    return run(args);
+  };
+  const auto must = [&](const std::vector<std::string>& args) {
+    const Ran ran = command(args);
+    EXPECT_EQ(ran.code, 0) << ran.both();
+  };
+  const auto variables = [] {
+    const Json config = hub().get(std::string(kConfigs) + "/base");
+    return list_at(config, {"spec", "customizedVariables"}).size();
+  };
+  const auto wanted = [] {
+    std::set<std::string> hashes;
+    const Json addons = hub().get(kInstalled);
+    for (const Json& one : list_at(addons, {"items"})) {
+      for (const Json& reference : list_at(one, {"status", "configReferences"}))
+        hashes.insert(str(reference, {"desiredConfig", "specHash"}));
+    }
+    return hashes;
+  };
+  int most = 0;
+  const auto state = [&] {
+    most = std::max(most, deploy(as_admin));
+    return command({"rollout", "status", "addon/hello"}).code;
+  };
+  const auto completed = [&] { return state() == 0; };
+  const auto history = [&](const std::string& path) {
+    return command({"rollout", "history", "addon/hello", "-o", "jsonpath=" + path}).out;
+  };
+  ASSERT_TRUE(eventually(completed, std::chrono::seconds(60)));
+  ASSERT_EQ(history("{.items[*].outcome}"), "Complete Complete");
+
+  must({"rollout", "pause", "addon/hello", "--timeout", "30s"});
+  const std::set<std::string> before = wanted();
+  must({"addon", "config", "set", "hello", "LEVEL=debug", "--placement", "apps/all"});
+  EXPECT_EQ(variables(), 1U);
+  EXPECT_FALSE(eventually([&] { return state() != 7 || wanted() != before; }, std::chrono::seconds(3))) << "nobody begins";
+  must({"rollout", "pause", "addon/hello", "--timeout", "30s"});  // the hub says so
+  most = 0;
+  must({"rollout", "resume", "addon/hello", "--timeout", "30s"});
+  ASSERT_TRUE(eventually(completed, std::chrono::seconds(120))) << dump_json_pretty(declaration());
+  EXPECT_EQ(most, 1);
+  EXPECT_NE(wanted(), before);
+
+  most = 0;
+  must({"rollout", "undo", "addon/hello"});
+  EXPECT_EQ(variables(), 0U) << "the earlier contents are back";
+  ASSERT_TRUE(eventually(completed, std::chrono::seconds(120))) << dump_json_pretty(declaration());
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(wanted(), before);
+  EXPECT_TRUE(eventually([&] { return history("{.items[*].outcome}") == "Complete Complete Complete Complete"; }))
+      << command({"rollout", "history", "addon/hello"}).both();
+  EXPECT_EQ(history("{.items[3].copiedFrom}"), "2");
+
+  must({"addon", "config", "set", "hello", "LEVEL=worse", "--placement", "apps/all"});
+  ASSERT_TRUE(eventually([&] { return wanted().size() == 2; }, std::chrono::seconds(30))) << "one has begun";
+  must({"rollout", "abort", "addon/hello"});
+  EXPECT_EQ(variables(), 0U);
+  ASSERT_TRUE(eventually(completed, std::chrono::seconds(120))) << dump_json_pretty(declaration());
+  EXPECT_EQ(wanted(), before);
+  EXPECT_EQ(history("{.items[4].outcome}"), "Aborted") << command({"rollout", "history", "addon/hello"}).both();
 }
 
 }  // namespace

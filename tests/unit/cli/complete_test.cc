@@ -37,6 +37,9 @@ class CompleteTest : public ::testing::Test {
     command.path = "work stop";
     command.summary = "Stop work";
     registry_.add(command);
+    command.path = "rollout stop";
+    command.args = {"NAME", 1, 1, false, Complete::kRollouts, {"addon/"}};
+    registry_.add(command);
     command.path = "__hidden";
     command.hidden = true;
     registry_.add(command);
@@ -49,6 +52,8 @@ class CompleteTest : public ::testing::Test {
       ns_ = globals.config.ns;
       if (kind == Complete::kClusters) return {{"c1", ""}, {"c10", ""}, {"d1", ""}};
       if (kind == Complete::kWorks) return {{"w1", ""}, {"w2", ""}};
+      if (kind == Complete::kRollouts) return {{"web", ""}};
+      if (kind == Complete::kAddons) return {{"hello", ""}, {"other", ""}};
       if (kind == Complete::kContexts) return {{"hub", ""}, {"spoke", ""}};
       if (kind == Complete::kPlacements) return {{"all", "3 clusters, 2d"}, {"any", ""}};
       return {};
@@ -61,12 +66,21 @@ class CompleteTest : public ::testing::Test {
   int asked_ = 0;
 };
 
+TEST_F(CompleteTest, AFixedWordStandsBesideLiveNames) {
+  EXPECT_EQ(run({"rollout", "stop", ""}), "addon/\nweb\n:none\n");
+  EXPECT_EQ(run({"rollout", "stop", "a"}), "addon/\n:nospace\n");
+  EXPECT_EQ(run({"rollout", "stop", "addon/h"}), "addon/hello\n:none\n");
+  EXPECT_EQ(ns_, "") << "addon/ is no namespace";
+  EXPECT_EQ(run({"rollout", "stop", "apps/"}), "apps/web\n:none\n");
+  EXPECT_EQ(ns_, "apps");
+}
+
 TEST_F(CompleteTest, Commands) {
   EXPECT_EQ(run({""}), "work\n:none\n");
   EXPECT_EQ(run({"work", ""}), "send\tSend work\nstop\tStop work\n:none\n");
   EXPECT_EQ(run({"work", "se"}), "send\tSend work\n:none\n");
   EXPECT_EQ(run({"nothing", ""}), ":none\n");
-  EXPECT_EQ(run({}), "work\n:none\n");
+  EXPECT_EQ(run({}), "work\nrollout\n:none\n");
   EXPECT_EQ(asked_, 0);
 }
 

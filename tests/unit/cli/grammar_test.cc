@@ -48,10 +48,10 @@ Names names_of(const Command& command) {
 
 std::string singular(const std::string& plural) { return plural.substr(0, plural.size() - (plural.ends_with("xes") ? 2 : 1)); }
 
-// A key of the configuration, a token that is made by asking for it, and files on PATH are not lists of the fleet; events are
-// asked for by what they are about.
+// A key of the configuration, what an add-on is configured with, a token that is made by asking for it, and files on PATH are not
+// lists of the fleet; events are asked for by what they are about.
 const Names& no_lists() {
-  static const Names names = {"config get", "get token", "plugin list", "events"};
+  static const Names names = {"config get", "addon config get", "get token", "plugin list", "events"};
   return names;
 }
 
@@ -249,7 +249,8 @@ TEST_F(GrammarTest, WaitingIsTheDocumentedOne) {
     ASSERT_TRUE(documented.contains(command.path)) << command.path << " is not in docs/conduct.md, Waiting";
     const Waiting row = documented[command.path];
     documented.erase(command.path);
-    const bool rollout = command.path == "rollout start" || command.path == "rollout status" || command.path == "rollout run";
+    const bool rollout = command.path == "addon upgrade" || command.path == "rollout start" || command.path == "rollout status" ||
+                         command.path == "rollout run";
     EXPECT_EQ(timeout->default_text, rollout ? "no limit" : usual) << command.path;
     EXPECT_EQ(row.timeout, timeout->default_text) << command.path;
     if (wait == flags.end()) {
