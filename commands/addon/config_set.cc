@@ -7,6 +7,7 @@
 #include "commands/framework/caller.h"
 #include "commands/framework/manifests.h"
 #include "commands/framework/schema_check.h"
+#include "commands/framework/targets.h"
 #include "commands/framework/write_report.h"
 #include "core/addon/rules/config_hash.h"
 #include "core/addon/rules/earlier_contents.h"
@@ -268,6 +269,7 @@ Result<Report> run_config_unset(Context& context, const ConfigUnsetOptions& opti
 }
 
 Status validate_config_set(const ConfigSetOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(validate_addon_guard(options.guard));
   FLEETADM_CHECK(check_name("add-on name", args.front()));
   FLEETADM_CHECK(validate_config_level(options.level));
   ConfigValues values = options.values;
@@ -281,6 +283,7 @@ Status validate_config_set(const ConfigSetOptions& options, const std::vector<st
 }
 
 Status validate_config_unset(const ConfigUnsetOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(validate_addon_guard(options.guard));
   FLEETADM_CHECK(check_name("add-on name", args.front()));
   FLEETADM_CHECK(validate_config_level(options.level));
   const bool single = args.size() > 1 || !options.fields.empty();

@@ -29,13 +29,31 @@ std::string planned_group(const addon::PlannedCluster& one) {
   return one.group->name.empty() ? std::to_string(one.group->index) : one.group->name;
 }
 
+/// No text: it is within the limits. One cluster is never too large a share.
+Reach excessive_loss(const WorkGuardOptions& limits, const std::string& what, const work::Removals& removals) {
+  const auto lost = static_cast<std::int64_t>(removals.clusters.size());
+  const bool share = lost > 1 && lost * 100 > limits.share * removals.of;
+  if (!share && removals.objects <= limits.objects) return {};
+  return {what + " would delete " + pluralize(static_cast<std::uint64_t>(removals.objects), "object") + " on " +
+              std::to_string(lost) + " of " + std::to_string(removals.of) + " clusters that have the add-on (limits without " +
+              "--allow-removals: " + std::to_string(limits.share) + "%, " + std::to_string(limits.objects) + " objects)",
+          "--allow-removals", "RemovalsNotAllowed"};
+}
+
 Report addon_plan_report(const std::string& what, const addon::PreparedChange& prepared) {
   const addon::AddonRolloutPlan& plan = prepared.plan;
   Report report;
   report.table = Table{{{"STEP"}, {"CLUSTER"}, {"PLACEMENT"}, {"GROUP"}, {"AFTER"}}, {}, "No cluster changes."};
-  report.data = {{"kind", "AddonRolloutPlan"},  {"name", prepared.change.addon}, {"change", what},
-                 {"changes", Json::array()},    {"steps", plan.steps()},         {"atOnce", plan.at_once()},
-                 {"unchanged", plan.unchanged}, {"clusters", Json::array()},     {"waiting", plan.waiting}};
+  report.data = {{"kind", "AddonRolloutPlan"},
+                 {"name", prepared.change.addon},
+                 {"change", what},
+                 {"changes", Json::array()},
+                 {"steps", plan.steps()},
+                 {"atOnce", plan.at_once()},
+                 {"unchanged", plan.unchanged},
+                 {"removals", {{"clusters", prepared.removals.clusters}, {"objects", prepared.removals.objects}}},
+                 {"clusters", Json::array()},
+                 {"waiting", plan.waiting}};
   for (const addon::ConfigChange& one : prepared.changes) {
     report.data["changes"].push_back(one.text());
     report.notes.push_back(one.text() + ".");
@@ -45,6 +63,10 @@ Report addon_plan_report(const std::string& what, const addon::PreparedChange& p
         {std::to_string(one.step), one.cluster, or_none(one.placement), planned_group(one), format_duration(one.after)});
     report.names.push_back(one.cluster);
     report.data["clusters"].push_back(planned_json(one));
+  }
+  if (prepared.removals.objects > 0) {
+    report.notes.push_back(pluralize(static_cast<std::uint64_t>(prepared.removals.objects), "object") + " would be deleted on " +
+                           work::some_names(prepared.removals.clusters) + ".");
   }
   if (plan.missing) report.notes.push_back("Configuration " + plan.missing->text() + " does not exist.");
   if (!plan.waiting.empty()) report.notes.push_back("Never begun: " + joined(plan.waiting, ", ") + ".");
@@ -67,15 +89,12 @@ Result<addon::AddonRolloutObjects> addon_objects(const kube::Client& hub, const 
   return tl::unexpected(read.error().with_hint(near_addons(hub, name)));
 }
 
-void bind_allow_many(FlagSet& flags, bool* into) {
-  flags.boolean(into, "allow-many", "Allow any number of clusters to change at once, without asking");
+void bind_addon_guard(FlagSet& flags, AddonGuardOptions& options) {
+  bind_work_guard(flags, options.removals);
+  flags.boolean(&options.many, "allow-many", "Allow any number of clusters to change at once, without asking");
 }
 
-void bind_addon_guard(FlagSet& flags, AddonGuardOptions& options) {
-  bind_allow_many(flags, &options.many);
-  flags.boolean(&options.yes, "yes", "Skip the confirmation prompt at a terminal", 'y');
-  flags.boolean(&options.plan, "plan", "Show which clusters would change, in which order, and change nothing");
-}
+Status validate_addon_guard(const AddonGuardOptions& options) { return validate_work_guard(options.removals); }
 
 std::string reach_of(const addon::AddonRolloutPlan& plan) {
   if (plan.clusters.empty()) return "no cluster changes";
@@ -85,16 +104,23 @@ std::string reach_of(const addon::AddonRolloutPlan& plan) {
 
 Result<std::optional<Report>> guard_addon_change(Context& context, const AddonGuardOptions& options, const std::string& what,
                                                  const addon::PreparedChange& prepared, std::vector<std::string>& notes) {
-  if (options.plan) return addon_plan_report(what, prepared);
-  const std::size_t at_once = prepared.plan.at_once();
-  if (options.many || at_once <= kAtOnce) return std::nullopt;
-  const std::string reach = what + " would change " + std::to_string(at_once) +
-                            " clusters at once (limit without --allow-many: " + std::to_string(kAtOnce) + ")";
-  if (is_dry(context)) {
-    notes.push_back(reach);
-    return std::nullopt;
+  const GuardOptions& guard = options.removals.guard;
+  if (guard.plan) return addon_plan_report(what, prepared);
+  std::vector<Reach> reaches;
+  if (Reach loss = excessive_loss(options.removals, what, prepared.removals); !loss.text.empty() && !guard.allow)
+    reaches.push_back(std::move(loss));
+  if (const std::size_t at_once = prepared.plan.at_once(); !options.many && at_once > kAtOnce) {
+    reaches.push_back({what + " would change " + std::to_string(at_once) +
+                           " clusters at once (limit without --allow-many: " + std::to_string(kAtOnce) + ")",
+                       "--allow-many", "ManyClusters"});
   }
-  FLEETADM_CHECK(allow_reach(context, options.yes, {reach, "--allow-many", "ManyClusters"}));
+  for (const Reach& reach : reaches) {
+    if (is_dry(context)) {
+      notes.push_back(reach.text);
+    } else {
+      FLEETADM_CHECK(allow_reach(context, guard.yes, reach));
+    }
+  }
   return std::nullopt;
 }
 

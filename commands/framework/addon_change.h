@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/framework/guard.h"
+#include "commands/framework/work_guard.h"
 #include "core/addon/plan/addon_change.h"
 
 namespace fleetadm::commands {
@@ -20,19 +20,18 @@ Result<addon::AddonRolloutObjects> addon_objects(const kube::Client& hub, const 
 inline constexpr std::size_t kAtOnce = 10;
 
 struct AddonGuardOptions {
+  WorkGuardOptions removals;
   bool many = false;
-  bool yes = false;
-  bool plan = false;
 };
 /// The end of the description of every command with this guard.
 inline constexpr const char* kAddonGuardText =
-    "\n\nIf more than 10 clusters would be changed at once, the command asks first; without a terminal it is refused unless "
-    "--allow-many is given. --plan shows which clusters would change, in which order (-o json: kind AddonRolloutPlan), and "
-    "changes nothing.";
-/// --allow-many.
-void bind_allow_many(FlagSet& flags, bool* into);
-/// --allow-many, --yes and --plan.
+    "\n\nIf more than 10 clusters would be changed at once, or more than 20 % of the clusters that have the add-on would lose "
+    "objects of it, the command asks first; without a terminal it is refused unless --allow-many or --allow-removals is given. "
+    "--plan shows which clusters would change, in which order (-o json: kind AddonRolloutPlan), and changes nothing.";
+/// --allow-many, and the flags of work_guard.h.
 void bind_addon_guard(FlagSet& flags, AddonGuardOptions& options);
+
+Status validate_addon_guard(const AddonGuardOptions& options);
 
 /// Answers --plan with its report. Otherwise nullopt where the command may go on.
 Result<std::optional<Report>> guard_addon_change(Context& context, const AddonGuardOptions& options, const std::string& what,

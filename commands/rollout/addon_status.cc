@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "commands/framework/addon_change.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/write_report.h"
+#include "commands/rollout/addon_feed.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/names.h"
 
@@ -15,7 +18,8 @@ namespace {
 
 using work::Phase;
 
-constexpr Duration kAddonTick = std::chrono::seconds(2);
+constexpr Duration kAddonTick = std::chrono::seconds(1);  // times to deadlines are told, without asking the hub
+constexpr Duration kReadAgain = std::chrono::seconds(2);  // where nothing may be watched
 
 Result<addon::RolloutStanding> read_standing(const kube::Client& hub, const std::string& addon, Instant now) {
   FLEETADM_TRY(const addon::AddonRolloutObjects read, addon_objects(hub, addon));
@@ -105,28 +109,67 @@ Report standing_report(const std::string& addon, const addon::RolloutStanding& s
   return report;
 }
 
-/// False where a stop was asked for.
-bool waited(Duration duration, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::unique_lock lock(mutex);
-  changed.wait_for(lock, stop, duration, [] { return false; });
-  return !stop.stop_requested();
-}
+/// What is watched, or read again and again where the caller may not watch all of it.
+class StandingSource {
+ public:
+  StandingSource(const kube::Client& hub, std::string addon) : hub_(hub), addon_(std::move(addon)) {}
+
+  Status open(const std::stop_token& stop) {
+    auto feed = AddonFeed::open(hub_, addon_, stop);
+    if (!feed && feed.error().code == 403) {
+      feed_.reset();
+      return {};
+    }
+    FLEETADM_TRY(feed_, std::move(feed));
+    return {};
+  }
+  Result<addon::RolloutStanding> standing(Instant now, const std::stop_token& stop) {
+    if (!feed_) return read_standing(hub_, addon_, now);
+    FLEETADM_TRY(addon::AddonRolloutObjects objects, feed_->objects());
+    if (!feed_->covers(objects)) {
+      FLEETADM_CHECK(open(stop));
+      if (!feed_) return read_standing(hub_, addon_, now);
+      FLEETADM_TRY(objects, feed_->objects());
+    }
+    return addon::rollout_standing(objects.objects, addon_, objects.known(), now);
+  }
+  std::string trouble() const {
+    const std::optional<Error> trouble = feed_ ? feed_->trouble() : std::nullopt;
+    return trouble ? "; the hub does not respond: " + trouble->message : std::string();
+  }
+  void wait(Duration at_most, const std::stop_token& stop) {
+    if (feed_) return feed_->wait(at_most, stop);
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, stop, at_most < kAddonTick ? at_most : kReadAgain, [] { return false; });
+  }
+
+ private:
+  const kube::Client& hub_;
+  const std::string addon_;
+  std::unique_ptr<AddonFeed> feed_;
+};
 
 Result<Report> watch_standing(Context& context, const kube::Client& hub, const std::string& addon, Duration timeout) {
   const Instant begun = context.clock().now();
   const std::string again = "to continue watching, run: fleetadm rollout status addon/" + addon + " -w";
   context.progress().begin("Rollout of add-on " + addon);
+  StandingSource source(hub, addon);
+  FLEETADM_CHECK(source.open(context.stop()));
   std::string told;
   for (;;) {
     const Instant now = context.clock().now();
-    FLEETADM_TRY(const addon::RolloutStanding standing, read_standing(hub, addon, now));
+    FLEETADM_TRY(const addon::RolloutStanding standing, source.standing(now, context.stop()));
     if (state_of(standing) != RolloutState::kRunning) {
-      context.progress().done(summary_of(standing));
-      return standing_report(addon, standing, now);
+      // A watch may be behind what this command itself has written: what is told was read.
+      FLEETADM_TRY(const addon::RolloutStanding read, read_standing(hub, addon, now));
+      if (state_of(read) == state_of(standing)) {
+        context.progress().done(summary_of(read));
+        return standing_report(addon, read, now);
+      }
     }
-    const std::string line = summary_of(standing);
+    const std::string line = summary_of(standing) + source.trouble();
     context.progress().note(line);
     if (!context.terminal().interactive() && line != told) context.progress().say(addon + ": " + line);
     told = line;
@@ -136,8 +179,9 @@ Result<Report> watch_standing(Context& context, const kube::Client& hub, const s
       return fail(Category::kTimeout, "add-on " + addon + " is not rolled out after " + format_duration(timeout) + ": " + line,
                   again);
     }
-    if (!waited(limited ? std::min<Duration>(kAddonTick, begun + timeout - now) : kAddonTick, context.stop()))
-      return fail(Category::kCancelled, "stopped watching; the rollout continues", again);
+    if (context.stop().stop_requested()) return fail(Category::kCancelled, "stopped watching; the rollout continues", again);
+    // Deadlines pass without any event.
+    source.wait(limited ? std::min<Duration>(kAddonTick, begun + timeout - now) : kAddonTick, context.stop());
   }
 }
 

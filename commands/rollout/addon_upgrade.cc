@@ -168,6 +168,7 @@ Result<Report> run_upgrade(Context& context, const UpgradeOptions& options, cons
 }
 
 Status validate_upgrade(const UpgradeOptions& options, const std::vector<std::string>& args) {
+  FLEETADM_CHECK(validate_addon_guard(options.guard));
   FLEETADM_CHECK(check_name("add-on name", args.front()));
   if (options.addon_template.empty() && options.config.empty() && !options.strategy.any())
     return fail(Category::kUsage, "nothing to change is named", "use --template, --config or a flag of the strategy");

@@ -20,8 +20,7 @@ struct HistoryOptions {
 
 struct UndoOptions {
   std::int64_t revision = 0;  // go to this one; 0: the one before
-  WorkGuardOptions guard;
-  bool many = false;
+  AddonGuardOptions guard;
 };
 
 std::string outcome_of(const work::Revision& revision, bool newest) {
@@ -102,8 +101,7 @@ Result<const work::Revision*> former(const std::vector<work::Revision>& revision
 
 Result<Report> undo(Context& context, const UndoOptions& options, const std::vector<std::string>& args) {
   if (const auto addon = addon_of_rollout(args.front())) {
-    const GuardOptions& guard = options.guard.guard;
-    return undo_addon(context, *addon, options.revision, {options.many, guard.yes, guard.plan});
+    return undo_addon(context, *addon, options.revision, options.guard);
   }
   FLEETADM_TRY(const RolloutName name, rollout_name(context, args.front()));
   FLEETADM_TRY(const kube::Client hub, context.client());
@@ -121,14 +119,14 @@ Result<Report> undo(Context& context, const UndoOptions& options, const std::vec
   }
   FLEETADM_TRY(const Json object, revision_object(hub, before, *target));
   const Json& wanted = object_at(object, {"data", "manifestWorkTemplate"});
-  if (!options.guard.guard.allow || options.guard.guard.plan) {
+  if (!options.guard.removals.guard.allow || options.guard.removals.guard.plan) {
     Json after = before;
     at_or_make(after, {"spec", "manifestWorkTemplate"}) = wanted;
     FLEETADM_TRY(const RolloutView view, view_rollout(hub, before, context.clock().now()));
     FLEETADM_TRY(const work::Removals removals, removals_of(hub, view, after));
     const std::string what = "rolling back " + name.name;
-    if (options.guard.guard.plan) return removal_plan(hub, what, name.ns + "/" + name.name, removals);
-    FLEETADM_CHECK(check_removals(context, hub, options.guard, what, removals, report.notes));
+    if (options.guard.removals.guard.plan) return removal_plan(hub, what, name.ns + "/" + name.name, removals);
+    FLEETADM_CHECK(check_removals(context, hub, options.guard.removals, what, removals, report.notes));
   }
   const std::string who = caller(hub);
   FLEETADM_TRY(report.data, hub.modify(api::manifest_work_replica_sets(), name.ns, name.name, [&](Json& set) -> Status {
@@ -196,11 +194,10 @@ void register_rollout_history(Registry& registry) {
   command.make = invocation<UndoOptions>(
       [](FlagSet& flags, UndoOptions& options) {
         flags.integer(&options.revision, "to-revision", "the revision to roll back to").default_text = "the previous one";
-        bind_work_guard(flags, options.guard);
-        bind_allow_many(flags, &options.many);
+        bind_addon_guard(flags, options.guard);
       },
       [](const UndoOptions& options, const std::vector<std::string>& args) -> Status {
-        FLEETADM_CHECK(validate_work_guard(options.guard));
+        FLEETADM_CHECK(validate_addon_guard(options.guard));
         return validate_revision(options, args);
       },
       undo);

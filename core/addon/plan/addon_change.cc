@@ -1,10 +1,13 @@
 #include "core/addon/plan/addon_change.h"
 
+#include <set>
 #include <utility>
 
 #include "core/addon/rules/config_hash.h"
 #include "core/addon/rules/install_progression.h"
+#include "core/addon/rules/render.h"
 #include "core/api/kinds.h"
+#include "core/work/plan/diff.h"
 
 namespace fleetadm::addon {
 namespace {
@@ -20,6 +23,29 @@ void set_own_configs(Json& addon, const Json& configs) {
 bool same_parts(const Json& a, const Json& b) {
   return object_at(a, {"spec"}) == object_at(b, {"spec"}) &&
          object_at(a, {"metadata", "annotations"}) == object_at(b, {"metadata", "annotations"});
+}
+
+/// Objects of the add-on's manifests that are not rendered any more, on each cluster that has it in both. What cannot be rendered
+/// before or after takes nothing away: the hub deploys nothing then.
+work::Removals removals_between(const ObjectReader& before, const ObjectReader& after, const std::string& addon) {
+  work::Removals removals;
+  for (const ObjectPtr& now : before.addons_named(addon)) {
+    const std::string cluster = namespace_of(*now);
+    const ObjectPtr then = after.get(managed_cluster_addons(), cluster, addon);
+    ++removals.of;
+    if (!then || is_deleting(*now)) continue;
+    const auto old = render_template(before, *now, rollout::Semantics::kStrict);
+    const auto next = old ? render_template(after, *then, rollout::Semantics::kStrict) : old;
+    if (!old || !next) continue;
+    std::set<std::string> kept;
+    for (const Json& manifest : next->manifests) kept.insert(work::manifest_identity(manifest));
+    const std::int64_t lost =
+        work::deleted_objects({{"workload", {{"manifests", old->manifests}}}, {"manifestConfigs", next->manifest_configs}}, kept);
+    if (lost == 0) continue;
+    removals.clusters.insert(cluster);
+    removals.objects += lost;
+  }
+  return removals;
 }
 
 void set_hash(RevisionConfigs& configs, const ConfigKey& key, const std::string& hash) {
@@ -79,6 +105,7 @@ Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChan
   prepared.changes = config_changes(prepared.from, prepared.to);
   objects.put(std::move(after));
   FLEETADM_TRY(prepared.plan, plan_addon_rollout(std::move(objects), change.addon, known, now));
+  prepared.removals = removals_between(read.objects, prepared.plan.outcome, change.addon);
   prepared.change = std::move(change);
   return prepared;
 }

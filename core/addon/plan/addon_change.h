@@ -9,6 +9,7 @@
 #include "core/addon/plan/config_edit.h"
 #include "core/addon/plan/rollout_plan.h"
 #include "core/addon/rules/rollout_revisions.h"
+#include "core/work/plan/removals.h"
 
 namespace fleetadm::addon {
 
@@ -28,6 +29,7 @@ struct PreparedChange {
   std::vector<ConfigChange> changes;  // of the declaration's configurations
   bool differs = false;               // something would be written
   AddonRolloutPlan plan;
+  work::Removals removals;  // objects that the clusters lose
 };
 
 /// The configurations that a declaration names, with the hashes of the objects as they are.

@@ -21,14 +21,10 @@ Json spoken(Json object) {
   return converted ? std::move(*converted) : std::move(object);
 }
 
-void keep_object(AddonRolloutObjects& out, const kube::Resource& resource, Json object) {
-  out.objects.put(spoken(with_kind(resource, std::move(object))));
-}
-
 Status read_all(const kube::Client& hub, const kube::Resource& resource, const std::string& ns, const kube::ListOptions& which,
                 AddonRolloutObjects& out) {
   return hub.list_each(resource, ns, which, [&](Json&& object) -> Status {
-    keep_object(out, resource, std::move(object));
+    out.keep(resource, std::move(object));
     return {};
   });
 }
@@ -39,7 +35,7 @@ Status read_placements(const kube::Client& hub, const Json& declaration, AddonRo
     const std::string ns = str(one, {"namespace"});
     const std::string name = str(one, {"name"});
     FLEETADM_TRY(auto placement, hub.find(api::placements(), ns, name));
-    if (placement) keep_object(out, api::placements(), std::move(*placement));
+    if (placement) out.keep(api::placements(), std::move(*placement));
     kube::ListOptions which;
     which.label_selector = std::string(api::kPlacementLabel) + "=" + name;
     FLEETADM_CHECK(read_all(hub, api::placement_decisions(), ns, which, out));
@@ -74,7 +70,7 @@ Status read_configurations(const kube::Client& hub, const std::set<ConfigKey>& k
       readable = found || found.error().code != 403;
       if (!readable) continue;
       if (!found) return tl::unexpected(found.error());
-      if (*found) keep_object(out, resource, std::move(**found));
+      if (*found) out.keep(resource, std::move(**found));
     }
     if (readable) out.readable.insert(type);
   }
@@ -88,12 +84,16 @@ const kube::Resource* config_resource(const GroupResource& type) {
   return type == addon_deployment_configs() ? &api::addon_deployment_configs() : nullptr;
 }
 
+void AddonRolloutObjects::keep(const kube::Resource& resource, Json object) {
+  objects.put(spoken(with_kind(resource, std::move(object))));
+}
+
 Result<AddonRolloutObjects> read_addon_rollout(const kube::Client& hub, const std::string& addon,
                                                const std::vector<DesiredConfig>& further) {
   AddonRolloutObjects out;
   FLEETADM_TRY(auto declared, hub.find(api::cluster_management_addons(), "", addon));
   if (!declared) return fail(Category::kNotFound, "there is no add-on \"" + addon + "\" on this hub");
-  keep_object(out, api::cluster_management_addons(), std::move(*declared));
+  out.keep(api::cluster_management_addons(), std::move(*declared));
   const ObjectPtr declaration = out.declaration(addon);
   kube::ListOptions named;
   named.field_selector = "metadata.name=" + addon;

@@ -17,6 +17,8 @@ struct AddonRolloutObjects {
   KnownTypes known() const {
     return [types = readable](const GroupResource& type) { return types.contains(type); };
   }
+  /// Keeps one that a list or a watch has shown: items name no kind, and add-ons are kept as v1beta1.
+  void keep(const kube::Resource& resource, Json object);
   ObjectPtr declaration(const std::string& addon) const { return objects.get(cluster_management_addons(), {}, addon); }
 };
 

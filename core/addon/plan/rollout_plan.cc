@@ -120,6 +120,7 @@ Result<AddonRolloutPlan> Course::run() {
       plan_.waiting.push_back(one.cluster);
     }
   }
+  plan_.outcome = std::move(objects_);
   return std::move(plan_);
 }
 

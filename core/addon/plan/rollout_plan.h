@@ -23,6 +23,7 @@ struct AddonRolloutPlan {
   std::vector<std::string> waiting;      // who would never get it: a configuration is missing, a limit is exceeded
   std::size_t unchanged = 0;             // who has everything already
   std::optional<ConfigKey> missing;      // a configuration that does not exist
+  MemoryObjects outcome;                 // the objects when it is over
 
   std::size_t steps() const { return clusters.empty() ? 0 : clusters.back().step; }
   /// How many begin in the first step.
