@@ -35,13 +35,13 @@ Report addon_said(const Context& context, const std::string& addon, Json declara
   return report;
 }
 
-/// Every placement's progression tells that it is paused, or that it is complete; or, `paused` false, none tells of a pause.
+/// No placement's progression tells of progress any more; or, `paused` false, none tells of a pause.
 bool tells_pause(const Json& declaration, bool paused) {
   const Json& progressions = list_at(declaration, {"status", "installProgressions"});
   return std::all_of(progressions.begin(), progressions.end(), [&](const Json& one) {
     const Json* progressing = work::condition_in(list_at(one, {"conditions"}), "Progressing");
     const std::string reason = progressing == nullptr ? std::string() : str(*progressing, {"reason"});
-    return paused ? reason == "Paused" || reason == "Completed" : reason != "Paused";
+    return paused ? !reason.empty() && reason != "Progressing" : reason != "Paused";
   });
 }
 

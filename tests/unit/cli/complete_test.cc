@@ -76,7 +76,7 @@ TEST_F(CompleteTest, AFixedWordStandsBesideLiveNames) {
 }
 
 TEST_F(CompleteTest, Commands) {
-  EXPECT_EQ(run({""}), "work\n:none\n");
+  EXPECT_EQ(run({""}), "work\nrollout\n:none\n");
   EXPECT_EQ(run({"work", ""}), "send\tSend work\nstop\tStop work\n:none\n");
   EXPECT_EQ(run({"work", "se"}), "send\tSend work\n:none\n");
   EXPECT_EQ(run({"nothing", ""}), ":none\n");
