@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kubeclient/base/json_builder.h"
+#include "kubeclient/base/json_reader.h"
 #include "kubeclient/base/utf8.h"
 
 template class nlohmann::basic_json<>;
@@ -159,6 +160,8 @@ Result<Json> parse_json(std::string_view text) {
   JsonBuilder builder(root);
   bool good = false;
   try {
+    if (JsonBuilder fast(root); read_json(text, fast)) return root;
+    root = nullptr;
     good = Json::sax_parse(text.begin(), text.end(), &builder);
   } catch (const std::exception& error) {
     return fail(Category::kInternal, std::string("JSON: ") + error.what());
