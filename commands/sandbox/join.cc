@@ -154,10 +154,11 @@ Status join_clusters(Context& context, const kube::Kubeconfig& kubeconfig, const
   const Each install_agent = [&](const std::string& name, Progress& progress) -> Status {
     ClusterContext cluster(context, kubeconfig, fleet.kubeconfig, fleet.sandbox + "-" + name, &progress);
     FLEETADM_TRY(const auto spoke, cluster.client());
-    FLEETADM_CHECK(join::check_not_elsewhere(spoke, name, endpoint.server));
+    if (!fleet.fresh) FLEETADM_CHECK(join::check_not_elsewhere(spoke, name, endpoint.server));
     FLEETADM_TRY(auto objects, join::agent_manifests({.cluster_name = name}, endpoint, hub.hub));
     install::Options how;
     how.part = install::kAgentPart;
+    how.fresh = fleet.fresh;
     how.stop = context.stop();
     return install::apply_all(spoke, std::move(objects), how).map([](const auto&) {});
   };

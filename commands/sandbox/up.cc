@@ -181,11 +181,12 @@ Result<Report> up(Context& context, const UpOptions& options) {
   const bool runs = home.running(options.name).has_value();
   if (runs) FLEETADM_CHECK(check_running(home, options));
   if (context.global().dry_run != kube::DryRun::kNone) return would_start(options, runs);
+  const bool fresh = !home.description(options.name).is_object();
   if (!runs) FLEETADM_CHECK(start(context, home, options));
   if (options.join) {
     auto spokes = sandbox::cluster_names(static_cast<int>(options.clusters));
     spokes.erase(spokes.begin());
-    FLEETADM_CHECK(join_sandbox(context, {home.kubeconfig(options.name).string(), options.name, std::move(spokes)}));
+    FLEETADM_CHECK(join_sandbox(context, {home.kubeconfig(options.name).string(), options.name, std::move(spokes), fresh}));
   }
   Report report = report_of(home, options.name);
   if (runs) report.notes.insert(report.notes.begin(), "sandbox \"" + options.name + "\" is already running");

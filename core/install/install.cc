@@ -104,7 +104,7 @@ Result<Change> apply_one(const kube::Client& client, Json object, const Options&
   const std::string name = name_of(object);
   at_or_make(object, {"metadata", "labels", kPartLabel}) = options.part;
   std::optional<Json> before;
-  if (ns.empty() || !applied.new_namespaces.contains(ns)) {
+  if (!options.fresh && (ns.empty() || !applied.new_namespaces.contains(ns))) {
     FLEETADM_TRY(before, client.find(resource, ns, name));
   }
   if (before && !is_ours(*before, options.part)) return change_of(*before, resource, Action::kKeptForeign);

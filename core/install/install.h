@@ -40,6 +40,8 @@ struct Options {
   std::string part;
   Duration timeout = std::chrono::minutes(5);  // of all waiting together
   std::stop_token stop;
+  /// The cluster was made for them, and has none of the objects yet: none is looked up before it is applied.
+  bool fresh = false;
   std::function<void(const Change&)> told;  // after each object
   /// Asked before an object is removed; true keeps it (and tells kKeptForeign).
   std::function<Result<bool>(const kube::Resource&, const Json&)> keep;

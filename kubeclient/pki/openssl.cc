@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <mutex>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
@@ -137,12 +138,54 @@ Result<KeyPtr> read_private_key(std::string_view pem) {
   return key;
 }
 
+namespace {
+
+/// The certificates that were read last. OpenSSL tries each of its decoders for the key of each, which takes a tenth of a
+/// millisecond, and one process reads the same few again and again: for each connection, each look at a kubeconfig, each
+/// signature.
+class RecentCertificates {
+ public:
+  CertPtr find(std::string_view der) {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.der == der; });
+    return known == kept_.end() ? nullptr : shared(*known->certificate);
+  }
+  void keep(std::string_view der, X509& certificate) {
+    const std::lock_guard lock(mutex_);
+    kept_[next_] = {std::string(der), shared(certificate)};
+    next_ = (next_ + 1) % kept_.size();
+  }
+
+ private:
+  struct Kept {
+    std::string der;
+    CertPtr certificate;
+  };
+  static CertPtr shared(X509& certificate) {
+    X509_up_ref(&certificate);
+    return CertPtr(&certificate);
+  }
+
+  std::mutex mutex_;
+  std::array<Kept, 64> kept_;
+  std::size_t next_ = 0;
+};
+
+RecentCertificates& recent_certificates() {
+  static RecentCertificates recent;
+  return recent;
+}
+
+}  // namespace
+
 Result<CertPtr> read_certificate_der(std::string_view der) {
+  if (CertPtr known = recent_certificates().find(der)) return known;
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());
   const auto* end = at + der.size();
   CertPtr certificate(d2i_X509(nullptr, &at, static_cast<long>(der.size())));
   if (!certificate) return openssl_failure("a certificate cannot be read", Category::kInvalid);
   if (at != end) return fail(Category::kInvalid, "a certificate has trailing data");
+  recent_certificates().keep(der, *certificate);
   return certificate;
 }
 

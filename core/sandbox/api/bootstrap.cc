@@ -131,7 +131,8 @@ std::vector<Json> cluster_roles() {
       role("system:aggregate-to-admin", admin_rules(), {{to + "admin", "true"}}),
       aggregated_role("view", to + "view", view_rules(), {{to + "edit", "true"}}),
       aggregated_role("edit", to + "edit", joined({edit_rules(), view_rules()}), {{to + "admin", "true"}}),
-      aggregated_role("admin", to + "admin", joined({admin_rules(), edit_rules(), view_rules()})),
+      // In the order of their sources' names, as the controller would fill them in.
+      aggregated_role("admin", to + "admin", joined({edit_rules(), view_rules(), admin_rules()})),
       role("system:discovery", Json::array({urls({"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi",
                                                   "/openapi/*", "/readyz", "/version", "/version/"})})),
       role("system:public-info-viewer", Json::array({urls(health)})),

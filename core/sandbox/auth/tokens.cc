@@ -6,6 +6,7 @@
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
+#include <optional>
 #include <vector>
 
 #include "kubeclient/base/encoding.h"
@@ -113,37 +114,43 @@ Result<Json> TokenSigner::public_key() const {
 }
 
 bool TokenSigner::signature_holds(std::string_view token, std::string_view signature) const {
-  const std::string digest = sha256_hex(token);
-  {
-    const std::lock_guard lock(mutex_);
-    if (checked_.contains(digest)) return true;
-  }
   const auto raw = base64url_decode(signature);
   const auto der = raw ? der_of_raw(*raw) : Result<std::vector<unsigned char>>(bad_token());
   if (!der || !key_) return false;
   const ContextPtr context(EVP_MD_CTX_new());
   const auto signed_part = token.substr(0, token.size() - signature.size() - 1);
-  if (EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key_->get()) != 1 ||
-      EVP_DigestVerify(context.get(), der->data(), der->size(), reinterpret_cast<const unsigned char*>(signed_part.data()),
-                       signed_part.size()) != 1) {
-    return false;
-  }
-  const std::lock_guard lock(mutex_);
-  if (checked_.size() >= kMaxChecked) checked_.clear();
-  checked_.insert(digest);
-  return true;
+  return EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key_->get()) == 1 &&
+         EVP_DigestVerify(context.get(), der->data(), der->size(), reinterpret_cast<const unsigned char*>(signed_part.data()),
+                          signed_part.size()) == 1;
 }
 
-Result<Json> TokenSigner::verify(std::string_view token, Instant now) const {
+Result<Json> TokenSigner::claims_of(std::string_view token) const {
   const auto last = token.rfind('.');
   const auto first = token.find('.');
-  if (token.size() > kMaxToken || first == std::string_view::npos || first == last) return bad_token();
+  if (first == std::string_view::npos || first == last) return bad_token();
   const auto header = base64url_decode(token.substr(0, first));
   const auto payload = base64url_decode(token.substr(first + 1, last - first - 1));
   if (!header || !payload) return bad_token();
   const auto head = parse_json(*header);
   if (!head || str(*head, {"alg"}) != "ES256" || !signature_holds(token, token.substr(last + 1))) return bad_token();
-  FLEETADM_TRY(Json claims, parse_json(*payload));
+  return parse_json(*payload);
+}
+
+Result<Json> TokenSigner::verify(std::string_view token, Instant now) const {
+  if (token.size() > kMaxToken) return bad_token();
+  const std::string digest = sha256_hex(token);
+  std::optional<Json> known;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = checked_.find(digest); at != checked_.end()) known = at->second;
+  }
+  if (!known) {
+    FLEETADM_TRY(known, claims_of(token));
+    const std::lock_guard lock(mutex_);
+    if (checked_.size() >= kMaxChecked) checked_.clear();
+    checked_.emplace(digest, *known);
+  }
+  Json claims = *std::move(known);
   const auto seconds = unix_seconds(now);
   const bool ends = find(claims, {"exp"}) != nullptr;  // those of Secrets do not
   if ((ends && num(claims, {"exp"}) <= seconds) || num(claims, {"nbf"}) > seconds) return bad_token();

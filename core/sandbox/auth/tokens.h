@@ -1,8 +1,8 @@
 // Service-account tokens: JWTs signed by the cluster's own key (docs/reference/kubernetes-access.md#authentication).
 #pragma once
 
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -26,12 +26,13 @@ class TokenSigner {
 
  private:
   bool signature_holds(std::string_view token, std::string_view signature) const;
+  Result<Json> claims_of(std::string_view token) const;
 
   Result<pki::KeyPtr> key_;
-  // Digests of tokens whose signature was checked: a program sends its own with each request.
+  // Claims of tokens whose signature was checked, by the tokens' digests: a program sends its own with each request.
   static constexpr std::size_t kMaxChecked = 64;
   mutable std::mutex mutex_;
-  mutable std::set<std::string> checked_;
+  mutable std::map<std::string, Json> checked_;
 };
 
 std::int64_t unix_seconds(Instant at);

@@ -12,6 +12,8 @@
 
 namespace fleetadm::sandbox {
 
+class RoleAggregation;
+
 struct ControllerContext {
   Engine& engine;
   const pki::KeyPair& ca;
@@ -19,6 +21,7 @@ struct ControllerContext {
   /// Calls the same controller for the same object again after that time, unless something else does before. May be empty.
   std::function<void(Duration after)> again = {};
   quota::PendingWrites* pending = nullptr;  // what quotas let through; may be null
+  RoleAggregation* aggregation = nullptr;   // may be null: aggregated roles stay as they are
 };
 
 void look_again_at(const ControllerContext& context, Instant at);
@@ -39,7 +42,6 @@ void set_condition(Json& object, const std::string& type, bool holds, const std:
 void sync_namespace(const ControllerContext& context, const std::string& name);
 void sync_definition(const ControllerContext& context, const std::string& name);
 void sync_signing(const ControllerContext& context, const std::string& name);
-void sync_aggregated_roles(const ControllerContext& context);
 void sync_deployment(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_replica_set(const ControllerContext& context, const std::string& ns, const std::string& name);
 void sync_replication_controller(const ControllerContext& context, const std::string& ns, const std::string& name);

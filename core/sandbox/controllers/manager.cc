@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/sandbox/controllers/owners.h"
+#include "core/sandbox/controllers/role_aggregation.h"
 #include "core/sandbox/controllers/triggers.h"
 #include "kubeclient/base/log.h"
 
@@ -48,6 +49,7 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   Triggers triggers;
   bool scheduled = false;
   bool stopped = false;
+  RoleAggregation aggregation;  // of the one worker that is scheduled
 
   /// The sooner of two times counts: who looks too early asks again.
   void add_after(const ObjectKey& key, Duration after) {
@@ -181,8 +183,8 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
   }
 
   ControllerContext context(const ObjectKey& key) {
-    return {server.engine(), ca, ca.certificate, [this, key](Duration after) { add_after(key, after); },
-            &server.pending_writes()};
+    return {server.engine(),          ca,          ca.certificate, [this, key](Duration after) { add_after(key, after); },
+            &server.pending_writes(), &aggregation};
   }
 
   void sync(const ObjectKey& key) {

@@ -1,12 +1,10 @@
-// Signs approved client certificates; fills in aggregated ClusterRoles
-// (docs/reference/kubernetes-access.md#certificate-requests, docs/reference/kubernetes-access.md#rbac).
+// Signs approved client certificates (docs/reference/kubernetes-access.md#certificate-requests).
 #include <algorithm>
 #include <set>
 
 #include "core/sandbox/controllers/controller.h"
 #include "core/sandbox/controllers/sign.h"
 #include "kubeclient/base/encoding.h"
-#include "kubeclient/base/query_selectors.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -57,33 +55,6 @@ void sync_signing(const ControllerContext& context, const std::string& name) {
   change(context, *kind, *csr, as_controller("certificate-controller", "status"), [&](Json& object) {
     at_or_make(object, {"status", "certificate"}) = base64_encode(*certificate);
   });
-}
-
-void sync_aggregated_roles(const ControllerContext& context) {
-  const auto kind = kind_of(context, "rbac.authorization.k8s.io", "clusterroles");
-  const auto snapshot = context.engine.store().list(kind->storage, "");
-  if (!snapshot) return;
-  for (const auto& item : snapshot->items) {
-    // Every write of a role leads here, and few roles aggregate others: the text of the rest is not parsed.
-    if (item.object->body.find("\"aggregationRule\"") == std::string::npos) continue;
-    const Json role = context.engine.full(*kind, *item.object);
-    const Json* aggregation = find(role, {"aggregationRule"});
-    if (aggregation == nullptr || !aggregation->is_object()) continue;
-    Json rules = Json::array();
-    for (const Json& one : list_at(*aggregation, {"clusterRoleSelectors"})) {
-      const auto selector = LabelSelector::from_object(&one);
-      if (!selector) continue;
-      for (const auto& other : snapshot->items) {
-        if (other.name == item.name || !selector->matches(other.object->labels)) continue;
-        for (const Json& rule : list_at(other.object->json(), {"rules"})) {
-          if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
-        }
-      }
-    }
-    if (rules == list_at(role, {"rules"})) continue;
-    change(context, *kind, role, as_controller("clusterrole-aggregation-controller"),
-           [&](Json& object) { object["rules"] = rules; });
-  }
 }
 
 }  // namespace fleetadm::sandbox

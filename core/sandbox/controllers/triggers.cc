@@ -1,5 +1,7 @@
 #include "core/sandbox/controllers/triggers.h"
 
+#include "core/sandbox/controllers/role_aggregation.h"
+
 namespace fleetadm::sandbox {
 namespace {
 
@@ -39,7 +41,10 @@ Sync controller_of(std::string_view storage) {
       {kNamespaces, of_cluster_object<sync_namespace>},
       {kDefinitions, of_cluster_object<sync_definition>},
       {kRequests, of_cluster_object<sync_signing>},
-      {kClusterRoles, [](const ControllerContext& context, const ObjectKey&) { sync_aggregated_roles(context); }},
+      {kClusterRoles,
+       [](const ControllerContext& context, const ObjectKey&) {
+         if (context.aggregation != nullptr) context.aggregation->sync(context);
+       }},
       {kDeployments, of_object<sync_deployment>},
       {kReplicaSets, of_object<sync_replica_set>},
       {kReplicationControllers, of_object<sync_replication_controller>},

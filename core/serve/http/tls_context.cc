@@ -63,11 +63,9 @@ Peer peer_of(SSL* ssl) {
   const std::string bytes(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
   OPENSSL_free(der);
   peer.sha256 = sha256_hex(bytes);
-  const auto parsed =
-      pki::parse_certificates("-----BEGIN CERTIFICATE-----\n" + base64_encode(bytes) + "\n-----END CERTIFICATE-----\n");
-  if (!parsed || parsed->empty()) return peer;
-  peer.common_name = parsed->front().subject.common_name;
-  peer.organizations = parsed->front().subject.organizations;
+  pki::Subject subject = pki::read_name(*X509_get_subject_name(certificate));
+  peer.common_name = std::move(subject.common_name);
+  peer.organizations = std::move(subject.organizations);
   if (SSL_get_verify_result(ssl) == X509_V_OK) peer.certificate = Peer::Certificate::kValid;
   return peer;
 }

@@ -55,11 +55,11 @@ class ClusterFaults : public testing::Test {
   pki::KeyPair admin_;
 };
 
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kDefaultMaps = "/api/v1/namespaces/default/configmaps";
 
 TEST_F(ClusterFaults, RefuseRequestsUntilTheyAreCleared) {
   add({{"kind", "429"}, {"amount", "3s"}, {"resources", {"configmaps"}}});
-  const auto refused = ask(kMaps);
+  const auto refused = ask(kDefaultMaps);
   EXPECT_EQ(refused.status, 429);
   const auto status = parse_json(refused.body);
   ASSERT_TRUE(status);
@@ -67,10 +67,10 @@ TEST_F(ClusterFaults, RefuseRequestsUntilTheyAreCleared) {
   EXPECT_EQ(num(*status, {"details", "retryAfterSeconds"}), 3);
   EXPECT_EQ(ask("/api/v1/namespaces").status, 200);
   clear();
-  EXPECT_EQ(ask(kMaps).status, 200);
+  EXPECT_EQ(ask(kDefaultMaps).status, 200);
   add({{"kind", "500"}, {"users", {"alice"}}, {"count", 1}});
-  EXPECT_EQ(ask(kMaps).status, 500);
-  EXPECT_EQ(ask(kMaps).status, 200);
+  EXPECT_EQ(ask(kDefaultMaps).status, 500);
+  EXPECT_EQ(ask(kDefaultMaps).status, 200);
 }
 
 TEST_F(ClusterFaults, RefuseWhatIsNoFaultOrNoCluster) {
@@ -84,7 +84,7 @@ TEST_F(ClusterFaults, DelayAnswersWithoutHoldingWorkers) {
   add({{"kind", "latency"}, {"amount", "300ms"}, {"resources", {"configmaps"}}});
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::jthread> clients;  // more than there are workers
-  for (int i = 0; i < 6; ++i) clients.emplace_back([&] { EXPECT_EQ(ask(kMaps).status, 200); });
+  for (int i = 0; i < 6; ++i) clients.emplace_back([&] { EXPECT_EQ(ask(kDefaultMaps).status, 200); });
   EXPECT_EQ(ask("/version").status, 200);
   clients.clear();
   const auto took = std::chrono::steady_clock::now() - began;
@@ -95,7 +95,7 @@ TEST_F(ClusterFaults, DelayAnswersWithoutHoldingWorkers) {
 TEST_F(ClusterFaults, CutWatchesInTheMiddle) {
   add({{"kind", "cut"}, {"amount", "600ms"}, {"verbs", {"watch"}}});
   const auto began = std::chrono::steady_clock::now();
-  const auto cut = ask(std::string(kMaps) + "?watch=1&timeoutSeconds=20", "GET", {}, 20);
+  const auto cut = ask(std::string(kDefaultMaps) + "?watch=1&timeoutSeconds=20", "GET", {}, 20);
   const auto took = std::chrono::steady_clock::now() - began;
   EXPECT_GE(took, 600ms);
   EXPECT_LT(took, 8s);
@@ -124,16 +124,16 @@ TEST_F(ClusterFaults, ServeWithAnExpiredCertificate) {
 
 TEST_F(ClusterFaults, StampAndJudgeByAWrongClock) {
   add({{"kind", "clock"}, {"amount", "-2m"}});
-  const auto made = ask(kMaps, "POST", R"({"metadata":{"name":"late"}})");
+  const auto made = ask(kDefaultMaps, "POST", R"({"metadata":{"name":"late"}})");
   ASSERT_EQ(made.status, 201) << made.body;
   const auto stamped = parse_time(str(*parse_json(made.body), {"metadata", "creationTimestamp"}));
   ASSERT_TRUE(stamped);
   EXPECT_NEAR(std::chrono::duration<double>(Clock::system()->now() - *stamped).count(), 120, 20);
   clear();
   add({{"kind", "clock"}, {"amount", "1h"}});  // by then the client's certificate is over
-  EXPECT_EQ(ask(kMaps).status, 401);
+  EXPECT_EQ(ask(kDefaultMaps).status, 401);
   clear();
-  EXPECT_EQ(ask(kMaps).status, 200);
+  EXPECT_EQ(ask(kDefaultMaps).status, 200);
 }
 
 TEST_F(ClusterFaults, EndByThemselves) {

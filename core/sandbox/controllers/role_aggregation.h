@@ -1,0 +1,32 @@
+// Fills in aggregated ClusterRoles (docs/reference/kubernetes-access.md#rbac).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/sandbox/controllers/controller.h"
+#include "kubeclient/base/query_selectors.h"
+
+namespace fleetadm::sandbox {
+
+/// Every write of a ClusterRole leads to sync(), and few concern an aggregated one: it remembers by their revisions what each was
+/// made of, and parses no role while those stay the same. One thread at a time.
+class RoleAggregation {
+ public:
+  void sync(const ControllerContext& context);
+
+ private:
+  using Revisions = std::vector<std::pair<std::string, std::int64_t>>;  // of roles, by name
+  struct Known {
+    std::int64_t revision = 0;
+    std::optional<std::vector<LabelSelector>> selectors;  // nothing: the role aggregates no others
+    Revisions sources;
+  };
+  std::map<std::string, Known> known_;  // aggregated roles by name
+};
+
+}  // namespace fleetadm::sandbox
