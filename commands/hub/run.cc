@@ -1,9 +1,9 @@
 #include "commands/hub/run.h"
 
-#include <malloc.h>
 
 #include "commands/hub/hub.h"
 #include "core/addon/webhook/keeper.h"
+#include "core/controller/memory.h"
 #include "core/hub/hub.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/base/ip_address.h"
@@ -85,7 +85,7 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
                 "use \"fleetadm init --dry-run=server\" to see the objects that would be created");
   }
   // Controllers are many small threads' worth of short-lived JSON: one arena a thread would keep what each of them freed.
-  ::mallopt(M_ARENA_MAX, 2);
+  controller::keep_memory_small();
   FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
   const bool in_pod = !context.env("KUBERNETES_SERVICE_HOST").empty();
   hub::HubOptions hub_options;

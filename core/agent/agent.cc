@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 
-#include "core/agent/memory.h"
 #include "core/agent/runtime.h"
 #include "core/agent/supervisor.h"
+#include "core/controller/memory.h"
 #include "kubeclient/base/log_file.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/lease/leader.h"
@@ -146,7 +146,7 @@ void wait(std::stop_token stop) {
   std::unique_lock lock(mutex);
   for (Duration next = kFirstTidying; !stopped.wait_for(lock, stop, next, [&] { return stop.stop_requested(); });
        next = std::min<Duration>(next * 2, kTidying)) {
-    give_memory_back();
+    controller::give_memory_back();
   }
 }
 
@@ -163,7 +163,7 @@ Result<std::unique_ptr<RunningAgent>> start_agent(const AgentOptions& options, c
 
 Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts, std::stop_token stop) {
   FLEETADM_CHECK(validate(options));
-  keep_memory_small();
+  controller::keep_memory_small();
   Agent agent(options, spoke, parts);
   FLEETADM_CHECK(agent.serve_health());
   const auto serve = [&agent](std::stop_token until) -> Status {

@@ -8,6 +8,7 @@
 #include "core/addon/webhook/server.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "core/controller/memory.h"
 #include "core/controller/worker_pool.h"
 #include "core/placement/hub/controller.h"
 #include "core/registration/hub/registration_hub.h"
@@ -22,6 +23,7 @@ namespace fleetadm::hub {
 namespace {
 
 constexpr const char* kName = "hub";
+constexpr auto kTidying = std::chrono::seconds(30);  // of memory: bursts are over by then
 // Reporters of events as upstream's own hub names them: people filter by these.
 constexpr const char* kRegistrationReporter = "registration-controller";
 
@@ -84,6 +86,12 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     if (added.error().category != Category::kNotFound) return added;
     log::warn(kName, added.error().message + ": it goes on without add-ons (" + added.error().hint + ")");
   }
+
+  manager.add({.name = "memory", .resync = kTidying, .resync_keys = {"process"}},
+              [](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
+                controller::give_memory_back();
+                return controller::Outcome{};
+              });
 
   FLEETADM_CHECK(manager.serve_health());
   std::optional<addon::WebhookServer> webhook;  // of every replica

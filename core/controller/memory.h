@@ -1,7 +1,8 @@
-// An agent runs for months on clusters that are small: what only its start and its bursts needed goes back to the system.
+// Programs of controllers run for months, some on clusters that are small: what only their start and their bursts needed goes
+// back to the system.
 #pragma once
 
-namespace fleetadm::agent {
+namespace fleetadm::controller {
 
 /// Few allocation arenas, and large blocks that are unmapped when they are freed. Before threads start.
 void keep_memory_small();
@@ -10,4 +11,4 @@ void keep_memory_small();
 /// cache. Costs some hundred page faults; call it seldom. Where the C library is not glibc, nothing happens.
 void give_memory_back();
 
-}  // namespace fleetadm::agent
+}  // namespace fleetadm::controller

@@ -1,11 +1,11 @@
-#include "core/agent/memory.h"
+#include "core/controller/memory.h"
 
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 
-namespace fleetadm::agent {
+namespace fleetadm::controller {
 namespace {
 
 /// KiB of pages that belong to files: the program and its libraries.
@@ -31,4 +31,4 @@ TEST(Memory, PagesThatNobodyWritesAreGivenBackAndComeAgain) {
 }
 
 }  // namespace
-}  // namespace fleetadm::agent
+}  // namespace fleetadm::controller

@@ -1,4 +1,4 @@
-#include "core/agent/memory.h"
+#include "core/controller/memory.h"
 
 #include <cstdint>
 #include <features.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #endif
 
-namespace fleetadm::agent {
+namespace fleetadm::controller {
 
 #if defined(__GLIBC__) && defined(__linux__)
 namespace {
@@ -48,4 +48,4 @@ void keep_memory_small() {}
 void give_memory_back() {}
 #endif
 
-}  // namespace fleetadm::agent
+}  // namespace fleetadm::controller
