@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/addon/hub/lean_objects.h"
 #include "core/addon/hub/stored_version.h"
 #include "core/addon/rules/names.h"
 #include "core/addon/rules/token_infrastructure.h"
@@ -65,13 +66,16 @@ CachedObjects::CachedObjects(controller::Manager& manager, kube::Client hub, std
   kube::InformerOptions by_addon;
   by_addon.label_selector = api::kAddonNameLabel;
   by_addon.indexes.emplace_back(kByAddon, addon_keys_of_work);
+  by_addon.project = keep_of_work;
   serve(manifest_works(), manager.informer(hub_, api::manifest_works(), std::move(by_addon)));
   kube::InformerOptions declared;
   declared.project = speak;
   serve(cluster_management_addons(), manager.informer(hub_, api::cluster_management_addons(), std::move(declared)));
   serve(addon_templates(), manager.informer(hub_, api::addon_templates()));
   serve(addon_deployment_configs(), manager.informer(hub_, api::addon_deployment_configs()));
-  serve(managed_clusters(), manager.informer(hub_, api::managed_clusters()));
+  kube::InformerOptions known;
+  known.project = keep_of_cluster;
+  serve(managed_clusters(), manager.informer(hub_, api::managed_clusters(), std::move(known)));
   serve(placements(), manager.informer(hub_, api::placements()));
   serve(placement_decisions(), manager.informer(hub_, api::placement_decisions()));
   kube::InformerOptions rights;
@@ -188,7 +192,14 @@ std::vector<ObjectPtr> CachedObjects::list(const GroupResource& type, std::strin
 std::vector<ObjectPtr> CachedObjects::addons_named(std::string_view name) const {
   std::vector<kube::CachedPtr> cached = informer(managed_cluster_addons())->by_index(kByName, name);
   sort_by_key(cached);
-  return decoded(cached);
+  std::vector<ObjectPtr> objects;
+  objects.reserve(cached.size());
+  for (const kube::CachedPtr& one : cached) {
+    Json addon = one->decode();
+    keep_of_many(addon);
+    objects.push_back(std::make_shared<const Json>(std::move(addon)));
+  }
+  return objects;
 }
 
 std::vector<std::string> CachedObjects::addon_keys_named(std::string_view name) const {

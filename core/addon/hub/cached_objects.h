@@ -47,6 +47,7 @@ class CachedObjects final : public ObjectReader {
 
   ObjectPtr get(const GroupResource& type, std::string_view ns, std::string_view name) const override;
   std::vector<ObjectPtr> list(const GroupResource& type, std::string_view ns = {}) const override;
+  /// Of their status what roll-outs read: there are many.
   std::vector<ObjectPtr> addons_named(std::string_view name) const override;
   /// Their keys ("cluster/name") alone.
   std::vector<std::string> addon_keys_named(std::string_view name) const;

@@ -69,6 +69,12 @@ bool PassWriter::late(const ObjectReader& cache, const std::vector<Json>& object
   return false;
 }
 
+void PassWriter::saw(const GroupResource& type, const kube::CachedPtr& after, const std::string& object_key) {
+  const std::lock_guard lock(mutex_);
+  const auto known = written_.find(type.qualified() + "/" + object_key);
+  if (known != written_.end() && (!after || !known->second.over.contains(after->resource_version()))) written_.erase(known);
+}
+
 void PassWriter::note_write(const Identity& identity, std::string over) {
   const Instant now = clock_->now();
   const std::lock_guard lock(mutex_);
@@ -90,6 +96,11 @@ Status PassWriter::create(const Identity& identity, const Json& wanted) {
 }
 
 Result<Json> PassWriter::patch(const Json& before, const Json& after, std::string_view subresource) {
+  return patch(before, after, subresource, resource_version_of(before));
+}
+
+/// `version`: of the object as the server has it, from which `before` may differ by what was written of it just now.
+Result<Json> PassWriter::patch(const Json& before, const Json& after, std::string_view subresource, const std::string& version) {
   const Identity identity(before);
   const std::string place = identity.key + " " + std::string(subresource);
   Json body = difference(before, after, subresource);
@@ -99,13 +110,17 @@ Result<Json> PassWriter::patch(const Json& before, const Json& after, std::strin
     const auto known = not_taken_.find(place);
     if (body.empty() || (known != not_taken_.end() && known->second == text)) return before;
   }
+  const Json change = body;
   at_or_make(body, {"metadata", "uid"}) = uid_of(before);
-  at_or_make(body, {"metadata", "resourceVersion"}) = resource_version_of(before);
+  at_or_make(body, {"metadata", "resourceVersion"}) = version;
   kube::WriteOptions options;
   options.subresource = std::string(subresource);
   FLEETADM_TRY(Json stored, hub_.patch(identity.resource, identity.ns, identity.name, kube::PatchType::kMerge, body, options));
-  if (resource_version_of(stored) != resource_version_of(before)) note_write(identity, resource_version_of(before));
-  const Json left = difference(stored, after, subresource);
+  if (resource_version_of(stored) != version) note_write(identity, version);
+  const Json taken = part_of(as_stored(stored), subresource);
+  Json again = taken;
+  again.merge_patch(change);
+  const Json left = kube::merge_diff(taken, again);
   const std::lock_guard lock(mutex_);
   if (left.empty()) {
     not_taken_.erase(place);
@@ -123,7 +138,7 @@ Status PassWriter::write_one(const ObjectReader& cache, const Json& wanted) {
   if (!before) return create(identity, wanted);
   FLEETADM_TRY(const Json stored, patch(*before, wanted, {}));
   const bool goes = is_deleting(wanted) && list_at(wanted, {"metadata", "finalizers"}).empty();
-  if (!goes) FLEETADM_CHECK(patch(stored, wanted, kStatus));
+  if (!goes) FLEETADM_CHECK(patch(*before, wanted, kStatus, resource_version_of(stored)));
   return {};
 }
 

@@ -22,7 +22,8 @@ namespace fleetadm::addon {
 ///
 /// An object that was there carries the resourceVersion that was read (rules change copies); one without is created. Written are
 /// labels, annotations, owners, finalizers and what is beside metadata; then the status. Nothing is sent where nothing differs,
-/// nor what the server did not take the last time (its defaults). What has changed since it was read is a conflict.
+/// nor what the server did not take the last time (its defaults). What has changed since it was read is a conflict. What a cache
+/// leaves out of objects is left alone.
 class PassWriter {
  public:
   explicit PassWriter(kube::Client hub, std::shared_ptr<Clock> clock = Clock::system())
@@ -37,6 +38,8 @@ class PassWriter {
 
   /// The cache does not show yet what was written of one of these objects: what is decided from it is out of date.
   bool late(const ObjectReader& cache, const std::vector<Json>& objects);
+  /// A cache has come to show another version of an object, or that it is gone: what it shows from now on is not late.
+  void saw(const GroupResource& type, const kube::CachedPtr& after, const std::string& object_key);
   /// Writes objects side by side: what became of each.
   std::vector<Status> write(const ObjectReader& cache, const std::vector<Json>& objects, const std::stop_token& stop);
   /// Writes the difference between two states of one object: of its status ("status"), or of all else. The object afterwards.
@@ -54,6 +57,7 @@ class PassWriter {
   bool still_shows(const std::string& key, const std::string& version);
   Status write_one(const ObjectReader& cache, const Json& wanted);
   Status create(const Identity& identity, const Json& wanted);
+  Result<Json> patch(const Json& before, const Json& after, std::string_view subresource, const std::string& version);
   void note_write(const Identity& identity, std::string over);
 
   static constexpr std::ptrdiff_t kHelpers = 8;  // as many as keep a small API server busy

@@ -6,6 +6,7 @@
 #include "core/addon/rules/names.h"
 #include "core/api/kinds.h"
 #include "core/work/rules/names.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::addon {
 namespace {
@@ -135,6 +136,19 @@ Json compared_spec(const Json& work) {
   return spec;
 }
 
+/// Where a cache keeps the hash: no member that a server knows.
+constexpr std::string_view kSpecHash = "specHash";
+
+std::string spec_hash(const Json& work) {
+  const std::string known = str(work, {"metadata", kSpecHash});
+  return known.empty() ? sha256_hex(dump_json(compared_spec(work))) : known;
+}
+
+bool same_spec(const Json& current, const Json& wanted) {
+  if (find(current, {"metadata", kSpecHash}) == nullptr) return compared_spec(current) == compared_spec(wanted);
+  return spec_hash(current) == spec_hash(wanted);
+}
+
 }  // namespace
 
 std::string deploy_work_prefix(const Json& addon, Side side) {
@@ -211,8 +225,22 @@ Json new_work(const Json& addon, const std::string& ns, const std::string& name,
   return work;
 }
 
+void keep_spec_as_hash(Json& work) {
+  at_or_make(work, {"metadata", kSpecHash}) = spec_hash(work);
+  if (Json* configs = const_cast<Json*>(find(work, {"spec", "manifestConfigs"}))) *configs = Json::array();
+  Json* manifests = const_cast<Json*>(find(work, {"spec", "workload", "manifests"}));
+  if (manifests == nullptr || !manifests->is_array()) return;
+  for (Json& manifest : *manifests) {
+    Json kept{{"apiVersion", str(manifest, {"apiVersion"})}, {"kind", str(manifest, {"kind"})}};
+    kept["metadata"] = {{"name", name_of(manifest)}, {"namespace", namespace_of(manifest)}};
+    if (const Json* replicas = find(manifest, {"spec", "replicas"})) kept["spec"]["replicas"] = *replicas;
+    manifest = std::move(kept);
+  }
+}
+
 Json updated_work(const Json& current, const Json& wanted) {
-  bool same = compared_spec(current) == compared_spec(wanted);
+  const bool keeps_spec = same_spec(current, wanted);
+  bool same = keeps_spec;
   for (const char* member : {"labels", "annotations"}) {
     same = same && object_at(current, {"metadata", member}) == object_at(wanted, {"metadata", member});
   }
@@ -220,11 +248,12 @@ Json updated_work(const Json& current, const Json& wanted) {
   if (same) return {};
   Json updated = current;
   Json& metadata = at_or_make(updated, {"metadata"});
+  const bool hashed = metadata.erase(std::string(kSpecHash)) > 0;
   for (const char* member : {"labels", "annotations", "ownerReferences"}) {
     metadata.erase(member);
     if (const Json* value = find(wanted, {"metadata", member})) metadata[member] = *value;
   }
-  updated["spec"] = object_at(wanted, {"spec"});
+  if (!(hashed && keeps_spec)) updated["spec"] = object_at(wanted, {"spec"});
   return updated;
 }
 

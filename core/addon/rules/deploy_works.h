@@ -33,6 +33,10 @@ std::string config_hashes_of(const Json& addon);
 /// A work of this add-on: in its own namespace it is owned, elsewhere labelled.
 Json new_work(const Json& addon, const std::string& ns, const std::string& name, const std::vector<Json>& manifests);
 
+/// Keeps of a work's specification its hash and what a pass reads of the work as it is: which objects its manifests are. For
+/// caches: updated_work() takes such a work as `current`.
+void keep_spec_as_hash(Json& work);
+
 /// `current` as `wanted` has it (labels, annotations, owner references, spec), or null where it already is. What a server fills
 /// in, and creation times inside manifests, are no difference.
 Json updated_work(const Json& current, const Json& wanted);

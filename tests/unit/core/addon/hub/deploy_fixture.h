@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/addon/hub/addon_controller.h"
+#include "core/addon/hub/lean_objects.h"
 #include "core/addon/rules/names.h"
 #include "core/api/kinds.h"
 #include "tests/support/fake_api.h"
@@ -64,7 +65,9 @@ class DeployLife {
       for (Json& object : api_->all(*type)) cache_->put(std::move(object));
     }
     for (Json& work : api_->all(api::manifest_works())) {
-      if (find(work, {"metadata", "labels", api::kAddonNameLabel}) != nullptr) cache_->put(std::move(work));
+      if (find(work, {"metadata", "labels", api::kAddonNameLabel}) == nullptr) continue;
+      keep_of_work(work);
+      cache_->put(std::move(work));
     }
   }
 

@@ -1,6 +1,7 @@
 // What passes want, against an API server in memory.
 #include "core/addon/hub/pass_writer.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
 
 #include "core/api/kinds.h"
@@ -103,6 +104,26 @@ TEST_F(WriterTest, WhatHasChangedSinceIsNotOverwritten) {
   EXPECT_EQ(str(stored(), {"status", "namespace"}), "theirs");
 }
 
+TEST_F(WriterTest, WhatACacheLeavesOutStays) {
+  Json whole = addon_in("c1");
+  whole["spec"]["configs"] = Json::array({{{"name", "n"}}});
+  whole["status"] = {{"namespace", "x"}, {"healthCheck", {{"mode", "Lease"}}}};
+  hub->put(type, whole);
+  Json lean = stored();
+  lean["spec"].erase("configs");
+  lean["status"].erase("healthCheck");
+  cache.put(lean);
+  Json wanted = lean;
+  wanted["metadata"]["labels"]["k"] = "v";
+  wanted["status"]["namespace"] = "y";
+  ASSERT_TRUE(write(wanted));
+  EXPECT_EQ(label_of(stored(), "k"), "v");
+  EXPECT_EQ(str(stored(), {"status", "namespace"}), "y");
+  EXPECT_EQ(str(stored(), {"status", "healthCheck", "mode"}), "Lease");
+  EXPECT_EQ(list_at(stored(), {"spec", "configs"}).size(), 1U);
+  EXPECT_EQ(hub->write_count(), 2);
+}
+
 TEST_F(WriterTest, WaitsForACacheThatDoesNotShowItsOwnWrite) {
   ASSERT_TRUE(write(addon_in("c1")));
   const auto late = write(addon_in("c1"));
@@ -166,7 +187,11 @@ TEST_F(WriterTest, TheLastFinalizerGoesWithoutAStatusWrite) {
 }
 
 TEST_F(WriterTest, OneFailureDoesNotStopTheOthersAndErrorsOfThePassAreToldAfterTheWrites) {
-  hub->fail_next("create", "managedclusteraddons", 403, "Forbidden");
+  const auto forbidden = std::make_shared<std::atomic<bool>>(true);
+  hub->on_request([forbidden](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (!*forbidden || call.verb != "create" || call.ns != "c1") return std::nullopt;
+    return kube::Response{403, {}, R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403})"};
+  });
   Pass pass;
   pass.changed = {addon_in("c1"), addon_in("c2")};
   pass.errors.push_back(fail(Category::kInvalid, "of the pass").value());
@@ -176,6 +201,7 @@ TEST_F(WriterTest, OneFailureDoesNotStopTheOthersAndErrorsOfThePassAreToldAfterT
   EXPECT_TRUE(stored("c1").is_null());
   EXPECT_FALSE(stored("c2").is_null());
   cache.put(stored("c2"));
+  *forbidden = false;
   pass.changed = {addon_in("c1")};
   const auto told = writer.carry_out(cache, pass, {});
   ASSERT_FALSE(told);

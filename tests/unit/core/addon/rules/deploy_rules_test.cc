@@ -1,6 +1,7 @@
 // Where the deploy rule answers otherwise than upstream's, on purpose; and that what it wants does not change by being written.
 #include "core/addon/rules/failed_write.h"
 #include "core/addon/rules/manifest_marks.h"
+#include "core/addon/rules/packing.h"
 #include "core/addon/rules/template_agent.h"
 #include "tests/unit/core/addon/rules/deploy_world.h"
 
@@ -37,6 +38,42 @@ TEST(AddonDeployRules, WhatAServerFillsInIsNoDifference) {
   config["updateStrategy"]["type"] = "Update";
   world.objects.put(work);
   EXPECT_EQ(world.pass().changed.size(), 1U);
+}
+
+TEST(AddonDeployRules, OfASpecificationItsHashIsEnough) {
+  DeployWorld world;
+  world.agent.manifests = {deployment("d1"), config_map("cm1"), config_map("cm2", kPackLimit - 200)};
+  world.settle();
+  ASSERT_EQ(world.works().size(), 2U);
+  const auto keep_hashes = [&] {
+    for (const ObjectPtr& one : world.objects.list(manifest_works())) {
+      Json lean = *one;
+      keep_spec_as_hash(lean);
+      EXPECT_EQ(find(lean, {"spec", "workload", "manifests"})->dump().find("xxx"), std::string::npos);
+      world.objects.put(std::move(lean));
+    }
+  };
+  keep_hashes();
+  EXPECT_TRUE(world.pass().changed.empty());
+  Json status = Json::object();
+  status["configReferences"] =
+      Json::array({{{"group", "g"}, {"resource", "r"}, {"desiredConfig", {{"name", "n"}, {"specHash", "h"}}}}});
+  Json addon = world.addon();
+  addon["status"].update(status);
+  world.put_addon(addon);
+  for (const Json& work : world.pass().changed) {
+    const ObjectPtr lean = world.objects.get(manifest_works(), "c1", name_of(work));
+    EXPECT_EQ(work["spec"], (*lean)["spec"]) << "an annotation alone leaves the specification out";
+    EXPECT_EQ(find(work, {"metadata", "specHash"}), nullptr);
+  }
+  addon["status"].erase("configReferences");
+  world.put_addon(addon);
+  world.agent.manifests[1]["data"]["v"] = "other";
+  const Pass pass = world.pass();
+  ASSERT_EQ(pass.changed.size(), 1U);
+  const Json& manifests = list_at(pass.changed[0], {"spec", "workload", "manifests"});
+  EXPECT_NE(std::find(manifests.begin(), manifests.end(), world.agent.manifests[1]), manifests.end());
+  EXPECT_EQ(manifests.size(), 2U) << "each manifest stays where it is";
 }
 
 TEST(AddonDeployRules, AnAddonThatRendersNothingAnyMoreLosesItsWorks) {
