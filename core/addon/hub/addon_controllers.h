@@ -20,6 +20,8 @@ struct AddonHub {
   std::shared_ptr<PassWriter> writer;
   std::shared_ptr<Clock> clock;
   std::shared_ptr<ConfigDecisions> decisions = std::make_shared<ConfigDecisions>();
+  /// What looks at all add-ons of a declaration waits so long after an event, so that it serves for many.
+  Duration gather = std::chrono::milliseconds(200);
 };
 
 struct AddonHubOptions {

@@ -23,10 +23,11 @@ constexpr int kRollouts = 2;  // these compute
 /// many events, and takes no more than a tenth of the time. Thread-safe.
 class RolloutPace {
  public:
+  explicit RolloutPace(Duration least) : least_(least) {}
   Duration until_next(const std::string& addon) const {
     const std::lock_guard lock(mutex_);
     const auto took = took_.find(addon);
-    return took == took_.end() ? kLeast : std::clamp<Duration>(9 * took->second, kLeast, kMost);
+    return took == took_.end() ? least_ : std::clamp<Duration>(9 * took->second, least_, kMost);
   }
   void note(const std::string& addon, Duration took) {
     const std::lock_guard lock(mutex_);
@@ -38,8 +39,8 @@ class RolloutPace {
   }
 
  private:
-  static constexpr Duration kLeast = std::chrono::milliseconds(200);
   static constexpr Duration kMost = std::chrono::seconds(5);
+  const Duration least_;
   mutable std::mutex mutex_;
   std::map<std::string, Duration> took_;
 };
@@ -68,7 +69,7 @@ class RolloutFacts {
 
 class ClusterAddonControllers {
  public:
-  explicit ClusterAddonControllers(AddonHub addons) : addons_(std::move(addons)) {}
+  explicit ClusterAddonControllers(AddonHub addons) : addons_(std::move(addons)), pace_(addons_.gather) {}
 
   void wire(controller::Manager& manager, const kube::Client& hub, const std::shared_ptr<ClusterAddonControllers>& self);
 
@@ -129,6 +130,13 @@ void ClusterAddonControllers::wire(controller::Manager& manager, const kube::Cli
   rollouts.workers = kRollouts;
   rollouts_ = manager.add(std::move(rollouts),
                           [self](const std::string& addon, const std::stop_token& stop) { return self->roll_out(addon, stop); });
+  for (const GroupResource* type :
+       {&managed_cluster_addons(), &cluster_management_addons(), &manifest_works(), &role_bindings()}) {
+    informer(*type).on_event(
+        [writer = std::weak_ptr(addons_.writer), type](kube::EventType, const auto& before, const auto& after) {
+          if (const auto alive = writer.lock()) alive->saw(*type, after, (after ? after : before)->key());
+        });
+  }
   wake_on_addons(self);
   wake_on_belongings(self);
   wake_on_declarations(self);

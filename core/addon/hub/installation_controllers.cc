@@ -8,9 +8,6 @@
 namespace fleetadm::addon {
 namespace {
 
-// A pass looks at every add-on of a declaration: one serves for many events.
-constexpr Duration kGatherInstalled = std::chrono::milliseconds(200);
-
 std::string placement_of_decision(const kube::CachedObject& decision) {
   return kube::object_key(kube::split_key(decision.key()).ns, label_of(decision.decode(), api::kPlacementLabel));
 }
@@ -39,17 +36,19 @@ void add_installation_controllers(controller::Manager& manager, const AddonHub& 
   controller::Manager::enqueue_on(
       informer(placement_decisions()), install_queue,
       [placed_by](const kube::CachedObject& decision) { return placed_by(placement_of_decision(decision)); });
-  informer(managed_cluster_addons()).on_event([install_queue](kube::EventType type, const auto& before, const auto& after) {
-    // One that was removed comes back, one that was made by hand goes.
-    if (type == kube::EventType::kModified) return;
-    install_queue->add_after(kube::split_key((after ? after : before)->key()).name, kGatherInstalled);
-  });
-  informer(managed_clusters()).on_event([install_queue, weak](kube::EventType type, const auto&, const auto&) {
-    const auto objects = weak.lock();
-    if (type != kube::EventType::kAdded || !objects) return;
-    for (std::string& name : declarations_where(*objects, [](const Json&) { return true; }))
-      install_queue->add_after(std::move(name), kGatherInstalled);
-  });
+  informer(managed_cluster_addons())
+      .on_event([install_queue, gather = addons.gather](kube::EventType type, const auto& before, const auto& after) {
+        // One that was removed comes back, one that was made by hand goes.
+        if (type == kube::EventType::kModified) return;
+        install_queue->add_after(kube::split_key((after ? after : before)->key()).name, gather);
+      });
+  informer(managed_clusters())
+      .on_event([install_queue, weak, gather = addons.gather](kube::EventType type, const auto&, const auto&) {
+        const auto objects = weak.lock();
+        if (type != kube::EventType::kAdded || !objects) return;
+        for (std::string& name : declarations_where(*objects, [](const Json&) { return true; }))
+          install_queue->add_after(std::move(name), gather);
+      });
 
   controller::ControllerOptions lifecycle;
   lifecycle.name = "addon-lifecycle";
