@@ -218,6 +218,12 @@ Result<std::string> sign_request(const KeyPair& ca, std::string_view request_pem
   if (asked.other_subject_attributes || !asked.ip_addresses.empty() || !asked.emails.empty() || !asked.uris.empty()) {
     return fail(Category::kInvalid, "the request asks for other names than are signed");
   }
+  for (const std::string& name : asked.dns_names) {
+    // Such bytes would be read as another name than they were asked for as.
+    const auto is_odd = [](char c) { return c <= ' ' || c > '~'; };
+    if (std::any_of(name.begin(), name.end(), is_odd))
+      return fail(Category::kInvalid, "the request asks for a name that is none");
+  }
   FLEETADM_TRY(const KeyPtr key, public_key_of_request(request_pem));
   const Instant from = std::max(now - kClockSkew, instant_of(*X509_get0_notBefore(issuer.get())));
   FLEETADM_TRY(const CertPtr certificate,

@@ -25,6 +25,8 @@ const std::vector<Target>& targets();
 std::vector<Target> sandbox_targets();
 /// Those of add-ons (addon_targets.cc), likewise.
 std::vector<Target> addon_targets();
+/// Those of certificate requests (certificate_targets.cc), likewise.
+std::vector<Target> certificate_targets();
 
 /// The first words of a message, without what it quotes.
 std::string shape_of(std::string_view message);

@@ -288,6 +288,10 @@ TEST_F(AddonCsr, IsNotSignedByWhatIsNoCa) {
   EXPECT_FALSE(pki::sign_request({ca.certificate, other.key}, asked, now, std::chrono::hours(1)));
   EXPECT_FALSE(pki::sign_request(ca, asked, now + std::chrono::hours(11), std::chrono::hours(1)));
   EXPECT_FALSE(pki::sign_request({"", ""}, asked, now, std::chrono::hours(1)));
+  EXPECT_TRUE(pki::sign_request(ca, request(hello_of("prod1"), {"hello"}), now, std::chrono::hours(1)));
+  for (const std::string& name : {std::string("h\xe9llo"), std::string("hello\0x", 7), std::string("hello world")}) {
+    EXPECT_FALSE(pki::sign_request(ca, request(hello_of("prod1"), {name}), now, std::chrono::hours(1))) << name;
+  }
 }
 
 TEST(AwaitsCertificate, OnlyOnceApprovedAndNeitherDeniedNorSigned) {
