@@ -81,9 +81,9 @@ struct Events {
 
 }  // namespace
 
-bool read_json(std::string_view text, JsonBuilder& builder) {
+bool read_json(std::string_view text, JsonBuilder& builder, int depth) {
   boost::json::parse_options options;
-  options.max_depth = static_cast<std::size_t>(kMaxJsonDepth);
+  options.max_depth = static_cast<std::size_t>(depth);
   boost::json::basic_parser<Events> parser(options, Events{builder, {}});
   Failure failure;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), failure);

@@ -16,6 +16,10 @@
 
 namespace fleetadm::kube {
 
+/// Objects that are nested deeper are left out with a warning, so that one of them does not keep the others from being read: what
+/// was cached of such an object stays, until it is deleted. An API server stores up to some 10,000 levels.
+inline constexpr int kMaxObjectDepth = kMaxJsonDepth - 1;  // a watch event holds it one level down
+
 enum class EventType { kAdded, kModified, kDeleted };
 
 /// `before` is null for kAdded, `after` for kDeleted. Called on the I/O thread in order; keep it short (enqueue a key).

@@ -53,7 +53,8 @@ Status ListScanner::take(char c) {
     case '{':
     case '[':
       ++depth_;
-      if (depth_ > kMaxJsonDepth) return fail(Category::kInvalid, "the server's list is nested too deep");
+      // How deep an item may be is for the one that takes it.
+      if (!in_items_ && depth_ > kMaxJsonDepth) return fail(Category::kInvalid, "the server's list is nested too deep");
       if (c == '[' && depth_ == 2 && expect_value_ && word_ == "items") {
         in_items_ = true;
       }

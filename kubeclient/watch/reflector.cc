@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kubeclient/base/json_shallow.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::kube {
@@ -159,6 +160,7 @@ void Reflector::step() {
   if (stopped_) return;
   if (!need_list_) return open(Phase::kWatch, watch_request(false));
   staged_.clear();
+  left_out_.clear();
   list_version_.clear();
   if (streaming_lists_) return open(Phase::kStreamingList, watch_request(true));
   open(Phase::kList, list_page({}));
@@ -175,9 +177,11 @@ void Reflector::open(Phase phase, Request request) {
   scanner_.reset();
   if (phase == Phase::kList) {
     scanner_ = std::make_unique<ListScanner>([this](std::string_view text) -> Status {
-      FLEETADM_TRY(auto item, parse_json(text));
-      if (!item.is_object()) return fail(Category::kInvalid, "an item of the server's list is no object");
-      return take_object(std::move(item), staged_);
+      FLEETADM_TRY(ShallowJson item, parse_json_shallow(text, kMaxObjectDepth));
+      if (!item.value.is_object()) return fail(Category::kInvalid, "an item of the server's list is no object");
+      if (!item.cut) return take_object(std::move(item.value), staged_);
+      leave_out(item.value, &staged_);
+      return {};
     });
   }
   opened_ = std::chrono::steady_clock::now();

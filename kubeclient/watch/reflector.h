@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -52,6 +53,8 @@ class Reflector final : public Informer, public std::enable_shared_from_this<Ref
   void end_watch();
   void watch_line(std::string_view line);
   Status take_object(Json object, Store::Entries& into);
+  /// An object that is nested too deeply: what is cached of it stays, also in a list that replaces the cache.
+  void leave_out(const Json& object, Store::Entries* list);
   void commit(std::string version);
   void apply(std::string_view type, Json object);
   void failed(Error error, bool list_again);
@@ -95,6 +98,7 @@ class Reflector final : public Informer, public std::enable_shared_from_this<Ref
   JsonLines lines_;
   std::unique_ptr<ListScanner> scanner_;
   Store::Entries staged_;
+  std::map<std::string, std::string> left_out_;  // key → version
   std::string list_version_;
   std::chrono::steady_clock::time_point opened_;
   std::size_t events_seen_ = 0;

@@ -1,4 +1,5 @@
 // What a list or a watch brings: into the store, and to the handlers.
+#include "kubeclient/base/json_shallow.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/watch/reflector.h"
 
@@ -18,11 +19,12 @@ void Reflector::tell(const Call& call) {
 }
 
 void Reflector::watch_line(std::string_view line) {
-  auto event = parse_json(line);
-  if (!event) {
-    stream_error_ = event.error().wrap("a watch event cannot be read");
+  auto read = parse_json_shallow(line, kMaxObjectDepth + 1);
+  if (!read) {
+    stream_error_ = read.error().wrap("a watch event cannot be read");
     return;
   }
+  Json* const event = &read->value;
   ++events_seen_;
   const std::string type = str(*event, {"type"});
   const auto member = event->find("object");
@@ -56,10 +58,14 @@ void Reflector::watch_line(std::string_view line) {
   } else if (phase_ == Phase::kStreamingList) {
     if (type == "DELETED") {
       staged_.erase(object_key(object));
+    } else if (read->cut) {
+      leave_out(object, &staged_);
     } else if (auto taken = take_object(std::move(object), staged_); !taken) {
       stream_error_ = taken.error();
     }
     return;
+  } else if (read->cut && type != "DELETED") {
+    leave_out(object, nullptr);
   } else {
     apply(type, std::move(object));
   }
@@ -82,9 +88,22 @@ Status Reflector::take_object(Json object, Store::Entries& into) {
   return {};
 }
 
+void Reflector::leave_out(const Json& object, Store::Entries* list) {
+  const std::string key = object_key(object);
+  std::optional<Store::Entry> known = store_.of(key, uid_of(object));
+  const bool stays = known.has_value();
+  if (list != nullptr && stays) list->insert_or_assign(key, std::move(*known));
+  const std::string version = resource_version_of(object);
+  if (std::exchange(left_out_[key], version) == version) return;
+  log::warn("informer",
+            resource_.qualified() + " " + key + " is nested deeper than " + std::to_string(kMaxObjectDepth) +
+                " levels and is not read: " + (stays ? "its last version that was read stays in use" : "it is left out"));
+}
+
 void Reflector::apply(std::string_view type, Json object) {
   if (name_of(object).empty()) return;
   std::string key = object_key(object);
+  left_out_.erase(key);
   if (type == "DELETED") {
     if (const auto before = store_.erase(key)) {
       tell([&] {

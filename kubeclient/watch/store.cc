@@ -19,6 +19,13 @@ std::optional<Store::Entry> Store::same(std::string_view key, std::string_view r
   return found->second;
 }
 
+std::optional<Store::Entry> Store::of(std::string_view key, std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || found->second.object->uid() != uid) return std::nullopt;
+  return found->second;
+}
+
 void Store::file(const Entry& entry) {
   for (std::size_t i = 0; i < filed_.size() && i < entry.values.size(); ++i) {
     for (const auto& value : entry.values[i]) filed_[i][value].insert(entry.object->key());

@@ -33,6 +33,8 @@ class Store {
   Entry entry_of(std::string key, const Json& object) const;
   /// The cached entry, where its version is the given one (so that a relist keeps the memory it has).
   std::optional<Entry> same(std::string_view key, std::string_view resource_version, std::string_view uid) const;
+  /// The cached entry of the object, in whichever version.
+  std::optional<Entry> of(std::string_view key, std::string_view uid) const;
 
   /// What it replaced, or null.
   CachedPtr put(Entry entry);

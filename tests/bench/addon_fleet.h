@@ -10,15 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include "core/addon/rules/object_reader.h"
 #include "core/controller/controller.h"
-#include "core/work/rules/conditions.h"
-#include "core/work/rules/feedback.h"
 #include "core/work/rules/names.h"
 #include "kubeclient/watch/informer.h"
 #include "tests/bench/addon_objects.h"
 #include "tests/bench/in_parallel.h"
 #include "tests/bench/work_process.h"
+#include "tests/support/work_agents.h"
 
 namespace fleetadm::bench {
 
@@ -158,36 +156,6 @@ class AddonFleet {
   bool hub_decides_;
 };
 
-/// What an agent tells of a work that it has applied: all is available, and workloads have what they want.
-inline Json agent_status(const Json& work) {
-  const Instant now = Clock::system()->now();
-  const std::int64_t generation = num(work, {"metadata", "generation"});
-  std::vector<work::ManifestResult> results;
-  for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
-    const addon::GroupResource type = addon::type_of(manifest);
-    work::ManifestResult& result = results.emplace_back();
-    result.applied_now = true;
-    result.availability = work::Availability::kAvailable;
-    result.was_read = true;
-    result.meta = {{"ordinal", results.size() - 1},
-                   {"group", type.group},
-                   {"version", kube::parse_api_version(str(manifest, {"apiVersion"})).version},
-                   {"kind", str(manifest, {"kind"})},
-                   {"resource", type.resource},
-                   {"namespace", namespace_of(manifest)},
-                   {"name", name_of(manifest)}};
-    if (type != addon::GroupResource{"apps", "deployments"}) continue;
-    Json live = manifest;
-    live["status"] = {{"replicas", 1}, {"readyReplicas", 1}, {"availableReplicas", 1}};
-    result.feedback_asked = true;
-    result.feedback = work::feedback_of_rule({{"type", "WellKnownStatus"}}, live, {}).values;
-  }
-  Json status = Json::object();
-  status["resourceStatus"]["manifests"] = work::manifest_statuses(Json::array(), results, generation, now);
-  work::aggregate_conditions(status, generation, true, now);
-  return status;
-}
-
 /// The agents of all clusters at once. Each new generation of an add-on's work is told to be applied and available as soon as a
 /// thread is free, with the writes of an agent: its finalizer, then the status. Each cluster's lease is renewed once a minute.
 class AddonAgents {
@@ -259,7 +227,8 @@ class AddonAgents {
       const Json ours{{"metadata", {{"finalizers", Json::array({work::kWorkFinalizer})}}}};
       FLEETADM_TRY([[maybe_unused]] const Json held, hub_.patch(api::manifest_works(), ns, name, kube::PatchType::kMerge, ours));
     }
-    FLEETADM_TRY([[maybe_unused]] const Json told, patch_status(hub_, api::manifest_works(), ns, name, agent_status(work)));
+    FLEETADM_TRY([[maybe_unused]] const Json told,
+                 patch_status(hub_, api::manifest_works(), ns, name, testkit::applied_work_status(work)));
     return {};
   }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "core/work/rules/conditions.h"
 #include "tests/bench/addon_fleet.h"
 #include "tests/bench/addon_manager.h"
 
@@ -268,7 +269,7 @@ rules:
     FLEETADM_TRY([[maybe_unused]] const Json taken,
                  hub().patch(api::manifest_works(), cluster, "plain", kube::PatchType::kMerge, held));
     FLEETADM_TRY([[maybe_unused]] const Json answered,
-                 patch_status(hub(), api::manifest_works(), cluster, "plain", agent_status(deployed)));
+                 patch_status(hub(), api::manifest_works(), cluster, "plain", testkit::applied_work_status(deployed)));
     for (const char* type : {"ManifestApplied", "Available", "Progressing"}) say(type);
     reference["lastAppliedConfig"] = desired;
     FLEETADM_TRY([[maybe_unused]] const Json available, tell());

@@ -32,23 +32,6 @@ class AddonRolloutOnAServer : public FleetTest {
     const KubeServer::Answer answer = hub().create(path, object);
     ASSERT_EQ(answer.status, 201) << answer.body;
   }
-  /// The hub's controllers with the rights that init gives them.
-  static void start_with_own_rights() {
-    const KubeServer::Answer token =
-        hub().request("POST", "/api/v1/namespaces/open-cluster-management-hub/serviceaccounts/fleetadm-hub/token",
-                      R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})");
-    ASSERT_EQ(token.status, 201) << token.body;
-    const std::string file =
-        fleet()->folder().write("hub.kubeconfig", hub().kubeconfig_with_token(str(token.json(), {"status", "token"})));
-    sandbox::ChildSpec spec;
-    spec.program = Fleet::binary();
-    spec.args = {"hub", "run", "--kubeconfig", file, "--leader-elect=false"};
-    spec.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin"};
-    spec.output_file = (fleet()->folder().path() / "hub.log").string();
-    auto child = sandbox::Child::start(spec);
-    ASSERT_TRUE(child) << child.error().message;
-    controllers().emplace(std::move(*child));
-  }
   static kube::Client client() { return kube::Client::connect(*kube::Kubeconfig::from_text(hub().kubeconfig())->resolve({})); }
   static Json declaration() { return hub().get(std::string(kDecl) + "/hello"); }
   static std::string progress() {
@@ -106,7 +89,7 @@ class AddonRolloutOnAServer : public FleetTest {
 TEST_F(AddonRolloutOnAServer, IsInstalledByAPlacementAndUpgradedStepByStep) {
   const Ran init = run({"init", "--context", "hub", "-o", "json"});
   ASSERT_EQ(init.code, 0) << init.both();
-  ASSERT_NO_FATAL_FAILURE(start_with_own_rights());
+  ASSERT_NO_FATAL_FAILURE(start_controllers_with_own_rights());
   must_create("/api/v1/namespaces", Json{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "apps"}}}});
   for (const char* cluster : {"c1", "c2", "c3"}) {
     must_create("/apis/cluster.open-cluster-management.io/v1/managedclusters",

@@ -31,11 +31,22 @@ class FleetTest : public ::testing::Test {
   static Ran run(const std::vector<std::string>& args, const RunOptions& options = {}) { return fleet()->run(args, options); }
 
   /// The hub's controllers as a process of their own.
-  static void start_controllers() {
+  static void start_controllers() { start_controllers_as(fleet()->hub().kubeconfig_file()); }
+  /// With the rights that init gives them.
+  static void start_controllers_with_own_rights() {
+    const KubeServer& hub = fleet()->hub();
+    const KubeServer::Answer token =
+        hub.request("POST", "/api/v1/namespaces/open-cluster-management-hub/serviceaccounts/fleetadm-hub/token",
+                    R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})");
+    ASSERT_EQ(token.status, 201) << token.body;
+    start_controllers_as(
+        fleet()->folder().write("hub.kubeconfig", hub.kubeconfig_with_token(str(token.json(), {"status", "token"}))));
+  }
+  static void start_controllers_as(const std::string& kubeconfig_file) {
     controllers().reset();
     sandbox::ChildSpec spec;
     spec.program = Fleet::binary();
-    spec.args = {"hub", "run", "--kubeconfig", fleet()->hub().kubeconfig_file(), "--leader-elect=false"};
+    spec.args = {"hub", "run", "--kubeconfig", kubeconfig_file, "--leader-elect=false"};
     spec.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin"};
     spec.output_file = (fleet()->folder().path() / "hub.log").string();
     auto child = sandbox::Child::start(spec);

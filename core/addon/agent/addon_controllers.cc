@@ -48,7 +48,7 @@ void add_addon_controllers(Manager& manager, const kube::Client& hub, const kube
       manager.add(row, soon_again([keeper, get](const std::string& name) { return keeper->keep_health(get(name)); }));
   row.name = "addon-leftovers";
   const auto leftovers = manager.add(row, [keeper, get](const std::string&, std::stop_token) -> Result<Outcome> {
-    const Status removed = keeper->remove_leftovers([&](const std::string& addon) { return get(addon).has_value(); });
+    const Status removed = keeper->remove_leftovers(get);
     if (!removed) log::info(1, "addon", "credentials of add-ons that are gone: " + removed.error().message);
     return Outcome{};
   });

@@ -15,7 +15,6 @@ namespace {
 using controller::Outcome;
 
 constexpr const char* kKeeperLog = "addon";
-constexpr const char* kRequestSuffix = "-request";  // of the Secret that holds a request until it is answered
 
 /// The sooner of two looks.
 void sooner(Outcome& outcome, const Outcome& other) {
@@ -81,16 +80,18 @@ Outcome AddonKeeper::keep_one(const Json& addon, const Registration& registratio
       [this, name](std::string_view type, bool good, std::string_view reason, const std::string& message) {
         set_condition(name, type, good ? "True" : "False", reason, message);
       }};
-  const reg::HubSecretStore issued = store(ns, registration.secret, name);
-  if (registration.kube_client && options_.driver == kTokenDriver) {
-    return keep_token(tools, issued, token_order_of(addon), progress);
-  }
-  return keep_certificate(tools, {store(ns, registration.secret + kRequestSuffix, name), issued}, order_of(addon, registration),
-                          progress);
+  const reg::Stores stores{store(ns, registration.secret + std::string(kRequestSuffix), name),
+                           store(ns, registration.secret, name)};
+  const bool by_token = options_.driver == kTokenDriver;
+  if (registration.kube_client && by_token) return keep_token(tools, stores, token_order_of(addon), progress);
+  // The hub has not answered yet that tokens are not wanted any more; it would never approve this subject.
+  const std::string account = service_account_user(options_.identity.cluster, default_agent(name));
+  if (registration.kube_client && registration.subject.common_name == account) return {};
+  return keep_certificate(tools, stores, order_of(addon, registration), progress);
 }
 
 Status AddonKeeper::remove(const Kept& kept, const std::string& addon) const {
-  FLEETADM_CHECK(store(kept.ns, kept.secret + kRequestSuffix, addon).remove());
+  FLEETADM_CHECK(store(kept.ns, kept.secret + std::string(kRequestSuffix), addon).remove());
   return store(kept.ns, kept.secret, addon).remove();
 }
 
@@ -150,7 +151,7 @@ Result<Outcome> AddonKeeper::keep_health(const std::optional<Json>& addon) {
   return Outcome{kLeaseLook};
 }
 
-Status AddonKeeper::remove_leftovers(const std::function<bool(const std::string& addon)>& exists) {
+Status AddonKeeper::remove_leftovers(const std::function<std::optional<Json>(const std::string& addon)>& find_addon) {
   kube::ListOptions ours;
   ours.label_selector =
       std::string(api::kClusterNameLabel) + "=" + options_.identity.cluster + "," + std::string(api::kAddonNameLabel);
@@ -158,9 +159,11 @@ Status AddonKeeper::remove_leftovers(const std::function<bool(const std::string&
   FLEETADM_TRY(const Json found, spoke_.list(kube::resources::secrets(), ns, ours));
   for (const Json& secret : list_at(found, {"items"})) {
     const std::string addon = label_of(secret, api::kAddonNameLabel);
-    if (exists(addon)) continue;
+    const std::optional<Json> found_addon = find_addon(addon);
+    if (found_addon && !is_outlived(*found_addon, options_.identity.agent, ns, name_of(secret))) continue;
     FLEETADM_CHECK(store(ns, name_of(secret), addon).remove());
-    log::info(1, kKeeperLog, "removed secret " + ns + "/" + name_of(secret) + " of add-on " + addon + ", which is gone");
+    log::info(1, kKeeperLog,
+              "removed secret " + ns + "/" + name_of(secret) + ", which add-on " + addon + " does not need any more");
   }
   return {};
 }

@@ -34,8 +34,9 @@ class AddonKeeper {
   Result<controller::Outcome> keep_credentials(const std::string& name, const std::optional<Json>& addon);
   /// Health, by lease.
   Result<controller::Outcome> keep_health(const std::optional<Json>& addon);
-  /// Deletes the credentials in the default namespace of add-ons that are not among these (they went while no agent ran).
-  Status remove_leftovers(const std::function<bool(const std::string& addon)>& exists);
+  /// Deletes the credentials in the default namespace that nobody needs any more: while no agent ran, or as one was killed, the
+  /// add-on went (`find_addon` does not find it), moved, or lost the registration.
+  Status remove_leftovers(const std::function<std::optional<Json>(const std::string& addon)>& find_addon);
 
  private:
   struct Kept {

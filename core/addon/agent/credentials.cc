@@ -42,14 +42,16 @@ bool holds(const reg::HubSecret& secret, const std::map<std::string, std::string
   return std::all_of(data.begin(), data.end(), [&](const auto& item) { return secret.get(item.first) == item.second; });
 }
 
-/// What stands beside the certificate is as it should be: the hub's address may have changed.
+/// What stands beside the certificate is as it should be: the hub's address may have changed, and a token of an earlier driver is
+/// of no use any more.
 Status repair(const reg::Stores& stores, const reg::CertificateOrder& order, const reg::HubSecret& secret) {
-  if (holds(secret, order.early) && holds(secret, order.late)) return {};
+  if (holds(secret, order.early) && holds(secret, order.late) && secret.get(kTokenKey).empty()) return {};
   return stores.issued
       .edit([&](reg::HubSecret& stored) -> Status {
         for (const auto* data : {&order.early, &order.late}) {
           for (const auto& [key, value] : *data) stored.data[key] = value;
         }
+        stored.data.erase(kTokenKey);
         return {};
       })
       .map([](const reg::HubSecret&) {});
@@ -127,7 +129,8 @@ Outcome keep_certificate(const CredentialTools& tools, const reg::Stores& stores
   return {std::min<Duration>(tools.check, plan.at - now)};
 }
 
-Outcome keep_token(const CredentialTools& tools, const reg::HubSecretStore& store, const TokenOrder& order, Progress& progress) {
+Outcome keep_token(const CredentialTools& tools, const reg::Stores& stores, const TokenOrder& order, Progress& progress) {
+  const reg::HubSecretStore& store = stores.issued;
   if (order.account_uid.empty()) return {};  // the condition that names it comes with an event
   const std::string kubeconfig = reg::hub_kubeconfig(order.endpoint, reg::StoredCredential::kToken);
   const Instant now = tools.clock.now();
@@ -136,7 +139,10 @@ Outcome keep_token(const CredentialTools& tools, const reg::HubSecretStore& stor
     const auto at = refresh_at(secret, order, now);
     std::string token = secret.get(kTokenKey);
     if (at && secret.get(reg::kKubeconfigKey) == kubeconfig) {
-      if (!progress.tidied) report_token(tools, order);
+      if (!progress.tidied) {
+        FLEETADM_CHECK(stores.pending.remove());  // of a certificate that an earlier driver asked for
+        report_token(tools, order);
+      }
       progress.tidied = true;
       return Outcome{std::min<Duration>(tools.check, *at - now)};
     }

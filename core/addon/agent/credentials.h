@@ -45,7 +45,7 @@ struct TokenOrder {
 };
 /// Gets another token where there is none, where it is of another account, and with a fifth of its lifetime left. Condition
 /// TokenRefreshed.
-controller::Outcome keep_token(const CredentialTools& tools, const reg::HubSecretStore& store, const TokenOrder& order,
+controller::Outcome keep_token(const CredentialTools& tools, const reg::Stores& stores, const TokenOrder& order,
                                Progress& progress);
 
 }  // namespace fleetadm::addon::agent

@@ -11,11 +11,14 @@ namespace {
 
 bool is_kube_client(const Json& registration) { return str(registration, {"signerName"}) == api::kClientSigner; }
 
+constexpr std::string_view kKubeClientSuffix = "-hub-kubeconfig";
+constexpr std::string_view kSignedSuffix = "-client-cert";
+
 std::string secret_name(const std::string& addon, const std::string& signer) {
-  if (signer == api::kClientSigner) return addon + "-hub-kubeconfig";
+  if (signer == api::kClientSigner) return addon + std::string(kKubeClientSuffix);
   std::string dashed = signer;
   std::replace(dashed.begin(), dashed.end(), '/', '-');
-  return addon + "-" + dashed + "-client-cert";
+  return addon + "-" + dashed + std::string(kSignedSuffix);
 }
 
 }  // namespace
@@ -47,6 +50,17 @@ std::string addon_namespace(const Json& addon) {
   std::string ns = str(addon, {"status", "namespace"});
   if (ns.empty()) ns = str(addon, {"spec", "installNamespace"});
   return ns.empty() ? std::string(api::kAgentAddonNamespace) : ns;
+}
+
+bool is_outlived(const Json& addon, const std::string& agent, const std::string& ns, const std::string& secret) {
+  std::string_view of = secret;
+  if (of.ends_with(kRequestSuffix)) of.remove_suffix(kRequestSuffix.size());
+  const bool ours = of == name_of(addon) + std::string(kKubeClientSuffix) ||
+                    (of.starts_with(name_of(addon) + "-") && of.ends_with(kSignedSuffix));
+  const std::vector<Registration> registrations = registrations_of(addon, agent);
+  if (!ours || registrations.empty()) return false;
+  return ns != addon_namespace(addon) ||
+         std::none_of(registrations.begin(), registrations.end(), [&](const Registration& one) { return one.secret == of; });
 }
 
 bool reports_by_lease(const Json& addon) { return str(addon, {"status", "healthCheck", "mode"}) != "Customized"; }

@@ -1,6 +1,7 @@
 #include "core/addon/hub/csr_controller.h"
 
 #include <utility>
+#include <vector>
 
 #include "core/addon/hub/addon_controllers.h"
 #include "core/addon/hub/lean_objects.h"
@@ -17,14 +18,18 @@ namespace res = kube::resources;
 using controller::Outcome;
 
 constexpr const char* kCsrLog = "addon-csr";
-constexpr auto kRefusedAgain = std::chrono::seconds(15);
 
-/// Broken by what the hub holds, which may change: a cluster is accepted, an add-on gets another template.
-bool may_be_approved_later(const std::string& rule) {
-  return rule == "addon" || rule == "cluster" || rule == "template" || rule == "signer" || rule == "subject";
-}
+constexpr const char* kUnanswered = "unanswered";
+constexpr const char* kAny = "/";  // the value of that index that every request has which waits
 
 bool undecided(const Json& csr) { return !api::csr_decided(csr); }
+
+/// Under what a request waits to be approved or signed: its add-on ("<cluster>/<add-on>"), its cluster, and kAny.
+std::vector<std::string> unanswered_keys(const Json& csr) {
+  if (!undecided(csr) && !awaits_certificate(csr)) return {};
+  const std::string cluster = label_of(csr, api::kClusterNameLabel);
+  return {kube::object_key(cluster, label_of(csr, api::kAddonNameLabel)), cluster, kAny};
+}
 
 }  // namespace
 
@@ -95,10 +100,9 @@ Result<Outcome> AddonCsrController::sign(const kube::Client& hub, const kube::Ca
 }
 
 Outcome AddonCsrController::leave(const Json& csr, const CsrVerdict& verdict, const char* undone) {
-  const Outcome again = may_be_approved_later(verdict.rule) ? Outcome{kRefusedAgain} : Outcome{};
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(told_[name_of(csr)], verdict.why) == verdict.why) return again;
+    if (std::exchange(told_[name_of(csr)], verdict.why) == verdict.why) return {};
   }
   log::warn(kCsrLog, name_of(csr) + " by " + str(csr, {"spec", "username"}) + " is left " + undone + " (" + verdict.rule +
                          "): " + verdict.why);
@@ -106,13 +110,14 @@ Outcome AddonCsrController::leave(const Json& csr, const CsrVerdict& verdict, co
     recorder_->event(csr, "default", "Warning", "CertificateRequestNotApproved", "Approve",
                      std::string("Left ") + undone + ": " + verdict.why.substr(0, 900));
   }
-  return again;
+  return {};
 }
 
 void add_csr_controller(controller::Manager& manager, const kube::Client& hub, const AddonHub& addons,
                         const AddonHubOptions& options) {
   kube::InformerOptions which;
   which.label_selector = std::string(api::kClusterNameLabel) + "," + std::string(api::kAddonNameLabel);
+  which.indexes.emplace_back(kUnanswered, unanswered_keys);
   which.project = keep_of_request;
   const auto requests = manager.informer(hub, res::certificate_signing_requests(), std::move(which));
   const auto csr =
@@ -123,6 +128,17 @@ void add_csr_controller(controller::Manager& manager, const kube::Client& hub, c
   const auto queue = manager.add(
       std::move(lane), [csr](const std::string& key, std::stop_token stop) { return csr->reconcile(key, std::move(stop)); });
   controller::Manager::enqueue_on(*requests, queue);
+  // What a request waits for may come after it: the add-on, another template, the cluster's acceptance.
+  const auto waiting = [requests](const std::string& of) {
+    std::vector<std::string> names;
+    for (const kube::CachedPtr& one : requests->by_index(kUnanswered, of)) names.push_back(one->key());
+    return names;
+  };
+  const auto by_key = [waiting](const kube::CachedObject& changed) { return waiting(changed.key()); };
+  controller::Manager::enqueue_on(*addons.objects->informer(managed_cluster_addons()), queue, by_key);
+  controller::Manager::enqueue_on(*addons.objects->informer(managed_clusters()), queue, by_key);
+  controller::Manager::enqueue_on(*addons.objects->informer(addon_templates()), queue,
+                                  [waiting](const kube::CachedObject&) { return waiting(kAny); });
 }
 
 }  // namespace fleetadm::addon

@@ -19,7 +19,8 @@ class AddonCsrController {
   AddonCsrController(kube::Client hub, std::shared_ptr<kube::Informer> requests, std::shared_ptr<const ObjectReader> objects,
                      std::string hub_namespace, std::shared_ptr<Clock> clock, std::shared_ptr<kube::Recorder> recorder);
 
-  /// `key` is the CSR's name.
+  /// `key` is the CSR's name. What is refused is not looked at again by itself: call it again as the add-on, its template or its
+  /// cluster changes.
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
 
  private:

@@ -82,6 +82,48 @@ TEST_P(InformerTest, ListsThenFollows) {
   informer->stop();
 }
 
+TEST_P(InformerTest, WhatIsNestedTooDeeplyIsLeftOutAndTheOthersAreRead) {
+  const auto put_nested = [this](std::string_view name, int levels) {
+    Json nested = "x";
+    for (int i = 0; i < levels; ++i) nested = Json::object_t{{"n", std::move(nested)}};
+    Json object = config_map("a", name, "deep");
+    object["data"]["nested"] = std::move(nested);
+    api->put(resources::config_maps(), object);
+  };
+  const int most = kMaxObjectDepth - 2;  // inside of the object and its data
+  put("x", "1");
+  put_nested("deep", most + 1);
+  put_nested("just", most);
+  const auto informer = start();
+  ASSERT_TRUE(informer->wait_synced(seconds(10)));
+  ASSERT_TRUE(eventually([&] { return seen() == std::vector<std::string>{"+a/just", "+a/x"}; }));
+  EXPECT_FALSE(informer->last_error());
+  put("deep", "1");
+  put_nested("deep", 1'000);
+  put_nested("just", most);
+  put_nested("late", most + 1);
+  put("x", "2");
+  ASSERT_TRUE(eventually([&] { return seen().size() == 5; }));
+  EXPECT_EQ(seen(), (std::vector<std::string>{"+a/just", "+a/x", "+a/deep", "~a/just", "~a/x"}));
+  EXPECT_EQ(value_of(*informer, "a/deep"), "1") << "its last version that was read stays";
+
+  // Also where the cache is replaced by a list.
+  ASSERT_TRUE(eventually([&] { return api->open_watches() == 1; }));
+  api->expire_history();
+  api->break_watches();
+  ASSERT_TRUE(eventually([&] { return syncs == 2; }));
+  EXPECT_EQ(seen().size(), 5U);
+  EXPECT_EQ(value_of(*informer, "a/deep"), "1");
+  EXPECT_EQ(value_of(*informer, "a/late"), "absent");
+  put("late", "1");
+  api->erase(resources::config_maps(), "a", "deep");
+  ASSERT_TRUE(eventually([&] { return seen().size() == 7; }));
+  EXPECT_EQ(seen()[5], "+a/late");
+  EXPECT_EQ(seen()[6], "-a/deep");
+  EXPECT_FALSE(informer->last_error());
+  informer->stop();
+}
+
 TEST_P(InformerTest, AnEmptyCollectionIsSynced) {
   const auto informer = start();
   ASSERT_TRUE(informer->wait_synced(seconds(10)));

@@ -10,6 +10,7 @@
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/support/fake_api.h"
+#include "tests/unit/core/addon/agent/keeping_fixture.h"
 
 namespace fleetadm::addon::agent {
 namespace {
@@ -18,62 +19,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using testkit::FakeApi;
 namespace res = kube::resources;
-
-constexpr const char* kNs = "open-cluster-management-agent-addon";
-constexpr const char* kClient = "kubernetes.io/kube-apiserver-client";
-
-class KeepingAddons : public testing::Test {
- protected:
-  Json declare(Json registrations, Json more_status = Json::object()) {
-    more_status["registrations"] = std::move(registrations);
-    more_status["namespace"] = kNs;
-    return hub->put(api::managed_cluster_addons(), {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
-                                                    {"kind", "ManagedClusterAddOn"},
-                                                    {"metadata", {{"name", "hello"}, {"namespace", "c1"}}},
-                                                    {"spec", Json::object()},
-                                                    {"status", std::move(more_status)}});
-  }
-  static Json kube_client() {
-    return {{"signerName", kClient},
-            {"subject",
-             {{"user", agent_user("c1", "hello", "hello-agent")},
-              {"groups", Json::array({cluster_addon_group("c1", "hello"), addon_group("hello")})}}}};
-  }
-  std::optional<Json> addon() const { return hub->get(api::managed_cluster_addons(), "c1", "hello"); }
-  std::optional<Json> secret(const std::string& name, const char* ns = kNs) const { return spoke->get(res::secrets(), ns, name); }
-  std::string stored(const std::string& name, const char* key) const {
-    const auto found = secret(name);
-    return found ? base64_decode(str(*found, {"data", key})).value_or("") : "";
-  }
-  controller::Outcome look() {
-    const auto outcome = keeper->keep_credentials("hello", addon());
-    EXPECT_TRUE(outcome) << outcome.error().message;
-    return outcome.value_or(controller::Outcome{});
-  }
-  /// The hub's part: approves and signs all requests.
-  void sign() {
-    for (Json request : hub->all(res::certificate_signing_requests())) {
-      if (!str(request, {"status", "certificate"}).empty()) continue;
-      const std::string pem = base64_decode(str(request, {"spec", "request"})).value();
-      request["status"] = {{"conditions", Json::array({{{"type", "Approved"}, {"status", "True"}}})},
-                           {"certificate", base64_encode(pki::sign_request(ca, pem, clock->now(), hours(24)).value())}};
-      hub->put(res::certificate_signing_requests(), request);
-    }
-  }
-  std::string condition(const char* type, const char* member) const {
-    const auto now = addon();
-    const Json* found = now ? controller::find_condition(*now, type) : nullptr;
-    return found == nullptr ? "" : str(*found, {member});
-  }
-  void restart() { keeper = std::make_unique<AddonKeeper>(hub->client(), spoke->client(), options, clock); }
-
-  std::shared_ptr<FakeApi> hub = FakeApi::make();
-  std::shared_ptr<FakeApi> spoke = FakeApi::make();
-  std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(Clock::system()->now());
-  pki::KeyPair ca = pki::make_ca("hub", hours(24 * 365)).value();
-  AddonOptions options{{"c1", "agent1"}, {"hub", "https://hub", "CA\n", "", ""}, "csr", 0, minutes(5)};
-  std::unique_ptr<AddonKeeper> keeper = std::make_unique<AddonKeeper>(hub->client(), spoke->client(), options, clock);
-};
 
 TEST_F(KeepingAddons, ObtainsACertificateByARequestOfTheHubsForm) {
   declare(Json::array({kube_client()}));
@@ -191,9 +136,17 @@ TEST_F(KeepingAddons, DeletesWhatWasLeftWhileNoAgentRan) {
                 {"namespace", kNs},
                 {"labels", {{std::string(api::kClusterNameLabel), "c2"}, {std::string(api::kAddonNameLabel), "hello"}}}}}});
   restart();
-  ASSERT_TRUE(keeper->remove_leftovers([](const std::string& name) { return name == "hello"; }));
+  spoke->put(res::secrets(),
+             {{"apiVersion", "v1"},
+              {"kind", "Secret"},
+              {"metadata",
+               {{"name", "of-the-addon"},
+                {"namespace", kNs},
+                {"labels", {{std::string(api::kClusterNameLabel), "c1"}, {std::string(api::kAddonNameLabel), "hello"}}}}}});
+  ASSERT_TRUE(keeper->remove_leftovers([this](const std::string&) { return addon(); }));
+  EXPECT_TRUE(secret("of-the-addon")) << "it is no credential";
   EXPECT_TRUE(secret("hello-hub-kubeconfig"));
-  ASSERT_TRUE(keeper->remove_leftovers([](const std::string&) { return false; }));
+  ASSERT_TRUE(keeper->remove_leftovers([](const std::string&) { return std::nullopt; }));
   EXPECT_FALSE(secret("hello-hub-kubeconfig"));
   EXPECT_TRUE(secret("other")) << "of another cluster";
 }
@@ -229,82 +182,6 @@ TEST_F(KeepingAddons, TellsOfARefusalAndAsksAgainMuchLater) {
   EXPECT_GE(*outcome.requeue_after, Duration(minutes(5)));
   EXPECT_EQ(hub->all(res::certificate_signing_requests()).size(), 1u);
 }
-
-TEST_F(KeepingAddons, EndsInTheSameStateAfterBeingKilledBehindAnyWrite) {
-  constexpr int kMostWrites = 12;
-  for (int last = 0; last < kMostWrites; ++last) {
-    hub = FakeApi::make();
-    spoke = FakeApi::make();
-    int writes = 0;
-    const auto killed = [&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
-      if (writes < last) {
-        writes += call.is_write() ? 1 : 0;
-        return std::nullopt;
-      }
-      kube::Response gone;
-      gone.status = 500;
-      return gone;
-    };
-    hub->on_request(killed);
-    spoke->on_request(killed);
-    restart();
-    declare(Json::array({kube_client()}));
-    const auto course = [&] {
-      for (int time = 0; time < 3; ++time) {
-        (void)keeper->keep_credentials("hello", addon());
-        sign();
-      }
-    };
-    course();
-    const auto lives = [](const testkit::ApiCall&) -> std::optional<kube::Response> { return std::nullopt; };
-    hub->on_request(lives);
-    spoke->on_request(lives);
-    restart();
-    course();
-    EXPECT_TRUE(pki::key_matches(stored("hello-hub-kubeconfig", "tls.crt"), stored("hello-hub-kubeconfig", "tls.key"))) << last;
-    EXPECT_FALSE(secret("hello-hub-kubeconfig-request")) << last;
-    EXPECT_EQ(hub->all(res::certificate_signing_requests()).size(), 1u) << last;
-    EXPECT_EQ(str(*addon(), {"status", "kubeClientDriver"}), "csr") << last;
-    EXPECT_EQ(condition("ClusterCertificateRotated", "status"), "True") << last;
-    if (writes < last) return;  // the whole course has fewer writes
-  }
-  FAIL() << "more than " << kMostWrites << " writes";
-}
-
-class KeepingTokens : public KeepingAddons {
- protected:
-  KeepingTokens() {
-    options.driver = "token";
-    restart();
-    hub->on_request([this](const testkit::ApiCall& call) -> std::optional<kube::Response> {
-      if (call.subresource != "token") return std::nullopt;
-      ++asked;
-      path = call.path;
-      kube::Response response;
-      response.status = 201;
-      response.body = dump_json({{"kind", "TokenRequest"}, {"status", {{"token", token()}}}});
-      return response;
-    });
-  }
-  std::string token() const {
-    const auto seconds = [](Instant at) {
-      return std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
-    };
-    const Json claims{{"iat", seconds(clock->now())},
-                      {"exp", seconds(clock->now() + hours(10))},
-                      {"kubernetes.io", {{"serviceaccount", {{"name", "hello-agent"}, {"uid", uid}}}}}};
-    return base64url_encode("{}") + "." + base64url_encode(dump_json(claims)) + ".sig" + std::to_string(asked);
-  }
-  Json ready(const std::string& account_uid) const {
-    return {{"conditions", Json::array({{{"type", "TokenInfrastructureReady"},
-                                         {"status", "True"},
-                                         {"message", "ServiceAccount c1/hello-agent (UID: " + account_uid + ") is ready"}}})}};
-  }
-
-  int asked = 0;
-  std::string path;
-  std::string uid = "uid-1";
-};
 
 TEST_F(KeepingTokens, WaitsForTheServiceAccountThenStoresItsToken) {
   declare(Json::array({kube_client()}));

@@ -9,6 +9,7 @@
 #include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
+#include "tests/support/vectors.h"
 
 namespace fleetadm::addon {
 namespace {
@@ -245,6 +246,31 @@ TEST_F(AddonCsr, WithLabelsThatNameNothingIsRefused) {
   Json request = good_csr();
   request["metadata"]["labels"][std::string(api::kClusterNameLabel)] = "Prod/1";
   EXPECT_EQ(verdict(request), "labels");
+}
+
+/// Requests as Go's crypto/x509 writes them, sound and hostile: the signature is right unless the row says otherwise.
+TEST_F(AddonCsr, OfAnotherProgramsMakingIsApprovedOnlyWhereItIsTheRegistrations) {
+  const pki::KeyPair ca = pki::make_ca("signer", std::chrono::hours(10)).value();
+  const Json secret{{"kind", "Secret"},
+                    {"metadata", {{"name", "ca"}, {"namespace", "open-cluster-management-hub"}}},
+                    {"data", {{"tls.crt", base64_encode(ca.certificate)}, {"tls.key", base64_encode(ca.key)}}}};
+  int rows = 0;
+  const Status read = test::for_each_vector("addon-requests.jsonl.gz", [&](const Json& row) {
+    ++rows;
+    const std::string signer = str(row, {"signer"}, "kubernetes.io/kube-apiserver-client");
+    const Json request = csr(str(row, {"request"}), signer);
+    EXPECT_EQ(verdict(request), str(row, {"expect"})) << str(row, {"name"}) << ": " << judge_addon_request(objects, request).why;
+    if (signer != kSigner || verdict(request) != "approved") return;
+    const auto signed_one = sign_addon_request(request, secret, Clock::system()->now());
+    ASSERT_TRUE(signed_one) << str(row, {"name"}) << ": " << signed_one.error().message;
+    const pki::CertInfo leaf = pki::parse_certificates(*signed_one).value().front();
+    EXPECT_EQ(leaf.subject.common_name, hello_of("prod1").common_name) << str(row, {"name"});
+    EXPECT_EQ(std::set<std::string>(leaf.subject.organizations.begin(), leaf.subject.organizations.end()),
+              (std::set<std::string>{cluster_addon_group("prod1", "hello"), addon_group("hello")}));
+    EXPECT_FALSE(leaf.is_ca);
+  });
+  EXPECT_TRUE(read) << (read ? "" : read.error().message);
+  EXPECT_EQ(rows, 190);
 }
 
 TEST_F(AddonCsr, OfACustomSignerHasTheSubjectOfItsRegistration) {

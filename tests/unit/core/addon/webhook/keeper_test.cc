@@ -8,6 +8,7 @@
 #include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/https.h"
+#include "tests/support/raw_client.h"
 
 namespace fleetadm::addon {
 namespace {
@@ -47,7 +48,8 @@ class WebhookKeeperTest : public ::testing::Test {
   std::string bundle() const { return base64_decode(str(client_config(), {"caBundle"})).value_or(""); }
   static testkit::HttpsAnswer post(const WebhookKeeper& keeper, const std::string& ca, const std::string& body = "{}",
                                    const std::string& path = "/convert") {
-    return testkit::https({.url = "https://" + keeper.endpoint() + path, .method = "POST", .body = body, .ca = ca});
+    return testkit::https(
+        {.url = "https://" + keeper.endpoint() + path, .method = "POST", .body = body, .ca = ca, .timeout_seconds = 60});
   }
 
   std::shared_ptr<testkit::FakeApi> api = testkit::FakeApi::make();
@@ -75,6 +77,48 @@ TEST_F(WebhookKeeperTest, TellsTheDefinitionsWhereItIsAndWhomToTrust) {
   api->forget_calls();
   EXPECT_TRUE(keeper.pass(true));
   EXPECT_EQ(api->write_count(), 0) << "a second pass writes nothing";
+}
+
+/// Whoever reaches the port may send anything.
+TEST_F(WebhookKeeperTest, WhatIsHostileIsRefusedAndTheNextReviewIsAnswered) {
+  WebhookKeeper keeper(api->client(), options());
+  ASSERT_TRUE(keeper.pass(true));
+  const auto review = [](const std::string& objects, const std::string& wanted = "addon.open-cluster-management.io/v1beta1") {
+    return R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"1","desiredAPIVersion":")" +
+           wanted + R"(","objects":[)" + objects + "]}}";
+  };
+  const std::string sound =
+      R"({"apiVersion":"addon.open-cluster-management.io/v1alpha1","kind":"ManagedClusterAddOn","metadata":{"name":"a"}})";
+  const auto answers = [&] {
+    const auto answer = post(keeper, bundle(), review(sound));
+    return answer.status == 200 && answer.body.find("Success") != std::string::npos;
+  };
+  ASSERT_TRUE(answers());
+  std::string many;
+  for (int i = 0; i < 2'100'000; ++i) many += "[[]],";
+  for (const std::string& body :
+       {std::string(1'000'000, '['), review(std::string(600, '[') + std::string(600, ']')), review(many + "1"),
+        std::string(1'000'000, '\0'), std::string("\xff\xfe{}"), sound, review(sound) + review(sound)}) {
+    EXPECT_EQ(post(keeper, bundle(), body).status, 400) << body.substr(0, 60);
+  }
+  for (const std::string& objects : {std::string("null"), std::string("7"), std::string("{}"), std::string("[]"),
+                                     R"({"apiVersion":"v1","kind":"Secret"})" + ("," + sound)}) {
+    const auto answer = post(keeper, bundle(), review(objects));
+    EXPECT_EQ(answer.status, 200) << objects;
+    EXPECT_NE(answer.body.find("Failure"), std::string::npos) << answer.body;
+  }
+  EXPECT_NE(post(keeper, bundle(), review(sound, "../v1")).body.find("Failure"), std::string::npos);
+
+  // More clients than it has room for send the beginning of a large review, and nothing more.
+  const int port = std::stoi(keeper.endpoint().substr(keeper.endpoint().rfind(':') + 1));
+  const pki::KeyPair anybody = pki::make_ca("anybody", 1h).value();
+  std::vector<std::unique_ptr<testkit::RawClient>> idle;
+  for (int i = 0; i < 80; ++i) {
+    idle.push_back(std::make_unique<testkit::RawClient>(port, bundle(), anybody));
+    idle.back()->send(
+        "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n\r\n{");
+  }
+  EXPECT_TRUE(answers());
 }
 
 TEST_F(WebhookKeeperTest, IsReachedByTheServiceAtAnAddressOfItsOwn) {
