@@ -187,7 +187,8 @@ Result<Report> apply_change(Context& context, const kube::Client& hub, const add
                             const AddonGuardOptions& guard, addon::AddonChange change, std::vector<std::string> notes) {
   const std::string name = change.addon;
   note_sharers(hub, name, change, notes);
-  FLEETADM_TRY(const addon::PreparedChange prepared, addon::prepare_change(read, std::move(change), context.clock().now()));
+  FLEETADM_TRY(const addon::PreparedChange prepared,
+               addon::prepare_change(read, std::move(change), context.clock().now(), guard.course()));
   Report report;
   FLEETADM_TRY(auto plan, guard_addon_change(context, guard, "configuring " + name, prepared, notes));
   if (plan) {

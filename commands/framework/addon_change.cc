@@ -68,6 +68,7 @@ Report addon_plan_report(const std::string& what, const addon::PreparedChange& p
     report.notes.push_back(pluralize(static_cast<std::uint64_t>(prepared.removals.objects), "object") + " would be deleted on " +
                            work::some_names(prepared.removals.clusters) + ".");
   }
+  if (prepared.unrendered) report.notes.push_back("It cannot be rendered: " + prepared.unrendered->message + ".");
   if (plan.missing) report.notes.push_back("Configuration " + plan.missing->text() + " does not exist.");
   if (!plan.waiting.empty()) report.notes.push_back("Never begun: " + joined(plan.waiting, ", ") + ".");
   report.notes.push_back(what + ": " + reach_of(plan) + " if all succeed at once; nothing was changed.");
@@ -106,6 +107,7 @@ Result<std::optional<Report>> guard_addon_change(Context& context, const AddonGu
                                                  const addon::PreparedChange& prepared, std::vector<std::string>& notes) {
   const GuardOptions& guard = options.removals.guard;
   if (guard.plan) return addon_plan_report(what, prepared);
+  if (prepared.unrendered) return fail(prepared.unrendered->wrap(what + " would leave an add-on that cannot be rendered"));
   std::vector<Reach> reaches;
   if (Reach loss = excessive_loss(options.removals, what, prepared.removals); !loss.text.empty() && !guard.allow)
     reaches.push_back(std::move(loss));

@@ -22,6 +22,9 @@ inline constexpr std::size_t kAtOnce = 10;
 struct AddonGuardOptions {
   WorkGuardOptions removals;
   bool many = false;
+
+  /// How far the course has to be known.
+  addon::Course course() const { return removals.guard.plan ? addon::Course::kWhole : addon::Course::kFirstStep; }
 };
 /// The end of the description of every command with this guard.
 inline constexpr const char* kAddonGuardText =
@@ -33,7 +36,8 @@ void bind_addon_guard(FlagSet& flags, AddonGuardOptions& options);
 
 Status validate_addon_guard(const AddonGuardOptions& options);
 
-/// Answers --plan with its report. Otherwise nullopt where the command may go on.
+/// Answers --plan with its report. Otherwise nullopt where the command may go on. An error where what would be rolled out cannot
+/// be rendered.
 Result<std::optional<Report>> guard_addon_change(Context& context, const AddonGuardOptions& options, const std::string& what,
                                                  const addon::PreparedChange& prepared, std::vector<std::string>& notes);
 

@@ -142,7 +142,7 @@ Result<addon::PreparedChange> prepare_undo(Context& context, const kube::Client&
     return {};
   };
   change.note = {caller(hub), undo.to, undo.aborts};
-  return addon::prepare_change(history.read, std::move(change), context.clock().now());
+  return addon::prepare_change(history.read, std::move(change), context.clock().now(), undo.course);
 }
 
 Result<Report> addon_history(Context& context, const std::string& addon, std::int64_t revision) {
@@ -177,7 +177,7 @@ Result<Report> undo_addon(Context& context, const std::string& addon, std::int64
   Report report;
   report.names.push_back(full_name(api::cluster_management_addons(), addon));
   FLEETADM_TRY(const addon::PreparedChange prepared,
-               prepare_undo(context, hub, history, addon, target->configs, {target->number, false}));
+               prepare_undo(context, hub, history, addon, target->configs, {target->number, false, guard.course()}));
   if (!prepared.differs) {
     report.lines.push_back("rollout addon/" + addon + " already has the configurations of revision " + number +
                            dry_run_mark(context));

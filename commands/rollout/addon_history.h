@@ -26,6 +26,7 @@ Result<AddonHistory> read_addon_history(const kube::Client& hub, const std::stri
 struct UndoOf {
   std::int64_t to = 0;
   bool aborts = false;  // what is rolled out now is given up, and the roll-out not paused any more
+  addon::Course course = addon::Course::kFirstStep;
 };
 /// The way back to `target`, contents of configurations that were edited in place included.
 Result<addon::PreparedChange> prepare_undo(Context& context, const kube::Client& hub, const AddonHistory& history,

@@ -2,7 +2,6 @@
 // the one with the most free CPU.
 #include <gtest/gtest.h>
 
-#include "templates/templates.h"
 #include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
@@ -29,33 +28,15 @@ class AddonScores : public FleetTest {
     ASSERT_EQ(accepted.code, 0) << accepted.both();
   }
   static KubeServer& hub() { return fleet()->hub(); }
-  static void install() {
-    const auto objects = templates::render("addons/resource-usage-collect.yaml", {{"image", "fleetadm:test"}});
-    ASSERT_TRUE(objects) << objects.error().message;
-    for (const Json& object : *objects) {
-      const std::string kind = str(object, {"kind"});
-      const std::string collection = kind == "ClusterRole"     ? "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-                                     : kind == "AddOnTemplate" ? std::string(kStoredAddons) + "/addontemplates"
-                                                               : std::string(kStoredAddons) + "/clustermanagementaddons";
-      const auto made = hub().create(collection, object);
-      ASSERT_EQ(made.status, 201) << made.body;
-    }
-  }
   static std::string score_path(const std::string& cluster) {
     return std::string(kClusterApi) + "/v1alpha1/namespaces/" + cluster + "/addonplacementscores/resource-usage-score";
   }
 };
 
 TEST_F(AddonScores, APlacementTakesTheClusterWithTheMostFreeCpu) {
-  ASSERT_NO_FATAL_FAILURE(install());
-  for (const char* cluster : {"c1", "c2"}) {
-    const auto made = hub().create(std::string(kStoredAddons) + "/namespaces/" + cluster + "/managedclusteraddons",
-                                   {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
-                                    {"kind", "ManagedClusterAddOn"},
-                                    {"metadata", {{"name", "resource-usage-collect"}, {"namespace", cluster}}},
-                                    {"spec", Json::object()}});
-    ASSERT_EQ(made.status, 201) << made.body;
-  }
+  // It is installed by the way, with the image of the hub.
+  const Ran enabled = run({"addon", "enable", "resource-usage-collect", "--clusters", "c1,c2", "--context", "hub"});
+  ASSERT_EQ(enabled.code, 0) << enabled.both();
   // c1 is asked for most of its CPU.
   const auto busy = fleet()->spoke(1).create(
       "/api/v1/namespaces/default/pods",
@@ -102,6 +83,19 @@ TEST_F(AddonScores, APlacementTakesTheClusterWithTheMostFreeCpu) {
                                  const Json& chosen = list_at(decision, {"status", "decisions"});
                                  return chosen.size() == 1 && str(chosen[0], {"clusterName"}) == "c2";
                                }));
+}
+
+/// After the test above.
+TEST_F(AddonScores, UninstalledItIsGoneFromTheClustersAndTheHub) {
+  const Ran asked = run({"addon", "uninstall", "resource-usage-collect", "--context", "hub"});
+  EXPECT_EQ(asked.code, 1) << asked.both();
+  const Ran gone = run({"addon", "uninstall", "resource-usage-collect", "--context", "hub", "--allow-removals", "--timeout", "90s"});
+  ASSERT_EQ(gone.code, 0) << gone.both();
+  for (const char* path : {"/clustermanagementaddons", "/addontemplates", "/managedclusteraddons"})
+    EXPECT_TRUE(list_at(hub().get(std::string(kStoredAddons) + path), {"items"}).empty()) << path;
+  EXPECT_TRUE(fleet()->spoke(1).eventually(
+      "/apis/apps/v1/namespaces/open-cluster-management-agent-addon/deployments",
+      [](const Json& list) { return list_at(list, {"items"}).empty(); }, std::chrono::seconds(60)));
 }
 
 }  // namespace

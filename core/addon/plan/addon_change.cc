@@ -25,27 +25,39 @@ bool same_parts(const Json& a, const Json& b) {
          object_at(a, {"metadata", "annotations"}) == object_at(b, {"metadata", "annotations"});
 }
 
-/// Objects of the add-on's manifests that are not rendered any more, on each cluster that has it in both. What cannot be rendered
-/// before or after takes nothing away: the hub deploys nothing then.
-work::Removals removals_between(const ObjectReader& before, const ObjectReader& after, const std::string& addon) {
-  work::Removals removals;
-  for (const ObjectPtr& now : before.addons_named(addon)) {
-    const std::string cluster = namespace_of(*now);
-    const ObjectPtr then = after.get(managed_cluster_addons(), cluster, addon);
-    ++removals.of;
-    if (!then || is_deleting(*now)) continue;
-    const auto old = render_template(before, *now, rollout::Semantics::kStrict);
-    const auto next = old ? render_template(after, *then, rollout::Semantics::kStrict) : old;
-    if (!old || !next) continue;
+bool has_template(const Json& addon) {
+  for (const Json& reference : list_at(addon, {"status", "configReferences"})) {
+    const std::optional<DesiredConfig> config = config_of(reference);
+    if (config && config->key.type == addon_templates() && !config->hash.empty()) return true;
+  }
+  return false;
+}
+
+/// What the clusters that change would lose: objects that are rendered now, and would not be any more. What cannot be rendered
+/// now takes nothing away.
+void compare_renderings(const ObjectReader& before, PreparedChange& prepared) {
+  const std::string& addon = prepared.change.addon;
+  const ObjectReader& after = prepared.plan.outcome;
+  prepared.removals.of = static_cast<std::int64_t>(before.addons_named(addon).size());
+  for (const PlannedCluster& one : prepared.plan.clusters) {
+    const ObjectPtr then = after.get(managed_cluster_addons(), one.cluster, addon);
+    if (!then || is_deleting(*then) || !has_template(*then)) continue;
+    const auto next = render_template(after, *then, rollout::Semantics::kStrict);
+    if (!next) {
+      if (!prepared.unrendered) prepared.unrendered = next.error().wrap("cluster " + one.cluster);
+      continue;
+    }
+    const ObjectPtr now = before.get(managed_cluster_addons(), one.cluster, addon);
+    const auto old = now ? render_template(before, *now, rollout::Semantics::kStrict) : Result<Rendering>(Rendering());
+    if (!old) continue;
     std::set<std::string> kept;
     for (const Json& manifest : next->manifests) kept.insert(work::manifest_identity(manifest));
     const std::int64_t lost =
         work::deleted_objects({{"workload", {{"manifests", old->manifests}}}, {"manifestConfigs", next->manifest_configs}}, kept);
     if (lost == 0) continue;
-    removals.clusters.insert(cluster);
-    removals.objects += lost;
+    prepared.removals.clusters.insert(one.cluster);
+    prepared.removals.objects += lost;
   }
-  return removals;
 }
 
 void set_hash(RevisionConfigs& configs, const ConfigKey& key, const std::string& hash) {
@@ -76,7 +88,7 @@ RevisionConfigs live_configs(const ObjectReader& objects, Json declaration, cons
   return configs_now(declaration);
 }
 
-Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChange change, Instant now) {
+Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChange change, Instant now, Course course) {
   PreparedChange prepared;
   const ObjectPtr before = read.declaration(change.addon);
   if (!before) return fail(Category::kNotFound, "there is no add-on \"" + change.addon + "\"");
@@ -104,9 +116,9 @@ Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChan
   prepared.to = live_configs(objects, after, known);
   prepared.changes = config_changes(prepared.from, prepared.to);
   objects.put(std::move(after));
-  FLEETADM_TRY(prepared.plan, plan_addon_rollout(std::move(objects), change.addon, known, now));
-  prepared.removals = removals_between(read.objects, prepared.plan.outcome, change.addon);
+  FLEETADM_TRY(prepared.plan, plan_addon_rollout(std::move(objects), change.addon, known, now, course));
   prepared.change = std::move(change);
+  compare_renderings(read.objects, prepared);
   return prepared;
 }
 

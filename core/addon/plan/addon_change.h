@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,15 @@ struct PreparedChange {
   bool differs = false;               // something would be written
   AddonRolloutPlan plan;
   work::Removals removals;  // objects that the clusters lose
+  /// Why the template cannot be rendered for a cluster that it is to reach, the first of them.
+  std::optional<Error> unrendered;
 };
 
 /// The configurations that a declaration names, with the hashes of the objects as they are.
 RevisionConfigs live_configs(const ObjectReader& objects, Json declaration, const KnownTypes& known);
 
-Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChange change, Instant now);
+Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChange change, Instant now,
+                                      Course course = Course::kFirstStep);
 
 /// Writes the objects, then the declaration with its revision, then the add-ons of single clusters; the declaration afterwards.
 /// kConflict where one of them was changed since it was read.

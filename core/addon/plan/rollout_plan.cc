@@ -22,10 +22,10 @@ DesiredConfigs desired_of(const Json& addon) {
   return configs;
 }
 
-class Course {
+class RolloutCourse {
  public:
-  Course(MemoryObjects objects, std::string addon, const KnownTypes& known, Instant now)
-      : objects_(std::move(objects)), addon_(std::move(addon)), known_(known), begun_(now), now_(now) {}
+  RolloutCourse(MemoryObjects objects, std::string addon, const KnownTypes& known, Instant now, Course course)
+      : objects_(std::move(objects)), addon_(std::move(addon)), known_(known), begun_(now), now_(now), course_(course) {}
 
   Result<AddonRolloutPlan> run();
 
@@ -33,12 +33,14 @@ class Course {
   void install();
   Result<bool> pass();
   bool succeed();
+  void forget_strategies();
 
   MemoryObjects objects_;
   const std::string addon_;
   const KnownTypes& known_;
   const Instant begun_;
   Instant now_;
+  const Course course_;
   std::optional<Duration> soak_;
   std::size_t step_ = 0;
   std::map<std::string, ClusterStanding> standing_;
@@ -47,14 +49,14 @@ class Course {
 };
 
 /// Add-ons where placements select a cluster and the hub has not written them yet.
-void Course::install() {
+void RolloutCourse::install() {
   const Pass pass = install_addon(objects_, addon_, rollout::Semantics::kStrict);
   for (const Json& one : pass.changed) objects_.put(one);
   for (const ObjectRef& gone : pass.deleted) objects_.remove(gone.type, gone.ns, gone.name);
 }
 
 /// One pass of the hub's rules; whether some cluster began.
-Result<bool> Course::pass() {
+Result<bool> RolloutCourse::pass() {
   Pass pass = pass_of(roll_out_addon(objects_, addon_, known_, now_), objects_, addon_, now_, rollout::Semantics::kStrict);
   if (!pass.errors.empty()) return tl::unexpected(pass.errors.front());
   soak_ = pass.requeue_after;
@@ -80,7 +82,7 @@ Result<bool> Course::pass() {
 }
 
 /// Every agent brings about what is desired of it; whether one had anything to do.
-bool Course::succeed() {
+bool RolloutCourse::succeed() {
   bool any = false;
   for (const ObjectPtr& before : objects_.addons_named(addon_)) {
     Json after = *before;
@@ -97,7 +99,15 @@ bool Course::succeed() {
   return any;
 }
 
-Result<AddonRolloutPlan> Course::run() {
+/// All that are left begin in the next step.
+void RolloutCourse::forget_strategies() {
+  Json declaration = *objects_.get(cluster_management_addons(), {}, addon_);
+  if (list_at(declaration, {"spec", "installStrategy", "placements"}).empty()) return;
+  for (Json& placement : declaration["spec"]["installStrategy"]["placements"]) placement["rolloutStrategy"] = {{"type", "All"}};
+  objects_.put(std::move(declaration));
+}
+
+Result<AddonRolloutPlan> RolloutCourse::run() {
   Json declaration = *objects_.get(cluster_management_addons(), {}, addon_);
   erase_at(declaration, {"metadata", "annotations", work::kPausedAnnotation});
   objects_.put(std::move(declaration));
@@ -107,6 +117,7 @@ Result<AddonRolloutPlan> Course::run() {
   for (const ClusterStanding& one : before.clusters) standing_.emplace(one.cluster, one);
   for (std::size_t i = 0; i < kMostPasses; ++i) {
     FLEETADM_TRY(const bool begun, pass());
+    if (begun && step_ == 1 && course_ == Course::kFirstStep) forget_strategies();
     if (succeed() || begun) continue;
     if (!soak_) break;
     now_ += *soak_;
@@ -131,11 +142,11 @@ std::size_t AddonRolloutPlan::at_once() const {
       std::count_if(clusters.begin(), clusters.end(), [](const PlannedCluster& one) { return one.step == 1; }));
 }
 
-Result<AddonRolloutPlan> plan_addon_rollout(MemoryObjects objects, const std::string& addon, const KnownTypes& known,
-                                            Instant now) {
+Result<AddonRolloutPlan> plan_addon_rollout(MemoryObjects objects, const std::string& addon, const KnownTypes& known, Instant now,
+                                            Course course) {
   if (objects.get(cluster_management_addons(), {}, addon) == nullptr)
     return fail(Category::kNotFound, "there is no add-on \"" + addon + "\"");
-  return Course(std::move(objects), addon, known, now).run();
+  return RolloutCourse(std::move(objects), addon, known, now, course).run();
 }
 
 }  // namespace fleetadm::addon

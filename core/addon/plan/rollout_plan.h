@@ -30,8 +30,12 @@ struct AddonRolloutPlan {
   std::size_t at_once() const;
 };
 
+/// How far a course is followed: whole, or only to the clusters that begin at once. All others are then of the second step, which
+/// costs as much as two passes of the hub, however slow the strategy is.
+enum class Course { kWhole, kFirstStep };
+
 /// As though it were not paused. The errors are those of rollout_standing().
-Result<AddonRolloutPlan> plan_addon_rollout(MemoryObjects objects, const std::string& addon, const KnownTypes& known,
-                                            Instant now);
+Result<AddonRolloutPlan> plan_addon_rollout(MemoryObjects objects, const std::string& addon, const KnownTypes& known, Instant now,
+                                            Course course = Course::kWhole);
 
 }  // namespace fleetadm::addon

@@ -5,6 +5,7 @@
 #include "core/addon/rules/rollout_revisions.h"
 #include "tests/support/addon_rollouts.h"
 #include "tests/support/fake_context.h"
+#include "tests/support/temporary_folder.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -42,6 +43,7 @@ class AddonUpgrades : public testing::Test {
 
   testkit::AddonRolloutHub hub_;
   testkit::FakeContext context_{hub_.api->client()};
+  testkit::TemporaryFolder folder_{"addon-upgrades"};
   Registry registry_;
 };
 
@@ -85,6 +87,36 @@ TEST_F(AddonUpgrades, ATemplateThatTakesObjectsFromEveryClusterIsAskedAbout) {
   EXPECT_EQ(hub_.default_config(), "hello-1");
   ASSERT_TRUE(upgrade({{"template", "hello-2"}, {"allow-removals", "true"}}));
   EXPECT_EQ(hub_.default_config(), "hello-2");
+}
+
+TEST_F(AddonUpgrades, ManifestsBecomeTheNextTemplateWithTheRegistrationOfThePresentOne) {
+  Json present = *hub_.api->get(api::addon_templates(), "", "hello-3");
+  present["metadata"]["name"] = "hello-0.9";
+  present["spec"]["registration"] = Json::array({{{"type", "KubeClient"}}});
+  hub_.api->put(api::addon_templates(), present);
+  ASSERT_TRUE(upgrade({{"template", "hello-0.9"}}));
+  const std::string file = folder_.write("agent.json", dump_json(present["spec"]["agentSpec"]["workload"]["manifests"][0]));
+  const auto report = upgrade({{"filename", file}, {"allow-removals", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->lines.at(0), "addontemplate hello-0.10 created");
+  EXPECT_EQ(hub_.default_config(), "hello-0.10");
+  const Json made = hub_.api->get(api::addon_templates(), "", "hello-0.10").value_or(Json());
+  EXPECT_EQ(list_at(made, {"spec", "registration"}).size(), 1U);
+  EXPECT_EQ(list_at(made, {"spec", "agentSpec", "workload", "manifests"}).size(), 1U);
+  EXPECT_EQ(upgrade({{"filename", file}, {"version", "3"}}).error().category, Category::kConflict) << "it differs";
+  EXPECT_EQ(upgrade({{"filename", file}, {"template", "hello-3"}}).error().category, Category::kUsage);
+}
+
+TEST_F(AddonUpgrades, WhatCannotBeRenderedIsRefused) {
+  Json broken = *hub_.api->get(api::addon_templates(), "", "hello-3");
+  broken["metadata"]["name"] = "broken-1";
+  broken["spec"]["agentSpec"]["workload"]["manifests"][0]["data"] = {{"a", "{{NOTHING"}};
+  hub_.api->put(api::addon_templates(), broken);
+  const auto refused = upgrade({{"template", "broken-1"}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("cannot be rendered"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(hub_.default_config(), "hello-1");
+  EXPECT_TRUE(upgrade({{"template", "broken-1"}, {"plan", "true"}}));
 }
 
 TEST_F(AddonUpgrades, WhatIsWrongIsSaidBeforeAnythingIsWritten) {

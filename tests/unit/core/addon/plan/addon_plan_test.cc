@@ -54,6 +54,15 @@ TEST_F(PlanRules, GroupsComeOneAfterTheOtherWithTheirSoak) {
   EXPECT_EQ(found.clusters[1].group->index, 1);
 }
 
+TEST_F(PlanRules, TheFirstStepAloneTellsWhoBeginsAtOnceAndWhoFollows) {
+  put_fleet(progressive(2), {{"c1", "c2", "c3", "c4", "c5"}});
+  const auto found = plan_addon_rollout(objects, "a", all_known, now, Course::kFirstStep);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(told(*found), "1 c1, 1 c2, 2 c3, 2 c4, 2 c5");
+  EXPECT_EQ(found->at_once(), 2U);
+  EXPECT_TRUE(found->waiting.empty());
+}
+
 TEST_F(PlanRules, WhoHasItAlreadyIsNotChanged) {
   put_fleet(progressive(1), {{"c1", "c2"}});
   for (const char* cluster : {"c1", "c2"}) {
