@@ -90,6 +90,8 @@ std::vector<Reason> all_reasons() {
        "check certificate-authority-data; something else may be answering at this address"},
       // Of this program.
       {"EmptyConfig", Category::kUsage, "there is no kubeconfig", "name a kubeconfig with --kubeconfig or KUBECONFIG"},
+      {"ManyClusters", Category::kConflict, "the change would reach many clusters at once",
+       "see which ones, and in which order, with --plan; if it is intended, add --allow-many"},
       {"NoSuchType", Category::kNotFound, "the cluster does not serve a kind of the given manifests",
        "install the kind's CustomResourceDefinition first, or correct apiVersion and kind"},
       {"RemovalsNotAllowed", Category::kConflict, "the change would remove works from clusters",

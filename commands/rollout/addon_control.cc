@@ -45,6 +45,11 @@ bool tells_pause(const Json& declaration, bool paused) {
   });
 }
 
+Status check_managed(const Json& declaration) {
+  if (addon::is_managed(declaration)) return {};
+  return fail(Category::kUnsupported, "add-on \"" + name_of(declaration) + "\" is rolled out by its own manager");
+}
+
 Status await_pause(Context& context, const kube::Client& hub, const std::string& addon, bool paused,
                    const std::optional<Duration>& confirm) {
   if (!confirm || is_dry(context)) return {};
@@ -87,6 +92,7 @@ const addon::AddonRevision* last_good(const std::vector<addon::AddonRevision>& r
 Result<Report> pause_addon(Context& context, const std::string& addon, const std::optional<Duration>& confirm) {
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const Json before, declaration_of(hub, addon));
+  FLEETADM_CHECK(check_managed(before));
   const bool already = work::control_of(before).paused;
   FLEETADM_TRY(Json stored, addon::modify_declaration(hub, addon, [](Json& declaration) {
                  return annotate_addon(declaration, work::kPausedAnnotation, "true");
