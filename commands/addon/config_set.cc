@@ -209,6 +209,7 @@ Result<Report> apply_change(Context& context, const kube::Client& hub, const add
       told(context, api::cluster_management_addons(), name, prepared.differs ? "configured" : "already has that configuration"));
   if (!prepared.differs) return report;
   report.notes.push_back("The change goes through the rollout of the add-on: " + reach_of(prepared.plan) + ".");
+  if (is_dry(context)) return report;
   report.notes.push_back(work::control_of(prepared.before).paused
                              ? "The rollout is paused; start it with: fleetadm rollout resume addon/" + name
                              : "Watch it: fleetadm rollout status addon/" + name + " -w");

@@ -190,6 +190,7 @@ Result<Report> undo_addon(Context& context, const std::string& addon, std::int64
   FLEETADM_TRY(report.data, addon::carry_out_change(hub, prepared, context.clock().now()));
   report.lines.push_back("rollout addon/" + addon + " is being rolled back to revision " + number + dry_run_mark(context));
   for (const addon::ConfigChange& one : prepared.changes) report.lines.push_back(one.text());
+  if (is_dry(context)) return report;
   report.notes.push_back(history.standing.paused ? "The rollout is paused; start it with: fleetadm rollout resume addon/" + addon
                                                  : "Watch it: fleetadm rollout status addon/" + addon + " -w");
   return report;

@@ -220,7 +220,7 @@ Result<Report> run_upgrade(Context& context, const UpgradeOptions& options, cons
     report.notes.insert(report.notes.end(), end.notes.begin(), end.notes.end());
   } else if (work::control_of(prepared.before).paused) {
     report.notes.push_back("The rollout is paused; start it with: fleetadm rollout resume addon/" + name);
-  } else if (prepared.differs) {
+  } else if (prepared.differs && !is_dry(context)) {
     report.notes.push_back("Watch it: fleetadm rollout status addon/" + name + " -w");
   }
   return report;
