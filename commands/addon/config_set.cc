@@ -83,8 +83,11 @@ class ConfigChangeMaker {
       referred_ = true;
     }
   }
-  /// Nothing where the object has these contents.
+  /// Nothing where the object has these contents, or is written for another level already.
   void write(const addon::ConfigKey& key, Json contents) {
+    const bool known =
+        std::any_of(change_.edits.begin(), change_.edits.end(), [&](const addon::ConfigEdit& edit) { return edit.key == key; });
+    if (known) return;
     const addon::ObjectPtr before = read_.objects.get(key.type, key.ns, key.name);
     if (before && addon::contents_of(*before) == contents) return;
     change_.edits.push_back({key, std::move(contents), before ? addon::config_spec_hash(*before) : std::string()});
