@@ -78,14 +78,15 @@ std::string note_of(const AddonHistory& history, std::size_t index) {
   const addon::AddonRevision& one = history.revisions[index];
   std::vector<std::string> parts;
   if (one.copied_from > 0) parts.push_back("as revision " + std::to_string(one.copied_from));
-  if (index == 0) {
-    if (!one.configs.defaults.empty()) parts.push_back("default " + named_configs(one.configs.defaults));
-    for (const auto& [placement, configs] : one.configs.placements) {
-      if (!configs.empty()) parts.push_back("placement " + placement + ": " + named_configs(configs));
-    }
-  } else {
-    for (const addon::ConfigChange& change : addon::config_changes(history.revisions[index - 1].configs, one.configs))
-      parts.push_back(change.text());
+  const addon::RevisionConfigs none;
+  const addon::RevisionConfigs& before = index == 0 ? none : history.revisions[index - 1].configs;
+  if (index == 0 && !one.configs.defaults.empty()) parts.push_back("default " + named_configs(one.configs.defaults));
+  if (index > 0) {
+    for (const addon::ConfigChange& change : addon::config_changes(before, one.configs)) parts.push_back(change.text());
+  }
+  for (const auto& [placement, configs] : one.configs.placements) {
+    if (!configs.empty() && !before.placements.contains(placement))
+      parts.push_back("placement " + placement + ": " + named_configs(configs));
   }
   return joined(parts, "; ");
 }
