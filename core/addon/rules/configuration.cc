@@ -231,7 +231,7 @@ RolloutStep roll_out_addon(const ObjectReader& objects, std::string_view addon, 
     if (declaration != *before) told.declaration = std::move(declaration);
     return told;
   }
-  note_revision(declaration, configs_now(declaration), {}, now);
+  if (const RevisionConfigs configs = configs_now(declaration); configs.known()) note_revision(declaration, configs, {}, now);
   RolloutStep step = configure_declaration(objects, declaration, known, now, Semantics::kStrict);
   if (!step.errors.empty()) {  // what is known is told all the same
     tell_not_followed(declaration, objects, now);

@@ -44,7 +44,7 @@ std::set<std::string> placements_of(const RevisionConfigs& a, const RevisionConf
   return keys;
 }
 
-Json entry_of(const DesiredConfig& config) {
+Json named_entry(const DesiredConfig& config) {
   Json entry{{"group", config.key.type.group}, {"resource", config.key.type.resource}, {"name", config.key.name}};
   if (!config.key.ns.empty()) entry["namespace"] = config.key.ns;
   return entry;
@@ -53,7 +53,7 @@ Json entry_of(const DesiredConfig& config) {
 Json noted(const std::vector<DesiredConfig>& configs) {
   Json list = Json::array();
   for (const DesiredConfig& config : configs) {
-    list.push_back(entry_of(config));
+    list.push_back(named_entry(config));
     list.back()["specHash"] = config.hash;
   }
   return list;
@@ -140,6 +140,11 @@ std::string names_of(const std::vector<DesiredConfig>& configs) {
 bool RevisionConfigs::none() const {
   return defaults.empty() &&
          std::all_of(placements.begin(), placements.end(), [](const auto& one) { return one.second.empty(); });
+}
+
+bool RevisionConfigs::known() const {
+  const std::vector<DesiredConfig> configs = all();
+  return std::none_of(configs.begin(), configs.end(), [](const DesiredConfig& one) { return one.hash.empty(); });
 }
 
 std::vector<DesiredConfig> RevisionConfigs::all() const {
@@ -245,13 +250,13 @@ void set_configs(Json& declaration, const RevisionConfigs& configs) {
   for (const Json& entry : list_at(declaration, {"spec", "defaultConfigs"})) {
     const GroupResource type = config_key(entry).type;
     if (!placed.insert(type).second) continue;
-    for (const DesiredConfig& config : wanted[type]) defaults.push_back(entry_of(config));
+    for (const DesiredConfig& config : wanted[type]) defaults.push_back(named_entry(config));
     if (wanted[type].empty())
       defaults.push_back({{"group", type.group}, {"resource", type.resource}, {"name", std::string(kNoDefaultName)}});
   }
   for (const auto& [type, own] : wanted) {
     if (placed.contains(type)) continue;
-    for (const DesiredConfig& config : own) defaults.push_back(entry_of(config));
+    for (const DesiredConfig& config : own) defaults.push_back(named_entry(config));
   }
   if (!defaults.empty()) at_or_make(declaration, {"spec", "defaultConfigs"}) = std::move(defaults);
   if (list_at(declaration, {"spec", "installStrategy", "placements"}).empty()) return;
@@ -264,7 +269,7 @@ void set_configs(Json& declaration, const RevisionConfigs& configs) {
     }
     Json& entries = at_or_make(placement, {"configs"});
     entries = Json::array();
-    for (const DesiredConfig& config : own->second) entries.push_back(entry_of(config));
+    for (const DesiredConfig& config : own->second) entries.push_back(named_entry(config));
   }
 }
 

@@ -25,6 +25,8 @@ struct RevisionConfigs {
   std::map<std::string, std::vector<DesiredConfig>> placements;  // by "namespace/name", also those that name none
 
   bool none() const;
+  /// Every hash is there: until then nothing is rolled out.
+  bool known() const;
   /// Every configuration that is named.
   std::vector<DesiredConfig> all() const;
   /// Names this one instead of those of its type, among those of a placement ("namespace/name"; empty: the default ones).

@@ -40,6 +40,16 @@ TEST_F(RevisionRules, TheFirstPassNotesTheFirstAndTheLastOneThatItIsComplete) {
   EXPECT_EQ(*revisions()[0].finished, now);
 }
 
+TEST_F(RevisionRules, NothingIsNotedWhileAConfigurationDoesNotExist) {
+  put_two();
+  objects.remove(addon_deployment_configs(), "ns", "base");
+  roll();
+  EXPECT_TRUE(revisions().empty());
+  put_config("base", "one");
+  roll();
+  EXPECT_EQ(revisions().size(), 1U);
+}
+
 TEST_F(RevisionRules, OtherContentsAndOtherNamesAreNewRevisions) {
   put_two();
   finish_all();
