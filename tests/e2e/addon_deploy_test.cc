@@ -108,5 +108,45 @@ TEST_F(AddonDeploy, B_IsRemovedAfterItsHooksRanOnBothClusters) {
   EXPECT_TRUE(created_job(fleet()->spoke(2), on_own, "bye"));
 }
 
+/// The agent of a cluster that is not heard from cannot report on its add-ons: the hub does, and takes it back later.
+TEST_F(AddonDeploy, C_IsUnknownWhileItsClusterIsSilent) {
+  Json addon_template{{"apiVersion", "addon.open-cluster-management.io/v1alpha1"}, {"kind", "AddOnTemplate"}};
+  addon_template["metadata"] = {{"name", "beat-v1"}};
+  addon_template["spec"]["addonName"] = "beat";
+  addon_template["spec"]["agentSpec"]["workload"]["manifests"] = Json::array({manifest("v1", "ConfigMap", "beat", false)});
+  ASSERT_NO_FATAL_FAILURE(must_create(std::string(kAddonApi) + "/addontemplates", addon_template));
+  Json declaration{{"apiVersion", "addon.open-cluster-management.io/v1alpha1"}, {"kind", "ClusterManagementAddOn"}};
+  declaration["metadata"] = {{"name", "beat"}};
+  const Json supported{
+      {"group", "addon.open-cluster-management.io"}, {"resource", "addontemplates"}, {"defaultConfig", {{"name", "beat-v1"}}}};
+  declaration["spec"]["supportedConfigs"] = Json::array({supported});
+  ASSERT_NO_FATAL_FAILURE(must_create(std::string(kAddonApi) + "/clustermanagementaddons", declaration));
+  const std::string cluster = std::string(kManagedClusters) + "/c1";
+  const auto hurry =
+      fleet()->hub().request("PATCH", cluster, R"({"spec": {"leaseDurationSeconds": 1}})", "application/merge-patch+json");
+  ASSERT_EQ(hurry.status, 200) << hurry.body;
+  ASSERT_NO_FATAL_FAILURE(must_create(std::string(kAddonApi) + "/namespaces/c1/managedclusteraddons",
+                                      {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
+                                       {"kind", "ManagedClusterAddOn"},
+                                       {"metadata", {{"name", "beat"}, {"namespace", "c1"}}},
+                                       {"spec", Json::object()}}));
+  const std::string beat = std::string(kAddonApi) + "/namespaces/c1/managedclusteraddons/beat";
+  const auto labelled = [&](const std::string& value) {
+    return eventually(
+        [&] { return label_of(fleet()->hub().get(cluster), "feature.open-cluster-management.io/addon-beat") == value; },
+        std::chrono::seconds(60));
+  };
+  ASSERT_TRUE(condition_becomes(fleet()->hub(), beat, "Available", "True")) << fleet()->hub().get(beat);
+  EXPECT_TRUE(labelled("available"));
+  fleet()->kill_node(1);
+  ASSERT_TRUE(condition_becomes(fleet()->hub(), beat, "Available", "Unknown")) << fleet()->hub().get(cluster);
+  EXPECT_NE(dump_json(fleet()->hub().get(beat)).find("ManagedClusterLeaseUpdateStopped"), std::string::npos);
+  EXPECT_TRUE(labelled("unreachable"));
+  ASSERT_TRUE(fleet()->start_node(1));
+  EXPECT_TRUE(condition_becomes(fleet()->hub(), beat, "Available", "True", std::chrono::seconds(90)))
+      << fleet()->hub().get(cluster);
+  EXPECT_TRUE(labelled("available"));
+}
+
 }  // namespace
 }  // namespace fleetadm::testkit
