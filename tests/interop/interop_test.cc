@@ -125,6 +125,23 @@ TEST_F(Interop, UpstreamsAgentsAndCommandLineOnOurHub) {
       << fleet.hub().get(addon) << peers.log("c1-registration-agent");
   const std::string secret = "/api/v1/namespaces/open-cluster-management-agent-addon/secrets/hello-hub-kubeconfig";
   EXPECT_FALSE(str(fleet.spoke(1).get(secret), {"data", "tls.crt"}).empty()) << peers.log("c1-registration-agent");
+
+  // By token, once that is how their agent lets add-ons authenticate and the hub has the right to give tokens.
+  const Json may_give{{"apiGroups", Json::array({""})}, {"resources", {"serviceaccounts/token"}}, {"verbs", {"create"}}};
+  const Json role{{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                  {"kind", "ClusterRole"},
+                  {"metadata", {{"name", "tokens"}, {"labels", {{"open-cluster-management.io/aggregate-to-addon-hub", "true"}}}}},
+                  {"rules", Json::array({may_give})}};
+  ASSERT_EQ(fleet.hub().create("/apis/rbac.authorization.k8s.io/v1/clusterroles", role).status, 201);
+  ASSERT_TRUE(peers.start_registration_agent(fleet.spoke(1), "c1", bootstrap, "token"));
+  EXPECT_TRUE(condition_becomes(fleet.hub(), addon, "TokenInfrastructureReady", "True"))
+      << fleet.hub().get(addon) << peers.log("c1-registration-agent");
+  EXPECT_TRUE(eventually(
+      [&] {
+        return !str(fleet.spoke(1).get(secret), {"data", "token"}).empty();
+      },
+      std::chrono::seconds(60)))
+      << fleet.hub().get(addon) << peers.log("c1-registration-agent");
 }
 
 TEST_F(Interop, OurAgentOnUpstreamsHub) {

@@ -1,7 +1,9 @@
 // Upstream Open Cluster Management's own programs as processes, from the folder $FLEETADM_PEERS (registration, placement, work,
-// addon, clusteradm). How they are started is a fact about them.
+// addon, clusteradm; helloworld and helloworld_hosted of the add-on framework's examples). How they are started is a fact about
+// them.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,8 +14,9 @@
 
 namespace fleetadm::testkit {
 
-/// The folder with the programs; nullopt where it is not given or incomplete.
-std::optional<std::string> peers_folder();
+/// The folder with the programs; nullopt where it is not given or incomplete. `more`: programs beside those that every suite
+/// needs.
+std::optional<std::string> peers_folder(std::initializer_list<const char*> more = {});
 
 /// One upstream program against a server. Each gets a client certificate of its own, so that audit logs tell them apart.
 class Peers {
@@ -22,17 +25,25 @@ class Peers {
   /// Hub controllers: registration, placement, work.
   Status start_hub(const KubeServer& hub);
   void stop_hub();
-  /// The registration agent of a spoke, with a bootstrap kubeconfig (text).
-  Status start_registration_agent(const KubeServer& spoke, const std::string& cluster, const std::string& bootstrap);
+  /// The registration agent of a spoke, with a bootstrap kubeconfig (text). `addon_auth`: how add-ons authenticate, csr or token.
+  Status start_registration_agent(const KubeServer& spoke, const std::string& cluster, const std::string& bootstrap,
+                                  const std::string& addon_auth = "csr");
   /// The work agent; the registration agent must have its hub kubeconfig by now.
   /// It looks at the status of what it applied every `status_sync` (upstream's default: 10s).
   Status start_work_agent(const KubeServer& spoke, const std::string& cluster, const std::string& status_sync = "10s");
   bool has_hub_kubeconfig(const std::string& cluster) const;
+  /// The add-on manager, and the webhook without which it reads nothing: the hub's definitions of add-ons name it from then on.
+  Status start_addon_manager(const KubeServer& hub);
+  void stop_addon_manager();
+  /// A program of the add-on framework's examples, as administrator of `server`. Their port cannot be chosen: one at a time.
+  Status start_example(const KubeServer& server, const std::string& program, std::vector<std::string> args);
+  void stop_example() { running_.erase("example"); }
   /// The end of a component's log.
   std::string log(const std::string& component) const;
 
  private:
   Status start(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns);
+  Status launch(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns);
   std::string config_file(const std::string& component) const;
   std::string hub_kubeconfig_folder(const std::string& cluster) const;
 
