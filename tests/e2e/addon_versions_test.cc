@@ -2,6 +2,7 @@
 // without the controllers those of the stored version do.
 #include <gtest/gtest.h>
 
+#include "core/addon/rules/conversion.h"
 #include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
@@ -81,7 +82,8 @@ TEST_F(AddonVersions, B_WhatOldClientsWriteNewOnesRead) {
   EXPECT_EQ(str(back, {"spec", "addOnMeta", "displayName"}), "Old");
   EXPECT_EQ(str(back, {"spec", "addOnConfiguration", "crdName"}), "things.example.com");
   EXPECT_EQ(list_at(back, {"spec", "supportedConfigs"}).size(), 2U);
-  EXPECT_EQ(find(back, {"metadata", "annotations"}), nullptr) << dump_json(back);
+  for (const std::string_view kept : {addon::kKeptOfV1alpha1Annotation, addon::kKeptOfV1beta1Annotation})
+    EXPECT_EQ(annotation_of(back, kept), "") << dump_json(back);
 }
 
 TEST_F(AddonVersions, C_WhatNewClientsWriteOldOnesRead) {
