@@ -171,7 +171,7 @@ END
 fleetadm sandbox load --cluster hub -f template.yaml || exit 31
 fleetadm addon enable hello --placement apps/eu || exit 32
 for i in 1 2 3 4 5 6 7 8 9; do fleetadm get addons hello --clusters c1 && break; sleep 1; done
-fleetadm addon upgrade hello --template hello-0.0.2 --strategy progressive || exit 33
+fleetadm addon upgrade hello --template hello-0.0.2 --strategy progressive --allow-removals || exit 33
 fleetadm work create web --clusters c1,c2 -f files/work/web.yaml || exit 26
 fleetadm rollout start web -n apps --placement eu -f files/rollout/web.yaml || exit 27
 for i in 1 2 3 4 5 6 7 8 9; do fleetadm rollout history web -n apps -o name | grep -q . && break; sleep 1; done
