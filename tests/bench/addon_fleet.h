@@ -41,7 +41,7 @@ class AddonFleet {
 
   Status add_clusters() const {
     FLEETADM_CHECK(in_parallel(clusters_, [&](int i) { return add_cluster(i); }));
-    if (!count_becomes(kube::resources::namespaces(), clusters_))
+    if (!have_namespaces())
       return fail(Category::kTimeout, "the hub did not make a namespace for each cluster");
     FLEETADM_CHECK(in_parallel(clusters_, [&](int i) { return renew_lease(i); }));
     return in_parallel(clusters_, [&](int i) { return report_available(i); });
@@ -112,11 +112,14 @@ class AddonFleet {
     return {};
   }
 
-  bool count_becomes(const kube::Resource& resource, int least) const {
+  bool have_namespaces() const {
     return testkit::eventually(
         [&] {
-          const auto all = hub_.list(resource, {});
-          return all && list_at(*all, {"items"}).size() >= static_cast<std::size_t>(least);
+          const auto all = hub_.list(kube::resources::namespaces(), {});
+          if (!all) return false;
+          const auto is_clusters = [](const Json& ns) { return name_of(ns).starts_with("cluster-"); };
+          const Json& items = list_at(*all, {"items"});
+          return std::count_if(items.begin(), items.end(), is_clusters) >= clusters_;
         },
         std::chrono::minutes(5), std::chrono::milliseconds(500));
   }

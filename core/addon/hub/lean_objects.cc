@@ -55,6 +55,7 @@ void keep_of_request(Json& csr) {
 }
 
 void keep_of_many(Json& addon) {
+  keep_members(addon, {"metadata"}, {"name", "namespace", "deletionTimestamp"});
   keep_members(addon, {"status"}, {"configReferences", "conditions"});
   keep_conditions(addon, {"Configured", "Progressing"});
 }
