@@ -1,6 +1,7 @@
 #include "commands/addon/built_in.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "commands/framework/write_report.h"
 #include "core/addon/rules/earlier_contents.h"
@@ -21,8 +22,14 @@ const kube::Resource& cluster_roles() {
 
 std::string part_of_addon(const std::string& name) { return "addon-" + name; }
 
+/// The kind that the add-on is about, where the hub has not got it from "init".
+std::string definition_of(const std::string& name) { return "crds/" + std::string(kFolder) + name + std::string(kEnding); }
+
+bool is_definition(const Json& object) { return str(object, {"kind"}) == kube::resources::custom_resource_definitions().kind; }
+
 Result<kube::Resource> built_in_resource(const Json& object) {
-  for (const kube::Resource* one : {&cluster_roles(), &api::addon_templates(), &api::cluster_management_addons()}) {
+  for (const kube::Resource* one : {&kube::resources::custom_resource_definitions(), &cluster_roles(), &api::addon_templates(),
+                                    &api::cluster_management_addons()}) {
     if (str(object, {"kind"}) == one->kind) return *one;
   }
   return fail(Category::kInternal, "no built-in add-on has a " + str(object, {"kind"}));
@@ -41,6 +48,10 @@ std::string image_of_hub(const kube::Client& hub) {
 Result<std::vector<Json>> rendered_objects(const std::string& name, const std::string& image) {
   FLEETADM_TRY(std::vector<Json> objects,
                templates::render(std::string(kFolder) + name + std::string(kEnding), {{"image", Json(image)}}));
+  if (const std::string definition = definition_of(name); !templates::text(definition).empty()) {
+    FLEETADM_TRY(std::vector<Json> kind, templates::render(definition, {}));
+    objects.insert(objects.begin(), std::make_move_iterator(kind.begin()), std::make_move_iterator(kind.end()));
+  }
   for (Json& object : objects) at_or_make(object, {"metadata", "labels", install::kPartLabel}) = part_of_addon(name);
   return objects;
 }
@@ -54,6 +65,11 @@ Status check_ours(const Json& existing, const kube::Resource& resource, const st
 /// A declaration keeps what people made of it.
 Status bring_up_to_date(Json& object, const Json& wanted) {
   if (str(wanted, {"kind"}) == api::cluster_management_addons().kind) return {};
+  if (is_definition(wanted)) {
+    // One that others made stays theirs; what the server added to ours stays, too.
+    if (!label_of(object, install::kPartLabel).empty()) at_or_make(object, {"spec", "versions"}) = wanted["spec"]["versions"];
+    return {};
+  }
   const Json before = object;
   addon::set_contents(object, addon::contents_of(wanted));
   // A template that changes in place is an upgrade, and can be undone.
@@ -84,7 +100,7 @@ Result<std::vector<Json>> install_built_in(Context& context, const kube::Client&
   for (const Json& object : objects) {  // all are looked at before one is written
     FLEETADM_TRY(const kube::Resource resource, built_in_resource(object));
     FLEETADM_TRY(existing.emplace_back(), on_hub(hub.find(resource, "", name_of(object))));
-    if (existing.back()) FLEETADM_CHECK(check_ours(*existing.back(), resource, name));
+    if (existing.back() && !is_definition(object)) FLEETADM_CHECK(check_ours(*existing.back(), resource, name));
   }
   std::vector<Json> stored;
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -112,6 +128,7 @@ Result<std::vector<BuiltInObject>> installed_objects(const kube::Client& hub, co
   std::reverse(objects.begin(), objects.end());  // the declaration first, what it refers to after it
   std::vector<BuiltInObject> found;
   for (const Json& object : objects) {
+    if (is_definition(object)) continue;  // with it, everything that people made of it would go
     FLEETADM_TRY(const kube::Resource resource, built_in_resource(object));
     FLEETADM_TRY(const auto existing, on_hub(hub.find(resource, "", name_of(object))));
     if (!existing) continue;

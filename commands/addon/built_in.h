@@ -1,5 +1,6 @@
 // The add-ons that come with fleetadm (templates/addons): installed on a hub, an object by an object, each labelled as a part of
-// fleetadm. An object of the same name without the label is someone else's, and is left alone.
+// fleetadm. An object of the same name without the label is someone else's, and is left alone. The CRD of an add-on's own kind
+// (templates/crds/addons) is installed before it, and stays when it is uninstalled.
 #pragma once
 
 #include <string>

@@ -119,7 +119,8 @@ void register_addon_install(Registry& registry) {
   command.group = "Add-ons";
   command.summary = "Put an add-on that comes with fleetadm on the hub";
   command.description =
-      "resource-usage-collect publishes the free CPU and memory of each cluster as scores for placements. Creates the add-on's "
+      "resource-usage-collect publishes the free CPU and memory of each cluster as scores for placements. "
+      "managed-serviceaccount keeps tokens of the clusters' service accounts on the hub (\"fleetadm msa\"). Creates the add-on's "
       "declaration, its template and the role of its agents; \"addon enable\" puts it on clusters, and installs it first where it "
       "is not there. If it is installed, its template is brought up to date, and its agents are upgraded by the add-on's "
       "strategies; the strategies and configurations stay.";
@@ -139,8 +140,8 @@ void register_addon_install(Registry& registry) {
   command.group = "Add-ons";
   command.summary = "Remove an add-on that comes with fleetadm from all clusters and the hub";
   command.description =
-      "Disables it on every cluster, waits until its agents are gone, and deletes its declaration, template and role. What is not "
-      "installed is no error.";
+      "Disables it on every cluster, waits until its agents are gone, and deletes its declaration, template and role. Its CRD, if "
+      "it has one, stays with the objects that were made of it. What is not installed is no error.";
   command.description += kGuardText;
   command.args = {"NAME", 1, 1, false, Complete::kValues, built_in_addons()};
   command.examples = {{"Preview the change", "fleetadm addon uninstall resource-usage-collect --plan"}};

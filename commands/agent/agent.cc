@@ -168,6 +168,7 @@ Result<std::unique_ptr<Program>> start_agent(std::shared_ptr<Context> context, c
 
 void register_agent(Registry& registry) {
   register_agent_scores(registry);
+  register_agent_msa(registry);
   Command command;
   command.path = "agent run";
   command.target = Target::kSilent;

@@ -6,6 +6,7 @@
 namespace fleetadm::commands {
 
 void register_agent(Registry& registry);
+void register_agent_msa(Registry& registry);
 void register_agent_scores(Registry& registry);
 
 }  // namespace fleetadm::commands

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/addon/agent/token_claims.h"
 #include "core/registration/agent/certificate_keeper.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/token_claims.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/rest/resource.h"
 

@@ -1,5 +1,5 @@
 // The types that init and join install are structurally those of upstream: same fields, types, defaults, validation, list-map
-// keys, printer columns and short names (descriptions apart). Compared with the recorded structures.
+// keys, printer columns and short names (texts for people apart). Compared with the recorded structures.
 #include <gtest/gtest.h>
 
 #include "templates/templates.h"
@@ -11,7 +11,9 @@ namespace {
 void drop_descriptions(Json& node) {
   if (node.is_object()) {
     // A property may itself be called "description": only a text is one.
-    if (const auto found = node.find("description"); found != node.end() && found->is_string()) node.erase(found);
+    for (const char* text : {"description", "deprecationWarning"}) {
+      if (const auto found = node.find(text); found != node.end() && found->is_string()) node.erase(found);
+    }
   }
   if (node.is_structured()) {
     for (auto& child : node) drop_descriptions(child);
@@ -20,8 +22,10 @@ void drop_descriptions(Json& node) {
 
 std::vector<std::string_view> all_crds() {
   auto names = list("crds/hub/");
-  const auto spoke = list("crds/spoke/");
-  names.insert(names.end(), spoke.begin(), spoke.end());
+  for (const char* folder : {"crds/spoke/", "crds/addons/"}) {
+    const auto more = list(folder);
+    names.insert(names.end(), more.begin(), more.end());
+  }
   return names;
 }
 

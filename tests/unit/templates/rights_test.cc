@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -101,6 +102,35 @@ TEST(Rights, RegistrationCannotChangeWorkloads) {
   for (const char* word : {"storageclasses", "validatingadmissionpolicies", "configmaps"}) {
     EXPECT_EQ(agent.find(word), std::string::npos) << word;
   }
+}
+
+// The hub hands on what the agents of managed-serviceaccount need, and does not hold it: it never reads their Secrets.
+TEST(Rights, AccountAgentsReachSecretsByNameAndTheHubOnlyBindsTheirRole) {
+  const auto objects = render("addons/managed-serviceaccount.yaml", {{"image", "fleetadm:test"}});
+  ASSERT_TRUE(objects) << objects.error().message;
+  std::map<std::string, std::set<std::string>> roles;
+  const auto add = [&](const Json& role) {
+    for (const Json& rule : list_at(role, {"rules"})) roles[name_of(role)].insert(line_of(rule));
+  };
+  for (const Json& object : *objects) {
+    if (str(object, {"kind"}) == "ClusterRole") add(object);
+    EXPECT_EQ(label_of(object, "open-cluster-management.io/aggregate-to-addon-hub") == "true",
+              name_of(object) == "fleetadm:managed-serviceaccount:bind");
+    for (const Json& manifest : list_at(object, {"spec", "agentSpec", "workload", "manifests"})) {
+      EXPECT_NE(str(manifest, {"kind"}), "ClusterRole");
+      EXPECT_NE(str(manifest, {"kind"}), "Namespace") << "it is other add-ons', too";
+      if (str(manifest, {"kind"}) == "Role") add(manifest);
+    }
+  }
+  const std::map<std::string, std::set<std::string>> approved = {
+      {"fleetadm:managed-serviceaccount",
+       {"authentication.open-cluster-management.io / managedserviceaccounts: delete get list watch",
+        "authentication.open-cluster-management.io / managedserviceaccounts/status: patch", "core / secrets: create get update"}},
+      {"fleetadm:managed-serviceaccount:bind",
+       {"rbac.authorization.k8s.io / clusterroles [fleetadm:managed-serviceaccount]: bind"}},
+      {"open-cluster-management:managed-serviceaccount:addon-agent",
+       {"core / serviceaccounts/token: create", "core / serviceaccounts: create delete get list watch"}}};
+  EXPECT_EQ(roles, approved);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "core/addon/agent/lease_health.h"
-#include "core/addon/agent/token_claims.h"
 #include "core/addon/rules/agent_identity.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
@@ -223,13 +222,6 @@ TEST_F(KeepingTokens, RefusesATokenOfAnotherAccount) {
   look();
   EXPECT_FALSE(secret("hello-hub-kubeconfig"));
   EXPECT_EQ(condition("TokenRefreshed", "reason"), "TokenCreationFailed");
-}
-
-TEST(TokenClaims, AreReadOfServiceAccountTokensOnly) {
-  EXPECT_FALSE(token_claims(""));
-  EXPECT_FALSE(token_claims("a.b"));
-  EXPECT_FALSE(token_claims("a.b.c"));
-  EXPECT_FALSE(token_claims("e30.e30.x"));
 }
 
 TEST(LeaseHealth, FollowsTheLease) {

@@ -1,5 +1,5 @@
-// What an agent reads of its own ServiceAccount token: whose it is and how long it lasts. The signature is the API server's
-// affair.
+// What can be read in a ServiceAccount token without its issuer: whose it is and how long it lasts. The signature is the API
+// server's affair.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "kubeclient/base/clock.h"
 
-namespace fleetadm::addon::agent {
+namespace fleetadm {
 
 struct TokenClaims {
   std::string account_uid;
@@ -18,4 +18,4 @@ struct TokenClaims {
 /// nullopt: not a token of a ServiceAccount.
 std::optional<TokenClaims> token_claims(std::string_view token);
 
-}  // namespace fleetadm::addon::agent
+}  // namespace fleetadm

@@ -1,11 +1,16 @@
-#include "core/addon/agent/token_claims.h"
+#include "kubeclient/base/token_claims.h"
 
 #include <algorithm>
 
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
 
-namespace fleetadm::addon::agent {
+namespace fleetadm {
+namespace {
+
+constexpr std::int64_t kLatest = 9'000'000'000;  // seconds since 1970 that an Instant can hold
+
+}  // namespace
 
 std::optional<TokenClaims> token_claims(std::string_view token) {
   const std::size_t begin = token.find('.');
@@ -20,11 +25,12 @@ std::optional<TokenClaims> token_claims(std::string_view token) {
   if (!claims) return std::nullopt;
   TokenClaims read;
   read.account_uid = str(*claims, {"kubernetes.io", "serviceaccount", "uid"});
+  const std::int64_t issued = num(*claims, {"iat"});
   const std::int64_t expires = num(*claims, {"exp"});
-  if (read.account_uid.empty() || expires <= 0) return std::nullopt;
-  read.issued = Instant(std::chrono::seconds(num(*claims, {"iat"})));
+  if (read.account_uid.empty() || issued < 0 || expires <= issued || expires > kLatest) return std::nullopt;
+  read.issued = Instant(std::chrono::seconds(issued));
   read.expires = Instant(std::chrono::seconds(expires));
   return read;
 }
 
-}  // namespace fleetadm::addon::agent
+}  // namespace fleetadm
