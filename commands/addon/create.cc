@@ -5,6 +5,7 @@
 
 #include "commands/addon/addon.h"
 #include "commands/addon/key_values.h"
+#include "commands/addon/overwrite_guard.h"
 #include "commands/addon/template_object.h"
 #include "commands/addon/template_rendering.h"
 #include "commands/framework/grammar.h"
@@ -12,6 +13,7 @@
 #include "commands/framework/schema_check.h"
 #include "commands/framework/targets.h"
 #include "commands/framework/write_report.h"
+#include "core/addon/rules/earlier_contents.h"
 #include "core/addon/rules/names.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/ascii.h"
@@ -24,6 +26,7 @@ struct AddonCreateOptions {
   bool recursive = false;  // folders are read as a whole anyway
   TemplateOptions made;
   bool overwrite = false;
+  AddonGuardOptions guard;  // of what is overwritten
   std::vector<std::string> labels;
   std::string placement;
 };
@@ -63,7 +66,10 @@ Status edit_declaration(Json& declaration, const WantedAddon& wanted) {
 
 Status edit_template(Json& object, const WantedAddon& wanted) {
   for (const auto& [key, value] : wanted.labels) at_or_make(object, {"metadata", "labels", key}) = value;
+  const Json before = object;
   object["spec"] = wanted.addon_template.at("spec");
+  // One that changes in place can be undone.
+  if (find(before, {"spec"}) != nullptr && before.at("spec") != object.at("spec")) addon::keep_contents(object, before);
   return {};
 }
 
@@ -103,6 +109,8 @@ struct PlannedObject {
   std::function<Status(Json&)> edit;
   std::optional<Json> existing;
   Json wanted;
+
+  bool differs() const { return !existing || *existing != wanted; }
 };
 
 /// kConflict where it exists, differs, and may not be changed.
@@ -156,6 +164,10 @@ Result<Report> run_addon_create(Context& context, const AddonCreateOptions& opti
                            [&](Json& object) { return edit_template(object, wanted); }));
   FLEETADM_TRY(const PlannedObject declaration, plan_object(hub, api::cluster_management_addons(), name, options.overwrite,
                                                             [&](Json& object) { return edit_declaration(object, wanted); }));
+  if (declaration.existing) {
+    FLEETADM_CHECK(
+        guard_overwrite(context, hub, options.guard, {*declaration.existing, declaration.wanted, made.wanted}, report.notes));
+  }
   // The template first: a declaration never names what is not there.
   std::vector<Json> written;
   for (const PlannedObject* one : {&made, &declaration}) {
@@ -195,6 +207,7 @@ void bind_addon_create(FlagSet& flags, AddonCreateOptions& options) {
   placement_flag(flags, &options.placement, "Install the add-on on the clusters this placement selects").aliases = {
       "placement-ref"};
   flags.boolean(&options.overwrite, "overwrite", "Change the template and the declaration if they already exist");
+  bind_overwrite_guard(flags, options.guard);
 }
 
 }  // namespace
@@ -209,7 +222,9 @@ void register_addon_create(Registry& registry) {
       "stands for a variable: CLUSTER_NAME, INSTALL_NAMESPACE, HUB_KUBECONFIG, and those of an AddOnDeploymentConfig. Both objects "
       "are checked as the server would check them, and the manifests are rendered once, before anything is written. Without "
       "--placement the add-on is enabled cluster by cluster. With --overwrite, a declaration keeps the install strategy and the "
-      "other configurations that it has.";
+      "other configurations that it has; if more than 10 clusters would be changed at once, or more than 20 % of the clusters that "
+      "have the add-on would lose objects of it, the command asks first, and is refused without a terminal unless --allow-many or "
+      "--allow-removals is given. \"addon upgrade -f\" shows with --plan what new manifests would do.";
   command.args = {"NAME", 1, 1};
   command.aliases = {"create addon"};
   command.examples = {{"From a folder of manifests", "fleetadm addon create hello -f manifests/"},

@@ -64,6 +64,26 @@ class AddonTemplates : public testing::Test {
   testkit::FakeContext context{api->client(), clock};
 };
 
+TEST_F(AddonTemplates, AnOverwriteThatReachesManyClustersAtOnceIsAskedAbout) {
+  ASSERT_TRUE(create());
+  for (int i = 0; i < 12; ++i) {
+    const std::string cluster = "many" + std::to_string(i);
+    api->put(
+        api::managed_clusters(),
+        {{"apiVersion", api::managed_clusters().api_version()}, {"kind", "ManagedCluster"}, {"metadata", {{"name", cluster}}}});
+    api->put(api::managed_cluster_addons(), {{"apiVersion", api::managed_cluster_addons().api_version()},
+                                             {"kind", "ManagedClusterAddOn"},
+                                             {"metadata", {{"name", "hello"}, {"namespace", cluster}}},
+                                             {"spec", Json::object()}});
+  }
+  const auto refused = create({{"version", "0.0.2"}, {"overwrite", "true"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "ManyClusters");
+  EXPECT_TRUE(made("hello-0.0.2").is_null());
+  EXPECT_TRUE(create({{"version", "0.0.2"}, {"overwrite", "true"}, {"allow-many", "true"}}));
+  EXPECT_FALSE(made("hello-0.0.2").is_null());
+}
+
 TEST_F(AddonTemplates, CreateMakesATemplateAndADeclarationThatNamesIt) {
   const auto report = create({{"hub-registration", "true"}, {"cluster-role-bind", "reader"}, {"labels", "a=b"}});
   ASSERT_TRUE(report) << report.error().message;
@@ -89,7 +109,10 @@ TEST_F(AddonTemplates, OverwriteKeepsWhatOthersDeclared) {
   Json other = {{"group", "addon.open-cluster-management.io"}, {"resource", "addondeploymentconfigs"}};
   changed["spec"]["supportedConfigs"].push_back(other);
   api->put(api::cluster_management_addons(), changed);
-  const auto report = create({{"version", "0.0.2"}, {"overwrite", "true"}});
+  const auto refused = create({{"version", "0.0.2"}, {"overwrite", "true"}});
+  ASSERT_FALSE(refused) << "there is no such placement: nobody knows whom it would reach";
+  EXPECT_NE(refused.error().hint.find("--allow-many"), std::string::npos) << refused.error().hint;
+  const auto report = create({{"version", "0.0.2"}, {"overwrite", "true"}, {"allow-many", "true"}});
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(object_at(declaration(), {"spec", "installStrategy"}), changed["spec"]["installStrategy"]);
   const Json& supported = list_at(declaration(), {"spec", "supportedConfigs"});
