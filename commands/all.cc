@@ -10,6 +10,7 @@
 #include "commands/framework/command.h"
 #include "commands/get/get.h"
 #include "commands/hub/hub.h"
+#include "commands/msa/msa.h"
 #include "commands/placement/placement.h"
 #include "commands/rollout/rollout.h"
 #include "commands/sandbox/sandbox.h"
@@ -43,6 +44,7 @@ void register_all(Registry& registry) {
   register_addon_render(registry);
   register_addon_status(registry);
   register_addon_simulate(registry);
+  register_msa(registry);
   register_hub(registry);
   register_agent(registry);
 #ifndef FLEETADM_WITHOUT_SANDBOX

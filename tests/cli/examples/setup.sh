@@ -178,6 +178,25 @@ for i in 1 2 3 4 5 6 7 8 9; do fleetadm rollout history web -n apps -o name | gr
 fleetadm rollout start web -n apps -f second.yaml --allow-removals || exit 28
 fleetadm score set capacity --cluster c1 memory=1 --min 0 --max 2 || exit 29
 fleetadm score set load --cluster c1 cpu=1 || exit 30
+fleetadm addon install managed-serviceaccount || exit 34
+fleetadm msa create deployer --cluster c1 || exit 35
+claims=$(printf '{"iat":1700000000,"exp":4000000000,"kubernetes.io":{"serviceaccount":{"uid":"u"}}}' | base64 -w0 | tr -d =)
+cat >account.yaml <<END
+apiVersion: v1
+kind: Secret
+metadata:
+  name: deployer
+  namespace: c1
+  labels: {authentication.open-cluster-management.io/is-managed-serviceaccount: "true"}
+stringData: {token: e30.$claims.c2ln, ca.crt: none}
+---
+apiVersion: authentication.open-cluster-management.io/v1beta1
+kind: ManagedServiceAccount
+metadata: {name: deployer, namespace: c1}
+spec: {rotation: {validity: 8640h0m0s}}
+status: {tokenSecretRef: {name: deployer, lastRefreshTimestamp: "$now"}}
+END
+fleetadm sandbox load --cluster hub -f account.yaml || exit 36
 exec >&9 9>&-
 
 # example GROUP LINE [SECONDS]: prints "FAILED" and why where the line fails. One with SECONDS goes on until it is stopped.
