@@ -1,6 +1,5 @@
 #include "commands/hub/run.h"
 
-
 #include "commands/hub/hub.h"
 #include "core/addon/webhook/keeper.h"
 #include "core/controller/memory.h"

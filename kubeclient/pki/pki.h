@@ -78,8 +78,9 @@ struct LeafOptions {
 Result<KeyPair> issue(const KeyPair& ca, const LeafOptions& options);
 
 /// The certificate (PEM) that a request asks for, for servers and clients and never a CA's: its subject and DNS names, valid for
-/// `validity` or as long as the CA, from five minutes before `now`. kInvalid: a request that asks for other names, or for
-/// DNS names that are not in printable ASCII (what else it asks for is left out), or a CA that is unreadable, expired or not one. Whether the request may be signed was decided before.
+/// `validity` or as long as the CA, from five minutes before `now`; what else it asks for is left out. kInvalid: a request for
+/// names of other kinds, or for DNS names that are not printable ASCII; a CA that is unreadable, expired or not one. Whether the
+/// request may be signed was decided before.
 Result<std::string> sign_request(const KeyPair& ca, std::string_view request_pem, Instant now, Duration validity);
 
 }  // namespace fleetadm::pki
