@@ -41,8 +41,7 @@ class AddonFleet {
 
   Status add_clusters() const {
     FLEETADM_CHECK(in_parallel(clusters_, [&](int i) { return add_cluster(i); }));
-    if (!have_namespaces())
-      return fail(Category::kTimeout, "the hub did not make a namespace for each cluster");
+    if (!have_namespaces()) return fail(Category::kTimeout, "the hub did not make a namespace for each cluster");
     FLEETADM_CHECK(in_parallel(clusters_, [&](int i) { return renew_lease(i); }));
     return in_parallel(clusters_, [&](int i) { return report_available(i); });
   }

@@ -89,7 +89,8 @@ TEST_F(AddonScores, APlacementTakesTheClusterWithTheMostFreeCpu) {
 TEST_F(AddonScores, UninstalledItIsGoneFromTheClustersAndTheHub) {
   const Ran asked = run({"addon", "uninstall", "resource-usage-collect", "--context", "hub"});
   EXPECT_EQ(asked.code, 1) << asked.both();
-  const Ran gone = run({"addon", "uninstall", "resource-usage-collect", "--context", "hub", "--allow-removals", "--timeout", "90s"});
+  const Ran gone =
+      run({"addon", "uninstall", "resource-usage-collect", "--context", "hub", "--allow-removals", "--timeout", "90s"});
   ASSERT_EQ(gone.code, 0) << gone.both();
   for (const char* path : {"/clustermanagementaddons", "/addontemplates", "/managedclusteraddons"})
     EXPECT_TRUE(list_at(hub().get(std::string(kStoredAddons) + path), {"items"}).empty()) << path;

@@ -66,8 +66,7 @@ TEST_F(AddonRollouts, OneWithAManagerOfItsOwnIsNotPaused) {
   Json own = hub_.declaration();
   at_or_make(own, {"metadata", "annotations", "addon.open-cluster-management.io/lifecycle"}) = "self";
   hub_.api->put(api::cluster_management_addons_v1beta1(), own);
-  for (const char* verb : {"pause", "undo", "abort"})
-    EXPECT_EQ(run(verb).error().category, Category::kUnsupported) << verb;
+  for (const char* verb : {"pause", "undo", "abort"}) EXPECT_EQ(run(verb).error().category, Category::kUnsupported) << verb;
 }
 
 TEST_F(AddonRollouts, APauseThatTheHubDoesNotConfirmIsNotCalledDone) {
