@@ -82,7 +82,8 @@ Result<std::string> run_substitution(std::string_view text) {
 
 // --- an object of one version of its kind: there and back it is the same ------------------------------------------------------
 
-/// A member that is null counts as absent; what is kept of the other version is none of the object's own.
+/// A member that is null counts as absent, and so does the obsolete one that is empty; what is kept of the other version is none of
+/// the object's own.
 Json comparable(const Json& value, bool top = true) {
   if (value.is_array()) {
     Json list = Json::array();
@@ -98,6 +99,10 @@ Json comparable(const Json& value, bool top = true) {
   for (const std::string_view kept : {addon::kKeptOfV1alpha1Annotation, addon::kKeptOfV1beta1Annotation})
     erase_at(object, {"metadata", "annotations", kept});
   if (object_at(object, {"metadata", "annotations"}).empty()) erase_at(object, {"metadata", "annotations"});
+  for (const char* section : {"spec", "status"}) {
+    const Json* obsolete = find(object, {section, "addOnConfiguration"});
+    if (obsolete != nullptr && obsolete->is_object() && obsolete->empty()) erase_at(object, {section, "addOnConfiguration"});
+  }
   return object;
 }
 

@@ -72,9 +72,9 @@ std::string config(const std::string& name, const std::string& spec) {
          ", namespace: apps}\nspec: " + spec + "\n";
 }
 
-std::string installed(const std::string& addon, const std::string& cluster, const std::string& more = {}) {
-  return "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\nmetadata:\n  name: " + addon +
-         "\n  namespace: " + cluster + "\n" + more + (more.find("spec:") == std::string::npos ? "spec: {}\n" : "");
+std::string installed(const std::string& addon, const std::string& cluster) {
+  return "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ManagedClusterAddOn\nmetadata: {name: " + addon +
+         ", namespace: " + cluster + "}\nspec: {}\n";
 }
 
 std::string path_in(const std::string& cluster, const std::string& addon) {
@@ -263,6 +263,40 @@ TEST_F(AddonManagers, LeaveAnAddOnThatManagesItselfAlone) {
   MUST_BE_THE_SAME("bare", "defaultConfigReferences");
 }
 
+TEST_F(AddonManagers, TakeAnnotationsFromTheCluster) {
+  const std::string agents = R"(apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: nodes, namespace: from-template}
+spec:
+  selector: {matchLabels: {app: nodes}}
+  template:
+    metadata: {labels: {app: nodes}}
+    spec: {containers: [{name: c, image: quay.io/org/nodes, resources: {limits: {cpu: 2000m}}}]}
+)";
+  MUST(lab()->create(addon_template("given-v1", "given", agents, "[{type: KubeClient}]")));
+  MUST(lab()->decide("given", "c4"));
+  MUST(lab()->create(declaration("given", "given-v1", "{type: Placements, placements: [{name: given, namespace: apps}]}")));
+  MUST_BE_THE_SAME("given", "completed with no errors.");
+  // Only what happens to the cluster makes upstream look at its annotations.
+  MUST(lab()->patch("/apis/cluster.open-cluster-management.io/v1/managedclusters/c4",
+                    R"({metadata: {annotations: {addon.open-cluster-management.io/hello: there, other.example.com/a: b,
+    open-cluster-management.io/image-registries: '{"registries": [{"source": "quay.io/org", "mirror": "mirror.example.com"}]}'}}})"));
+  MUST_BE_THE_SAME("given", "mirror.example.com/nodes");
+  MUST_BE_THE_SAME("given", "\"addon.open-cluster-management.io/hello\": \"there\"");
+  MUST_BE_THE_SAME("given", "selected clusters 1. configured addons 1/1 completed with no errors, 0 failed 0 timeout.");
+
+  MUST(lab()->patch("/apis/cluster.open-cluster-management.io/v1/managedclusters/c4",
+                    "{metadata: {annotations: {addon.open-cluster-management.io/hello: again}}}"));
+  MUST_BE_THE_SAME("given", "\"addon.open-cluster-management.io/hello\": \"again\"");
+
+  // By hand from now on.
+  MUST(lab()->patch(std::string(kAddonPaths) + "/clustermanagementaddons/given",
+                    "{spec: {installStrategy: {type: Manual, placements: null}}}"));
+  MUST_BE_THE_SAME("given", "completed with no errors.");
+  EXPECT_EQ(addon_state(lab()->ours(), "given").find("installProgressions"), std::string::npos);
+  EXPECT_NE(addon_state(lab()->ours(), "given").find("addon c4"), std::string::npos);
+}
+
 TEST_F(AddonManagers, RollOutGroupByGroupAndStopAtAFailure) {
   MUST(lab()->create(addon_template("groups-v1", "groups", agent_of("v1"))));
   MUST(lab()->create(addon_template("groups-v2", "groups", agent_of("v2"))));
@@ -331,6 +365,26 @@ TEST_F(AddonManagers, ManyManifestsAreSpreadOverWorksAlike) {
   MUST(lab()->create(installed("many", "c1")));
   MUST_BE_THE_SAME("many", "work c1/addon-many-deploy-1");
   MUST_BE_THE_SAME("many", "completed with no errors.");
+}
+
+/// The last one: from here on there is no manager of upstream's.
+TEST_F(AddonManagers, Z_OurHubTakesOverWithoutTouchingWhatIsDeployed) {
+  const Json before = lab()->theirs().get("/apis/work.open-cluster-management.io/v1/manifestworks");
+  ASSERT_GE(list_at(before, {"items"}).size(), 5U);
+  MUST(lab()->take_over());
+  // It is at work once it has deployed something new.
+  MUST(lab()->decide("groups", "c1 c2 c3 c4"));
+  MUST_BE_THE_SAME("groups", "work c4/addon-groups-deploy-0");
+  MUST_BE_THE_SAME("groups", "selected clusters 4. configured addons 4/4 completed with no errors, 0 failed 0 timeout.");
+  for (const Json& work : list_at(before, {"items"})) {
+    const Json now = lab()->theirs().get("/apis/work.open-cluster-management.io/v1/namespaces/" + namespace_of(work) +
+                                         "/manifestworks/" + name_of(work));
+    EXPECT_EQ(num(now, {"metadata", "generation"}), num(work, {"metadata", "generation"}))
+        << namespace_of(work) << " " << name_of(work);
+    EXPECT_EQ(object_at(now, {"metadata", "annotations"}), object_at(work, {"metadata", "annotations"}));
+    EXPECT_EQ(object_at(now, {"metadata", "labels"}), object_at(work, {"metadata", "labels"}));
+    EXPECT_EQ(uid_of(now), uid_of(work)) << namespace_of(work) << " " << name_of(work);
+  }
 }
 
 }  // namespace

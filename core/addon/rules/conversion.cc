@@ -65,10 +65,12 @@ std::string take_annotation(Json& object, std::string_view key) {
   return value;
 }
 
+constexpr std::string_view kObsolete = "addOnConfiguration";
+
 // --- ClusterManagementAddOn ---
 
 void declaration_to_beta(Json& object) {
-  erase_at(object, {"spec", "addOnConfiguration"});
+  erase_at(object, {"spec", kObsolete});
   rename_in(object, "spec", "supportedConfigs", "defaultConfigs");
   for_each_entry(member(object, "spec", "defaultConfigs"), [](Json& entry) {
     const Json config = take_member(entry, "defaultConfig");
@@ -129,7 +131,7 @@ void addon_to_beta(Json& object) {
   erase_at(object, {"spec", "installNamespace"});
   take_annotation(object, kInstallNamespaceAnnotation);
   if (!ns.empty()) set_annotation(object, kInstallNamespaceAnnotation, ns);
-  erase_at(object, {"status", "addOnConfiguration"});
+  erase_at(object, {"status", kObsolete});
   const Json* known = find(object, {"status", "kubeClientDriver"});
   const Json driver = known == nullptr ? Json() : *known;
   erase_at(object, {"status", "kubeClientDriver"});
@@ -193,11 +195,11 @@ struct Form {
 };
 
 constexpr Part kDeclarationAlphaParts[] = {
-    {"spec", "addOnConfiguration"}, {"spec", "supportedConfigs"}, {"status", "defaultconfigReferences"}};
+    {"spec", kObsolete}, {"spec", "supportedConfigs"}, {"status", "defaultconfigReferences"}};
 constexpr Part kDeclarationBetaParts[] = {{"spec", "defaultConfigs"}};
 constexpr Part kAddonAlphaParts[] = {{"metadata", kInstallNamespaceAnnotation},
                                      {"spec", "installNamespace"},
-                                     {"status", "addOnConfiguration"},
+                                     {"status", kObsolete},
                                      {"status", "kubeClientDriver"},
                                      {"status", "registrations"},
                                      {"status", "configReferences"}};
@@ -257,7 +259,9 @@ std::string lost_parts(const Form& form, const Json& object, const Json& other) 
   for (const Part& part : form.parts) {
     const Json before = part.of(object);
     const Json after = part.of(back);
-    if (before != after) lost[part.label()] = {{"value", before}, {"for", print_of(after)}};
+    // Go programs write this member as an empty object where it is absent.
+    const bool nothing = part.name == kObsolete && before.is_object() && before.empty();
+    if (before != after && !nothing) lost[part.label()] = {{"value", before}, {"for", print_of(after)}};
   }
   return lost.empty() ? std::string() : dump_json(lost);
 }
