@@ -65,7 +65,8 @@ void register_addon_get(Registry& registry) {
   command.group = "Add-ons";
   command.summary = "Get add-ons and whether their agents are available";
   command.description =
-      "A row for each cluster that has the add-on. -o wide adds whether it is configured and degraded, and the reason for anything that is not healthy.";
+      "A row for each cluster that has the add-on. -o wide adds whether it is configured and degraded, and the reason for anything "
+      "that is not healthy.";
   command.args = {"[NAME...]", 0, -1};
   command.args.complete = Complete::kAddons;
   command.aliases = {"addon get", "addon list", "get addon", "get managedclusteraddons"};

@@ -267,8 +267,9 @@ void register_addon_upgrade(Registry& registry) {
   command.summary = "Roll out another template or configuration of an add-on";
   command.description =
       "Makes the template (or the AddOnDeploymentConfig) the add-on's default, or with --placement that of one placement. With -f, "
-      "the template is made of manifests, with the registration and everything else of the present one. The hub then rolls it out by the strategy of each placement; the strategy flags change it in the same step. Add-ons that no "
-      "placement selects are changed at once. The revision before is noted: \"rollout undo addon/NAME\" returns to it.\n\n"
+      "the template is made of manifests, with the registration and everything else of the present one. The hub then rolls it out "
+      "by the strategy of each placement; the strategy flags change it in the same step. Add-ons that no placement selects are "
+      "changed at once. The revision before is noted: \"rollout undo addon/NAME\" returns to it.\n\n"
       "With --wait the exit code is that of \"rollout status\".";
   command.description += kAddonGuardText;
   command.args = {"NAME", 1, 1, false, Complete::kAddons};

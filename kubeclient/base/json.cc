@@ -160,7 +160,9 @@ Result<Json> parse_json(std::string_view text) {
   JsonBuilder builder(root);
   bool good = false;
   try {
-    if (JsonBuilder fast(root); read_json(text, fast)) return root;
+    JsonBuilder fast(root);
+    if (read_json(text, fast)) return root;
+    if (!fast.refusal().empty()) return fail(Category::kInvalid, fast.refusal());
     root = nullptr;
     good = Json::sax_parse(text.begin(), text.end(), &builder);
   } catch (const std::exception& error) {

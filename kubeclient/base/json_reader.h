@@ -8,10 +8,9 @@
 
 namespace fleetadm {
 
-/// Feeds `builder` with the values of `text`, as nlohmann/json would. False: `text` is no plain JSON, is nested deeper
-/// than `depth`, or the builder refused it;
-/// what was built then counts for nothing, and only nlohmann/json tells what is wrong with the text, or that nothing is (it
-/// skips a byte order mark). The builder's refusal is final.
+/// Feeds `builder` with the values of `text`, as nlohmann/json would. False: the builder refused it, which is final; or `text` is
+/// no plain JSON, or nested deeper than `depth`: what was built then counts for nothing, and only nlohmann/json tells what is
+/// wrong with it, or that nothing is (it skips a byte order mark).
 bool read_json(std::string_view text, JsonBuilder& builder, int depth = kMaxJsonDepth);
 
 }  // namespace fleetadm

@@ -82,8 +82,8 @@ Result<std::string> run_substitution(std::string_view text) {
 
 // --- an object of one version of its kind: there and back it is the same ------------------------------------------------------
 
-/// A member that is null counts as absent, and so does the obsolete one that is empty; what is kept of the other version is none of
-/// the object's own.
+/// A member that is null counts as absent, and so does the obsolete one that is empty; what is kept of the other version is none
+/// of the object's own.
 Json comparable(const Json& value, bool top = true) {
   if (value.is_array()) {
     Json list = Json::array();

@@ -123,7 +123,7 @@ TEST_F(AddonManagers, RenderConfigureAndRemoveAnAddOnThatWasEnabledByHand) {
     customizedVariables: [{name: LEVEL, value: info}, {name: CLUSTER_NAME, value: other}],
     nodePlacement: {nodeSelector: {zone: a}, tolerations: [{key: dedicated, operator: Exists, effect: NoSchedule}]},
     registries: [{source: quay.io/org, mirror: mirror.example.com/org}],
-    proxyConfig: {httpsProxy: "http://proxy.example.com:3128", noProxy: ".local", caBundle: "aGVsbG8="},
+    proxyConfig: {httpsProxy: "http://egress.example.com:8080", noProxy: ".local", caBundle: "aGVsbG8="},
     resourceRequirements: [{containerID: "deployments:agent:agent", resources: {requests: {cpu: 10m}}}]})")));
   MUST(lab()->create(declaration("manual", "manual-v1", {}, "manual-base")));
   MUST(lab()->create(installed("manual", "c1")));

@@ -58,8 +58,9 @@ void RoleAggregation::sync(const ControllerContext& context) {
     const Json role = context.engine.full(*kind, *item.object);
     const Json rules = rules_of(sources);
     if (rules == list_at(role, {"rules"})) continue;
-    change(context, *kind, role, as_controller("clusterrole-aggregation-controller"),
-           [&](Json& object) { object["rules"] = rules; });
+    const bool written = change(context, *kind, role, as_controller("clusterrole-aggregation-controller"),
+                                [&](Json& object) { object["rules"] = rules; });
+    if (!written) known.erase(item.name);  // looked at again with the next write of a role
   }
   known_ = std::move(known);
 }
