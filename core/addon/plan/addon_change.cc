@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/addon/rules/config_hash.h"
+#include "core/addon/rules/configuration.h"
 #include "core/addon/rules/install_progression.h"
 #include "core/addon/rules/render.h"
 #include "core/api/kinds.h"
@@ -60,6 +61,13 @@ void compare_renderings(const ObjectReader& before, PreparedChange& prepared) {
   }
 }
 
+/// Whether every cluster has `configs`, as the hub's next step would note.
+bool is_settled(const AddonRolloutObjects& read, const Json& declaration, const RevisionConfigs& configs, Instant now) {
+  const RolloutStep step = roll_out_addon(read.objects, name_of(declaration), read.known(), now);
+  const std::vector<AddonRevision> revisions = addon_revisions(step.declaration.value_or(declaration));
+  return !revisions.empty() && revisions.back().finished && same_configs(revisions.back().configs, configs);
+}
+
 void set_hash(RevisionConfigs& configs, const ConfigKey& key, const std::string& hash) {
   const auto set = [&](std::vector<DesiredConfig>& list) {
     for (DesiredConfig& one : list) {
@@ -113,6 +121,7 @@ Result<PreparedChange> prepare_change(const AddonRolloutObjects& read, AddonChan
   }
   const KnownTypes known = read.known();
   prepared.from = live_configs(read.objects, *before, known);
+  prepared.settled = is_settled(read, *before, prepared.from, now);
   prepared.to = live_configs(objects, after, known);
   prepared.changes = config_changes(prepared.from, prepared.to);
   objects.put(std::move(after));
@@ -135,7 +144,10 @@ Result<Json> carry_out_change(const kube::Client& hub, const PreparedChange& pre
                                "run the command again");
                  // The way back, unless the hub has noted it, or even what was written above.
                  const std::vector<AddonRevision> noted = addon_revisions(declaration);
-                 if (noted.empty() || !same_configs(noted.back().configs, to)) note_revision(declaration, prepared.from, {}, now);
+                 if (noted.empty() || !same_configs(noted.back().configs, to)) {
+                   note_revision(declaration, prepared.from, {}, now);
+                   if (prepared.settled) finish_revision(declaration, now);
+                 }
                  if (change.edit) FLEETADM_CHECK(change.edit(declaration));
                  note_revision(declaration, to, change.note, now);
                  return {};

@@ -29,6 +29,7 @@ struct PreparedChange {
   RevisionConfigs to;
   std::vector<ConfigChange> changes;  // of the declaration's configurations
   bool differs = false;               // something would be written
+  bool settled = false;               // every cluster has what is rolled out now, whether the hub has noted that or not
   AddonRolloutPlan plan;
   work::Removals removals;  // objects that the clusters lose
   /// Why the template cannot be rendered for a cluster that it is to reach, the first of them.

@@ -101,6 +101,23 @@ TEST_F(AddonRollouts, UndoNamesTheEarlierConfigurationAgainAndHistoryTells) {
   EXPECT_NE(one->lines.at(0).find("default addondeploymentconfigs apps/next"), std::string::npos) << one->lines.at(0);
 }
 
+TEST_F(AddonRollouts, WhatEveryClusterHadIsCompleteAlthoughTheHubHadNotNotedItYet) {
+  begin_upgrade();
+  for (int i = 0; i < 2; ++i) {
+    hub_.succeed();
+    hub_.pass();
+  }
+  hub_.succeed();
+  ASSERT_EQ(hub_.config_on("c3"), "next");
+  ASSERT_FALSE(addon::addon_revisions(hub_.declaration()).back().finished);
+  EXPECT_EQ(status(), 0);
+  ASSERT_TRUE(run("undo"));
+  const auto revisions = addon::addon_revisions(hub_.declaration());
+  ASSERT_EQ(revisions.size(), 3U);
+  EXPECT_TRUE(revisions[1].finished);
+  EXPECT_FALSE(revisions[2].finished);
+}
+
 TEST_F(AddonRollouts, UndoOnAHubThatNotesNothingFindsNoRevision) {
   const auto undone = run("undo");
   ASSERT_FALSE(undone);
