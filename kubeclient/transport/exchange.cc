@@ -15,6 +15,12 @@ constexpr std::size_t kMaxHeldBody = 64U * 1024U;
 constexpr std::size_t kMaxHeaderBytes = 256U * 1024U;
 constexpr std::string_view kLog = "http";
 
+/// The connection ended under a transfer.
+bool is_cut(CURLcode code) {
+  return code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_HTTP2 ||
+         code == CURLE_HTTP2_STREAM;
+}
+
 }  // namespace
 
 std::string shorten_for_log(std::string body) {
@@ -272,7 +278,9 @@ std::size_t Exchange::take_body(std::string_view data) {
 
 void Exchange::on_done(CURLcode code) {
   if (cancelled_) return finish(std::nullopt);
-  if (code != CURLE_OK) {
+  // kube-apiserver closes an HTTP/2 connection right after a 401, sometimes before the answer is through: the status says it all.
+  const bool answered = code == CURLE_OK || (status_ == 401 && thrown_.empty() && is_cut(code));
+  if (!answered) {
     Error error = thrown_.empty() ? connection_error(easy_.get(), code, detail_.data(), context_->config, context_->endpoint)
                                   : fail(Category::kInternal, "the answer cannot be taken: " + thrown_).value();
     log_outcome(error.message);

@@ -132,7 +132,9 @@ TEST_F(ManagedServiceAccounts, LiveFromCreateToUninstall) {
 
   ASSERT_EQ(msa({"delete", "viewer", "managed-serviceaccount"}).code, 0);
   EXPECT_TRUE(spoke().eventually(std::string(kSpokeAccounts) + "viewer", [](const Json& object) { return object.is_null(); }));
-  EXPECT_TRUE(hub().eventually(std::string(kSecrets) + "viewer", [](const Json& object) { return object.is_null(); }));
+  // The garbage collector deletes the Secret. It looks for new kinds, such as its owner's, every half a minute.
+  EXPECT_TRUE(hub().eventually(
+      std::string(kSecrets) + "viewer", [](const Json& object) { return object.is_null(); }, std::chrono::seconds(120)));
   EXPECT_EQ(uid_of(spoke().get(std::string(kSpokeAccounts) + "managed-serviceaccount")), uid_of(own));
 
   const Ran brief = msa({"create", "brief", "--validity", "10m", "--ttl", "15s", "--wait"});

@@ -139,8 +139,9 @@ bool check_token(Run& run, const kube::Client& hub) {
   const Json who{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
   auto identity = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", who, true);
   if (!identity) {
-    Error error = identity.error().wrap("the hub rejected the token");
-    error.hint = "tokens expire: get a new one with `fleetadm get token` on the hub";
+    const bool rejected = identity.error().code == 401;
+    Error error = identity.error().wrap(rejected ? "the hub rejected the token" : "the hub did not say whose the token is");
+    if (rejected) error.hint = "tokens expire: get a new one with `fleetadm get token` on the hub";
     run.failed("token", std::move(error));
     return false;
   }

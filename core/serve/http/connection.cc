@@ -2,6 +2,7 @@
 
 #include <array>
 #include <boost/asio/post.hpp>
+#include <utility>
 
 #include "core/serve/http/descriptor_watch.h"
 
@@ -35,10 +36,8 @@ Connection::Connection(tcp::socket socket, std::unique_ptr<SocketStream> stream,
       since_(std::chrono::steady_clock::now()),
       last_request_(since_) {}
 
-void Connection::start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
-                       std::function<void(const std::shared_ptr<Connection>&)> gone) {
-  handler_ = std::move(handler);
-  streams_body_ = std::move(streams_body);
+void Connection::start(MakeProtocol make_protocol, std::function<void(const std::shared_ptr<Connection>&)> gone) {
+  make_protocol_ = std::move(make_protocol);
   gone_ = std::move(gone);
   boost::system::error_code ignored;
   socket_.set_option(tcp::no_delay(true), ignored);
@@ -96,12 +95,6 @@ void Connection::shake_hands() {
 
 void Connection::open() {
   ProtocolHost host;
-  // The protocol is this connection's, and gone before it.
-  host.handle = [this, handler = std::move(handler_)](HttpRequest request, Reply reply) {
-    last_request_ = std::chrono::steady_clock::now();
-    handler(std::move(request), std::move(reply));
-  };
-  host.streams_body = std::move(streams_body_);
   auto peer = stream_->peer();
   peer.loopback = from_loopback(socket_);
   host.peer = std::make_shared<const Peer>(std::move(peer));
@@ -124,7 +117,8 @@ void Connection::open() {
     });
   };
   host.watch = [executor, flush = host.flush](int descriptor) { return watch_descriptor(executor, descriptor, flush); };
-  protocol_ = stream_->http2() ? make_http2(std::move(host)) : make_http1(std::move(host));
+  protocol_ = std::exchange(make_protocol_, nullptr)(std::move(host), *stream_);
+  if (!protocol_) return close();
   since_ = std::chrono::steady_clock::now();
   flush();
   read();

@@ -1,4 +1,4 @@
-// One client's connection: it moves bytes between a socket and a protocol, and ends clients that keep it waiting.
+// One connection, taken or made: it moves bytes between a socket and a protocol, and ends peers that keep it waiting.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
              std::shared_ptr<MemoryBudget> room);
 
   /// `gone` is called once, when it has closed.
-  void start(HttpHandler handler, std::function<bool(const HttpRequest&)> streams_body,
-             std::function<void(const std::shared_ptr<Connection>&)> gone);
+  void start(MakeProtocol make_protocol, std::function<void(const std::shared_ptr<Connection>&)> gone);
   /// Every half second: time-driven bodies and overdue clients.
   void tick(SteadyTime now);
   /// Takes what comes, and answers nothing.
@@ -37,6 +36,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool busy() const { return protocol_ && protocol_->busy(); }
   /// When its last request came, or where none has come, the client itself.
   SteadyTime last_request() const { return last_request_; }
+  void saw_request() { last_request_ = std::chrono::steady_clock::now(); }
 
  private:
   void wait(SocketStream::Step step, void (Connection::*then)());
@@ -53,8 +53,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpLimits limits_;
   std::shared_ptr<MemoryBudget> room_;
   std::shared_ptr<Protocol> protocol_;
-  HttpHandler handler_;                                   // until the handshake is done
-  std::function<bool(const HttpRequest&)> streams_body_;  //
+  MakeProtocol make_protocol_;  // until the handshake is done
   std::function<void(const std::shared_ptr<Connection>&)> gone_;
   std::string output_;  // that is being written
   std::size_t written_ = 0;

@@ -46,6 +46,10 @@ class Protocol {
   virtual bool receiving() const = 0;
 };
 
+class SocketStream;  // http/socket_stream.h
+/// What is spoken once the handshake is done. Null: nothing, and the connection closes.
+using MakeProtocol = std::function<std::shared_ptr<Protocol>(ProtocolHost host, const SocketStream& stream)>;
+
 std::shared_ptr<Protocol> make_http1(ProtocolHost host);
 std::shared_ptr<Protocol> make_http2(ProtocolHost host);
 

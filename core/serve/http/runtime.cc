@@ -23,6 +23,8 @@ bool HttpRuntime::work(std::function<void()> task) { return inner_->work(std::mo
 
 void HttpRuntime::wait_outside(const std::function<void()>& wait) { inner_->workers.wait_outside(wait); }
 
+boost::asio::any_io_executor HttpRuntime::executor() const { return inner_->context.get_executor(); }
+
 void HttpRuntime::stop() {
   inner_->workers.stop();
   inner_->guard.reset();

@@ -63,8 +63,10 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   std::function<bool(const HttpRequest&)> streams_body;
   std::shared_ptr<MemoryBudget> room;
   Network network = Network::kWhole;
-  std::vector<tcp::socket> held;  // taken while the network was silent
-  std::function<HttpResponse(const HttpRequest&)> handler;
+  std::vector<tcp::socket> held;                            // taken while the network was silent
+  std::function<HttpResponse(const HttpRequest&)> handler;  // on workers; empty where there is
+  HttpHandler direct_handler;                               // one on the I/O thread
+  MakeProtocol make_protocol;                               // instead of HTTP; empty: HTTP
   std::set<std::shared_ptr<Connection>> connections;
   std::shared_ptr<std::atomic<std::size_t>> streaming = std::make_shared<std::atomic<std::size_t>>(0);
   std::shared_ptr<std::atomic<std::size_t>> upgraded = std::make_shared<std::atomic<std::size_t>>(0);
@@ -77,6 +79,20 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   bool accepting = true;
   bool ticking = false;
 
+  void handle(HttpRequest request, Reply reply) {
+    const std::weak_ptr<Inner> weak = weak_from_this();
+    if (direct_handler) {
+      direct_handler(std::move(request), [weak, reply = std::move(reply)](HttpResponse response) {
+        if (const auto still = weak.lock()) still->send(std::move(response), reply);
+      });
+      return;
+    }
+    auto kept = std::make_shared<HttpRequest>(std::move(request));
+    const bool queued = runtime->work([weak, kept, reply] {
+      if (const auto still = weak.lock()) still->run(*kept, reply);
+    });
+    if (!queued) reply(too_many_requests());
+  }
   /// Answers on a worker; does nothing once the listener ends.
   void run(const HttpRequest& request, const Reply& reply) {
     {
@@ -194,20 +210,21 @@ void HttpListener::Inner::take(tcp::socket socket) {
   auto connection = std::make_shared<Connection>(std::move(socket), std::move(stream), limits, room);
   connections.insert(connection);
   const std::weak_ptr<Inner> weak = weak_from_this();
-  connection->start(
-      [weak](HttpRequest request, Reply reply) {
-        const auto here = weak.lock();
-        if (!here) return;
-        auto kept = std::make_shared<HttpRequest>(std::move(request));
-        const bool queued = here->runtime->work([weak, kept, reply] {
-          if (const auto still = weak.lock()) still->run(*kept, reply);
-        });
-        if (!queued) reply(too_many_requests());
-      },
-      streams_body,
-      [weak](const std::shared_ptr<Connection>& gone) {
-        if (const auto here = weak.lock()) here->connections.erase(gone);
-      });
+  // The protocol is the connection's, and gone before it.
+  auto make = [weak, raw = connection.get()](ProtocolHost host, const SocketStream& spoken) -> std::shared_ptr<Protocol> {
+    const auto here = weak.lock();
+    if (!here) return nullptr;
+    if (here->make_protocol) return here->make_protocol(std::move(host), spoken);
+    host.streams_body = here->streams_body;
+    host.handle = [weak, raw](HttpRequest request, Reply reply) {
+      raw->saw_request();
+      if (const auto still = weak.lock()) still->handle(std::move(request), std::move(reply));
+    };
+    return spoken.http2() ? make_http2(std::move(host)) : make_http1(std::move(host));
+  };
+  connection->start(std::move(make), [weak](const std::shared_ptr<Connection>& gone) {
+    if (const auto here = weak.lock()) here->connections.erase(gone);
+  });
 }
 
 void HttpListener::Inner::change(Network to) {
@@ -252,17 +269,32 @@ void HttpListener::Inner::close() {
   for (const auto& connection : copy) connection->close();
 }
 
-Result<std::unique_ptr<HttpListener>> HttpListener::start(HttpRuntime& runtime, const ListenOptions& options,
-                                                          std::function<HttpResponse(const HttpRequest&)> handler) {
+Result<std::unique_ptr<HttpListener>> HttpListener::open(HttpRuntime& runtime, const ListenOptions& options,
+                                                         const std::function<void(Inner&)>& set_up) {
   try {
     auto inner = std::make_shared<Inner>(runtime.inner_, options);
     FLEETADM_CHECK(inner->prepare(options));
-    inner->handler = std::move(handler);
+    set_up(*inner);
     asio::post(runtime.inner_->context, [inner] { inner->accept(); });
     return std::unique_ptr<HttpListener>(new HttpListener(std::move(inner)));
   } catch (const std::exception& error) {
     return fail(Category::kInternal, std::string("cannot start the server: ") + error.what());
   }
+}
+
+Result<std::unique_ptr<HttpListener>> HttpListener::start(HttpRuntime& runtime, const ListenOptions& options,
+                                                          std::function<HttpResponse(const HttpRequest&)> handler) {
+  return open(runtime, options, [&](Inner& inner) { inner.handler = std::move(handler); });
+}
+
+Result<std::unique_ptr<HttpListener>> HttpListener::start_direct(HttpRuntime& runtime, const ListenOptions& options,
+                                                                 HttpHandler handler) {
+  return open(runtime, options, [&](Inner& inner) { inner.direct_handler = std::move(handler); });
+}
+
+Result<std::unique_ptr<HttpListener>> HttpListener::start_protocol(HttpRuntime& runtime, const ListenOptions& options,
+                                                                   MakeProtocol make_protocol) {
+  return open(runtime, options, [&](Inner& inner) { inner.make_protocol = std::move(make_protocol); });
 }
 
 HttpListener::~HttpListener() {

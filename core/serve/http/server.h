@@ -1,12 +1,14 @@
 // Listeners of a process: one I/O thread drives the sockets of all of them, a small pool answers requests.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "core/serve/http/message.h"
+#include "core/serve/http/protocol.h"
 #include "kubeclient/base/result.h"
 #include "kubeclient/pki/pki.h"
 
@@ -28,6 +30,8 @@ class HttpRuntime {
   /// Runs what waits long for something outside of this process, on the caller's thread; while it does, another worker stands in,
   /// so that those who wait (up to 32) hold up nobody else.
   void wait_outside(const std::function<void()>& wait);
+  /// Of the I/O thread, for connections that the process makes itself, timers and what is posted to them.
+  boost::asio::any_io_executor executor() const;
   /// Runs what is queued, refuses the rest, cuts the connections and joins the threads. Idempotent.
   void stop();
 
@@ -63,6 +67,12 @@ class HttpListener {
   /// kUsage for a malformed address, kUnavailable where it cannot be bound.
   static Result<std::unique_ptr<HttpListener>> start(HttpRuntime& runtime, const ListenOptions& options,
                                                      std::function<HttpResponse(const HttpRequest&)> handler);
+  /// `handler` runs on the I/O thread, must not block, and may reply later, on any thread.
+  static Result<std::unique_ptr<HttpListener>> start_direct(HttpRuntime& runtime, const ListenOptions& options,
+                                                            HttpHandler handler);
+  /// Speaks something else than HTTP requests on the connections that come. `make_protocol` runs on the I/O thread.
+  static Result<std::unique_ptr<HttpListener>> start_protocol(HttpRuntime& runtime, const ListenOptions& options,
+                                                              MakeProtocol make_protocol);
   /// Waits for the handlers that run, then cuts this listener's connections. Requests that come meanwhile get no answer.
   ~HttpListener();
   HttpListener(const HttpListener&) = delete;
@@ -77,6 +87,8 @@ class HttpListener {
  private:
   struct Inner;
   explicit HttpListener(std::shared_ptr<Inner> inner) : inner_(std::move(inner)) {}
+  static Result<std::unique_ptr<HttpListener>> open(HttpRuntime& runtime, const ListenOptions& options,
+                                                    const std::function<void(Inner&)>& set_up);
   std::shared_ptr<Inner> inner_;
 };
 

@@ -52,6 +52,32 @@ Result<std::shared_ptr<asio::ssl::context>> make_server_tls(const pki::KeyPair& 
   return tls;
 }
 
+Result<std::shared_ptr<asio::ssl::context>> make_client_tls(const ClientTls& options) {
+  auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+  SSL_CTX* context = tls->native_handle();
+  SSL_CTX_set_min_proto_version(context, options.only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  const std::string_view protocols = options.http2 ? "\x02h2" : "\x08http/1.1";
+  SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(protocols.data()),
+                          static_cast<unsigned int>(protocols.size()));
+  boost::system::error_code error;
+  if (options.ca.empty()) {
+    tls->set_default_verify_paths(error);
+  } else {
+    tls->add_certificate_authority(asio::buffer(options.ca), error);
+  }
+  if (error) return fail(Category::kTls, "the certificate authority of the server: " + error.message());
+  if (options.certificate.certificate.empty()) return tls;
+  tls->use_certificate_chain(asio::buffer(options.certificate.certificate), error);
+  if (error) return fail(Category::kTls, "the client's certificate: " + error.message());
+  FLEETADM_TRY(const pki::KeyPtr key, pki::read_private_key(options.certificate.key));
+  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1)
+    return pki::openssl_failure("the client's certificate: its private key", Category::kTls);
+  return tls;
+}
+
 Peer peer_of(SSL* ssl) {
   Peer peer;
   X509* certificate = SSL_get0_peer_certificate(ssl);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include "core/serve/http/tls_context.h"
@@ -44,9 +45,14 @@ const BIO_METHOD* socket_method() {
   return kMethod;
 }
 
+/// SSL_set_tlsext_host_name without its cast.
+bool send_server_name(SSL* ssl, std::string name) {
+  return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
+}
+
 }  // namespace
 
-std::unique_ptr<TlsStream> TlsStream::accept(int socket, SSL_CTX* context) {
+std::unique_ptr<TlsStream> TlsStream::make(int socket, SSL_CTX* context) {
   std::unique_ptr<TlsStream> stream(new TlsStream(SSL_new(context)));
   BIO* bio = socket_method() == nullptr ? nullptr : BIO_new(socket_method());
   if (!stream->ssl_ || bio == nullptr) {
@@ -56,8 +62,30 @@ std::unique_ptr<TlsStream> TlsStream::accept(int socket, SSL_CTX* context) {
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
   BIO_set_init(bio, 1);
   SSL_set_bio(stream->ssl(), bio, bio);  // which takes it
-  SSL_set_accept_state(stream->ssl());
   return stream;
+}
+
+std::unique_ptr<TlsStream> TlsStream::accept(int socket, SSL_CTX* context) {
+  auto stream = make(socket, context);
+  if (stream) SSL_set_accept_state(stream->ssl());
+  return stream;
+}
+
+std::unique_ptr<TlsStream> TlsStream::connect(int socket, SSL_CTX* context, const std::string& server_name) {
+  auto stream = make(socket, context);
+  if (!stream) return nullptr;
+  SSL_set_connect_state(stream->ssl());
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream->ssl()), server_name.c_str()) == 1) return stream;
+  SSL_set_hostflags(stream->ssl(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  const bool named = !server_name.empty() && SSL_set1_host(stream->ssl(), server_name.c_str()) == 1 &&
+                     send_server_name(stream->ssl(), server_name);
+  return named ? std::move(stream) : nullptr;
+}
+
+std::string TlsStream::failure() const {
+  if (const long verdict = SSL_get_verify_result(ssl()); verdict != X509_V_OK) return X509_verify_cert_error_string(verdict);
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  return reason == nullptr ? "the connection ended in the TLS handshake" : reason;
 }
 
 TlsStream::Step TlsStream::after(int result) const {

@@ -1,10 +1,11 @@
-// The server's end of TLS on a socket that does not block, without buffers beside OpenSSL's, which are gone while a connection is
+// Either end of TLS on a socket that does not block, without buffers beside OpenSSL's, which are gone while a connection is
 // idle (SSL_MODE_RELEASE_BUFFERS). Asio's ssl::stream keeps 70 KiB a connection. I/O thread only.
 #pragma once
 
 #include <memory>
 #include <openssl/ssl.h>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/serve/http/socket_stream.h"
@@ -15,6 +16,9 @@ class TlsStream final : public SocketStream {
  public:
   /// Of a context of tls_context.h. Null where there is no memory.
   static std::unique_ptr<TlsStream> accept(int socket, SSL_CTX* context);
+  /// The client's end, of a context of make_client_tls(): the server's certificate must be valid for `server_name` (a DNS name or
+  /// an IP address).
+  static std::unique_ptr<TlsStream> connect(int socket, SSL_CTX* context, const std::string& server_name);
 
   Step handshake() override;
   Moved read(std::span<char> into) override;
@@ -22,12 +26,15 @@ class TlsStream final : public SocketStream {
   bool http2() const override;
   Peer peer() const override;
   SSL* ssl() const { return ssl_.get(); }
+  /// Why a handshake ended, for people: what is wrong with the peer's certificate, or with the protocol.
+  std::string failure() const;
 
  private:
   struct Free {
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
   explicit TlsStream(SSL* ssl) : ssl_(ssl) {}
+  static std::unique_ptr<TlsStream> make(int socket, SSL_CTX* context);
   Step after(int result) const;
 
   std::unique_ptr<SSL, Free> ssl_;

@@ -509,6 +509,28 @@ TEST_F(TransportTest, DeliversStreamsAsTheyComeAndTellsCutFromComplete) {
   EXPECT_EQ(transport->call(get("/cut")).error().category, Category::kUnavailable);
 }
 
+TEST_F(TransportTest, A401IsAnAnswerEvenWhereTheServerClosesUnderIt) {
+  const TlsServer server(ours->server, [](const TlsRequest& request, const TlsWrite& write) {
+    write("HTTP/1.1 " + std::string(request.target == "/who" ? "401 Unauthorized" : "404 Not Found") +
+          "\r\nContent-Length: 100\r\n\r\n{\"kind\":\"Status\",");
+    return false;
+  });
+  for (const bool with_token : {false, true}) {
+    if (with_token) {
+      source = std::make_shared<Source>();
+      source->credentials.token = "stale";
+      source->can_refresh = false;
+    }
+    const auto transport = make_transport(config(server));
+    const auto refused = transport->call(get("/who"));
+    ASSERT_TRUE(refused) << refused.error().message;
+    EXPECT_EQ(refused->status, 401);
+    const auto cut = transport->call(get("/what"));
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().reason, "ConnectionCut");
+  }
+}
+
 TEST_F(TransportTest, WhatIsThrownWhileAnAnswerIsTakenIsAnError) {
   const TlsServer server(ours->server, &TransportTest::echo);
   class Full final : public StreamSink {
