@@ -3,10 +3,13 @@
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/der.h"
 #include "kubeclient/pki/openssl.h"
+#include "kubeclient/pki/recent.h"
 
 namespace fleetadm::pki {
 
 Result<CsrKey> csr_key(std::string_view pem) {
+  static Recent<CsrKey, 32> recent;
+  if (auto known = recent.find(pem)) return *std::move(known);
   FLEETADM_TRY(const auto blocks, read_pem(pem, true));
   if (blocks.size() != 1 || blocks.front().label != "CERTIFICATE REQUEST") {
     return fail(Category::kInvalid, "the text is not exactly one PEM block of type CERTIFICATE REQUEST");
@@ -24,6 +27,7 @@ Result<CsrKey> csr_key(std::string_view pem) {
   out.spki_sha256 = sha256_hex(std::string_view(reinterpret_cast<const char*>(spki), static_cast<std::size_t>(length)));
   out.der = is_der(der);
   OPENSSL_free(spki);
+  recent.keep(pem, out);
   return out;
 }
 

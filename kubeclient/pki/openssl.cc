@@ -1,15 +1,14 @@
 #include "kubeclient/pki/openssl.h"
 
-#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <mutex>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/ip_address.h"
+#include "kubeclient/pki/recent.h"
 
 namespace fleetadm::pki {
 namespace {
@@ -130,62 +129,36 @@ Result<std::string> write_private_key(const EVP_PKEY& key) {
 }
 
 Result<KeyPtr> read_private_key(std::string_view pem) {
-  if (KeyPtr key = read_typed_key(pem)) return key;
-  ERR_clear_error();
-  const BioPtr bio = reader(pem);
-  KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr));
+  static Recent<std::shared_ptr<EVP_PKEY>, 16> recent;
+  if (const auto known = recent.find(pem)) {
+    EVP_PKEY_up_ref(known->get());
+    return KeyPtr(known->get());
+  }
+  KeyPtr key = read_typed_key(pem);
+  if (!key) {
+    ERR_clear_error();
+    const BioPtr bio = reader(pem);
+    key.reset(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr));
+  }
   if (!key) return openssl_failure("the private key cannot be read", Category::kInvalid);
+  EVP_PKEY_up_ref(key.get());
+  recent.keep(pem, std::shared_ptr<EVP_PKEY>(key.get(), &EVP_PKEY_free));
   return key;
 }
 
-namespace {
-
-/// The certificates that were read last. OpenSSL tries each of its decoders for the key of each, which takes a tenth of a
-/// millisecond, and one process reads the same few again and again: for each connection, each look at a kubeconfig, each
-/// signature.
-class RecentCertificates {
- public:
-  CertPtr find(std::string_view der) {
-    const std::lock_guard lock(mutex_);
-    const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.der == der; });
-    return known == kept_.end() ? nullptr : shared(*known->certificate);
-  }
-  void keep(std::string_view der, X509& certificate) {
-    const std::lock_guard lock(mutex_);
-    kept_[next_] = {std::string(der), shared(certificate)};
-    next_ = (next_ + 1) % kept_.size();
-  }
-
- private:
-  struct Kept {
-    std::string der;
-    CertPtr certificate;
-  };
-  static CertPtr shared(X509& certificate) {
-    X509_up_ref(&certificate);
-    return CertPtr(&certificate);
-  }
-
-  std::mutex mutex_;
-  std::array<Kept, 64> kept_;
-  std::size_t next_ = 0;
-};
-
-RecentCertificates& recent_certificates() {
-  static RecentCertificates recent;
-  return recent;
-}
-
-}  // namespace
-
 Result<CertPtr> read_certificate_der(std::string_view der) {
-  if (CertPtr known = recent_certificates().find(der)) return known;
+  static Recent<std::shared_ptr<X509>, 64> recent;
+  if (const auto known = recent.find(der)) {
+    X509_up_ref(known->get());
+    return CertPtr(known->get());
+  }
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());
   const auto* end = at + der.size();
   CertPtr certificate(d2i_X509(nullptr, &at, static_cast<long>(der.size())));
   if (!certificate) return openssl_failure("a certificate cannot be read", Category::kInvalid);
   if (at != end) return fail(Category::kInvalid, "a certificate has trailing data");
-  recent_certificates().keep(der, *certificate);
+  X509_up_ref(certificate.get());
+  recent.keep(der, std::shared_ptr<X509>(certificate.get(), &X509_free));
   return certificate;
 }
 

@@ -4,6 +4,7 @@
 #include <openssl/pem.h>
 
 #include "kubeclient/pki/openssl.h"
+#include "kubeclient/pki/recent.h"
 
 namespace fleetadm::pki {
 namespace {
@@ -96,6 +97,8 @@ Result<std::string> make_csr(std::string_view key_pem, const Subject& subject, c
 }
 
 Result<CsrInfo> parse_csr(std::string_view pem) {
+  static Recent<CsrInfo, 32> recent;
+  if (auto known = recent.find(pem)) return *std::move(known);
   FLEETADM_TRY(const auto blocks, read_pem(pem, true));
   if (blocks.size() != 1 || blocks.front().label != "CERTIFICATE REQUEST") {
     return fail(Category::kInvalid, "the text is not exactly one PEM block of type CERTIFICATE REQUEST");
@@ -115,6 +118,7 @@ Result<CsrInfo> parse_csr(std::string_view pem) {
   info.public_key_algorithm = describe_key(*key);
   info.signature_valid = X509_REQ_verify(request.get(), key) == 1;
   ERR_clear_error();
+  recent.keep(pem, info);
   return info;
 }
 

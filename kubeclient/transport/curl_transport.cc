@@ -7,6 +7,7 @@
 #include "kubeclient/transport/exchange.h"
 #include "kubeclient/transport/lent_connections.h"
 #include "kubeclient/transport/transport.h"
+#include "kubeclient/transport/trust_store.h"
 
 namespace fleetadm::kube {
 
@@ -153,6 +154,7 @@ std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_
   // Between processes of one machine there is no bandwidth to save, and the server's half of the time would go into it.
   context->compress = !config.disable_compression && !context->endpoint.loopback;
   context->loop = epoll;
+  context->trusted = trust_store(config.ca_data);
   give_connections(context);
   return std::make_shared<CurlTransport>(std::move(context));
 }

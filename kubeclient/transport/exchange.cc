@@ -150,7 +150,7 @@ void Exchange::set_options(CURL* easy, const Credentials& credentials) {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
 
-  set_connection_options(easy, config, endpoint, credentials, connect_to_);
+  set_connection_options(easy, config, endpoint, credentials, context_->trusted.get(), connect_to_);
   if (deadline_ != std::chrono::steady_clock::time_point::max()) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()).count();
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(left, 1)));

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <openssl/x509_vfy.h>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -24,7 +25,8 @@ struct ExchangeContext {
   RestConfig config;
   Endpoint endpoint;
   std::string user_agent;
-  bool compress = true;  // ask for gzip
+  bool compress = true;                 // ask for gzip
+  std::shared_ptr<X509_STORE> trusted;  // trust_store() of the CA
   std::shared_ptr<EpollLoop> loop;
   std::shared_ptr<CurlMulti> multi;
 };

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 
 #include "kubeclient/base/log.h"
@@ -41,14 +42,28 @@ curl_blob blob_of(const std::string& text) {
   return blob;
 }
 
-void set_tls(CURL* easy, const RestConfig& config, const Credentials& credentials) {
+CURLcode trust(CURL*, void* tls, void* store) {
+  SSL_CTX_set1_cert_store(static_cast<SSL_CTX*>(tls), static_cast<X509_STORE*>(store));
+  return CURLE_OK;
+}
+
+/// Of the server, and of a proxy that speaks TLS. False where this libcurl has no such thing.
+bool trust_store_alone(CURL* easy, X509_STORE* store) {
+  if (store == nullptr || curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &trust) != CURLE_OK) return false;
+  curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, store);
+  curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, nullptr);
+  return true;
+}
+
+void set_tls(CURL* easy, const RestConfig& config, const Credentials& credentials, X509_STORE* trusted) {
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
   // Debian's libcurl trusts /etc/ssl/certs beside the CA it was given, unless told not to: the kubeconfig's CA alone counts.
   curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
   curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
-  if (!config.ca_data.empty()) {
+  if (!config.ca_data.empty() && !trust_store_alone(easy, trusted)) {
     auto blob = blob_of(config.ca_data);
     curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);
     curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
@@ -146,7 +161,7 @@ Result<std::string> bearer(const Credentials& credentials) {
 }
 
 void set_connection_options(CURL* easy, const RestConfig& config, const Endpoint& endpoint, const Credentials& credentials,
-                            CurlList& connect_to) {
+                            X509_STORE* trusted, CurlList& connect_to) {
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, endpoint.scheme.c_str());
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a hanging resolver must not hold the thread
@@ -166,7 +181,7 @@ void set_connection_options(CURL* easy, const RestConfig& config, const Endpoint
   } else if (endpoint.loopback) {
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
   }
-  set_tls(easy, config, credentials);
+  set_tls(easy, config, credentials, trusted);
 }
 
 Error connection_error(CURL* easy, CURLcode code, const char* detail, const RestConfig& config, const Endpoint& endpoint) {

@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <memory>
+#include <openssl/x509_vfy.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,10 +30,10 @@ Result<std::string> bearer(const Credentials& credentials);
 /// One header for -v 7, without what lets someone in.
 void log_header(std::string_view arrow, std::string_view line);
 
-/// How the connection is made: TLS and its verification, the client's certificate, proxy, time limit, keepalive. `connect_to`
-/// must live as long as the handle.
+/// How the connection is made: TLS and its verification, the client's certificate, proxy, time limit, keepalive. `trusted` is
+/// trust_store() of the configuration's CA; it and `connect_to` must live as long as the handle.
 void set_connection_options(CURL* easy, const RestConfig& config, const Endpoint& endpoint, const Credentials& credentials,
-                            CurlList& connect_to);
+                            X509_STORE* trusted, CurlList& connect_to);
 /// Why libcurl could not send, or got no answer. `detail` is its error buffer.
 Error connection_error(CURL* easy, CURLcode code, const char* detail, const RestConfig& config, const Endpoint& endpoint);
 

@@ -13,6 +13,7 @@
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
 #include "kubeclient/transport/request_options.h"
+#include "kubeclient/transport/trust_store.h"
 
 namespace fleetadm::kube {
 namespace {
@@ -32,7 +33,8 @@ UpgradeTime until(Duration patience) {
 
 class CurlConnection final : public UpgradedConnection {
  public:
-  CurlConnection(const RestConfig& config, const Endpoint& endpoint) : config_(config), endpoint_(endpoint) {}
+  CurlConnection(const RestConfig& config, const Endpoint& endpoint)
+      : config_(config), endpoint_(endpoint), trusted_(trust_store(config.ca_data)) {}
 
   /// TCP, proxy and TLS.
   Status connect(const Credentials& credentials, UpgradeTime deadline) {
@@ -44,7 +46,7 @@ class CurlConnection final : public UpgradedConnection {
     curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_.data());
-    set_connection_options(easy, config_, endpoint_, credentials, connect_to_);
+    set_connection_options(easy, config_, endpoint_, credentials, trusted_.get(), connect_to_);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::clamp<std::int64_t>(left, 1, 24LL * 3600 * 1000)));
     if (const auto code = curl_easy_perform(easy); code != CURLE_OK)
       return fail(connection_error(easy, code, detail_.data(), config_, endpoint_));
@@ -122,6 +124,7 @@ class CurlConnection final : public UpgradedConnection {
 
   const RestConfig config_;
   const Endpoint endpoint_;
+  const std::shared_ptr<X509_STORE> trusted_;
   std::array<char, CURL_ERROR_SIZE> detail_{};
   CurlList connect_to_{nullptr, &curl_slist_free_all};
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_{nullptr, &curl_easy_cleanup};
