@@ -60,7 +60,9 @@ Result<Caller> read_caller(const serve::Headers& headers, std::string_view user)
   Caller caller;
   FLEETADM_TRY(caller.name, decoded(kUserHeader, user));
   FLEETADM_TRY(const auto uid, one_of(headers, kUidHeader));
-  if (uid) FLEETADM_TRY(caller.uid, decoded(kUidHeader, *uid));
+  if (uid) {
+    FLEETADM_TRY(caller.uid, decoded(kUidHeader, *uid));
+  }
   for (const auto& [name, value] : headers) {
     if (name == kGroupHeader) {
       FLEETADM_TRY(auto group, decoded(name, value));
