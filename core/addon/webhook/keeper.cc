@@ -96,7 +96,7 @@ WebhookKeeper::WebhookKeeper(kube::Client client, WebhookOptions options)
 std::string WebhookKeeper::endpoint() const { return listener_ ? listener_->endpoint() : std::string(); }
 
 Status WebhookKeeper::pass(bool leads) {
-  FLEETADM_TRY(const WebhookAuthority now, authority());
+  FLEETADM_TRY(const pki::Authority now, authority());
   if (!listener_) FLEETADM_CHECK(listen(now));
   Status outcome;
   bool trusted = true;
@@ -106,7 +106,7 @@ Status WebhookKeeper::pass(bool leads) {
     if (!kept && outcome) outcome = fail(kept.error());
   }
   const bool other_ca = serving_ca_ != now.ca.certificate;
-  if ((other_ca && trusted) || (!other_ca && is_due(serving_.certificate, options_.clock->now()))) {
+  if ((other_ca && trusted) || (!other_ca && pki::is_due(serving_.certificate, options_.clock->now()))) {
     FLEETADM_TRY(serving_, certificate(now));
     serving_ca_ = now.ca.certificate;
     FLEETADM_CHECK(listener_->set_certificate(serving_));
@@ -114,15 +114,16 @@ Status WebhookKeeper::pass(bool leads) {
   return outcome;
 }
 
-Result<WebhookAuthority> WebhookKeeper::authority() {
+Result<pki::Authority> WebhookKeeper::authority() {
   FLEETADM_TRY(const auto secret, client_.find(r::secrets(), options_.ns, kWebhookName));
-  auto known = secret ? read_authority(*secret) : std::nullopt;
-  if (known && !is_due(known->ca.certificate, options_.clock->now())) return std::move(*known);
-  FLEETADM_TRY(WebhookAuthority made, renew_authority(known, options_.clock->now()));
+  auto known = secret ? pki::read_authority(*secret) : std::nullopt;
+  if (known && !pki::is_due(known->ca.certificate, options_.clock->now())) return std::move(*known);
+  FLEETADM_TRY(pki::Authority made,
+               pki::renew_authority(known, "fleetadm-hub-webhook-ca", kAuthorityLife, options_.clock->now()));
   // A conflict is another replica's CA: the next pass takes it over.
   if (secret) {
     Json changed = *secret;
-    changed["data"] = authority_data(made);
+    changed["data"] = pki::authority_data(made);
     FLEETADM_CHECK(client_.update(r::secrets(), changed));
   } else {
     FLEETADM_CHECK(client_.create(
@@ -132,13 +133,13 @@ Result<WebhookAuthority> WebhookKeeper::authority() {
          {"metadata",
           {{"name", kWebhookName}, {"namespace", options_.ns}, {"labels", {{install::kPartLabel, install::kHubPart}}}}},
          {"type", "Opaque"},
-         {"data", authority_data(made)}}));
+         {"data", pki::authority_data(made)}}));
   }
   log::info(1, kComponent, "the webhook has a new CA");
   return made;
 }
 
-Status WebhookKeeper::listen(const WebhookAuthority& authority) {
+Status WebhookKeeper::listen(const pki::Authority& authority) {
   FLEETADM_TRY(const ListenAddress where, listen_address(options_.address));
   FLEETADM_TRY(serving_, certificate(authority));
   serving_ca_ = authority.ca.certificate;
@@ -155,7 +156,7 @@ Status WebhookKeeper::listen(const WebhookAuthority& authority) {
   return {};
 }
 
-Result<pki::KeyPair> WebhookKeeper::certificate(const WebhookAuthority& authority) const {
+Result<pki::KeyPair> WebhookKeeper::certificate(const pki::Authority& authority) const {
   const std::string service = std::string(kWebhookName) + "." + options_.ns + ".svc";
   std::vector<std::string> names{service, service + ".cluster.local", "localhost"};
   std::vector<std::string> addresses{"127.0.0.1", "::1"};
@@ -163,7 +164,7 @@ Result<pki::KeyPair> WebhookKeeper::certificate(const WebhookAuthority& authorit
     FLEETADM_TRY(const std::string host, url_host(options_.url));
     (IpAddress::parse(host) ? addresses : names).push_back(host);
   }
-  return issue_serving(authority, std::move(names), std::move(addresses));
+  return pki::issue_serving(authority, kWebhookName, std::move(names), std::move(addresses), kServingLife);
 }
 
 Json WebhookKeeper::wanted_conversion(const std::string& bundle) const {
@@ -180,7 +181,7 @@ Json WebhookKeeper::wanted_conversion(const std::string& bundle) const {
           {"webhook", {{"clientConfig", std::move(client)}, {"conversionReviewVersions", Json::array({"v1"})}}}};
 }
 
-Result<bool> WebhookKeeper::keep_definition(std::string_view name, const WebhookAuthority& authority, bool leads) const {
+Result<bool> WebhookKeeper::keep_definition(std::string_view name, const pki::Authority& authority, bool leads) const {
   FLEETADM_TRY(const auto definition, client_.find(r::custom_resource_definitions(), "", name));
   if (!definition) return fail(Category::kNotFound, "there is no CustomResourceDefinition " + std::string(name));
   // Somebody else's definition has somebody else's webhook.

@@ -6,14 +6,17 @@
 #include <optional>
 #include <string>
 
-#include "core/addon/webhook/authority.h"
 #include "core/serve/http/server.h"
+#include "kubeclient/pki/authority.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::addon {
 
 /// Both the Service (templates/hub/webhook.yaml) and the Secret.
 inline constexpr std::string_view kWebhookName = "fleetadm-hub-webhook";
+
+inline constexpr Duration kAuthorityLife = std::chrono::hours(24 * 365);
+inline constexpr Duration kServingLife = std::chrono::hours(24 * 30);
 
 struct WebhookOptions {
   std::string address;  // to listen on, host:port; the host is an IP address, localhost or nothing (all addresses)
@@ -39,12 +42,12 @@ class WebhookKeeper {
   std::string endpoint() const;
 
  private:
-  Result<WebhookAuthority> authority();
-  Status listen(const WebhookAuthority& authority);
-  Result<pki::KeyPair> certificate(const WebhookAuthority& authority) const;
+  Result<pki::Authority> authority();
+  Status listen(const pki::Authority& authority);
+  Result<pki::KeyPair> certificate(const pki::Authority& authority) const;
   Json wanted_conversion(const std::string& bundle) const;
   /// Whether API servers that converted by this definition trusted the CA before.
-  Result<bool> keep_definition(std::string_view name, const WebhookAuthority& authority, bool leads) const;
+  Result<bool> keep_definition(std::string_view name, const pki::Authority& authority, bool leads) const;
 
   kube::Client client_;
   WebhookOptions options_;

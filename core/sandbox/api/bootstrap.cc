@@ -121,6 +121,16 @@ Json joined(std::initializer_list<Json> lists) {
   return out;
 }
 
+constexpr const char* kAuthenticationMap = "extension-apiserver-authentication";
+
+Json authentication_reader() {
+  Json reader =
+      role("extension-apiserver-authentication-reader", Json::array({rule({"get", "list", "watch"}, {""}, {"configmaps"})}));
+  reader["metadata"]["namespace"] = "kube-system";
+  reader["rules"][0]["resourceNames"] = Json::array({kAuthenticationMap});
+  return reader;
+}
+
 std::vector<Json> cluster_roles() {
   const std::string to = "rbac.authorization.k8s.io/aggregate-to-";
   const Words health = {"/healthz", "/livez", "/readyz", "/version", "/version/"};
@@ -161,6 +171,11 @@ ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem) {
                           {{"metadata", {{"name", "kube-root-ca.crt"}, {"namespace", name}}}, {"data", {{"ca.crt", ca_pem}}}}));
   }
   const char* const rbac = "rbac.authorization.k8s.io";
+  // Whom servers beside this one are to believe, by client certificate.
+  FLEETADM_CHECK(ensure(
+      engine, "", "configmaps", "kube-system",
+      {{"metadata", {{"name", kAuthenticationMap}, {"namespace", "kube-system"}}}, {"data", {{"client-ca-file", ca_pem}}}}));
+  FLEETADM_CHECK(ensure(engine, rbac, "roles", "kube-system", authentication_reader()));
   for (const Json& one : cluster_roles()) FLEETADM_CHECK(ensure(engine, rbac, "clusterroles", "", one));
   FLEETADM_CHECK(ensure(engine, rbac, "clusterrolebindings", "", binding("cluster-admin", "cluster-admin", {"system:masters"})));
   FLEETADM_CHECK(

@@ -81,11 +81,9 @@ std::string test_name(const ::testing::TestParamInfo<std::string_view>& info) {
 INSTANTIATE_TEST_SUITE_P(All, Crds, ::testing::ValuesIn(all_crds()), test_name);
 
 TEST(Templates, EveryFileIsYamlWithNamedObjects) {
-  const std::map<std::string, Json> values{{"image", "fleetadm:test"},
-                                           {"replicas", 1},
-                                           {"args", Json::array({"x"})},
-                                           {"bootstrap_secret", "bootstrap"},
-                                           {"hub_secret", "hub"}};
+  const std::map<std::string, Json> values{{"image", "fleetadm:test"},        {"replicas", 1},
+                                           {"args", Json::array({"x"})},      {"gateway_args", Json::array({"x"})},
+                                           {"bootstrap_secret", "bootstrap"}, {"hub_secret", "hub"}};
   ASSERT_FALSE(list("").empty());
   for (const auto path : list("")) {
     const auto rendered = render(path, values);

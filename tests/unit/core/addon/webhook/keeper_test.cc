@@ -180,10 +180,10 @@ TEST_F(WebhookKeeperTest, ASecretThatIsOfNoUseIsMadeAnew) {
   Json garbage = good;
   garbage["data"] = {{"ca.crt", "%%"}, {"ca.key", 7}};
   for (const Json& bad : {other_key, no_bundle, empty, garbage}) {
-    EXPECT_FALSE(read_authority(bad));
+    EXPECT_FALSE(pki::read_authority(bad));
     api->put(types::secrets(), bad);
     ASSERT_TRUE(keeper.pass(true));
-    EXPECT_TRUE(read_authority(*api->get(types::secrets(), kHubNamespace, kWebhookName)));
+    EXPECT_TRUE(pki::read_authority(*api->get(types::secrets(), kHubNamespace, kWebhookName)));
     ASSERT_TRUE(keeper.pass(true));
     EXPECT_EQ(post(keeper, bundle(), "x").status, 400);
   }

@@ -1,0 +1,58 @@
+// What one replica of the gateway keeps on the hub: the CA of all replicas in a Secret, a serving certificate of its own, and the
+// ConfigMap that tells agents and clients where it is and whom to trust. Replicas need no leader: each write names the version
+// that it changes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/api/kinds.h"
+#include "core/proxy/hub/gateway_replicas.h"
+#include "kubeclient/pki/authority.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::proxy {
+
+inline constexpr Duration kGatewayCaLife = std::chrono::hours(24 * 3650);
+inline constexpr Duration kGatewayServingLife = std::chrono::hours(24 * 90);
+
+struct GatewayKeeperOptions {
+  std::string ns = std::string(api::kHubNamespace);
+  /// DNS names and IP addresses at which it is called, beside the names of its Service and of this host.
+  std::vector<std::string> hosts;
+  std::shared_ptr<Clock> clock = Clock::system();
+};
+
+/// One thread at a time.
+class GatewayKeeper {
+ public:
+  GatewayKeeper(kube::Client hub, GatewayKeeperOptions options);
+
+  /// Reads the CA or makes it, and issues the serving certificate: the first, and a new one when a third of its life is left or
+  /// the CA is another. A new CA is published before a certificate of it is served. True where serving() is new. A Secret of that
+  /// name that init did not install is used where it holds a CA, and never written (kConflict).
+  Result<bool> renew();
+  const pki::KeyPair& serving() const { return serving_; }
+  /// PEM; vouches for the certificates of all replicas.
+  const std::string& trusted() const { return trusted_; }
+
+  /// Writes where this replica is reached, if that is not there yet. A ConfigMap of that name that is not ours is left alone
+  /// (kConflict). After renew().
+  Status publish(const GatewayReplica& own);
+  /// Takes it away again while other replicas are left.
+  Status withdraw(const GatewayReplica& own) const;
+
+ private:
+  Result<pki::Authority> authority() const;
+  Result<pki::KeyPair> issue(const pki::Authority& authority) const;
+
+  kube::Client hub_;
+  GatewayKeeperOptions options_;
+  pki::KeyPair serving_;
+  std::string serving_ca_;  // the CA that issued it
+  std::string trusted_;
+  std::string published_;  // the CAs that the ConfigMap names
+};
+
+}  // namespace fleetadm::proxy

@@ -1,0 +1,61 @@
+#include "core/proxy/hub/gateway_replicas.h"
+
+#include <map>
+#include <optional>
+
+namespace fleetadm::proxy {
+namespace {
+
+struct Seen {
+  std::string server;
+  Instant renewed;
+};
+using Replicas = std::map<std::string, Seen>;  // by tunnel address
+
+/// Those that renewed themselves not long ago. What cannot be read was written by nobody.
+Replicas living(const Json& config_map, Instant now) {
+  Replicas replicas;
+  const auto text = str(config_map, {"metadata", "annotations", kReplicasAnnotation});
+  const auto known = parse_json(text.empty() ? "{}" : text);
+  if (!known || !known->is_object()) return replicas;
+  for (const auto& [tunnel, said] : known->items()) {
+    const auto renewed = parse_time(str(said, {"renewed"}));
+    const bool lives = renewed && now - *renewed < kReplicaLife && *renewed - now < kReplicaLife;  // clocks differ
+    if (lives) replicas[tunnel] = {str(said, {"server"}), *renewed};
+  }
+  return replicas;
+}
+
+Json with_replicas(Json config_map, const Replicas& replicas, const std::string& ca) {
+  Json said = Json::object();
+  api::PublishedGateway gateway;
+  gateway.ca = ca;
+  for (const auto& [tunnel, seen] : replicas) {
+    said[tunnel] = {{"renewed", format_time(seen.renewed)}, {"server", seen.server}};
+    if (gateway.server.empty()) gateway.server = seen.server;
+    gateway.tunnels.push_back(tunnel);
+  }
+  at_or_make(config_map, {"metadata", "annotations", kReplicasAnnotation}) = dump_json(said);
+  config_map["data"] = api::gateway_data(gateway);
+  return config_map;
+}
+
+}  // namespace
+
+Json with_replica(const Json& config_map, const GatewayReplica& own, const std::string& ca, Instant now) {
+  Replicas replicas = living(config_map, now);
+  const auto known = replicas.find(own.tunnel);
+  const bool fresh =
+      known != replicas.end() && known->second.server == own.server && now - known->second.renewed < kReplicaRenewal;
+  if (!fresh) replicas[own.tunnel] = {own.server, now};
+  return with_replicas(config_map, replicas, ca);
+}
+
+Json without_replica(const Json& config_map, const GatewayReplica& own, Instant now) {
+  Replicas replicas = living(config_map, now);
+  // The last one stays: it is likely to come back, and agents wait for it without being told anything twice.
+  if (replicas.size() < 2 || replicas.erase(own.tunnel) == 0) return config_map;
+  return with_replicas(config_map, replicas, str(config_map, {"data", "ca.crt"}));
+}
+
+}  // namespace fleetadm::proxy

@@ -1,0 +1,32 @@
+// Which replicas of the gateway there are: each writes itself into an annotation of the ConfigMap and renews that now and then;
+// what was not renewed for long is dropped. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/gateway.h"
+#include "kubeclient/base/clock.h"
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::proxy {
+
+/// Of the ConfigMap: a JSON object of the replicas by tunnel address.
+inline constexpr std::string_view kReplicasAnnotation = "fleetadm.io/gateway-replicas";
+inline constexpr Duration kReplicaRenewal = std::chrono::minutes(10);
+inline constexpr Duration kReplicaLife = std::chrono::minutes(30);
+
+/// One replica by the addresses at which others reach it.
+struct GatewayReplica {
+  std::string server;  // https://HOST:PORT
+  std::string tunnel;  // HOST:PORT
+};
+
+/// The ConfigMap as it should be: `own` is in it, who has been silent for too long is not. The same where nothing is to be
+/// written.
+Json with_replica(const Json& config_map, const GatewayReplica& own, const std::string& ca, Instant now);
+/// The ConfigMap once `own` has ended in order.
+Json without_replica(const Json& config_map, const GatewayReplica& own, Instant now);
+
+}  // namespace fleetadm::proxy

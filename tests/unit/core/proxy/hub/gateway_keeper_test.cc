@@ -1,0 +1,199 @@
+// What a replica of the gateway keeps on the hub: CA, serving certificate, and where agents and clients find it.
+#include "core/proxy/hub/gateway_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include "core/install/install.h"
+#include "kubeclient/base/encoding.h"
+#include "tests/support/fake_api.h"
+
+namespace fleetadm::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+namespace types = kube::resources;
+
+const GatewayReplica kFirst{"https://gateway.example.com:8443", "gateway.example.com:8444"};
+const GatewayReplica kSecond{"https://gateway.example.com:8443", "second.example.com:8444"};
+
+class GatewayKeeperTest : public ::testing::Test {
+ protected:
+  GatewayKeeper keeper(std::vector<std::string> hosts = {"gateway.example.com", "192.0.2.7"}) {
+    return {api->client(), {std::string(api::kHubNamespace), std::move(hosts), clock}};
+  }
+  Json secret() const { return *api->get(types::secrets(), api::kHubNamespace, api::kGatewayAuthoritySecret); }
+  Json config_map() const { return *api->get(types::config_maps(), api::kHubNamespace, api::kGatewayConfigMap); }
+  api::PublishedGateway published() const { return api::read_gateway(config_map()).value().value(); }
+  static pki::CertInfo first(const std::string& pem) { return pki::parse_certificates(pem).value().front(); }
+
+  std::shared_ptr<testkit::FakeApi> api = testkit::FakeApi::make();
+  std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(Clock::system()->now());
+};
+
+TEST_F(GatewayKeeperTest, MakesACaIssuesACertificateAndTellsWhereItIs) {
+  GatewayKeeper one = keeper();
+  ASSERT_EQ(one.renew().value(), true);
+  ASSERT_TRUE(one.publish(kFirst));
+
+  const auto authority = pki::read_authority(secret());
+  ASSERT_TRUE(authority);
+  const pki::CertInfo ca = first(authority->ca.certificate);
+  EXPECT_TRUE(ca.is_ca);
+  EXPECT_GT(ca.not_after - ca.not_before, 9 * 365 * 24h);
+  const pki::CertInfo serving = first(one.serving().certificate);
+  EXPECT_EQ(serving.issuer, ca.subject);
+  EXPECT_FALSE(serving.is_ca);
+  EXPECT_EQ(std::count(serving.usages.begin(), serving.usages.end(), "server auth"), 1);
+  EXPECT_EQ(std::count(serving.usages.begin(), serving.usages.end(), "client auth"), 0);
+  for (const char* name : {"gateway.example.com", "localhost", "fleetadm-gateway.open-cluster-management-hub.svc"})
+    EXPECT_EQ(std::count(serving.dns_names.begin(), serving.dns_names.end(), name), 1) << name;
+  EXPECT_EQ(std::count(serving.ip_addresses.begin(), serving.ip_addresses.end(), "192.0.2.7"), 1);
+  EXPECT_EQ(published(), (api::PublishedGateway{kFirst.server, {kFirst.tunnel}, authority->bundle}));
+  EXPECT_EQ(label_of(secret(), install::kPartLabel), install::kHubPart) << "clean removes it";
+  EXPECT_EQ(label_of(config_map(), install::kPartLabel), install::kHubPart);
+
+  api->forget_calls();
+  EXPECT_EQ(one.renew().value(), false);
+  EXPECT_TRUE(one.publish(kFirst));
+  EXPECT_EQ(api->write_count(), 0) << "a second pass writes nothing";
+}
+
+TEST_F(GatewayKeeperTest, FillsWhatInitInstalledEmpty) {
+  const Json labels{{std::string(install::kPartLabel), install::kHubPart}};
+  api->put(types::secrets(),
+           {{"apiVersion", "v1"},
+            {"kind", "Secret"},
+            {"metadata", {{"name", api::kGatewayAuthoritySecret}, {"namespace", api::kHubNamespace}, {"labels", labels}}}});
+  api->put(types::config_maps(),
+           {{"apiVersion", "v1"},
+            {"kind", "ConfigMap"},
+            {"metadata", {{"name", api::kGatewayConfigMap}, {"namespace", api::kHubNamespace}, {"labels", labels}}}});
+  EXPECT_FALSE(api::read_gateway(config_map()).value()) << "nothing is published";
+  GatewayKeeper one = keeper();
+  ASSERT_TRUE(one.renew());
+  ASSERT_TRUE(one.publish(kFirst));
+  EXPECT_EQ(api->count("create"), 0) << "it has no right to";
+  EXPECT_EQ(published().ca, one.trusted());
+}
+
+TEST_F(GatewayKeeperTest, ReplicasShareTheCaAndStandSideBySide) {
+  GatewayKeeper one = keeper();
+  GatewayKeeper two = keeper();
+  ASSERT_TRUE(one.renew());
+  ASSERT_TRUE(one.publish(kFirst));
+  ASSERT_TRUE(two.renew());
+  ASSERT_TRUE(two.publish(kSecond));
+  EXPECT_EQ(one.trusted(), two.trusted());
+  EXPECT_NE(one.serving().key, two.serving().key);
+  EXPECT_EQ(published().tunnels, (std::vector<std::string>{kFirst.tunnel, kSecond.tunnel}));
+
+  // The first is killed, the second lives on.
+  for (int i = 0; i < 3; ++i) {
+    clock->advance(kReplicaRenewal);
+    ASSERT_TRUE(two.publish(kSecond));
+  }
+  EXPECT_EQ(published().tunnels, std::vector<std::string>{kSecond.tunnel});
+
+  ASSERT_TRUE(one.publish(kFirst));
+  EXPECT_EQ(published().tunnels.size(), 2U);
+  ASSERT_TRUE(one.withdraw(kFirst));
+  EXPECT_EQ(published().tunnels, std::vector<std::string>{kSecond.tunnel}) << "who ends in order is gone at once";
+  ASSERT_TRUE(two.withdraw(kSecond));
+  EXPECT_EQ(published().tunnels, std::vector<std::string>{kSecond.tunnel}) << "the last stays, to be waited for";
+}
+
+TEST_F(GatewayKeeperTest, TheCertificateIsRenewedInItsLastThird) {
+  GatewayKeeper one = keeper();
+  ASSERT_TRUE(one.renew());
+  const std::string before = one.serving().certificate;
+  clock->advance(kGatewayServingLife / 2);
+  EXPECT_EQ(one.renew().value(), false);
+  clock->advance(kGatewayServingLife / 4);
+  EXPECT_EQ(one.renew().value(), true);
+  EXPECT_NE(one.serving().certificate, before);
+}
+
+TEST_F(GatewayKeeperTest, ANewCaIsPublishedBeforeItIsServed) {
+  GatewayKeeper one = keeper();
+  ASSERT_TRUE(one.renew());
+  ASSERT_TRUE(one.publish(kFirst));
+  const std::string old_ca = one.trusted();
+  clock->advance(kGatewayCaLife * 9 / 10);
+  ASSERT_EQ(one.renew().value(), false);
+  EXPECT_NE(one.trusted(), old_ca);
+  EXPECT_TRUE(one.trusted().ends_with(old_ca)) << "whoever has the old certificate is still believed";
+  ASSERT_TRUE(one.publish(kFirst));
+  EXPECT_EQ(published().ca, one.trusted());
+  clock->set(Clock::system()->now());  // keys are made by the system's clock: to this one the new CA is as old as the first
+  EXPECT_EQ(one.renew().value(), true);
+}
+
+TEST_F(GatewayKeeperTest, ObjectsOfOthersAreNotWritten) {
+  const pki::KeyPair own = pki::make_ca("corporate", 24h).value();
+  api->put(types::secrets(), {{"apiVersion", "v1"},
+                              {"kind", "Secret"},
+                              {"metadata", {{"name", api::kGatewayAuthoritySecret}, {"namespace", api::kHubNamespace}}},
+                              {"data", {{"ca.crt", base64_encode(own.certificate)}, {"ca.key", base64_encode(own.key)}}}});
+  api->put(types::config_maps(), {{"apiVersion", "v1"},
+                                  {"kind", "ConfigMap"},
+                                  {"metadata", {{"name", api::kGatewayConfigMap}, {"namespace", api::kHubNamespace}}},
+                                  {"data", {{"mine", "x"}}}});
+  GatewayKeeper one = keeper();
+  ASSERT_TRUE(one.renew()) << "a CA that somebody provided is used";
+  EXPECT_EQ(one.trusted(), own.certificate);
+  const Status told = one.publish(kFirst);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().category, Category::kConflict);
+  EXPECT_TRUE(one.withdraw(kFirst));
+  Json useless = secret();
+  useless["data"].erase("ca.key");
+  api->put(types::secrets(), useless);
+  EXPECT_EQ(one.renew().error().category, Category::kConflict);
+  EXPECT_EQ(api->write_count(), 0);
+}
+
+TEST_F(GatewayKeeperTest, AReplicaThatLostTheRaceTakesTheOthersCa) {
+  GatewayKeeper one = keeper();
+  GatewayKeeper two = keeper();
+  bool raced = false;
+  api->on_request([&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb == "create" && call.plural == "secrets" && !std::exchange(raced, true)) {
+      EXPECT_TRUE(two.renew());
+    }
+    return std::nullopt;
+  });
+  EXPECT_FALSE(one.renew());
+  ASSERT_TRUE(one.renew());
+  EXPECT_EQ(one.trusted(), two.trusted());
+}
+
+TEST(PublishedGateway, IsReadOnlyWhereItIsWhole) {
+  const auto read = [](const Json& data) { return api::read_gateway({{"data", data}}); };
+  const Json good{{"server", "https://a:1"}, {"tunnel", "a:2\n[::1]:3\n"}, {"ca.crt", "x"}};
+  EXPECT_EQ(read(good).value()->tunnels, (std::vector<std::string>{"a:2", "[::1]:3"}));
+  EXPECT_FALSE(read(Json::object()).value());
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"server", "http://a:1"}, {"tunnel", "a"}, {"tunnel", "a:0"}, {"tunnel", "a b:1"}, {"tunnel", ":1"}, {"ca.crt", ""}}) {
+    Json bad = good;
+    bad[key] = value;
+    EXPECT_FALSE(read(bad)) << key << " " << value;
+  }
+  Json many = good;
+  std::string lines;
+  for (int i = 1; i < 100; ++i) lines += "a:" + std::to_string(i) + "\n";
+  many["tunnel"] = lines;
+  EXPECT_FALSE(read(many));
+}
+
+TEST(GatewayReplicas, AnAnnotationOfNoUseIsWrittenAnew) {
+  const Instant now = Clock::system()->now();
+  for (const char* text :
+       {"", "[]", "{", "7", R"({"a:1":7})", R"({"a:1":{"renewed":"soon"}})", R"({"a:1":{"renewed":"2999-01-01T00:00:00Z"}})"}) {
+    Json config_map{{"metadata", {{"annotations", {{std::string(kReplicasAnnotation), text}}}}}};
+    const auto read = api::read_gateway(with_replica(config_map, kFirst, "ca", now)).value();
+    EXPECT_EQ(read->tunnels, std::vector<std::string>{kFirst.tunnel}) << text;
+  }
+}
+
+}  // namespace
+}  // namespace fleetadm::proxy
