@@ -51,6 +51,22 @@ Error handshake_error(const serve::TlsStream* tls) {
 
 }  // namespace
 
+Result<Http1HopOptions> hop_options(const kube::RestConfig& config) {
+  const auto unsupported = [&](std::string what) {
+    return fail(Category::kUnsupported, "the configuration of " + config.server + " " + what + ", which cannot be used here");
+  };
+  if (config.insecure) return unsupported("does not verify the server's certificate");
+  if (!config.proxy_url.empty()) return unsupported("has a proxy");
+  if (!config.impersonate_user.empty()) return unsupported("impersonates a user");
+  Http1HopOptions out;
+  out.name = config.name.empty() ? "the API server" : "the API server of " + config.name;
+  out.server = config.server;
+  out.ca = config.ca_data;
+  out.tls_server_name = config.tls_server_name;
+  out.credentials = config.credentials;
+  return out;
+}
+
 Result<std::shared_ptr<Http1Hop>> Http1Hop::make(asio::any_io_executor executor, Http1HopOptions options) {
   FLEETADM_TRY(auto address, parse_server(options.server));
   if (options.credentials && options.credentials->blocks()) {

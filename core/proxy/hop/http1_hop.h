@@ -42,6 +42,9 @@ struct Http1HopOptions {
   std::chrono::seconds idle{90};                 // then a connection that is kept is closed
 };
 
+/// kUnsupported for what a hop does not do: an unverified server, a proxy in between, impersonation.
+Result<Http1HopOptions> hop_options(const kube::RestConfig& config);
+
 /// I/O thread only; the last reference goes there too, or when the runtime has stopped.
 ///
 /// A request that brings its own authorization goes on connections that show no client certificate, and gets no token of the

@@ -23,15 +23,15 @@ bool is_target_part(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c != 0x7f; });
 }
 
-tl::unexpected<Error> refused(std::string message) {
+tl::unexpected<Error> malformed(std::string message) {
   return fail({.code = 400, .category = Category::kInvalid, .message = std::move(message)});
 }
 
 Status check_request_line(const serve::HttpRequest& request) {
-  if (!is_token(request.method)) return refused("the request's method is not a token");
-  if (!request.path.starts_with('/')) return refused("the request's path does not begin with \"/\"");
+  if (!is_token(request.method)) return malformed("the request's method is not a token");
+  if (!request.path.starts_with('/')) return malformed("the request's path does not begin with \"/\"");
   if (!is_target_part(request.path) || !is_target_part(request.query)) {
-    return refused("the request's path or query has spaces or control characters; they must be percent-encoded");
+    return malformed("the request's path or query has spaces or control characters; they must be percent-encoded");
   }
   return {};
 }
@@ -82,7 +82,7 @@ Result<std::string> write_request_head(const serve::HttpRequest& request, const 
   add_field(head, "host", address.authority);
   for (const auto& [name, value] : headers) {
     if (name == "host" || name == "expect") continue;
-    if (!is_token(name) || !is_field_value(value)) return refused("a header of the request is malformed");
+    if (!is_token(name) || !is_field_value(value)) return malformed("a header of the request is malformed");
     add_field(head, name, value);
   }
   if (!token.empty()) {
@@ -90,7 +90,7 @@ Result<std::string> write_request_head(const serve::HttpRequest& request, const 
     head.append("authorization: Bearer ").append(token).append("\r\n");
   }
   if (!upgrade.empty()) {
-    if (!is_field_value(upgrade)) return refused("the request's upgrade header is malformed");
+    if (!is_field_value(upgrade)) return malformed("the request's upgrade header is malformed");
     add_field(head, "connection", "Upgrade");
     add_field(head, "upgrade", upgrade);
   }

@@ -334,6 +334,31 @@ TEST_F(Http1HopTest, ClosedItRefusesAndEndsWhatIsUnderWay) {
   EXPECT_EQ(get_and_wait("/")->error()->code, 503);
 }
 
+TEST(HopOptions, AreThoseOfAConfiguration) {
+  kube::RestConfig config;
+  config.server = "https://a:6443";
+  config.ca_data = "CA";
+  config.tls_server_name = "kubernetes";
+  config.credentials = kube::static_credentials({.token = "t"});
+  config.name = "c1";
+  const auto options = hop_options(config);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->name, "the API server of c1");
+  EXPECT_EQ(options->server, config.server);
+  EXPECT_EQ(options->ca, "CA");
+  EXPECT_EQ(options->tls_server_name, "kubernetes");
+  EXPECT_EQ(options->credentials, config.credentials);
+  auto other = config;
+  other.insecure = true;
+  EXPECT_EQ(hop_options(other).error().category, Category::kUnsupported);
+  other = config;
+  other.proxy_url = "http://proxy";
+  EXPECT_EQ(hop_options(other).error().category, Category::kUnsupported);
+  other = config;
+  other.impersonate_user = "root";
+  EXPECT_EQ(hop_options(other).error().category, Category::kUnsupported);
+}
+
 TEST_F(Http1HopTest, IsNotMadeOfWhatItCannotUse) {
   serve(who_asked);
   auto bad = options();

@@ -1,0 +1,30 @@
+// The last step before a member's API server: who asks is checked once more, and acts there by impersonation.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/proxy/hop/hop.h"
+
+namespace fleetadm::proxy {
+
+/// A request as the gateway writes it (core/proxy/rules/caller.h), as the API server is to get it: the caller's name in
+/// Impersonate-* headers, or the member's token that the caller brought; nothing else of who asks, from where and through what.
+/// An upgrade stays one. 403 for whatever read_actor() refuses. Pure.
+Result<serve::HttpRequest> acting_request(serve::HttpRequest request);
+
+/// I/O thread only.
+class MemberHop final : public Hop {
+ public:
+  /// `api_server` has the credential that may impersonate, and shows it where a request brings none.
+  explicit MemberHop(std::shared_ptr<Hop> api_server) : api_server_(std::move(api_server)) {}
+
+  /// Answers have no headers that would speak for the gateway. A 401 to an impersonated request is about the agent's credential,
+  /// not the caller's: 502.
+  void send(serve::HttpRequest request, Done done) override;
+
+ private:
+  std::shared_ptr<Hop> api_server_;
+};
+
+}  // namespace fleetadm::proxy
