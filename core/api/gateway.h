@@ -1,4 +1,5 @@
-// The gateway to the clusters of a hub, as it is published there for agents and clients: ConfigMap fleetadm-gateway.
+// The gateway to the clusters of a hub, as it is published there for agents and clients: ConfigMap fleetadm-gateway
+// (docs/reference/gateway.md#publishing).
 #pragma once
 
 #include <optional>

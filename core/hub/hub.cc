@@ -11,6 +11,7 @@
 #include "core/controller/memory.h"
 #include "core/controller/worker_pool.h"
 #include "core/placement/hub/controller.h"
+#include "core/proxy/hub/impersonation_controller.h"
 #include "core/registration/hub/registration_hub.h"
 #include "core/work/hub/replica_set.h"
 #include "core/work/hub/ttl_controller.h"
@@ -77,6 +78,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   registration::hub::add_registration_controllers(manager, client, registration);
   work::add_replica_set_controller(manager, client, options.clock);
   work::add_finished_works_controller(manager, client, options.clock);
+  proxy::add_impersonation_controller(manager, client);
 
   placement::add_placement_controller(manager, client, options.clock);
   // Of their own: where a type of theirs cannot be read, their caches never fill, and all else goes on.
