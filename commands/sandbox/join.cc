@@ -21,7 +21,7 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::size_t kClustersAtOnce = 16;  // clusters that join or are accepted side by side
+constexpr std::size_t kClustersAtOnce = 64;  // clusters that join or are accepted side by side
 
 /// Of one of many commands that run side by side: their steps would be a jumble. Warnings are told with the cluster's name.
 class WarningsOnly final : public Progress {
