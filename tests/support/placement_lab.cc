@@ -204,6 +204,17 @@ Result<Json> PlacementLab::outcome(std::string_view ns, std::string_view name) c
   return out;
 }
 
+/// The status names just the decisions that are there. Otherwise a scheduler may have still to see what was removed.
+static bool names_what_is_there(const Json& outcome) {
+  std::set<std::string> named;
+  for (const Json& group : list_at(outcome, {"status", "decisionGroups"})) {
+    for (const Json& name : list_at(group, {"decisions"})) named.insert(name.get<std::string>());
+  }
+  std::set<std::string> there;
+  for (const Json& decision : list_at(outcome, {"decisions"})) there.insert(str(decision, {"name"}));
+  return named == there;
+}
+
 Result<Json> PlacementLab::settled(std::string_view ns, std::string_view name, Duration timeout, Duration quiet) const {
   using Steady = std::chrono::steady_clock;
   const auto until = Steady::now() + timeout;
@@ -214,7 +225,8 @@ Result<Json> PlacementLab::settled(std::string_view ns, std::string_view name, D
     if (now != last) {
       last = std::move(now);
       since = Steady::now();
-    } else if (list_at(last, {"status", "conditions"}).size() >= 2 && Steady::now() - since >= quiet) {
+    } else if (list_at(last, {"status", "conditions"}).size() >= 2 &&
+               Steady::now() - since >= (names_what_is_there(last) ? quiet : 5 * quiet)) {
       return last;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(40));
