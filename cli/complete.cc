@@ -103,7 +103,7 @@ const Flag* waiting_flag(const std::string& word, const FlagList& flags) {
 void add_words(const Registry& registry, const std::string& path, Candidates& out) {
   for (const std::string& word : words_under(registry, path)) {
     const Command* command = registry.find(path.empty() ? word : path + " " + word);
-    out.add(word, command != nullptr ? command->summary : "");
+    out.add(word, command != nullptr && command->chosen_by.empty() ? command->summary : "");
   }
 }
 

@@ -13,7 +13,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"upgrade", "run `fleetadm init` (hub) or `fleetadm join` (managed cluster) of the new version again"},
     {"install", "fleetadm does not install add-ons yet"},
     {"uninstall", "fleetadm does not install add-ons yet"},
-    {"proxy", "fleetadm has no proxy to managed clusters yet; use the cluster's own kubeconfig context"},
     {"create token", "use `fleetadm get token`"},
     {"delete token", "tokens cannot be revoked one by one; they expire: see `fleetadm get token --help`"},
     {"config use-context", "use `fleetadm config set` with the key hubContext, or kubectl config for the kubeconfig itself"},
@@ -36,8 +35,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"cluster rename", "a cluster keeps its name; unjoin it and join it again under the new one"},
     // kubectl
     {"apply", "use `fleetadm work apply` to distribute manifests to clusters, kubectl apply for a single cluster"},
-    {"logs", "fleetadm has no access to pods of managed clusters yet; use kubectl with the cluster's context"},
-    {"exec", "fleetadm has no access to pods of managed clusters yet; use kubectl with the cluster's context"},
     {"describe", "use `fleetadm placement describe` or `fleetadm work describe`"},
     // flags
     {"--num-of-clusters", "use --cluster-count"},

@@ -30,7 +30,7 @@ std::vector<Entry> entries_under(const Registry& registry, const std::string& pa
   for (const std::string& word : words_under(registry, path)) {
     const std::string full = path.empty() ? word : path + " " + word;
     Entry entry{word, "", ""};
-    if (const Command* command = registry.find(full)) {
+    if (const Command* command = registry.find(full); command != nullptr && command->chosen_by.empty()) {
       entry.summary = command->summary;
       entry.group = command->group;
     } else {
@@ -151,6 +151,7 @@ std::string group_help(const Registry& registry, const std::string& path) {
   list(out, entries, widest(entries));
   out += "\nUsage:\n  fleetadm " + path + " COMMAND [flags]\n\n";
   out += "Use \"fleetadm " + path + " COMMAND --help\" for details.\n";
+  if (const Command* command = registry.find(path)) out += "\n" + command_help(*command);
   return out;
 }
 

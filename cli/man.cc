@@ -81,6 +81,25 @@ std::string group_of(const std::string& path) {
   return blank == std::string::npos ? "" : path.substr(0, blank);
 }
 
+// All of a command's page between its synopsis and what it refers to.
+std::string page_body(const Command& command) {
+  std::string out = ".SH DESCRIPTION\n" + paragraphs(command.description.empty() ? command.summary + "." : command.description);
+  const commands::Invocation call = command.make();
+  if (!call.flags.flags().empty()) out += ".SH OPTIONS\n" + flag_entries(call.flags.flags());
+  if (!command.aliases.empty()) {
+    out += ".SH ALIASES\n";
+    std::string list;
+    for (const std::string& alias : command.aliases) list += (list.empty() ? "fleetadm " : ", fleetadm ") + alias;
+    out += roff(list) + "\n";
+  }
+  if (command.examples.empty()) return out;
+  out += ".SH EXAMPLES\n";
+  for (const commands::Example& example : command.examples)
+    out += ".PP\n" + (example.comment.empty() ? std::string() : roff(example.comment) + ":\n") + ".PP\n.RS 4\n.nf\n" +
+           roff(example.line) + "\n.fi\n.RE\n";
+  return out;
+}
+
 std::string page_ref(const std::string& name) { return "\\fB" + roff(name) + "\\fR(1)"; }
 
 }  // namespace
@@ -94,21 +113,7 @@ std::string man_name(const std::string& path) {
 std::string man_page(const Command& command) {
   std::string out = header(man_name(command.path), command.summary);
   out += ".SH SYNOPSIS\n\\fB" + roff(usage_line(command)) + "\\fR\n";
-  out += ".SH DESCRIPTION\n" + paragraphs(command.description.empty() ? command.summary + "." : command.description);
-  const commands::Invocation call = command.make();
-  if (!call.flags.flags().empty()) out += ".SH OPTIONS\n" + flag_entries(call.flags.flags());
-  if (!command.aliases.empty()) {
-    out += ".SH ALIASES\n";
-    std::string list;
-    for (const std::string& alias : command.aliases) list += (list.empty() ? "fleetadm " : ", fleetadm ") + alias;
-    out += roff(list) + "\n";
-  }
-  if (!command.examples.empty()) {
-    out += ".SH EXAMPLES\n";
-    for (const commands::Example& example : command.examples)
-      out += ".PP\n" + (example.comment.empty() ? std::string() : roff(example.comment) + ":\n") + ".PP\n.RS 4\n.nf\n" +
-             roff(example.line) + "\n.fi\n.RE\n";
-  }
+  out += page_body(command);
   out += ".SH SEE ALSO\n";
   if (const std::string group = group_of(command.path); !group.empty())
     out += page_ref(man_name(group)) + " lists the commands beside this one. ";
@@ -140,6 +145,8 @@ std::string man_group(const commands::Registry& registry, const std::string& gro
     out += ".TP\n\\fBfleetadm " + roff(is_here(command.path) ? command.path : *alias) + "\\fR\n" + roff(command.summary) +
            ". See " + page_ref(man_name(command.path)) + ".\n";
   }
+  if (const Command* command = registry.find(group))
+    out += ".SH THE COMMAND " + roff(upper(group)) + "\n\\fB" + roff(usage_line(*command)) + "\\fR\n" + page_body(*command);
   out += ".SH SEE ALSO\n" + page_ref("fleetadm");
   if (const std::string above = group_of(group); !above.empty()) out += ", " + page_ref(man_name(above));
   for (const std::string& one : man_groups(registry))

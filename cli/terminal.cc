@@ -107,6 +107,8 @@ Result<commands::Terminal::Input> ProcessTerminal::read_stdin_some(std::string& 
 
 bool ProcessTerminal::write_stdout(std::string_view text) { return write_all(STDOUT_FILENO, text); }
 
+bool ProcessTerminal::write_stderr(std::string_view text) { return write_all(STDERR_FILENO, text); }
+
 bool use_color(std::string_view color, int fd) {
   if (color == "always") return true;
   if (color == "never") return false;

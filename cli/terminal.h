@@ -17,6 +17,7 @@ class ProcessTerminal final : public commands::Terminal {
   Result<std::string> read_stdin() override;
   Result<Input> read_stdin_some(std::string& into, Duration patience) override;
   bool write_stdout(std::string_view text) override;
+  bool write_stderr(std::string_view text) override;
 };
 
 /// Whether to use colors on that descriptor: `color` is auto, always or never; auto means a terminal other than TERM=dumb, or

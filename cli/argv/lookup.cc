@@ -16,6 +16,19 @@ bool starts_with_words(std::string_view path, std::string_view group) {
   return group.empty() || (path.size() > group.size() && path.substr(0, group.size()) == group && path[group.size()] == ' ');
 }
 
+// Whether a command that is a group, too, is meant: one of its flags is given.
+bool is_chosen(const Command& command, const std::vector<std::string>& words) {
+  if (command.chosen_by.empty()) return true;
+  for (const std::string& word : words) {
+    if (word == "--") return false;
+    for (const std::string& flag : command.chosen_by) {
+      const bool letter = flag.size() == 2;
+      if (word == flag || word.starts_with(letter ? flag : flag + "=")) return true;
+    }
+  }
+  return false;
+}
+
 std::string joined_path(const std::string& path, const std::string& word) { return path.empty() ? word : path + " " + word; }
 
 }  // namespace
@@ -80,7 +93,7 @@ Result<Found> find_command(const Registry& registry, const std::vector<std::stri
       const Command* command = registry.find(longer);
       if (command != nullptr || is_group(registry, longer)) {
         found.path = longer;
-        found.command = command;
+        found.command = command != nullptr && is_chosen(*command, words) ? command : nullptr;
         open = is_group(registry, longer);
         continue;
       }
@@ -91,8 +104,10 @@ Result<Found> find_command(const Registry& registry, const std::vector<std::stri
         if (!hint.empty()) hint += "?";
         const std::string place = found.path.empty() ? "" : " for \"fleetadm " + found.path + "\"";
         const std::string help = found.path.empty() ? "fleetadm --help" : "fleetadm " + found.path + " --help";
-        return fail(Category::kUsage, "unknown command \"" + word + "\"" + place,
-                    hint.empty() ? "\"" + help + "\" lists the commands" : hint);
+        if (hint.empty()) hint = "\"" + help + "\" lists the commands";
+        if (const Command* chosen = registry.find(found.path))
+          hint += "; with " + chosen->chosen_by.front() + " it is: " + chosen->summary;
+        return fail(Category::kUsage, "unknown command \"" + word + "\"" + place, hint);
       }
       open = false;
     }

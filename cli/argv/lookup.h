@@ -16,7 +16,8 @@ struct Found {
 };
 
 /// The longest path (or alias) that the words before "--" begin with. Flags may stand before and between the command's words;
-/// `globals` tells which of them take the next word. Category::kUsage with "did you mean" for an unknown command.
+/// `globals` tells which of them take the next word. A path that is a group and a command is the command where a flag says so
+/// (Command::chosen_by). Category::kUsage with "did you mean" for an unknown command.
 Result<Found> find_command(const commands::Registry& registry, const std::vector<std::string>& words, const FlagList& globals);
 
 /// Whether a flag word before or between a command's words takes the next word. As in kubectl, an unknown one does.

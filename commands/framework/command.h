@@ -114,6 +114,9 @@ struct Command {
   std::vector<std::string> aliases;  // other paths ("get mcl")
   bool hidden = false;
   bool tree = false;  // its reports have branches (-o tree)
+  /// Of a path that is a group, too: flags ("--clusters", "-c"), one of which makes it this command. Without them it is the
+  /// group.
+  std::vector<std::string> chosen_by;
   Target target = Target::kHub;
   std::function<Invocation()> make;
 };

@@ -69,6 +69,8 @@ class Terminal {
   /// Writes straight to stdout (streams such as logs); everything else goes through reports. False where the reader is gone or
   /// the disk is full: there is no use in going on.
   virtual bool write_stdout(std::string_view text) = 0;
+  /// The same to stderr, of a program elsewhere that has one.
+  virtual bool write_stderr(std::string_view text) = 0;
 };
 
 class Context {

@@ -19,4 +19,10 @@ inline std::string dry_run_mark(const Context& context) {
   return {};
 }
 
+/// kUsage where --dry-run is given: of commands that have nothing to tell beforehand.
+inline Status refuse_dry_run(const Context& context, const std::string& command) {
+  if (!is_dry(context)) return {};
+  return fail(Category::kUsage, command + " does not support --dry-run", "remove --dry-run");
+}
+
 }  // namespace fleetadm::commands

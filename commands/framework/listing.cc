@@ -19,21 +19,6 @@ std::string object_word(const kube::Resource& resource, const Json& object) {
 
 constexpr std::string_view kTree = "tree";
 
-// "k=v,…"
-std::string labels_cell(const Json& object) {
-  std::string cell;
-  for (const auto& [key, value] : strings_at(object, {"metadata", "labels"}))
-    cell += (cell.empty() ? "" : ",") + key + "=" + value;
-  return or_none(cell);
-}
-
-// As kubectl names it: "example.io/region" is REGION.
-std::string label_title(const std::string& key) {
-  std::string title;
-  for (const char c : key.substr(key.rfind('/') + 1)) title += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return title;
-}
-
 // Collects objects into a report: rows at once, the objects themselves only where the output needs them.
 class Collector {
  public:
@@ -219,7 +204,7 @@ bool wants_wide(const GlobalOptions& options) {
   return options.output == "wide" || options.output == "csv" || !options.columns.empty();
 }
 
-void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only) {
+void object_flags(FlagSet& flags, std::string& selector) {
   flags.text(&selector, "selector", "only objects with these labels (key=value, key!=value, key in (a,b), key, !key)", 'l')
       .value_name = "SELECTOR";
   flags.list = std::make_shared<ListOutput>();
@@ -229,6 +214,10 @@ void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_
       .value_name = "SELECTOR";
   flags.comma_texts(&flags.list->label_columns, "label-columns", "show these labels as columns", 'L').value_name = "KEY,…";
   flags.boolean(&flags.list->show_labels, "show-labels", "show all labels as the last column");
+}
+
+void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only) {
+  object_flags(flags, selector);
   flags.boolean(&watch, "watch", "print changes as they happen, until interrupted", 'w');
   flags.boolean(&watch_only, "watch-only", "like --watch, without the objects that exist already");
 }
@@ -257,6 +246,19 @@ Result<Report> list_objects(Context& context, const ListView& view, const ListRe
 std::string or_none(std::string text) {
   if (text.empty()) text = "<none>";
   return text;
+}
+
+std::string labels_cell(const Json& object) {
+  std::string cell;
+  for (const auto& [key, value] : strings_at(object, {"metadata", "labels"}))
+    cell += (cell.empty() ? "" : ",") + key + "=" + value;
+  return or_none(cell);
+}
+
+std::string label_title(const std::string& key) {
+  std::string title;
+  for (const char c : key.substr(key.rfind('/') + 1)) title += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return title;
 }
 
 std::string age_cell(const Json& object, Instant now) {

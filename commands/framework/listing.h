@@ -44,6 +44,9 @@ struct ListRequest {
 /// context's options.
 void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only);
 
+/// Of these, what is about the objects: -l, --field-selector, --show-labels and -L.
+void object_flags(FlagSet& flags, std::string& selector);
+
 /// Reads and shows. One name that does not exist is kNotFound; of several names the missing ones are failures. With `watch` or
 /// `watch_only` it prints changes until the stop token is set (exit code 2) or the watch fails.
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request);
@@ -51,6 +54,8 @@ Result<Report> list_objects(Context& context, const ListView& view, const ListRe
 // Cells.
 std::string or_none(std::string text);                                  // "<none>" for ""
 std::string age_cell(const Json& object, Instant now);                  // of metadata.creationTimestamp
+std::string labels_cell(const Json& object);                            // "k=v,…"
+std::string label_title(const std::string& key);                        // "example.io/region" is REGION, as kubectl names it
 std::string condition_cell(const Json& object, std::string_view type);  // True, False, Unknown or <none>
 const Json* condition_of(const Json& object, std::string_view type);    // in status.conditions, or nullptr
 

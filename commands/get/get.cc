@@ -183,6 +183,7 @@ void register_others(Registry& registry) {
 void register_get(Registry& registry) {
   register_clusters(registry);
   register_others(registry);
+  register_get_members(registry);
 }
 
 }  // namespace fleetadm::commands

@@ -7,6 +7,7 @@
 namespace fleetadm::commands {
 
 void register_get(Registry& registry);
+void register_get_members(Registry& registry);
 
 // How each kind is shown; other commands show their results the same way.
 ListView cluster_view();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"

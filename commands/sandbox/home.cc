@@ -34,11 +34,6 @@ Status take_sandbox(NamedSandbox& options, const std::vector<std::string>& args)
   return {};
 }
 
-Status refuse_dry_run(const Context& context, const std::string& command) {
-  if (context.global().dry_run == kube::DryRun::kNone) return {};
-  return fail(Category::kUsage, command + " does not support --dry-run", "remove --dry-run");
-}
-
 tl::unexpected<Error> no_sandbox(const sandbox::SandboxHome& home, const std::string& name) {
   return fail(Category::kNotFound, "there is no sandbox \"" + name + "\"",
               did_you_mean(name, home.names(), "list the sandboxes with: fleetadm sandbox list"));

@@ -43,9 +43,6 @@ std::function<Invocation()> sandbox_invocation(Bind bind, Validate validate, Run
       });
 }
 
-/// kUsage where --dry-run is given: of commands that have nothing to tell beforehand.
-Status refuse_dry_run(const Context& context, const std::string& command);
-
 /// kNotFound, with the near names of the sandboxes that there are.
 tl::unexpected<Error> no_sandbox(const sandbox::SandboxHome& home, const std::string& name);
 

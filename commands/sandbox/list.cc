@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "commands/framework/dry_run.h"
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"
 #include "core/sandbox/fleet/home.h"
@@ -62,26 +63,6 @@ struct KubeconfigOptions : NamedSandbox {
   std::string merge;
 };
 
-Status merge_into(const std::string& file, const Json& from) {
-  return kube::modify_kubeconfig(file, [&](Json& document) -> Status {
-    if (document.empty()) document = {{"apiVersion", "v1"}, {"kind", "Config"}, {"preferences", Json::object()}};
-    for (const char* section : {"clusters", "users", "contexts"}) {
-      Json& list = document[section];
-      if (!list.is_array()) list = Json::array();
-      for (const Json& entry : list_at(from, {section})) {
-        const auto at =
-            std::find_if(list.begin(), list.end(), [&](const Json& one) { return str(one, {"name"}) == str(entry, {"name"}); });
-        if (at == list.end()) {
-          list.push_back(entry);
-        } else {
-          *at = entry;
-        }
-      }
-    }
-    return {};
-  });
-}
-
 Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options) {
   FLEETADM_TRY(const auto home, sandbox_home(context));
   std::ifstream in(home.kubeconfig(options.name), std::ios::binary);
@@ -93,7 +74,7 @@ Result<Report> kubeconfig(Context& context, const KubeconfigOptions& options) {
   }
   FLEETADM_CHECK(refuse_dry_run(context, "sandbox kubeconfig --merge"));
   FLEETADM_TRY(const Json document, parse_yaml(text));
-  FLEETADM_CHECK(merge_into(options.merge, document));
+  FLEETADM_CHECK(kube::merge_kubeconfig(options.merge, document));
   Report report;
   report.data = {{"kind", "SandboxReport"}, {"name", options.name}, {"merged", options.merge}};
   report.notes = {"Contexts of sandbox \"" + options.name + "\" were merged into " + options.merge + "."};

@@ -1,4 +1,5 @@
 // fleetadm sandbox load: what kubectl has of another cluster into one of a sandbox.
+#include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
 #include "commands/framework/grammar.h"
 #include "commands/sandbox/home.h"

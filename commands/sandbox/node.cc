@@ -5,6 +5,7 @@
 #include <array>
 #include <unistd.h>
 
+#include "commands/framework/dry_run.h"
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/sandbox.h"
 #include "kubeclient/base/names.h"

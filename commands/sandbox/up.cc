@@ -7,6 +7,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "commands/framework/dry_run.h"
 #include "commands/sandbox/home.h"
 #include "commands/sandbox/hosting.h"
 #include "commands/sandbox/join.h"

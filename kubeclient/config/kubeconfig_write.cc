@@ -1,4 +1,6 @@
 // New kubeconfigs, and changes of existing ones.
+#include <algorithm>
+
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/files.h"
@@ -33,6 +35,26 @@ Status modify_kubeconfig(const std::string& file, const std::function<Status(Jso
   FLEETADM_CHECK(change(document));
   if (text && document == before) return {};
   return write_file(file, dump_yaml(document));
+}
+
+Status merge_kubeconfig(const std::string& file, const Json& from) {
+  return modify_kubeconfig(file, [&](Json& document) -> Status {
+    if (document.empty()) document = {{"apiVersion", "v1"}, {"kind", "Config"}, {"preferences", Json::object()}};
+    for (const char* section : {"clusters", "users", "contexts"}) {
+      Json& list = document[section];
+      if (!list.is_array()) list = Json::array();
+      for (const Json& entry : list_at(from, {section})) {
+        const auto at =
+            std::find_if(list.begin(), list.end(), [&](const Json& one) { return str(one, {"name"}) == str(entry, {"name"}); });
+        if (at == list.end()) {
+          list.push_back(entry);
+        } else {
+          *at = entry;
+        }
+      }
+    }
+    return {};
+  });
 }
 
 }  // namespace fleetadm::kube

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,12 +45,17 @@ class FakeTerminal final : public commands::Terminal {
     output += text;
     return true;
   }
+  bool write_stderr(std::string_view text) override {
+    errors += text;
+    return true;
+  }
   bool terminal = false;
   bool answer = true;
   std::vector<std::string> asked;
   std::string input;
   bool input_read = false;
   std::string output;
+  std::string errors;
 };
 
 class FakeContext final : public commands::Context {
@@ -60,16 +66,19 @@ class FakeContext final : public commands::Context {
   }
 
   const commands::GlobalOptions& global() const override { return globals; }
-  Result<kube::RestConfig> rest_config() override { return kube::RestConfig{}; }
-  Result<kube::RestConfig> rest_config(const kube::ConfigOverrides&) override { return kube::RestConfig{}; }
+  Result<kube::RestConfig> rest_config() override { return config; }
+  Result<kube::RestConfig> rest_config(const kube::ConfigOverrides&) override { return config; }
   Result<kube::Client> client() override { return hub_; }
-  kube::Client client(const kube::RestConfig&) override { return hub_; }
+  kube::Client client(const kube::RestConfig& to) override { return connect ? connect(to) : hub_; }
   Result<std::string> ns() override { return globals.config.ns.empty() ? std::string("default") : globals.config.ns; }
   Clock& clock() override { return *clock_; }
   commands::Progress& progress() override { return steps; }
   commands::Terminal& terminal() override { return screen; }
   std::stop_token stop() override { return stopper.get_token(); }
-  std::string env(std::string_view) const override { return {}; }
+  std::string env(std::string_view name) const override {
+    const auto at = variables.find(std::string(name));
+    return at == variables.end() ? std::string() : at->second;
+  }
   std::string executable() const override { return "fleetadm"; }
   void emit(const commands::Report& report) override {
     emitted.push_back(report);
@@ -77,6 +86,9 @@ class FakeContext final : public commands::Context {
   }
 
   commands::GlobalOptions globals;
+  kube::RestConfig config;                                       // of the hub
+  std::function<kube::Client(const kube::RestConfig&)> connect;  // to another server
+  std::map<std::string, std::string> variables;
   QuietProgress steps;
   FakeTerminal screen;
   std::stop_source stopper;

@@ -123,7 +123,7 @@ TEST_F(GrammarTest, ALetterMeansOneFlagAndAFlagHasOneLetter) {
   std::map<char, Names> flags_of;
   std::map<std::string, std::set<char>> letters_of;
   each_flag([&](const Command& command, const Flag& flag) {
-    if (flag.letter == 'f' && command.path == "sandbox logs") return;
+    if (flag.letter == 'f' && (command.path == "sandbox logs" || command.path == "logs")) return;
     if (flag.name == "clusters" && flag.value_name == "N") return;  // how many
     if (flag.letter != 0) flags_of[flag.letter].insert(flag.name);
     letters_of[flag.name].insert(flag.letter);

@@ -75,6 +75,30 @@ TEST_F(LookupTest, WordsAfterADoubleDashAreNoCommand) {
   EXPECT_EQ(found->command, nullptr);
 }
 
+TEST_F(LookupTest, AGroupIsACommandWhereOneOfItsFlagsSaysSo) {
+  commands::Registry registry;
+  for (const char* path : {"get", "get things"}) {
+    commands::Command command;
+    command.path = path;
+    command.summary = "Show it";
+    if (command.path == "get") command.chosen_by = {"--from", "-c"};
+    registry.add(command);
+  }
+  const auto found = [&](const std::vector<std::string>& words) -> std::string {
+    const auto result = find_command(registry, words, {});
+    if (!result) return result.error().hint;
+    return result->command == nullptr ? "group" : result->command->path + "/" + std::to_string(result->rest.size());
+  };
+  EXPECT_EQ(found({"get"}), "group");
+  EXPECT_EQ(found({"get", "pods", "--from", "a"}), "get/3");
+  EXPECT_EQ(found({"get", "--from=a", "pods"}), "get/2");
+  EXPECT_EQ(found({"get", "pods", "-ca"}), "get/2");
+  EXPECT_EQ(found({"get", "things", "--from", "a"}), "get things/2");
+  EXPECT_NE(found({"get", "pods"}).find("with --from it is: Show it"), std::string::npos) << found({"get", "pods"});
+  EXPECT_NE(found({"get", "pods", "--fromage"}).find("with --from"), std::string::npos);
+  EXPECT_NE(found({"get", "pods", "--", "--from"}).find("with --from"), std::string::npos);
+}
+
 TEST_F(LookupTest, UnknownCommandsSuggest) {
   auto found = find_it({"verison"});
   ASSERT_FALSE(found);
