@@ -12,6 +12,7 @@
 #include "commands/hub/hub.h"
 #include "commands/msa/msa.h"
 #include "commands/placement/placement.h"
+#include "commands/proxy/proxy.h"
 #include "commands/rollout/rollout.h"
 #include "commands/sandbox/sandbox.h"
 #include "commands/score/score.h"
@@ -45,6 +46,7 @@ void register_all(Registry& registry) {
   register_addon_status(registry);
   register_addon_simulate(registry);
   register_msa(registry);
+  register_proxy(registry);
   register_hub(registry);
   register_agent(registry);
 #ifndef FLEETADM_WITHOUT_SANDBOX

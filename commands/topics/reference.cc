@@ -36,6 +36,7 @@ std::vector<VariableText> variable_texts() {
        "Which credential plugins that a kubeconfig names may run: AllowAll, DenyAll, or Allowlist and their names or paths."},
       {"FLEETADM_PAGER, PAGER, LESS", "What shows help and descriptions that are longer than the screen; cat: nothing."},
       {"FLEETADM_HUB_TOKEN", "The bootstrap token of \"join\", if no flag names one."},
+      {"FLEETADM_KUBECTL", "The program that \"proxy kubectl\" runs instead of kubectl on PATH."},
       {"FLEETADM_SANDBOX_DIR, XDG_STATE_HOME", "Folder in which sandboxes keep their state."}};
   for (const SettingKey& key : setting_keys()) {
     std::string meaning = "Precedes " + std::string(key.name) + " of the configuration file";

@@ -21,6 +21,11 @@ constexpr auto kExcused = std::to_array<Excused>({
     {"fleetadm accept c1", "needs an agent that asks to join; the end-to-end suites have one"},
     {"fleetadm agent msa", "runs until it is stopped, with the identities of an add-on's agent"},
     {"fleetadm agent run", "runs in a pod, or with a bootstrap kubeconfig that an agent uses up"},
+    {"fleetadm get deploy", "needs a gateway and its clusters; the end-to-end suites have them"},
+    {"fleetadm get pods", "needs a gateway and its clusters; the end-to-end suites have them"},
+    {"fleetadm exec", "needs a gateway and its clusters; the end-to-end suites have them"},
+    {"fleetadm logs", "needs a gateway and its clusters; the end-to-end suites have them"},
+    {"fleetadm proxy", "needs a gateway and its clusters; the end-to-end suites have them"},
     {"fleetadm agent scores", "runs until it is stopped, with the identities of an add-on's agent"},
 });
 

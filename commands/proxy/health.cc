@@ -1,0 +1,113 @@
+// proxy health: which managed clusters can be reached through the gateway, and where the way to the others ends.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "commands/framework/grammar.h"
+#include "commands/framework/listing.h"
+#include "commands/framework/members.h"
+#include "commands/proxy/proxy.h"
+#include "core/proxy/client/fan_out.h"
+#include "core/proxy/client/hops.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct ProxyHealthOptions {
+  MemberChoice members;
+  Duration cluster_timeout = kClusterTimeout;
+};
+
+struct Probed {
+  std::optional<Result<kube::Response>> answer;
+  Duration took{};
+};
+
+std::string latency_cell(const Probed& probed) {
+  // What never came took no time that says anything.
+  if (!probed.answer || !*probed.answer) return "<none>";
+  const auto tenths = std::chrono::duration_cast<std::chrono::microseconds>(probed.took).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "ms";
+}
+
+Json health_item(const std::string& cluster, const proxy::WayState& state, const Probed& probed) {
+  Json item = {{"cluster", cluster}, {"status", state.status}};
+  if (probed.answer && *probed.answer)
+    item["latencyMicroseconds"] = std::chrono::duration_cast<std::chrono::microseconds>(probed.took).count();
+  if (state.hop != proxy::HopName::kNone) item["hop"] = std::string(to_string(state.hop));
+  if (state.code != 0) item["code"] = state.code;
+  if (!state.message.empty()) item["message"] = state.message;
+  return item;
+}
+
+Report health_report(const std::vector<std::string>& clusters, const std::vector<Probed>& probed) {
+  const bool gateway_answers =
+      std::any_of(probed.begin(), probed.end(), [](const Probed& one) { return one.answer && *one.answer; });
+  Report report;
+  report.table = Table{{{"CLUSTER"}, {"STATUS"}, {"LATENCY"}, {"HOP"}, {"MESSAGE"}}, {}, ""};
+  Json items = Json::array();
+  std::size_t healthy = 0;
+  for (std::size_t which = 0; which < clusters.size(); ++which) {
+    const proxy::WayState state = proxy::way_state(*probed[which].answer, gateway_answers);
+    healthy += state.healthy() ? 1 : 0;
+    report.table->rows.push_back(
+        {clusters[which], state.status, latency_cell(probed[which]), or_none(std::string(to_string(state.hop))), state.message});
+    report.names.push_back(clusters[which]);
+    items.push_back(health_item(clusters[which], state, probed[which]));
+  }
+  const std::size_t down = clusters.size() - healthy;
+  report.data = {{"kind", "ProxyHealth"}, {"healthy", healthy}, {"down", down}, {"items", std::move(items)}};
+  if (down > 0) report.exit_code = healthy > 0 ? kPartialExitCode : 1;
+  return report;
+}
+
+Result<Report> run_proxy_health(Context& context, const ProxyHealthOptions& options, const std::vector<std::string>& /*args*/) {
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  FLEETADM_TRY(const kube::Client gateway, gateway_client(context));
+  FLEETADM_TRY(const ClusterTargets targets, chosen_members(hub, options.members));
+  std::vector<Probed> probed(targets.clusters.size());
+  kube::Request request;
+  request.path = "/readyz";
+  request.accept = "text/plain, */*";
+  proxy::fan_out({*gateway.transport(), targets.clusters, options.cluster_timeout, 256, context.stop()}, request,
+                 [&](proxy::FanOutAnswer answer) -> std::optional<kube::Request> {
+                   probed[answer.which] = {std::move(answer.response), answer.took};
+                   return std::nullopt;
+                 });
+  if (context.stop().stop_requested()) return fail(Category::kCancelled, "cancelled");
+  Report report = health_report(targets.clusters, probed);
+  report.failures = targets.missing;
+  if (!targets.missing.empty() && report.exit_code == 0 && !targets.clusters.empty()) report.exit_code = kPartialExitCode;
+  return report;
+}
+
+}  // namespace
+
+void register_proxy_health(Registry& registry) {
+  Command command;
+  command.path = "proxy health";
+  command.group = "Clusters";
+  command.summary = "Check which clusters can be reached through the gateway";
+  command.description =
+      "Asks the API servers of all clusters, or of those that are named, at once and through the hub's gateway, whether they are "
+      "ready. HOP is where the way ends: \"gateway\" (it cannot be reached, or it refuses you), \"tunnel\" (the cluster's agent is "
+      "not connected, or the connection broke) or \"member\" (the cluster's API server is silent, not ready, or refuses you). The "
+      "exit code is 3 if some clusters cannot be reached, and 1 if none can.";
+  command.examples = {{"All clusters", "fleetadm proxy health"},
+                      {"Those of a region, for a script", "fleetadm proxy health -l region=eu -o json"}};
+  command.make = invocation<ProxyHealthOptions>(
+      [](FlagSet& flags, ProxyHealthOptions& options) {
+        clusters_flag(flags, &options.members.clusters, "only these clusters");
+        flags.text(&options.members.selector, "selector", "only clusters that match this label selector", 'l').value_name =
+            "SELECTOR";
+        cluster_timeout_flag(flags, &options.cluster_timeout);
+      },
+      [](const ProxyHealthOptions& options, const std::vector<std::string>&) -> Status {
+        FLEETADM_CHECK(validate_cluster_timeout(options.cluster_timeout));
+        return validate_members(options.members, "-l", true);
+      },
+      run_proxy_health);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands

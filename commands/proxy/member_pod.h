@@ -1,0 +1,27 @@
+// A pod of a managed cluster, as the arguments of logs, exec and port-forward name it.
+#pragma once
+
+#include <string>
+
+#include "commands/framework/command.h"
+
+namespace fleetadm::commands {
+
+struct MemberPod {
+  std::string cluster;
+  std::string container;
+};
+
+/// -c, --cluster, which is needed.
+void member_pod_flags(FlagSet& flags, MemberPod& pod, std::string help);
+/// --container, of what is about one of them.
+void container_flag(FlagSet& flags, MemberPod& pod);
+/// kUsage: no cluster, or a name that no cluster or pod has.
+Status validate_member_pod(const MemberPod& pod, const std::string& name);
+
+/// The name in "web-0" or "pod/web-0".
+std::string pod_name(const std::string& arg);
+/// The path of one of its subresources, in the namespace of -n, else "default".
+std::string pod_path(const Context& context, const std::string& arg, std::string_view subresource);
+
+}  // namespace fleetadm::commands
