@@ -19,6 +19,7 @@ struct BodyPipeState {
   std::string bytes;
   std::size_t begin = 0;  // of what was not read yet
   std::size_t consumed = 0;
+  const std::shared_ptr<std::uint64_t> given = std::make_shared<std::uint64_t>(0);
   std::function<void()> wake;
   bool finished = false;
   bool broken = false;
@@ -32,6 +33,7 @@ struct BodyPipeState {
     into.append(bytes, begin, size);
     begin += size;
     consumed += size;
+    *given += size;
     if (begin == bytes.size()) {
       bytes.clear();
       begin = 0;
@@ -150,6 +152,8 @@ void BodyReader::on_ready(std::function<void()> wake) {
   const std::lock_guard lock(state_->mutex);
   state_->wake = std::move(wake);
 }
+
+std::shared_ptr<const std::uint64_t> BodyReader::count() const { return state_->given; }
 
 BodyPipe make_body_pipe(std::size_t window, std::function<void()> drained) {
   auto state = std::make_shared<detail::BodyPipeState>(std::max<std::size_t>(window, 1), std::move(drained));

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -56,6 +57,8 @@ class BodyReader final : public BodyStream {
   void on_ready(std::function<void()> wake) override;
   /// read(), which waits up to `patience` for something; kLater where nothing came.
   More wait(std::string& into, std::size_t most, std::chrono::milliseconds patience);
+  /// The bytes that were read so far. It changes on the reader's thread, and outlives the reader.
+  std::shared_ptr<const std::uint64_t> count() const;
 
  private:
   std::shared_ptr<detail::BodyPipeState> state_;

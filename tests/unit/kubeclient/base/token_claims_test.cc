@@ -39,5 +39,20 @@ TEST(TokenClaims, SayWhoseItIsAndHowLongItLasts) {
   EXPECT_EQ(claims->expires - claims->issued, std::chrono::minutes(10));
 }
 
+TEST(JwtClaims, SayForWhomAndUntilWhen) {
+  EXPECT_FALSE(jwt_claims("opaque"));
+  EXPECT_FALSE(jwt_claims("e30.W10.x")) << "no object";
+  const auto one = jwt_claims(token_of({{"aud", "a"}, {"exp", 700}}));
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->audiences, std::vector<std::string>{"a"});
+  ASSERT_TRUE(one->expires);
+  EXPECT_EQ(format_time(*one->expires), "1970-01-01T00:11:40Z");
+  const auto two = jwt_claims(token_of({{"aud", {"a", "b"}}}));
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->audiences, (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(two->expires);
+  EXPECT_TRUE(jwt_claims(token_of({{"exp", std::numeric_limits<std::int64_t>::max()}}))->expires);
+}
+
 }  // namespace
 }  // namespace fleetadm

@@ -1,0 +1,85 @@
+#include "core/proxy/gateway/exchange.h"
+
+#include <string_view>
+#include <utility>
+
+#include "core/serve/http/body_pipe.h"
+#include "core/serve/http/upgrade.h"
+
+namespace fleetadm::proxy {
+namespace {
+
+/// Counts on the way through.
+class CountedBody final : public serve::BodyStream {
+ public:
+  CountedBody(std::shared_ptr<serve::BodyStream> body, std::shared_ptr<Exchange> exchange)
+      : body_(std::move(body)), exchange_(std::move(exchange)) {}
+
+  More read(std::string& into, std::size_t most) override {
+    const auto before = into.size();
+    const auto more = body_->read(into, most);
+    exchange_->record.sent += into.size() - before;
+    return more;
+  }
+  void on_ready(std::function<void()> wake) override { body_->on_ready(std::move(wake)); }
+
+ private:
+  std::shared_ptr<serve::BodyStream> body_;
+  std::shared_ptr<Exchange> exchange_;
+};
+
+class CountedUpgrade final : public serve::UpgradedStream {
+ public:
+  CountedUpgrade(std::shared_ptr<serve::UpgradedStream> upgrade, std::shared_ptr<serve::BodyStream> stream,
+                 std::shared_ptr<Exchange> exchange)
+      : upgrade_(std::move(upgrade)), stream_(stream ? std::move(stream) : upgrade_), exchange_(std::move(exchange)) {}
+
+  More read(std::string& into, std::size_t most) override {
+    const auto before = into.size();
+    const auto more = stream_->read(into, most);
+    exchange_->record.sent += into.size() - before;
+    return more;
+  }
+  void on_ready(std::function<void()> wake) override { stream_->on_ready(std::move(wake)); }
+  void begin(const serve::WatchDescriptor& watch) override { upgrade_->begin(watch); }
+  bool take(std::string_view bytes) override {
+    exchange_->record.received += bytes.size();
+    return upgrade_->take(bytes);
+  }
+  bool takes() const override { return upgrade_->takes(); }
+
+ private:
+  std::shared_ptr<serve::UpgradedStream> upgrade_;
+  std::shared_ptr<serve::BodyStream> stream_;
+  std::shared_ptr<Exchange> exchange_;
+};
+
+}  // namespace
+
+Exchange::Exchange(AuditRecord begun, Audit audit) : record(std::move(begun)), audit_(std::move(audit)) {}
+
+Exchange::~Exchange() {
+  record.took = std::chrono::steady_clock::now() - began_;
+  if (streamed_) record.received += *streamed_;
+  if (audit_) audit_(record);
+}
+
+void Exchange::count(serve::HttpRequest& request) {
+  record.received += request.body.size();
+  if (request.content) streamed_ = request.content->count();
+}
+
+void Exchange::attach(const std::shared_ptr<Exchange>& exchange, serve::HttpResponse& answer) {
+  exchange->record.code = answer.status;
+  if (answer.upgrade) {
+    auto counted = std::make_shared<CountedUpgrade>(std::move(answer.upgrade), std::move(answer.stream), exchange);
+    answer.upgrade = counted;
+    answer.stream = std::move(counted);
+  } else if (answer.stream) {
+    answer.stream = std::make_shared<CountedBody>(std::move(answer.stream), exchange);
+  } else {
+    exchange->record.sent += answer.body.size();
+  }
+}
+
+}  // namespace fleetadm::proxy

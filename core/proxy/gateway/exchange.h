@@ -1,0 +1,42 @@
+// One request from its head to the last byte of its answer: what is to be written down of it, and the places that it takes.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/proxy/gateway/audit_record.h"
+#include "core/proxy/gateway/request_limits.h"
+#include "core/proxy/hop/hop.h"
+#include "core/serve/http/message.h"
+
+namespace fleetadm::proxy {
+
+/// Lives until the answer was sent, or its client is gone. I/O thread only.
+class Exchange {
+ public:
+  using Audit = std::function<void(const AuditRecord&)>;
+
+  Exchange(AuditRecord record, Audit audit);
+  /// Writes the record.
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  AuditRecord record;
+  std::vector<RequestLimits::Place> places;
+
+  /// Counts what the client sends.
+  void count(serve::HttpRequest& request);
+  /// Counts what it is sent, and keeps the exchange for as long as that takes.
+  static void attach(const std::shared_ptr<Exchange>& exchange, serve::HttpResponse& answer);
+
+ private:
+  const Audit audit_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::shared_ptr<const std::uint64_t> streamed_;  // of a body that comes in pieces
+};
+
+}  // namespace fleetadm::proxy

@@ -1,0 +1,242 @@
+#include "core/proxy/gateway/front.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+#include <variant>
+
+#include "core/proxy/gateway/authenticator.h"
+#include "core/proxy/gateway/authorizer.h"
+#include "core/proxy/gateway/credentials.h"
+#include "core/proxy/gateway/exchange.h"
+#include "core/proxy/hop/error_answer.h"
+#include "core/proxy/hop/headers.h"
+#include "core/proxy/rules/routes.h"
+#include "kubeclient/base/encoding.h"
+
+namespace fleetadm::proxy {
+namespace {
+
+constexpr std::array<std::string_view, 7> kMethods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+constexpr std::string_view kAuditId = "audit-id";
+
+Error refusal(int code, Category category, std::string message) {
+  return {.code = code, .category = category, .message = std::move(message), .retry_after_seconds = code == 503 ? 1 : 0};
+}
+
+bool has_header(const serve::Headers& headers, std::string_view prefix) {
+  return std::ranges::any_of(headers, [&](const auto& header) { return header.first.starts_with(prefix); });
+}
+
+/// What goes on to the member: nothing that says who asks, but for the actor.
+void clean_request(serve::HttpRequest& request, const Actor& actor, const std::string& audit_id) {
+  const std::string protocol = is_upgrade(request.headers) ? std::string(request.header("upgrade")) : std::string();
+  drop_hop_headers(request.headers);
+  drop_identity_headers(request.headers);
+  // The listener has answered an expectation already.
+  std::erase_if(request.headers, [](const auto& header) { return header.first == "expect" || header.first == kAuditId; });
+  if (!protocol.empty()) {
+    request.headers.emplace_back("connection", "Upgrade");
+    request.headers.emplace_back("upgrade", protocol);
+  }
+  request.headers.emplace_back(kAuditId, audit_id);
+  write_actor(actor, request.headers);
+  request.peer = nullptr;
+}
+
+/// False: it is not an answer to this request.
+bool clean_answer(serve::HttpResponse& answer, bool asked_upgrade, bool head_only) {
+  const bool switched = answer.status == 101;
+  if (switched != (answer.upgrade != nullptr) || (switched && !asked_upgrade)) return false;
+  std::string protocol;
+  for (const auto& [name, value] : answer.headers) {
+    if (name == "upgrade") protocol = value;
+  }
+  drop_hop_headers(answer.headers);
+  drop_answer_headers(answer.headers);
+  if (switched) {
+    answer.headers.emplace_back("connection", "Upgrade");
+    answer.headers.emplace_back("upgrade", protocol);
+  } else if (head_only || answer.status == 204 || answer.status == 304) {
+    answer.stream = nullptr;
+    answer.body.clear();
+  }
+  return true;
+}
+
+/// One request on its way through the gateway.
+struct Passage {
+  serve::HttpRequest request;
+  serve::Reply reply;
+  std::shared_ptr<Exchange> exchange;
+  Route route;
+  Credentials credentials;
+  std::shared_ptr<const Caller> caller;
+  Actor actor;
+  std::string verb;
+};
+using PassagePtr = std::shared_ptr<Passage>;
+
+void answer(Passage& passage, serve::HttpResponse response) {
+  auto exchange = std::exchange(passage.exchange, nullptr);
+  passage.request.content = nullptr;  // the rest of it is not wanted
+  Exchange::attach(exchange, response);
+  passage.reply(std::move(response));
+}
+
+void refuse(Passage& passage, const Error& error) {
+  passage.exchange->record.message = error.message;
+  answer(passage, error_answer(error));
+}
+
+}  // namespace
+
+struct Front::Inner : std::enable_shared_from_this<Front::Inner> {
+  Inner(serve::HttpRuntime& runtime, const kube::Client& hub, FrontOptions given)
+      : options(std::move(given)),
+        authenticator(runtime, hub, options.clock),
+        authorizer(runtime, hub, options.clock),
+        limits(options.limits) {}
+
+  void begin(serve::HttpRequest request, serve::Reply reply);
+  void identified(const PassagePtr& passage, const std::shared_ptr<const Caller>& caller);
+  void authorized(const PassagePtr& passage);
+  void send(const PassagePtr& passage);
+
+  Status read_target(Passage& passage) const;
+  Result<Actor> actor_of(const Passage& passage) const;
+  Result<std::shared_ptr<Hop>> way_to(const Passage& passage) const;
+
+  FrontOptions options;
+  Authenticator authenticator;
+  Authorizer authorizer;
+  RequestLimits limits;
+  std::atomic<bool> draining{false};
+  std::shared_ptr<std::atomic<std::size_t>> running = std::make_shared<std::atomic<std::size_t>>(0);
+};
+
+void Front::Inner::begin(serve::HttpRequest request, serve::Reply reply) {
+  AuditRecord record;
+  record.time = options.clock->now();
+  record.id = random_uuid();
+  record.method = request.method;
+  record.path = request.path;
+  ++*running;
+  auto passage = std::make_shared<Passage>();
+  passage->exchange =
+      std::make_shared<Exchange>(std::move(record), [audit = options.audit, count = running](const AuditRecord& ended) {
+        --*count;
+        if (audit) audit(ended);
+      });
+  passage->reply = std::move(reply);
+  passage->request = std::move(request);
+  passage->exchange->count(passage->request);
+  auto credentials = take_credentials(passage->request);
+  if (draining) return refuse(*passage, refusal(503, Category::kUnavailable, "this gateway is shutting down; try another"));
+  if (!credentials) return refuse(*passage, credentials.error());
+  passage->credentials = std::move(*credentials);
+  if (const auto read = read_target(*passage); !read) return refuse(*passage, read.error());
+  authenticator.authenticate(passage->credentials, [self = shared_from_this(), passage](const auto& caller) {
+    if (!caller) return refuse(*passage, caller.error());
+    self->identified(passage, *caller);
+  });
+}
+
+Status Front::Inner::read_target(Passage& passage) const {
+  const auto& request = passage.request;
+  if (std::ranges::find(kMethods, request.method) == kMethods.end())
+    return fail(refusal(405, Category::kUnsupported, "the gateway does not take this method"));
+  FLEETADM_TRY(passage.route, parse_route(request.path, request.query));
+  auto& record = passage.exchange->record;
+  record.cluster = passage.route.cluster;
+  record.path = passage.route.path;
+  passage.verb = record.verb = verb_at_member(request, passage.route.path);
+  return {};
+}
+
+void Front::Inner::identified(const PassagePtr& passage, const std::shared_ptr<const Caller>& caller) {
+  passage->caller = caller;
+  auto& record = passage->exchange->record;
+  record.user = caller->name;
+  auto actor = actor_of(*passage);
+  if (!actor) return refuse(*passage, actor.error());
+  passage->actor = std::move(*actor);
+  auto place = limits.enter_caller(caller->name, std::chrono::steady_clock::now());
+  if (!place) return refuse(*passage, place.error());
+  passage->exchange->places.push_back(std::move(*place));
+  authorizer.authorize(caller, passage->route.cluster, passage->verb,
+                       [self = shared_from_this(), passage](const Status& allowed) {
+                         if (!allowed) return refuse(*passage, allowed.error());
+                         self->authorized(passage);
+                       });
+}
+
+Result<Actor> Front::Inner::actor_of(const Passage& passage) const {
+  if (has_header(passage.request.headers, "impersonate-"))
+    return fail(
+        refusal(403, Category::kAuth, "the gateway does not take impersonation headers: it impersonates the caller itself"));
+  if (const auto& token = passage.credentials.member_token; !token.empty()) return MemberToken{token};
+  return caller_at_member(*passage.caller);
+}
+
+/// Only who may use a cluster is told whether there is one.
+void Front::Inner::authorized(const PassagePtr& passage) {
+  const std::string& cluster = passage->route.cluster;
+  switch (options.state(cluster)) {
+    case ClusterState::kAccepted: break;
+    case ClusterState::kUnread:
+      return refuse(*passage, refusal(503, Category::kUnavailable, "the gateway has not read the clusters of the hub yet"));
+    case ClusterState::kAbsent:
+      return refuse(*passage, refusal(404, Category::kNotFound, "the hub has no cluster \"" + cluster + "\""));
+    case ClusterState::kDenied:
+      return refuse(*passage, refusal(403, Category::kAuth, "the hub has not accepted the cluster \"" + cluster + "\""));
+  }
+  if (const auto& service = passage->route.service; service && !(options.exposes && options.exposes(cluster, *service)))
+    return refuse(*passage, refusal(403, Category::kAuth,
+                                    "service " + service->ns + "/" + service->name + " of the cluster \"" + cluster +
+                                        "\" is not among the exposed services"));
+  auto place = limits.enter_cluster(cluster);
+  if (!place) return refuse(*passage, place.error());
+  passage->exchange->places.push_back(std::move(*place));
+  send(passage);
+}
+
+Result<std::shared_ptr<Hop>> Front::Inner::way_to(const Passage& passage) const {
+  auto hop = options.hop(passage.route.cluster);
+  if (hop) return hop;
+  return fail(refusal(503, Category::kUnavailable,
+                      "the cluster \"" + passage.route.cluster + "\" has no tunnel to this gateway: its agent is not connected"));
+}
+
+void Front::Inner::send(const PassagePtr& passage) {
+  auto hop = way_to(*passage);
+  if (!hop) return refuse(*passage, hop.error());
+  auto& record = passage->exchange->record;
+  if (const auto* caller = std::get_if<Caller>(&passage->actor)) record.as = caller->name;
+  record.token = std::holds_alternative<MemberToken>(passage->actor);
+  const bool asked_upgrade = is_upgrade(passage->request.headers);
+  const bool head_only = passage->request.method == "HEAD";
+  serve::HttpRequest request = std::move(passage->request);
+  request.path = passage->route.path;
+  clean_request(request, passage->actor, record.id);
+  passage->credentials = {};
+  (*hop)->send(std::move(request), [passage, asked_upgrade, head_only](Result<serve::HttpResponse> came) {
+    const std::string where = "cluster \"" + passage->route.cluster + "\"";
+    if (!came) return refuse(*passage, came.error().wrap(where));
+    if (!clean_answer(*came, asked_upgrade, head_only))
+      return refuse(*passage, refusal(502, Category::kUnavailable, where + ": it switches protocols unasked"));
+    answer(*passage, std::move(*came));
+  });
+}
+
+Front::Front(serve::HttpRuntime& runtime, kube::Client hub, FrontOptions options)
+    : inner_(std::make_shared<Inner>(runtime, hub, std::move(options))) {}
+
+void Front::handle(serve::HttpRequest request, serve::Reply reply) { inner_->begin(std::move(request), std::move(reply)); }
+
+void Front::drain() { inner_->draining = true; }
+
+std::size_t Front::running() const { return *inner_->running; }
+
+}  // namespace fleetadm::proxy

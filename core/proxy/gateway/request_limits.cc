@@ -1,0 +1,61 @@
+#include "core/proxy/gateway/request_limits.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fleetadm::proxy {
+namespace {
+
+constexpr auto kLook = std::chrono::seconds(10);  // between two looks for callers that are gone
+
+tl::unexpected<Error> too_many(std::string message) {
+  return fail({.code = 429,
+               .category = Category::kUnavailable,
+               .message = std::move(message),
+               .reason = "TooManyRequests",
+               .retry_after_seconds = 1});
+}
+
+}  // namespace
+
+RequestLimits::Place RequestLimits::take_place(const std::shared_ptr<Uses>& uses, Uses::iterator use) {
+  ++use->second.places;
+  // Nobody is forgotten while they have a place, so the element stays where it is.
+  return {&use->second, [uses](void* taken) { --static_cast<Use*>(taken)->places; }};
+}
+
+void RequestLimits::forget_the_idle(Time now) {
+  if (now - looked_ < kLook) return;
+  looked_ = now;
+  const double seconds = options_.rate > 0 ? options_.burst / options_.rate : 0;
+  std::erase_if(*callers_, [&](const auto& one) {
+    return one.second.places == 0 && std::chrono::duration<double>(now - one.second.filled).count() >= seconds;
+  });
+  std::erase_if(*clusters_, [](const auto& one) { return one.second.places == 0; });
+}
+
+Result<RequestLimits::Place> RequestLimits::enter_caller(const std::string& caller, Time now) {
+  forget_the_idle(now);
+  const auto [use, made] = callers_->try_emplace(caller);
+  Use& who = use->second;
+  if (options_.rate > 0) {
+    const double waited = std::chrono::duration<double>(now - who.filled).count();
+    who.tokens = made ? options_.burst : std::min(options_.burst, who.tokens + std::max(waited, 0.0) * options_.rate);
+    who.filled = now;
+    if (who.tokens < 1) return too_many("user \"" + caller + "\" sends requests too fast");
+    who.tokens -= 1;
+  }
+  if (who.places >= options_.per_caller)
+    return too_many("user \"" + caller + "\" has " + std::to_string(who.places) + " requests that are being answered");
+  return take_place(callers_, use);
+}
+
+Result<RequestLimits::Place> RequestLimits::enter_cluster(const std::string& cluster) {
+  const auto use = clusters_->try_emplace(cluster).first;
+  if (use->second.places >= options_.per_cluster)
+    return too_many("cluster \"" + cluster + "\" has " + std::to_string(use->second.places) +
+                    " requests that are being answered");
+  return take_place(clusters_, use);
+}
+
+}  // namespace fleetadm::proxy

@@ -1,0 +1,53 @@
+// How much a caller, and all callers together of a cluster, may have the gateway do at a time. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::proxy {
+
+struct RequestLimitOptions {
+  std::size_t per_caller = 1000;   // requests and streams that are being answered
+  std::size_t per_cluster = 2000;  // the same
+  double rate = 5000;              // requests a second of a caller; 0: any
+  double burst = 10'000;           // on top of what the rate allows
+};
+
+/// One thread at a time. A place is taken for as long as what it got lives, also when the limits themselves are gone.
+class RequestLimits {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Place = std::shared_ptr<void>;
+
+  explicit RequestLimits(RequestLimitOptions options) : options_(options) {}
+
+  /// 429 with the time after which to try again.
+  Result<Place> enter_caller(const std::string& caller, Time now);
+  Result<Place> enter_cluster(const std::string& cluster);
+
+  std::size_t callers() const { return callers_->size(); }
+
+ private:
+  struct Use {
+    std::size_t places = 0;
+    double tokens = 0;
+    Time filled{};
+  };
+  using Uses = std::map<std::string, Use, std::less<>>;
+
+  static Place take_place(const std::shared_ptr<Uses>& uses, Uses::iterator use);
+  void forget_the_idle(Time now);
+
+  RequestLimitOptions options_;
+  std::shared_ptr<Uses> callers_ = std::make_shared<Uses>();
+  std::shared_ptr<Uses> clusters_ = std::make_shared<Uses>();
+  Time looked_{};
+};
+
+}  // namespace fleetadm::proxy
