@@ -1,0 +1,24 @@
+// What the ends of a tunnel hold at most, and how long they wait.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "core/serve/http/keep_alive.h"
+
+namespace fleetadm::proxy {
+
+struct TunnelLimits {
+  std::size_t streams = 1000;                    // at the same time; the agent may allow fewer
+  std::size_t waiting = 1024;                    // requests, for one of them to end; more are refused
+  std::size_t window = std::size_t{512} * 1024;  // of a body in either direction: what is held before its reader has read it
+  std::size_t header = std::size_t{64} * 1024;   // of a message
+  std::chrono::milliseconds queue{10'000};       // that a request waits
+  std::chrono::milliseconds head{90'000};        // from a request's last byte to its answer's head; the agent gives up before
+  serve::KeepAliveTimes keep_alive{std::chrono::milliseconds(5000), std::chrono::milliseconds(9000)};
+  /// With a request that waits for its answer's head, what is not heard of for so long is silent: the request fails, and the next
+  /// go elsewhere.
+  std::chrono::milliseconds silence{4000};
+};
+
+}  // namespace fleetadm::proxy
