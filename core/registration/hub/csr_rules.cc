@@ -1,7 +1,6 @@
 #include "core/registration/hub/csr_rules.h"
 
-#include <algorithm>
-
+#include "core/api/agent_identity.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/pki/pki.h"
@@ -50,19 +49,7 @@ Result<CsrIdentity> csr_identity(const Json& csr) {
   const std::string group = std::string(api::kClusterGroupPrefix) + identity.cluster;
   FLEETADM_CHECK(check_subject(info, group));
   identity.common_name = info.subject.common_name;
-  // The separator belongs to the comparison: "c1" is a prefix of "c10".
-  const std::string prefix = group + ":";
-  if (identity.common_name.compare(0, prefix.size(), prefix) != 0) {
-    return refused("common name " + api::quoted_text(identity.common_name) + " is not of cluster " + identity.cluster);
-  }
-  identity.agent = identity.common_name.substr(prefix.size());
-  if (identity.agent.empty()) return refused("the common name has no agent");
-  if (identity.agent.find(':') != std::string::npos) {
-    return refused("common name " + api::quoted_text(identity.common_name) + " has too many parts");
-  }
-  if (std::any_of(identity.agent.begin(), identity.agent.end(), [](unsigned char c) { return c <= 0x20 || c >= 0x7f; })) {
-    return refused("the agent's name " + api::quoted_text(identity.agent) + " has characters that no agent uses");
-  }
+  FLEETADM_TRY(identity.agent, api::agent_of_cluster(identity.common_name, identity.cluster));
   return identity;
 }
 
