@@ -52,11 +52,19 @@ void Connection::tick(SteadyTime now) {
     return;
   }
   if (writing_ && now - write_began_ > limits_.stuck) return close();
+  if (!protocol_->tick(now)) return close();
   if (!protocol_->busy()) {
     if (quiet > (protocol_->receiving() ? limits_.request : limits_.idle)) close();
     return;
   }
   since_ = now;
+  flush();
+}
+
+void Connection::drain() {
+  if (closed_ || frozen_) return;
+  if (!protocol_) return close();
+  protocol_->drain();
   flush();
 }
 
@@ -72,8 +80,9 @@ void Connection::close() {
   boost::system::error_code ignored;
   socket_.close(ignored);
   // Bodies hold readers of the store: they go now, not when the last handler ends.
-  protocol_.reset();
-  if (gone_) gone_(shared_from_this());
+  if (const auto over = std::exchange(protocol_, nullptr)) over->gone();
+  make_protocol_ = nullptr;
+  if (const auto gone = std::exchange(gone_, nullptr)) gone(shared_from_this());
 }
 
 /// Calls the function once the socket can be read, or written; closes where the connection is over.

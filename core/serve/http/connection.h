@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,12 +29,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void tick(SteadyTime now);
   /// Takes what comes, and answers nothing.
   void freeze() { frozen_ = true; }
+  /// Closes when what runs on it is done; at once in the handshake.
+  void drain();
   /// The client sees a reset, not an end.
   void reset();
   void close();
 
   /// A request of it is being answered.
   bool busy() const { return protocol_ && protocol_->busy(); }
+  std::size_t streams() const { return protocol_ ? protocol_->streams() : 0; }
   /// When its last request came, or where none has come, the client itself.
   SteadyTime last_request() const { return last_request_; }
   void saw_request() { last_request_ = std::chrono::steady_clock::now(); }

@@ -119,6 +119,11 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
   bool busy() const override { return busy_; }
   bool receiving() const override { return !busy_ && (begun_ || !input_.empty()); }
+  void drain() override {
+    leaving_ = true;
+    keep_alive_ = false;
+    if (!busy_ && !receiving()) finished_ = true;
+  }
 
   void answer(HttpResponse response) {
     if (!busy_) return;
@@ -286,7 +291,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
 
   void hand_over(HttpRequest request) {
-    keep_alive_ = parser_->get().version() >= 11 && !contains_word(request.header("connection"), "close");
+    keep_alive_ = !leaving_ && parser_->get().version() >= 11 && !contains_word(request.header("connection"), "close");
     head_only_ = request.method == "HEAD";
     busy_ = true;
     const std::weak_ptr<Http1> self = weak_from_this();
@@ -371,7 +376,8 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   bool keep_alive_ = true;
   bool head_only_ = false;
   bool finished_ = false;
-  bool draining_ = false;
+  bool draining_ = false;  // of the body that is not wanted
+  bool leaving_ = false;   // this request is the last
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/serve/http/body_pipe.h"
+#include "core/serve/http/keep_alive.h"
 #include "core/serve/http/protocol.h"
 
 namespace fleetadm::serve {
@@ -17,6 +18,8 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
+constexpr std::array<std::uint8_t, 8> kLeavingPing = {'l', 'e', 'a', 'v', 'i', 'n', 'g', '.'};
+constexpr auto kLeaveLinger = std::chrono::seconds(1);            // for clients that do not answer it
 constexpr auto kAnsweredLinger = std::chrono::milliseconds(500);  // for what a client still sends behind the whole answer
 
 struct FreeSession {
@@ -58,7 +61,7 @@ nghttp2_nv header_of(const std::string& name, const std::string& value) {
 
 class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> {
  public:
-  explicit Http2(ProtocolHost host) : host_(std::move(host)) {
+  explicit Http2(ProtocolHost host) : host_(std::move(host)), keep_alive_(host_.keep_alive, Steady::now()) {
     nghttp2_session_callbacks* raw = nullptr;
     nghttp2_session_callbacks_new(&raw);
     const std::unique_ptr<nghttp2_session_callbacks, FreeCallbacks> callbacks(raw);
@@ -102,6 +105,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
 
   bool feed(std::string_view bytes) override {
+    keep_alive_.heard(Steady::now());
     const auto used = nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     return used >= 0;
   }
@@ -137,6 +141,30 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
   bool receiving() const override {
     return std::any_of(exchanges_.begin(), exchanges_.end(), [](const auto& entry) { return !entry.second.begun; });
+  }
+
+  std::size_t streams() const override { return exchanges_.size(); }
+
+  bool tick(Steady::time_point now) override {
+    switch (keep_alive_.due(now)) {
+      case KeepAlive::Due::kGone: return false;
+      case KeepAlive::Due::kPing:
+        nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+        host_.flush();
+        break;
+      case KeepAlive::Due::kNothing: break;
+    }
+    if (leaving_since_ && now - *leaving_since_ > kLeaveLinger) leave();
+    return true;
+  }
+
+  /// First all are told not to ask any more; what they asked before they heard of it is still answered. Its ping comes back when
+  /// they have.
+  void drain() override {
+    if (leaving_since_ || left_) return;
+    leaving_since_ = Steady::now();
+    nghttp2_submit_shutdown_notice(session_.get());
+    nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, kLeavingPing.data());
   }
 
   void answer(std::int32_t id, HttpResponse response) {
@@ -175,6 +203,14 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
 
  private:
+  void leave() {
+    leaving_since_.reset();
+    left_ = true;
+    nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_.get()),
+                          NGHTTP2_NO_ERROR, nullptr, 0);
+    host_.flush();
+  }
+
   /// A connection that is busy with one request is not to keep parts of others, or answers that nobody takes, for ever.
   void give_up_slow_ones() {
     const auto now = Steady::now();
@@ -251,6 +287,11 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   }
 
   int on_frame(const nghttp2_frame* frame) {
+    if (frame->hd.type == NGHTTP2_GOAWAY && host_.told_to_leave) host_.told_to_leave();
+    if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 && leaving_since_ &&
+        std::equal(kLeavingPing.begin(), kLeavingPing.end(), frame->ping.opaque_data)) {
+      leave();
+    }
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     const auto id = frame->hd.stream_id;
     const auto at = exchanges_.find(id);
@@ -331,6 +372,9 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   ProtocolHost host_;
   std::map<std::int32_t, Exchange> exchanges_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
+  KeepAlive keep_alive_;
+  std::optional<Steady::time_point> leaving_since_;  // until left_
+  bool left_ = false;                                // the client knows which was the last request
   bool failed_ = false;
 };
 

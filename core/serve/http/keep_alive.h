@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 namespace fleetadm::serve {
 
@@ -21,26 +22,28 @@ class KeepAlive {
   /// Something came, whatever it is.
   void heard(Time now) {
     heard_ = now;
-    asked_ = false;
+    asked_.reset();
   }
   /// What is to be done now. kPing is told once in a silence.
   Due due(Time now) {
     if (times_.silence.count() <= 0 || now - heard_ < times_.silence) return Due::kNothing;
     if (now - heard_ >= times_.silence + times_.patience) return Due::kGone;
-    return asked_ ? Due::kNothing : ask();
+    return ask(now) ? Due::kPing : Due::kNothing;
   }
-  /// Ahead of time: kPing where it was not asked since it was last heard.
-  Due ask() {
-    if (asked_) return Due::kNothing;
-    asked_ = true;
-    return Due::kPing;
+  /// Ahead of time: true where it is to be asked, false where it has been, and not been heard since.
+  bool ask(Time now) {
+    if (asked_) return false;
+    asked_ = now;
+    return true;
   }
   Time last_heard() const { return heard_; }
+  /// Since when an answer is owed.
+  std::optional<Time> asked() const { return asked_; }
 
  private:
   KeepAliveTimes times_;
   Time heard_;
-  bool asked_ = false;
+  std::optional<Time> asked_;
 };
 
 }  // namespace fleetadm::serve

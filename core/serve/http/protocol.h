@@ -2,11 +2,14 @@
 // picks one by ALPN. All calls come from the I/O thread.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "core/serve/http/keep_alive.h"
 #include "core/serve/http/memory_budget.h"
 #include "core/serve/http/upgrade.h"
 
@@ -25,7 +28,9 @@ struct ProtocolHost {
   /// For upgraded streams, while the connection lives.
   WatchDescriptor watch;
   HttpLimits limits;
-  std::shared_ptr<MemoryBudget> room = nullptr;  // null: as much as comes
+  std::shared_ptr<MemoryBudget> room = nullptr;   // null: as much as comes
+  KeepAliveTimes keep_alive = {};                 // HTTP/2 only
+  std::function<void()> told_to_leave = nullptr;  // HTTP/2 only: the client asks nothing more on this connection (GOAWAY)
 };
 
 class Protocol {
@@ -44,6 +49,14 @@ class Protocol {
   virtual bool busy() const = 0;
   /// Part of a request has arrived, and the rest has not.
   virtual bool receiving() const = 0;
+  /// How many requests are there.
+  virtual std::size_t streams() const { return busy() ? 1 : 0; }
+  /// Every half second or so. False: the other end is gone, and the connection closes at once.
+  virtual bool tick(std::chrono::steady_clock::time_point /*now*/) { return true; }
+  /// No more requests: what runs goes on, and then it is finished.
+  virtual void drain() {}
+  /// The connection has closed. The last call.
+  virtual void gone() {}
 };
 
 class SocketStream;  // http/socket_stream.h

@@ -1,6 +1,7 @@
 #include "core/serve/http/runtime.h"
 
 #include <boost/asio/post.hpp>
+#include <future>
 
 namespace fleetadm::serve {
 
@@ -15,6 +16,16 @@ bool HttpRuntime::Inner::work(std::function<void()> task) {
   return true;
 }
 
+void HttpRuntime::Inner::on_io_thread(const std::function<void()>& task) {
+  if (context.stopped() || std::this_thread::get_id() == thread.get_id()) return task();
+  std::promise<void> done;
+  boost::asio::post(context, [&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
 HttpRuntime::HttpRuntime(std::size_t workers) : inner_(std::make_shared<Inner>(workers)) {}
 
 HttpRuntime::~HttpRuntime() { stop(); }
@@ -24,6 +35,8 @@ bool HttpRuntime::work(std::function<void()> task) { return inner_->work(std::mo
 void HttpRuntime::wait_outside(const std::function<void()>& wait) { inner_->workers.wait_outside(wait); }
 
 boost::asio::any_io_executor HttpRuntime::executor() const { return inner_->context.get_executor(); }
+
+void HttpRuntime::on_io_thread(const std::function<void()>& task) const { inner_->on_io_thread(task); }
 
 void HttpRuntime::stop() {
   inner_->workers.stop();

@@ -9,7 +9,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <condition_variable>
 #include <fcntl.h>
-#include <future>
 #include <mutex>
 #include <set>
 
@@ -46,6 +45,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
         timer(runtime->context),
         encrypted(options.tls),
         evicts(options.evicts),
+        only_tls13(options.only_tls13),
         client_ca(options.client_ca),
         judged_at(options.now),
         limits(options.limits),
@@ -57,6 +57,8 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   asio::steady_timer timer;
   bool encrypted;
   bool evicts;
+  const bool only_tls13;
+  std::mutex client_ca_mutex;
   std::string client_ca;
   std::function<std::time_t()> judged_at;
   HttpLimits limits;
@@ -68,6 +70,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   HttpHandler direct_handler;                               // one on the I/O thread
   MakeProtocol make_protocol;                               // instead of HTTP; empty: HTTP
   std::set<std::shared_ptr<Connection>> connections;
+  std::atomic<std::size_t> open_now{0};  // as many, for other threads
   std::shared_ptr<std::atomic<std::size_t>> streaming = std::make_shared<std::atomic<std::size_t>>(0);
   std::shared_ptr<std::atomic<std::size_t>> upgraded = std::make_shared<std::atomic<std::size_t>>(0);
   std::mutex running_mutex;  // handlers that run, on workers
@@ -76,6 +79,7 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   bool refusing = false;
   tcp::endpoint bound;
   bool closed = false;
+  bool draining = false;
   bool accepting = true;
   bool ticking = false;
 
@@ -143,12 +147,13 @@ struct HttpListener::Inner : std::enable_shared_from_this<HttpListener::Inner> {
   void tick();
   void change(Network to);
   void cut_all();
+  void drain();
   void close();
 };
 
 Status HttpListener::Inner::prepare(const ListenOptions& options) {
   if (encrypted) {
-    FLEETADM_TRY(tls, make_server_tls(options.certificate, client_ca));
+    FLEETADM_TRY(tls, make_server_tls(options.certificate, client_ca, only_tls13));
   }
   boost::system::error_code error;
   const auto address = asio::ip::make_address(options.address, error);
@@ -170,7 +175,7 @@ Status HttpListener::Inner::prepare(const ListenOptions& options) {
 
 void HttpListener::Inner::accept() {
   acceptor.async_accept([self = shared_from_this()](const boost::system::error_code& error, tcp::socket socket) {
-    if (self->closed || error == asio::error::operation_aborted) return;
+    if (self->closed || self->draining || error == asio::error::operation_aborted) return;
     if (!error) self->take(std::move(socket));
     // Out of descriptors: the tick accepts again, so that this does not spin.
     self->accepting = !error;
@@ -209,6 +214,7 @@ void HttpListener::Inner::take(tcp::socket socket) {
   if (!stream) return;
   auto connection = std::make_shared<Connection>(std::move(socket), std::move(stream), limits, room);
   connections.insert(connection);
+  ++open_now;
   const std::weak_ptr<Inner> weak = weak_from_this();
   // The protocol is the connection's, and gone before it.
   auto make = [weak, raw = connection.get()](ProtocolHost host, const SocketStream& spoken) -> std::shared_ptr<Protocol> {
@@ -223,7 +229,10 @@ void HttpListener::Inner::take(tcp::socket socket) {
     return spoken.http2() ? make_http2(std::move(host)) : make_http1(std::move(host));
   };
   connection->start(std::move(make), [weak](const std::shared_ptr<Connection>& gone) {
-    if (const auto here = weak.lock()) here->connections.erase(gone);
+    const auto here = weak.lock();
+    if (!here) return;
+    here->connections.erase(gone);
+    --here->open_now;
   });
 }
 
@@ -257,6 +266,17 @@ void HttpListener::Inner::tick() {
   for (const auto& connection : copy) connection->tick(at);
   if (!std::exchange(accepting, true)) accept();
   keep_ticking();
+}
+
+/// The ticks go on: time-driven bodies are part of what runs.
+void HttpListener::Inner::drain() {
+  draining = true;
+  accepting = true;
+  boost::system::error_code ignored;
+  acceptor.close(ignored);
+  for (auto& socket : std::exchange(held, {})) reset_socket(socket);
+  const auto copy = connections;
+  for (const auto& connection : copy) connection->drain();
 }
 
 void HttpListener::Inner::close() {
@@ -298,18 +318,8 @@ Result<std::unique_ptr<HttpListener>> HttpListener::start_protocol(HttpRuntime& 
 }
 
 HttpListener::~HttpListener() {
-  auto& context = inner_->runtime->context;
   inner_->rest();
-  if (context.stopped()) {
-    inner_->close();
-    return;
-  }
-  std::promise<void> done;
-  asio::post(context, [this, &done] {
-    inner_->close();
-    done.set_value();
-  });
-  done.get_future().wait();
+  inner_->runtime->on_io_thread([this] { inner_->close(); });
 }
 
 int HttpListener::port() const { return inner_->bound.port(); }
@@ -323,12 +333,28 @@ void HttpListener::set_network(Network network) {
 }
 
 Status HttpListener::set_certificate(const pki::KeyPair& certificate) {
-  FLEETADM_TRY(auto made, make_server_tls(certificate, inner_->client_ca));
+  std::unique_lock lock(inner_->client_ca_mutex);
+  FLEETADM_TRY(auto made, make_server_tls(certificate, inner_->client_ca, inner_->only_tls13));
+  lock.unlock();
   asio::post(inner_->runtime->context, [inner = inner_, tls = std::move(made)] {
     inner->tls = tls;
     if (inner->network != Network::kSilent) inner->cut_all();
   });
   return {};
 }
+
+Status HttpListener::renew(const pki::KeyPair& certificate, const std::string& client_ca) {
+  FLEETADM_TRY(auto made, make_server_tls(certificate, client_ca, inner_->only_tls13));
+  const std::lock_guard lock(inner_->client_ca_mutex);
+  inner_->client_ca = client_ca;
+  asio::post(inner_->runtime->context, [inner = inner_, tls = std::move(made)] { inner->tls = tls; });
+  return {};
+}
+
+void HttpListener::drain() {
+  asio::post(inner_->runtime->context, [inner = inner_] { inner->drain(); });
+}
+
+std::size_t HttpListener::connections() const { return inner_->open_now; }
 
 }  // namespace fleetadm::serve

@@ -32,6 +32,8 @@ class HttpRuntime {
   void wait_outside(const std::function<void()>& wait);
   /// Of the I/O thread, for connections that the process makes itself, timers and what is posted to them.
   boost::asio::any_io_executor executor() const;
+  /// Runs a function on the I/O thread and waits for it; where that has stopped, here.
+  void on_io_thread(const std::function<void()>& task) const;
   /// Runs what is queued, refuses the rest, cuts the connections and joins the threads. Idempotent.
   void stop();
 
@@ -48,6 +50,7 @@ struct ListenOptions {
   bool tls = true;                    // false: plain HTTP/1.1; then certificate, client_ca and now say nothing
   pki::KeyPair certificate;           // the server's
   std::string client_ca;              // PEM; client certificates are asked for, not demanded
+  bool only_tls13 = false;            // otherwise 1.2 will do
   /// Where HttpLimits::connections are taken, the one whose last request is the longest ago makes room for the next: clients that
   /// ask nothing hold off nobody. Otherwise the next is turned away.
   bool evicts = false;
@@ -81,8 +84,15 @@ class HttpListener {
   std::string endpoint() const;  // "127.0.0.1:43121", "[::1]:43121": where it really listens
   /// A change cuts the connections that are open. Any thread.
   void set_network(Network network);
-  /// For TLS alone.
+  /// For TLS alone. Connections that are open are cut.
   Status set_certificate(const pki::KeyPair& certificate);
+  /// The same for connections that come from now on, and whom they may show certificates of; those that are open go on. Any
+  /// thread.
+  Status renew(const pki::KeyPair& certificate, const std::string& client_ca);
+  /// Takes no more connections, and closes each when what runs on it is done. Any thread.
+  void drain();
+  /// That are open. Any thread.
+  std::size_t connections() const;
 
  private:
   struct Inner;

@@ -39,13 +39,15 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* size, const unsi
 
 }  // namespace
 
-Result<std::shared_ptr<asio::ssl::context>> make_server_tls(const pki::KeyPair& certificate, const std::string& client_ca) {
+Result<std::shared_ptr<asio::ssl::context>> make_server_tls(const pki::KeyPair& certificate, const std::string& client_ca,
+                                                            bool only_tls13) {
   auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   SSL_CTX* context = tls->native_handle();
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_min_proto_version(context, only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
   // No resumption: who a client is gets checked on every connection.
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_alpn_select_cb(context, choose_alpn, nullptr);
   FLEETADM_CHECK(use_pem(context, certificate, client_ca, *tls));

@@ -12,8 +12,10 @@
 
 namespace fleetadm::serve {
 
-/// For streams of tls_stream.h. `client_ca`: PEM; empty: client certificates are not asked for.
-Result<std::shared_ptr<boost::asio::ssl::context>> make_server_tls(const pki::KeyPair& certificate, const std::string& client_ca);
+/// For streams of tls_stream.h. `client_ca`: PEM; empty: client certificates are not asked for. `only_tls13`: otherwise 1.2 will
+/// do.
+Result<std::shared_ptr<boost::asio::ssl::context>> make_server_tls(const pki::KeyPair& certificate, const std::string& client_ca,
+                                                                   bool only_tls13 = false);
 
 /// The client's side of a connection.
 struct ClientTls {
