@@ -16,9 +16,9 @@ struct TunnelLimits {
   std::chrono::milliseconds queue{10'000};       // that a request waits
   std::chrono::milliseconds head{90'000};        // from a request's last byte to its answer's head; the agent gives up before
   serve::KeepAliveTimes keep_alive{std::chrono::milliseconds(5000), std::chrono::milliseconds(9000)};
-  /// With a request that waits for its answer's head, what is not heard of for so long is silent: the request fails, and the next
-  /// go elsewhere.
-  std::chrono::milliseconds silence{4000};
+  /// An agent that has not answered a ping for so long is silent: requests that wait for its answers fail, and the next go
+  /// elsewhere.
+  std::chrono::milliseconds silence{3500};
 };
 
 }  // namespace fleetadm::proxy
