@@ -1,5 +1,6 @@
 #include "core/proxy/gateway/exchange.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -15,12 +16,7 @@ class CountedBody final : public serve::BodyStream {
   CountedBody(std::shared_ptr<serve::BodyStream> body, std::shared_ptr<Exchange> exchange)
       : body_(std::move(body)), exchange_(std::move(exchange)) {}
 
-  More read(std::string& into, std::size_t most) override {
-    const auto before = into.size();
-    const auto more = body_->read(into, most);
-    exchange_->record.sent += into.size() - before;
-    return more;
-  }
+  More read(std::string& into, std::size_t most) override { return exchange_->pass_on(*body_, into, most); }
   void on_ready(std::function<void()> wake) override { body_->on_ready(std::move(wake)); }
 
  private:
@@ -34,19 +30,15 @@ class CountedUpgrade final : public serve::UpgradedStream {
                  std::shared_ptr<Exchange> exchange)
       : upgrade_(std::move(upgrade)), stream_(stream ? std::move(stream) : upgrade_), exchange_(std::move(exchange)) {}
 
-  More read(std::string& into, std::size_t most) override {
-    const auto before = into.size();
-    const auto more = stream_->read(into, most);
-    exchange_->record.sent += into.size() - before;
-    return more;
-  }
+  More read(std::string& into, std::size_t most) override { return exchange_->pass_on(*stream_, into, most); }
   void on_ready(std::function<void()> wake) override { stream_->on_ready(std::move(wake)); }
   void begin(const serve::WatchDescriptor& watch) override { upgrade_->begin(watch); }
   bool take(std::string_view bytes) override {
     exchange_->record.received += bytes.size();
+    if (exchange_->bytes) exchange_->bytes->spend(bytes.size());
     return upgrade_->take(bytes);
   }
-  bool takes() const override { return upgrade_->takes(); }
+  bool takes() const override { return exchange_->may_go_on() && upgrade_->takes(); }
 
  private:
   std::shared_ptr<serve::UpgradedStream> upgrade_;
@@ -67,6 +59,20 @@ Exchange::~Exchange() {
 void Exchange::count(serve::HttpRequest& request) {
   record.received += request.body.size();
   if (request.content) streamed_ = request.content->count();
+}
+
+serve::BodyStream::More Exchange::pass_on(serve::BodyStream& body, std::string& into, std::size_t most) {
+  if (bytes) {
+    // The server asks again after a while, whoever wakes it.
+    const auto room = bytes->room(std::chrono::steady_clock::now());
+    if (room == 0) return serve::BodyStream::More::kLater;
+    most = std::min(most, room);
+  }
+  const auto before = into.size();
+  const auto more = body.read(into, most);
+  record.sent += into.size() - before;
+  if (bytes) bytes->spend(into.size() - before);
+  return more;
 }
 
 void Exchange::attach(const std::shared_ptr<Exchange>& exchange, serve::HttpResponse& answer) {

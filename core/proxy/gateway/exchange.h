@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,10 +29,14 @@ class Exchange {
 
   AuditRecord record;
   std::vector<RequestLimits::Place> places;
+  std::shared_ptr<ByteBudget> bytes;  // null: as much as comes
 
   /// Counts what the client sends.
   void count(serve::HttpRequest& request);
-  /// Counts what it is sent, and keeps the exchange for as long as that takes.
+  /// A piece of an answer, as far as the budget has room for it.
+  serve::BodyStream::More pass_on(serve::BodyStream& body, std::string& into, std::size_t most);
+  bool may_go_on() const { return !bytes || bytes->room(std::chrono::steady_clock::now()) > 0; }
+  /// Counts what the client is sent, and keeps the exchange for as long as that takes.
   static void attach(const std::shared_ptr<Exchange>& exchange, serve::HttpResponse& answer);
 
  private:

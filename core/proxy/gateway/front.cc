@@ -13,6 +13,7 @@
 #include "core/proxy/hop/error_answer.h"
 #include "core/proxy/hop/headers.h"
 #include "core/proxy/rules/routes.h"
+#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::proxy {
@@ -29,9 +30,21 @@ bool has_header(const serve::Headers& headers, std::string_view prefix) {
   return std::ranges::any_of(headers, [&](const auto& header) { return header.first.starts_with(prefix); });
 }
 
+/// The protocol of an upgrade that goes on; empty: none. What runs on the connection then is spliced unseen, so it is only what
+/// API servers speak: another kind of HTTP (h2c) would carry requests that nobody has judged.
+std::string upgrade_of(const serve::Headers& headers) {
+  if (!is_upgrade(headers)) return {};
+  for (const auto& [name, value] : headers) {
+    if (name != "upgrade") continue;
+    const std::string protocol = lower_case(value);
+    return protocol == "websocket" || protocol == "spdy/3.1" ? value : std::string();
+  }
+  return {};
+}
+
 /// What goes on to the member: nothing that says who asks, but for the actor.
 void clean_request(serve::HttpRequest& request, const Actor& actor, const std::string& audit_id) {
-  const std::string protocol = is_upgrade(request.headers) ? std::string(request.header("upgrade")) : std::string();
+  const std::string protocol = upgrade_of(request.headers);
   drop_hop_headers(request.headers);
   drop_identity_headers(request.headers);
   // The listener has answered an expectation already.
@@ -162,8 +175,10 @@ void Front::Inner::identified(const PassagePtr& passage, const std::shared_ptr<c
   auto actor = actor_of(*passage);
   if (!actor) return refuse(*passage, actor.error());
   passage->actor = std::move(*actor);
-  auto place = limits.enter_caller(caller->name, std::chrono::steady_clock::now());
+  const auto now = std::chrono::steady_clock::now();
+  auto place = limits.enter_caller(caller->name, now);
   if (!place) return refuse(*passage, place.error());
+  passage->exchange->bytes = limits.bytes_of(caller->name, now);
   passage->exchange->places.push_back(std::move(*place));
   authorizer.authorize(caller, passage->route.cluster, passage->verb,
                        [self = shared_from_this(), passage](const Status& allowed) {
@@ -215,7 +230,7 @@ void Front::Inner::send(const PassagePtr& passage) {
   auto& record = passage->exchange->record;
   if (const auto* caller = std::get_if<Caller>(&passage->actor)) record.as = caller->name;
   record.token = std::holds_alternative<MemberToken>(passage->actor);
-  const bool asked_upgrade = is_upgrade(passage->request.headers);
+  const bool asked_upgrade = !upgrade_of(passage->request.headers).empty();
   const bool head_only = passage->request.method == "HEAD";
   serve::HttpRequest request = std::move(passage->request);
   request.path = passage->route.path;

@@ -18,6 +18,13 @@ tl::unexpected<Error> too_many(std::string message) {
 
 }  // namespace
 
+std::size_t ByteBudget::room(Time now) {
+  const double waited = std::chrono::duration<double>(now - filled_).count();
+  left_ = std::min(rate_, left_ + std::max(waited, 0.0) * rate_);
+  filled_ = now;
+  return left_ < 1 ? 0 : static_cast<std::size_t>(left_);
+}
+
 RequestLimits::Place RequestLimits::take_place(const std::shared_ptr<Uses>& uses, Uses::iterator use) {
   ++use->second.places;
   // Nobody is forgotten while they have a place, so the element stays where it is.
@@ -27,7 +34,8 @@ RequestLimits::Place RequestLimits::take_place(const std::shared_ptr<Uses>& uses
 void RequestLimits::forget_the_idle(Time now) {
   if (now - looked_ < kLook) return;
   looked_ = now;
-  const double seconds = options_.rate > 0 ? options_.burst / options_.rate : 0;
+  // By then their budgets are full again.
+  const double seconds = std::max(options_.rate > 0 ? options_.burst / options_.rate : 0.0, 1.0);
   std::erase_if(*callers_, [&](const auto& one) {
     return one.second.places == 0 && std::chrono::duration<double>(now - one.second.filled).count() >= seconds;
   });
@@ -56,6 +64,13 @@ Result<RequestLimits::Place> RequestLimits::enter_cluster(const std::string& clu
     return too_many("cluster \"" + cluster + "\" has " + std::to_string(use->second.places) +
                     " requests that are being answered");
   return take_place(clusters_, use);
+}
+
+std::shared_ptr<ByteBudget> RequestLimits::bytes_of(const std::string& caller, Time now) {
+  if (options_.bytes <= 0) return nullptr;
+  auto& bytes = (*callers_)[caller].bytes;
+  if (!bytes) bytes = std::make_shared<ByteBudget>(options_.bytes, now);
+  return bytes;
 }
 
 }  // namespace fleetadm::proxy

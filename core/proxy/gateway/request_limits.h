@@ -17,12 +17,29 @@ struct RequestLimitOptions {
   std::size_t per_cluster = 2000;  // the same
   double rate = 5000;              // requests a second of a caller; 0: any
   double burst = 10'000;           // on top of what the rate allows
+  double bytes = 0;                // a second, that a caller is sent, and after an upgrade also sends; 0: any
+};
+
+/// What a caller may still be sent now. One thread at a time.
+class ByteBudget {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// A second's worth at the beginning, and never more than that.
+  ByteBudget(double rate, Time now) : rate_(rate), left_(rate), filled_(now) {}
+  std::size_t room(Time now);
+  void spend(std::size_t bytes) { left_ -= static_cast<double>(bytes); }
+
+ private:
+  const double rate_;
+  double left_;  // below zero after more than there was room for
+  Time filled_;
 };
 
 /// One thread at a time. A place is taken for as long as what it got lives, also when the limits themselves are gone.
 class RequestLimits {
  public:
-  using Time = std::chrono::steady_clock::time_point;
+  using Time = ByteBudget::Time;
   using Place = std::shared_ptr<void>;
 
   explicit RequestLimits(RequestLimitOptions options) : options_(options) {}
@@ -30,6 +47,8 @@ class RequestLimits {
   /// 429 with the time after which to try again.
   Result<Place> enter_caller(const std::string& caller, Time now);
   Result<Place> enter_cluster(const std::string& cluster);
+  /// Of all that a caller does at a time. Null: there is no limit.
+  std::shared_ptr<ByteBudget> bytes_of(const std::string& caller, Time now);
 
   std::size_t callers() const { return callers_->size(); }
 
@@ -38,6 +57,7 @@ class RequestLimits {
     std::size_t places = 0;
     double tokens = 0;
     Time filled{};
+    std::shared_ptr<ByteBudget> bytes;
   };
   using Uses = std::map<std::string, Use, std::less<>>;
 

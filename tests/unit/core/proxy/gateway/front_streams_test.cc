@@ -149,6 +149,35 @@ TEST_F(GatewayStreams, AProtocolThatIsSwitchedUnaskedIsAFailure) {
   EXPECT_EQ(ask_as_jane({}).status, 502);
 }
 
+TEST_F(GatewayStreams, OtherProtocolsThanThoseOfApiServersAreNotSwitchedTo) {
+  start();
+  for (const char* protocol : {"Upgrade: h2c", "Upgrade: TLS/1.0", "Upgrade: websocket, h2c"}) {
+    EXPECT_EQ(
+        ask_as_jane({.headers = {"Connection: Upgrade, HTTP2-Settings", protocol, "HTTP2-Settings: AAMAAABkAAQAAP__"}}).status,
+        200);
+    const auto sent = hop_->last();
+    for (const char* name : {"upgrade", "connection", "http2-settings"}) EXPECT_EQ(sent.header(name), "") << protocol;
+  }
+}
+
+TEST_F(GatewayStreams, ACallerIsSentOnlySoManyBytesASecond) {
+  constexpr std::size_t kRate = 200'000;
+  options_.limits.bytes = static_cast<double>(kRate);
+  start();
+  const std::string text(2 * kRate, 'x');
+  hop_->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
+    const Fed fed;
+    fed.pipe.writer->push(text);
+    fed.pipe.writer->finish();
+    return fed.answer();
+  });
+  const auto began = std::chrono::steady_clock::now();
+  const auto answer = ask_as_jane({});
+  const auto took = std::chrono::steady_clock::now() - began;
+  EXPECT_EQ(answer.body.size(), text.size());
+  EXPECT_GT(took, std::chrono::milliseconds(900)) << "a second's worth comes at once, and the rest in its time";
+}
+
 TEST_F(GatewayStreams, AWatchLastsUntilItsClientLeavesAndTakesAPlaceSoLong) {
   options_.limits = {.per_caller = 1, .per_cluster = 10, .rate = 0, .burst = 0};
   start();

@@ -113,6 +113,23 @@ TEST(GatewayLimits, TheRateFillsUpAgain) {
   EXPECT_FALSE(limits.enter_caller("jane", now));
 }
 
+TEST(GatewayLimits, BytesFillUpAgainUpToASecondsWorth) {
+  RequestLimits limits({.bytes = 1000});
+  RequestLimits::Time now{};
+  const auto bytes = limits.bytes_of("jane", now);
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(limits.bytes_of("jane", now), bytes) << "of all that she does";
+  EXPECT_NE(limits.bytes_of("joe", now), bytes);
+  EXPECT_EQ(bytes->room(now), 1000U);
+  bytes->spend(1500);
+  EXPECT_EQ(bytes->room(now), 0U);
+  now += 700ms;
+  EXPECT_EQ(bytes->room(now), 200U);
+  now += 1h;
+  EXPECT_EQ(bytes->room(now), 1000U);
+  EXPECT_FALSE(RequestLimits({}).bytes_of("jane", now));
+}
+
 TEST(GatewayLimits, WhoHasGoneIsForgotten) {
   RequestLimits limits({.per_caller = 100, .per_cluster = 100, .rate = 10, .burst = 20});
   RequestLimits::Time now{};
