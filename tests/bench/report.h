@@ -24,11 +24,11 @@ void print_table(const Row (&rows)[N], const Figures& ours, const std::optional<
   for (const Row& row : rows) {
     const auto mine = ours.get(row.figure);
     if (!mine) continue;
-    std::printf("  %-38s %10.1f %-4s", row.text, *mine, row.unit);
+    std::printf("  %-38s %10.2f %-4s", row.text, *mine, row.unit);
     const auto other = theirs ? theirs->get(row.figure) : std::nullopt;
-    if (other) std::printf("  upstream %10.1f %-4s", *other, row.unit);
+    if (other) std::printf("  upstream %10.2f %-4s", *other, row.unit);
     if (other && *other > 0 && *mine > 0) std::printf("  ours is %.2f of it", *mine / *other);
-    if (row.limit > 0) std::printf("  %s (goal %.0f %s)", *mine <= row.limit ? "reached" : "MISSED", row.limit, row.unit);
+    if (row.limit > 0) std::printf("  %s (goal %g %s)", *mine <= row.limit ? "reached" : "MISSED", row.limit, row.unit);
     std::printf("\n");
   }
   std::fflush(stdout);

@@ -1,0 +1,152 @@
+// Clients of an API server, directly or through a gateway: libcurl, with connections that are kept.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <curl/curl.h>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kubeclient/pki/pki.h"
+#include "tests/bench/work_process.h"
+
+namespace fleetadm::bench {
+
+struct Way {
+  std::string base;  // https://host:port[/prefix]
+  std::string ca;
+  pki::KeyPair who;
+};
+
+/// One connection. One thread at a time.
+class WayClient {
+ public:
+  explicit WayClient(const Way& way) : base_(way.base), curl_(curl_easy_init()) {
+    const auto blob = [](const std::string& text) {
+      return curl_blob{.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
+    };
+    const curl_blob trusted = blob(way.ca);
+    const curl_blob certificate = blob(way.who.certificate);
+    const curl_blob key = blob(way.who.key);
+    curl_easy_setopt(curl_, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl_, CURLOPT_CAINFO_BLOB, &trusted);
+    curl_easy_setopt(curl_, CURLOPT_SSLCERT_BLOB, &certificate);
+    curl_easy_setopt(curl_, CURLOPT_SSLKEY_BLOB, &key);
+    curl_easy_setopt(curl_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, &WayClient::hear);
+    curl_easy_setopt(curl_, CURLOPT_WRITEDATA, this);
+  }
+  ~WayClient() { curl_easy_cleanup(curl_); }
+  WayClient(const WayClient&) = delete;
+  WayClient& operator=(const WayClient&) = delete;
+
+  void fresh() { curl_easy_setopt(curl_, CURLOPT_FRESH_CONNECT, 1L); }
+  /// What comes, as it comes; false ends the request.
+  std::function<bool(std::string_view)> on_data;
+
+  /// The bytes of the answer's body; below zero: no answer of 200.
+  long get(const std::string& path) {
+    heard_ = 0;
+    curl_easy_setopt(curl_, CURLOPT_URL, (base_ + path).c_str());
+    if (curl_easy_perform(curl_) != CURLE_OK) return -1;
+    long status = 0;
+    curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status);
+    return status == 200 ? heard_ : -status;
+  }
+
+ private:
+  static std::size_t hear(char* data, std::size_t size, std::size_t count, void* self_pointer) {
+    auto& self = *static_cast<WayClient*>(self_pointer);
+    self.heard_ += static_cast<long>(size * count);
+    return self.on_data && !self.on_data({data, size * count}) ? 0 : size * count;
+  }
+
+  std::string base_;
+  CURL* curl_;
+  long heard_ = 0;
+};
+
+/// Milliseconds of each of so many GETs, one after the other.
+inline Result<std::vector<double>> one_by_one(WayClient& client, const std::string& path, int count) {
+  std::vector<double> out;
+  for (int i = 0; i < count; ++i) {
+    const auto begin = Timer::now();
+    if (const long bytes = client.get(path); bytes < 0)
+      return fail(Category::kInternal, "GET " + path + " was answered with " + std::to_string(-bytes));
+    out.push_back(milliseconds_since(begin));
+  }
+  return out;
+}
+
+struct Together {
+  double answers = 0;
+  double bytes = 0;
+  double seconds = 0;
+};
+
+/// As many as they can in a while, each client on a connection of its own.
+inline Result<Together> all_together(const Way& way, const std::string& path, int clients, double seconds) {
+  std::atomic<long> answers{0};
+  std::atomic<long> bytes{0};
+  std::atomic<bool> failed{false};
+  const auto begin = Timer::now();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < clients; ++i) {
+    threads.emplace_back([&] {
+      WayClient client(way);
+      while (seconds_since(begin) < seconds && !failed) {
+        const long heard = client.get(path);
+        if (heard < 0) failed = true;
+        ++answers;
+        bytes += heard;
+      }
+    });
+  }
+  threads.clear();
+  if (failed) return fail(Category::kInternal, "GET " + path + " was refused");
+  return Together{static_cast<double>(answers), static_cast<double>(bytes), seconds_since(begin)};
+}
+
+/// Milliseconds from the beginning of a write to its watch event. `write` makes the i-th object, whose name is "prefix-i".
+template <class Write>
+Result<std::vector<double>> events(const Way& way, const std::string& path, const std::string& prefix, int count,
+                                   const Write& write) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string text;
+  bool open = false;
+  bool enough = false;
+  std::jthread watcher([&] {
+    WayClient client(way);
+    client.on_data = [&](std::string_view piece) {
+      const std::lock_guard lock(mutex);
+      open = true;
+      text += piece;
+      changed.notify_all();
+      return !enough;
+    };
+    client.get(path);
+  });
+  std::vector<double> out;
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "\"name\":\"" + prefix + "-" + std::to_string(i) + "\"";
+    const auto begin = Timer::now();
+    if (!write(i)) return fail(Category::kInternal, "an object could not be written");
+    std::unique_lock lock(mutex);
+    enough = i + 1 == count;
+    if (!changed.wait_for(lock, std::chrono::seconds(10), [&] { return text.find(name) != std::string::npos; }))
+      return fail(Category::kInternal, "an event did not come");
+    out.push_back(milliseconds_since(begin));
+    text.clear();
+  }
+  write(count);  // so that the watcher learns that it is enough
+  return out;
+}
+
+}  // namespace fleetadm::bench
