@@ -4,7 +4,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/framework/write_report.h"
-#include "commands/msa/accounts.h"
+#include "commands/framework/accounts.h"
 #include "commands/msa/msa.h"
 #include "core/api/managed_service_account.h"
 #include "core/controller/controller.h"

@@ -1,11 +1,17 @@
 // proxy kubectl: kubectl on a managed cluster through the gateway.
+#include <memory>
+
+#include "commands/framework/accounts.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/members.h"
 #include "commands/proxy/child.h"
+#include "commands/proxy/kubectl_lines.h"
 #include "commands/proxy/member_kubeconfig.h"
 #include "commands/proxy/proxy.h"
 #include "core/proxy/client/gateway_access.h"
+#include "core/proxy/client/member_relay.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/config/process.h"
@@ -17,11 +23,18 @@ constexpr const char* kKubectlVariable = "FLEETADM_KUBECTL";
 
 struct ProxyKubectlOptions {
   std::string cluster;
+  std::string account;
+  bool interactive = false;
 };
 
 Status validate_proxy_kubectl(const ProxyKubectlOptions& options, const std::vector<std::string>& args) {
   if (options.cluster.empty()) return fail(Category::kUsage, "no cluster given", "name it with --cluster");
   FLEETADM_CHECK(proxy::member_prefix(options.cluster));
+  if (!options.account.empty()) FLEETADM_CHECK(validate_account(options.cluster, {options.account}));
+  if (options.interactive) {
+    if (args.empty()) return {};
+    return fail(Category::kUsage, "--interactive cannot be combined with arguments for kubectl");
+  }
   if (args.empty())
     return fail(Category::kUsage, "no arguments for kubectl",
                 "for example: fleetadm proxy kubectl --cluster " + options.cluster + " -- get pods");
@@ -41,22 +54,46 @@ Result<std::string> kubectl_program(const Context& context) {
               std::string("install kubectl, or name another program with ") + kKubectlVariable);
 }
 
-Result<std::string> kubeconfig_for_child(Context& context, const ProxyKubectlOptions& options) {
+/// What the child needs: a kubeconfig, and as an account the relay that it leads to.
+struct ChildConnection {
+  std::string kubeconfig;
+  std::unique_ptr<proxy::MemberRelay> relay;
+};
+
+Result<ChildConnection> connection_for_child(Context& context, const ProxyKubectlOptions& options) {
   FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.cluster));
-  FLEETADM_TRY(const Json user, hub_user_entry(context));
+  ChildConnection out;
+  Json cluster = member_cluster_entry(member);
+  Json user;
+  if (options.account.empty()) {
+    FLEETADM_TRY(user, hub_user_entry(context));
+  } else {
+    FLEETADM_TRY(const kube::Client hub, context.client());
+    FLEETADM_TRY(out.relay, proxy::MemberRelay::start({member, [hub, options, &clock = context.clock()]() -> Result<std::string> {
+                                                         FLEETADM_TRY(
+                                                             const AccountToken found,
+                                                             account_token(hub, options.cluster, options.account, clock.now()));
+                                                         return found.token;
+                                                       }}));
+    cluster = {{"server", out.relay->server()}, {"certificate-authority-data", base64_encode(out.relay->ca())}};
+    user = {{"token", out.relay->token()}};
+  }
   Json document = kube::make_kubeconfig("", "", user, options.cluster);
-  document["clusters"][0]["cluster"] = member_cluster_entry(member);
+  document["clusters"][0]["cluster"] = std::move(cluster);
   if (const std::string& ns = context.global().config.ns; !ns.empty()) document["contexts"][0]["context"]["namespace"] = ns;
-  return dump_yaml(document);
+  out.kubeconfig = dump_yaml(document);
+  return out;
 }
 
 Result<Report> run_proxy_kubectl(Context& context, const ProxyKubectlOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(refuse_dry_run(context, "proxy kubectl"));
   FLEETADM_TRY(const std::string program, kubectl_program(context));
-  FLEETADM_TRY(const std::string kubeconfig, kubeconfig_for_child(context, options));
-  FLEETADM_TRY(const SecretFile file, SecretFile::with(kubeconfig));
+  FLEETADM_TRY(const ChildConnection connection, connection_for_child(context, options));
+  FLEETADM_TRY(const SecretFile file, SecretFile::with(connection.kubeconfig));
   Report report;
-  FLEETADM_TRY(report.exit_code, run_in_foreground({program, args, {{"KUBECONFIG", file.path()}}}));
+  const Child kubectl{program, args, {{"KUBECONFIG", file.path()}}};
+  FLEETADM_TRY(report.exit_code,
+               options.interactive ? run_kubectl_lines(context, kubectl, options.cluster) : run_in_foreground(kubectl));
   return report;
 }
 
@@ -71,15 +108,21 @@ void register_proxy_kubectl(Registry& registry) {
   command.description =
       "Runs kubectl with exactly the arguments after \"--\", on a cluster that may be reachable only through the hub's gateway, "
       "and ends with its exit code. You act as yourself: the gateway knows you by the credentials of the hub's kubeconfig, and the "
-      "cluster's RBAC decides.\n\n"
+      "cluster's RBAC decides. With --sa you act as a ManagedServiceAccount of the cluster, whose token you must be able to get from "
+      "the hub: kubectl then goes through a port of 127.0.0.1 that shows the gateway who you are.\n\n"
       "kubectl is the one on PATH, or the program that FLEETADM_KUBECTL names. Its kubeconfig is in memory only and gone when it "
       "ends. -n before \"--\" is the namespace that kubectl uses where its arguments name none.";
-  command.args = {"-- ARGS...", 0, -1, true};
+  command.args = {"[-- ARGS...]", 0, -1, true};
   command.examples = {{"", "fleetadm proxy kubectl --cluster c1 -- get pods -A"},
-                      {"A shell in a pod", "fleetadm proxy kubectl --cluster c1 -- exec -it web-0 -- sh"}};
+                      {"A shell in a pod", "fleetadm proxy kubectl --cluster c1 -- exec -it web-0 -- sh"},
+                      {"Many commands, one after the other", "fleetadm proxy kubectl --cluster c1 -i"},
+                      {"As an account with fewer rights", "fleetadm proxy kubectl --cluster c1 --sa deployer -- get deploy"}};
   command.make = invocation<ProxyKubectlOptions>(
       [](FlagSet& flags, ProxyKubectlOptions& options) {
         cluster_flag(flags, &options.cluster, "cluster to act on").required = true;
+        flags.text(&options.account, "sa", "managed service account of the cluster to act as").value_name = "NAME";
+        flags.boolean(&options.interactive, "interactive", "take kubectl commands line by line, with history and completion",
+                      'i');
       },
       validate_proxy_kubectl, run_proxy_kubectl);
   registry.add(std::move(command));

@@ -6,6 +6,7 @@ void register_proxy(Registry& registry) {
   register_proxy_health(registry);
   register_proxy_kubeconfig(registry);
   register_proxy_kubectl(registry);
+  register_port_forward(registry);
   register_member_logs(registry);
   register_member_exec(registry);
 }

@@ -38,7 +38,7 @@ Result<api::PublishedGateway> find_gateway(const kube::Client& hub) {
   if (!found) return fail(found.error());
   if (!*found)
     return fail(Category::kNotFound, "the hub has no gateway to its clusters: ConfigMap " + name + " does not exist",
-                "run one beside the hub with: fleetadm gateway run");
+                "install one with: fleetadm init --gateway");
   FLEETADM_TRY(auto gateway, api::read_gateway(**found));
   if (!gateway || gateway->server.empty())
     return fail(Category::kUnavailable, "the hub's gateway has not published its address yet",

@@ -125,6 +125,7 @@ TEST_F(GrammarTest, ALetterMeansOneFlagAndAFlagHasOneLetter) {
   each_flag([&](const Command& command, const Flag& flag) {
     if (flag.letter == 'f' && (command.path == "sandbox logs" || command.path == "logs")) return;
     if (flag.name == "clusters" && flag.value_name == "N") return;  // how many
+    if (flag.name == "interactive") return;                         // -i of exec is --stdin, as kubectl's
     if (flag.letter != 0) flags_of[flag.letter].insert(flag.name);
     letters_of[flag.name].insert(flag.letter);
   });

@@ -244,7 +244,7 @@ TEST_F(MemberGet, WithoutAGatewayItSaysHowToGetOne) {
   const auto report = get({"pods"}, {{"clusters", "c1"}});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().category, Category::kNotFound);
-  EXPECT_NE(report.error().hint.find("fleetadm gateway"), std::string::npos);
+  EXPECT_NE(report.error().hint.find("fleetadm init --gateway"), std::string::npos);
 }
 
 }  // namespace

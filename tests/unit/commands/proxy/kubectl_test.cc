@@ -107,6 +107,23 @@ TEST_F(ProxyPrograms, KubectlIsNotRunForNothing) {
   EXPECT_TRUE(run("kubectl", {{"cluster", "c1"}}, {"get"}));
 }
 
+TEST_F(ProxyPrograms, LinesOfAScriptAreRunOneByOne) {
+  context.screen.input = "get pods\n\n# a remark\nkubectl describe 'pod a'\nfail\nget nodes\nexit\nnever\n";
+  write("kubectl",
+        "#!/bin/sh\ncd '" + folder.path().string() +
+            "'\nfor arg in \"$@\"; do printf '[%s]' \"$arg\" >>args; done\n[ \"$1\" != nodes ] || exit 1\n"
+            "[ \"$1\" != fail ] || exit 9\nprintf '\\n' >>args\n",
+        true);
+  const auto report = run("kubectl", {{"cluster", "c1"}, {"interactive", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(read("args"), "[get][pods]\n[describe][pod a]\n[fail][get][nodes]\n");
+  EXPECT_EQ(report->exit_code, 0) << "of the last one";
+  context.screen.input_read = false;
+  context.screen.input = "fail";
+  EXPECT_EQ(run("kubectl", {{"cluster", "c1"}, {"interactive", "true"}})->exit_code, 9);
+  EXPECT_EQ(run("kubectl", {{"cluster", "c1"}, {"interactive", "true"}}, {"get"}).error().category, Category::kUsage);
+}
+
 TEST_F(ProxyPrograms, AChildThatASignalEndsTellsSo) {
   const auto code = run_in_foreground({"/bin/sh", {"-c", "kill -TERM $$"}, {}});
   ASSERT_TRUE(code) << code.error().message;

@@ -22,7 +22,7 @@ TEST_F(GatewayAccess, SaysWhatIsMissing) {
   auto found = find_gateway(api->client());
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().category, Category::kNotFound);
-  EXPECT_NE(found.error().hint.find("fleetadm gateway"), std::string::npos);
+  EXPECT_NE(found.error().hint.find("fleetadm init --gateway"), std::string::npos);
 
   publish(Json::object());
   found = find_gateway(api->client());

@@ -1,4 +1,4 @@
-// What the msa verbs share: an account by name and cluster, and what may be missing for it.
+// ManagedServiceAccounts, by name and cluster: what may be missing for one, and its token.
 #pragma once
 
 #include <optional>
@@ -32,5 +32,12 @@ void note_missing_agent(const kube::Client& hub, const std::string& cluster, Rep
 
 /// Why there is no token: the message of TokenReported, where it is False.
 std::optional<std::string> account_trouble(const Json& object);
+
+struct AccountToken {
+  std::string token;
+  Instant expires{};
+};
+/// The one that the hub holds and that is valid now. kNotFound: there is none, or no longer one of this account.
+Result<AccountToken> account_token(const kube::Client& hub, const std::string& cluster, const std::string& name, Instant now);
 
 }  // namespace fleetadm::commands

@@ -1,4 +1,6 @@
-#include "commands/msa/accounts.h"
+#include "commands/framework/accounts.h"
+
+#include <algorithm>
 
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
@@ -6,8 +8,27 @@
 #include "core/api/kinds.h"
 #include "core/api/managed_service_account.h"
 #include "core/controller/controller.h"
+#include "core/msa/rules/token_secret.h"
 
 namespace fleetadm::commands {
+namespace {
+
+Error no_token(const Json& object, std::string why) {
+  Error error;
+  error.category = Category::kNotFound;
+  error.message = "the hub has no token of account " + name_of(object) + " of cluster " + namespace_of(object) + ": " + why;
+  error.hint = "see fleetadm msa describe " + name_of(object) + " --cluster " + namespace_of(object);
+  return error;
+}
+
+/// Three parts of base64url, as the API server's are. Anything else is not handed to a shell.
+bool looks_like_token(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+}  // namespace
 
 void account_cluster_flag(FlagSet& flags, std::string* into) {
   cluster_flag(flags, into, "the cluster that has the account").required = true;
@@ -41,6 +62,21 @@ std::optional<std::string> account_trouble(const Json& object) {
   const Json* reported = controller::find_condition(object, api::kConditionTokenReported);
   if (reported == nullptr || str(*reported, {"status"}) != "False") return std::nullopt;
   return str(*reported, {"message"});
+}
+
+Result<AccountToken> account_token(const kube::Client& hub, const std::string& cluster, const std::string& name, Instant now) {
+  FLEETADM_TRY(const Json object, read_account(hub, cluster, name));
+  const std::string secret_name = str(object, {"status", "tokenSecretRef", "name"});
+  if (secret_name.empty()) return fail(no_token(object, account_trouble(object).value_or("its cluster has not reported one")));
+  FLEETADM_TRY(const auto secret, hub.find(kube::resources::secrets(), cluster, secret_name));
+  if (!secret) return fail(no_token(object, "Secret " + cluster + "/" + secret_name + " is gone"));
+  if (const Status ours = msa::check_secret(*secret, object); !ours) return fail(no_token(object, ours.error().message));
+  const std::string token = msa::token_in(*secret);
+  const auto claims = token_claims(token);
+  if (!claims || !looks_like_token(token))
+    return fail(no_token(object, "what Secret " + cluster + "/" + secret_name + " holds is none"));
+  if (claims->expires <= now) return fail(no_token(object, "it expired at " + format_time(claims->expires)));
+  return AccountToken{token, claims->expires};
 }
 
 }  // namespace fleetadm::commands
