@@ -216,10 +216,14 @@ void object_flags(FlagSet& flags, std::string& selector) {
   flags.boolean(&flags.list->show_labels, "show-labels", "show all labels as the last column");
 }
 
-void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only) {
-  object_flags(flags, selector);
+void watch_flags(FlagSet& flags, bool& watch, bool& watch_only) {
   flags.boolean(&watch, "watch", "print changes as they happen, until interrupted", 'w');
   flags.boolean(&watch_only, "watch-only", "like --watch, without the objects that exist already");
+}
+
+void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_only) {
+  object_flags(flags, selector);
+  watch_flags(flags, watch, watch_only);
 }
 
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request) {

@@ -47,6 +47,9 @@ void list_flags(FlagSet& flags, std::string& selector, bool& watch, bool& watch_
 /// Of these, what is about the objects: -l, --field-selector, --show-labels and -L.
 void object_flags(FlagSet& flags, std::string& selector);
 
+/// -w and --watch-only.
+void watch_flags(FlagSet& flags, bool& watch, bool& watch_only);
+
 /// Reads and shows. One name that does not exist is kNotFound; of several names the missing ones are failures. With `watch` or
 /// `watch_only` it prints changes until the stop token is set (exit code 2) or the watch fails.
 Result<Report> list_objects(Context& context, const ListView& view, const ListRequest& request);

@@ -31,15 +31,6 @@ std::size_t place_of(const std::vector<Column>& columns, const std::string& name
   return static_cast<std::size_t>(at - columns.begin());
 }
 
-/// A column that only later servers have comes behind those of the first.
-std::vector<Column> columns_of_all(const std::vector<MemberRows>& answers) {
-  std::vector<Column> all;
-  for (const MemberRows& answer : answers)
-    for (const Column& column : answer.columns())
-      if (place_of(all, column.name) == all.size()) all.push_back(column);
-  return all;
-}
-
 Json with_cluster(Json object, const std::string& cluster) {
   erase_at(object, {"metadata", "managedFields"});
   at_or_make(object, {"metadata", "annotations", std::string(api::kClusterNameLabel)}) = cluster;
@@ -67,6 +58,7 @@ Status MemberRows::add_table(const Json& table) {
 
 Status MemberRows::add(const Json& answer, const kube::Resource& resource, Instant now) {
   resource_ = resource;
+  if (version_.empty()) version_ = str(answer, {"metadata", "resourceVersion"});
   if (str(answer, {"kind"}) == "Table") return add_table(answer);
   const bool list = answer.contains("items");
   if (!list && name_of(answer).empty()) return fail(Category::kInvalid, "the server's answer is no list and no object");
@@ -86,11 +78,19 @@ Status MemberRows::add(const Json& answer, const kube::Resource& resource, Insta
 void MemberRows::clear() {
   columns_.clear();
   rows_.clear();
+  version_.clear();
+}
+
+std::vector<Column> member_columns(const std::vector<MemberRows>& answers) {
+  std::vector<Column> all;
+  for (const MemberRows& answer : answers)
+    for (const Column& column : answer.columns())
+      if (place_of(all, column.name) == all.size()) all.push_back(column);
+  return all;
 }
 
 Report member_report(const std::vector<std::string>& clusters, const std::vector<MemberRows>& answers, const ListOutput& list,
-                     bool namespaces, bool objects) {
-  const std::vector<Column> columns = columns_of_all(answers);
+                     bool namespaces, bool objects, const std::vector<Column>& columns) {
   Report report;
   Table& table = report.table.emplace();
   table.columns.push_back({"CLUSTER"});

@@ -1,7 +1,9 @@
 // get RESOURCE --clusters …, against a hub and members in memory.
+#include <atomic>
 #include <gtest/gtest.h>
 
 #include "commands/get/get.h"
+#include "commands/get/member_rows.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
 #include "tests/support/fake_context.h"
@@ -236,6 +238,90 @@ TEST_F(MemberGet, ClustersAreChosenByNameAndLabel) {
   report = get({"pods"}, {{"cluster-selector", "region=moon"}});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().category, Category::kNotFound);
+}
+
+TEST_F(MemberGet, AWatchShowsWhatChangesAndOnWhichCluster) {
+  FakeApi& c1 = member("c1");
+  FakeApi& c2 = member("c2");
+  pod(c1, "web");
+  pod(c2, "db");
+  context.on_emit = [&] {
+    switch (context.emitted.size()) {
+      case 1: return pod(c2, "new");
+      case 2: return static_cast<void>(c1.erase(kube::resources::pods(), "default", "web"));
+      case 3: return pod(c2, "db");
+      default: context.stopper.request_stop();
+    }
+  };
+  const auto report = get({"pods"}, {{"all-clusters", "true"}, {"watch", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->exit_code, 2);
+  ASSERT_EQ(context.emitted.size(), 4U);
+  EXPECT_EQ(first_cells(context.emitted[0]), (std::vector<std::string>{"c1 web", "c2 db"}));
+  EXPECT_EQ(context.emitted[0].event, Report::Event::kAdded);
+  EXPECT_EQ(first_cells(context.emitted[1]), std::vector<std::string>{"c2 new"});
+  EXPECT_EQ(context.emitted[1].event, Report::Event::kAdded);
+  EXPECT_EQ(first_cells(context.emitted[2]), std::vector<std::string>{"c1 web"});
+  EXPECT_EQ(context.emitted[2].event, Report::Event::kDeleted);
+  EXPECT_EQ(first_cells(context.emitted[3]), std::vector<std::string>{"c2 db"});
+  EXPECT_EQ(context.emitted[3].event, Report::Event::kModified);
+}
+
+TEST_F(MemberGet, AWatchSurvivesAnExpiredVersionAndWaitsForAClusterThatIsAway) {
+  FakeApi& c1 = member("c1");
+  pod(member("c2"), "late");
+  pod(c1, "web");
+  std::atomic<bool> away = true;
+  gateway->on_request([&](const std::string& cluster, const kube::Request&) -> std::optional<kube::Response> {
+    if (cluster != "c2" || !away) return std::nullopt;
+    return FakeGateway::refusal(503, "ServiceUnavailable", "no tunnel");
+  });
+  context.on_emit = [&] {
+    switch (context.emitted.size()) {
+      case 1: away = false; return;
+      case 2:
+        c1.expire_history();
+        c1.erase(kube::resources::pods(), "default", "web");
+        return;
+      default: context.stopper.request_stop();
+    }
+  };
+  const auto report = get({"pods"}, {{"all-clusters", "true"}, {"watch-only", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(context.emitted.size(), 3U);
+  ASSERT_EQ(context.emitted[0].failures.size(), 1U);
+  EXPECT_EQ(context.emitted[0].failures.front().cluster, "c2");
+  EXPECT_FALSE(context.emitted[0].table) << "what is there already is not asked for";
+  EXPECT_EQ(first_cells(context.emitted[1]), std::vector<std::string>{"c2 late"});
+  EXPECT_EQ(first_cells(context.emitted[2]), std::vector<std::string>{"c1 web"});
+  EXPECT_EQ(context.emitted[2].event, Report::Event::kDeleted);
+}
+
+TEST_F(MemberGet, AWatchOfANameSelectsItAndTakesOneAlone) {
+  FakeApi& c1 = member("c1");
+  pod(c1, "web");
+  pod(c1, "db");
+  context.on_emit = [&] { context.stopper.request_stop(); };
+  const auto report = get({"pods", "web"}, {{"clusters", "c1"}, {"watch", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(first_cells(context.emitted.front()), std::vector<std::string>{"c1 web"});
+  EXPECT_EQ(get({"pods", "web", "db"}, {{"clusters", "c1"}, {"watch", "true"}}).error().category, Category::kUsage);
+}
+
+TEST(MemberRowsTest, TheTableOfAnEventHasTheColumnsOfTheList) {
+  MemberRows rows;
+  ASSERT_TRUE(rows.add(*parse_json(R"({"kind":"Table","metadata":{"resourceVersion":"7"},"columnDefinitions":[{"name":"Name"}],
+    "rows":[{"cells":["a"],"object":{"metadata":{"name":"a"}}}]})"),
+                       kube::resources::pods(), {}));
+  EXPECT_EQ(rows.version(), "7");
+  rows.forget_rows();
+  ASSERT_TRUE(rows.add(*parse_json(R"({"kind":"Table","rows":[{"cells":["b"],"object":{"metadata":{"name":"b"}}}]})"),
+                       kube::resources::pods(), {}));
+  ASSERT_EQ(rows.rows().size(), 1U);
+  EXPECT_EQ(rows.rows().front().cells, std::vector<std::string>{"b"});
+  MemberRows none;
+  EXPECT_FALSE(none.add(*parse_json(R"({"kind":"Table","rows":[{"cells":["b"]}]})"), kube::resources::pods(), {}));
+  EXPECT_FALSE(none.add(Json::object(), kube::resources::pods(), {}));
 }
 
 TEST_F(MemberGet, WithoutAGatewayItSaysHowToGetOne) {
