@@ -1,4 +1,6 @@
 // fleetadm agent msa: the agent of the add-on managed-serviceaccount.
+#include <algorithm>
+
 #include "commands/agent/agent.h"
 #include "core/api/kinds.h"
 #include "core/msa/agent/account_agent.h"
@@ -14,6 +16,7 @@ struct AccountsOptions {
   std::string health_address;
   std::string owner;
   bool lease = false;
+  Duration look = msa::AccountAgentOptions().look;
 };
 
 void bind_accounts(FlagSet& flags, AccountsOptions& options) {
@@ -24,6 +27,8 @@ void bind_accounts(FlagSet& flags, AccountsOptions& options) {
   flags.text(&options.owner, "owner-service-account",
              "Service account in --namespace that owns the others, so that they are deleted with it (default: none)");
   flags.boolean(&options.lease, "lease-health-check", "Renew a lease in --namespace that shows the hub that the agent is alive");
+  flags.duration(&options.look, "secret-check-interval", "Time after which the next one of the accounts' Secrets is read again")
+      .default_text = "10m";
   flags.text(&options.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
       .value_name = "HOST:PORT";
 }
@@ -31,6 +36,7 @@ void bind_accounts(FlagSet& flags, AccountsOptions& options) {
 Status validate_accounts(const AccountsOptions& options, const std::vector<std::string>&) {
   if (options.hub_kubeconfig.empty()) return fail(Category::kUsage, "--hub-kubeconfig is required");
   if (options.cluster.empty()) return fail(Category::kUsage, "--cluster-name is required");
+  if (options.look < std::chrono::seconds(1)) return fail(Category::kUsage, "--secret-check-interval must be at least 1s");
   return {};
 }
 
@@ -49,6 +55,8 @@ Result<Report> run_accounts(Context& context, const AccountsOptions& options, co
   if (agent.ns.empty()) agent.ns = std::string(api::kAgentAddonNamespace);
   agent.authority = spoke.ca_data;
   agent.owner = options.owner;
+  agent.look = options.look;
+  agent.tick = std::min(agent.tick, agent.look);
   controller::Manager::Options how;
   how.threads = 4;
   how.health_address = options.health_address;

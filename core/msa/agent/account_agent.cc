@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "core/api/managed_service_account.h"
+#include "core/msa/agent/due_times.h"
 #include "core/msa/rules/demand.h"
+#include "core/msa/rules/not_ours.h"
 #include "core/msa/rules/token_secret.h"
 #include "core/msa/rules/token_status.h"
 #include "kubeclient/base/log.h"
@@ -17,9 +19,9 @@ using controller::Outcome;
 namespace res = kube::resources;
 
 constexpr const char* kLog = "accounts";
-// Secrets cannot be watched by name alone, so each is looked at now and then: at most one a second of all.
-constexpr Duration kLookAtLeast = std::chrono::minutes(1);
-constexpr Duration kLookEach = std::chrono::seconds(1);
+// An object whose account or Secret somebody refuses is tried again so often, and at most one of all of them a second.
+constexpr Duration kRetryAtLeast = std::chrono::minutes(1);
+constexpr Duration kRetryEach = std::chrono::seconds(1);
 
 /// Of an object that was there a moment ago: it will be looked at again.
 Error changed_meanwhile(Error error, const std::string& what) {
@@ -44,10 +46,13 @@ class AccountAgent {
         objects_(std::move(objects)),
         accounts_(std::move(accounts)) {}
 
-  Result<Outcome> reconcile(const std::string& name) const {
+  Result<Outcome> reconcile(const std::string& name) {
     const kube::CachedPtr cached = objects_->get(kube::object_key(options_.cluster, name));
     const Json object = cached ? cached->decode() : Json();
-    if (!cached || is_deleting(object)) return remove_account(name);
+    if (!cached || is_deleting(object)) {
+      due_.forget(name);
+      return remove_account(name);
+    }
     const Instant now = options_.clock->now();
     const auto ends = ends_at(object);
     if (ends && now >= *ends) return end(object);
@@ -57,12 +62,28 @@ class AccountAgent {
       log::warn(kLog, name + ": " + next.error().message);
       const bool lost = next.error().reason == kNotOurs;
       FLEETADM_CHECK(write_status(object, [&](Json& live) { report_failure(live, next.error().message, lost, now); }));
-      next = std::optional<Instant>();
+      next = now + std::max<Duration>(kRetryAtLeast, kRetryEach * objects_->list().size());
     }
-    const Duration look = std::max<Duration>(kLookAtLeast, kLookEach * objects_->list().size());
-    Instant at = std::min(next->value_or(now + look), now + look);
+    // The object is gone, and its event comes.
+    if (!*next) return Outcome{};
+    Instant at = **next;
     if (ends) at = std::min(at, *ends);
+    due_.set(name, at);
+    if (at - now > options_.tick) return Outcome{};
     return Outcome{std::max<Duration>(at - now, Duration::zero())};
+  }
+
+  /// What the clock makes due until it is read again, and one Secret in its turn.
+  Result<Outcome> tick(controller::Queue& queue) {
+    const Instant now = options_.clock->now();
+    for (auto& [name, at] : due_.until(now + options_.tick)) queue.add_after(name, at - now);
+    if (!looked_ || now - *looked_ >= options_.look || now < *looked_) {
+      // At its start the agent looks at each of them.
+      const auto next = looked_ ? due_.next_in_turn() : std::nullopt;
+      if (next) queue.add(*next);
+      looked_ = now;
+    }
+    return Outcome{options_.tick};
   }
 
  private:
@@ -81,10 +102,16 @@ class AccountAgent {
     return Outcome{};
   }
 
-  Result<Outcome> end(const Json& object) const {
+  Result<Outcome> end(const Json& object) {
     kube::DeleteOptions exactly;
     exactly.uid = uid_of(object);
     const auto removed = hub_.remove(api::managed_service_accounts(), options_.cluster, name_of(object), exactly);
+    if (!removed && removed.error().code == 403) {
+      // Under a hub whose manager does it, the agent may not.
+      log::info(1, kLog, name_of(object) + ": its time is over, and it is the hub's to delete it");
+      due_.set(name_of(object), options_.clock->now() + kRetryAtLeast);
+      return Outcome{};
+    }
     if (!removed && removed.error().category != Category::kNotFound && removed.error().category != Category::kConflict)
       return tl::unexpected(removed.error());
     log::info(1, kLog, name_of(object) + ": its time is over, it is deleted");
@@ -205,6 +232,8 @@ class AccountAgent {
   AccountAgentOptions options_;
   std::shared_ptr<kube::Informer> objects_;
   std::shared_ptr<kube::Informer> accounts_;
+  DueTimes due_;
+  std::optional<Instant> looked_;  // of tick() alone
 };
 
 }  // namespace
@@ -229,6 +258,11 @@ void add_account_agent(controller::Manager& manager, const kube::Client& hub, co
   };
   controller::Manager::enqueue_on(*objects, queue, by_name);
   controller::Manager::enqueue_on(*accounts, queue, by_name);
+  controller::ControllerOptions clock;
+  clock.name = "clock";
+  const auto ticks =
+      manager.add(clock, [agent, queue](const std::string&, const std::stop_token&) { return agent->tick(*queue); });
+  ticks->add("tick");
 }
 
 }  // namespace fleetadm::msa

@@ -16,6 +16,9 @@ struct AccountAgentOptions {
   std::string authority;  // PEM: by what clients of the managed cluster know its API server
   /// The ServiceAccount that owns the others, in the same namespace: they go with it, and so with the add-on. Empty: none.
   std::string owner;
+  /// Secrets are read by name alone, so none of them can be watched: so often one of them is read again, each in its turn.
+  Duration look = std::chrono::minutes(10);
+  Duration tick = std::chrono::minutes(1);  // how often the clock is read, which may have been set
   std::shared_ptr<Clock> clock = Clock::system();
 };
 

@@ -1,21 +1,13 @@
 #include "core/msa/rules/token_secret.h"
 
 #include "core/api/managed_service_account.h"
+#include "core/msa/rules/not_ours.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::msa {
 namespace {
 
 constexpr const char* kOpaque = "Opaque";
-
-Error not_ours(std::string message, std::string hint) {
-  Error error;
-  error.category = Category::kConflict;
-  error.reason = kNotOurs;
-  error.message = std::move(message);
-  error.hint = std::move(hint);
-  return error;
-}
 
 bool is_labelled(const Json& object) { return label_of(object, api::kManagedServiceAccountLabel) == "true"; }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/token_claims.h"
@@ -12,8 +13,6 @@ namespace fleetadm::msa {
 
 inline constexpr std::string_view kTokenKey = "token";
 inline constexpr std::string_view kAuthorityKey = "ca.crt";
-/// The reason of an error that says: an object of this name is somebody else's.
-inline constexpr std::string_view kNotOurs = "NotOurs";
 
 /// The ServiceAccount of a ManagedServiceAccount, as it is created.
 Json account_object(const std::string& ns, const std::string& name);

@@ -34,7 +34,12 @@ class AccountAgentTest : public testing::Test {
     spoke = FakeApi::make(clock);
     tokens = 0;
     // The garbage collector, and the members of a token, are the API servers'.
+    hub->on_request([this](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+      if (on_write && call.is_write()) on_write();
+      return std::nullopt;
+    });
     spoke->on_request([this](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+      if (on_write && call.is_write()) on_write();
       if (call.subresource != "token" || !issues) return std::nullopt;
       const auto account = spoke->get(res::service_accounts(), call.ns, call.name);
       if (!account) return std::nullopt;
@@ -62,6 +67,8 @@ class AccountAgentTest : public testing::Test {
           options.authority = "the authority";
           options.clock = clock;
           options.owner = owner;
+          options.look = look_every;
+          options.tick = tick_every;
           add_account_agent(manager, hub->client(gate), spoke->client(gate), options);
         },
         die_after);
@@ -112,8 +119,11 @@ class AccountAgentTest : public testing::Test {
   std::shared_ptr<FakeApi> spoke;
   std::atomic<int> tokens = 0;
   std::atomic<bool> issues = true;
+  std::function<void()> on_write;        // before each write of the agent is done
   std::int64_t longest = 1'000'000'000;  // seconds, that the cluster lets a token live
   std::string owner;
+  Duration look_every = minutes(10);
+  Duration tick_every = minutes(1);
   testkit::Killable agent;
 };
 
@@ -216,6 +226,74 @@ TEST_F(AccountAgentTest, MendsTheSecret) {
   look();
   ASSERT_TRUE(eventually([&] { return good(); }));
   EXPECT_EQ(tokens, 5) << "what keeps its token needs no new one";
+}
+
+// Nobody tells of a Secret: one of them is read now and then, each in its turn.
+TEST_F(AccountAgentTest, FindsInItsTurnASecretThatSomebodyDeletedOrBroke) {
+  tick_every = std::chrono::milliseconds(5);
+  for (const char* name : {"app", "bpp", "cpp"}) declare({{"rotation", {{"validity", "240h"}}}}, name);
+  start();
+  ASSERT_TRUE(eventually([&] { return tokens == 3 && good(); }));
+  settle();
+  const int before = hub->count("get", "secrets");
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  EXPECT_EQ(hub->count("get", "secrets"), before) << "at rest, by the clock that stands still, nothing is read";
+  hub->erase(res::secrets(), "c1", "app");
+  Json broken = secret("cpp");
+  broken["data"]["token"] = "eA==";
+  hub->put(res::secrets(), broken);
+  const auto all_good = [&] { return good() && claims_for(secret("cpp"), uid_of(account("cpp"))); };
+  for (int turn = 0; turn < 12 && !all_good(); ++turn) {
+    clock->advance(minutes(10));
+    eventually(all_good, std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(all_good());
+  EXPECT_EQ(tokens, 5);
+}
+
+TEST_F(AccountAgentTest, WhatTheClockMakesDueIsDoneThoughItJumps) {
+  tick_every = std::chrono::milliseconds(5);
+  declare();
+  start();
+  ASSERT_TRUE(eventually([&] { return good(); }));
+  settle();
+  clock->advance(minutes(47));
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  EXPECT_EQ(tokens, 1);
+  clock->advance(minutes(2));
+  EXPECT_TRUE(eventually([&] { return tokens == 2 && good(); })) << "no event came";
+  clock->set(*parse_time("2026-03-01T09:00:00Z"));  // and back
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  EXPECT_LE(tokens, 3);
+  EXPECT_TRUE(good());
+}
+
+TEST_F(AccountAgentTest, ManyAtRestCostNoRequest) {
+  tick_every = std::chrono::milliseconds(5);
+  for (int i = 0; i < 300; ++i) declare({{"rotation", {{"validity", "1h"}}}}, "many" + std::to_string(i));
+  start();
+  ASSERT_TRUE(eventually([&] { return hub->count("patch", "managedserviceaccounts") == 300; }, seconds(60)));
+  settle();
+  hub->forget_calls();
+  spoke->forget_calls();
+  for (int i = 0; i < 9; ++i) {
+    clock->advance(minutes(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(hub->calls().empty()) << hub->calls().front().path;
+  EXPECT_TRUE(spoke->calls().empty());
+}
+
+TEST_F(AccountAgentTest, LeavesItToTheHubToEndAnObjectWhereItMayNot) {
+  Json made = declare({{"rotation", {{"validity", "1h"}}}, {"ttlSecondsAfterCreation", 1}});
+  made["metadata"]["creationTimestamp"] = "2026-03-01T09:59:30Z";
+  hub->put(api::managed_service_accounts(), made);
+  hub->fail_next("delete", "managedserviceaccounts", 403, "Forbidden", 1000);
+  start();
+  ASSERT_TRUE(eventually([&] { return hub->count("delete", "managedserviceaccounts") == 1; }));
+  settle();
+  EXPECT_EQ(hub->count("delete", "managedserviceaccounts"), 1) << "it is not tried again at once";
+  EXPECT_EQ(tokens, 0);
 }
 
 TEST_F(AccountAgentTest, LeavesAloneWhatIsNotItsOwn) {
@@ -349,6 +427,72 @@ TEST_F(AccountAgentTest, KilledAfterEveryWriteTheEndIsTheSame) {
     start();
     ASSERT_TRUE(eventually([&] { return account().is_null(); })) << writes;
   }
+}
+
+// Whatever somebody does by hand, before whichever write of the agent: the same end, in time.
+TEST_F(AccountAgentTest, WhateverIsDeletedOrChangedByHandAtAnyPointTheEndIsTheSame) {
+  tick_every = std::chrono::milliseconds(5);
+  const Json new_account{
+      {"apiVersion", "v1"},
+      {"kind", "ServiceAccount"},
+      {"metadata", {{"name", "app"}, {"namespace", kNs}, {"labels", {{std::string(api::kManagedServiceAccountLabel), "true"}}}}}};
+  const std::vector<std::pair<const char*, std::function<void()>>> deeds{
+      {"Secret deleted", [&] { hub->erase(res::secrets(), "c1", "app"); }},
+      {"Secret broken",
+       [&] {
+         Json broken = secret();
+         if (broken.is_null()) return;
+         broken["data"] = {{"token", "eA=="}};
+         hub->put(res::secrets(), broken);
+       }},
+      {"account deleted", [&] { spoke->erase(res::service_accounts(), kNs, "app"); }},
+      {"account replaced",
+       [&] {
+         spoke->erase(res::service_accounts(), kNs, "app");
+         spoke->put(res::service_accounts(), new_account);
+       }},
+      {"object replaced",
+       [&] {
+         hub->erase(api::managed_service_accounts(), "c1", "app");
+         declare();
+       }},
+      {"status emptied", [&] {
+         Json emptied = object();
+         if (emptied.is_null()) return;
+         emptied["status"] = Json::object();
+         hub->put(api::managed_service_accounts(), emptied);
+       }}};
+  for (const auto& [deed, act] : deeds) {
+    for (int point = 1; point <= 5; ++point) {
+      SCOPED_TRACE(std::string(deed) + " before write " + std::to_string(point));
+      agent.stop();
+      on_write = nullptr;
+      make();
+      std::atomic<int> writes = 0;
+      on_write = [&writes, point, &act = act] {
+        if (++writes == point) act();
+      };
+      declare();
+      start();
+      // The fifth write is never made where nothing is wrong.
+      ASSERT_TRUE(eventually([&] { return writes >= std::min(point, 4); }));
+      if (point == 5 && writes < 5) {
+        ASSERT_TRUE(eventually([&] { return good(); }));
+        act();
+      }
+      ASSERT_TRUE(eventually([&] {
+        if (good()) return true;
+        clock->advance(minutes(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        return good();
+      })) << dump_json(object())
+          << dump_json(secret());
+      EXPECT_EQ(secret()["metadata"]["ownerReferences"][0]["uid"], uid_of(object()));
+      EXPECT_EQ(spoke->all(res::service_accounts()).size(), 1U);
+    }
+  }
+  agent.stop();
+  on_write = nullptr;
 }
 
 TEST_F(AccountAgentTest, AccountsBelongToTheAgentsOwnAndNoneIsMadeWithoutIt) {

@@ -3,6 +3,7 @@
 #include "core/api/managed_service_account.h"
 #include "core/controller/controller.h"
 #include "core/msa/rules/demand.h"
+#include "core/msa/rules/not_ours.h"
 #include "core/msa/rules/token_secret.h"
 #include "core/msa/rules/token_status.h"
 
