@@ -35,6 +35,8 @@ using commands::Command;
 using commands::GlobalOptions;
 using commands::Registry;
 
+constexpr std::string_view kAccountFlag = "--managed-serviceaccount";
+
 // A standard stream that was closed before we began would lend its number to the next file or socket, and what is printed would
 // go there. Its place is taken by something that can be used for nothing, so that reading and writing still fail.
 void hold_standard_streams() {
@@ -83,6 +85,9 @@ int run_checked(std::vector<std::string> words) {
   const AllFlags global_list = all_flags({}, global_set);
   if (!words.empty() && words.front() == "__complete")
     return print_text(complete_words(registry, settings, {words.begin() + 1, words.end()}, global_list.list));
+  // As the credential plugin of ClusterProfiles is called: there is no command.
+  if (!words.empty() && (words.front() == kAccountFlag || words.front().starts_with(std::string(kAccountFlag) + "=")))
+    words.insert(words.begin(), {"msa", "exec-credential"});
   const ErrorStyle style = style_of(words, settings);
   if (settings) {
     Result<std::vector<std::string>> expanded = expand_alias(registry, *settings, words, global_list.list);

@@ -24,6 +24,7 @@ struct InitOptions {
   std::vector<std::string> hub_args;
   bool require_executor = false;
   bool network_policy = false;
+  bool cluster_profiles = false;
   bool publish_ca = true;
   bool show_token = false;
   bool wait = false;
@@ -47,6 +48,9 @@ void bind_init(FlagSet& flags, InitOptions& options) {
   flags.boolean(&options.network_policy, "network-policy",
                 "Let only pods of the same namespace connect to the hub controllers (health and metrics); the kubelet's "
                 "probes are not affected");
+  flags.boolean(&options.cluster_profiles, "cluster-profiles",
+                "Let the hub controllers copy tokens of managed service accounts into the namespaces of ClusterProfiles; "
+                "they get permission to read and write Secrets by name");
   flags
       .boolean(&options.publish_ca, "publish-ca",
                "Allow anonymous clients to read the hub's CA (kube-public/cluster-info), so that join needs only "
@@ -80,6 +84,7 @@ Json container_args(const InitOptions& options) {
   Json args = Json::array(
       {"hub", "run", "--leader-elect=true", std::string(install::kHealthArgument), std::string(install::kWebhookArgument)});
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
+  if (options.cluster_profiles) args.emplace_back("--cluster-profiles");
   for (const std::string& arg : options.hub_args) args.push_back(arg);
   return args;
 }
@@ -121,6 +126,7 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const kube::Rest
   files.emplace_back("hub/admission.yaml");
   if (options.require_executor) files.emplace_back("hub/require-executor.yaml");
   if (options.network_policy) files.emplace_back("hub/network-policy.yaml");
+  if (options.cluster_profiles) files.emplace_back("hub/cluster-profiles.yaml");
   for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml", "hub/deployment.yaml"})
     files.emplace_back(file);
   for (const std::string_view file : files) {

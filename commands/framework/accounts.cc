@@ -1,13 +1,12 @@
 #include "commands/framework/accounts.h"
 
-#include <algorithm>
-
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
 #include "core/api/managed_service_account.h"
 #include "core/controller/controller.h"
+#include "core/msa/rules/exec_credential.h"
 #include "core/msa/rules/token_secret.h"
 
 namespace fleetadm::commands {
@@ -19,13 +18,6 @@ Error no_token(const Json& object, std::string why) {
   error.message = "the hub has no token of account " + name_of(object) + " of cluster " + namespace_of(object) + ": " + why;
   error.hint = "see fleetadm msa describe " + name_of(object) + " --cluster " + namespace_of(object);
   return error;
-}
-
-/// Three parts of base64url, as the API server's are. Anything else is not handed to a shell.
-bool looks_like_token(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-  });
 }
 
 }  // namespace
@@ -71,12 +63,9 @@ Result<AccountToken> account_token(const kube::Client& hub, const std::string& c
   FLEETADM_TRY(const auto secret, hub.find(kube::resources::secrets(), cluster, secret_name));
   if (!secret) return fail(no_token(object, "Secret " + cluster + "/" + secret_name + " is gone"));
   if (const Status ours = msa::check_secret(*secret, object); !ours) return fail(no_token(object, ours.error().message));
-  const std::string token = msa::token_in(*secret);
-  const auto claims = token_claims(token);
-  if (!claims || !looks_like_token(token))
-    return fail(no_token(object, "what Secret " + cluster + "/" + secret_name + " holds is none"));
-  if (claims->expires <= now) return fail(no_token(object, "it expired at " + format_time(claims->expires)));
-  return AccountToken{token, claims->expires};
+  const auto token = msa::usable_token(*secret, now);
+  if (!token) return fail(no_token(object, token.error().message));
+  return AccountToken{token->text, token->claims.expires};
 }
 
 }  // namespace fleetadm::commands

@@ -47,6 +47,8 @@ void bind(FlagSet& flags, HubRunOptions& options) {
                             "Approve certificate requests from this user automatically, and accept each of its "
                             "clusters once; repeatable");
   users.value_name = "USER";
+  flags.boolean(&options.cluster_profiles, "cluster-profiles",
+                "Copy tokens of managed service accounts into the namespaces of ClusterProfiles");
   flags
       .comma_texts(&options.labels, "labels",
                    "Labels for the namespaces, roles, bindings, leases and cluster sets that the hub creates")
@@ -100,6 +102,7 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
       options.webhook_address.empty() && is_loopback_server(config.server) ? "127.0.0.1:0" : options.webhook_address;
   hub_options.webhook_url = options.webhook_url;
   hub_options.auto_approve_users = options.auto_approve_users;
+  hub_options.cluster_profiles = options.cluster_profiles;
   FLEETADM_TRY(hub_options.labels, labels_of(options.labels));
   hub_options.leader_timing = options.leader_timing;
   hub_options.gate = std::make_shared<kube::WriteGate>();

@@ -13,6 +13,7 @@ struct HubRunOptions {
   std::string webhook_url;
   std::vector<std::string> auto_approve_users;
   std::vector<std::string> labels;  // key=value
+  bool cluster_profiles = false;
   kube::LeaderTiming leader_timing;
 };
 

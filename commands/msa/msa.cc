@@ -7,6 +7,7 @@ void register_msa(Registry& registry) {
   register_msa_get(registry);
   register_msa_describe(registry);
   register_msa_token(registry);
+  register_msa_exec_credential(registry);
   register_msa_delete(registry);
 }
 

@@ -11,6 +11,7 @@ void register_msa_create(Registry& registry);
 void register_msa_get(Registry& registry);
 void register_msa_describe(Registry& registry);
 void register_msa_token(Registry& registry);
+void register_msa_exec_credential(Registry& registry);
 void register_msa_delete(Registry& registry);
 
 }  // namespace fleetadm::commands

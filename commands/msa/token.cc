@@ -1,6 +1,7 @@
 // msa token: the token of an account, for scripts and as a credential plugin of kubeconfigs. The only output that shows one.
 #include "commands/framework/accounts.h"
 #include "commands/msa/msa.h"
+#include "core/msa/rules/exec_credential.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -14,9 +15,7 @@ Result<Report> run_account_token(Context& context, const AccountTokenOptions& op
   FLEETADM_TRY(const AccountToken found, account_token(hub, options.cluster, args.front(), context.clock().now()));
   Report report;
   report.lines.push_back(found.token);
-  report.data = {{"apiVersion", "client.authentication.k8s.io/v1"},
-                 {"kind", "ExecCredential"},
-                 {"status", {{"token", found.token}, {"expirationTimestamp", format_time(found.expires)}}}};
+  report.data = msa::exec_credential(msa::kExecCredentialVersion, found.token, found.expires);
   if (context.terminal().stdout_is_terminal())
     report.notes.emplace_back("Whoever has this token acts as the account until it expires: keep it out of files and logs.");
   return report;

@@ -10,6 +10,7 @@
 #include "core/controller/controller.h"
 #include "core/controller/memory.h"
 #include "core/controller/worker_pool.h"
+#include "core/msa/hub/profile_copies.h"
 #include "core/placement/hub/controller.h"
 #include "core/proxy/hub/impersonation_controller.h"
 #include "core/registration/hub/registration_hub.h"
@@ -62,8 +63,8 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   manager_options.health_address = options.health_address;
   manager_options.clock = options.clock;
   manager_options.pool = std::make_shared<controller::WorkerPool>(static_cast<std::size_t>(options.threads));
-  controller::Manager::Options addon_options = manager_options;
-  addon_options.health_address.clear();
+  controller::Manager::Options part_options = manager_options;
+  part_options.health_address.clear();
   controller::Manager manager(manager_options);
 
   const std::string host = host_name();
@@ -82,11 +83,18 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
 
   placement::add_placement_controller(manager, client, options.clock);
   // Of their own: where a type of theirs cannot be read, their caches never fill, and all else goes on.
-  controller::Manager addons(addon_options);
+  controller::Manager addons(part_options);
   manager.count_too(addons);
   if (const Status added = addon::add_addon_controllers(addons, client, {options.ns, options.clock, recorder}); !added) {
     if (added.error().category != Category::kNotFound) return added;
     log::warn(kName, added.error().message + ": it goes on without add-ons (" + added.error().hint + ")");
+  }
+
+  std::optional<controller::Manager> profiles;  // the kind may come later, or never
+  if (options.cluster_profiles) {
+    profiles.emplace(part_options);
+    manager.count_too(*profiles);
+    msa::add_profile_copies(*profiles, client, recorder);
   }
 
   manager.add({.name = "memory", .resync = kTidying, .resync_keys = {"process"}},
@@ -105,7 +113,9 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   const auto lead = [&](std::stop_token leading) -> Status {
     if (webhook) webhook->lead(true);
     FLEETADM_CHECK(addons.start());
+    if (profiles) FLEETADM_CHECK(profiles->start());
     const Status ended = manager.run(std::move(leading));
+    if (profiles) profiles->stop();
     addons.stop();
     return ended;
   };

@@ -23,6 +23,7 @@ struct HubOptions {
   std::string webhook_address;  // of the conversion of add-on versions; empty: not served
   std::string webhook_url;      // how API servers reach it (addon::WebhookOptions)
   std::vector<std::string> auto_approve_users;
+  bool cluster_profiles = false;              // copies of accounts' tokens for ClusterProfiles
   std::map<std::string, std::string> labels;  // for the objects that registration creates
   int threads = 16;                           // workers mostly wait for the API server
   std::shared_ptr<kube::WriteGate> gate;      // null: an ordinary one

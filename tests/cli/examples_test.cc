@@ -27,6 +27,7 @@ constexpr auto kExcused = std::to_array<Excused>({
     {"fleetadm logs", "needs a gateway and its clusters; the end-to-end suites have them"},
     {"fleetadm proxy", "needs a gateway and its clusters; the end-to-end suites have them"},
     {"fleetadm agent scores", "runs until it is stopped, with the identities of an add-on's agent"},
+    {"fleetadm msa exec-credential", "answers a client that knows a ClusterProfile; the end-to-end suites have one"},
 });
 
 /// Commands that cannot be a dry run; in the sandbox they run as they are.

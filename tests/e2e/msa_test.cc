@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kubeclient/rest/client.h"
+#include "tests/support/cluster_profiles.h"
 #include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
@@ -20,7 +21,7 @@ class ManagedServiceAccounts : public FleetTest {
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
     ASSERT_NO_FATAL_FAILURE(begin(1, true));
-    const Ran init = run({"init", "--context", "hub", "--wait", "-o", "json"});
+    const Ran init = run({"init", "--context", "hub", "--cluster-profiles", "--wait", "-o", "json"});
     ASSERT_EQ(init.code, 0) << init.both();
     const Ran joined = run(join_args(init.json()));
     ASSERT_EQ(joined.code, 0) << joined.both();
@@ -77,6 +78,49 @@ class ManagedServiceAccounts : public FleetTest {
     return done();
   }
 };
+
+TEST_F(ManagedServiceAccounts, AreCopiedForTheProgramsOfClusterProfiles) {
+  ASSERT_EQ(make_cluster_profile(hub()), "");
+  const Ran created = msa({"create", "shared", "--validity", "1h", "--wait", "--timeout", "100s"});
+  ASSERT_EQ(created.code, 0) << created.both() << run({"addon", "status", "managed-serviceaccount", "--context", "hub"}).both();
+  const auto on_hub = hub().audit_position();
+  const auto labeled =
+      hub().request("PATCH", std::string(kAccounts) + "shared",
+                    R"({"metadata": {"labels": {"authentication.open-cluster-management.io/sync-to-clusterprofile": "true"}}})",
+                    "application/merge-patch+json");
+  ASSERT_EQ(labeled.status, 200) << labeled.body;
+  const std::string copy = "/api/v1/namespaces/apps/secrets/c1-shared";
+  // The hub looks for the kind, which is younger than itself, with growing delays.
+  ASSERT_TRUE(hub().eventually(
+      copy, [](const Json& object) { return !object.is_null(); }, std::chrono::seconds(90)));
+  EXPECT_EQ(hub().get(copy)["data"], hub().get(std::string(kSecrets) + "shared")["data"]);
+
+  RunOptions as_plugin;
+  as_plugin.environment["NAMESPACE"] = "apps";
+  as_plugin.environment["KUBERNETES_EXEC_INFO"] =
+      R"({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "spec": {"interactive": false,
+          "cluster": {"server": "https://member.example.com", "config": {"clusterName": "c1"}}}})";
+  const Ran answered = run({"--managed-serviceaccount", "shared", "--context", "hub"}, as_plugin);
+  ASSERT_EQ(answered.code, 0) << answered.both();
+  EXPECT_EQ(answer_to(str(answered.json(), {"status", "token"}), kube::resources::pods()), 403);
+  EXPECT_FALSE(str(answered.json(), {"status", "expirationTimestamp"}).empty());
+
+  // The account is replaced: so is the copy's token.
+  const Json before = hub().get(copy)["data"];
+  ASSERT_EQ(spoke().request("DELETE", std::string(kSpokeAccounts) + "shared").status, 200);
+  EXPECT_TRUE(hub().eventually(
+      copy, [&](const Json& object) { return object["data"] != before; }, std::chrono::seconds(60)));
+  ASSERT_EQ(msa({"delete", "shared"}).code, 0);
+  EXPECT_TRUE(hub().eventually(
+      copy, [](const Json& object) { return object.is_null(); }, std::chrono::seconds(60)));
+  for (const AuditEntry& one : hub().audit_since(on_hub)) {
+    if (one.user != "system:serviceaccount:open-cluster-management-hub:fleetadm-hub") continue;
+    EXPECT_NE(one.code, 403) << one.verb << " " << one.uri;
+    if (one.resource == "secrets") {
+      EXPECT_TRUE(one.verb != "list" && one.verb != "watch") << one.uri;
+    }
+  }
+}
 
 TEST_F(ManagedServiceAccounts, LiveFromCreateToUninstall) {
   const auto on_hub = hub().audit_position();

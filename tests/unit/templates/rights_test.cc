@@ -78,7 +78,7 @@ std::string rights(std::string_view file, const std::map<std::string, Json>& val
 
 TEST(Rights, AreThoseThatWereApproved) {
   const std::string now =
-      rights("hub/rbac.yaml", {}) + rights("hub/bootstrap.yaml", {}) +
+      rights("hub/rbac.yaml", {}) + rights("hub/cluster-profiles.yaml", {}) + rights("hub/bootstrap.yaml", {}) +
       rights("hub/gateway.yaml", {{"image", "x"}, {"gateway_args", Json::array()}}) +
       rights("agent/rbac.yaml", {{"bootstrap_secret", "bootstrap-hub-kubeconfig"}, {"hub_secret", "hub-kubeconfig-secret"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;

@@ -5,6 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/api/managed_service_account.h"
+#include "core/msa/rules/profile_copy.h"
 #include "core/msa/rules/token_secret.h"
 #include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
@@ -131,9 +132,61 @@ TEST_F(AccountCommands, TokenIsOnlyWhatTheAccountsSecretHolds) {
   EXPECT_NE(message(foreign).find("does not have the label"), std::string::npos);
   EXPECT_NE(message(msa::secret_object(Json(), stored(), token("2026-03-01T10:00:00Z"), "ca")).find("it expired at"),
             std::string::npos);
-  EXPECT_NE(message(msa::secret_object(Json(), stored(), "a b\nc", "ca")).find("holds is none"), std::string::npos);
-  EXPECT_NE(message(msa::secret_object(Json(), stored(), token("2026-03-01T11:00:00Z") + "\n; rm", "ca")).find("holds is none"),
-            std::string::npos);
+  EXPECT_NE(message(msa::secret_object(Json(), stored(), "a b\nc", "ca")).find("holds is not a token"), std::string::npos);
+  EXPECT_NE(
+      message(msa::secret_object(Json(), stored(), token("2026-03-01T11:00:00Z") + "\n; rm", "ca")).find("holds is not a token"),
+      std::string::npos);
+}
+
+TEST_F(AccountCommands, ExecCredentialAnswersWithTheCopyOfTheClustersProfile) {
+  const auto ask = [&](const std::string& cluster, const std::string& account) {
+    context.variables["KUBERNETES_EXEC_INFO"] =
+        dump_json({{"apiVersion", "client.authentication.k8s.io/v1"},
+                   {"kind", "ExecCredential"},
+                   {"spec", {{"cluster", {{"server", "https://member"}, {"config", {{"clusterName", cluster}}}}}}}});
+    return testkit::run_command(registry, "msa exec-credential", context, {{"managed-serviceaccount", account}}, {});
+  };
+  const auto why_not = [&](const std::string& cluster, const std::string& account) {
+    const auto answer = ask(cluster, account);
+    return answer ? std::string("answered") : answer.error().message;
+  };
+  const Json profile{{"metadata", {{"name", "c1"}, {"namespace", "default"}, {"uid", "p"}}}};
+  const Json source{{"data", {{"token", base64_encode(token("2026-03-01T11:00:00Z"))}}}};
+  EXPECT_NE(why_not("c1", "app").find("Secret default/c1-app does not exist"), std::string::npos) << why_not("c1", "app");
+  const Json copy = msa::copy_object(Json(), profile, "app", source);
+  api->put(kube::resources::secrets(), copy);
+  const auto answer = ask("c1", "app");
+  ASSERT_TRUE(answer) << answer.error().message;
+  ASSERT_EQ(answer->lines.size(), 1U);
+  const Json printed = *parse_json(answer->lines.front());
+  EXPECT_EQ(printed, answer->data);
+  EXPECT_EQ(str(printed, {"apiVersion"}), "client.authentication.k8s.io/v1");
+  EXPECT_EQ(str(printed, {"status", "token"}), token("2026-03-01T11:00:00Z"));
+  EXPECT_EQ(str(printed, {"status", "expirationTimestamp"}), "2026-03-01T11:00:00Z");
+  EXPECT_TRUE(answer->notes.empty());
+  // Elsewhere by $NAMESPACE, and there by the flag.
+  context.variables["NAMESPACE"] = "empty";
+  EXPECT_NE(why_not("c1", "app").find("Secret empty/c1-app does not exist"), std::string::npos);
+  context.globals.config.ns = "default";
+  EXPECT_EQ(why_not("c1", "app"), "answered");
+  // The name alone is also that of an account "1-app" of a cluster "c" (were there one).
+  api->put(kube::resources::secrets(),
+           msa::copy_object(Json(), {{"metadata", {{"name", "c1-x"}, {"namespace", "default"}}}}, "a", source));
+  EXPECT_NE(why_not("c1", "x-a").find("does not belong to ClusterProfile c1"), std::string::npos) << why_not("c1", "x-a");
+  EXPECT_EQ(why_not("c1-x", "a"), "answered");
+  Json foreign = copy;
+  foreign["metadata"].erase("labels");
+  api->put(kube::resources::secrets(), foreign);
+  EXPECT_NE(why_not("c1", "app").find("does not have the label"), std::string::npos);
+  clock->advance(std::chrono::hours(1));
+  api->put(kube::resources::secrets(), copy);
+  EXPECT_NE(why_not("c1", "app").find("it expired at 2026-03-01T11:00:00Z"), std::string::npos);
+  EXPECT_EQ(why_not("../c1", "app").find("../c1") == std::string::npos, false);
+  EXPECT_EQ(api->write_count(), 0);
+  context.variables.erase("KUBERNETES_EXEC_INFO");
+  const auto unasked = testkit::run_command(registry, "msa exec-credential", context, {{"managed-serviceaccount", "app"}}, {});
+  ASSERT_FALSE(unasked);
+  EXPECT_EQ(unasked.error().category, Category::kUsage);
 }
 
 TEST_F(AccountCommands, DeleteTellsWhatWasThere) {
