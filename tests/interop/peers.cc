@@ -46,11 +46,12 @@ Status Peers::start(const std::string& component, const std::string& program, st
 }
 
 Status Peers::launch(const std::string& component, const std::string& program, std::vector<std::string> args,
-                     const std::string& ns) {
+                     const std::string& ns, const std::vector<std::string>& variables) {
   sandbox::ChildSpec spec;
   spec.program = *peers_folder() + "/" + program;
   spec.args = std::move(args);
   spec.environment = {"HOME=" + folder_.path().string(), "PATH=/usr/bin:/bin", "POD_NAME=" + component, "POD_NAMESPACE=" + ns};
+  spec.environment.insert(spec.environment.end(), variables.begin(), variables.end());
   spec.output_file = (folder_.path() / (component + ".log")).string();
   running_.erase(component);  // one that is started anew ends first
   FLEETADM_TRY(auto child, sandbox::Child::start(spec));
@@ -130,6 +131,29 @@ void Peers::stop_addon_manager() {
 Status Peers::start_example(const KubeServer& server, const std::string& program, std::vector<std::string> args) {
   args.push_back("--kubeconfig=" + server.kubeconfig_file_for("example", {"system:masters"}));
   return launch("example", program, std::move(args), kHubNamespace);
+}
+
+Status Peers::start_account_manager(const KubeServer& hub) {
+  return launch(
+      "upstream-msa-manager", "msa",
+      {"manager", "--kubeconfig=" + hub.kubeconfig_file_for("upstream-msa-manager", {"system:masters"}),
+       "--feature-gates=EphemeralIdentity=true,ClusterProfile=true", "--metrics-bind-address=0",
+       "--health-probe-bind-address=127.0.0.1:" + std::to_string(free_port()), "--agent-image-name=example.invalid/not-run:1"},
+      kHubNamespace, {"NAMESPACE=" + std::string(kHubNamespace)});
+}
+
+Status Peers::start_account_agent(const KubeServer& spoke, const std::string& cluster, const std::string& hub_kubeconfig) {
+  return launch(
+      "upstream-msa-agent", "msa",
+      {"agent", "--cluster-name=" + cluster, "--kubeconfig=" + hub_kubeconfig,
+       "--spoke-kubeconfig=" + spoke.kubeconfig_file_for("upstream-msa-agent", {"system:masters"}), "--lease-health-check=true",
+       "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:" + std::to_string(free_port())},
+      "open-cluster-management-agent-addon",
+      {"NAMESPACE=open-cluster-management-agent-addon", "HUB_KUBECONFIG=" + hub_kubeconfig});
+}
+
+void Peers::stop_accounts() {
+  for (const char* component : {"upstream-msa-manager", "upstream-msa-agent"}) running_.erase(component);
 }
 
 bool Peers::has_hub_kubeconfig(const std::string& cluster) const {

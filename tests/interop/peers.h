@@ -1,6 +1,6 @@
 // Upstream Open Cluster Management's own programs as processes, from the folder $FLEETADM_PEERS (registration, placement, work,
-// addon, clusteradm; helloworld and helloworld_hosted of the add-on framework's examples). How they are started is a fact about
-// them.
+// addon, clusteradm; helloworld and helloworld_hosted of the add-on framework's examples; msa of managed-serviceaccount). How
+// they are started is a fact about them.
 #pragma once
 
 #include <initializer_list>
@@ -38,12 +38,18 @@ class Peers {
   /// A program of the add-on framework's examples, as administrator of `server`. Their port cannot be chosen: one at a time.
   Status start_example(const KubeServer& server, const std::string& program, std::vector<std::string> args);
   void stop_example() { running_.erase("example"); }
+  /// The hub's manager of upstream's managed-serviceaccount, with its copies for ClusterProfiles.
+  Status start_account_manager(const KubeServer& hub);
+  /// Its agent. `hub_kubeconfig`: a file. Its port cannot be chosen: one at a time.
+  Status start_account_agent(const KubeServer& spoke, const std::string& cluster, const std::string& hub_kubeconfig);
+  void stop_accounts();
   /// The end of a component's log.
   std::string log(const std::string& component) const;
 
  private:
   Status start(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns);
-  Status launch(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns);
+  Status launch(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns,
+                const std::vector<std::string>& variables = {});
   std::string config_file(const std::string& component) const;
   std::string hub_kubeconfig_folder(const std::string& cluster) const;
 
