@@ -433,6 +433,7 @@ const std::vector<Target>& targets() {
                             {"scenario", 16'000, true, kScenarioWords, run_scenario}};
     for (auto& target : sandbox_targets()) out.push_back(std::move(target));
     for (auto& target : addon_targets()) out.push_back(std::move(target));
+    for (auto& target : account_targets()) out.push_back(std::move(target));
     for (auto& target : certificate_targets()) out.push_back(std::move(target));
     return out;
   }();

@@ -25,6 +25,8 @@ const std::vector<Target>& targets();
 std::vector<Target> sandbox_targets();
 /// Those of add-ons (addon_targets.cc), likewise.
 std::vector<Target> addon_targets();
+/// Those of managed service accounts (account_targets.cc), likewise.
+std::vector<Target> account_targets();
 /// Those of certificate requests (certificate_targets.cc), likewise.
 std::vector<Target> certificate_targets();
 

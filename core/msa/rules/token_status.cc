@@ -1,12 +1,15 @@
 #include "core/msa/rules/token_status.h"
 
+#include <algorithm>
+
 #include "core/api/managed_service_account.h"
 #include "core/controller/controller.h"
 
 namespace fleetadm::msa {
 namespace {
 
-constexpr double kRefreshShare = 0.8;  // of a token's lifetime
+constexpr double kRefreshShare = 0.8;                              // of a token's lifetime
+constexpr auto kLongestLife = std::chrono::hours(24 * 365 * 136);  // no API server gives out more, but anybody may write a Secret
 
 /// When this token was requested, where the status says it.
 std::optional<Instant> told_refresh(const Json& object, const TokenClaims& claims, Instant now) {
@@ -19,7 +22,8 @@ std::optional<Instant> told_refresh(const Json& object, const TokenClaims& claim
 }  // namespace
 
 Instant refresh_at(const Json& object, const TokenClaims& claims, Instant now) {
-  const auto used = std::chrono::duration_cast<Duration>((claims.expires - claims.issued) * kRefreshShare);
+  const auto used =
+      std::min<Duration>(std::chrono::duration_cast<Duration>((claims.expires - claims.issued) * kRefreshShare), kLongestLife);
   return told_refresh(object, claims, now).value_or(claims.issued) + used;
 }
 
