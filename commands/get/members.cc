@@ -61,10 +61,10 @@ Status validate_member_get(const MemberGetOptions& options, const std::vector<st
   return {};
 }
 
-/// "no answer from 2 of 40 clusters: c3, c9", where the errors, which name five clusters at most, do not say so.
+/// "Nothing was read from 2 of 40 clusters: c3, c9", where the errors, which name five clusters at most, do not say so.
 void note_silent(const std::vector<std::string>& silent, std::size_t all, Report& report) {
   if (silent.size() < 2) return;
-  report.notes.push_back("No answer from " + std::to_string(silent.size()) + " of " + pluralize(all, "cluster") + ": " +
+  report.notes.push_back("Nothing was read from " + std::to_string(silent.size()) + " of " + pluralize(all, "cluster") + ": " +
                          joined(silent, ", "));
 }
 

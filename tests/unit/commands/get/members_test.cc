@@ -137,7 +137,7 @@ TEST_F(MemberGet, ClustersThatDoNotAnswerAreNamedAndTheCodeIsPartial) {
   EXPECT_EQ(report->failures[1].cluster, "c4");
   EXPECT_EQ(report->failures[1].code, 503);
   ASSERT_EQ(report->notes.size(), 1U);
-  EXPECT_EQ(report->notes.front(), "No answer from 2 of 4 clusters: c3, c4");
+  EXPECT_EQ(report->notes.front(), "Nothing was read from 2 of 4 clusters: c3, c4");
 }
 
 TEST_F(MemberGet, AClusterWithoutObjectsHasAnsweredToo) {
