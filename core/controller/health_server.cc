@@ -1,22 +1,18 @@
 #include "core/controller/health_server.h"
 
 #include <exception>
+#include <utility>
 
-#include "kubeclient/base/host_port.h"
+#include "core/serve/http/listen_address.h"
 
 namespace fleetadm::controller {
 namespace {
 
 Result<serve::ListenOptions> listen_options(const std::string& address) {
-  const auto parts = split_host_port(address);
-  const auto port = parts ? parse_port(parts->port) : std::nullopt;
-  if (!port) {
-    return fail(Category::kUsage, "\"" + address + "\" is no listen address",
-                "write host:port, for example 127.0.0.1:8080 or :8080");
-  }
+  FLEETADM_TRY(serve::ListenAddress where, serve::parse_listen_address(address));
   serve::ListenOptions options;
-  options.address = parts->host == "localhost" ? "127.0.0.1" : parts->host.empty() ? "0.0.0.0" : parts->host;
-  options.port = *port;
+  options.address = std::move(where.host);
+  options.port = where.port;
   options.tls = false;
   options.evicts = true;
   options.limits.body = 0;

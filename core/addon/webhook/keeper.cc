@@ -5,6 +5,7 @@
 
 #include "core/addon/webhook/review.h"
 #include "core/install/install.h"
+#include "core/serve/http/listen_address.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/base/ip_address.h"
@@ -24,21 +25,6 @@ constexpr std::size_t kMaxReview = std::size_t{128} * 1024 * 1024;
 constexpr std::array<std::string_view, 2> kConverted = {"managedclusteraddons.addon.open-cluster-management.io",
                                                         "clustermanagementaddons.addon.open-cluster-management.io"};
 
-struct ListenAddress {
-  std::string host;
-  int port = 0;
-};
-
-Result<ListenAddress> listen_address(const std::string& text) {
-  const auto parts = split_host_port(text);
-  const auto port = parts ? parse_port(parts->port) : std::nullopt;
-  if (!port) {
-    return fail(Category::kUsage, "\"" + text + "\" is no listen address",
-                "write host:port, for example 127.0.0.1:9443 or :9443");
-  }
-  return ListenAddress{parts->host == "localhost" ? "127.0.0.1" : parts->host.empty() ? "0.0.0.0" : parts->host, *port};
-}
-
 /// Of "https://HOST[:PORT][/PATH]".
 Result<std::string> url_host(const std::string& url) {
   constexpr std::string_view kScheme = "https://";
@@ -48,11 +34,6 @@ Result<std::string> url_host(const std::string& url) {
   if (!port_is_one || parts->host.empty() || rest.find_first_of("?#@ ") != std::string::npos)
     return fail(Category::kUsage, "\"" + url + "\" is not of the form https://HOST[:PORT][/PATH]");
   return parts->host;
-}
-
-bool is_loopback(const std::string& host) {
-  const auto address = IpAddress::parse(host);
-  return address && address->is_loopback();
 }
 
 serve::HttpResponse answer_http(const serve::HttpRequest& request) {
@@ -85,7 +66,7 @@ Json said_of(const Json& definition) {
 }  // namespace
 
 Status check_webhook(const WebhookOptions& options) {
-  FLEETADM_CHECK(listen_address(options.address));
+  FLEETADM_CHECK(serve::parse_listen_address(options.address));
   if (!options.url.empty()) FLEETADM_CHECK(url_host(options.url));
   return {};
 }
@@ -140,7 +121,7 @@ Result<pki::Authority> WebhookKeeper::authority() {
 }
 
 Status WebhookKeeper::listen(const pki::Authority& authority) {
-  FLEETADM_TRY(const ListenAddress where, listen_address(options_.address));
+  FLEETADM_TRY(const serve::ListenAddress where, serve::parse_listen_address(options_.address));
   FLEETADM_TRY(serving_, certificate(authority));
   serving_ca_ = authority.ca.certificate;
   serve::ListenOptions listen;
@@ -169,10 +150,10 @@ Result<pki::KeyPair> WebhookKeeper::certificate(const pki::Authority& authority)
 
 Json WebhookKeeper::wanted_conversion(const std::string& bundle) const {
   Json client{{"caBundle", base64_encode(bundle)}, {"service", nullptr}, {"url", nullptr}};
-  const auto listening = split_host_port(endpoint());
+  const auto listening = serve::parse_listen_address(endpoint());
   if (!options_.url.empty()) {
     client["url"] = options_.url;
-  } else if (listening && is_loopback(listening->host)) {
+  } else if (listening && listening->is_loopback()) {
     client["url"] = "https://" + endpoint() + std::string(kConvertPath);
   } else {
     client["service"] = {{"namespace", options_.ns}, {"name", kWebhookName}, {"path", kConvertPath}, {"port", kServicePort}};
