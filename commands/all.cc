@@ -8,6 +8,7 @@
 #include "commands/events/events.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/command.h"
+#include "commands/gateway/gateway.h"
 #include "commands/get/get.h"
 #include "commands/hub/hub.h"
 #include "commands/msa/msa.h"
@@ -49,6 +50,7 @@ void register_all(Registry& registry) {
   register_proxy(registry);
   register_hub(registry);
   register_agent(registry);
+  register_gateway(registry);
 #ifndef FLEETADM_WITHOUT_SANDBOX
   register_sandbox_fleet(registry);
   register_sandbox_faults(registry);

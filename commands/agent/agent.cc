@@ -67,6 +67,11 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
   flags.boolean(&options.work.raw_feedback, "raw-feedback",
                 "Report feedback values that are lists or objects as JSON (gate RawFeedbackJsonString)");
   flags.integer(&options.max_raw_length, "max-raw-feedback", "Maximum size of such a value, in bytes").default_text = "1024";
+  flags
+      .boolean(&agent.gateway, "gateway",
+               "Keep a connection to each replica of the hub's gateway, if it has one, and pass its requests on to this "
+               "cluster's API server")
+      .default_text = "true";
   flags.text(&agent.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
       .value_name = "HOST:PORT";
   flags.boolean(&agent.leader_elect, "leader-elect", "Use leader election (needed with more than one replica)");

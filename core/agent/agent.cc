@@ -51,7 +51,7 @@ class Agent final : public RunningAgent {
             controller::Manager::Options{.threads = 1, .health_address = options.health_address, .clock = parts.clock})),
         runtime_(make_runtime(options, spoke, parts, *health_)) {
     health_->add_page("/debug/agent", [this](std::string_view) {
-      return controller::Manager::Page{200, "application/json", dump_json(runtime_.phase.describe())};
+      return controller::Manager::Page{200, "application/json", dump_json(describe())};
     });
   }
   ~Agent() override {
@@ -105,6 +105,7 @@ class Agent final : public RunningAgent {
     return Runtime{options,
                    parts,
                    client,
+                   spoke,
                    options.work_service_account.empty() ? client : parts.connect(as_worker),
                    spoke.ca_data,
                    reg::HubSecretStore(client, options.ns, options.hub_kubeconfig_secret),
@@ -112,8 +113,15 @@ class Agent final : public RunningAgent {
                    {},
                    {},
                    {},
+                   {},
                    parts.pool ? parts.pool : std::make_shared<controller::WorkerPool>(kAgentThreads),
                    health};
+  }
+
+  Json describe() const {
+    Json said = runtime_.phase.describe();
+    if (Json gateway = runtime_.gateway.describe(); !gateway.is_null()) said["gateway"] = std::move(gateway);
+    return said;
   }
 
   // Fires the signal whenever a secret comes, changes or goes, and wakes where there is none. Its content is not kept.

@@ -1,6 +1,7 @@
 // What the phases of the agent share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,10 +28,23 @@ class Phase {
   std::string detail_;
 };
 
+/// How the tunnels to the hub's gateway are, for /debug/agent. Thread-safe.
+class GatewayView {
+ public:
+  /// What tells; empty: nothing does. Returns when a call of the last one has.
+  void show(std::function<Json()> describe);
+  Json describe() const;  // null where nothing tells
+
+ private:
+  mutable std::mutex mutex_;
+  std::function<Json()> describe_;
+};
+
 struct Runtime {
   AgentOptions options;
   AgentParts parts;
   kube::Client spoke;
+  kube::RestConfig spoke_config;
   kube::Client work_spoke;  // as whom works are applied
   std::string spoke_ca;
   registration::agent::HubSecretStore store;
@@ -38,6 +52,7 @@ struct Runtime {
   Signal bootstrap_changed;   // the bootstrap secret
   Signal credential_changed;  // the hub kubeconfig secret
   Phase phase;
+  GatewayView gateway;
   std::shared_ptr<controller::WorkerPool> pool;  // of each session's managers
   controller::Manager& health;  // serves health alone; each session has managers of its own and shows their counts here
 

@@ -47,6 +47,8 @@ Session::Session(Runtime& runtime, reg::Identity identity, reg::Endpoint endpoin
   credentials_->set(secret);
 }
 
+Session::~Session() { runtime_.gateway.show({}); }
+
 kube::Client Session::connect() const {
   kube::RestConfig config;
   config.server = endpoint_.server;
@@ -185,6 +187,20 @@ void Session::add_certificate(const controller::ControllerOptions& base) {
   });
 }
 
+void Session::add_gateway(const controller::ControllerOptions& base) {
+  controller::ControllerOptions row = base;
+  row.name = "gateway";
+  const auto queue =
+      registration_->add(row, [this](const std::string&, const std::stop_token&) { return gateway_->reconcile(); });
+  GatewayTunnelsOptions options{hub_, runtime_.spoke, runtime_.spoke_config, {}, [queue] { queue->add(kKey); }};
+  options.certificate = [credentials = credentials_]() -> Result<pki::KeyPair> {
+    FLEETADM_TRY(const kube::Credentials now, credentials->current());
+    return pki::KeyPair{now.client_certificate, now.client_key};
+  };
+  gateway_ = std::make_unique<GatewayTunnels>(std::move(options));
+  runtime_.gateway.show([this] { return gateway_->describe(); });
+}
+
 void Session::start_controllers() {
   started_ = std::chrono::steady_clock::now();
   registration_.emplace(of_session(runtime_, kRegistrationThreads));
@@ -197,6 +213,7 @@ void Session::start_controllers() {
   add_lease(row);
   add_status(row);
   add_certificate(row);
+  if (runtime_.options.gateway) add_gateway(row);
   runtime_.health.count_too(*registration_);
   const auto begin = [](controller::Manager& manager) {
     if (const Status begun = manager.start(); !begun) log::error("agent", begun.error().message);

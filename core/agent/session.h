@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/agent/gateway_tunnels.h"
 #include "core/agent/runtime.h"
 #include "kubeclient/watch/informer.h"
 
@@ -60,6 +61,9 @@ class Session {
   /// `bootstrap`: as read when the session begins, where there is one.
   Session(Runtime& runtime, registration::agent::Identity identity, registration::agent::Endpoint endpoint,
           std::optional<Bootstrap> bootstrap, const registration::agent::HubSecret& secret);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   struct Look {
     Duration again{};               // to be looked after again after this time at the latest
@@ -76,6 +80,7 @@ class Session {
   void add_status(const controller::ControllerOptions& base);
   void add_certificate(const controller::ControllerOptions& base);
   void start_addons();
+  void add_gateway(const controller::ControllerOptions& base);
   std::optional<SessionEnd> over();
   std::optional<Json> cluster() const;
 
@@ -92,6 +97,7 @@ class Session {
   std::chrono::steady_clock::time_point started_{};  // the controllers
   std::shared_ptr<kube::Informer> clusters_;
   std::shared_ptr<controller::Queue> certificate_queue_;
+  std::unique_ptr<GatewayTunnels> gateway_;
   std::optional<controller::Manager> registration_;  // the managers last: they end before what their controllers use
   std::optional<controller::Manager> work_;
   std::optional<controller::Manager> addons_;

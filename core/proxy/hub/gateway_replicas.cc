@@ -8,6 +8,7 @@ namespace {
 
 struct Seen {
   std::string server;
+  Instant since;
   Instant renewed;
 };
 using Replicas = std::map<std::string, Seen>;  // by tunnel address
@@ -21,7 +22,7 @@ Replicas living(const Json& config_map, Instant now) {
   for (const auto& [tunnel, said] : known->items()) {
     const auto renewed = parse_time(str(said, {"renewed"}));
     const bool lives = renewed && now - *renewed < kReplicaLife && *renewed - now < kReplicaLife;  // clocks differ
-    if (lives) replicas[tunnel] = {str(said, {"server"}), *renewed};
+    if (lives) replicas[tunnel] = {str(said, {"server"}), parse_time(str(said, {"since"})).value_or(*renewed), *renewed};
   }
   return replicas;
 }
@@ -30,11 +31,13 @@ Json with_replicas(Json config_map, const Replicas& replicas, const std::string&
   Json said = Json::object();
   api::PublishedGateway gateway;
   gateway.ca = ca;
+  const Seen* newest = nullptr;  // an older one may be gone without a word
   for (const auto& [tunnel, seen] : replicas) {
-    said[tunnel] = {{"renewed", format_time(seen.renewed)}, {"server", seen.server}};
-    if (gateway.server.empty()) gateway.server = seen.server;
+    said[tunnel] = {{"server", seen.server}, {"since", format_time(seen.since)}, {"renewed", format_time(seen.renewed)}};
+    if (newest == nullptr || seen.since > newest->since) newest = &seen;
     gateway.tunnels.push_back(tunnel);
   }
+  if (newest != nullptr) gateway.server = newest->server;
   at_or_make(config_map, {"metadata", "annotations", kReplicasAnnotation}) = dump_json(said);
   config_map["data"] = api::gateway_data(gateway);
   return config_map;
@@ -45,9 +48,9 @@ Json with_replicas(Json config_map, const Replicas& replicas, const std::string&
 Json with_replica(const Json& config_map, const GatewayReplica& own, const std::string& ca, Instant now) {
   Replicas replicas = living(config_map, now);
   const auto known = replicas.find(own.tunnel);
-  const bool fresh =
-      known != replicas.end() && known->second.server == own.server && now - known->second.renewed < kReplicaRenewal;
-  if (!fresh) replicas[own.tunnel] = {own.server, now};
+  const bool same = known != replicas.end() && known->second.server == own.server;
+  const bool fresh = same && now - known->second.renewed < kReplicaRenewal;
+  if (!fresh) replicas[own.tunnel] = {own.server, same ? known->second.since : now, now};
   return with_replicas(config_map, replicas, ca);
 }
 

@@ -77,10 +77,6 @@ Result<Caller> read_caller(const serve::Headers& headers, std::string_view user)
   return caller;
 }
 
-bool names_caller(std::string_view header) {
-  return header == kUserHeader || header == kUidHeader || header == kGroupHeader || header.starts_with(kExtraHeader);
-}
-
 }  // namespace
 
 Result<Caller> caller_at_member(const Caller& on_hub) {
@@ -139,12 +135,16 @@ void write_actor(const Actor& actor, serve::Headers& headers) {
   }
 }
 
+bool is_actor_header(std::string_view name) {
+  return name == kUserHeader || name == kUidHeader || name == kGroupHeader || name.starts_with(kExtraHeader);
+}
+
 Result<Actor> read_actor(const serve::Headers& headers) {
   FLEETADM_TRY(const auto user, one_of(headers, kUserHeader));
   FLEETADM_TRY(const auto kind, one_of(headers, kTokenHeader));
   FLEETADM_TRY(const auto credential, one_of(headers, "authorization"));
   if (kind) {
-    if (std::ranges::any_of(headers, [](const auto& header) { return names_caller(header.first); }))
+    if (std::ranges::any_of(headers, [](const auto& header) { return is_actor_header(header.first); }))
       return refused("the request names a caller and brings a token of the cluster as well");
     if (*kind != "member" || !credential || !credential->starts_with(kBearer) || credential->size() == kBearer.size())
       return refused("the request brings no token of the cluster");

@@ -36,6 +36,8 @@ Status check_caller(const Caller& at_member);
 /// Between gateway and agent: fleetadm-user, -uid, -group (each), -extra-<key> (each), with percent-encoded values; or
 /// "fleetadm-token: member" beside "authorization: Bearer …". Appends; headers of that kind must be gone before.
 void write_actor(const Actor& actor, serve::Headers& headers);
+/// The header says who the caller is (fleetadm-user, …).
+bool is_actor_header(std::string_view name);
 
 /// The same read back, on the agent's end. 403 where the headers name nobody, both kinds at once, something twice, or anything
 /// that check_caller() refuses. Headers of the proxy that are about something else (fleetadm-upgrade) are left alone.

@@ -35,10 +35,6 @@ Json impersonation_rules(const Impersonation& who) {
   Json rules = Json::array();
   add_rule(rules, "users", who.users, who.any_user);
   add_rule(rules, "groups", who.groups, who.any_group);
-  rules.push_back({{"apiGroups", Json::array({"rbac.authorization.k8s.io"})},
-                   {"resources", Json::array({"clusterroles"})},
-                   {"resourceNames", Json::array({kImpersonationRole})},
-                   {"verbs", Json::array({"get", "list", "watch"})}});
   return rules;
 }
 

@@ -29,7 +29,7 @@ struct Impersonation {
 /// More names than this of a kind are not listed one by one: an object must stay small enough to be stored.
 inline constexpr std::size_t kMostNames = 2000;
 
-/// The ClusterRole's rules; reading the role itself is one of them.
+/// The ClusterRole's rules.
 Json impersonation_rules(const Impersonation& who);
 /// Of a ClusterRole.
 Impersonation read_impersonation(const Json& role);

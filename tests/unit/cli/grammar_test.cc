@@ -170,7 +170,7 @@ TEST_F(GrammarTest, FilesAreNamedAlike) {
   // Other files than the one with what the command is about.
   const Names others = {"kubeconfig", "hub-kubeconfig", "spoke-kubeconfig", "bootstrap-kubeconfig",
                         "ca-file",    "hub-token-file", "scenarios",        "object",
-                        "merge",      "config-file"};
+                        "merge",      "config-file",    "audit-log"};
   int found = 0;
   each_flag([&](const Command& command, const Flag& flag) {
     if (flag.complete != commands::Complete::kFiles && flag.value_name != "FILE") return;

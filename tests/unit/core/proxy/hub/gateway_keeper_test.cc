@@ -185,6 +185,15 @@ TEST(PublishedGateway, IsReadOnlyWhereItIsWhole) {
   EXPECT_FALSE(read(many));
 }
 
+TEST(GatewayReplicas, ClientsAreSentToTheOneThatCameLast) {
+  const Instant now = Clock::system()->now();
+  Json config_map = with_replica(Json::object(), {"https://z:1", "a:1"}, "ca", now);
+  config_map = with_replica(config_map, {"https://b:1", "b:1"}, "ca", now + 1s);
+  EXPECT_EQ(api::read_gateway(config_map).value()->server, "https://b:1") << "the first may have been killed";
+  config_map = with_replica(config_map, {"https://z:1", "a:1"}, "ca", now + kReplicaRenewal);
+  EXPECT_EQ(api::read_gateway(config_map).value()->server, "https://b:1") << "which does not change with each renewal";
+}
+
 TEST(GatewayReplicas, AnAnnotationOfNoUseIsWrittenAnew) {
   const Instant now = Clock::system()->now();
   for (const char* text :

@@ -1,0 +1,34 @@
+// The ConfigMap of the services that may be reached through the gateway, as it is on the hub.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/controller/controller.h"
+#include "core/proxy/rules/exposed_services.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::gateway {
+
+/// Thread-safe. Nothing is exposed where there is no ConfigMap, and until it was read.
+class ExposedList {
+ public:
+  /// Before the manager starts.
+  ExposedList(controller::Manager& manager, const kube::Client& hub, const std::string& ns);
+
+  bool allows(std::string_view cluster, const proxy::ServiceTarget& service) const;
+  /// Why the list that is there now cannot be read; the last one that could stays in use. Empty: it is the one in use.
+  std::string problem() const;
+
+ private:
+  void take(const kube::CachedPtr& config_map);
+
+  std::shared_ptr<kube::Informer> config_maps_;
+  mutable std::mutex mutex_;
+  proxy::ExposedServices services_;
+  std::string problem_;
+};
+
+}  // namespace fleetadm::gateway

@@ -1,0 +1,295 @@
+#include "core/gateway/gateway.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/api/gateway.h"
+#include "core/controller/controller.h"
+#include "core/controller/memory.h"
+#include "core/controller/worker_pool.h"
+#include "core/gateway/cluster_states.h"
+#include "core/gateway/exposed_list.h"
+#include "core/proxy/gateway/audit_log.h"
+#include "core/proxy/gateway/front.h"
+#include "core/proxy/hub/gateway_keeper.h"
+#include "core/proxy/tunnel/registry.h"
+#include "core/proxy/tunnel/tunnel_server.h"
+#include "core/serve/http/listen_address.h"
+#include "core/serve/http/server.h"
+#include "kubeclient/base/host_port.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::gateway {
+namespace {
+
+constexpr const char* kName = "gateway";
+constexpr std::size_t kWorkers = 16;  // they wait for reviews of the hub
+constexpr std::size_t kInformerThreads = 1;
+constexpr int kServicePort = 8443;  // templates/hub/gateway.yaml
+constexpr int kServiceTunnelPort = 8444;
+constexpr Duration kFirstRetry = std::chrono::seconds(1);
+constexpr Duration kHubTimeout = std::chrono::seconds(10);
+constexpr Duration kLook = std::chrono::milliseconds(50);
+constexpr std::chrono::milliseconds kLastWords{1000};
+/// Where an API server says by which CAs it believes client certificates.
+constexpr std::string_view kAuthenticationMap = "extension-apiserver-authentication";
+
+serve::ListenOptions front_options(const serve::ListenAddress& where, const pki::KeyPair& certificate,
+                                   const std::string& client_ca) {
+  serve::ListenOptions listen;
+  listen.address = where.host;
+  listen.port = where.port;
+  listen.certificate = certificate;
+  listen.client_ca = client_ca;
+  listen.evicts = true;
+  listen.limits.connections = 10'000;
+  listen.limits.upgrades = 10'000;
+  listen.streams_body = [](const serve::HttpRequest&) { return true; };
+  return listen;
+}
+
+/// HOST:PORT that others call.
+std::string reached_at(const std::string& given, const std::string& endpoint, const std::string& ns, int service_port) {
+  if (!given.empty()) return given;
+  if (const auto listening = serve::parse_listen_address(endpoint); listening && listening->is_loopback()) return endpoint;
+  return std::string(api::kGatewayService) + "." + ns + ".svc:" + std::to_string(service_port);
+}
+
+Status check_public(const std::string& flag, const std::string& given, const std::string& listen, bool in_pod) {
+  FLEETADM_TRY(const serve::ListenAddress where, serve::parse_listen_address(listen));
+  if (given.empty()) {
+    if (where.is_loopback() || in_pod) return {};
+    return fail(Category::kUsage, flag + " is required outside of a pod unless the gateway listens on a loopback address",
+                "clients and agents are told to go there");
+  }
+  const auto parts = split_host_port(given);
+  if (!parts || parts->host.empty() || parse_port(parts->port).value_or(0) == 0)
+    return fail(Category::kUsage, flag + " \"" + given + "\" is not HOST:PORT");
+  return {};
+}
+
+class Gateway {
+ public:
+  Gateway(const kube::Client& hub, const GatewayOptions& options, std::unique_ptr<proxy::AuditLog> audit)
+      : options_(options),
+        hub_(hub.with_timeout(kHubTimeout)),
+        audit_(std::move(audit)),
+        keeper_(hub_, keeper_options(options)),
+        runtime_(kWorkers),
+        manager_(manager_options(options)),
+        clusters_(manager_, hub, [this](const std::string& cluster) { lose(cluster); }),
+        exposed_(manager_, hub, options.ns),
+        front_(runtime_, hub_, front_parts()) {
+    manager_.add_page("/debug/gateway", [this](std::string_view) {
+      return controller::Manager::Page{200, "application/json", dump_json(describe())};
+    });
+  }
+  ~Gateway() {
+    manager_.stop();
+    listener_.reset();
+    tunnels_.reset();
+    runtime_.stop();
+  }
+
+  Status run(const std::stop_token& stop) {
+    FLEETADM_CHECK(manager_.start());
+    std::string told;
+    Duration retry = kFirstRetry;
+    while (!stop.stop_requested()) {
+      const Status kept = pass(stop);
+      if (stop.stop_requested()) break;
+      if (!kept && is_final(kept.error())) return kept;
+      if (const std::string why = kept ? std::string() : kept.error().message; why != told) {
+        if (!why.empty()) log::warn(kName, why);
+        told = why;
+      }
+      retry = kept ? kFirstRetry : std::min(retry * 2, options_.keep);
+      pause(kept ? options_.keep : retry, stop);
+      controller::give_memory_back();
+    }
+    end();
+    return {};
+  }
+
+ private:
+  static proxy::GatewayKeeperOptions keeper_options(const GatewayOptions& options) {
+    proxy::GatewayKeeperOptions keep{options.ns, {}, options.clock};
+    for (const std::string& address : {options.public_address, options.public_tunnel_address}) {
+      if (const auto parts = split_host_port(address); parts && !parts->host.empty()) keep.hosts.push_back(parts->host);
+    }
+    for (const std::string& address : {options.address, options.tunnel_address}) {
+      const auto where = serve::parse_listen_address(address);
+      if (where && where->host != "0.0.0.0" && where->host != "::") keep.hosts.push_back(where->host);
+    }
+    std::sort(keep.hosts.begin(), keep.hosts.end());
+    keep.hosts.erase(std::unique(keep.hosts.begin(), keep.hosts.end()), keep.hosts.end());
+    return keep;
+  }
+
+  static controller::Manager::Options manager_options(const GatewayOptions& options) {
+    controller::Manager::Options manager;
+    manager.threads = kInformerThreads;
+    manager.health_address = options.health_address;
+    manager.clock = options.clock;
+    manager.pool = std::make_shared<controller::WorkerPool>(kInformerThreads);
+    return manager;
+  }
+
+  proxy::FrontOptions front_parts() {
+    proxy::FrontOptions parts;
+    parts.limits = options_.limits;
+    parts.clock = options_.clock;
+    parts.state = [this](std::string_view cluster) { return clusters_.state(cluster); };
+    parts.hop = [this](std::string_view cluster) { return registry_->find(cluster); };
+    parts.exposes = [this](std::string_view cluster, const proxy::ServiceTarget& service) {
+      return exposed_.allows(cluster, service);
+    };
+    if (audit_) parts.audit = [this](const proxy::AuditRecord& record) { audit_->write(proxy::audit_line(record)); };
+    return parts;
+  }
+
+  static bool is_final(const Error& error) { return error.category == Category::kUsage; }
+
+  void lose(const std::string& cluster) {
+    boost::asio::post(runtime_.executor(), [registry = registry_, cluster] {
+      registry->cut(cluster, "the hub does not accept the cluster any more");
+    });
+  }
+
+  /// Brings up what is not there yet, and keeps what is on the hub.
+  Status pass(const std::stop_token& stop) {
+    FLEETADM_TRY(const std::string client_ca, read_client_ca(stop));
+    FLEETADM_TRY(const bool renewed, keeper_.renew());
+    if (!listener_ || !tunnels_) {
+      client_ca_ = client_ca;
+      FLEETADM_CHECK(listen());
+    } else if (renewed || client_ca != client_ca_) {
+      FLEETADM_CHECK(listener_->renew(keeper_.serving(), client_ca));
+      FLEETADM_CHECK(tunnels_->renew(keeper_.serving(), client_ca));
+      client_ca_ = client_ca;
+      log::info(1, kName, renewed ? "the gateway has a new certificate" : "client certificates are judged by another CA");
+    }
+    FLEETADM_CHECK(keeper_.publish(own_));
+    if (std::exchange(published_, true)) return {};
+    // Only now: a gateway that nobody reaches is not ready.
+    FLEETADM_CHECK(manager_.serve_health());
+    log::info(0, kName, "serving clients at " + own_.server + " and agents at " + own_.tunnel);
+    return {};
+  }
+
+  Result<std::string> read_client_ca(const std::stop_token& stop) const {
+    const kube::Client hub = hub_.with_stop(stop);
+    auto found = hub.find(kube::resources::config_maps(), "kube-system", kAuthenticationMap);
+    if (!found) return fail(found.error().wrap("the hub does not say by which CA client certificates are judged"));
+    std::string ca = *found ? str(**found, {"data", "client-ca-file"}) : std::string();
+    if (ca.empty()) {
+      return fail(Category::kNotFound, "ConfigMap kube-system/" + std::string(kAuthenticationMap) +
+                                           " names no CA of client certificates, by which agents are known");
+    }
+    return ca;
+  }
+
+  Status listen() {
+    FLEETADM_TRY(const serve::ListenAddress clients, serve::parse_listen_address(options_.address));
+    FLEETADM_TRY(const serve::ListenAddress agents, serve::parse_listen_address(options_.tunnel_address));
+    if (!tunnels_) {
+      proxy::TunnelServerOptions tunnel;
+      tunnel.address = agents.host;
+      tunnel.port = agents.port;
+      tunnel.certificate = keeper_.serving();
+      tunnel.client_ca = client_ca_;
+      tunnel.limits = options_.tunnel;
+      FLEETADM_TRY(tunnels_, proxy::TunnelServer::start(runtime_, tunnel, registry_));
+    }
+    FLEETADM_TRY(listener_, serve::HttpListener::start_direct(runtime_, front_options(clients, keeper_.serving(), client_ca_),
+                                                              [this](serve::HttpRequest request, serve::Reply reply) {
+                                                                front_.handle(std::move(request), std::move(reply));
+                                                              }));
+    own_.server = "https://" + reached_at(options_.public_address, listener_->endpoint(), options_.ns, kServicePort);
+    own_.tunnel = reached_at(options_.public_tunnel_address, tunnels_->endpoint(), options_.ns, kServiceTunnelPort);
+    return {};
+  }
+
+  /// New requests go elsewhere; those that run have their time.
+  void end() {
+    if (!listener_ || !tunnels_) return;
+    if (published_) {
+      if (const Status told = keeper_.withdraw(own_); !told) log::warn(kName, told.error().message);
+    }
+    front_.drain();
+    listener_->drain();
+    const std::size_t running = front_.running();
+    if (running > 0) log::info(0, kName, "waiting for " + std::to_string(running) + " requests to end");
+    const auto until = std::chrono::steady_clock::now() + options_.drain;
+    while (front_.running() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
+    tunnels_->drain();
+    tunnels_->wait_drained(kLastWords);
+    log::info(0, kName, "stopped");
+  }
+
+  void pause(Duration time, const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    changed_.wait_for(lock, stop, time, [] { return false; });
+  }
+
+  Json describe() const {
+    Json tunnels = Json::array();
+    for (const proxy::TunnelInfo& one : registry_->list()) {
+      tunnels.push_back({{"cluster", one.cluster},
+                         {"agent", one.agent},
+                         {"since", format_time(one.since)},
+                         {"streams", one.streams},
+                         {"waiting", one.waiting},
+                         {"draining", one.draining},
+                         {"silent", one.silent}});
+    }
+    return {{"server", own_.server},
+            {"tunnel", own_.tunnel},
+            {"requests", front_.running()},
+            {"exposedServicesProblem", exposed_.problem()},
+            {"tunnels", std::move(tunnels)}};
+  }
+
+  const GatewayOptions options_;
+  const kube::Client hub_;
+  std::unique_ptr<proxy::AuditLog> audit_;
+  proxy::GatewayKeeper keeper_;
+  std::shared_ptr<proxy::TunnelRegistry> registry_ = std::make_shared<proxy::TunnelRegistry>();
+  serve::HttpRuntime runtime_;
+  controller::Manager manager_;
+  ClusterStates clusters_;
+  ExposedList exposed_;
+  proxy::Front front_;
+  proxy::GatewayReplica own_;  // fixed before health is served
+  std::string client_ca_;
+  bool published_ = false;
+  std::condition_variable_any changed_;
+  std::unique_ptr<proxy::TunnelServer> tunnels_;
+  std::unique_ptr<serve::HttpListener> listener_;
+};
+
+}  // namespace
+
+Status check_gateway(const GatewayOptions& options) {
+  FLEETADM_CHECK(check_public("--public-address", options.public_address, options.address, options.in_pod));
+  FLEETADM_CHECK(check_public("--public-tunnel-address", options.public_tunnel_address, options.tunnel_address, options.in_pod));
+  return {};
+}
+
+Status run_gateway(const kube::Client& hub, const GatewayOptions& options, const std::stop_token& stop) {
+  FLEETADM_CHECK(check_gateway(options));
+  std::unique_ptr<proxy::AuditLog> audit;
+  if (!options.audit_log.empty()) {
+    FLEETADM_TRY(audit, proxy::AuditLog::open(options.audit_log));
+  }
+  Gateway gateway(hub, options, std::move(audit));
+  return gateway.run(stop);
+}
+
+}  // namespace fleetadm::gateway
