@@ -5,9 +5,13 @@
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
+#include "core/api/gateway.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/install/supported.h"
+#include "kubeclient/base/host_port.h"
+#include "kubeclient/base/ip_address.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/discovery/mapper.h"
 #include "kubeclient/watch/informer.h"
 #include "templates/templates.h"
@@ -16,6 +20,9 @@ namespace fleetadm::commands {
 namespace {
 
 constexpr std::string_view kHubDeployment = "fleetadm-hub";
+// Of the gateway's Service (templates/hub/gateway.yaml).
+constexpr int kGatewayPort = 8443;
+constexpr int kTunnelPort = 8444;
 
 struct InitOptions {
   std::string image = "fleetadm:" FLEETADM_VERSION;
@@ -25,6 +32,9 @@ struct InitOptions {
   bool require_executor = false;
   bool network_policy = false;
   bool cluster_profiles = false;
+  bool gateway = false;
+  std::string gateway_address;         // HOST[:PORT]
+  std::string gateway_tunnel_address;  // HOST[:PORT]
   bool publish_ca = true;
   bool show_token = false;
   bool wait = false;
@@ -51,6 +61,16 @@ void bind_init(FlagSet& flags, InitOptions& options) {
   flags.boolean(&options.cluster_profiles, "cluster-profiles",
                 "Let the hub controllers copy tokens of managed service accounts into the namespaces of ClusterProfiles; "
                 "they get permission to read and write Secrets by name");
+  flags.boolean(&options.gateway, "gateway", "Install the gateway too, through which clients reach the API servers of clusters");
+  flags
+      .text(&options.gateway_address, "gateway-address",
+            "Address at which clients reach the gateway (default: its Service, or in a sandbox where it listens); port 8443 "
+            "unless given")
+      .value_name = "HOST[:PORT]";
+  flags
+      .text(&options.gateway_tunnel_address, "gateway-tunnel-address",
+            "Address at which clusters reach the gateway (default: the host of --gateway-address); port 8444 unless given")
+      .value_name = "HOST[:PORT]";
   flags
       .boolean(&options.publish_ca, "publish-ca",
                "Allow anonymous clients to read the hub's CA (kube-public/cluster-info), so that join needs only "
@@ -61,11 +81,27 @@ void bind_init(FlagSet& flags, InitOptions& options) {
   timeout_flag(flags, &options.timeout, "How long to wait");
 }
 
+/// HOST[:PORT] with the port.
+Result<std::string> public_address(const std::string& flag, const std::string& text, int port) {
+  const auto parts = split_host_port(text);
+  const bool host_is_one = parts && (is_dns_subdomain(parts->host) || IpAddress::parse(parts->host));
+  if (!host_is_one || (!parts->port.empty() && parse_port(parts->port).value_or(0) == 0))
+    return fail(Category::kUsage, flag + " \"" + text + "\" is not HOST[:PORT]");
+  return join_host_port(parts->host, parts->port.empty() ? std::to_string(port) : parts->port);
+}
+
 Status validate_init(const InitOptions& options, const std::vector<std::string>&) {
   if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas must be between 1 and 9");
   if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
   for (const std::string& user : options.auto_approve_users) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
+  }
+  if (!options.gateway_tunnel_address.empty() && options.gateway_address.empty())
+    return fail(Category::kUsage, "--gateway-tunnel-address requires --gateway-address");
+  if (!options.gateway_address.empty() && !options.gateway) return fail(Category::kUsage, "--gateway-address requires --gateway");
+  for (const auto& [flag, text] : {std::pair{"--gateway-address", options.gateway_address},
+                                   std::pair{"--gateway-tunnel-address", options.gateway_tunnel_address}}) {
+    if (!text.empty()) FLEETADM_CHECK(public_address(flag, text, 0));
   }
   return check_program_args("hub-arg", options.hub_args);
 }
@@ -86,6 +122,21 @@ Json container_args(const InitOptions& options) {
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   if (options.cluster_profiles) args.emplace_back("--cluster-profiles");
   for (const std::string& arg : options.hub_args) args.push_back(arg);
+  return args;
+}
+
+Result<Json> gateway_args(const InitOptions& options) {
+  Json args = Json::array({"gateway", "run", std::string(install::kHealthArgument), std::string(install::kGatewayArgument),
+                           std::string(install::kTunnelArgument)});
+  if (options.gateway_address.empty()) return args;
+  FLEETADM_TRY(const std::string server, public_address("--gateway-address", options.gateway_address, kGatewayPort));
+  const std::string host = split_host_port(options.gateway_address)->host;
+  const std::string& given = options.gateway_tunnel_address;
+  FLEETADM_TRY(const std::string tunnel,
+               public_address("--gateway-tunnel-address",
+                              given.empty() ? join_host_port(host, std::to_string(kTunnelPort)) : given, kTunnelPort));
+  args.push_back("--public-address=" + server);
+  args.push_back("--public-tunnel-address=" + tunnel);
   return args;
 }
 
@@ -119,8 +170,11 @@ std::vector<Json> cluster_info(const kube::RestConfig& config) {
 
 Result<std::vector<Json>> manifests(const InitOptions& options, const kube::RestConfig& config) {
   std::vector<Json> objects;
-  const std::map<std::string, Json> values{
-      {"image", options.image}, {"replicas", options.replicas}, {"args", container_args(options)}};
+  FLEETADM_TRY(Json of_gateway, gateway_args(options));
+  const std::map<std::string, Json> values{{"image", options.image},
+                                           {"replicas", options.replicas},
+                                           {"args", container_args(options)},
+                                           {"gateway_args", std::move(of_gateway)}};
   std::vector<std::string_view> files{"hub/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
   files.emplace_back("hub/admission.yaml");
@@ -129,6 +183,7 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const kube::Rest
   if (options.cluster_profiles) files.emplace_back("hub/cluster-profiles.yaml");
   for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml", "hub/deployment.yaml"})
     files.emplace_back(file);
+  if (options.gateway) files.emplace_back("hub/gateway.yaml");
   for (const std::string_view file : files) {
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
@@ -166,6 +221,20 @@ Status wait_convertible(const kube::Client& hub, Duration timeout, const std::st
   return {};
 }
 
+/// It says where it is once it serves.
+Status wait_gateway(const kube::Client& hub, Duration timeout, const std::stop_token& stop) {
+  FLEETADM_CHECK(install::wait_deployment(hub, api::kHubNamespace, api::kGatewayService, timeout, stop));
+  auto published = [](const std::optional<Json>& live) -> Result<bool> {
+    if (!live) return true;  // it was removed meanwhile
+    FLEETADM_TRY(const auto gateway, api::read_gateway(*live));
+    return gateway.has_value();
+  };
+  auto waited =
+      kube::wait_for(hub, kube::resources::config_maps(), api::kHubNamespace, api::kGatewayConfigMap, published, timeout, stop);
+  if (!waited) return fail(waited.error().wrap("the gateway is running but has not published where it is"));
+  return {};
+}
+
 Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& options) {
   context.progress().begin("Waiting for the hub controllers");
   Status ready = install::wait_deployment(hub, api::kHubNamespace, kHubDeployment, options.timeout, context.stop());
@@ -177,6 +246,7 @@ Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& 
     if (!waited)
       ready = fail(waited.error().wrap("the hub controllers are running but have not created the default cluster set"));
     if (ready) ready = wait_convertible(hub, options.timeout, context.stop());
+    if (ready && options.gateway) ready = wait_gateway(hub, options.timeout, context.stop());
   }
   if (!ready) {
     context.progress().failed(ready.error().message);
@@ -233,6 +303,8 @@ void register_init(Registry& registry) {
       {"Make a hub and wait until its controllers are running", "fleetadm init --wait"},
       {"See what would be installed", "fleetadm init --dry-run=server"},
       {"Close the health and metrics port to other namespaces", "fleetadm init --network-policy"},
+      {"With a gateway that clusters and clients reach at a load balancer",
+       "fleetadm init --gateway --gateway-address gateway.example.com:443"},
       {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
   command.make = invocation<InitOptions>(bind_init, validate_init, run_init);
   registry.add(std::move(command));

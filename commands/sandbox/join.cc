@@ -218,7 +218,9 @@ Status join_sandbox(Context& context, const SandboxFleet& fleet) {
   FLEETADM_TRY(const auto kubeconfig, kube::Kubeconfig::load(file));
   const auto hub_name = fleet.sandbox + "-hub";
   ClusterContext hub(context, kubeconfig, fleet.kubeconfig, hub_name);
-  FLEETADM_TRY(const auto ticket, run_command(hub, registry, "init", {{"wait", "true"}, {"show-token", "true"}}));
+  Words flags{{"wait", "true"}, {"show-token", "true"}};
+  if (fleet.gateway) flags.emplace_back("gateway", "true");
+  FLEETADM_TRY(const auto ticket, run_command(hub, registry, "init", flags));
   if (fleet.clusters.empty()) return {};
   FLEETADM_CHECK(join_clusters(context, kubeconfig, fleet, ticket.data));
   FLEETADM_TRY(const auto hub_client, hub.client());

@@ -12,6 +12,7 @@ struct SandboxFleet {
   std::string kubeconfig;             // the sandbox's
   std::string sandbox;                // contexts are <sandbox>-hub, <sandbox>-c1, …
   std::vector<std::string> clusters;  // "c1", …: also their names in the fleet
+  bool gateway = false;               // with a gateway on the hub
   bool fresh = false;                 // the clusters were made by this very command, and are empty
 };
 

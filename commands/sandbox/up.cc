@@ -35,6 +35,7 @@ struct UpOptions : NamedSandbox {
   std::string nodes = "auto";
   std::string agents = std::string(kInProcess);
   bool join = false;
+  bool gateway = false;
   bool foreground = false;
 
   /// A node is its watches and the processes of its pods: only small sandboxes get them unasked.
@@ -187,7 +188,8 @@ Result<Report> up(Context& context, const UpOptions& options) {
   if (options.join) {
     auto spokes = sandbox::cluster_names(static_cast<int>(options.clusters));
     spokes.erase(spokes.begin());
-    FLEETADM_CHECK(join_sandbox(context, {home.kubeconfig(options.name).string(), options.name, std::move(spokes), fresh}));
+    FLEETADM_CHECK(
+        join_sandbox(context, {home.kubeconfig(options.name).string(), options.name, std::move(spokes), options.gateway, fresh}));
   }
   Report report = report_of(home, options.name);
   if (runs) report.notes.insert(report.notes.begin(), "sandbox \"" + options.name + "\" is already running");
@@ -201,6 +203,7 @@ Status check_up(const UpOptions& options) {
   if (options.join && !options.has_nodes())
     return fail(Category::kUsage, "--join requires nodes and cannot be combined with --nodes=false",
                 "the hub and the agents run on them");
+  if (options.gateway && !options.join) return fail(Category::kUsage, "--gateway requires --join");
   if (options.join && options.foreground) return fail(Category::kUsage, "--join cannot be combined with --foreground");
   return {};
 }
@@ -222,6 +225,8 @@ Command up_command() {
       "init, join and accept; it returns when all clusters are available.";
   command.examples = {{"A hub and three spokes", "fleetadm sandbox up --clusters 3"},
                       {"A complete fleet: two clusters, joined and accepted", "fleetadm sandbox up --clusters 2 --join"},
+                      {"The same with a gateway, through which the hub reaches the clusters",
+                       "fleetadm sandbox up --clusters 2 --join --gateway"},
                       {"In memory only, alongside another sandbox", "fleetadm sandbox up --name test --ephemeral"}};
   command.args = sandbox_argument();
   command.make = sandbox_invocation<UpOptions>(
@@ -231,6 +236,7 @@ Command up_command() {
         clusters.default_text = "1";
         flags.boolean(&options.ephemeral, "ephemeral", "keep objects in memory only");
         flags.boolean(&options.join, "join", "turn the clusters into one fleet: init, join and accept in one step");
+        flags.boolean(&options.gateway, "gateway", "with --join: install the gateway on the hub, too (init --gateway)");
         Flag& nodes = flags.choice(&options.nodes, "nodes", {"auto", "true", "false"},
                                    "give each cluster a node that runs fleetadm's own pods as processes (auto: up to 10 spokes)");
         nodes.arity = Arity::kOptionalValue;

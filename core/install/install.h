@@ -22,6 +22,9 @@ inline constexpr std::string_view kAgentPart = "agent";
 inline constexpr std::string_view kHealthArgument = "--health-address=$(POD_IP):8000";
 /// Likewise the conversion of add-on versions (templates/hub/webhook.yaml).
 inline constexpr std::string_view kWebhookArgument = "--webhook-address=$(POD_IP):9443";
+/// And the gateway (templates/hub/gateway.yaml).
+inline constexpr std::string_view kGatewayArgument = "--address=$(POD_IP):8443";
+inline constexpr std::string_view kTunnelArgument = "--tunnel-address=$(POD_IP):8444";
 
 enum class Action { kCreated, kConfigured, kUnchanged, kKeptForeign, kDeleted };
 std::string_view to_string(Action action);
