@@ -4,6 +4,7 @@
 
 #include "commands/framework/guard.h"
 #include "commands/framework/inputs.h"
+#include "core/api/gateway.h"
 #include "core/api/kinds.h"
 #include "core/placement/engine/cel_evaluator.h"
 #include "core/work/rules/names.h"
@@ -31,7 +32,8 @@ Status works_in(const kube::Client& hub, const std::string& ns, const std::strin
   kube::ListOptions which;
   which.label_selector = selector;
   const Status listed = hub.list_each(api::manifest_works(), ns, which, [&](Json&& work) -> Status {
-    into.push_back(Json{{"metadata", std::move(work["metadata"])}});
+    // The hub's own, which go with the cluster.
+    if (label_of(work, api::kGatewayWorkLabel).empty()) into.push_back(Json{{"metadata", std::move(work["metadata"])}});
     return {};
   });
   if (listed || listed.error().category == Category::kNotFound) return {};

@@ -16,6 +16,8 @@ namespace fleetadm::api {
 inline constexpr std::string_view kGatewayConfigMap = "fleetadm-gateway";
 inline constexpr std::string_view kGatewayAuthoritySecret = "fleetadm-gateway-ca";
 inline constexpr std::string_view kGatewayService = "fleetadm-gateway";
+/// On works by which the hub gives agents their rights for the gateway: nobody's workload.
+inline constexpr std::string_view kGatewayWorkLabel = "fleetadm.io/gateway";
 
 struct PublishedGateway {
   std::string server;                // https://HOST:PORT, for clients

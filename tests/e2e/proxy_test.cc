@@ -245,8 +245,7 @@ TEST_F(Proxy, G_WithoutItsAgentAClusterIsSaidToBeAway) {
 }
 
 TEST_F(Proxy, H_CleanTakesTheGatewayAway) {
-  const Ran left =
-      run({"unjoin", "--context", "c1", "--hub-context", "hub", "--cluster-name", "c1", "--yes", "--allow-removals"});
+  const Ran left = run({"unjoin", "--context", "c1", "--hub-context", "hub", "--cluster-name", "c1", "--yes"});
   ASSERT_EQ(left.code, 0) << left.both();
   EXPECT_TRUE(member().get(kAgentRole).is_null());
   const Ran cleaned = run({"clean", "--context", "hub", "--yes"});

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/api/gateway.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::proxy {
@@ -120,12 +121,13 @@ Json impersonation_work(const std::string& cluster, const Impersonation& who) {
       {"metadata", {{"name", kImpersonationRole}}},
       {"roleRef", {{"apiGroup", kRbac}, {"kind", "ClusterRole"}, {"name", kImpersonationRole}}},
       {"subjects", Json::array({{{"kind", "ServiceAccount"}, {"name", kAgentAccount}, {"namespace", api::kAgentNamespace}}})}};
-  return {
-      {"apiVersion", api::manifest_works().api_version()},
-      {"kind", "ManifestWork"},
-      {"metadata",
-       {{"name", kImpersonationWork}, {"namespace", cluster}, {"labels", {{std::string(kImpersonationLabel), "impersonation"}}}}},
-      {"spec", {{"workload", {{"manifests", Json::array({std::move(role), std::move(binding)})}}}}}};
+  return {{"apiVersion", api::manifest_works().api_version()},
+          {"kind", "ManifestWork"},
+          {"metadata",
+           {{"name", kImpersonationWork},
+            {"namespace", cluster},
+            {"labels", {{std::string(api::kGatewayWorkLabel), "impersonation"}}}}},
+          {"spec", {{"workload", {{"manifests", Json::array({std::move(role), std::move(binding)})}}}}}};
 }
 
 }  // namespace fleetadm::proxy

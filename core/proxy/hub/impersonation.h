@@ -15,7 +15,6 @@ namespace fleetadm::proxy {
 
 /// In each cluster's namespace.
 inline constexpr std::string_view kImpersonationWork = "fleetadm-agent-proxy";
-inline constexpr std::string_view kImpersonationLabel = "fleetadm.io/gateway";
 
 /// That some may use clusters through the gateway.
 struct ProxyGrant {

@@ -64,7 +64,7 @@ class ImpersonationController {
     roles_ = projected(manager, types::cluster_roles(), keep_grants);
     bindings_ = projected(manager, types::cluster_role_bindings(), keep_subjects);
     kube::InformerOptions own;
-    own.label_selector = std::string(kImpersonationLabel);
+    own.label_selector = std::string(api::kGatewayWorkLabel);
     works_ = manager.informer(hub_, api::manifest_works(), own);
     kube::InformerOptions published;
     published.ns = api::kHubNamespace;
