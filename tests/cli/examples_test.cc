@@ -21,6 +21,7 @@ constexpr auto kExcused = std::to_array<Excused>({
     {"fleetadm accept c1", "needs an agent that asks to join; the end-to-end suites have one"},
     {"fleetadm agent msa", "runs until it is stopped, with the identities of an add-on's agent"},
     {"fleetadm agent run", "runs in a pod, or with a bootstrap kubeconfig that an agent uses up"},
+    {"fleetadm gateway run", "listens on ports that may be taken; the end-to-end suites have one"},
     {"fleetadm get deploy", "needs a gateway and its clusters; the end-to-end suites have them"},
     {"fleetadm get pods", "needs a gateway and its clusters; the end-to-end suites have them"},
     {"fleetadm exec", "needs a gateway and its clusters; the end-to-end suites have them"},
