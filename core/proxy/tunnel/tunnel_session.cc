@@ -80,7 +80,8 @@ TunnelSession::TunnelSession(serve::ProtocolHost host, TunnelSessionOptions opti
   nghttp2_option_set_max_outbound_ack(made, kMostAcks);
   nghttp2_option_set_max_settings(made, kMostSettings);
   nghttp2_session* session = nullptr;
-  nghttp2_session_client_new2(&session, callbacks(), this, made);
+  nghttp2_session_client_new3(&session, callbacks(), this, made, memory_.allocator());
+  memory_.made();
   nghttp2_option_del(made);
   session_.reset(session);
   const auto window = static_cast<std::uint32_t>(std::min<std::size_t>(options_.limits.window, NGHTTP2_MAX_WINDOW_SIZE));
@@ -243,6 +244,7 @@ void TunnelSession::output(std::string& into, std::size_t most) {
       why_ = "broke: " + std::string(nghttp2_strerror(static_cast<int>(size)));
     }
     if (size <= 0) break;
+    memory_.used();
     into.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
   }
   if (!later_.empty()) run_later();
@@ -290,6 +292,7 @@ bool TunnelSession::tick(SteadyTime now) {
   give_up_late_ones(now);
   pump();
   run_later();
+  if (streams_.empty() && nghttp2_session_want_write(session_.get()) == 0) memory_.give_back();
   return true;
 }
 

@@ -20,6 +20,7 @@
 #include "core/proxy/tunnel/tunnel_body.h"
 #include "core/proxy/tunnel/tunnel_limits.h"
 #include "core/proxy/tunnel/tunnel_stream.h"
+#include "core/serve/http/http2_memory.h"
 #include "core/serve/http/keep_alive.h"
 #include "core/serve/http/protocol.h"
 
@@ -112,6 +113,7 @@ class TunnelSession final : public serve::Protocol,
   serve::KeepAlive keep_alive_;
   std::map<std::int32_t, TunnelStream> streams_;
   std::deque<Waiting> waiting_;
+  serve::Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   std::vector<std::function<void()>> later_;  // calls to others, once nghttp2 is not at work
   std::size_t control_frames_ = 0;            // in this period

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/serve/http/body_pipe.h"
+#include "core/serve/http/http2_memory.h"
 #include "core/serve/http/keep_alive.h"
 #include "core/serve/http/protocol.h"
 
@@ -91,7 +92,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     // Headers that were sent before would be kept at both ends, 10 KiB a connection, and the ids and dates are never the same.
     nghttp2_option_set_max_deflate_dynamic_table_size(options, 0);
     nghttp2_session* session = nullptr;
-    nghttp2_session_server_new2(&session, raw, this, options);
+    nghttp2_session_server_new3(&session, raw, this, options, memory_.allocator());
+    memory_.made();
     nghttp2_option_del(options);
     session_.reset(session);
     const std::array<nghttp2_settings_entry, 3> settings = {{
@@ -125,6 +127,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     while (into.size() < most) {
       const std::uint8_t* data = nullptr;
       const auto size = nghttp2_session_mem_send(session_.get(), &data);
+      if (size > 0) memory_.used();
       if (size <= 0) {
         failed_ = failed_ || size < 0;
         return;
@@ -155,6 +158,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
       case KeepAlive::Due::kNothing: break;
     }
     if (leaving_since_ && now - *leaving_since_ > kLeaveLinger) leave();
+    if (exchanges_.empty() && nghttp2_session_want_write(session_.get()) == 0) memory_.give_back();
     return true;
   }
 
@@ -371,6 +375,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
 
   ProtocolHost host_;
   std::map<std::int32_t, Exchange> exchanges_;
+  Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   KeepAlive keep_alive_;
   std::optional<Steady::time_point> leaving_since_;  // until left_
