@@ -1,10 +1,10 @@
 // msa create: an account on a cluster, whose token the add-on's agent keeps in a Secret on the hub.
 #include <limits>
 
+#include "commands/framework/accounts.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/framework/write_report.h"
-#include "commands/framework/accounts.h"
 #include "commands/msa/msa.h"
 #include "core/api/managed_service_account.h"
 #include "core/controller/controller.h"

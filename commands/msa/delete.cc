@@ -1,8 +1,8 @@
 // msa delete: the account, its ServiceAccount on the cluster and its Secret go.
+#include "commands/framework/accounts.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "commands/framework/write_report.h"
-#include "commands/framework/accounts.h"
 #include "commands/msa/msa.h"
 #include "core/api/managed_service_account.h"
 #include "kubeclient/watch/informer.h"

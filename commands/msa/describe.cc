@@ -1,7 +1,7 @@
 // msa describe: one account, for people.
+#include "commands/framework/accounts.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/write_report.h"
-#include "commands/framework/accounts.h"
 #include "commands/msa/msa.h"
 #include "core/api/kinds.h"
 #include "core/api/managed_service_account.h"

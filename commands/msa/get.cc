@@ -1,9 +1,9 @@
 // get msa: a row for each account.
+#include "commands/framework/accounts.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/named.h"
 #include "commands/framework/write_report.h"
-#include "commands/framework/accounts.h"
 #include "commands/msa/msa.h"
 #include "core/api/managed_service_account.h"
 

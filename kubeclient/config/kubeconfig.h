@@ -68,7 +68,8 @@ Json make_kubeconfig(std::string_view server, std::string_view ca_pem, const Jso
 /// Read-modify-write of one kubeconfig file under its lock (FILE.lock as kubectl takes it), written to a temporary file of
 /// mode 0600 in the same folder and renamed. `change` edits the document (an empty object for a new file).
 Status modify_kubeconfig(const std::string& file, const std::function<Status(Json&)>& change);
-/// Adds the clusters, users and contexts of a document to a file; those of the same names are replaced. Its current context stays.
+/// Adds the clusters, users and contexts of a document to a file; those of the same names are replaced. Its current context
+/// stays.
 Status merge_kubeconfig(const std::string& file, const Json& from);
 
 }  // namespace fleetadm::kube

@@ -79,7 +79,8 @@ std::vector<Dumped> in_order(std::vector<Json> objects) {
 /// What every cluster makes for itself, and no other's can stand in for.
 bool cluster_makes_its_own(const Dumped& one) {
   const auto name = name_of(one.object);
-  if (one.kind == "ConfigMap" && one.group.empty()) return name == "kube-root-ca.crt" || name == "extension-apiserver-authentication";
+  if (one.kind == "ConfigMap" && one.group.empty())
+    return name == "kube-root-ca.crt" || name == "extension-apiserver-authentication";
   const bool network = one.kind == "Service" || one.kind == "Endpoints" || one.kind == "EndpointSlice";
   return network && namespace_of(one.object) == "default" && name == "kubernetes";
 }
