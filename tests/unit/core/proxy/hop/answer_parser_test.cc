@@ -5,6 +5,7 @@
 namespace fleetadm::proxy {
 namespace {
 
+using namespace std::string_view_literals;
 using Stage = AnswerParser::Stage;
 
 struct Parsed {
@@ -121,7 +122,7 @@ TEST(AnswerParser, RefusesWhatCanBeReadInTwoWays) {
     EXPECT_EQ(parse_answer(text, text.size()).stage, Stage::kBroken) << text;
     parse_answer_all_ways(text, false, true);  // in pieces, the end of a line that does not come may be waited for
   }
-  const std::string nul("HTTP/1.1 200 OK\r\nA: b\0c\r\nContent-Length: 0\r\n\r\n", 50);
+  const auto nul = "HTTP/1.1 200 OK\r\nA: b\0c\r\nContent-Length: 0\r\n\r\n"sv;
   EXPECT_EQ(parse_answer_all_ways(nul).stage, Stage::kBroken);
 }
 
