@@ -25,6 +25,12 @@ bool is_about_proxying(const Json& rule) {
          !list_at(rule, {"verbs"}).empty();
 }
 
+/// A binding that the API server makes for the control plane's own components. Garbage collectors have rights to everything, and
+/// nothing to do at members.
+bool is_of_control_plane(const Json& binding) {
+  return str(binding, {"metadata", "labels", "kubernetes.io/bootstrapping"}) == "rbac-defaults";
+}
+
 Impersonation of_caller(const Caller& on_hub) {
   Impersonation who;
   const auto caller = caller_at_member(on_hub);
@@ -93,7 +99,7 @@ std::vector<ProxyGrant> proxy_grants(const std::vector<Json>& roles, const std::
   }
   std::vector<ProxyGrant> grants;
   for (const Json& binding : bindings) {
-    if (str(binding, {"roleRef", "kind"}) != "ClusterRole") continue;
+    if (str(binding, {"roleRef", "kind"}) != "ClusterRole" || is_of_control_plane(binding)) continue;
     const auto role = clusters_by_role.find(str(binding, {"roleRef", "name"}));
     if (role == clusters_by_role.end()) continue;
     Impersonation who = subjects_of_binding(binding);

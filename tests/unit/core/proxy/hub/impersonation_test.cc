@@ -71,6 +71,17 @@ TEST(ProxyGrants, WildcardsCountAndReservedNamesDoNot) {
   EXPECT_FALSE(clusters_of_role(granting_role("x", elsewhere)));
 }
 
+TEST(ProxyGrants, TheControlPlanesOwnComponentsAreNobodyAtMembers) {
+  const Json everything{{"apiGroups", {"*"}}, {"resources", {"*"}}, {"verbs", {"*"}}};
+  Json bootstrapped = granting_binding("collector", "admin",
+                                       Json::array({subject("ServiceAccount", "generic-garbage-collector", "kube-system")}));
+  bootstrapped["metadata"]["labels"] = {{"kubernetes.io/bootstrapping", "rbac-defaults"}};
+  const auto grants = proxy_grants(
+      {granting_role("admin", everything)},
+      {bootstrapped, granting_binding("mine", "admin", Json::array({subject("ServiceAccount", "ci", "kube-system")}))});
+  EXPECT_EQ(impersonation_at(grants, "c1").users, (std::set<std::string>{"cluster:hub:system:serviceaccount:kube-system:ci"}));
+}
+
 TEST(ProxyGrants, AccountsOfOneNameInTwoNamespacesStayApart) {
   const Impersonation who =
       subjects_of_binding(granting_binding("a", "r", Json::array({subject("ServiceAccount", "ci", "one")})));
