@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
 #include <utility>
 
@@ -307,7 +308,11 @@ Status KubeServer::wait_ready(Duration timeout) {
 }
 
 void KubeServer::freeze() {
-  if (apiserver_) apiserver_->signal(SIGSTOP);
+  if (!apiserver_) return;
+  apiserver_->signal(SIGSTOP);
+  // A busy machine's threads stop one after the other, and the last one may still answer.
+  siginfo_t state{};
+  ::waitid(P_PID, static_cast<id_t>(apiserver_->pid()), &state, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 void KubeServer::thaw() {

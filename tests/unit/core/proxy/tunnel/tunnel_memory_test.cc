@@ -1,4 +1,6 @@
-// What idle tunnels take on a gateway, and that it comes back when they leave.
+// What idle tunnels take on a gateway, and that it comes back when they leave. A sanitizer's memory is not the program's: its
+// builds are without this.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include <cstdio>
 #include <fcntl.h>
 #include <fstream>
@@ -31,9 +33,6 @@ class TunnelMemory : public TunnelTest {};
 
 /// The agents are a process of their own, so that only the gateway's memory is counted.
 TEST_F(TunnelMemory, AThousandIdleTunnelsAreSmallAndGiveItBackWhenTheyLeave) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's memory is not the program's";
-#endif
   std::array<int, 2> pipe{};
   std::array<int, 2> ready{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
@@ -84,3 +83,5 @@ TEST_F(TunnelMemory, AThousandIdleTunnelsAreSmallAndGiveItBackWhenTheyLeave) {
 
 }  // namespace
 }  // namespace fleetadm::proxy
+
+#endif
