@@ -1,6 +1,7 @@
 #include "commands/proxy/child.h"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <spawn.h>
@@ -18,11 +19,21 @@ namespace {
 
 std::string errno_text() { return std::error_code(errno, std::generic_category()).message(); }
 
-volatile sig_atomic_t foreground_child = 0;
+std::atomic<pid_t> foreground_child = 0;
+std::atomic<int> kept_signal = 0;  // that nobody has handed on yet
+static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free, "a signal handler uses them");
+
+/// What came while the child was being started is for it, too. Whoever comes second, the signal or the child, sends it.
+void hand_on_kept() {
+  const pid_t child = foreground_child;
+  if (child <= 0) return;
+  if (const int signal = kept_signal.exchange(0); signal != 0) ::kill(child, signal);
+}
 
 void hand_on(int signal) {
   const int saved = errno;
-  if (foreground_child > 0) ::kill(static_cast<pid_t>(foreground_child), signal);
+  kept_signal = signal;
+  hand_on_kept();
   errno = saved;
 }
 
@@ -115,6 +126,7 @@ Result<int> run_in_foreground(const Child& child) {
   auto argv = as_pointers(arguments);
   auto envp = as_pointers(environment);
   const ForegroundAttributes attributes;
+  kept_signal = 0;
   const SignalsHandedOn handed_on;
   pid_t pid = -1;
   const int failure = ::posix_spawn(&pid, child.program.c_str(), nullptr, attributes.get(), argv.data(), envp.data());
@@ -122,12 +134,15 @@ Result<int> run_in_foreground(const Child& child) {
     return fail(Category::kUsage,
                 "cannot run " + child.program + ": " + std::error_code(failure, std::generic_category()).message());
   foreground_child = pid;
+  hand_on_kept();
+  siginfo_t seen{};
+  while (::waitid(P_PID, static_cast<id_t>(pid), &seen, WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;
+  foreground_child = 0;  // before its number can be another's
   int status = 0;
   pid_t ended = -1;
   do {
     ended = ::waitpid(pid, &status, 0);
   } while (ended < 0 && errno == EINTR);
-  foreground_child = 0;
   if (ended != pid) return fail(Category::kInternal, "waiting for " + child.program + ": " + errno_text());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
