@@ -311,7 +311,13 @@ void Http1Hop::gone(const std::shared_ptr<serve::Connection>& connection) {
   if (at == lines_.end()) return;
   const Line line = std::move(at->second);
   lines_.erase(at);
-  if (!line.client) return could_not_open(line.lane, line.failure.value_or(handshake_error(line.tls)));
+  if (!line.client) {
+    if (std::chrono::steady_clock::now() - line.since < options_.handshake) {
+      return could_not_open(line.lane, handshake_error(line.tls));
+    }
+    return could_not_open(line.lane,
+                          {.code = 504, .category = Category::kTimeout, .message = "the TLS handshake is not done in time"});
+  }
   std::erase(lanes_[line.lane].idle, connection.get());
   const bool whole = !line.failure && (line.tls == nullptr || (SSL_get_shutdown(line.tls->ssl()) & SSL_RECEIVED_SHUTDOWN) != 0);
   const Error why = line.failure.value_or(unavailable(502, "the connection broke before an answer came"));

@@ -32,7 +32,7 @@ struct Http1HopOptions {
   std::string tls_server_name;          // empty: the server's host
   /// Of requests without an authorization header: the bearer token and the client certificate of the moment. It must not block.
   std::shared_ptr<kube::CredentialSource> credentials;
-  std::size_t connections = 256;                 // an upgrade, a watch, and the log that is followed take one each
+  std::size_t connections = 512;                 // an upgrade, a watch, and the log that is followed take one each
   std::size_t waiting = 1024;                    // requests, for one of them
   std::size_t window = std::size_t{128} * 1024;  // of an answer: what is held before its reader has read it
   std::chrono::milliseconds dial{5000};          // to have a TCP connection
@@ -91,6 +91,7 @@ class Http1Hop final : public Hop, public std::enable_shared_from_this<Http1Hop>
     const serve::TlsStream* tls = nullptr;
     std::size_t lane = 0;
     unsigned generation = 0;
+    SteadyTime since = std::chrono::steady_clock::now();
     std::optional<Error> failure;  // why it was closed on this side
   };
   enum : std::size_t { kOwn, kBare, kLanes };

@@ -1,8 +1,14 @@
 // A hop and servers that are gone, slow, broken, hostile, or not who they should be.
+#include <arpa/inet.h>
 #include <atomic>
 #include <map>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <thread>
+#include <vector>
 
+#include "kubeclient/base/owned_fd.h"
 #include "tests/support/tls_server.h"
 #include "tests/unit/core/proxy/hop/hop_lab.h"
 
@@ -110,6 +116,57 @@ TEST_F(Http1HopFaults, SilenceEndsAtTheDeadline) {
   EXPECT_EQ(answer->error()->category, Category::kTimeout);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 3s);
   EXPECT_EQ(server.connections(), 1) << "what may be under way is not asked again";
+}
+
+/// A socket that listens, and never takes a connection.
+class DeafPort {
+ public:
+  DeafPort() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* generic = static_cast<sockaddr*>(static_cast<void*>(&address));
+    ::bind(listener_.get(), generic, size);
+    ::listen(listener_.get(), 0);
+    ::getsockname(listener_.get(), generic, &size);
+    address_ = address;
+  }
+  int port() const { return ntohs(address_.sin_port); }
+  /// Until the kernel takes none either.
+  void fill() {
+    while (true) {
+      OwnedFd waiting(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      ::connect(waiting.get(), static_cast<sockaddr*>(static_cast<void*>(&address_)), sizeof address_);
+      pollfd ready{waiting.get(), POLLOUT, 0};
+      const bool connected = ::poll(&ready, 1, 300) == 1;
+      waiting_.push_back(std::move(waiting));
+      if (!connected) return;
+    }
+  }
+
+ private:
+  OwnedFd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in address_{};
+  std::vector<OwnedFd> waiting_;
+};
+
+TEST_F(Http1HopFaults, NoConnectionAndNoHandshakeEndAtTheirDeadlines) {
+  DeafPort server;
+  auto options = options_for(server.port());
+  options.handshake = 1s;
+  options.dial = 300ms;
+  use(options);
+  const auto no_handshake = get_and_wait("/");
+  ASSERT_TRUE(no_handshake->error());
+  EXPECT_EQ(no_handshake->error()->code, 504);
+  EXPECT_NE(no_handshake->error()->message.find("handshake"), std::string::npos);
+  server.fill();
+  const auto no_connection = get_and_wait("/");
+  ASSERT_TRUE(no_connection->error());
+  EXPECT_EQ(no_connection->error()->category, Category::kTimeout);
+  EXPECT_NE(no_connection->error()->message.find("nobody answers"), std::string::npos) << no_connection->error()->message;
+  EXPECT_EQ(counts().open, 0U);
 }
 
 TEST_F(Http1HopFaults, AStaleConnectionIsReplacedForReadsAlone) {
