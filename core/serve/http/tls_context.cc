@@ -8,6 +8,13 @@ namespace {
 
 namespace asio = boost::asio;
 
+/// Of both ends: buffers are gone while a connection is idle, and one call reads many records.
+void tune(SSL_CTX* context) {
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_default_read_buffer_len(context, 64 * 1024);
+}
+
 Status use_pem(SSL_CTX* context, const pki::KeyPair& certificate, const std::string& client_ca, asio::ssl::context& tls) {
   boost::system::error_code error;
   tls.use_certificate_chain(asio::buffer(certificate.certificate), error);
@@ -48,7 +55,7 @@ Result<std::shared_ptr<asio::ssl::context>> make_server_tls(const pki::KeyPair& 
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  tune(context);
   SSL_CTX_set_alpn_select_cb(context, choose_alpn, nullptr);
   FLEETADM_CHECK(use_pem(context, certificate, client_ca, *tls));
   return tls;
@@ -59,7 +66,7 @@ Result<std::shared_ptr<asio::ssl::context>> make_client_tls(const ClientTls& opt
   SSL_CTX* context = tls->native_handle();
   SSL_CTX_set_min_proto_version(context, options.only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  tune(context);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   const std::string_view protocols = options.http2 ? "\x02h2" : "\x08http/1.1";
   SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(protocols.data()),
