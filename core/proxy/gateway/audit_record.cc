@@ -17,6 +17,7 @@ std::string audit_line(const AuditRecord& record) {
                {"code", record.code},       {"receivedBytes", record.received},
                {"sentBytes", record.sent},  {"durationMs", std::chrono::duration<double, std::milli>(record.took).count()}};
   if (!record.as.empty()) line["as"] = record.as;
+  if (!record.source.empty()) line["sourceIP"] = record.source;
   if (record.token) line["credential"] = "member";
   if (!record.message.empty()) line["message"] = record.message;
   return dump_json(line);

@@ -135,6 +135,7 @@ void Front::Inner::begin(serve::HttpRequest request, serve::Reply reply) {
   record.id = random_uuid();
   record.method = request.method;
   record.path = request.path;
+  if (request.peer) record.source = request.peer->address;
   ++*running;
   auto passage = std::make_shared<Passage>();
   passage->exchange =

@@ -15,14 +15,13 @@ using tcp = asio::ip::tcp;
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr int kReadsAtOnce = 8;  // then other connections get the thread
 
-bool from_loopback(const tcp::socket& socket) {
+/// Of the other end; unspecified where it is gone already.
+asio::ip::address address_of(const tcp::socket& socket) {
   boost::system::error_code error;
   const auto address = socket.remote_endpoint(error).address();
-  if (error) return false;
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
-  }
-  return address.is_loopback();
+  if (error) return {};
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  return address;
 }
 
 }  // namespace
@@ -105,7 +104,9 @@ void Connection::shake_hands() {
 void Connection::open() {
   ProtocolHost host;
   auto peer = stream_->peer();
-  peer.loopback = from_loopback(socket_);
+  const auto address = address_of(socket_);
+  peer.loopback = address.is_loopback();
+  peer.address = address.to_string();
   host.peer = std::make_shared<const Peer>(std::move(peer));
   host.limits = limits_;
   host.room = room_;

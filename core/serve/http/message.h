@@ -13,7 +13,7 @@ namespace fleetadm::serve {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;  // names in lower case
 
-/// Who the client is, by its connection: TLS says all but the last.
+/// Who the client is, by its connection: TLS says all but the last two.
 struct Peer {
   enum class Certificate { kNone, kValid, kInvalid };
   Certificate certificate = Certificate::kNone;
@@ -21,6 +21,7 @@ struct Peer {
   std::vector<std::string> organizations;
   std::string sha256;     // of the certificate's DER, hex
   bool loopback = false;  // a process of this host (or pod): its address is a loopback one
+  std::string address;    // IP; of whoever is in between, where somebody is
 };
 
 class MemoryReservation;  // http/memory_budget.h

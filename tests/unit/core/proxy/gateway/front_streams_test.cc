@@ -254,6 +254,7 @@ TEST_F(GatewayStreams, AuditLinesSayWhoAsWhomAndWhatAndHoldNoSecret) {
   EXPECT_EQ(records[0].received, 11U);
   EXPECT_EQ(records[1].user, "system:serviceaccount:n:a");
   EXPECT_EQ(records[1].as, "cluster:hub:system:serviceaccount:n:a");
+  EXPECT_EQ(records[1].source, "127.0.0.1");
   EXPECT_EQ(records[1].cluster, "c1");
   EXPECT_EQ(records[1].verb, "list");
   EXPECT_EQ(records[1].code, 200);
