@@ -11,6 +11,7 @@
 #include "commands/gateway/gateway.h"
 #include "commands/get/get.h"
 #include "commands/hub/hub.h"
+#include "commands/in_pod/in_pod.h"
 #include "commands/msa/msa.h"
 #include "commands/placement/placement.h"
 #include "commands/proxy/proxy.h"
@@ -26,6 +27,7 @@ namespace fleetadm::commands {
 void register_all(Registry& registry) {
   register_get(registry);  // first: its group heading is that of its first row
   register_fleet(registry);
+  register_in_pod(registry);
   register_doctor(registry);
   register_events(registry);
   register_cluster(registry);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "commands/framework/image.h"
 #include "commands/framework/write_report.h"
 #include "core/addon/rules/earlier_contents.h"
 #include "core/api/kinds.h"
@@ -33,16 +34,6 @@ Result<kube::Resource> built_in_resource(const Json& object) {
     if (str(object, {"kind"}) == one->kind) return *one;
   }
   return fail(Category::kInternal, "no built-in add-on has a " + str(object, {"kind"}));
-}
-
-/// What the hub runs is what its clusters can pull.
-std::string image_of_hub(const kube::Client& hub) {
-  const auto deployment = hub.find(kube::resources::deployments(), "open-cluster-management-hub", "fleetadm-hub");
-  if (deployment && *deployment) {
-    const Json& containers = list_at(**deployment, {"spec", "template", "spec", "containers"});
-    if (!containers.empty()) return str(containers.front(), {"image"});
-  }
-  return "fleetadm:" FLEETADM_VERSION;
 }
 
 Result<std::vector<Json>> rendered_objects(const std::string& name, const std::string& image) {
@@ -95,7 +86,7 @@ bool is_built_in(const std::string& name) {
 
 Result<std::vector<Json>> install_built_in(Context& context, const kube::Client& hub, const std::string& name,
                                            const std::string& image, Report& report) {
-  FLEETADM_TRY(const std::vector<Json> objects, rendered_objects(name, image.empty() ? image_of_hub(hub) : image));
+  FLEETADM_TRY(const std::vector<Json> objects, rendered_objects(name, image.empty() ? installed_image(hub) : image));
   std::vector<std::optional<Json>> existing;
   for (const Json& object : objects) {  // all are looked at before one is written
     FLEETADM_TRY(const kube::Resource resource, built_in_resource(object));

@@ -1,20 +1,15 @@
 // logs: what a container of a managed cluster has written.
-#include <algorithm>
 #include <chrono>
-#include <memory>
-#include <string_view>
+#include <cstdint>
 
 #include "commands/framework/grammar.h"
 #include "commands/framework/members.h"
+#include "commands/framework/pod_log.h"
 #include "commands/proxy/member_pod.h"
 #include "commands/proxy/proxy.h"
-#include "kubeclient/base/log.h"
-#include "kubeclient/transport/body_pipe.h"
 
 namespace fleetadm::commands {
 namespace {
-
-constexpr std::size_t kMaxRefusal = 64U * 1024U;
 
 struct MemberLogOptions {
   MemberPod pod;
@@ -28,7 +23,6 @@ struct MemberLogOptions {
 kube::Request log_request(const Context& context, const MemberLogOptions& options, const std::string& pod) {
   kube::Request request;
   request.path = pod_path(context, pod, "log");
-  request.accept = "text/plain, application/json, */*";
   const auto add = [&](bool wanted, const char* key, const std::string& value) {
     if (wanted) request.query.emplace_back(key, value);
   };
@@ -39,37 +33,21 @@ kube::Request log_request(const Context& context, const MemberLogOptions& option
   add(options.tail >= 0, "tailLines", std::to_string(options.tail));
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.since).count();
   add(seconds > 0, "sinceSeconds", std::to_string(seconds));
-  request.timeout = Duration::zero();
   return request;
 }
 
 Result<Report> run_member_logs(Context& context, const MemberLogOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster));
-  const kube::Client client = context.client(member);
-  kube::Request request = log_request(context, options, args.front());
-  request.stop = context.stop();
   // It ends with the container, or when told to stop.
-  const auto pipe = std::make_shared<kube::BodyPipe>(std::chrono::steady_clock::now() + std::chrono::hours(24 * 365));
-  const auto stream = client.transport()->stream(request, pipe);
-  FLEETADM_TRY(kube::Response head, pipe->head());
-  const bool refused = head.status < 200 || head.status > 299;
-  const bool escaped = context.terminal().stdout_is_terminal();
-  for (std::string_view piece = pipe->next(); !piece.empty(); piece = pipe->next()) {
-    if (refused) {
-      head.body.append(piece.substr(0, kMaxRefusal - std::min(kMaxRefusal, head.body.size())));
-    } else if (!context.terminal().write_stdout(escaped ? log::escape_terminal(piece, true) : std::string(piece))) {
-      return Report{};
-    }
-  }
-  if (refused) return fail(kube::error_of(head, request).with_cluster(options.pod.cluster));
-  if (const auto error = pipe->error()) {
-    // An interrupt is how following ends.
-    if (!options.follow || error->category != Category::kCancelled) return fail(error->with_cluster(options.pod.cluster));
-    Report report;
-    report.exit_code = 2;
-    return report;
-  }
-  return Report{};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::hours(24 * 365);
+  std::uint64_t printed = 0;
+  const auto end = print_pod_log(context, context.client(member), log_request(context, options, args.front()), deadline, printed);
+  if (end) return Report{};
+  // An interrupt is how following ends.
+  if (!options.follow || end.error().category != Category::kCancelled) return fail(end.error().with_cluster(options.pod.cluster));
+  Report report;
+  report.exit_code = 2;
+  return report;
 }
 
 }  // namespace

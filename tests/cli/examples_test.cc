@@ -27,6 +27,7 @@ constexpr auto kExcused = std::to_array<Excused>({
     {"fleetadm exec", "needs a gateway and its clusters; the end-to-end suites have them"},
     {"fleetadm logs", "needs a gateway and its clusters; the end-to-end suites have them"},
     {"fleetadm proxy", "needs a gateway and its clusters; the end-to-end suites have them"},
+    {"fleetadm in-pod", "needs a node that runs its pod; the cases of in_pod.case have one"},
     {"fleetadm agent scores", "runs until it is stopped, with the identities of an add-on's agent"},
     {"fleetadm msa exec-credential", "answers a client that knows a ClusterProfile; the end-to-end suites have one"},
 });

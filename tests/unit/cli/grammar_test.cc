@@ -252,7 +252,7 @@ TEST_F(GrammarTest, WaitingIsTheDocumentedOne) {
     documented.erase(command.path);
     const bool rollout = command.path == "addon upgrade" || command.path == "rollout start" || command.path == "rollout status" ||
                          command.path == "rollout run";
-    EXPECT_EQ(timeout->default_text, rollout ? "no limit" : usual) << command.path;
+    EXPECT_EQ(timeout->default_text, rollout || command.path == "in-pod" ? "no limit" : usual) << command.path;
     EXPECT_EQ(row.timeout, timeout->default_text) << command.path;
     if (wait == flags.end()) {
       EXPECT_TRUE(row.wait == "always" || row.wait == "with `-w`") << command.path;
