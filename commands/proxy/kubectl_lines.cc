@@ -21,6 +21,7 @@ constexpr auto kKeyPatience = std::chrono::milliseconds(200);
 std::vector<std::string> offered_by(const Child& kubectl, const std::string& line) {
   auto words = alias_words(line);
   if (!words) return {};
+  if (words->size() > 1 && words->front() == "kubectl") words->erase(words->begin());
   if (line.empty() || line.back() == ' ') words->emplace_back();
   kube::ProcessOptions options;
   options.command = kubectl.program;

@@ -124,6 +124,25 @@ TEST_F(ProxyPrograms, LinesOfAScriptAreRunOneByOne) {
   EXPECT_EQ(run("kubectl", {{"cluster", "c1"}, {"interactive", "true"}}, {"get"}).error().category, Category::kUsage);
 }
 
+TEST_F(ProxyPrograms, TypedLinesHaveHistoryAndTheCompletionOfKubectl) {
+  write("kubectl",
+        "#!/bin/sh\ncd '" + folder.path().string() +
+            "'\n[ \"$1 $2\" != '__complete ge' ] || { printf 'get\\tDisplay\\n:4\\n'; exit 0; }\n"
+            "[ \"$1 $2 $3\" != '__complete get po' ] || { printf 'pods\\npodtemplates\\n:4\\n'; exit 0; }\n"
+            "for arg in \"$@\"; do printf '[%s]' \"$arg\" >>args; done\nprintf '\\n' >>args\n",
+        true);
+  context.screen.terminal = true;
+  context.screen.input =
+      "ge\tpo\t\r"           // as far as it is clear, and what it may be
+      "kubectl ge\tnodes\r"  // kubectl may be written, too
+      "\x1b[A\x1b[A -A\r"    // two lines up
+      "\x04";
+  const auto report = run("kubectl", {{"cluster", "c1"}, {"interactive", "true"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(read("args"), "[get][pod]\n[get][nodes]\n[get][pod][-A]\n");
+  EXPECT_NE(context.screen.errors.find("pods  podtemplates"), std::string::npos) << context.screen.errors;
+}
+
 TEST_F(ProxyPrograms, AChildThatASignalEndsTellsSo) {
   const auto code = run_in_foreground({"/bin/sh", {"-c", "kill -TERM $$"}, {}});
   ASSERT_TRUE(code) << code.error().message;
