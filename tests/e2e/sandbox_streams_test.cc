@@ -1,4 +1,7 @@
-// kubectl exec, attach, cp and port-forward against a sandbox: over WebSockets, and over SPDY as older clients do.
+// kubectl exec, attach, cp, logs and port-forward on clusters of a sandbox: directly and through the gateway, over WebSockets,
+// and over SPDY as older clients do. $FLEETADM_KUBECTL is tried instead of the servers' own kubectl, if it is set.
+#include <algorithm>
+#include <cstdlib>
 #include <curl/curl.h>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +14,13 @@ namespace fleetadm::testkit {
 namespace {
 
 using std::chrono::seconds;
-constexpr std::string_view kHubNamespace = "open-cluster-management-hub";
+
+/// How kubectl comes to the pods.
+struct Route {
+  const char* name;
+  bool websockets;
+  enum Way { kDirect, kGateway, kProxyKubectl } way;
+};
 
 /// A pod that answers each line of its stdin, and has a folder.
 constexpr std::string_view kBox = R"(apiVersion: v1
@@ -28,6 +37,21 @@ spec:
     stdinOnce: true
     env: [{name: GREETING, value: hello}]
     volumeMounts: [{name: data, mountPath: /data}]
+)";
+
+/// A pod that serves a port, although it may read nothing.
+constexpr std::string_view kServer = R"(apiVersion: v1
+kind: Pod
+metadata: {name: NAME, namespace: default}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: main
+    image: example.com/fleetadm:v1
+    args: [hub, run, --leader-elect=false, --health-address=$(POD_IP):8000]
+    env: [{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]
+    ports: [{containerPort: 8000}]
+    readinessProbe: {httpGet: {path: /livez, port: 8000}, periodSeconds: 1}
 )";
 
 std::size_t append_body(char* data, std::size_t size, std::size_t count, void* to) {
@@ -50,7 +74,7 @@ std::string http_get(const std::string& url) {
   return std::to_string(status) + " " + body;
 }
 
-class SandboxStreams : public ::testing::TestWithParam<bool> {  // over WebSockets
+class SandboxStreams : public ::testing::TestWithParam<Route> {
  protected:
   struct Place {
     TemporaryFolder folder{"sandbox-streams"};
@@ -76,8 +100,26 @@ class SandboxStreams : public ::testing::TestWithParam<bool> {  // over WebSocke
     const auto sandboxes = place().folder.path() / "sandboxes";
     place().environment = {{"FLEETADM_SANDBOX_DIR", sandboxes.string()},
                            {"KUBECONFIG", (sandboxes / "sandbox" / "kubeconfig").string()}};
-    const Ran up = fleetadm({"sandbox", "up", "--clusters", "1", "--join", "--ephemeral"});
+    const Ran up = fleetadm({"sandbox", "up", "--clusters", "1", "--join", "--gateway", "--ephemeral"});
     ASSERT_EQ(up.code, 0) << up.both();
+    grant("hub", "use-clusters", "apiGroups: [proxy.open-cluster-management.io], resources: [clusters/proxy]");
+    grant("c1", "everything", "apiGroups: ['*'], resources: ['*']");
+    Ran health;
+    ASSERT_TRUE(eventually([&] { return (health = fleetadm({"proxy", "health"})).code == 0; }, seconds(60))) << health.both();
+    const Ran printed = fleetadm({"proxy", "kubeconfig", "--cluster", "c1"});
+    ASSERT_EQ(printed.code, 0) << printed.both();
+    place().folder.write("gateway.kubeconfig", printed.out);
+  }
+  /// To the user of the sandbox's kubeconfig, who is nobody at members.
+  static void grant(const std::string& cluster, const std::string& name, const std::string& what,
+                    const std::string& whom = "apiGroup: rbac.authorization.k8s.io, kind: User, name: sandbox-admin") {
+    const std::string api = "apiVersion: rbac.authorization.k8s.io/v1\n";
+    const std::string text = api + "kind: ClusterRole\nmetadata: {name: " + name + "}\nrules: [{" + what +
+                             ", verbs: ['*']}]\n---\n" + api + "kind: ClusterRoleBinding\nmetadata: {name: " + name +
+                             "}\nroleRef: {apiGroup: rbac.authorization.k8s.io, " + "kind: ClusterRole, name: " + name +
+                             "}\nsubjects: [{" + whom + "}]\n";
+    const Ran loaded = fleetadm({"sandbox", "load", "-c", cluster, "-f", place().folder.write(name + ".yaml", text)});
+    ASSERT_EQ(loaded.code, 0) << loaded.both();
   }
   static void TearDownTestSuite() {
     if (slot()) fleetadm({"sandbox", "down"});
@@ -87,16 +129,29 @@ class SandboxStreams : public ::testing::TestWithParam<bool> {  // over WebSocke
     FLEETADM_NEEDS_KUBE_SERVERS();  // kubectl comes with them
   }
 
+  static std::string kubectl_program() {
+    const char* chosen = std::getenv("FLEETADM_KUBECTL");
+    return chosen == nullptr ? *KubeServer::programs() + "/kubectl" : std::string(chosen);
+  }
+  /// kubectl as this case calls it.
+  static std::vector<std::string> kubectl_words() {
+    switch (GetParam().way) {
+      case Route::kDirect: return {kubectl_program(), "--context=sandbox-c1"};
+      case Route::kGateway: return {kubectl_program(), "--kubeconfig=gateway.kubeconfig"};
+      case Route::kProxyKubectl: break;
+    }
+    return {Fleet::binary(), "proxy", "kubectl", "--cluster", "c1", "--"};
+  }
   static sandbox::ChildSpec kubectl_spec(const std::string& base, const std::vector<std::string>& args) {
     sandbox::ChildSpec spec;
     spec.program = "/bin/sh";
-    spec.args = {"-c", R"(base=$1; shift; exec "$@" >"$base.out" 2>"$base.err" <"$base.in")", "sh", base,
-                 *KubeServer::programs() + "/kubectl"};
+    spec.args = {"-c", R"(base=$1; shift; exec "$@" >"$base.out" 2>"$base.err" <"$base.in")", "sh", base};
+    for (const std::string& word : kubectl_words()) spec.args.push_back(word);
     spec.args.insert(spec.args.end(), args.begin(), args.end());
     spec.folder = place().folder.path().string();
-    spec.environment = {"HOME=" + place().folder.path().string(), "PATH=/usr/bin:/bin"};
+    spec.environment = {"HOME=" + place().folder.path().string(), "PATH=/usr/bin:/bin", "FLEETADM_KUBECTL=" + kubectl_program()};
     for (const auto& [name, value] : place().environment) spec.environment.push_back(name + "=" + value);
-    if (!GetParam()) {
+    if (!GetParam().websockets) {
       spec.environment.emplace_back("KUBECTL_REMOTE_COMMAND_WEBSOCKETS=false");
       spec.environment.emplace_back("KUBECTL_PORT_FORWARD_WEBSOCKETS=false");
     }
@@ -119,10 +174,13 @@ class SandboxStreams : public ::testing::TestWithParam<bool> {  // over WebSocke
     ran.err = read_file(base + ".err");
     return ran;
   }
+  static std::string agent_pod() {
+    return kubectl({"get", "pods", "-n", "open-cluster-management-agent", "-o", "jsonpath={.items[0].metadata.name}"}).out;
+  }
   /// A pod of its own for each case, that runs.
-  static std::string make_box(const std::string& kind) {
-    const std::string name = kind + (GetParam() ? "-websocket" : "-spdy");
-    std::string text(kBox);
+  static std::string make_box(const std::string& kind, std::string_view of = kBox) {
+    const std::string name = kind + "-" + GetParam().name;
+    std::string text(of);
     text.replace(text.find("NAME"), 4, name);
     const Ran made = kubectl({"apply", "-f", place().folder.write(name + ".yaml", text)});
     EXPECT_EQ(made.code, 0) << made.both();
@@ -156,7 +214,7 @@ TEST_P(SandboxStreams, Exec) {
   EXPECT_EQ(missing.code, 1) << missing.both();
   EXPECT_NE(missing.err.find("executable file not found in $PATH"), std::string::npos) << missing.err;
   const Ran verbose = kubectl({"-v=4", "exec", box, "--", "true"});
-  EXPECT_EQ(verbose.err.find("The subprotocol is v5.channel.k8s.io") != std::string::npos, GetParam()) << verbose.err;
+  EXPECT_EQ(verbose.err.find("The subprotocol is v5.channel.k8s.io") != std::string::npos, GetParam().websockets) << verbose.err;
   const Ran token = kubectl({"exec", box, "--", "cat", "/var/run/secrets/kubernetes.io/serviceaccount/namespace"});
   EXPECT_EQ(token.out, "default") << token.both();
 }
@@ -166,13 +224,21 @@ TEST_P(SandboxStreams, ExecOnATerminal) {
   const std::string box = make_box("terminal");
   const std::string base = new_base("");
   auto spec = kubectl_spec(base, {});
-  const std::string command =
-      "stty rows 31 cols 97; " + spec.args.back() + " exec -it " + box + " -- sh -c 'test -t 0 && sleep 1; stty size'";
+  std::string kubectl_line;
+  for (const std::string& word : kubectl_words()) kubectl_line += word + " ";
+  // The window is made larger while the command runs.
+  const std::string command = "stty rows 31 cols 97; { until grep -q 31.97 '" + base +
+                              ".out'; do sleep 0.1; done; stty rows 42 cols 103; } </dev/tty & " + kubectl_line + "exec -it " +
+                              box +
+                              " -- sh -c 'until test \"$(stty size)\" = \"31 97\"; do sleep 0.1; done; stty size; "
+                              "until test \"$(stty size)\" = \"42 103\"; do sleep 0.1; done; echo resized; exit 5'";
   spec.args = {"-c", R"(exec script -qec "$2" /dev/null >"$1.out" 2>"$1.err" <"$1.in")", "sh", base, command};
   auto child = sandbox::Child::start(spec);
   ASSERT_TRUE(child) << child.error().message;
-  EXPECT_TRUE(child->wait(seconds(60)));
-  EXPECT_NE(read_file(base + ".out").find("31 97"), std::string::npos) << read_file(base + ".out") << read_file(base + ".err");
+  const auto status = child->wait(seconds(60));
+  ASSERT_TRUE(status) << read_file(base + ".out") << read_file(base + ".err");
+  EXPECT_EQ(status->code, 5);
+  EXPECT_NE(read_file(base + ".out").find("resized"), std::string::npos) << read_file(base + ".out") << read_file(base + ".err");
 }
 
 TEST_P(SandboxStreams, CopyBothWays) {
@@ -202,10 +268,35 @@ TEST_P(SandboxStreams, Attach) {
   EXPECT_EQ(over.code, 0) << over.both();  // its input has ended
 }
 
-TEST_P(SandboxStreams, PortForward) {
+TEST_P(SandboxStreams, FollowedLog) {
+  const std::string box = make_box("log");
   const std::string base = new_base("");
-  auto child = sandbox::Child::start(kubectl_spec(
-      base, {"port-forward", "-n", std::string(kHubNamespace), "deploy/fleetadm-hub", ":8000", "--address=127.0.0.1", "-v=4"}));
+  auto follower = sandbox::Child::start(kubectl_spec(base, {"logs", "-f", box}));
+  ASSERT_TRUE(follower) << follower.error().message;
+  const Ran fed =
+      kubectl({"attach", "-i", box}, R"({"id":"y","object":{"apiVersion":"v1","kind":"Pod","status":{"phase":"Running"}},)"
+                                     R"("rule":{"type":"WellKnownStatus"}})"
+                                     "\n");
+  EXPECT_EQ(fed.code, 0) << fed.both();
+  const auto status = follower->wait(seconds(30));  // the pod ends with its input, and the log with the pod
+  ASSERT_TRUE(status) << read_file(base + ".out") << read_file(base + ".err");
+  EXPECT_EQ(status->code, 0) << read_file(base + ".err");
+  EXPECT_NE(read_file(base + ".out").find(R"("name":"PodPhase")"), std::string::npos) << read_file(base + ".out");
+}
+
+TEST_P(SandboxStreams, ADryRunIsOne) {
+  const std::string name = std::string("dry-") + GetParam().name;
+  const Ran dry = kubectl({"create", "configmap", name, "--dry-run=server", "-o", "jsonpath={.metadata.uid}"});
+  EXPECT_EQ(dry.code, 0) << dry.both();
+  EXPECT_FALSE(dry.out.empty()) << "the server has seen it";
+  EXPECT_EQ(kubectl({"get", "configmap", name, "--ignore-not-found", "-o", "name"}).out, "");
+}
+
+TEST_P(SandboxStreams, PortForward) {
+  const std::string server = make_box("port", kServer);
+  const std::string base = new_base("");
+  auto child =
+      sandbox::Child::start(kubectl_spec(base, {"port-forward", "pod/" + server, ":8000", "--address=127.0.0.1", "-v=4"}));
   ASSERT_TRUE(child) << child.error().message;
   std::string port;
   EXPECT_TRUE(eventually([&] {
@@ -225,13 +316,68 @@ TEST_P(SandboxStreams, PortForward) {
   EXPECT_NE(http_get("http://127.0.0.1:" + port + "/metrics").find("\n"), std::string::npos);
   child->stop(seconds(10));
   const std::string told = read_file(base + ".err");
-  EXPECT_EQ(told.find("Before WebSocket Upgrade Connection") != std::string::npos, GetParam()) << told;
+  EXPECT_EQ(told.find("Before WebSocket Upgrade Connection") != std::string::npos, GetParam().websockets) << told;
   EXPECT_EQ(told.find("fallback"), std::string::npos) << told;
   EXPECT_EQ(told.find("Unhandled"), std::string::npos) << told;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kubectl, SandboxStreams, ::testing::Values(true, false),
-                         [](const auto& which) { return which.param ? "WebSocket" : "Spdy"; });
+INSTANTIATE_TEST_SUITE_P(Kubectl, SandboxStreams,
+                         ::testing::Values(Route{"websocket", true, Route::kDirect}, Route{"spdy", false, Route::kDirect},
+                                           Route{"gateway-websocket", true, Route::kGateway},
+                                           Route{"gateway-spdy", false, Route::kGateway},
+                                           Route{"proxy-kubectl", true, Route::kProxyKubectl}),
+                         [](const auto& which) {
+                           std::string name = which.param.name;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+/// fleetadm's own commands, on the same sandbox.
+class SandboxMembers : public SandboxStreams {};
+INSTANTIATE_TEST_SUITE_P(Fleetadm, SandboxMembers, ::testing::Values(Route{"fleetadm", true, Route::kGateway}),
+                         [](const auto& which) { return std::string(which.param.name); });
+
+TEST_P(SandboxMembers, ExecAndLogs) {
+  const std::string box = make_box("own");
+  const Ran failing = fleetadm({"exec", box, "--cluster", "c1", "--", "sh", "-c", "echo $GREETING; echo wrong >&2; exit 7"});
+  EXPECT_EQ(failing.code, 7) << failing.both();
+  EXPECT_EQ(failing.out, "hello\n");
+  EXPECT_EQ(failing.err, "wrong\n");
+  const Ran log = fleetadm({"logs", "-n", "open-cluster-management-agent", agent_pod(), "--cluster", "c1", "--tail", "2"});
+  EXPECT_EQ(log.code, 0) << log.both();
+  EXPECT_EQ(std::count(log.out.begin(), log.out.end(), '\n'), 2) << log.both();
+}
+
+TEST_P(SandboxMembers, AnAccountForDeploymentsSeesNothingElse) {
+  for (const std::vector<std::string>& step :
+       {std::vector<std::string>{"addon", "install", "managed-serviceaccount", "--image", "fleetadm:test"},
+        {"addon", "enable", "managed-serviceaccount", "--clusters", "c1"},
+        {"msa", "create", "deployer", "--cluster", "c1", "--wait"}}) {
+    const Ran done = fleetadm(step);
+    ASSERT_EQ(done.code, 0) << done.both();
+  }
+  grant("c1", "see-deployments", "apiGroups: [apps], resources: [deployments]",
+        "kind: ServiceAccount, name: deployer, namespace: open-cluster-management-agent-addon");
+  ASSERT_EQ(kubectl({"create", "deployment", "web", "--image", "example.com/web:v1"}).code, 0);
+
+  const auto as_deployer = [](const std::vector<std::string>& args) {
+    RunOptions options;
+    options.environment = place().environment;
+    options.environment["FLEETADM_KUBECTL"] = kubectl_program();
+    std::vector<std::string> words = {"proxy", "kubectl", "--cluster", "c1", "--sa", "deployer", "--"};
+    words.insert(words.end(), args.begin(), args.end());
+    return run_fleetadm(place().folder, words, options);
+  };
+  const Ran deployments = as_deployer({"get", "deployments", "-o", "name"});
+  EXPECT_EQ(deployments.code, 0) << deployments.both();
+  EXPECT_EQ(deployments.out, "deployment.apps/web\n") << deployments.both();
+  const Ran pods = as_deployer({"get", "pods"});
+  EXPECT_EQ(pods.code, 1) << pods.both();
+  EXPECT_NE(pods.err.find("User \"system:serviceaccount:open-cluster-management-agent-addon:deployer\" cannot list resource "
+                          "\"pods\""),
+            std::string::npos)
+      << pods.err;
+}
 
 }  // namespace
 }  // namespace fleetadm::testkit
