@@ -1,0 +1,273 @@
+// What callers of the gateway notice of servers, gateways and agents that restart, are silent, or are killed; and that nothing is
+// left of many requests.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <optional>
+#include <variant>
+
+#include "core/proxy/client/gateway_access.h"
+#include "kubeclient/config/kubeconfig.h"
+#include "kubeclient/watch/blocking_watch.h"
+#include "tests/support/fleet_test.h"
+
+namespace fleetadm::testkit {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+constexpr std::string_view kFaultMaps = "/api/v1/namespaces/default/configmaps";
+
+/// A process of a pod of the fleet, found by what it runs.
+struct PodProcess {
+  int pid = 0;
+  std::string proc() const { return "/proc/" + std::to_string(pid); }
+  std::size_t descriptors() const {
+    std::error_code gone;
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(proc() + "/fd", gone), {}));
+  }
+  std::size_t memory_kib() const {
+    const std::string status = read_file(proc() + "/status");
+    const std::size_t at = status.find("VmRSS:");
+    return at == std::string::npos ? 0 : std::strtoul(status.c_str() + at + 6, nullptr, 10);
+  }
+};
+
+class ProxyFaults : public FleetTest {
+ protected:
+  static void SetUpTestSuite() {
+    if (!KubeServer::programs()) return;
+    ASSERT_NO_FATAL_FAILURE(begin(1, true));
+    const Ran made = run({"init", "--context", "hub", "--gateway", "--wait", "-o", "json"});
+    ASSERT_EQ(made.code, 0) << made.both();
+    ASSERT_EQ(run(join_args(made.json())).code, 0);
+    const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait"});
+    ASSERT_EQ(accepted.code, 0) << accepted.both();
+    allow(hub(), {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
+    allow(member(), {{"apiGroups", {"", "apps"}}, {"resources", {"*"}}, {"verbs", {"*"}}});
+    ASSERT_TRUE(answers_again());
+  }
+  static KubeServer& hub() { return fleet()->hub(); }
+  static KubeServer& member() { return fleet()->spoke(1); }
+  static void allow(const KubeServer& server, const Json& rule) {
+    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const std::string api = "rbac.authorization.k8s.io";
+    ASSERT_EQ(server
+                  .create(rbac + "/clusterroles", {{"apiVersion", api + "/v1"},
+                                                   {"kind", "ClusterRole"},
+                                                   {"metadata", {{"name", "of-carol"}}},
+                                                   {"rules", Json::array({rule})}})
+                  .status,
+              201);
+    ASSERT_EQ(server
+                  .create(rbac + "/clusterrolebindings",
+                          {{"apiVersion", api + "/v1"},
+                           {"kind", "ClusterRoleBinding"},
+                           {"metadata", {{"name", "of-carol"}}},
+                           {"roleRef", {{"apiGroup", api}, {"kind", "ClusterRole"}, {"name", "of-carol"}}},
+                           {"subjects", Json::array({{{"kind", "User"}, {"apiGroup", api}, {"name", "carol"}}})}})
+                  .status,
+              201);
+  }
+  /// c1 through the gateway, on connections of its own.
+  static Result<kube::Client> through_gateway() {
+    static const std::string file = hub().kubeconfig_file_for("carol");
+    kube::ConfigOverrides overrides;
+    overrides.kubeconfig = file;
+    FLEETADM_TRY(const kube::RestConfig config, kube::load_rest_config(overrides));
+    FLEETADM_TRY(const auto gateway, proxy::find_gateway(kube::Client::connect(config)));
+    FLEETADM_TRY(const kube::RestConfig to, proxy::member_config(config, gateway, "c1"));
+    return kube::Client::connect(to);
+  }
+  /// One GET, not repeated: status, and what was said.
+  static kube::Response ask_once(const kube::Client& client) {
+    kube::Request request;
+    request.path = kFaultMaps;
+    request.timeout = std::chrono::seconds(30);
+    auto answer = client.transport()->call(request);
+    return answer ? *answer : kube::Response{0, {}, answer.error().message};
+  }
+  static testing::AssertionResult becomes(const kube::Client& client, int status, Duration patience) {
+    kube::Response last;
+    if (eventually([&] { return (last = ask_once(client)).status == status; }, patience)) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "still " << last.status << ": " << last.body;
+  }
+  static testing::AssertionResult answers_again(Duration patience = std::chrono::seconds(90)) {
+    std::string last;
+    const auto tried = [&] {
+      const auto client = through_gateway();
+      if (!client) {
+        last = client.error().message;
+        return false;
+      }
+      const kube::Response answer = ask_once(*client);
+      last = std::to_string(answer.status) + " " + answer.body;
+      return answer.status == 200;
+    };
+    if (eventually(tried, patience)) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << last;
+  }
+  static PodProcess process_of(const std::string& program, const std::string& verb) {
+    const std::string words = std::string("\0", 1) + program + std::string("\0", 1) + verb + std::string("\0", 1);
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      if (read_file(entry.path() / "cmdline").find(words) == std::string::npos) continue;
+      const std::string at = std::filesystem::read_symlink(entry.path() / "cwd", error);
+      if (at.starts_with(fleet()->folder().path().string())) return {std::stoi(name)};
+    }
+    return {};
+  }
+  static PodProcess gateway_process() { return process_of("gateway", "run"); }
+  static PodProcess agent_process() { return process_of("agent", "run"); }
+
+  /// True once the watch has told of it.
+  static bool is_told(kube::BlockingWatch& watch, const std::string& name, Duration patience = std::chrono::seconds(15)) {
+    for (const auto until = Steady::now() + patience; Steady::now() < until;) {
+      const auto next = watch.next(std::chrono::milliseconds(500), {});
+      if (std::holds_alternative<kube::BlockingWatch::Ended>(next)) return false;
+      if (const auto* event = std::get_if<kube::BlockingWatch::Event>(&next); event && name_of(event->object) == name)
+        return true;
+    }
+    return false;
+  }
+  /// How it ended; nothing where it has not.
+  static std::optional<kube::BlockingWatch::Ended> end_of(kube::BlockingWatch& watch, Duration patience) {
+    for (const auto until = Steady::now() + patience; Steady::now() < until;) {
+      const auto next = watch.next(std::chrono::milliseconds(200), {});
+      if (const auto* ended = std::get_if<kube::BlockingWatch::Ended>(&next)) return *ended;
+    }
+    return std::nullopt;
+  }
+  static void make_map(const std::string& name) {
+    ASSERT_EQ(member()
+                  .create(std::string(kFaultMaps), {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}})
+                  .status,
+              201);
+  }
+};
+
+TEST_F(ProxyFaults, A_ManyRequestsLeaveNothing) {
+  const auto client = through_gateway();
+  ASSERT_TRUE(client) << client.error().message;
+  const PodProcess gateway = gateway_process();
+  const PodProcess agent = agent_process();
+  ASSERT_GT(gateway.pid, 0);
+  ASSERT_GT(agent.pid, 0);
+  const auto rounds = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const kube::Response answer = ask_once(*client);
+      ASSERT_EQ(answer.status, 200) << i << ": " << answer.body;
+      if (i % 50 != 0) continue;
+      // One that its client leaves, and one with a connection of its own.
+      kube::BlockingWatch(*client, kube::resources::config_maps(), "default", {}, "", std::chrono::minutes(5))
+          .next(std::chrono::seconds(5), {});
+      const auto other = through_gateway();
+      ASSERT_TRUE(other);
+      ASSERT_EQ(ask_once(*other).status, 200);
+    }
+  };
+  const char* more = std::getenv("FLEETADM_PROXY_REQUESTS");
+  const int count = more == nullptr ? 2000 : std::max(std::atoi(more), 1);
+  rounds(500);  // pools and caches are filled
+  std::size_t gateway_fds = gateway.descriptors();
+  std::size_t agent_fds = agent.descriptors();
+  const std::size_t gateway_kib = gateway.memory_kib();
+  const std::size_t agent_kib = agent.memory_kib();
+  rounds(count);
+  EXPECT_TRUE(eventually([&] { return gateway.descriptors() <= gateway_fds + 2 && agent.descriptors() <= agent_fds + 2; }))
+      << "gateway " << gateway_fds << " → " << gateway.descriptors() << ", agent " << agent_fds << " → " << agent.descriptors();
+  EXPECT_LT(gateway.memory_kib(), gateway_kib + 6 * 1024) << "from " << gateway_kib << " KiB";
+  EXPECT_LT(agent.memory_kib(), agent_kib + 6 * 1024) << "from " << agent_kib << " KiB";
+  RecordProperty("gateway_fds", std::to_string(gateway_fds) + " " + std::to_string(gateway.descriptors()));
+  RecordProperty("agent_fds", std::to_string(agent_fds) + " " + std::to_string(agent.descriptors()));
+  RecordProperty("gateway_kib", std::to_string(gateway_kib) + " " + std::to_string(gateway.memory_kib()));
+  RecordProperty("agent_kib", std::to_string(agent_kib) + " " + std::to_string(agent.memory_kib()));
+}
+
+TEST_F(ProxyFaults, B_RunningStreamsGoOnWhileTheHubsServerIsAway) {
+  const auto client = through_gateway();
+  ASSERT_TRUE(client) << client.error().message;
+  kube::BlockingWatch watch(*client, kube::resources::config_maps(), "default", {}, "", std::chrono::minutes(5));
+  make_map("before");
+  ASSERT_TRUE(is_told(watch, "before"));
+  hub().stop_apiserver();
+  make_map("while");
+  EXPECT_TRUE(is_told(watch, "while"));
+  // Who was known is let in for some seconds more; then nobody can say who asks.
+  EXPECT_TRUE(becomes(*client, 503, std::chrono::seconds(30)));
+  make_map("longer");
+  EXPECT_TRUE(is_told(watch, "longer")) << "what runs is not asked again";
+  ASSERT_TRUE(hub().start_apiserver());
+  EXPECT_TRUE(answers_again());
+  make_map("after");
+  EXPECT_TRUE(is_told(watch, "after"));
+}
+
+TEST_F(ProxyFaults, C_AMemberThatRestartsIsSaidAndComesBack) {
+  const auto client = through_gateway();
+  ASSERT_TRUE(client) << client.error().message;
+  kube::BlockingWatch watch(*client, kube::resources::config_maps(), "default", {}, "", std::chrono::minutes(5));
+  make_map("there");
+  ASSERT_TRUE(is_told(watch, "there"));
+  member().stop_apiserver();
+  EXPECT_TRUE(end_of(watch, std::chrono::seconds(20))) << "a stream to nobody";
+  const auto begun = Steady::now();
+  const kube::Response said = ask_once(*client);
+  EXPECT_LT(Steady::now() - begun, std::chrono::seconds(10));
+  EXPECT_EQ(said.status, 502) << said.body;
+  const Json status = parse_json(said.body).value_or(Json());
+  EXPECT_EQ(str(status, {"kind"}), "Status") << said.body;
+  EXPECT_FALSE(str(status, {"message"}).empty());
+  ASSERT_TRUE(member().start_apiserver());
+  EXPECT_TRUE(becomes(*client, 200, std::chrono::seconds(60)));
+}
+
+TEST_F(ProxyFaults, D_AnAgentThatIsSilentFailsTheFirstRequestInSeconds) {
+  const auto client = through_gateway();
+  ASSERT_TRUE(client) << client.error().message;
+  ASSERT_TRUE(becomes(*client, 200, std::chrono::seconds(30)));
+  const PodProcess agent = agent_process();
+  ASSERT_GT(agent.pid, 0);
+  ASSERT_EQ(::kill(agent.pid, SIGSTOP), 0);
+  const auto begun = Steady::now();
+  const kube::Response said = ask_once(*client);
+  const auto lasted = Steady::now() - begun;
+  ::kill(agent.pid, SIGCONT);
+  EXPECT_EQ(said.status, 504) << said.body;
+  EXPECT_LT(lasted, std::chrono::seconds(7));  // under 4 s on a machine at rest
+  EXPECT_TRUE(becomes(*client, 200, std::chrono::seconds(30)));
+}
+
+TEST_F(ProxyFaults, E_AGatewayThatWasAwayForLongerThanEveryTimeOutServesAgain) {
+  const PodProcess gateway = gateway_process();
+  ASSERT_GT(gateway.pid, 0);
+  ASSERT_EQ(::kill(gateway.pid, SIGSTOP), 0);
+  // Longer than the agent keeps a silent tunnel (14 s), which then has to come back.
+  const bool thawed =
+      eventually([begun = Steady::now()] { return Steady::now() - begun > std::chrono::seconds(16); }, std::chrono::seconds(20));
+  ::kill(gateway.pid, SIGCONT);
+  EXPECT_TRUE(thawed);
+  EXPECT_TRUE(answers_again(std::chrono::seconds(30)));
+}
+
+TEST_F(ProxyFaults, F_AGatewayThatIsKilledEndsItsStreamsAndServesAgain) {
+  const auto client = through_gateway();
+  ASSERT_TRUE(client) << client.error().message;
+  kube::BlockingWatch watch(*client, kube::resources::config_maps(), "default", {}, "", std::chrono::minutes(5));
+  make_map("last");
+  ASSERT_TRUE(is_told(watch, "last"));
+  const PodProcess gateway = gateway_process();
+  ASSERT_GT(gateway.pid, 0);
+  ASSERT_EQ(::kill(gateway.pid, SIGKILL), 0);
+  const auto ended = end_of(watch, std::chrono::seconds(5));
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->error) << "it is no end in order";
+  EXPECT_TRUE(answers_again());
+}
+
+}  // namespace
+}  // namespace fleetadm::testkit
