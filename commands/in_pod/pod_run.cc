@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "commands/framework/pod_log.h"
+#include "kubeclient/base/backoff.h"
 #include "kubeclient/base/sleep.h"
 #include "kubeclient/watch/blocking_watch.h"
 
@@ -17,6 +18,7 @@ constexpr Duration kStartPatience = std::chrono::minutes(5);
 constexpr Duration kEndPatience = std::chrono::minutes(1);  // from the end of the log to the pod's status
 constexpr Duration kLookAtEvents = std::chrono::seconds(5);
 constexpr Duration kOpenAgain = std::chrono::milliseconds(500);
+constexpr Duration kLongestPause = std::chrono::seconds(10);
 
 const Json& container_state(const Json& pod) {
   const Json& statuses = list_at(pod, {"status", "containerStatuses"});
@@ -128,18 +130,25 @@ Result<int> PodRun::follow() {
     FLEETADM_TRY(const LogEnd end, print_pod_log(context_, cluster_, request, deadline_, printed));
     return end == LogEnd::kWhole ? Status{} : fail(Category::kCancelled, "the reader of the output is gone");
   };
+  // Without its log the command runs all the same, and ends with a code.
+  const auto ends_all = [&](const Error& error) {
+    return error.category == Category::kCancelled || std::chrono::steady_clock::now() >= deadline_;
+  };
+  Backoff pause(kOpenAgain, kLongestPause);
   while (true) {
     const Status followed = print();
-    if (!followed && followed.error().category != Category::kUnavailable) return fail(followed.error());
+    if (!followed && ends_all(followed.error())) return fail(followed.error());
     // A stream that was cut is no end: what came after it is read when the container has ended, or followed again.
-    const auto patience = std::chrono::steady_clock::now() + (followed ? kEndPatience : kOpenAgain);
-    const auto ended = wait_pod(has_ended, patience);
+    const auto ended = wait_pod(has_ended, std::chrono::steady_clock::now() + (followed ? kEndPatience : pause.next()));
     if (ended) {
       request.query.pop_back();
-      FLEETADM_CHECK(print());
+      if (const Status rest = print(); !rest) {
+        if (ends_all(rest.error())) return fail(rest.error());
+        context_.progress().warn("the log of pod " + pod_ + " is not whole: " + rest.error().message);
+      }
       return static_cast<int>(num(container_state(*ended), {"terminated", "exitCode"}));
     }
-    if (ended.error().category != Category::kTimeout || std::chrono::steady_clock::now() >= deadline_) return fail(ended.error());
+    if (ended.error().category != Category::kTimeout || ends_all(ended.error())) return fail(ended.error());
   }
 }
 

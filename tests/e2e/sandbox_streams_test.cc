@@ -348,6 +348,14 @@ TEST_P(SandboxMembers, ExecAndLogs) {
   EXPECT_EQ(std::count(log.out.begin(), log.out.end(), '\n'), 2) << log.both();
 }
 
+TEST_P(SandboxMembers, ACommandInAPodOfTheCluster) {
+  const Ran ran = fleetadm({"in-pod", "-q", "--cluster", "c1", "--", "version", "--client", "-o", "jsonpath={.kind}"});
+  EXPECT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(ran.out, "Version") << ran.both();
+  EXPECT_EQ(fleetadm({"in-pod", "-q", "--cluster", "c1", "--", "placement", "explain"}).code, 64);
+  EXPECT_EQ(kubectl({"get", "jobs,serviceaccounts,secrets", "-l", "fleetadm.io/in-pod", "-o", "name"}).out, "");
+}
+
 TEST_P(SandboxMembers, AnAccountForDeploymentsSeesNothingElse) {
   for (const std::vector<std::string>& step :
        {std::vector<std::string>{"addon", "install", "managed-serviceaccount", "--image", "fleetadm:test"},

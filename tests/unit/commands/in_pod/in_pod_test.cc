@@ -28,6 +28,7 @@ class InPod : public testing::Test {
       }
       if (call.subresource != "log") return std::nullopt;
       if (on_log) on_log();
+      if (log_status != 200) return kube::Response{log_status, {}, "no log"};
       const bool follows = call.param("follow") == "true";
       return kube::Response{200, {{"content-type", "text/plain"}}, follows ? followed : whole};
     });
@@ -58,6 +59,7 @@ class InPod : public testing::Test {
   std::string followed = "out\n";  // while it runs
   std::string whole = "out\n";     // after its end
   std::function<void()> on_log;
+  int log_status = 200;
   // What there was when the pod was started.
   Json job;
   std::optional<Json> secret;
@@ -127,6 +129,17 @@ TEST_F(InPod, WhatThePodWroteAfterTheStreamWasCutIsPrintedOnce) {
   whole = "one\ntwo\n";
   ASSERT_TRUE(run({}, {"version"}));
   EXPECT_EQ(context.screen.output, "one\ntwo\n");
+}
+
+TEST_F(InPod, WithoutALogThereIsStillTheExitCode) {
+  state = ended(5);
+  log_status = 403;
+  const auto report = run({}, {"version"});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->exit_code, 5);
+  ASSERT_FALSE(context.steps.told.empty());
+  EXPECT_NE(context.steps.told.back().find("is not whole"), std::string::npos) << context.steps.told.back();
+  expect_nothing_is_left();
 }
 
 TEST_F(InPod, AnInterruptDeletesWhatWasMade) {
