@@ -15,7 +15,7 @@ struct FanOut {
   kube::Transport& gateway;
   std::vector<std::string> clusters;
   Duration deadline = std::chrono::seconds(10);  // of all requests to a cluster together, from the first one on
-  std::size_t at_once = 256;                     // clusters that are asked at a time; those that are silent hold up no other
+  std::size_t at_once = 900;  // clusters that are asked at a time, which stays below the gateway's limit for a caller
   std::stop_token stop = {};
 };
 

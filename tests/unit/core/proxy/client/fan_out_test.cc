@@ -71,6 +71,25 @@ TEST(FanOut, ASilentClusterCostsItsDeadlineAndHoldsUpNoOther) {
   EXPECT_LT(took, plan.deadline + std::chrono::seconds(5));
 }
 
+TEST(FanOut, HundredsOfSilentClustersCostOneDeadlineTogether) {
+  FakeGateway gateway;
+  const auto names = clusters_named(600);
+  for (const std::string& name : names) {
+    gateway.add(name);
+    gateway.silence(name);
+  }
+  FanOut plan{gateway, names};
+  plan.deadline = std::chrono::seconds(2);
+  const auto begun = std::chrono::steady_clock::now();
+  std::size_t told = 0;
+  fan_out(plan, pods(), [&](const FanOutAnswer&) -> std::optional<kube::Request> {
+    ++told;
+    return std::nullopt;
+  });
+  EXPECT_EQ(told, names.size());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 2 * plan.deadline);
+}
+
 TEST(FanOut, AskedAgainForWhatTheAnswerLeadsTo) {
   FakeGateway gateway;
   gateway.add("c0");
