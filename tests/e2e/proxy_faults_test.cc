@@ -7,7 +7,11 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
+#include <set>
+#include <sstream>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "core/proxy/client/gateway_access.h"
 #include "kubeclient/config/kubeconfig.h"
@@ -20,9 +24,38 @@ namespace {
 using Steady = std::chrono::steady_clock;
 constexpr std::string_view kFaultMaps = "/api/v1/namespaces/default/configmaps";
 
+using SocketNumbers = std::set<std::string>;
+
+/// This machine's TCP sockets of one kind: those that listen on a port, or are connected to it.
+SocketNumbers sockets_of_port(int port, bool listening) {
+  std::istringstream table(read_file("/proc/net/tcp"));
+  SocketNumbers found;
+  std::string line;
+  std::getline(table, line);  // the heading
+  while (std::getline(table, line)) {
+    std::istringstream fields(line);
+    std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout, inode;
+    fields >> slot >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
+    const std::string& address = listening ? local : remote;
+    if (state != (listening ? "0A" : "01")) continue;
+    if (std::stoi(address.substr(address.find(':') + 1), nullptr, 16) == port) found.insert("socket:[" + inode + "]");
+  }
+  return found;
+}
+
 /// A process of a pod of the fleet, found by what it runs.
 struct PodProcess {
   int pid = 0;
+  /// Which of these sockets it has.
+  SocketNumbers among(const SocketNumbers& sockets) const {
+    SocketNumbers found;
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator(proc() + "/fd", gone)) {
+      const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+      if (sockets.contains(target)) found.insert(target);
+    }
+    return found;
+  }
   std::string proc() const { return "/proc/" + std::to_string(pid); }
   std::size_t descriptors() const {
     std::error_code gone;
@@ -109,7 +142,8 @@ class ProxyFaults : public FleetTest {
     if (eventually(tried, patience)) return testing::AssertionSuccess();
     return testing::AssertionFailure() << last;
   }
-  static PodProcess process_of(const std::string& program, const std::string& verb) {
+  static std::vector<PodProcess> processes_of(const std::string& program, const std::string& verb) {
+    std::vector<PodProcess> found;
     const std::string words = std::string("\0", 1) + program + std::string("\0", 1) + verb + std::string("\0", 1);
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
@@ -117,12 +151,17 @@ class ProxyFaults : public FleetTest {
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
       if (read_file(entry.path() / "cmdline").find(words) == std::string::npos) continue;
       const std::string at = std::filesystem::read_symlink(entry.path() / "cwd", error);
-      if (at.starts_with(fleet()->folder().path().string())) return {std::stoi(name)};
+      if (at.starts_with(fleet()->folder().path().string())) found.push_back({std::stoi(name)});
     }
-    return {};
+    return found;
   }
-  static PodProcess gateway_process() { return process_of("gateway", "run"); }
-  static PodProcess agent_process() { return process_of("agent", "run"); }
+  static PodProcess only(const std::vector<PodProcess>& processes) {
+    return processes.size() == 1 ? processes.front() : PodProcess{};
+  }
+  static PodProcess gateway_process() { return only(processes_of("gateway", "run")); }
+  static PodProcess agent_process() { return only(processes_of("agent", "run")); }
+  static Json published() { return hub().get("/api/v1/namespaces/open-cluster-management-hub/configmaps/fleetadm-gateway"); }
+  static int port_of(const std::string& address) { return std::stoi(address.substr(address.rfind(':') + 1)); }
 
   /// True once the watch has told of it.
   static bool is_told(kube::BlockingWatch& watch, const std::string& name, Duration patience = std::chrono::seconds(15)) {
@@ -244,29 +283,75 @@ TEST_F(ProxyFaults, D_AnAgentThatIsSilentFailsTheFirstRequestInSeconds) {
 
 TEST_F(ProxyFaults, E_AGatewayThatWasAwayForLongerThanEveryTimeOutServesAgain) {
   const PodProcess gateway = gateway_process();
+  const PodProcess agent = agent_process();
   ASSERT_GT(gateway.pid, 0);
+  ASSERT_GT(agent.pid, 0);
+  const SocketNumbers tunnel = agent.among(sockets_of_port(port_of(str(published(), {"data", "tunnel"})), false));
+  ASSERT_FALSE(tunnel.empty());
   ASSERT_EQ(::kill(gateway.pid, SIGSTOP), 0);
-  // Longer than the agent keeps a silent tunnel (14 s), which then has to come back.
-  const bool thawed =
-      eventually([begun = Steady::now()] { return Steady::now() - begun > std::chrono::seconds(16); }, std::chrono::seconds(20));
+  const auto begun = Steady::now();
+  const bool noticed = eventually([&] { return agent.among(tunnel).empty(); }, std::chrono::seconds(30));
+  const auto lasted = Steady::now() - begun;
   ::kill(gateway.pid, SIGCONT);
-  EXPECT_TRUE(thawed);
+  EXPECT_TRUE(noticed) << "the agent keeps a tunnel that is silent";
+  EXPECT_LT(lasted, std::chrono::seconds(17));  // 14 s on a machine at rest
   EXPECT_TRUE(answers_again(std::chrono::seconds(30)));
 }
 
-TEST_F(ProxyFaults, F_AGatewayThatIsKilledEndsItsStreamsAndServesAgain) {
+TEST_F(ProxyFaults, F_WhatIsKilledEndsItsStreamsAndServesAgain) {
+  for (const auto& find_it : {gateway_process, agent_process}) {
+    const auto client = through_gateway();
+    ASSERT_TRUE(client) << client.error().message;
+    kube::BlockingWatch watch(*client, kube::resources::config_maps(), "default", {}, "", std::chrono::minutes(5));
+    const PodProcess victim = find_it();
+    ASSERT_GT(victim.pid, 0);
+    make_map("before-" + std::to_string(victim.pid));
+    ASSERT_TRUE(is_told(watch, "before-" + std::to_string(victim.pid)));
+    ASSERT_EQ(::kill(victim.pid, SIGKILL), 0);
+    const auto ended = end_of(watch, std::chrono::seconds(5));
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(ended->error) << "it is no end in order";
+    EXPECT_TRUE(answers_again());
+  }
+}
+
+TEST_F(ProxyFaults, G_OfTwoReplicasEachMayLeave) {
+  ASSERT_EQ(hub()
+                .request("PATCH", "/apis/apps/v1/namespaces/open-cluster-management-hub/deployments/fleetadm-gateway",
+                         R"({"spec":{"replicas":2}})", "application/merge-patch+json")
+                .status,
+            200);
+  const auto replicas = [] {
+    const std::string tunnels = str(published(), {"data", "tunnel"});
+    return std::count(tunnels.begin(), tunnels.end(), ':');
+  };
+  ASSERT_TRUE(eventually([&] { return replicas() == 2; }, std::chrono::seconds(60)));
+  ASSERT_TRUE(answers_again());
   const auto client = through_gateway();
   ASSERT_TRUE(client) << client.error().message;
   kube::BlockingWatch watch(*client, kube::resources::config_maps(), "default", {}, "", std::chrono::minutes(5));
-  make_map("last");
-  ASSERT_TRUE(is_told(watch, "last"));
-  const PodProcess gateway = gateway_process();
-  ASSERT_GT(gateway.pid, 0);
-  ASSERT_EQ(::kill(gateway.pid, SIGKILL), 0);
-  const auto ended = end_of(watch, std::chrono::seconds(5));
-  ASSERT_TRUE(ended);
-  EXPECT_TRUE(ended->error) << "it is no end in order";
+  make_map("two");
+  ASSERT_TRUE(is_told(watch, "two"));
+
+  const SocketNumbers listener = sockets_of_port(port_of(str(published(), {"data", "server"})), true);
+  PodProcess serving;
+  PodProcess other;
+  for (const PodProcess& one : processes_of("gateway", "run")) (one.among(listener).empty() ? other : serving) = one;
+  ASSERT_GT(serving.pid, 0);
+  ASSERT_GT(other.pid, 0);
+  ASSERT_EQ(::kill(other.pid, SIGTERM), 0);
+  ASSERT_TRUE(eventually([&] { return !std::filesystem::exists(other.proc()); }));
+  make_map("one");
+  EXPECT_TRUE(is_told(watch, "one")) << "the other replica's end is nothing to this stream";
+  EXPECT_EQ(ask_once(*client).status, 200);
+  // The one that left comes back, and then the other leaves: what it serves goes on for a while, and what is new goes elsewhere.
+  ASSERT_TRUE(
+      eventually([&] { return replicas() == 2 && processes_of("gateway", "run").size() == 2; }, std::chrono::seconds(60)));
+  ASSERT_EQ(::kill(serving.pid, SIGTERM), 0);
+  ASSERT_TRUE(eventually([&] { return replicas() == 1; }));
   EXPECT_TRUE(answers_again());
+  make_map("drained");
+  EXPECT_TRUE(is_told(watch, "drained"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace types = kube::resources;
 
 constexpr const char* kComponent = "gateway";
 constexpr int kLastThird = 3;
+constexpr int kWithdrawals = 5;  // tried while others write
 
 bool installed_here(const Json& object) { return label_of(object, install::kPartLabel) == install::kHubPart; }
 
@@ -103,11 +104,17 @@ Status GatewayKeeper::publish(const GatewayReplica& own) {
 }
 
 Status GatewayKeeper::withdraw(const GatewayReplica& own) const {
-  FLEETADM_TRY(const auto live, hub_.find(types::config_maps(), options_.ns, api::kGatewayConfigMap));
-  if (!live || !installed_here(*live)) return {};
-  const Json left = without_replica(*live, own, options_.clock->now());
-  if (left == *live) return {};
-  return hub_.update(types::config_maps(), left).map([](const Json&) {});
+  // The program is being stopped, which ends its other requests, and replicas write at the same time.
+  const kube::Client hub = hub_.with_stop({});
+  for (int tries = kWithdrawals;; --tries) {
+    FLEETADM_TRY(const auto live, hub.find(types::config_maps(), options_.ns, api::kGatewayConfigMap));
+    if (!live || !installed_here(*live)) return {};
+    const Json left = without_replica(*live, own, options_.clock->now());
+    if (left == *live) return {};
+    const auto written = hub.update(types::config_maps(), left);
+    if (written) return {};
+    if (written.error().category != Category::kConflict || tries == 1) return fail(written.error());
+  }
 }
 
 }  // namespace fleetadm::proxy

@@ -2,6 +2,7 @@
 #include "core/proxy/hub/gateway_keeper.h"
 
 #include <gtest/gtest.h>
+#include <stop_token>
 
 #include "core/install/install.h"
 #include "kubeclient/base/encoding.h"
@@ -100,6 +101,21 @@ TEST_F(GatewayKeeperTest, ReplicasShareTheCaAndStandSideBySide) {
   EXPECT_EQ(published().tunnels, std::vector<std::string>{kSecond.tunnel}) << "who ends in order is gone at once";
   ASSERT_TRUE(two.withdraw(kSecond));
   EXPECT_EQ(published().tunnels, std::vector<std::string>{kSecond.tunnel}) << "the last stays, to be waited for";
+}
+
+TEST_F(GatewayKeeperTest, AProgramThatIsStoppedStillTakesItselfAway) {
+  std::stop_source stop;
+  GatewayKeeper one(api->client().with_stop(stop.get_token()), {std::string(api::kHubNamespace), {}, clock});
+  GatewayKeeper two = keeper();
+  ASSERT_TRUE(one.renew());
+  ASSERT_TRUE(one.publish(kFirst));
+  ASSERT_TRUE(two.renew());
+  ASSERT_TRUE(two.publish(kSecond));
+  stop.request_stop();
+  api->fail_next("update", "configmaps", 409, "Conflict");
+  const Status left = one.withdraw(kFirst);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(published().tunnels, std::vector<std::string>{kSecond.tunnel});
 }
 
 TEST_F(GatewayKeeperTest, TheCertificateIsRenewedInItsLastThird) {
