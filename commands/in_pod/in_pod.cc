@@ -204,12 +204,13 @@ void register_in_pod(Registry& registry) {
       "The Job is in the namespace of -n, or of the context. It is deleted in the end with all that was made for it, also after "
       "Ctrl-C and at --timeout.";
   command.args = {"-- COMMAND [ARGS...]", 0, -1, true};
-  command.examples = {{"What the hub looks like from a pod", "fleetadm in-pod --cluster-role view -- get clusters"},
-                      {"Join a cluster whose API server only the hub's pods reach",
-                       "fleetadm in-pod -- join --kubeconfig c1.kubeconfig --cluster-name c1 --hub-apiserver https://hub:6443 "
-                       "--hub-token-file token"},
-                      {"On a managed cluster, as one of its accounts",
-                       "fleetadm in-pod --cluster c1 -n apps --service-account deployer -- doctor"}};
+  command.examples = {
+      {"Check the hub from inside, with all permissions", "fleetadm in-pod --cluster-role cluster-admin -- doctor"},
+      {"Join a cluster whose API server only the hub's pods reach",
+       "fleetadm in-pod -- join --kubeconfig c1.kubeconfig --cluster-name c1 --hub-apiserver https://hub:6443 "
+       "--hub-token-file token"},
+      {"On a managed cluster, as one of its accounts",
+       "fleetadm in-pod --cluster c1 -n apps --service-account deployer -- doctor"}};
   command.make = invocation<InPodOptions>(
       [](FlagSet& flags, InPodOptions& options) {
         cluster_flag(flags, &options.cluster, "cluster to run it on, instead of the hub");
