@@ -177,6 +177,38 @@ class SandboxStreams : public ::testing::TestWithParam<Route> {
   static std::string agent_pod() {
     return kubectl({"get", "pods", "-n", "open-cluster-management-agent", "-o", "jsonpath={.items[0].metadata.name}"}).out;
   }
+  /// `exec`, a line for the shell, runs a command in a pod at a terminal: it sees the window's size, and a new one while it runs.
+  static void expect_terminal(const std::string& exec) {
+    ASSERT_EQ(access("/usr/bin/script", X_OK), 0) << "script(1) of bsdutils makes a terminal";
+    const std::string base = new_base("");
+    auto spec = kubectl_spec(base, {});
+    const std::string command = "stty rows 31 cols 97; { until grep -q 31.97 '" + base +
+                                ".out'; do sleep 0.1; done; stty rows 42 cols 103; } </dev/tty & " + exec +
+                                " -- sh -c 'until test \"$(stty size)\" = \"31 97\"; do sleep 0.1; done; stty size; "
+                                "until test \"$(stty size)\" = \"42 103\"; do sleep 0.1; done; echo resized; exit 5'";
+    spec.args = {"-c", R"(exec script -qec "$2" /dev/null >"$1.out" 2>"$1.err" <"$1.in")", "sh", base, command};
+    auto child = sandbox::Child::start(spec);
+    ASSERT_TRUE(child) << child.error().message;
+    const auto status = child->wait(seconds(60));
+    const std::string told = read_file(base + ".out") + read_file(base + ".err");
+    ASSERT_TRUE(status) << told;
+    EXPECT_EQ(status->code, 5) << told;
+    EXPECT_NE(told.find("resized"), std::string::npos) << told;
+  }
+  /// A program that forwards a port: the local one, once it says so between these two texts.
+  static std::string forwarded_port(const std::string& base, const std::string& before, const std::string& after) {
+    std::string port;
+    EXPECT_TRUE(eventually([&] {
+      const std::string out = read_file(base + ".out");
+      const auto at = out.find(before);
+      const auto end = out.find(after, at == std::string::npos ? 0 : at + before.size());
+      if (at == std::string::npos || end == std::string::npos) return false;
+      port = out.substr(at + before.size(), end - at - before.size());
+      return true;
+    })) << read_file(base + ".out")
+        << read_file(base + ".err");
+    return port;
+  }
   /// A pod of its own for each case, that runs.
   static std::string make_box(const std::string& kind, std::string_view of = kBox) {
     const std::string name = kind + "-" + GetParam().name;
@@ -220,25 +252,10 @@ TEST_P(SandboxStreams, Exec) {
 }
 
 TEST_P(SandboxStreams, ExecOnATerminal) {
-  ASSERT_EQ(access("/usr/bin/script", X_OK), 0) << "script(1) of bsdutils makes a terminal for kubectl";
   const std::string box = make_box("terminal");
-  const std::string base = new_base("");
-  auto spec = kubectl_spec(base, {});
-  std::string kubectl_line;
-  for (const std::string& word : kubectl_words()) kubectl_line += word + " ";
-  // The window is made larger while the command runs.
-  const std::string command = "stty rows 31 cols 97; { until grep -q 31.97 '" + base +
-                              ".out'; do sleep 0.1; done; stty rows 42 cols 103; } </dev/tty & " + kubectl_line + "exec -it " +
-                              box +
-                              " -- sh -c 'until test \"$(stty size)\" = \"31 97\"; do sleep 0.1; done; stty size; "
-                              "until test \"$(stty size)\" = \"42 103\"; do sleep 0.1; done; echo resized; exit 5'";
-  spec.args = {"-c", R"(exec script -qec "$2" /dev/null >"$1.out" 2>"$1.err" <"$1.in")", "sh", base, command};
-  auto child = sandbox::Child::start(spec);
-  ASSERT_TRUE(child) << child.error().message;
-  const auto status = child->wait(seconds(60));
-  ASSERT_TRUE(status) << read_file(base + ".out") << read_file(base + ".err");
-  EXPECT_EQ(status->code, 5);
-  EXPECT_NE(read_file(base + ".out").find("resized"), std::string::npos) << read_file(base + ".out") << read_file(base + ".err");
+  std::string line;
+  for (const std::string& word : kubectl_words()) line += word + " ";
+  expect_terminal(line + "exec -it " + box);
 }
 
 TEST_P(SandboxStreams, CopyBothWays) {
@@ -298,17 +315,7 @@ TEST_P(SandboxStreams, PortForward) {
   auto child =
       sandbox::Child::start(kubectl_spec(base, {"port-forward", "pod/" + server, ":8000", "--address=127.0.0.1", "-v=4"}));
   ASSERT_TRUE(child) << child.error().message;
-  std::string port;
-  EXPECT_TRUE(eventually([&] {
-    const std::string out = read_file(base + ".out");
-    const std::string before = "Forwarding from 127.0.0.1:";
-    const auto at = out.find(before);
-    const auto end = out.find(" -> 8000", at == std::string::npos ? 0 : at);
-    if (at == std::string::npos || end == std::string::npos) return false;
-    port = out.substr(at + before.size(), end - at - before.size());
-    return true;
-  })) << read_file(base + ".out")
-      << read_file(base + ".err");
+  const std::string port = forwarded_port(base, "Forwarding from 127.0.0.1:", " -> 8000");
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(http_get("http://127.0.0.1:" + port + "/livez").starts_with("200 "))
         << read_file(base + ".out") << read_file(base + ".err");
@@ -346,6 +353,25 @@ TEST_P(SandboxMembers, ExecAndLogs) {
   const Ran log = fleetadm({"logs", "-n", "open-cluster-management-agent", agent_pod(), "--cluster", "c1", "--tail", "2"});
   EXPECT_EQ(log.code, 0) << log.both();
   EXPECT_EQ(std::count(log.out.begin(), log.out.end(), '\n'), 2) << log.both();
+}
+
+TEST_P(SandboxMembers, ExecOnATerminalOfItsOwn) {
+  expect_terminal(Fleet::binary() + " exec --cluster c1 -i -t " + make_box("own-terminal"));
+}
+
+TEST_P(SandboxMembers, PortForwardOfItsOwn) {
+  const std::string server = make_box("own-port", kServer);
+  const std::string base = new_base("");
+  auto spec = kubectl_spec(base, {});
+  spec.args.resize(4);
+  for (const std::string& word : {Fleet::binary(), std::string("proxy"), std::string("port-forward"), std::string("--cluster"),
+                                  std::string("c1"), server, std::string(":8000")})
+    spec.args.push_back(word);
+  auto child = sandbox::Child::start(spec);
+  ASSERT_TRUE(child) << child.error().message;
+  const std::string port = forwarded_port(base, "forwarding 127.0.0.1:", " ");
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(http_get("http://127.0.0.1:" + port + "/livez").starts_with("200 "));
+  child->stop(seconds(10));
 }
 
 TEST_P(SandboxMembers, ACommandInAPodOfTheCluster) {
