@@ -70,9 +70,10 @@ struct PodProcess {
 
 class ProxyFaults : public FleetTest {
  protected:
-  static void SetUpTestSuite() {
+  static void SetUpTestSuite() { start_fleet({}); }
+  static void start_fleet(const KubeServerOptions& of_hub) {
     if (!KubeServer::programs()) return;
-    ASSERT_NO_FATAL_FAILURE(begin(1, true));
+    ASSERT_NO_FATAL_FAILURE(begin(1, true, of_hub));
     const Ran made = run({"init", "--context", "hub", "--gateway", "--wait", "-o", "json"});
     ASSERT_EQ(made.code, 0) << made.both();
     ASSERT_EQ(run(join_args(made.json())).code, 0);
@@ -106,9 +107,8 @@ class ProxyFaults : public FleetTest {
   }
   /// c1 through the gateway, on connections of its own.
   static Result<kube::Client> through_gateway() {
-    static const std::string file = hub().kubeconfig_file_for("carol");
     kube::ConfigOverrides overrides;
-    overrides.kubeconfig = file;
+    overrides.kubeconfig = hub().kubeconfig_file_for("carol");
     FLEETADM_TRY(const kube::RestConfig config, kube::load_rest_config(overrides));
     FLEETADM_TRY(const auto gateway, proxy::find_gateway(kube::Client::connect(config)));
     FLEETADM_TRY(const kube::RestConfig to, proxy::member_config(config, gateway, "c1"));
@@ -352,6 +352,51 @@ TEST_F(ProxyFaults, G_OfTwoReplicasEachMayLeave) {
   EXPECT_TRUE(answers_again());
   make_map("drained");
   EXPECT_TRUE(is_told(watch, "drained"));
+}
+
+/// Agents get certificates that are due after some seconds: a controller manager dates them five minutes back, and they are
+/// renewed when 20 to 25 % of their life are left.
+class ProxyRotation : public ProxyFaults {
+ protected:
+  static bool can_run() { return !KubeServer::on_sandbox(); }
+  static void SetUpTestSuite() {
+    if (!can_run()) return;
+    KubeServerOptions of_hub;
+    of_hub.controller_manager_flags = {"--cluster-signing-duration=95s"};
+    start_fleet(of_hub);
+  }
+  void SetUp() override {
+    if (!can_run()) GTEST_SKIP() << "a sandbox signs for a year";
+    ProxyFaults::SetUp();
+  }
+  static std::string certificate() {
+    return str(member().get("/api/v1/namespaces/open-cluster-management-agent/secrets/hub-kubeconfig-secret"),
+               {"data", "tls.crt"});
+  }
+};
+
+TEST_F(ProxyRotation, CertificatesThatAreReplacedUnderLoadDropNothing) {
+  const auto client = through_gateway();
+  ASSERT_TRUE(client) << client.error().message;
+  kube::BlockingWatch watch(*client, kube::resources::config_maps(), "default", {}, "", std::chrono::minutes(5));
+  make_map("at-first");
+  ASSERT_TRUE(is_told(watch, "at-first"));
+  std::string last = certificate();
+  ASSERT_FALSE(last.empty());
+  int rotations = 0;
+  int asked = 0;
+  for (const auto until = Steady::now() + std::chrono::seconds(90); rotations < 2 && Steady::now() < until; ++asked) {
+    const kube::Response answer = ask_once(*client);
+    ASSERT_EQ(answer.status, 200) << "request " << asked << ", after " << rotations << " rotations: " << answer.body;
+    if (asked % 20 != 0) continue;
+    const std::string now = certificate();
+    rotations += now != last ? 1 : 0;
+    last = now;
+  }
+  EXPECT_EQ(rotations, 2) << "in " << asked << " requests";
+  make_map("at-last");
+  EXPECT_TRUE(is_told(watch, "at-last"));
+  RecordProperty("requests", asked);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace fleetadm::testkit {
 namespace {
@@ -30,10 +31,11 @@ std::string Fleet::binary() {
   return path == nullptr ? std::string("fleetadm") : std::string(path);
 }
 
-Result<std::unique_ptr<Fleet>> Fleet::start(int spokes, bool nodes) {
+Result<std::unique_ptr<Fleet>> Fleet::start(int spokes, bool nodes, KubeServerOptions of_hub) {
   auto fleet = std::unique_ptr<Fleet>(new Fleet());
-  std::vector<KubeServerOptions> options;
-  for (int i = 0; i <= spokes; ++i) options.push_back({.name = name_of_server(i)});
+  of_hub.name = name_of_server(0);
+  std::vector<KubeServerOptions> options{std::move(of_hub)};
+  for (int i = 1; i <= spokes; ++i) options.push_back({.name = name_of_server(i)});
   FLEETADM_TRY(fleet->servers_, KubeServer::start_all(std::move(options)));
   for (int i = 0; nodes && i <= spokes; ++i) FLEETADM_CHECK(fleet->start_node(i));
   return fleet;

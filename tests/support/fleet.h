@@ -35,7 +35,7 @@ Ran run_fleetadm(const TemporaryFolder& folder, const std::vector<std::string>& 
 class Fleet {
  public:
   /// Spokes are named c1, c2, …; kubeconfig contexts are "hub", "c1", ….
-  static Result<std::unique_ptr<Fleet>> start(int spokes, bool nodes = true);
+  static Result<std::unique_ptr<Fleet>> start(int spokes, bool nodes = true, KubeServerOptions of_hub = {});
   ~Fleet();
 
   KubeServer& hub() { return *servers_.front(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <utility>
 
 #include "tests/support/fleet.h"
 
@@ -10,8 +11,8 @@ namespace fleetadm::testkit {
 class FleetTest : public ::testing::Test {
  protected:
   /// For a suite's SetUpTestSuite: does nothing where there are no servers. Call it in ASSERT_NO_FATAL_FAILURE.
-  static void begin(int spokes, bool nodes) {
-    auto started = Fleet::start(spokes, nodes);
+  static void begin(int spokes, bool nodes, KubeServerOptions of_hub = {}) {
+    auto started = Fleet::start(spokes, nodes, std::move(of_hub));
     ASSERT_TRUE(started) << started.error().message;
     fleet() = std::move(*started);
   }
