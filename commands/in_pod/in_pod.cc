@@ -64,6 +64,7 @@ Result<std::map<std::string, std::string>> contents_of(Context& context, const P
       return fail(Category::kUsage, "the files that the command names have more than " + std::to_string(kMaxInput) + " bytes",
                   "a pod gets them as a Secret, which holds no more");
     left -= content->size();
+    if (command.kubeconfigs.contains(name)) FLEETADM_CHECK(stands_alone(*content, local));
     contents[name] = std::move(*content);
   }
   return contents;

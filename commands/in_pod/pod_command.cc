@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "kubeclient/base/json.h"
+#include "kubeclient/base/yaml.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -61,7 +65,7 @@ class Rewriter {
   }
 
  private:
-  enum class Kind { kPlain, kFile, kSecret };
+  enum class Kind { kPlain, kFile, kKubeconfig, kSecret };
   struct Value {
     Kind kind;
     bool inside;  // of this word, from `begin`; else the next word is it
@@ -69,7 +73,7 @@ class Rewriter {
   };
 
   static Kind kind_of(const Flag& flag) {
-    if (flag.complete == Complete::kFiles) return Kind::kFile;
+    if (flag.complete == Complete::kFiles) return flag.name.ends_with("kubeconfig") ? Kind::kKubeconfig : Kind::kFile;
     return flag.name.ends_with("token") ? Kind::kSecret : Kind::kPlain;
   }
 
@@ -91,7 +95,7 @@ class Rewriter {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
     // The one flag of all commands that names a file to be read.
-    Kind kind = name == "kubeconfig" ? Kind::kFile : Kind::kPlain;
+    Kind kind = name == "kubeconfig" ? Kind::kKubeconfig : Kind::kPlain;
     if (const Flag* flag = by_name(name)) {
       if (flag->arity != Arity::kValue) return std::nullopt;
       kind = kind_of(*flag);
@@ -116,9 +120,10 @@ class Rewriter {
   /// The value as the container is given it.
   std::string there(const Value& what, const std::string& value) {
     const bool url = value.starts_with("http://") || value.starts_with("https://");
-    if (what.kind == Kind::kFile && !value.empty() && !url) {
+    if ((what.kind == Kind::kFile || what.kind == Kind::kKubeconfig) && !value.empty() && !url) {
       const std::string name = file_name(into_.files.size(), value);
       into_.files[name] = value;
+      if (what.kind == Kind::kKubeconfig) into_.kubeconfigs.insert(name);
       return std::string(kPodFiles) + "/" + name;
     }
     if (what.kind == Kind::kSecret && !value.empty()) {
@@ -134,6 +139,23 @@ class Rewriter {
 };
 
 }  // namespace
+
+Status stands_alone(const std::string& kubeconfig, const std::string& path) {
+  const auto document = parse_yaml(kubeconfig);
+  if (!document) return fail(document.error().wrap(path));
+  const auto check = [&](const char* list, const char* entry, std::initializer_list<std::string_view> fields) -> Status {
+    for (const Json& one : list_at(*document, {list}))
+      for (const std::string_view field : fields)
+        if (find(one, {entry, field}) != nullptr)
+          return fail(Category::kUsage,
+                      path + ": " + entry + " \"" + str(one, {"name"}) + "\" has " + std::string(field) +
+                          ", and a pod has neither files nor programs of this machine",
+                      "put what it leads to into the file, as \"kubectl config view --flatten --minify\" does");
+    return {};
+  };
+  FLEETADM_CHECK(check("clusters", "cluster", {"certificate-authority"}));
+  return check("users", "user", {"client-certificate", "client-key", "tokenFile", "exec"});
+}
 
 Result<PodCommand> pod_command(const Registry& registry, const std::vector<std::string>& args) {
   if (args.empty()) return fail(Category::kUsage, "no command to run", "write it after \"--\": fleetadm in-pod -- get clusters");

@@ -102,14 +102,14 @@ TEST_F(InPod, AccountsAreOnesOwnWithoutRightsUnlessTold) {
 
 TEST_F(InPod, SendsFilesAndTokensInASecretOfTheJob) {
   const testkit::TemporaryFolder folder("in-pod");
-  const std::string file = folder.write("c1.kubeconfig", "a kubeconfig");
+  const std::string file = folder.write("c1.kubeconfig", "kind: Config\n");
   context.screen.input = "a token\n";
   const auto report = run({}, {"join", "--kubeconfig", file, "--hub-token-file", "-", "--cluster-name", "c1", "--hub-apiserver",
                                "https://hub", "--hub-token", "s3cret"});
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_TRUE(secret);
   EXPECT_EQ(str(list_at(*secret, {"metadata", "ownerReferences"}).front(), {"uid"}), uid_of(job));
-  EXPECT_EQ(base64_decode(str(*secret, {"data", "0-c1.kubeconfig"})).value_or(""), "a kubeconfig");
+  EXPECT_EQ(base64_decode(str(*secret, {"data", "0-c1.kubeconfig"})).value_or(""), "kind: Config\n");
   EXPECT_EQ(base64_decode(str(*secret, {"data", "1-stdin"})).value_or(""), "a token\n");
   EXPECT_EQ(base64_decode(str(*secret, {"data", "IN_POD_0"})).value_or(""), "s3cret");
   EXPECT_EQ(dump_json(job).find("s3cret"), std::string::npos);

@@ -49,6 +49,23 @@ TEST_F(PodCommandTest, FilesThatFlagsNameAreSentAlong) {
   EXPECT_EQ(refused({"cel", "eval", "x", "-f", "-", "-f", "-"}), "standard input can be read only once");
 }
 
+TEST_F(PodCommandTest, AKubeconfigHasToStandAlone) {
+  EXPECT_EQ(given({"get", "clusters", "--kubeconfig=c1.kubeconfig"}).kubeconfigs, (std::set<std::string>{"0-c1.kubeconfig"}));
+  EXPECT_TRUE(
+      stands_alone("users: [{name: u, user: {token: t, client-key-data: x}}]\n"
+                   "clusters: [{name: c, cluster: {certificate-authority-data: x}}]\n",
+                   "k"));
+  for (const char* field : {"client-certificate: /a", "client-key: /a", "tokenFile: /a", "exec: {command: aws}"}) {
+    const Status alone = stands_alone("users: [{name: u, user: {" + std::string(field) + "}}]\n", "k");
+    ASSERT_FALSE(alone) << field;
+    EXPECT_EQ(alone.error().category, Category::kUsage);
+    EXPECT_NE(alone.error().message.find("k: user \"u\" has "), std::string::npos) << alone.error().message;
+    EXPECT_NE(alone.error().hint.find("--flatten"), std::string::npos);
+  }
+  EXPECT_FALSE(stands_alone("clusters: [{name: c, cluster: {certificate-authority: /ca}}]\n", "k"));
+  EXPECT_FALSE(stands_alone("{", "k"));
+}
+
 TEST_F(PodCommandTest, TheSameLetterMeansSomethingElseElsewhere) {
   const PodCommand command = given({"logs", "web-0", "-f", "--cluster", "c1"});
   EXPECT_TRUE(command.files.empty()) << "there it is --follow";
