@@ -435,6 +435,7 @@ const std::vector<Target>& targets() {
     for (auto& target : addon_targets()) out.push_back(std::move(target));
     for (auto& target : account_targets()) out.push_back(std::move(target));
     for (auto& target : certificate_targets()) out.push_back(std::move(target));
+    for (auto& target : konnectivity_targets()) out.push_back(std::move(target));
     return out;
   }();
   return all;

@@ -29,6 +29,8 @@ std::vector<Target> addon_targets();
 std::vector<Target> account_targets();
 /// Those of certificate requests (certificate_targets.cc), likewise.
 std::vector<Target> certificate_targets();
+/// Those of konnectivity's streams (konnectivity_targets.cc), likewise.
+std::vector<Target> konnectivity_targets();
 
 /// The first words of a message, without what it quotes.
 std::string shape_of(std::string_view message);
