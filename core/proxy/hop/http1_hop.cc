@@ -213,13 +213,14 @@ bool Http1Hop::has_room(std::size_t lane) {
 
 void Http1Hop::open(std::size_t lane) {
   ++lanes_[lane].opening;
-  dial(executor_, address_.host, address_.port, options_.dial,
-       [weak = weak_from_this(), lane](Result<asio::ip::tcp::socket> socket) {
-         const auto self = weak.lock();
-         if (!self || self->closed_) return;
-         if (!socket) return self->could_not_open(lane, std::move(socket).error());
-         self->connect(lane, std::move(*socket));
-       });
+  auto done = [weak = weak_from_this(), lane](Result<asio::ip::tcp::socket> socket) {
+    const auto self = weak.lock();
+    if (!self || self->closed_) return;
+    if (!socket) return self->could_not_open(lane, std::move(socket).error());
+    self->connect(lane, std::move(*socket));
+  };
+  if (options_.connect) return options_.connect(std::move(done));
+  dial(executor_, address_.host, address_.port, options_.dial, std::move(done));
 }
 
 void Http1Hop::connect(std::size_t lane_number, asio::ip::tcp::socket socket) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ struct Http1HopOptions {
   std::string server;                   // https://host:port[/prefix]; "http://" is spoken as it is, for servers on loopback
   std::string ca;                       // PEM; empty: the system's roots
   std::string tls_server_name;          // empty: the server's host
+  /// Makes the connections, where the server's address is not simply dialed; the result is a connected socket, and TLS is spoken
+  /// on it as on any other. It is called on the I/O thread, and calls back there, not from within.
+  std::function<void(std::function<void(Result<boost::asio::ip::tcp::socket>)> done)> connect;
   /// Of requests without an authorization header: the bearer token and the client certificate of the moment. It must not block.
   std::shared_ptr<kube::CredentialSource> credentials;
   std::size_t connections = 512;                 // an upgrade, a watch, and the log that is followed take one each
