@@ -1,8 +1,5 @@
 #include "core/proxy/konnectivity/front_stream.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <random>
 #include <utility>
 
@@ -11,182 +8,44 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t kWindow = std::size_t{256} * 1024;  // of what may wait for the socket's reader
-constexpr std::size_t kMostUnsent = kWindow;              // then nothing more is read of what the socket's user writes
-constexpr auto kGoodbye = std::chrono::seconds(2);        // for the answer to a close
-constexpr std::size_t kMostHeaderValue = 1024;
-constexpr std::string_view kGrpc = "application/grpc";
+constexpr auto kGoodbye = std::chrono::seconds(2);  // for the answer to a close
 
 std::int64_t random_number() {
   std::random_device device;
   return static_cast<std::int64_t>((std::uint64_t{device()} << 31U) ^ device()) & 0x7FFFFFFFFFFFFFFF;
 }
 
-nghttp2_nv header_field(std::string_view name, std::string_view value) {
-  nghttp2_nv out{};
-  // nghttp2 copies both (no NO_COPY flag is set) and writes to neither.
-  out.name = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(name.data()));
-  out.value = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(value.data()));
-  out.namelen = name.size();
-  out.valuelen = value.size();
-  out.flags = NGHTTP2_NV_FLAG_NONE;
-  return out;
-}
-
-std::string_view text(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
-
 }  // namespace
 
-nghttp2_session_callbacks* FrontStream::callbacks() {
-  static nghttp2_session_callbacks* const kCallbacks = [] {
-    nghttp2_session_callbacks* made = nullptr;
-    nghttp2_session_callbacks_new(&made);
-    nghttp2_session_callbacks_set_on_header_callback(
-        made, [](nghttp2_session*, const nghttp2_frame*, const std::uint8_t* name, std::size_t name_size,
-                 const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* self) {
-          static_cast<FrontStream*>(self)->on_header(text(name, name_size), text(value, value_size));
-          return 0;
-        });
-    nghttp2_session_callbacks_set_on_frame_recv_callback(made, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
-      auto& here = *static_cast<FrontStream*>(self);
-      if (frame->hd.type == NGHTTP2_HEADERS) here.on_head_end((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);
-      return 0;
-    });
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
-        made, [](nghttp2_session*, std::uint8_t, std::int32_t, const std::uint8_t* data, std::size_t size, void* self) {
-          return static_cast<FrontStream*>(self)->on_data(text(data, size));
-        });
-    nghttp2_session_callbacks_set_on_stream_close_callback(made, [](nghttp2_session*, std::int32_t, std::uint32_t, void* self) {
-      static_cast<FrontStream*>(self)->on_closed();
-      return 0;
-    });
-    return made;
-  }();
-  return kCallbacks;
-}
-
-FrontStream::FrontStream(serve::ProtocolHost host, asio::any_io_executor executor, std::string authority,
-                         const std::string& target, Done done)
-    : host_(std::move(host)),
+FrontStream::FrontStream(serve::ProtocolHost host, asio::any_io_executor executor, const std::string& authority,
+                         std::string target, std::chrono::milliseconds patience, Done done)
+    : PacketStream(std::move(host), authority, "/ProxyService/Proxy", {}),
       executor_(std::move(executor)),
       done_(std::move(done)),
-      connection_(target, random_number()),
-      frames_(kMostPacketBytes) {
-  nghttp2_option* options = nullptr;
-  nghttp2_option_new(&options);
-  nghttp2_option_set_no_auto_window_update(options, 1);  // the window opens as the socket's user reads
-  nghttp2_session* session = nullptr;
-  nghttp2_session_client_new2(&session, callbacks(), this, options);
-  nghttp2_option_del(options);
-  session_.reset(session);
-  const std::array<nghttp2_settings_entry, 2> settings = {
-      {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0}, {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, static_cast<std::uint32_t>(kWindow)}}};
-  nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-  nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, static_cast<std::int32_t>(2 * kWindow));
-  append_grpc_frame(outgoing_, encode_packet(connection_.dial()));
-  const std::array<nghttp2_nv, 7> head = {
-      header_field(":method", "POST"),       header_field(":scheme", "https"),    header_field(":path", "/ProxyService/Proxy"),
-      header_field(":authority", authority), header_field("content-type", kGrpc), header_field("te", "trailers"),
-      header_field("user-agent", "fleetadm")};
-  nghttp2_data_provider provider{};
-  provider.read_callback = [](nghttp2_session*, std::int32_t, std::uint8_t* buffer, std::size_t size, std::uint32_t*,
-                              nghttp2_data_source*, void* self) -> ssize_t {
-    auto& here = *static_cast<FrontStream*>(self);
-    const std::size_t count = std::min(size, here.outgoing_.size() - here.given_);
-    if (count == 0) return NGHTTP2_ERR_DEFERRED;
-    std::memcpy(buffer, here.outgoing_.data() + here.given_, count);
-    here.given_ += count;
-    if (here.given_ == here.outgoing_.size()) {
-      here.outgoing_.clear();
-      here.given_ = 0;
-    }
-    return static_cast<ssize_t>(count);
-  };
-  id_ = nghttp2_submit_request(session, nullptr, head.data(), head.size(), &provider, nullptr);
+      target_(std::move(target)),
+      deadline_(std::chrono::steady_clock::now() + patience),
+      connection_(target_, random_number()) {
+  say(connection_.dial());
 }
 
-FrontStream::~FrontStream() = default;
-
-bool FrontStream::feed(std::string_view bytes) {
-  if (over_) return false;
-  heard_ = true;
-  const auto used = nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  if (used < 0) {
-    break_off({.category = Category::kInvalid,
-               .message = std::string("the konnectivity server broke HTTP/2: ") + nghttp2_strerror(static_cast<int>(used))});
+bool FrontStream::tick(std::chrono::steady_clock::time_point now) {
+  if (done_ && now >= deadline_) {
+    break_off({.category = Category::kTimeout, .message = "the konnectivity server did not connect to " + target_ + " in time"});
+    return false;
   }
-  give_credit();
-  return !over_;
+  return !closing_ || now - *closing_ < kGoodbye;
 }
 
-void FrontStream::output(std::string& into, std::size_t most) {
-  while (into.size() < most) {
-    const std::uint8_t* data = nullptr;
-    const auto size = nghttp2_session_mem_send(session_.get(), &data);
-    if (size <= 0) break;
-    into.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
-  }
-  if (pipe_ && !over_ && !closing_ && outgoing_.size() - given_ < kMostUnsent) pipe_->await();
+bool FrontStream::is_full() const { return pipe_ && pipe_->held() >= kWindow / 2; }
+
+void FrontStream::has_room() {
+  if (pipe_ && !closing_) pipe_->await();
 }
 
-bool FrontStream::finished() const { return over_; }
-
-bool FrontStream::tick(std::chrono::steady_clock::time_point now) { return !closing_ || now - *closing_ < kGoodbye; }
-
-void FrontStream::gone() {
-  over_ = true;
+void FrontStream::ended(const Error& why) {
   if (const auto pipe = std::exchange(pipe_, nullptr)) pipe->finish();
-  const auto done = std::exchange(done_, nullptr);
-  if (!done) return;
-  if (failure_) return done(fail(*failure_));
-  if (!heard_)
-    return done(fail(Category::kTls, "the konnectivity server closed the connection: it may not take the certificate"));
-  done(fail(Category::kUnavailable, "the konnectivity server closed the connection"));
+  if (const auto done = std::exchange(done_, nullptr)) done(fail(why));
 }
-
-void FrontStream::on_header(std::string_view name, std::string_view value) {
-  value = value.substr(0, kMostHeaderValue);
-  if (name == ":status") status_ = value;
-  if (name == "content-type") content_type_ = value;
-  if (name == "grpc-status") grpc_status_ = value;
-  if (name == "grpc-message") grpc_message_ = value;
-}
-
-void FrontStream::on_head_end(bool last) {
-  if (is_head_ && (status_ != "200" || !content_type_.starts_with(kGrpc))) {
-    break_off(
-        {.category = Category::kInvalid,
-         .message = "what answers at the front end is no konnectivity server: it answered " + status_ + " " + content_type_});
-  }
-  is_head_ = false;
-  if (last && !grpc_status_.empty() && grpc_status_ != "0") {
-    break_off({.category = Category::kUnavailable,
-               .message = "the konnectivity server ended the stream (gRPC status " + grpc_status_ + "): " + grpc_message_});
-  }
-}
-
-int FrontStream::on_data(std::string_view data) {
-  nghttp2_session_consume_connection(session_.get(), data.size());
-  uncredited_ += data.size();
-  frames_.feed(data);
-  while (!over_) {
-    auto message = frames_.next();
-    if (!message) {
-      break_off(message.error().wrap("the konnectivity server"));
-      break;
-    }
-    if (!*message) break;
-    const auto packet = decode_packet(**message);
-    if (!packet) {
-      break_off(packet.error().wrap("the konnectivity server"));
-      break;
-    }
-    take(*packet);
-  }
-  return 0;
-}
-
-void FrontStream::on_closed() { over_ = true; }
 
 void FrontStream::take(const Packet& packet) {
   const auto event = connection_.take(packet);
@@ -197,7 +56,7 @@ void FrontStream::take(const Packet& packet) {
     case ClientConnection::Event::kData:
       if (pipe_) pipe_->write(packet.data);
       break;
-    case ClientConnection::Event::kClosed: over_ = true; break;
+    case ClientConnection::Event::kClosed: end(); break;
   }
 }
 
@@ -206,14 +65,14 @@ void FrontStream::opened() {
   LocalPipe::Events events;
   events.read = [weak](std::string_view bytes) {
     const auto self = weak.lock();
-    if (!self || self->over_ || self->closing_) return;
+    if (!self || self->over() || self->closing_) return;
     self->say(self->connection_.data(std::string(bytes)));
   };
   events.taken = [weak] {
     const auto self = weak.lock();
-    if (!self || self->over_) return;
+    if (!self || self->over()) return;
     self->give_credit();
-    self->host_.flush();
+    self->host().flush();
   };
   events.closed = [weak] {
     if (const auto self = weak.lock()) self->close_connection();
@@ -223,32 +82,15 @@ void FrontStream::opened() {
   pipe_ = ends->pipe;
   pipe_->await();
   // Not from within nghttp2: whoever gets it may do anything.
-  host_.post([self = shared_from_this(), other = std::make_shared<asio::ip::tcp::socket>(std::move(ends->other))] {
+  host().post([self = shared_from_this(), other = std::make_shared<asio::ip::tcp::socket>(std::move(ends->other))] {
     if (const auto done = std::exchange(self->done_, nullptr)) done(std::move(*other));
   });
 }
 
-void FrontStream::say(const Packet& packet) {
-  if (given_ > kMostUnsent) outgoing_.erase(0, std::exchange(given_, 0));
-  append_grpc_frame(outgoing_, encode_packet(packet));
-  nghttp2_session_resume_data(session_.get(), id_);
-  host_.flush();
-}
-
 void FrontStream::close_connection() {
-  if (over_ || closing_) return;
+  if (over() || closing_) return;
   closing_ = std::chrono::steady_clock::now();
   say(connection_.close());
-}
-
-void FrontStream::give_credit() {
-  if (over_ || uncredited_ == 0 || (pipe_ && pipe_->held() >= kWindow / 2)) return;
-  nghttp2_session_consume_stream(session_.get(), id_, std::exchange(uncredited_, 0));
-}
-
-void FrontStream::break_off(Error error) {
-  over_ = true;
-  if (!failure_) failure_ = std::move(error);
 }
 
 }  // namespace fleetadm::konnectivity

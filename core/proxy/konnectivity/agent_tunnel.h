@@ -1,0 +1,63 @@
+// The agent's tunnel to a konnectivity server, as upstream's proxy-agent keeps it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "core/proxy/konnectivity/agent_stream.h"
+#include "core/serve/http/connection.h"
+#include "kubeclient/base/result.h"
+#include "kubeclient/pki/pki.h"
+
+namespace fleetadm::konnectivity {
+
+struct AgentTunnelOptions {
+  std::string host;  // of the server's port for agents, without brackets
+  std::string port = "8091";
+  std::string server_name;  // that its certificate has to be valid for; empty: the host
+  std::string ca;           // PEM, which vouches for the server
+  /// Of the moment. On the I/O thread; must not block. It is asked before each attempt to connect.
+  std::function<Result<pki::KeyPair>()> certificate;
+  std::string identifiers;  // what it announces, URL-encoded: "host=c1&host=c1.open-cluster-management-cluster-proxy"
+  Accept accept;
+  std::chrono::milliseconds first_delay{1000};  // before the next attempt, doubled with each that fails
+  std::chrono::milliseconds longest_delay{10000};
+};
+
+/// Connects, and connects again when it is cut, until it is closed. I/O thread only, but for failure().
+class AgentTunnel : public std::enable_shared_from_this<AgentTunnel> {
+ public:
+  AgentTunnel(boost::asio::any_io_executor executor, AgentTunnelOptions options);
+
+  void start() { connect(); }
+  /// No new connections, as far as the server heeds it; those that run go on.
+  void drain();
+  void close();
+  /// Any thread. Why the last attempt failed, or its connection ended; empty while there is one, or the first is on its way.
+  std::string failure() const;
+
+ private:
+  void connect();
+  void ended(const Error& why);
+
+  boost::asio::any_io_executor executor_;
+  const AgentTunnelOptions options_;
+  const std::string agent_id_;
+  boost::asio::steady_timer timer_;
+  std::weak_ptr<serve::Connection> connection_;
+  std::chrono::milliseconds delay_;
+  std::optional<std::chrono::steady_clock::time_point> opened_;
+  std::minstd_rand random_;
+  bool closed_ = false;
+  mutable std::mutex mutex_;
+  std::string failure_;
+};
+
+}  // namespace fleetadm::konnectivity
