@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/proxy/hop/http1_hop.h"
+#include "core/proxy/konnectivity/agent_port.h"
 #include "core/proxy/konnectivity/agent_tunnel.h"
 #include "core/proxy/konnectivity/front_client.h"
 #include "core/sandbox/node/child.h"
@@ -55,6 +56,8 @@ class KonnectivityPeers : public testing::Test {
       tunnel_.reset();
     });
     children_.clear();
+    port_listener_.reset();
+    runtime_.on_io_thread([this] { port_.reset(); });
     if (hop_) {
       runtime_.on_io_thread([this] {
         hop_->close();
@@ -95,6 +98,26 @@ class KonnectivityPeers : public testing::Test {
          "--health-server-port=" + std::to_string(free_port()), "--admin-server-port=" + std::to_string(free_port()),
          "--ca-cert=" + file("ca.crt"), "--agent-cert=" + file("client.crt"), "--agent-key=" + file("client.key")},
         "agent.log");
+  }
+  /// Our server's end takes the place of upstream's; agents are those of cluster "localhost".
+  void start_our_port() {
+    konnectivity::AgentPortOptions options;
+    options.server_id = "ours";
+    options.cluster_of = [](const serve::HttpRequest& request) -> Result<std::string> {
+      if (request.peer->certificate == serve::Peer::Certificate::kValid) return "localhost";
+      return fail(Category::kAuth, "no valid certificate");
+    };
+    port_ = std::make_shared<konnectivity::AgentPort>(runtime_.executor(), options);
+    serve::ListenOptions listen;
+    listen.certificate = leaf(true);
+    listen.client_ca = ca_.certificate;
+    listen.streams_body = [](const serve::HttpRequest&) { return true; };
+    auto started = serve::HttpListener::start_direct(
+        runtime_, listen,
+        [port = port_](serve::HttpRequest request, const serve::Reply& reply) { port->handle(std::move(request), reply); });
+    ASSERT_TRUE(started) << started.error().message;
+    port_listener_ = std::move(*started);
+    agent_port_ = std::to_string(port_listener_->port());
   }
   /// Ours, which serves the connections itself.
   void start_our_agent() {
@@ -142,7 +165,7 @@ class KonnectivityPeers : public testing::Test {
     ASSERT_TRUE(started) << started.error().message;
     member_ = std::move(*started);
   }
-  void open_hop() {
+  void open_hop(std::function<void(std::function<void(Result<boost::asio::ip::tcp::socket>)>)> connect = nullptr) {
     proxy::Http1HopOptions options;
     options.server = "https://localhost:" + std::to_string(member_->port());
     options.ca = ca_.certificate;
@@ -150,6 +173,7 @@ class KonnectivityPeers : public testing::Test {
       konnectivity::dial_through_front(runtime_.executor(), front_, "localhost:" + std::to_string(member_->port()),
                                        std::move(done));
     };
+    if (connect) options.connect = std::move(connect);
     auto made = proxy::Http1Hop::make(runtime_.executor(), options);
     ASSERT_TRUE(made) << made.error().message;
     runtime_.on_io_thread([&] { hop_ = *made; });
@@ -188,6 +212,8 @@ class KonnectivityPeers : public testing::Test {
   std::vector<sandbox::Child> children_;
   serve::HttpRuntime runtime_{0};
   std::string agent_port_;
+  std::shared_ptr<konnectivity::AgentPort> port_;
+  std::unique_ptr<serve::HttpListener> port_listener_;
   std::shared_ptr<konnectivity::AgentTunnel> tunnel_;
   std::vector<std::shared_ptr<serve::Connection>> served_;
   std::unique_ptr<serve::HttpListener> member_;
@@ -210,6 +236,17 @@ TEST_F(KonnectivityPeers, RequestsReachOurAgentThroughUpstreamsServer) {
   EXPECT_EQ(get("/again"), "GET/again");
 }
 
+TEST_F(KonnectivityPeers, RequestsReachTheMemberThroughOurPortAndUpstreamsAgent) {
+  ASSERT_NO_FATAL_FAILURE(start_our_port());
+  ASSERT_NO_FATAL_FAILURE(start_upstream_agent());
+  ASSERT_NO_FATAL_FAILURE(open_hop([this](std::function<void(Result<boost::asio::ip::tcp::socket>)> done) {
+    port_->dial("localhost", "localhost:" + std::to_string(member_->port()), std::move(done));
+  }));
+  EXPECT_EQ(first_answer(), "GET/version") << log_of("agent.log");
+  EXPECT_EQ(get("/much").size(), 3'000'000U);
+  EXPECT_EQ(get("/again"), "GET/again");
+}
+
 TEST_F(KonnectivityPeers, ANameThatNoAgentAnnouncesIsToldAsSuch) {
   ASSERT_NO_FATAL_FAILURE(open_hop());
   std::string answer;
@@ -226,7 +263,7 @@ TEST_F(KonnectivityPeers, ANameThatNoAgentAnnouncesIsToldAsSuch) {
   while ((answer = ask()).find("No agent available") == std::string::npos && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until the server listens
   }
-  EXPECT_EQ(answer.substr(0, answer.find("No agent")), "cannot reach elsewhere:443 through the konnectivity server: ") << answer;
+  EXPECT_EQ(answer.substr(0, answer.find("No agent")), "cannot reach elsewhere:443 through konnectivity: ") << answer;
 }
 
 }  // namespace

@@ -8,8 +8,7 @@ namespace {
 constexpr std::size_t kMostErrorBytes = 1024;  // of a peer's text that is handed on
 
 tl::unexpected<Error> out_of_place(const Packet& packet, std::string_view when) {
-  return fail(Category::kInvalid,
-              "the konnectivity server sent " + std::string(to_string(packet.type)) + " " + std::string(when));
+  return fail(Category::kInvalid, "the konnectivity peer sent " + std::string(to_string(packet.type)) + " " + std::string(when));
 }
 
 tl::unexpected<Error> refused(const Packet& packet, std::string_view what) {
@@ -28,10 +27,10 @@ Result<ClientConnection::Event> ClientConnection::take(const Packet& packet) {
   auto event = [&]() -> Result<Event> {
     if (state_ == State::kOpen) return take_open(packet);
     if (packet.type == PacketType::kDialClose && packet.random == random_)
-      return fail(Category::kUnavailable, "the konnectivity server gave up dialing " + address_);
+      return fail(Category::kUnavailable, "the konnectivity peer gave up dialing " + address_);
     if (packet.type != PacketType::kDialResponse) return out_of_place(packet, "before the answer to the dial");
     if (packet.random != random_) return out_of_place(packet, "for another dial");
-    if (!packet.error.empty()) return refused(packet, "cannot reach " + address_ + " through the konnectivity server");
+    if (!packet.error.empty()) return refused(packet, "cannot reach " + address_ + " through konnectivity");
     connection_ = packet.connection;
     state_ = State::kOpen;
     return Event::kOpened;

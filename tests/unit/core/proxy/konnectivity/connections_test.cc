@@ -38,7 +38,7 @@ TEST(ClientConnection, SaysWhyTheTargetCannotBeReached) {
   const auto event = connection.take(refusal);
   ASSERT_FALSE(event);
   EXPECT_EQ(event.error().category, Category::kUnavailable);
-  EXPECT_EQ(event.error().message, "cannot reach c1:443 through the konnectivity server: No agent available");
+  EXPECT_EQ(event.error().message, "cannot reach c1:443 through konnectivity: No agent available");
   EXPECT_EQ(connection.state(), State::kClosed);
 }
 

@@ -195,7 +195,7 @@ TEST_F(FrontClient, SaysWhyTheTargetIsNotReached) {
   const auto error = dial();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->category, Category::kUnavailable);
-  EXPECT_EQ(error->message, "cannot reach c1:443 through the konnectivity server: No agent available");
+  EXPECT_EQ(error->message, "cannot reach c1:443 through konnectivity: No agent available");
 }
 
 TEST_F(FrontClient, EndsWhereTheProtocolIsBroken) {
@@ -205,7 +205,7 @@ TEST_F(FrontClient, EndsWhereTheProtocolIsBroken) {
   const auto error = dial();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->category, Category::kInvalid);
-  EXPECT_EQ(error->message, "the konnectivity server sent DATA before the answer to the dial");
+  EXPECT_EQ(error->message, "the konnectivity peer sent DATA before the answer to the dial");
 }
 
 TEST_F(FrontClient, VerifiesTheFrontEnd) {
