@@ -53,15 +53,38 @@ struct GrowingBody {
 constexpr std::size_t kFramingPerByte = 16;
 constexpr auto kLinger = std::chrono::seconds(2);
 
-/// The status of a head that must not be answered by what it seems to ask; 0 for any other. Whoever stands in front of this
-/// server could read where the request ends, or whom it is for, in another way.
-int ambiguous(const http::fields& head, unsigned version) {
+/// Why a request is refused before anybody has seen it.
+struct Refusal {
+  int status = 0;
+  std::string why;
+};
+
+/// Of a head that must not be answered by what it seems to ask: whoever stands in front of this server could read where the
+/// request ends, or whom it is for, in another way.
+std::optional<Refusal> ambiguous(const http::fields& head, unsigned version) {
   const auto hosts = head.count(http::field::host);
-  if (hosts > 1 || (hosts == 0 && version >= 11)) return 400;
+  if (hosts > 1) return Refusal{400, "the request has more than one Host header"};
+  if (hosts == 0 && version >= 11) return Refusal{400, "the request has no Host header"};
   const auto encodings = head.count(http::field::transfer_encoding);
-  if (encodings > 1) return 400;
-  if (encodings == 1 && lower(std::string_view(head[http::field::transfer_encoding])) != "chunked") return 501;
-  return 0;
+  if (encodings > 1) return Refusal{400, "the request has more than one Transfer-Encoding header"};
+  if (encodings == 1 && lower(std::string_view(head[http::field::transfer_encoding])) != "chunked")
+    return Refusal{501, "the Transfer-Encoding is not chunked"};
+  return std::nullopt;
+}
+
+/// A header that goes on in the next line, which nobody sends any more and not everybody reads in the same way.
+bool is_folded(std::string_view input) {
+  const auto head = input.substr(0, input.find("\r\n\r\n"));
+  return head.find("\r\n ") != std::string_view::npos || head.find("\r\n\t") != std::string_view::npos;
+}
+
+Refusal refusal_of(const boost::beast::error_code& error, std::size_t most_header) {
+  if (error == http::error::header_limit)
+    return {431, "the head of the request is larger than " + std::to_string(most_header) + " bytes"};
+  if (error == http::error::bad_content_length)
+    return {400, "the Content-Length is no number, or is there beside another length"};
+  if (error == http::error::bad_transfer_encoding) return {400, "the Transfer-Encoding stands beside a Content-Length"};
+  return {400, "the request is malformed: " + error.message()};
 }
 
 class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> {
@@ -162,6 +185,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
 
   bool parse() {
     while (!input_.empty() && (!busy_ || content_)) {
+      if (!judged_ && is_folded(input_)) return refuse({400, "a header of the request goes on in the next line"});
       boost::beast::error_code error;
       const auto used = parser_->put(boost::asio::const_buffer(input_.data(), input_.size()), error);
       input_.erase(0, used);
@@ -169,7 +193,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       begun_ = true;
       if (!judged_ && parser_->is_header_done()) {
         judged_ = true;
-        if (const int status = ambiguous(parser_->get(), parser_->get().version()); status != 0) return refuse(status);
+        if (auto found = ambiguous(parser_->get(), parser_->get().version())) return refuse(*found);
         parser_->eager(true);
         if (!parser_->is_done() && wants_stream()) {
           if (!share_->grow_to(host_.limits.window)) return refuse_for_now();
@@ -183,11 +207,12 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       if (content_) pass_on();
       const auto body = streamed_ + parser_->get().body().size();
       if (!content_ && !share_->grow_to(body)) return refuse_for_now();
-      if (error && error != http::error::need_more) return refuse(400);
+      if (error && error != http::error::need_more) return refuse(refusal_of(error, host_.limits.header));
       // The parser counts the header and the body. It takes a chunk's extensions and the trailers only as a whole, and counts
       // neither.
-      if (input_.size() > host_.limits.header && !parser_->is_done()) return refuse(400);
-      if (taken_ > body * kFramingPerByte + 2 * host_.limits.header) return refuse(400);
+      const bool endless = input_.size() > host_.limits.header && !parser_->is_done();
+      if (endless || taken_ > body * kFramingPerByte + 2 * host_.limits.header)
+        return refuse({400, "the extensions of a chunk, or the trailers, are too large"});
       if (parser_->is_header_done() && !continued_ && !parser_->is_done() && parser_->get().count(http::field::expect) > 0) {
         continued_ = true;
         output_ += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -250,14 +275,15 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     keep_alive_ = false;
   }
 
-  bool refuse(int status) {
+  bool refuse(const Refusal& refusal) {
     if (content_) {  // the answer is the handler's to give; the connection ends after it
       give_up_content();
       return true;
     }
     input_.clear();
-    output_ += "HTTP/1.1 " + std::to_string(status) + " " + std::string(status_text(status)) +
-               "\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    output_ += "HTTP/1.1 " + std::to_string(refusal.status) + " " + std::string(status_text(refusal.status)) +
+               "\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: " +
+               std::to_string(refusal.why.size() + 1) + "\r\n\r\n" + refusal.why + "\n";
     finished_ = true;
     return false;
   }

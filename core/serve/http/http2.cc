@@ -33,6 +33,7 @@ struct FreeCallbacks {
 struct Exchange {
   HttpRequest request;
   std::size_t header_bytes = 0;
+  bool head_too_large = false;
   bool begun = false;     // handed to the handler
   bool whole = false;     // the client has sent all of it
   bool answered = false;  // headers were submitted
@@ -241,7 +242,11 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     if (at == exchanges_.end() || at->second.begun) return 0;
     Exchange& exchange = at->second;
     exchange.header_bytes += name.size() + value.size() + 32;
-    if (exchange.header_bytes > host_.limits.header) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (exchange.header_bytes > host_.limits.header) {
+      exchange.head_too_large = true;
+      exchange.request.headers.clear();
+      return 0;
+    }
     if (name == ":method") {
       exchange.request.method = value;
     } else if (name == ":path") {
@@ -301,6 +306,10 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     const auto at = exchanges_.find(id);
     if (at == exchanges_.end()) return 0;
     Exchange& exchange = at->second;
+    if (exchange.head_too_large && !exchange.begun) {
+      exchange.begun = true;
+      answer(id, answer_text(431, "the head of the request is larger than " + std::to_string(host_.limits.header) + " bytes\n"));
+    }
     if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
       exchange.whole = true;
       if (exchange.content) std::exchange(exchange.content, nullptr)->finish();
