@@ -11,12 +11,16 @@ constexpr const char* kExposedServices = "cluster-proxy-exposed-services";
 
 }  // namespace
 
-ExposedList::ExposedList(controller::Manager& manager, const kube::Client& hub, const std::string& ns) {
+ExposedList::ExposedList(controller::Manager& manager, const kube::Client& hub, const std::string& ns, std::function<void()> read)
+    : read_(std::move(read)) {
   kube::InformerOptions options;
   options.ns = ns;
   options.field_selector = std::string("metadata.name=") + kExposedServices;
   config_maps_ = manager.informer(hub, kube::resources::config_maps(), std::move(options));
-  config_maps_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr& after) { take(after); });
+  config_maps_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr& after) {
+    take(after);
+    read_();
+  });
 }
 
 void ExposedList::take(const kube::CachedPtr& config_map) {

@@ -83,7 +83,7 @@ class Gateway {
         runtime_(kWorkers),
         manager_(manager_options(options)),
         clusters_(manager_, hub, [this](const std::string& cluster) { lose(cluster); }),
-        exposed_(manager_, hub, options.ns),
+        exposed_(manager_, hub, options.ns, [this] { ask_for_pass(); }),
         front_(runtime_, hub_, front_parts()) {
     manager_.add_page("/debug/gateway", [this](std::string_view) {
       return controller::Manager::Page{200, "application/json", dump_json(describe())};
@@ -174,7 +174,7 @@ class Gateway {
       client_ca_ = client_ca;
       log::info(1, kName, renewed ? "the gateway has a new certificate" : "client certificates are judged by another CA");
     }
-    FLEETADM_CHECK(keeper_.publish(own_));
+    FLEETADM_CHECK(keeper_.publish(own_, exposed_.problem()));
     if (std::exchange(published_, true)) return {};
     // Only now: a gateway that nobody reaches is not ready.
     FLEETADM_CHECK(manager_.serve_health());
@@ -232,10 +232,18 @@ class Gateway {
     log::info(0, kName, "stopped");
   }
 
+  void ask_for_pass() {
+    {
+      const std::lock_guard lock(mutex_);
+      asked_ = true;
+    }
+    changed_.notify_all();
+  }
+
   void pause(Duration time, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    changed_.wait_for(lock, stop, time, [] { return false; });
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, time, [this] { return asked_; });
+    asked_ = false;
   }
 
   Json describe() const {
@@ -262,6 +270,9 @@ class Gateway {
   proxy::GatewayKeeper keeper_;
   std::shared_ptr<proxy::TunnelRegistry> registry_ = std::make_shared<proxy::TunnelRegistry>();
   serve::HttpRuntime runtime_;
+  std::mutex mutex_;
+  bool asked_ = false;  // for a pass before its time
+  std::condition_variable_any changed_;
   controller::Manager manager_;
   ClusterStates clusters_;
   ExposedList exposed_;
@@ -269,7 +280,6 @@ class Gateway {
   proxy::GatewayReplica own_;  // fixed before health is served
   std::string client_ca_;
   bool published_ = false;
-  std::condition_variable_any changed_;
   std::unique_ptr<proxy::TunnelServer> tunnels_;
   std::unique_ptr<serve::HttpListener> listener_;
 };

@@ -88,8 +88,11 @@ Result<pki::KeyPair> GatewayKeeper::issue(const pki::Authority& authority) const
   return pki::issue_serving(authority, api::kGatewayService, std::move(names), std::move(addresses), kGatewayServingLife);
 }
 
-Status GatewayKeeper::publish(const GatewayReplica& own) {
-  const auto add = [&](const Json& config_map) { return with_replica(config_map, own, trusted_, options_.clock->now()); };
+Status GatewayKeeper::publish(const GatewayReplica& own, std::string_view exposed_problem) {
+  const auto add = [&](const Json& config_map) {
+    const Instant now = options_.clock->now();
+    return with_exposed_condition(with_replica(config_map, own, trusted_, now), exposed_problem, now);
+  };
   FLEETADM_TRY(const auto live, hub_.find(types::config_maps(), options_.ns, api::kGatewayConfigMap));
   if (live && !installed_here(*live)) return not_ours("ConfigMap", options_.ns, api::kGatewayConfigMap, "is somebody else's");
   if (!live) {

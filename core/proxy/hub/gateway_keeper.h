@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/api/kinds.h"
@@ -37,9 +38,9 @@ class GatewayKeeper {
   /// PEM; vouches for the certificates of all replicas.
   const std::string& trusted() const { return trusted_; }
 
-  /// Writes where this replica is reached, if that is not there yet. A ConfigMap of that name that is not ours is left alone
-  /// (kConflict). After renew().
-  Status publish(const GatewayReplica& own);
+  /// Writes where this replica is reached, and what is wrong with the list of exposed services (nothing: empty), if that is not
+  /// there yet. A ConfigMap of that name that is not ours is left alone (kConflict). After renew().
+  Status publish(const GatewayReplica& own, std::string_view exposed_problem = {});
   /// Takes it away again while other replicas are left.
   Status withdraw(const GatewayReplica& own) const;
 

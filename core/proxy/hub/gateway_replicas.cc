@@ -3,8 +3,12 @@
 #include <map>
 #include <optional>
 
+#include "core/controller/controller.h"
+
 namespace fleetadm::proxy {
 namespace {
+
+constexpr std::size_t kLongestMessage = 1024;  // it quotes what somebody wrote
 
 struct Seen {
   std::string server;
@@ -52,6 +56,18 @@ Json with_replica(const Json& config_map, const GatewayReplica& own, const std::
   const bool fresh = same && now - known->second.renewed < kReplicaRenewal;
   if (!fresh) replicas[own.tunnel] = {own.server, same ? known->second.since : now, now};
   return with_replicas(config_map, replicas, ca);
+}
+
+Json with_exposed_condition(Json config_map, std::string_view problem, Instant now) {
+  const std::string known = str(config_map, {"metadata", "annotations", kConditionsAnnotation});
+  Json conditions = parse_json(known.empty() ? "[]" : known).value_or(Json());
+  if (!conditions.is_array()) conditions = Json::array();
+  const bool read = problem.empty();
+  const bool changed =
+      controller::set_condition(conditions, "ExposedServicesRead", read ? "True" : "False", read ? "Read" : "Invalid",
+                                read ? "the list of exposed services is in use" : problem.substr(0, kLongestMessage), now);
+  if (changed) at_or_make(config_map, {"metadata", "annotations", kConditionsAnnotation}) = dump_json(conditions);
+  return config_map;
 }
 
 Json without_replica(const Json& config_map, const GatewayReplica& own, Instant now) {

@@ -14,6 +14,8 @@ namespace fleetadm::proxy {
 
 /// Of the ConfigMap: a JSON object of the replicas by tunnel address.
 inline constexpr std::string_view kReplicasAnnotation = "fleetadm.io/gateway-replicas";
+/// Of the ConfigMap, which has no status: a JSON list of conditions.
+inline constexpr std::string_view kConditionsAnnotation = "fleetadm.io/conditions";
 inline constexpr Duration kReplicaRenewal = std::chrono::minutes(10);
 inline constexpr Duration kReplicaLife = std::chrono::minutes(30);
 
@@ -26,6 +28,9 @@ struct GatewayReplica {
 /// The ConfigMap as it should be: `own` is in it, who has been silent for too long is not. The same where nothing is to be
 /// written.
 Json with_replica(const Json& config_map, const GatewayReplica& own, const std::string& ca, Instant now);
+/// The ConfigMap with the condition ExposedServicesRead in its annotation: False, with the problem, where the list that is there
+/// cannot be read.
+Json with_exposed_condition(Json config_map, std::string_view problem, Instant now);
 /// The ConfigMap once `own` has ended in order.
 Json without_replica(const Json& config_map, const GatewayReplica& own, Instant now);
 

@@ -10,6 +10,7 @@
 #include "core/agent/gateway_tunnels.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/proxy/hub/gateway_replicas.h"
 #include "core/serve/http/server.h"
 #include "kubeclient/base/host_port.h"
 #include "tests/support/fake_api.h"
@@ -219,6 +220,52 @@ TEST_F(GatewayPath, SaysWhichHopFailed) {
   EXPECT_EQ(str(parse_json(refused.body).value(), {"kind"}), "Status");
   stop_agent();
   EXPECT_TRUE(eventually([&] { return ask("/clusters/c1/proxy/version").status == 503; }));
+}
+
+TEST_F(GatewayPath, AListOfServicesThatCannotBeReadLeavesTheLastOneInUse) {
+  ASSERT_TRUE(answers());
+  const auto list = [&](const std::string& text) {
+    hub->put(types::config_maps(), {{"apiVersion", "v1"},
+                                    {"kind", "ConfigMap"},
+                                    {"metadata", {{"name", "cluster-proxy-exposed-services"}, {"namespace", api::kHubNamespace}}},
+                                    {"data", {{"mine", text}}}});
+  };
+  const auto status_of = [&](const std::string& service) {
+    return ask("/clusters/c1/proxy/api/v1/namespaces/ns1/services/https:" + service + ":443/proxy-service/x").status;
+  };
+  EXPECT_EQ(status_of("web"), 403) << "nothing is exposed without a list";
+  list("- {namespace: ns1, service: web}");
+  ASSERT_TRUE(eventually([&] { return status_of("web") == 200; }));
+  testing::internal::CaptureStderr();
+  list("- {namespace: ns1, service: db, prot: https}");
+  std::string said;
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(status_of("web"), 200) << "as before";
+    EXPECT_EQ(status_of("db"), 403) << "half a list is none";
+    said += testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+    return said.find("mine[0].prot") != std::string::npos;
+  })) << "the log names the field: "
+      << said;
+  const auto condition = [&] {
+    const auto live = hub->get(types::config_maps(), api::kHubNamespace, api::kGatewayConfigMap);
+    const auto list_now = parse_json(live ? str(*live, {"metadata", "annotations", proxy::kConditionsAnnotation}) : "");
+    return list_now && list_now->is_array() && !list_now->empty() ? list_now->front() : Json::object();
+  };
+  EXPECT_TRUE(eventually([&] { return str(condition(), {"message"}).find("mine[0].prot") != std::string::npos; }))
+      << "and so does the condition";
+  EXPECT_EQ(str(condition(), {"status"}), "False");
+  list("- [{namespace: ns1");
+  EXPECT_TRUE(eventually([&] {
+    said += testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+    return said.find("stays in use", said.find("stays in use") + 1) != std::string::npos;
+  }));
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(status_of("web"), 200);
+  list("- {namespace: ns1, service: db}");
+  EXPECT_TRUE(eventually([&] { return status_of("db") == 200 && status_of("web") == 403; })) << "a good list counts again";
+  EXPECT_TRUE(eventually([&] { return str(condition(), {"status"}) == "True"; }));
 }
 
 TEST_F(GatewayPath, AnAgentComesBackToAGatewayThatWasRestarted) {

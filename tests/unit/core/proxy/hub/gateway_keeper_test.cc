@@ -210,6 +210,28 @@ TEST(GatewayReplicas, ClientsAreSentToTheOneThatCameLast) {
   EXPECT_EQ(api::read_gateway(config_map).value()->server, "https://b:1") << "which does not change with each renewal";
 }
 
+TEST(ExposedCondition, SaysWhatIsWrongAndSinceWhen) {
+  const Instant first = *parse_time("2026-03-01T10:00:00Z");
+  const Json read = with_exposed_condition(Json::object(), "", first);
+  const auto condition = [](const Json& config_map) {
+    return parse_json(str(config_map, {"metadata", "annotations", kConditionsAnnotation})).value().front();
+  };
+  EXPECT_EQ(str(condition(read), {"type"}), "ExposedServicesRead");
+  EXPECT_EQ(str(condition(read), {"status"}), "True");
+  EXPECT_EQ(with_exposed_condition(read, "", first + std::chrono::hours(1)), read) << "nothing is written anew";
+  const Json broken =
+      with_exposed_condition(read, "ConfigMap x: mine[0].port: a text is expected", first + std::chrono::hours(2));
+  EXPECT_EQ(str(condition(broken), {"status"}), "False");
+  EXPECT_EQ(str(condition(broken), {"reason"}), "Invalid");
+  EXPECT_EQ(str(condition(broken), {"message"}), "ConfigMap x: mine[0].port: a text is expected");
+  EXPECT_EQ(str(condition(broken), {"lastTransitionTime"}), "2026-03-01T12:00:00Z");
+  EXPECT_LE(dump_json(with_exposed_condition(read, std::string(1'000'000, 'x'), first)).size(), 4096U);
+  Json odd = read;
+  odd["metadata"]["annotations"][std::string(kConditionsAnnotation)] = "{not json";
+  EXPECT_EQ(str(condition(with_exposed_condition(odd, "", first)), {"status"}), "True")
+      << "what nobody could read is written anew";
+}
+
 TEST(GatewayReplicas, AnAnnotationOfNoUseIsWrittenAnew) {
   const Instant now = Clock::system()->now();
   for (const char* text :
