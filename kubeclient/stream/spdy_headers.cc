@@ -117,13 +117,18 @@ bool take_text(std::string_view& text, std::string& into) {
   return true;
 }
 
+/// As the protocol demands: a name in capitals would be another one to whoever looks for it.
+bool is_lower_case(std::string_view name) {
+  return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
 Result<SpdyHeaders> pairs_of(std::string_view text) {
   SpdyHeaders headers;
   std::size_t count = 0;
   bool whole = take_number(text, count);
   for (std::size_t i = 0; whole && i < count; ++i) {
     auto& [name, value] = headers.emplace_back();
-    whole = take_text(text, name) && take_text(text, value);
+    whole = take_text(text, name) && take_text(text, value) && is_lower_case(name);
   }
   if (!whole || !text.empty()) return fail(Category::kInvalid, "a SPDY header block is not well-formed");
   return headers;

@@ -66,6 +66,11 @@ TEST(SpdyHeaders, StartWithTheProtocolsDictionary) {
   EXPECT_EQ(SpdyHeaderWriter().write({}).substr(2, 4), "\xe3\xc6\xa7\xc2");
 }
 
+TEST(SpdyHeaders, HaveNoNamesInCapitals) {
+  EXPECT_TRUE(SpdyHeaderReader().read(SpdyHeaderWriter().write({{"streamtype", "A"}})));
+  EXPECT_FALSE(SpdyHeaderReader().read(SpdyHeaderWriter().write({{"streamType", "a"}})));
+}
+
 TEST(SpdyHeaders, AreBounded) {
   SpdyHeaderWriter writer;
   SpdyHeaderReader reader;
