@@ -1,6 +1,7 @@
 // The commands that reach clusters through the gateway, on real servers: as people and scripts use them.
 #include <gtest/gtest.h>
 
+#include "kubeclient/base/yaml.h"
 #include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
@@ -119,6 +120,23 @@ TEST_F(ProxyCommands, E_AProgramInKubectlsPlaceGetsAConnectionThatWorks) {
                            {.environment = {{"FLEETADM_KUBECTL", Fleet::binary()}}});
   EXPECT_EQ(ran.code, 0) << ran.both();
   EXPECT_EQ(str(ran.json(), {"kind"}), "Version") << ran.both();
+}
+
+TEST_F(ProxyCommands, F_NothingSecretIsPrintedHoweverMuchIs) {
+  const Json config = parse_yaml(read_file(kubeconfig())).value_or(Json());
+  const std::string key = str(list_at(config, {"users"}).front(), {"user", "client-key-data"});
+  ASSERT_FALSE(key.empty());
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"proxy", "health"},
+                                               {"get", "cm", "--cluster", "c1"},
+                                               {"proxy", "kubectl", "--cluster", "c1", "--", "version", "-v", "9"},
+                                               {"get", "secrets", "--cluster", "c1"}}) {
+    std::vector<std::string> loud = args;
+    loud.insert(loud.begin(), {"-v", "9"});
+    const Ran ran = as_alice(loud, {.environment = {{"FLEETADM_KUBECTL", Fleet::binary()}}});
+    EXPECT_FALSE(ran.err.empty()) << args.front() << " " << args[1];
+    for (const std::string& secret : {key, std::string("PRIVATE KEY"), std::string("Bearer ey"), std::string("client-key-data")})
+      EXPECT_EQ(ran.both().find(secret), std::string::npos) << args[1] << "\n" << ran.both();
+  }
 }
 
 }  // namespace

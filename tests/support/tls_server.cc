@@ -97,6 +97,23 @@ class Connection {
   bool broken_ = false;
 };
 
+/// A body in chunks, without extensions and trailers.
+bool read_chunks(Connection& connection, std::string& buffer, std::string& body) {
+  while (true) {
+    std::size_t end = std::string::npos;
+    while ((end = buffer.find("\r\n")) == std::string::npos) {
+      if (!connection.read_more(buffer)) return false;
+    }
+    const std::size_t size = std::stoul(buffer.substr(0, end), nullptr, 16);
+    while (buffer.size() < end + 2 + size + 2) {
+      if (!connection.read_more(buffer)) return false;
+    }
+    body += buffer.substr(end + 2, size);
+    buffer.erase(0, end + 2 + size + 2);
+    if (size == 0) return true;
+  }
+}
+
 /// The next request of a connection; false when it ended. `buffer` keeps what came too early.
 bool read_request(Connection& connection, std::string& buffer, TlsRequest& request) {
   std::size_t end = std::string::npos;
@@ -121,6 +138,10 @@ bool read_request(Connection& connection, std::string& buffer, TlsRequest& reque
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     request.headers[name] = line.substr(colon + 2);
+  }
+  if (request.headers.contains("transfer-encoding")) {
+    buffer.erase(0, end + 4);
+    return read_chunks(connection, buffer, request.body);
   }
   const auto length_header = request.headers.find("content-length");
   const std::size_t length = length_header == request.headers.end() ? 0 : std::stoul(length_header->second);

@@ -59,6 +59,9 @@ Result<std::vector<std::string>> take_subprotocol_tokens(serve::Headers& headers
       const auto item = trimmed(rest.substr(0, comma));
       rest.remove_prefix(std::min(comma + 1, rest.size()));
       if (!item.starts_with(kBearerSubprotocol)) {
+        // Wherever it stands, it must not go on.
+        if (item.find(kBearerSubprotocol) != std::string_view::npos)
+          return unauthorized("the subprotocols of the WebSocket hold no token");
         left += (left.empty() ? "" : ", ") + std::string(item);
         continue;
       }

@@ -118,6 +118,22 @@ TEST_F(Http1HopFaults, SilenceEndsAtTheDeadline) {
   EXPECT_EQ(server.connections(), 1) << "what may be under way is not asked again";
 }
 
+TEST_F(Http1HopFaults, AHeadInDropsEndsAtTheDeadlineToo) {
+  TlsServer server(server_certificate(), [](const TlsRequest&, const TlsWrite& write) {
+    if (!write("HTTP/1.1 200 OK\r\nX: ")) return false;
+    for (int i = 0; i < 500 && write("x"); ++i) std::this_thread::sleep_for(20ms);
+    return false;
+  });
+  auto options = options_for(server.port());
+  options.head = 400ms;
+  use(options);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto answer = get_and_wait("/");
+  ASSERT_TRUE(answer->error());
+  EXPECT_EQ(answer->error()->code, 504);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
+}
+
 /// A socket that listens, and never takes a connection.
 class DeafPort {
  public:
