@@ -436,6 +436,10 @@ const std::vector<Target>& targets() {
     for (auto& target : account_targets()) out.push_back(std::move(target));
     for (auto& target : certificate_targets()) out.push_back(std::move(target));
     for (auto& target : konnectivity_targets()) out.push_back(std::move(target));
+    for (auto& target : proxy_targets()) out.push_back(std::move(target));
+    for (auto& target : gateway_targets()) out.push_back(std::move(target));
+    for (auto& target : frames_targets()) out.push_back(std::move(target));
+    for (auto& target : streams_targets()) out.push_back(std::move(target));
     return out;
   }();
   return all;

@@ -31,6 +31,13 @@ std::vector<Target> account_targets();
 std::vector<Target> certificate_targets();
 /// Those of konnectivity's streams (konnectivity_targets.cc), likewise.
 std::vector<Target> konnectivity_targets();
+/// Those of what a proxy reads of members and writes for them (proxy_targets.cc), of what it reads of clients and people
+/// (gateway_targets.cc), of connections (frames_targets.cc), and of what is spoken after an upgrade (streams_targets.cc),
+/// likewise.
+std::vector<Target> proxy_targets();
+std::vector<Target> gateway_targets();
+std::vector<Target> frames_targets();
+std::vector<Target> streams_targets();
 
 /// The first words of a message, without what it quotes.
 std::string shape_of(std::string_view message);
