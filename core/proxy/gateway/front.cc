@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <stop_token>
 #include <utility>
 #include <variant>
 
@@ -88,6 +89,7 @@ struct Passage {
   std::shared_ptr<const Caller> caller;
   Actor actor;
   std::string verb;
+  std::stop_token left;  // the client
 };
 using PassagePtr = std::shared_ptr<Passage>;
 
@@ -146,6 +148,7 @@ void Front::Inner::begin(serve::HttpRequest request, serve::Reply reply) {
   passage->reply = std::move(reply);
   passage->request = std::move(request);
   passage->exchange->count(passage->request);
+  passage->left = passage->request.left;
   auto credentials = take_credentials(passage->request);
   if (draining) return refuse(*passage, refusal(503, Category::kUnavailable, "this gateway is shutting down; try another"));
   if (!credentials) return refuse(*passage, credentials.error());
@@ -238,6 +241,7 @@ void Front::Inner::send(const PassagePtr& passage) {
   clean_request(request, passage->actor, record.id);
   passage->credentials = {};
   (*hop)->send(std::move(request), [passage, asked_upgrade, head_only](Result<serve::HttpResponse> came) {
+    if (passage->left.stop_requested()) return passage->exchange.reset();  // there is nobody to tell
     const std::string where = "cluster \"" + passage->route.cluster + "\"";
     if (!came) return refuse(*passage, came.error().wrap(where));
     if (!clean_answer(*came, asked_upgrade, head_only))

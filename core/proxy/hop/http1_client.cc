@@ -174,6 +174,7 @@ void Http1Client::hand_over_answer() {
   const std::string protocol = upgrade_of(response.headers);
   drop_hop_headers(response.headers);
   const auto done = std::exchange(request_.done, nullptr);
+  request_.left.reset();
   if (parser_->stage() == AnswerParser::Stage::kWhole && state_ != State::kSwitched) {
     response.body = std::exchange(body_, {});
     end_exchange(parser_->keeps_connection());

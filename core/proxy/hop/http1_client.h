@@ -12,6 +12,7 @@
 
 #include "core/proxy/hop/answer_parser.h"
 #include "core/proxy/hop/answer_stream.h"
+#include "core/proxy/hop/client_left.h"
 #include "core/proxy/hop/hop.h"
 #include "core/serve/http/body_pipe.h"
 #include "core/serve/http/protocol.h"
@@ -28,6 +29,8 @@ struct OutgoingRequest {
   bool upgrade = false;                        // an answer of 101 is in order
   bool repeatable = false;                     // has no body, and sent twice, does what it does once
   bool repeated = false;
+  std::uint64_t number = 0;  // of the hop
+  WhenLeft left;             // until it has an answer
   Hop::Done done;
 };
 
@@ -44,6 +47,8 @@ class Http1Client final : public serve::Protocol, public AnswerStream::Source, p
   void begin(OutgoingRequest request);
   /// Since when the server has neither answered nor taken anything of the request; nothing where it is not its turn.
   std::optional<SteadyTime> waits_since() const;
+  /// The number of the request that has no answer yet; 0: there is none.
+  std::uint64_t waits_for() const { return state_ == State::kAwaitsHead ? request_.number : 0; }
   /// The connection is gone, for the reason given; `whole`: it was ended properly. What was asked is answered, with that error
   /// or with the end of the body; or it is given back, because it may be sent once more on a connection that is new.
   std::optional<OutgoingRequest> closed(bool whole, Error why);

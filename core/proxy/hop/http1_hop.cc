@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "core/proxy/hop/client_left.h"
 #include "core/proxy/hop/dial.h"
 #include "core/proxy/hop/headers.h"
 #include "core/serve/http/tls_context.h"
@@ -121,10 +122,33 @@ void Http1Hop::send(serve::HttpRequest request, Done done) {
   const std::size_t lane = request.header("authorization").empty() ? kOwn : kBare;
   done = told(std::move(done), lane);
   if (closed_) return done(fail(unavailable(503, "shutting down")));
+  const auto left = request.left;
+  if (left.stop_requested()) return done(fail(client_left()));
   auto prepared = prepare(std::move(request), lane);
   if (!prepared) return done(fail(std::move(prepared).error()));
   prepared->done = std::move(done);
+  prepared->number = ++asked_;
+  prepared->left = when_left(left, [weak = weak_from_this(), number = asked_] {
+    if (const auto self = weak.lock()) self->leave(number);
+  });
   place(std::move(*prepared), lane);
+}
+
+/// HTTP/1.1 takes nothing back but by closing the connection.
+void Http1Hop::leave(std::uint64_t number) {
+  for (auto& lane : lanes_) {
+    const auto at = std::ranges::find(lane.waiting, number, [](const Waiting& waiting) { return waiting.request.number; });
+    if (at == lane.waiting.end()) continue;
+    const OutgoingRequest over = std::move(at->request);
+    lane.waiting.erase(at);
+    return over.done(fail(client_left()));
+  }
+  const auto at = std::ranges::find_if(
+      lines_, [&](const auto& entry) { return entry.second.client && entry.second.client->waits_for() == number; });
+  if (at == lines_.end()) return;
+  at->second.failure = client_left();
+  const auto connection = at->second.connection;
+  connection->close();
 }
 
 Http1Hop::Done Http1Hop::told(Done done, std::size_t lane) const {

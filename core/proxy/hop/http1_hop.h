@@ -105,6 +105,7 @@ class Http1Hop final : public Hop, public std::enable_shared_from_this<Http1Hop>
   Result<OutgoingRequest> prepare(serve::HttpRequest request, std::size_t lane);
   Status use_certificate(Lane& lane, const pki::KeyPair& certificate);
   Done told(Done done, std::size_t lane) const;
+  void leave(std::uint64_t number);
   void place(OutgoingRequest request, std::size_t lane);
   void wait(OutgoingRequest request, std::size_t lane, bool first);
   void pump();
@@ -126,6 +127,7 @@ class Http1Hop final : public Hop, public std::enable_shared_from_this<Http1Hop>
   std::array<Lane, kLanes> lanes_;
   std::map<serve::Connection*, Line> lines_;
   std::uint64_t made_ = 0;
+  std::uint64_t asked_ = 0;  // requests so far
   bool ticking_ = false;
   bool closed_ = false;
 };

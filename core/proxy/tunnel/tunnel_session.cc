@@ -142,11 +142,12 @@ bool TunnelSession::has_free_stream() const {
 }
 
 void TunnelSession::send(serve::HttpRequest request, Done done) {
+  if (request.left.stop_requested()) return done(fail(client_left()));
   if (!takes_requests()) return send_elsewhere(std::move(request), std::move(done), broken("takes no more requests"));
   if (waiting_.empty() && has_free_stream()) {
     begin(std::move(request), std::move(done));
   } else if (waiting_.size() < options_.limits.waiting) {
-    waiting_.push_back({std::move(request), std::move(done), Steady::now()});
+    wait(std::move(request), std::move(done));
   } else {
     Error full = broken("has too many requests");
     full.code = 429;
@@ -181,9 +182,34 @@ void TunnelSession::begin(serve::HttpRequest request, Done done) {
       });
     });
   }
-  streams_.emplace(id, std::move(stream));
+  streams_.emplace(id, std::move(stream)).first->second.on_left([self = weak_from_this(), id] {
+    if (const auto here = self.lock()) here->leave(id);
+  });
   ask_for_life(now);
   host_.flush();
+}
+
+void TunnelSession::wait(serve::HttpRequest request, Done done) {
+  auto left = when_left(request.left, [self = weak_from_this(), number = ++waited_] {
+    if (const auto here = self.lock()) here->leave_waiting(number);
+  });
+  waiting_.push_back({std::move(request), std::move(done), Steady::now(), waited_, std::move(left)});
+}
+
+void TunnelSession::leave_waiting(std::uint64_t number) {
+  const auto at = std::ranges::find(waiting_, number, &Waiting::number);
+  if (at == waiting_.end()) return;
+  const Waiting over = std::move(*at);
+  waiting_.erase(at);
+  count();
+  over.done(fail(client_left()));
+}
+
+void TunnelSession::leave(std::int32_t id) {
+  const auto at = streams_.find(id);
+  if (at == streams_.end()) return;
+  refuse(id, at->second, client_left());
+  run_later();
 }
 
 /// What waits goes on as far as the agent lets it.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/api/agent_identity.h"
+#include "core/proxy/hop/client_left.h"
 #include "core/proxy/tunnel/registry.h"
 #include "core/proxy/tunnel/tunnel_body.h"
 #include "core/proxy/tunnel/tunnel_limits.h"
@@ -81,11 +82,16 @@ class TunnelSession final : public serve::Protocol,
     serve::HttpRequest request;
     Done done;
     SteadyTime since;
+    std::uint64_t number = 0;
+    WhenLeft left;
   };
 
   bool takes_requests() const;
   bool has_free_stream() const;
   void begin(serve::HttpRequest request, Done done);
+  void wait(serve::HttpRequest request, Done done);
+  void leave_waiting(std::uint64_t number);
+  void leave(std::int32_t id);
   void pump();
   void send_elsewhere(serve::HttpRequest request, Done done, const Error& otherwise);
   void give_away_waiting(const Error& otherwise);
@@ -113,6 +119,7 @@ class TunnelSession final : public serve::Protocol,
   serve::KeepAlive keep_alive_;
   std::map<std::int32_t, TunnelStream> streams_;
   std::deque<Waiting> waiting_;
+  std::uint64_t waited_ = 0;  // requests so far
   serve::Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   std::vector<std::function<void()>> later_;  // calls to others, once nghttp2 is not at work

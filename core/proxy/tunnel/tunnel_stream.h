@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/proxy/hop/client_left.h"
 #include "core/proxy/hop/hop.h"
 #include "core/proxy/tunnel/tunnel_body.h"
 
@@ -50,7 +52,12 @@ class TunnelStream {
   std::shared_ptr<TunnelBody> body() const { return body_.lock(); }
 
   // Of its end:
-  Hop::Done take_done() { return std::exchange(done_, nullptr); }
+  /// Calls the function if the client leaves before the answer.
+  void on_left(std::function<void()> then) { left_ = when_left(request_.left, std::move(then)); }
+  Hop::Done take_done() {
+    left_.reset();
+    return std::exchange(done_, nullptr);
+  }
   /// Nothing of its body was taken: another tunnel may get it. The request is gone from here.
   bool repeatable() const { return !taken_; }
   serve::HttpRequest take_request() { return std::move(request_); }
@@ -62,6 +69,7 @@ class TunnelStream {
 
   serve::HttpRequest request_;
   Hop::Done done_;
+  WhenLeft left_;
   const bool upgrade_;
   bool switched_ = false;
   bool answered_ = false;

@@ -4,6 +4,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <cctype>
 #include <optional>
+#include <stop_token>
 
 #include "core/serve/http/body_pipe.h"
 #include "core/serve/http/protocol.h"
@@ -142,6 +143,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
   bool busy() const override { return busy_; }
   bool receiving() const override { return !busy_ && (begun_ || !input_.empty()); }
+  void gone() override { asks_.request_stop(); }
   void drain() override {
     leaving_ = true;
     keep_alive_ = false;
@@ -150,6 +152,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
 
   void answer(HttpResponse response) {
     if (!busy_) return;
+    asks_ = std::stop_source(std::nostopstate);
     std::string head = "HTTP/1.1 " + std::to_string(response.status) + " " + std::string(status_text(response.status)) + "\r\n";
     for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
     if (response.upgrade) return upgrade(std::move(response), head);
@@ -320,6 +323,8 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     keep_alive_ = !leaving_ && parser_->get().version() >= 11 && !contains_word(request.header("connection"), "close");
     head_only_ = request.method == "HEAD";
     busy_ = true;
+    asks_ = std::stop_source();
+    request.left = asks_.get_token();
     const std::weak_ptr<Http1> self = weak_from_this();
     host_.handle(std::move(request), [self, post = host_.post](HttpResponse response) {
       auto kept = std::make_shared<HttpResponse>(std::move(response));
@@ -385,8 +390,9 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
 
   ProtocolHost host_;
   std::optional<http::request_parser<GrowingBody>> parser_;
-  std::shared_ptr<BodyWriter> content_;  // while the body of the request that is being answered comes
-  std::size_t streamed_ = 0;             // bytes of it
+  std::shared_ptr<BodyWriter> content_;      // while the body of the request that is being answered comes
+  std::size_t streamed_ = 0;                 // bytes of it
+  std::stop_source asks_{std::nostopstate};  // whoever waits for the head of an answer
   std::optional<Steady::time_point> lingers_until_;
   Steady::time_point moved_;  // when the last of them came
   std::shared_ptr<MemoryReservation> share_;

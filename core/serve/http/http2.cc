@@ -7,6 +7,7 @@
 #include <map>
 #include <nghttp2/nghttp2.h>
 #include <optional>
+#include <stop_token>
 #include <utility>
 
 #include "core/serve/http/body_pipe.h"
@@ -47,7 +48,8 @@ struct Exchange {
   Steady::time_point heard = since;          // when the last piece of a body that is streamed came
   bool given_up = false;
   std::optional<Steady::time_point> lingers_until;
-  std::shared_ptr<BodyWriter> content;  // while the request's body comes, where it is streamed
+  std::stop_source asks{std::nostopstate};  // the client, until it is answered
+  std::shared_ptr<BodyWriter> content;      // while the request's body comes, where it is streamed
 };
 
 nghttp2_nv header_of(const std::string& name, const std::string& value) {
@@ -82,7 +84,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     nghttp2_session_callbacks_set_on_frame_recv_callback(
         raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_frame(frame); });
     nghttp2_session_callbacks_set_on_stream_close_callback(raw, [](nghttp2_session*, std::int32_t id, std::uint32_t, void* self) {
-      static_cast<Http2*>(self)->exchanges_.erase(id);  // its body, if that is not whole, is cut
+      // Its body, if that is not whole, is cut.
+      if (auto over = static_cast<Http2*>(self)->exchanges_.extract(id)) over.mapped().asks.request_stop();
       return 0;
     });
     nghttp2_session_callbacks_set_on_frame_send_callback(
@@ -163,6 +166,10 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     return true;
   }
 
+  void gone() override {
+    for (auto& [id, exchange] : std::exchange(exchanges_, {})) exchange.asks.request_stop();
+  }
+
   /// First all are told not to ask any more; what they asked before they heard of it is still answered. Its ping comes back when
   /// they have.
   void drain() override {
@@ -177,6 +184,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     if (at == exchanges_.end() || at->second.answered) return;
     Exchange& exchange = at->second;
     exchange.answered = true;
+    exchange.asks = std::stop_source(std::nostopstate);
     exchange.since = Steady::now();
     if (response.upgrade) {  // no request of this protocol asks for one in the right way
       response = HttpResponse();
@@ -351,6 +359,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     HttpRequest request = std::move(exchange.request);
     request.share = std::move(exchange.share);
     exchange.request.method = request.method;
+    exchange.asks = std::stop_source();
+    request.left = exchange.asks.get_token();
     host_.handle(std::move(request), [self, id, post = host_.post](HttpResponse response) {
       auto kept = std::make_shared<HttpResponse>(std::move(response));
       post([self, id, kept] {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,9 @@ struct HttpRequest {
   /// what is read of it. Dropped, the rest is not wanted. An answer may have it as its stream.
   std::shared_ptr<BodyReader> content;
   std::shared_ptr<const Peer> peer;
+  /// A stop is requested, on the I/O thread, when the client goes away before it was given the head of an answer. After that, the
+  /// answer's stream is dropped instead.
+  std::stop_token left;
   std::shared_ptr<const MemoryReservation> share;  // keeps the server's count of the memory that bodies take
 
   /// The first header of a name (lower case); empty where there is none.

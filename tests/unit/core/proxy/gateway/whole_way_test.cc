@@ -1,9 +1,11 @@
 // From a client to a pod of a member that only its agent reaches: the front, a tunnel, the agent's end, and an API server whose
 // own rules judge the caller. All over real TLS, with clients that speak WebSockets and SPDY.
+#include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "core/proxy/hop/http1_hop.h"
 #include "core/proxy/member/member_hop.h"
@@ -14,6 +16,7 @@
 #include "kubeclient/stream/command_stream.h"
 #include "kubeclient/stream/forward_stream.h"
 #include "tests/support/echo_port.h"
+#include "tests/support/raw_client.h"
 #include "tests/support/stream_clients.h"
 #include "tests/support/stream_lab.h"
 #include "tests/unit/core/proxy/gateway/gateway_lab.h"
@@ -48,8 +51,9 @@ class WholeWay : public GatewayLab {
     runtime_.stop();
   }
 
-  void start_agent() {
-    auto api_server = *Http1Hop::make(agent_runtime_.executor(), *hop_options(member_.config()));
+  void start_agent() { start_agent(*hop_options(member_.config())); }
+  void start_agent(const Http1HopOptions& member) {
+    auto api_server = *Http1Hop::make(agent_runtime_.executor(), member);
     TunnelClientOptions options;
     options.certificate = [this]() -> Result<pki::KeyPair> { return agent_certificate_; };
     options.handle = answer_tunnel(std::make_shared<MemberHop>(std::move(api_server)));
@@ -242,6 +246,57 @@ TEST_F(WholeWay, AReaderThatStopsHoldsUpNobodyElse) {
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) EXPECT_EQ(ask_as_jane({.target = "/c1/api/v1/namespaces/default/pods"}).status, 200);
   EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+}
+
+/// The place at the front, the stream of the tunnel, and the connection to the member.
+TEST_F(WholeWay, AClientThatLeavesBeforeAnAnswerTakesAllOfItAlong) {
+  std::vector<serve::Reply> unanswered;  // I/O thread only
+  pki::LeafOptions leaf;
+  leaf.server = true;
+  leaf.ip_addresses = {"127.0.0.1"};
+  serve::ListenOptions listen;
+  listen.certificate = *pki::issue(serving_ca_, leaf);
+  serve::HttpRuntime members{0};
+  std::atomic<int> asked{0};
+  auto silent = *serve::HttpListener::start_direct(members, listen, [&](const serve::HttpRequest& request, serve::Reply reply) {
+    if (request.path == "/quick") return reply(serve::answer_text(200, "{}"));
+    unanswered.push_back(std::move(reply));
+    ++asked;
+  });
+  agent_.reset();
+  const auto eventually = [](const auto& holds) {
+    for (int i = 0; i < 1000 && !holds(); ++i) std::this_thread::sleep_for(10ms);
+    return holds();
+  };
+  ASSERT_TRUE(eventually([&] { return !registry_->has("c1"); }));
+  Http1HopOptions member;
+  member.server = "https://" + silent->endpoint();
+  member.ca = serving_ca_.certificate;
+  start_agent(member);
+  const auto streams = [this] {
+    std::size_t count = 0;
+    for (const auto& tunnel : registry_->list()) count += tunnel.streams;
+    return count;
+  };
+  for (int i = 0; i < 3; ++i) {
+    testkit::RawClient client(listener_->port(), serving_ca_.certificate, jane_);
+    ASSERT_TRUE(client.send("GET /clusters/c1/proxy/slow HTTP/1.1\r\nHost: x\r\n\r\n"));
+    ASSERT_TRUE(eventually([&] { return asked == i + 1; }));
+    EXPECT_EQ(front_->running(), 1U);
+    EXPECT_EQ(streams(), 1U);
+    EXPECT_EQ(silent->connections(), 1U);
+    client.close();
+    EXPECT_TRUE(eventually([&] { return front_->running() == 0; })) << "the place of the caller";
+    EXPECT_TRUE(eventually([&] { return streams() == 0; })) << "the stream of the tunnel";
+    EXPECT_TRUE(eventually([&] { return silent->connections() == 0; })) << "the connection to the member";
+  }
+  EXPECT_EQ(ask_as_jane({.target = "/c1/quick"}).status, 200) << "the tunnel goes on";
+  const auto records = audited(4);
+  ASSERT_EQ(records.size(), 4U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(records[i].code, 0);
+  EXPECT_EQ(records[3].code, 200);
+  agent_.reset();
+  silent.reset();
 }
 
 TEST_F(WholeWay, ATunnelThatIsGoneEndsWhatRunsAndIsSaid) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stop_token>
 #include <sys/socket.h>
 #include <thread>
 #include <vector>
@@ -183,6 +184,54 @@ TEST_F(Http1HopFaults, NoConnectionAndNoHandshakeEndAtTheirDeadlines) {
   EXPECT_EQ(no_connection->error()->category, Category::kTimeout);
   EXPECT_NE(no_connection->error()->message.find("nobody answers"), std::string::npos) << no_connection->error()->message;
   EXPECT_EQ(counts().open, 0U);
+}
+
+TEST_F(Http1HopFaults, AClientThatLeavesEndsItsConnectionOrItsTurn) {
+  std::atomic<int> asked{0};
+  std::atomic<bool> over{false};
+  TlsServer server(server_certificate(), [&](const TlsRequest& request, const TlsWrite& write) {
+    if (request.target == "/quick") return write(TlsServer::response(200, "{}"));
+    ++asked;
+    for (int i = 0; i < 1000 && !over; ++i) std::this_thread::sleep_for(20ms);
+    return false;
+  });
+  auto options = options_for(server.port());
+  options.connections = 1;
+  use(options);
+  std::stop_source asking;
+  std::stop_source waiting;
+  auto slow = request("GET", "/slow");
+  slow.left = asking.get_token();
+  auto behind = request("GET", "/slow");
+  behind.left = waiting.get_token();
+  const auto first = send(slow);
+  ASSERT_TRUE(soon([&] { return asked == 1; }));
+  const auto second = send(behind);
+  const auto third = get("/quick");
+  ASSERT_EQ(counts().waiting, 2U);
+  on_io_thread([&] { waiting.request_stop(); });
+  ASSERT_TRUE(second->has_ended());
+  EXPECT_EQ(second->error()->category, Category::kCancelled);
+  EXPECT_EQ(counts().waiting, 1U);
+  on_io_thread([&] { asking.request_stop(); });
+  ASSERT_TRUE(first->has_ended());
+  EXPECT_EQ(first->error()->category, Category::kCancelled);
+  ASSERT_TRUE(third->has_ended());
+  EXPECT_EQ(third->body(), "{}") << "on a connection of its own";
+  EXPECT_EQ(server.connections(), 2);
+  EXPECT_EQ(asked, 1) << "a request that has left is not asked again";
+  EXPECT_EQ(send(slow)->has_ended(), true);
+  EXPECT_EQ(asked, 1);
+  // Once it is answered, the connection is kept, whatever becomes of the client.
+  std::stop_source answered;
+  auto quick = request("GET", "/quick");
+  quick.left = answered.get_token();
+  const auto fourth = send(quick);
+  ASSERT_TRUE(fourth->has_ended());
+  on_io_thread([&] { answered.request_stop(); });
+  EXPECT_EQ(counts().open, 1U);
+  EXPECT_EQ(server.connections(), 2);
+  over = true;
 }
 
 TEST_F(Http1HopFaults, AStaleConnectionIsReplacedForReadsAlone) {

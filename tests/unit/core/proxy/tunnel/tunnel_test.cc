@@ -1,6 +1,9 @@
 // Requests through a tunnel, over real TLS on loopback.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
+#include <stop_token>
 
 #include "tests/unit/core/proxy/tunnel/tunnel_lab.h"
 
@@ -55,6 +58,8 @@ class TunnelStreams : public TunnelTest {
       seen_ = request.headers;
     }
     if (request.path == "/hang") {
+      const std::lock_guard lock(mutex_);
+      hanging_.push_back(request.left);
       kept_.push_back(std::move(reply));
       return;
     }
@@ -95,6 +100,16 @@ class TunnelStreams : public TunnelTest {
 
   std::mutex mutex_;
   serve::Headers seen_;
+  std::size_t left() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::size_t>(std::ranges::count_if(hanging_, [](const auto& one) { return one.stop_requested(); }));
+  }
+  std::size_t hanging() {
+    const std::lock_guard lock(mutex_);
+    return hanging_.size();
+  }
+
+  std::vector<std::stop_token> hanging_;
   std::vector<serve::Reply> kept_;              // agent's I/O thread only
   std::shared_ptr<serve::BodyReader> content_;  // the same
   std::atomic<std::size_t> given_{0};
@@ -340,6 +355,45 @@ TEST_F(TunnelStreams, AnAnswerThatIsDroppedEndsTheStreamAtTheAgent) {
   answer->drop();
   EXPECT_TRUE(comes_true([this] { return alive_ == 0; }));
   EXPECT_TRUE(comes_true([&] { return registry_->list().at(0).streams == 0; }));
+}
+
+TEST_F(TunnelStreams, AClientThatLeavesEndsItsStreamAndItsTurn) {
+  client_options_.limits.streams = 2;
+  start_gateway();
+  const auto clients = agent(pki_.agent("c1"));
+  ASSERT_TRUE(connected());
+  ASSERT_TRUE(send(get("/first"))->has_ended());
+  std::array<std::stop_source, 4> asking;
+  std::vector<Answer> answers;
+  for (std::size_t i = 0; i < asking.size(); ++i) {
+    auto request = get("/hang");
+    request.left = asking[i].get_token();
+    answers.push_back(send(std::move(request)));
+    if (i >= 2) continue;
+    ASSERT_TRUE(comes_true([&] { return hanging() == i + 1; }));
+  }
+  ASSERT_EQ(registry_->list()[0].waiting, 2U);
+  const auto leave = [&](std::size_t which) {
+    gateway_runtime_.on_io_thread([&] { asking[which].request_stop(); });
+    ASSERT_TRUE(answers[which]->has_ended());
+    ASSERT_TRUE(answers[which]->error());
+    EXPECT_EQ(answers[which]->error()->category, Category::kCancelled);
+  };
+  leave(2);  // had to wait
+  EXPECT_EQ(registry_->list()[0].waiting, 1U);
+  EXPECT_EQ(left(), 0U);
+  leave(0);  // was with the agent
+  EXPECT_TRUE(comes_true([&] { return left() == 1; }));
+  EXPECT_TRUE(comes_true([&] { return hanging() == 3; })) << "the next one's turn";
+  leave(3);
+  EXPECT_TRUE(comes_true([&] { return left() == 2; }));
+  EXPECT_EQ(registry_->list()[0].waiting, 0U);
+  auto late = get("/hang");
+  late.left = asking[0].get_token();
+  EXPECT_EQ(send(std::move(late))->error()->category, Category::kCancelled);
+  EXPECT_TRUE(comes_true([&] { return registry_->list()[0].streams == 1; }));
+  EXPECT_EQ(hanging(), 3U) << "nothing was asked for it";
+  EXPECT_FALSE(answers[1]->error());
 }
 
 TEST_F(TunnelStreams, AnAnswerThatBreaksOffIsCut) {
