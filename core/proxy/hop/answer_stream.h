@@ -1,18 +1,17 @@
-// The body of an answer on its way from a connection to whoever reads it, and after an upgrade, the bytes both ways.
+// The body of an answer that comes on a connection of its own.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
+#include <utility>
 
-#include "core/serve/http/upgrade.h"
+#include "core/proxy/hop/held_body.h"
 
 namespace fleetadm::proxy {
 
-/// I/O thread only. Unlike a BodyPipe it gives all that has come before it says that the rest is missing.
-class AnswerStream final : public serve::UpgradedStream {
+/// I/O thread only.
+class AnswerStream final : public HeldBody {
  public:
   /// The connection it comes from. It calls nothing back at once.
   class Source {
@@ -30,28 +29,16 @@ class AnswerStream final : public serve::UpgradedStream {
   /// `window`: the bytes that are held before the source is to wait.
   AnswerStream(std::weak_ptr<Source> source, std::size_t window) : source_(std::move(source)), window_(window) {}
   ~AnswerStream() override;
-  AnswerStream(const AnswerStream&) = delete;
-  AnswerStream& operator=(const AnswerStream&) = delete;
 
-  More read(std::string& into, std::size_t most) override;
-  void on_ready(std::function<void()> wake) override { wake_ = std::move(wake); }
-  void begin(const serve::WatchDescriptor& /*watch*/) override {}
-  bool take(std::string_view bytes) override;
   bool takes() const override;
-
-  // For the source, which calls wake() after changes:
-  std::string& held() { return held_; }
-  bool full() const { return held_.size() - begin_ >= window_; }
-  void end(bool whole) { end_ = whole ? More::kEnd : More::kCut; }
-  void wake() const;
+  bool full() const { return size() >= window_; }
 
  private:
+  void was_read(std::size_t bytes) override;
+  bool send(std::string_view bytes) override;
+
   std::weak_ptr<Source> source_;
   const std::size_t window_;
-  std::string held_;
-  std::size_t begin_ = 0;  // of what was not read yet
-  More end_ = More::kLater;
-  std::function<void()> wake_;
 };
 
 }  // namespace fleetadm::proxy
