@@ -1,14 +1,14 @@
-// The two programs on the way to a member, each in a process of its own: what runs in `gateway run` for clients and agents, and
-// what runs in `agent run` for the gateway, without what each does beside.
+// The programs on the way to a member: what runs in `gateway run` for clients and agents, and what runs in `agent run` for the
+// gateway, without what each does beside; and a fleet of agents whose members answer by themselves.
 #pragma once
 
-#include <cstdio>
 #include <memory>
 #include <string>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
+#include "core/controller/memory.h"
 #include "core/proxy/gateway/audit_log.h"
 #include "core/proxy/gateway/front.h"
 #include "core/proxy/hop/http1_hop.h"
@@ -17,64 +17,12 @@
 #include "core/proxy/tunnel/registry.h"
 #include "core/proxy/tunnel/tunnel_client.h"
 #include "core/proxy/tunnel/tunnel_server.h"
-#include "kubeclient/base/json.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/rest/client.h"
+#include "tests/bench/proxy_process.h"
+#include "tests/bench/work_process.h"
 
 namespace fleetadm::bench {
-
-/// A child that gets one line of JSON, answers one, and lives until it is told to end.
-class Part {
- public:
-  using Body = int (*)(const Json& plan, FILE* answers, FILE* orders);
-
-  /// Before this process has threads.
-  explicit Part(Body body) {
-    int to_child[2];
-    int from_child[2];
-    if (::pipe(to_child) != 0 || ::pipe(from_child) != 0) return;
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::close(to_child[1]);
-      ::close(from_child[0]);
-      FILE* orders = ::fdopen(to_child[0], "r");
-      FILE* answers = ::fdopen(from_child[1], "w");
-      const auto plan = parse_json(line_of(orders));
-      ::_exit(plan ? body(*plan, answers, orders) : 1);
-    }
-    ::close(to_child[0]);
-    ::close(from_child[1]);
-    orders_ = ::fdopen(to_child[1], "w");
-    answers_ = ::fdopen(from_child[0], "r");
-  }
-  ~Part() {
-    if (orders_ != nullptr) ::fclose(orders_);
-    if (answers_ != nullptr) ::fclose(answers_);
-    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
-  }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
-
-  Result<Json> begin(const Json& plan) {
-    std::fputs((dump_json(plan) + "\n").c_str(), orders_);
-    std::fflush(orders_);
-    const std::string line = line_of(answers_);
-    if (line.empty()) return fail(Category::kInternal, "a process of the benchmark did not begin");
-    return parse_json(line);
-  }
-  pid_t pid() const { return pid_; }
-
-  static std::string line_of(FILE* file) {
-    std::string out;
-    for (int c = std::fgetc(file); c != EOF && c != '\n'; c = std::fgetc(file)) out.push_back(static_cast<char>(c));
-    return out;
-  }
-
- private:
-  pid_t pid_ = -1;
-  FILE* orders_ = nullptr;
-  FILE* answers_ = nullptr;
-};
 
 inline kube::RestConfig api_server_of(const Json& plan) {
   kube::RestConfig config;
@@ -86,20 +34,24 @@ inline kube::RestConfig api_server_of(const Json& plan) {
   return config;
 }
 
-inline int told(FILE* answers, FILE* orders, const Json& answer) {
-  std::fputs((dump_json(answer) + "\n").c_str(), answers);
-  std::fflush(answers);
-  Part::line_of(orders);  // until the parent closes it
-  return 0;
+inline pki::LeafOptions agent_leaf(const std::string& cluster) {
+  const std::string group = "system:open-cluster-management:" + cluster;
+  pki::LeafOptions leaf;
+  leaf.subject = {group + ":a1", {group, "system:open-cluster-management:managed-clusters"}, {}};
+  leaf.client = true;
+  return leaf;
 }
 
-inline int run_gateway_part(const Json& plan, FILE* answers, FILE* orders) {
+/// Orders: "count" the tunnels; "trim" what only a burst needed, as the program does from time to time.
+inline int run_gateway_part(const Json& plan, const Orders& orders) {
+  controller::keep_memory_small();
   auto audit = proxy::AuditLog::open(str(plan, {"audit"}));
   if (!audit) return 1;
   const auto registry = std::make_shared<proxy::TunnelRegistry>();
   serve::HttpRuntime runtime(4);
   proxy::TunnelServerOptions tunnels;
   tunnels.address = "127.0.0.1";
+  tunnels.port = static_cast<int>(num(plan, {"tunnelPort"}));
   tunnels.certificate = {str(plan, {"serving"}), str(plan, {"servingKey"})};
   tunnels.client_ca = str(plan, {"ca"});
   auto server = proxy::TunnelServer::start(runtime, tunnels, registry);
@@ -110,6 +62,7 @@ inline int run_gateway_part(const Json& plan, FILE* answers, FILE* orders) {
   options.audit = [&](const proxy::AuditRecord& record) { (*audit)->write(proxy::audit_line(record)); };
   proxy::Front front(runtime, kube::Client::connect(api_server_of(plan)), options);
   serve::ListenOptions listen;
+  listen.port = static_cast<int>(num(plan, {"frontPort"}));
   listen.certificate = tunnels.certificate;
   listen.client_ca = tunnels.client_ca;
   listen.streams_body = [](const serve::HttpRequest&) { return true; };
@@ -117,14 +70,21 @@ inline int run_gateway_part(const Json& plan, FILE* answers, FILE* orders) {
     front.handle(std::move(request), std::move(reply));
   });
   if (!server || !listener) return 1;
-  const int code = told(answers, orders, {{"front", (*listener)->port()}, {"tunnel", (*server)->endpoint()}});
+  orders.answer({{"front", (*listener)->port()}, {"tunnel", (*server)->port()}});
+  orders.serve([&](const Json& order) -> Json {
+    if (str(order, {"do"}) == "trim") controller::give_memory_back();
+    return {{"tunnels", registry->size()}};
+  });
   listener->reset();
   server->reset();
   runtime.stop();
-  return code;
+  return 0;
 }
 
-inline int run_agent_part(const Json& plan, FILE* answers, FILE* orders) {
+/// It answers once it is connected, and any order with whether it is; and what memory it had before any of this.
+inline int run_agent_part(const Json& plan, const Orders& orders) {
+  controller::keep_memory_small();
+  const double base = mebibytes(::getpid(), "RssAnon:");
   serve::HttpRuntime runtime(0);
   auto made = proxy::hop_options(api_server_of(plan));
   if (!made) return 1;
@@ -133,18 +93,61 @@ inline int run_agent_part(const Json& plan, FILE* answers, FILE* orders) {
   proxy::TunnelClientOptions options;
   options.certificate = [&]() -> Result<pki::KeyPair> { return pki::KeyPair{str(plan, {"agent"}), str(plan, {"agentKey"})}; };
   options.handle = proxy::answer_tunnel(std::make_shared<proxy::MemberHop>(std::move(*api_server)));
-  int code = 0;
   {
     proxy::TunnelClients clients(runtime, std::move(options));
     if (!clients.set_gateways({str(plan, {"tunnel"})}, str(plan, {"gatewayCa"}))) return 1;
-    for (int i = 0; i < 1000; ++i) {
-      if (const auto states = clients.states(); !states.empty() && states.front().connected) break;
-      ::usleep(10'000);
-    }
-    code = told(answers, orders, {{"connected", true}});
+    const auto connected = [&] {
+      const auto states = clients.states();
+      return !states.empty() && states.front().connected;
+    };
+    for (int i = 0; i < 1000 && !connected(); ++i) ::usleep(10'000);
+    orders.answer({{"connected", connected()}});
+    orders.serve([&](const Json&) -> Json { return {{"connected", connected()}, {"baseMib", base}}; });
   }
   runtime.stop();
-  return code;
+  return 0;
+}
+
+/// Agents of the clusters m0, m1, …, with certificates of the hub's CA. Each member answers every request with an empty list, but
+/// every so many-th takes requests and never answers. Orders: "come", "leave".
+inline int run_crowd_part(const Json& plan, const Orders& orders) {
+  const pki::KeyPair ca{str(plan, {"ca"}), str(plan, {"caKey"})};
+  const auto count = static_cast<std::size_t>(num(plan, {"count"}));
+  const auto silent = static_cast<std::size_t>(num(plan, {"silentEvery"}));
+  std::vector<pki::KeyPair> certificates;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto issued = pki::issue(ca, agent_leaf("m" + std::to_string(i)));
+    if (!issued) return 1;
+    certificates.push_back(std::move(*issued));
+  }
+  serve::HttpRuntime runtime(0);
+  std::vector<serve::Reply> unanswered;  // on the I/O thread
+  std::vector<std::unique_ptr<proxy::TunnelClients>> agents;
+  orders.answer(Json::object());
+  orders.serve([&](const Json& order) -> Json {
+    if (str(order, {"do"}) == "leave") agents.clear();
+    if (str(order, {"do"}) != "come") return Json::object();
+    for (std::size_t i = 0; i < count; ++i) {
+      proxy::TunnelClientOptions options;
+      options.certificate = [certificate = certificates[i]]() -> Result<pki::KeyPair> { return certificate; };
+      options.handle = [&, is_silent = i % silent == silent - 1](serve::HttpRequest, serve::Reply reply) {
+        if (is_silent) {
+          unanswered.push_back(std::move(reply));
+          return;
+        }
+        serve::HttpResponse answer;
+        answer.headers = {{"content-type", "application/json"}};
+        answer.body = R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]})";
+        reply(std::move(answer));
+      };
+      agents.push_back(std::make_unique<proxy::TunnelClients>(runtime, std::move(options)));
+      if (!agents.back()->set_gateways({str(plan, {"tunnel"})}, str(plan, {"gatewayCa"}))) ::_exit(1);
+    }
+    return Json::object();
+  });
+  agents.clear();
+  runtime.stop();
+  return 0;
 }
 
 }  // namespace fleetadm::bench

@@ -16,7 +16,8 @@ struct Row {
   const char* figure;
   const char* text;
   const char* unit;
-  double limit = 0;  // the goal, where there is one
+  double limit = 0;  // the goal, where there is one: at most
+  double least = 0;  // or at least
 };
 
 template <std::size_t N>
@@ -29,6 +30,7 @@ void print_table(const Row (&rows)[N], const Figures& ours, const std::optional<
     if (other) std::printf("  upstream %10.2f %-4s", *other, row.unit);
     if (other && *other > 0 && *mine > 0) std::printf("  ours is %.2f of it", *mine / *other);
     if (row.limit > 0) std::printf("  %s (goal %g %s)", *mine <= row.limit ? "reached" : "MISSED", row.limit, row.unit);
+    if (row.least > 0) std::printf("  %s (goal at least %g %s)", *mine >= row.least ? "reached" : "MISSED", row.least, row.unit);
     std::printf("\n");
   }
   std::fflush(stdout);
