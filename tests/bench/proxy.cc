@@ -157,11 +157,12 @@ Status rates(bench::ProxyLab& lab, const std::string& one, const std::string& li
 
 Status events(bench::ProxyLab& lab, int count, Figures& figures) {
   std::vector<double> took[2];
+  bench::WayClient writer(lab.direct);
   const std::string path = std::string(bench::kMapsPath) + "?watch=true&labelSelector=part%3Done";
   for (int round = 0; round < 6; ++round) {
     const std::string prefix = "event-" + std::to_string(round);
     const auto write = [&](int i) {
-      return lab.server().create(bench::kMapsPath, bench::ProxyLab::map_of(prefix + "-" + std::to_string(i), 100)).status == 201;
+      return writer.create(bench::kMapsPath, dump_json(bench::ProxyLab::map_of(prefix + "-" + std::to_string(i), 100)));
     };
     FLEETADM_TRY(const auto some, bench::events(round % 2 == 0 ? lab.direct : lab.through, path, prefix, count / 3, write));
     took[round % 2].insert(took[round % 2].end(), some.begin(), some.end());

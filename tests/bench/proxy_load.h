@@ -52,15 +52,29 @@ class WayClient {
 
   /// The bytes of the answer's body; below zero: no answer of 200.
   long get(const std::string& path) {
+    curl_easy_setopt(curl_, CURLOPT_HTTPGET, 1L);
+    return ask(path, 200);
+  }
+  /// Makes an object.
+  bool create(const std::string& path, const std::string& object) {
+    curl_slist* const headers = curl_slist_append(nullptr, "Content-Type: application/json");
+    curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl_, CURLOPT_COPYPOSTFIELDS, object.c_str());
+    const bool made = ask(path, 201) >= 0;
+    curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, nullptr);
+    curl_slist_free_all(headers);
+    return made;
+  }
+
+ private:
+  long ask(const std::string& path, long expected) {
     heard_ = 0;
     curl_easy_setopt(curl_, CURLOPT_URL, (base_ + path).c_str());
     if (curl_easy_perform(curl_) != CURLE_OK) return -1;
     long status = 0;
     curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status);
-    return status == 200 ? heard_ : -status;
+    return status == expected ? heard_ : -status;
   }
-
- private:
   static std::size_t hear(char* data, std::size_t size, std::size_t count, void* self_pointer) {
     auto& self = *static_cast<WayClient*>(self_pointer);
     self.heard_ += static_cast<long>(size * count);
@@ -120,13 +134,13 @@ Result<std::vector<double>> events(const Way& way, const std::string& path, cons
   std::mutex mutex;
   std::condition_variable changed;
   std::string text;
-  bool open = false;
+  auto came = Timer::now();
   bool enough = false;
   std::jthread watcher([&] {
     WayClient client(way);
     client.on_data = [&](std::string_view piece) {
       const std::lock_guard lock(mutex);
-      open = true;
+      came = Timer::now();
       text += piece;
       changed.notify_all();
       return !enough;
@@ -142,7 +156,7 @@ Result<std::vector<double>> events(const Way& way, const std::string& path, cons
     enough = i + 1 == count;
     if (!changed.wait_for(lock, std::chrono::seconds(10), [&] { return text.find(name) != std::string::npos; }))
       return fail(Category::kInternal, "an event did not come");
-    out.push_back(milliseconds_since(begin));
+    out.push_back(std::chrono::duration<double, std::milli>(came - begin).count());
     text.clear();
   }
   write(count);  // so that the watcher learns that it is enough
