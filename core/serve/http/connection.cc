@@ -182,11 +182,11 @@ void Connection::flush() {
 }
 
 void Connection::write() {
-  while (written_ < output_.size()) {
+  do {
     const auto [step, size] = stream_->write(std::string_view(output_).substr(written_));
-    if (step != SocketStream::Step::kDone) return wait(step, &Connection::write);
     written_ += size;
-  }
+    if (step != SocketStream::Step::kDone) return wait(step, &Connection::write);
+  } while (written_ < output_.size());
   output_ = {};  // nothing of it is kept: most connections are idle
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
     self->writing_ = false;

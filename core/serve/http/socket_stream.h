@@ -17,13 +17,14 @@ class SocketStream {
   enum class Step { kDone, kWaitsToRead, kWaitsToWrite, kEnded };
   struct Moved {
     Step step = Step::kEnded;
-    std::size_t bytes = 0;  // where it is done
+    std::size_t bytes = 0;  // that were moved; of a write, also where the rest has to wait
   };
 
   virtual ~SocketStream() = default;
   virtual Step handshake() = 0;
   virtual Moved read(std::span<char> into) = 0;
-  /// Part of it may be written; the rest may stand elsewhere the next time.
+  /// Part of it may be taken; the rest may stand elsewhere the next time. Where it waits, it is called again, also without a
+  /// rest: what was taken may not have been sent yet.
   virtual Moved write(std::string_view bytes) = 0;
   /// After the handshake: the client wants HTTP/2.
   virtual bool http2() const = 0;

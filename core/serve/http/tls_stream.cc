@@ -1,31 +1,31 @@
 #include "core/serve/http/tls_stream.h"
 
 #include <cerrno>
-#include <cstdint>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include "core/serve/http/tls_context.h"
+#include "core/serve/http/tls_outlet.h"
 
 namespace fleetadm::serve {
 namespace {
 
-int socket_of(BIO* bio) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio))); }
+TlsOutlet& outlet_of(BIO* bio) { return *static_cast<TlsOutlet*>(BIO_get_data(bio)); }
 
 bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 int send_some(BIO* bio, const char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const auto sent = ::send(socket_of(bio), data, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const auto sent = outlet_of(bio).put({data, static_cast<std::size_t>(size)});
   if (sent < 0 && again()) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
 }
 
 int receive_some(BIO* bio, char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const auto got = ::recv(socket_of(bio), data, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  const auto got = ::recv(outlet_of(bio).socket(), data, static_cast<std::size_t>(size), MSG_DONTWAIT);
   if (got < 0 && again()) BIO_set_retry_read(bio);
   return static_cast<int>(got);
 }
@@ -52,14 +52,18 @@ bool send_server_name(SSL* ssl, std::string name) {
 
 }  // namespace
 
+TlsStream::TlsStream(int socket, SSL* ssl) : outlet_(std::make_unique<TlsOutlet>(socket)), ssl_(ssl) {}
+
+TlsStream::~TlsStream() = default;
+
 std::unique_ptr<TlsStream> TlsStream::make(int socket, SSL_CTX* context) {
-  std::unique_ptr<TlsStream> stream(new TlsStream(SSL_new(context)));
+  std::unique_ptr<TlsStream> stream(new TlsStream(socket, SSL_new(context)));
   BIO* bio = socket_method() == nullptr ? nullptr : BIO_new(socket_method());
   if (!stream->ssl_ || bio == nullptr) {
     BIO_free(bio);
     return nullptr;
   }
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+  BIO_set_data(bio, stream->outlet_.get());
   BIO_set_init(bio, 1);
   SSL_set_bio(stream->ssl(), bio, bio);  // which takes it
   return stream;
@@ -112,7 +116,21 @@ TlsStream::Moved TlsStream::read(std::span<char> into) {
 TlsStream::Moved TlsStream::write(std::string_view bytes) {
   ERR_clear_error();
   Moved out;
-  out.step = after(SSL_write_ex(ssl(), bytes.data(), bytes.size(), &out.bytes));
+  out.step = Step::kDone;
+  outlet_->gather();
+  while (out.bytes < bytes.size() && out.step == Step::kDone) {
+    const auto rest = bytes.substr(out.bytes);
+    std::size_t size = 0;
+    out.step = after(SSL_write_ex(ssl(), rest.data(), rest.size(), &size));
+    out.bytes += size;
+  }
+  switch (outlet_->flush()) {
+    case TlsOutlet::Sent::kAll: break;
+    case TlsOutlet::Sent::kSome:
+      if (out.step == Step::kDone) out.step = Step::kWaitsToWrite;
+      break;
+    case TlsOutlet::Sent::kFailed: out.step = Step::kEnded; break;
+  }
   return out;
 }
 

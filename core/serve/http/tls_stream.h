@@ -12,8 +12,14 @@
 
 namespace fleetadm::serve {
 
+class TlsOutlet;
+
 class TlsStream final : public SocketStream {
  public:
+  ~TlsStream() override;
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
   /// Of a context of tls_context.h. Null where there is no memory.
   static std::unique_ptr<TlsStream> accept(int socket, SSL_CTX* context);
   /// The client's end, of a context of make_client_tls(): the server's certificate must be valid for `server_name` (a DNS name or
@@ -33,10 +39,11 @@ class TlsStream final : public SocketStream {
   struct Free {
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
-  explicit TlsStream(SSL* ssl) : ssl_(ssl) {}
+  TlsStream(int socket, SSL* ssl);
   static std::unique_ptr<TlsStream> make(int socket, SSL_CTX* context);
   Step after(int result) const;
 
+  const std::unique_ptr<TlsOutlet> outlet_;  // outlives ssl_, whose BIO writes to it
   std::unique_ptr<SSL, Free> ssl_;
 };
 
