@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 
 constexpr std::size_t kPiece = 64 * 1024;
-constexpr int kReadsAtOnce = 8;  // then other connections get the thread
+constexpr int kReadsAtOnce = 4;  // of 16 KiB, as much as is written at once; then other connections get the thread
 
 /// Of the other end; unspecified where it is gone already.
 asio::ip::address address_of(const tcp::socket& socket) {
