@@ -1,6 +1,7 @@
 #include "core/proxy/gateway/audit_log.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <string_view>
@@ -11,6 +12,8 @@
 
 namespace fleetadm::proxy {
 namespace {
+
+constexpr auto kGathering = std::chrono::milliseconds(10);  // what comes meanwhile is written with one call
 
 /// False: it cannot be written to.
 bool write_all(int file, std::string_view bytes) {
@@ -44,16 +47,17 @@ AuditLog::~AuditLog() {
 }
 
 void AuditLog::write(std::string line) {
+  bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_ + line.size() > kMostWaiting) {
+    if (waiting_.size() + line.size() >= kMostWaiting) {
       ++dropped_;
       return;
     }
-    waiting_ += line.size();
-    lines_.push_back(std::move(line));
+    first = waiting_.empty();
+    waiting_.append(line).push_back('\n');
   }
-  changed_.notify_all();
+  if (first) changed_.notify_all();
 }
 
 void AuditLog::run() {
@@ -64,10 +68,9 @@ void AuditLog::run() {
     bool ending = false;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !lines_.empty(); });
-      for (const std::string& line : lines_) text.append(line).push_back('\n');
-      lines_.clear();
-      waiting_ = 0;
+      changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      changed_.wait_for(lock, kGathering, [this] { return ending_; });
+      text.swap(waiting_);
       dropped = std::exchange(dropped_, 0);
       ending = ending_;
     }

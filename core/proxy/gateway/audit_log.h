@@ -3,7 +3,6 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,8 +22,8 @@ class AuditLog {
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  /// Never waits. Where kMostWaiting bytes have not been written yet, the line is dropped, and the log says how many were.
-  /// Any thread.
+  /// Never waits, and wakes the writer once for many lines. Where kMostWaiting bytes have not been written yet, the line is
+  /// dropped, and the log says how many were. Any thread.
   void write(std::string line);
 
   static constexpr std::size_t kMostWaiting = std::size_t{16} * 1024 * 1024;
@@ -36,8 +35,7 @@ class AuditLog {
   OwnedFd file_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> lines_;
-  std::size_t waiting_ = 0;
+  std::string waiting_;  // lines
   std::size_t dropped_ = 0;
   bool ending_ = false;
   std::thread thread_;
