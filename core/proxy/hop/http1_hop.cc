@@ -151,13 +151,23 @@ void Http1Hop::leave(std::uint64_t number) {
   connection->close();
 }
 
-Http1Hop::Done Http1Hop::told(Done done, std::size_t lane) const {
-  return [name = options_.name, source = lane == kOwn ? options_.credentials : nullptr,
+Http1Hop::Done Http1Hop::told(Done done, std::size_t lane) {
+  return [weak = weak_from_this(), lane, name = options_.name, source = lane == kOwn ? options_.credentials : nullptr,
           done = std::move(done)](Result<serve::HttpResponse> answer) {
     if (!answer) return done(fail(answer.error().wrap(name)));
     if (answer->status == 401 && source) source->refresh();  // for the next one
+    const bool switched = answer->upgrade != nullptr;
     done(std::move(answer));
+    if (!switched) return;
+    if (const auto self = weak.lock()) self->open_spare(lane);
   };
+}
+
+/// An upgrade has kept its connection. Whoever runs one command runs another: that one does not wait for a handshake.
+void Http1Hop::open_spare(std::size_t number) {
+  const Lane& lane = lanes_[number];
+  const bool needed = lane.idle.empty() && lane.opening == 0 && lane.waiting.empty();
+  if (!closed_ && needed && lines_.size() + opening() < options_.connections) open(number);
 }
 
 Result<OutgoingRequest> Http1Hop::prepare(serve::HttpRequest request, std::size_t lane) {

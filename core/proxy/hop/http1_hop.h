@@ -104,8 +104,9 @@ class Http1Hop final : public Hop, public std::enable_shared_from_this<Http1Hop>
       : executor_(std::move(executor)), options_(std::move(options)), address_(std::move(address)), timer_(executor_) {}
   Result<OutgoingRequest> prepare(serve::HttpRequest request, std::size_t lane);
   Status use_certificate(Lane& lane, const pki::KeyPair& certificate);
-  Done told(Done done, std::size_t lane) const;
+  Done told(Done done, std::size_t lane);
   void leave(std::uint64_t number);
+  void open_spare(std::size_t number);
   void place(OutgoingRequest request, std::size_t lane);
   void wait(OutgoingRequest request, std::size_t lane, bool first);
   void pump();
