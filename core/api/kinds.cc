@@ -29,6 +29,8 @@ FLEETADM_KIND(managed_cluster_addons_v1beta1, kAddon, "v1beta1", "managedcluster
 FLEETADM_KIND(cluster_management_addons_v1beta1, kAddon, "v1beta1", "clustermanagementaddons", "ClusterManagementAddOn", false)
 FLEETADM_KIND(addon_deployment_configs, kAddon, "v1beta1", "addondeploymentconfigs", "AddOnDeploymentConfig", true)
 FLEETADM_KIND(addon_templates, kAddon, "v1alpha1", "addontemplates", "AddOnTemplate", false)
+FLEETADM_KIND(managed_proxy_configurations, "proxy.open-cluster-management.io", "v1alpha1", "managedproxyconfigurations",
+              "ManagedProxyConfiguration", false)
 #undef FLEETADM_KIND
 
 }  // namespace fleetadm::api

@@ -24,8 +24,9 @@ const kube::Resource& cluster_management_addons();     // v1alpha1
 // As the controllers of add-ons read and write them.
 const kube::Resource& managed_cluster_addons_v1beta1();
 const kube::Resource& cluster_management_addons_v1beta1();
-const kube::Resource& addon_deployment_configs();  // v1beta1
-const kube::Resource& addon_templates();           // v1alpha1
+const kube::Resource& addon_deployment_configs();      // v1beta1
+const kube::Resource& addon_templates();               // v1alpha1
+const kube::Resource& managed_proxy_configurations();  // proxy.open-cluster-management.io/v1alpha1
 
 inline constexpr std::string_view kClusterNameLabel = "open-cluster-management.io/cluster-name";
 inline constexpr std::string_view kAddonNameLabel = "open-cluster-management.io/addon-name";
