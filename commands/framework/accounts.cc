@@ -8,6 +8,7 @@
 #include "core/controller/controller.h"
 #include "core/msa/rules/exec_credential.h"
 #include "core/msa/rules/token_secret.h"
+#include "kubeclient/base/encoding.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -65,7 +66,7 @@ Result<AccountToken> account_token(const kube::Client& hub, const std::string& c
   if (const Status ours = msa::check_secret(*secret, object); !ours) return fail(no_token(object, ours.error().message));
   const auto token = msa::usable_token(*secret, now);
   if (!token) return fail(no_token(object, token.error().message));
-  return AccountToken{token->text, token->claims.expires};
+  return AccountToken{token->text, token->claims.expires, base64_decode(str(*secret, {"data", "ca.crt"})).value_or("")};
 }
 
 }  // namespace fleetadm::commands

@@ -36,6 +36,7 @@ std::optional<std::string> account_trouble(const Json& object);
 struct AccountToken {
   std::string token;
   Instant expires{};
+  std::string ca;  // PEM, of the member's API server, as its agent knows it; may be empty
 };
 /// The one that the hub holds and that is valid now. kNotFound: there is none, or no longer one of this account.
 Result<AccountToken> account_token(const kube::Client& hub, const std::string& cluster, const std::string& name, Instant now);

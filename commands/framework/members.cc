@@ -4,9 +4,15 @@
 #include <set>
 #include <utility>
 
+#include "commands/framework/accounts.h"
 #include "commands/framework/named.h"
+#include "commands/framework/write_report.h"
 #include "core/api/kinds.h"
 #include "core/proxy/client/gateway_access.h"
+#include "core/proxy/client/member_relay.h"
+#include "core/proxy/client/upstream_proxy.h"
+#include "core/proxy/client/upstream_routes.h"
+#include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -30,6 +36,35 @@ Result<ClusterTargets> named_members(const kube::Client& hub, const std::vector<
                                   .value());
   }
   return targets;
+}
+
+/// Of an account of each cluster.
+proxy::FindCredential credential_of(Context& context, const std::string& account) {
+  return
+      [hub = context.client(), account, &clock = context.clock()](const std::string& cluster) -> Result<proxy::MemberCredential> {
+        if (!hub) return fail(hub.error());
+        return account_token(*hub, cluster, account, clock.now()).map([](AccountToken found) {
+          return proxy::MemberCredential{std::move(found.token), std::move(found.ca)};
+        });
+      };
+}
+
+proxy::FindRoute by_gateway(Context& context, const api::PublishedGateway& gateway, const std::string& account) {
+  return [gateway, credential = credential_of(context, account)](const std::string& cluster) -> Result<proxy::MemberRoute> {
+    proxy::MemberRoute route;
+    FLEETADM_TRY(route.prefix, proxy::member_prefix(cluster));
+    FLEETADM_TRY(proxy::MemberCredential found, credential(cluster));
+    route.server = gateway.server;
+    while (route.server.ends_with('/')) route.server.pop_back();
+    route.ca = gateway.ca;
+    route.token = std::move(found.token);
+    return route;
+  };
+}
+
+Result<MemberWay> through_relay(proxy::Way way, proxy::MemberRelay::Options options) {
+  FLEETADM_TRY(const auto relay, proxy::MemberRelay::start(std::move(options)));
+  return MemberWay{way, proxy::relay_config(relay)};
 }
 
 }  // namespace
@@ -72,20 +107,44 @@ Result<ClusterTargets> chosen_members(const kube::Client& hub, const MemberChoic
   return targets;
 }
 
-Result<kube::Client> gateway_client(Context& context) {
-  FLEETADM_TRY(const kube::Client hub, context.client());
-  FLEETADM_TRY(const auto gateway, proxy::find_gateway(hub));
-  FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
-  return context.client(proxy::gateway_config(config, gateway));
+Flag& account_flag(FlagSet& flags, std::string* into, std::string help) {
+  Flag& flag = flags.text(into, "sa", std::move(help));
+  flag.value_name = "NAME";
+  return flag;
 }
 
-Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster) {
-  FLEETADM_CHECK(proxy::member_prefix(cluster));
+Status validate_account_name(const std::string& account) { return account.empty() ? Status() : check_name("account", account); }
+
+Result<MemberWay> member_way(Context& context, const std::string& account, bool anonymous) {
   FLEETADM_TRY(const kube::Client hub, context.client());
-  FLEETADM_TRY(const auto gateway, proxy::find_gateway(hub));
-  FLEETADM_CHECK(cluster_exists(hub, cluster));
   FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
-  return proxy::member_config(config, gateway, cluster);
+  const auto gateway = proxy::find_gateway(hub);
+  if (gateway && account.empty()) return MemberWay{proxy::Way::kGateway, proxy::gateway_config(config, *gateway)};
+  if (gateway) return through_relay(proxy::Way::kGateway, {by_gateway(context, *gateway, account), config.credentials});
+  const Category why = gateway.error().category;
+  if (why != Category::kNotFound && why != Category::kAuth) return fail(gateway.error());
+  const auto upstream = proxy::find_upstream_proxy(hub, config.name == kube::kInClusterName);
+  if (!upstream) return fail(upstream.error());
+  if (!*upstream) return fail(gateway.error());
+  if (account.empty() && !anonymous)
+    return fail(Category::kUsage, "the hub has no gateway but cluster-proxy, which would show your credentials to the cluster",
+                "act as an account of the cluster: --sa NAME");
+  proxy::FindCredential credential;
+  if (!account.empty()) credential = credential_of(context, account);
+  FLEETADM_TRY(auto way, proxy::upstream_way(hub.with_stop(context.stop()), config, **upstream, std::move(credential)));
+  return through_relay(way.way, {std::move(way.route), nullptr});
+}
+
+Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const std::string& account) {
+  FLEETADM_TRY(const std::string prefix, proxy::member_prefix(cluster));
+  FLEETADM_TRY(const kube::Client hub, context.client());
+  FLEETADM_TRY(MemberWay way, member_way(context, account));
+  FLEETADM_CHECK(cluster_exists(hub, cluster));
+  // Rather now than in the words of whoever uses the connection.
+  if (!account.empty()) FLEETADM_CHECK(account_token(hub, cluster, account, context.clock().now()).map([](const auto&) {}));
+  way.server.server += prefix;
+  way.server.name = cluster;
+  return std::move(way.server);
 }
 
 std::string member_namespace(const GlobalOptions& options) { return options.config.ns.empty() ? "default" : options.config.ns; }

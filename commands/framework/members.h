@@ -6,6 +6,7 @@
 
 #include "commands/framework/command.h"
 #include "commands/framework/targets.h"
+#include "core/proxy/client/hops.h"
 
 namespace fleetadm::commands {
 
@@ -26,10 +27,22 @@ Status validate_members(const MemberChoice& choice, std::string_view selector_fl
 /// Sorted. Named ones that do not exist are `missing`; who may not read clusters is believed.
 Result<ClusterTargets> chosen_members(const kube::Client& hub, const MemberChoice& choice);
 
-/// The gateway with the caller's credentials for the hub. A member's path stands behind proxy::member_prefix().
-Result<kube::Client> gateway_client(Context& context);
-/// The API server of one cluster, which exists, through the gateway.
-Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster);
+/// --sa, of what asks members: the ManagedServiceAccount to ask as.
+Flag& account_flag(FlagSet& flags, std::string* into, std::string help = "managed service account of the cluster to act as");
+/// kUsage: a name that no account has. None is fine.
+Status validate_account_name(const std::string& account);
+
+/// How the members of the hub are reached.
+struct MemberWay {
+  proxy::Way way = proxy::Way::kGateway;
+  kube::RestConfig server;  // a member's path stands behind proxy::member_prefix()
+};
+/// By our gateway, as the caller, or with `account` as that account of the member, whose token the caller can get from the hub.
+/// Where there is none, by upstream's cluster-proxy, which needs an account: what it is shown, the member sees. `anonymous`: that
+/// is about what everybody may read.
+Result<MemberWay> member_way(Context& context, const std::string& account, bool anonymous = false);
+/// The API server of one cluster, which exists.
+Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const std::string& account = {});
 /// -n, else "default": the namespace of the hub's context means nothing on a member.
 std::string member_namespace(const GlobalOptions& options);
 

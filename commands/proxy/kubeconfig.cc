@@ -7,6 +7,7 @@
 #include "commands/proxy/member_kubeconfig.h"
 #include "commands/proxy/proxy.h"
 #include "core/proxy/client/gateway_access.h"
+#include "core/proxy/client/upstream_proxy.h"
 #include "kubeclient/base/plural.h"
 #include "kubeclient/base/yaml.h"
 
@@ -22,10 +23,21 @@ Status validate_proxy_kubeconfig(const ProxyKubeconfigOptions& options, const st
   return validate_members(options.members, "-l", false);
 }
 
+/// Other programs cannot go the way that this one goes behind cluster-proxy.
+Error without_gateway(const kube::Client& hub, const Error& why) {
+  if (why.category != Category::kNotFound && why.category != Category::kAuth) return why;
+  const auto upstream = proxy::find_upstream_proxy(hub, false);
+  if (!upstream || !*upstream) return why;
+  return fail(Category::kUnsupported, "the hub has cluster-proxy, but no gateway that other programs could use",
+              "use fleetadm proxy kubectl --cluster NAME --sa ACCOUNT, or install a gateway: fleetadm init --gateway")
+      .value();
+}
+
 /// Contexts are named HUB/CLUSTER, so that none of them takes the place of another context.
 Result<Json> members_kubeconfig(Context& context, const std::vector<std::string>& clusters) {
   FLEETADM_TRY(const kube::Client hub, context.client());
-  FLEETADM_TRY(const auto gateway, proxy::find_gateway(hub));
+  const auto gateway = proxy::find_gateway(hub);
+  if (!gateway) return fail(without_gateway(hub, gateway.error()));
   FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
   Json document = {{"apiVersion", "v1"}, {"kind", "Config"}, {"preferences", Json::object()}};
   for (const char* list : {"clusters", "users", "contexts"}) document[list] = Json::array();
@@ -34,7 +46,7 @@ Result<Json> members_kubeconfig(Context& context, const std::vector<std::string>
   document["users"].push_back({{"name", shared}, {"user", std::move(user)}});
   for (const std::string& cluster : clusters) {
     const std::string name = config.name + "/" + cluster;
-    FLEETADM_TRY(const kube::RestConfig member, proxy::member_config(config, gateway, cluster));
+    FLEETADM_TRY(const kube::RestConfig member, proxy::member_config(config, *gateway, cluster));
     document["clusters"].push_back({{"name", name}, {"cluster", member_cluster_entry(member)}});
     Json one = {{"cluster", name}, {"user", shared}};
     if (!context.global().config.ns.empty()) one["namespace"] = context.global().config.ns;

@@ -10,8 +10,6 @@
 #include "commands/proxy/member_kubeconfig.h"
 #include "commands/proxy/proxy.h"
 #include "core/proxy/client/gateway_access.h"
-#include "core/proxy/client/member_relay.h"
-#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/config/process.h"
@@ -54,32 +52,25 @@ Result<std::string> kubectl_program(const Context& context) {
               std::string("install kubectl, or name another program with ") + kKubectlVariable);
 }
 
-/// What the child needs: a kubeconfig, and as an account the relay that it leads to.
+/// What the child needs: a kubeconfig, and the connection that it leads to.
 struct ChildConnection {
   std::string kubeconfig;
-  std::unique_ptr<proxy::MemberRelay> relay;
+  kube::RestConfig member;
 };
 
 Result<ChildConnection> connection_for_child(Context& context, const ProxyKubectlOptions& options) {
-  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.cluster));
   ChildConnection out;
-  Json cluster = member_cluster_entry(member);
+  FLEETADM_TRY(out.member, member_connection(context, options.cluster, options.account));
   Json user;
   if (options.account.empty()) {
     FLEETADM_TRY(user, hub_user_entry(context));
   } else {
-    FLEETADM_TRY(const kube::Client hub, context.client());
-    FLEETADM_TRY(out.relay, proxy::MemberRelay::start({member, [hub, options, &clock = context.clock()]() -> Result<std::string> {
-                                                         FLEETADM_TRY(
-                                                             const AccountToken found,
-                                                             account_token(hub, options.cluster, options.account, clock.now()));
-                                                         return found.token;
-                                                       }}));
-    cluster = {{"server", out.relay->server()}, {"certificate-authority-data", base64_encode(out.relay->ca())}};
-    user = {{"token", out.relay->token()}};
+    // Of the relay, which adds what the way needs.
+    FLEETADM_TRY(const kube::Credentials relay, out.member.credentials->current());
+    user = {{"token", relay.token}};
   }
   Json document = kube::make_kubeconfig("", "", user, options.cluster);
-  document["clusters"][0]["cluster"] = std::move(cluster);
+  document["clusters"][0]["cluster"] = member_cluster_entry(out.member);
   if (const std::string& ns = context.global().config.ns; !ns.empty()) document["contexts"][0]["context"]["namespace"] = ns;
   out.kubeconfig = dump_yaml(document);
   return out;
@@ -109,7 +100,8 @@ void register_proxy_kubectl(Registry& registry) {
       "Runs kubectl with exactly the arguments after \"--\", on a cluster that may be reachable only through the hub's gateway, "
       "and ends with its exit code. You act as yourself: the gateway knows you by the credentials of the hub's kubeconfig, and the "
       "cluster's RBAC decides. With --sa you act as a ManagedServiceAccount of the cluster, whose token you must be able to get from "
-      "the hub: kubectl then goes through a port of 127.0.0.1 that shows the gateway who you are.\n\n"
+      "the hub: kubectl then goes through a port of 127.0.0.1 that shows the gateway who you are. Where the hub has no gateway but "
+      "upstream's cluster-proxy, --sa is needed.\n\n"
       "kubectl is the one on PATH, or the program that FLEETADM_KUBECTL names. Its kubeconfig is in memory only and gone when it "
       "ends. -n before \"--\" is the namespace that kubectl uses where its arguments name none.";
   command.args = {"[-- ARGS...]", 0, -1, true};
@@ -120,7 +112,7 @@ void register_proxy_kubectl(Registry& registry) {
   command.make = invocation<ProxyKubectlOptions>(
       [](FlagSet& flags, ProxyKubectlOptions& options) {
         cluster_flag(flags, &options.cluster, "cluster to act on").required = true;
-        flags.text(&options.account, "sa", "managed service account of the cluster to act as").value_name = "NAME";
+        account_flag(flags, &options.account);
         flags.boolean(&options.interactive, "interactive", "take kubectl commands line by line, with history and completion",
                       'i');
       },

@@ -9,10 +9,11 @@ namespace fleetadm::commands {
 
 struct MemberPod {
   std::string cluster;
+  std::string account;
   std::string container;
 };
 
-/// -c, --cluster, which is needed.
+/// -c, --cluster, which is needed, and --sa.
 void member_pod_flags(FlagSet& flags, MemberPod& pod, std::string help);
 /// --container, of what is about one of them.
 void container_flag(FlagSet& flags, MemberPod& pod);

@@ -1,9 +1,9 @@
 // proxy port-forward: ports of this machine that lead to a pod of a managed cluster.
 #include "commands/framework/dry_run.h"
 #include "commands/framework/members.h"
-#include "commands/proxy/forwarding.h"
 #include "commands/proxy/member_pod.h"
 #include "commands/proxy/proxy.h"
+#include "core/proxy/client/forwarding.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -12,10 +12,10 @@ struct PortForwardOptions {
   MemberPod pod;
 };
 
-Result<std::vector<ForwardedPort>> forwarded_ports(const std::vector<std::string>& args) {
-  std::vector<ForwardedPort> ports;
+Result<std::vector<proxy::ForwardedPort>> forwarded_ports(const std::vector<std::string>& args) {
+  std::vector<proxy::ForwardedPort> ports;
   for (std::size_t i = 1; i < args.size(); ++i) {
-    FLEETADM_TRY(const ForwardedPort port, parse_forwarded_port(args[i]));
+    FLEETADM_TRY(const proxy::ForwardedPort port, proxy::parse_forwarded_port(args[i]));
     ports.push_back(port);
   }
   return ports;
@@ -23,14 +23,14 @@ Result<std::vector<ForwardedPort>> forwarded_ports(const std::vector<std::string
 
 Result<Report> run_port_forward(Context& context, const PortForwardOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(refuse_dry_run(context, "proxy port-forward"));
-  FLEETADM_TRY(std::vector<ForwardedPort> ports, forwarded_ports(args));
-  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster));
-  FLEETADM_TRY(Forwarding forwarding, Forwarding::listen(ports));
+  FLEETADM_TRY(std::vector<proxy::ForwardedPort> ports, forwarded_ports(args));
+  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.account));
+  FLEETADM_TRY(proxy::Forwarding forwarding, proxy::Forwarding::listen(ports));
   kube::Request request;
   request.path = pod_path(context, args.front(), "portforward");
   FLEETADM_TRY(const auto stream, kube::ForwardStream::open(member, request));
   Report ready;
-  for (const ForwardedPort& port : ports)
+  for (const proxy::ForwardedPort& port : ports)
     ready.lines.push_back("forwarding 127.0.0.1:" + std::to_string(port.local) + " to port " + std::to_string(port.remote) +
                           " of pod " + pod_name(args.front()));
   context.emit(ready);

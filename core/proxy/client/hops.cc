@@ -15,17 +15,60 @@ std::string first_words(std::string text) {
   return text;
 }
 
-WayState of_silence(const Error& error, bool gateway_answers) {
-  if (error.category != Category::kTimeout) return {"Unreachable", HopName::kGateway, error.message, 0};
-  return {"Timeout", gateway_answers ? HopName::kMember : HopName::kGateway, error.message, 0};
+/// The server that the client speaks to.
+HopName first_hop(Way way) {
+  switch (way) {
+    case Way::kGateway: return HopName::kGateway;
+    case Way::kUserServer: return HopName::kUserServer;
+    case Way::kKonnectivity: return HopName::kFrontEnd;
+  }
+  return HopName::kNone;
+}
+
+/// What the relay of this process says of itself.
+std::optional<WayState> of_relay(const kube::Response& answer, Way way) {
+  if (is_of_member(answer)) return std::nullopt;
+  const Error error = kube::error_of(answer, {});
+  const std::string message = first_words(error.message);
+  if (error.reason == kNoRoute) return WayState{"NoRoute", HopName::kHub, message, 0};
+  if (error.reason == kServerUnreachable || error.reason == kFrontEndUnreachable)
+    return WayState{"Unreachable", first_hop(way), message, 0};
+  if (error.reason == kNoTunnel) return WayState{"NoTunnel", HopName::kTunnel, message, 0};
+  if (error.reason == kMemberNotVerified) return WayState{"NotVerified", HopName::kMember, message, 0};
+  return std::nullopt;
+}
+
+/// The user server answers in plain text where it is not the member who does.
+std::optional<WayState> of_user_server(const kube::Response& answer) {
+  const std::string message = first_words(answer.body);
+  if (answer.status == 400) return WayState{"Unreachable", HopName::kFrontEnd, message, answer.status};
+  if (answer.status == 502) return WayState{"NoTunnel", HopName::kTunnel, message, answer.status};
+  return std::nullopt;
+}
+
+WayState of_silence(const Error& error, bool gateway_answers, Way way) {
+  if (error.category != Category::kTimeout) return {"Unreachable", first_hop(way), error.message, 0};
+  return {"Timeout", gateway_answers ? HopName::kMember : first_hop(way), error.message, 0};
 }
 
 }  // namespace
 
+std::string_view to_string(Way way) {
+  switch (way) {
+    case Way::kGateway: return "gateway";
+    case Way::kUserServer: return "user-server";
+    case Way::kKonnectivity: return "konnectivity";
+  }
+  return "";
+}
+
 std::string_view to_string(HopName hop) {
   switch (hop) {
     case HopName::kNone: break;
+    case HopName::kHub: return "hub";
     case HopName::kGateway: return "gateway";
+    case HopName::kUserServer: return "user-server";
+    case HopName::kFrontEnd: return "front-end";
     case HopName::kTunnel: return "tunnel";
     case HopName::kMember: return "member";
   }
@@ -39,9 +82,14 @@ bool is_of_member(const kube::Response& response) {
   return details != body->end() && !(details->size() == 1 && details->contains("retryAfterSeconds"));
 }
 
-WayState way_state(const Result<kube::Response>& answer, bool gateway_answers) {
-  if (!answer) return of_silence(answer.error(), gateway_answers);
+WayState way_state(const Result<kube::Response>& answer, bool gateway_answers, Way way) {
+  if (!answer) return of_silence(answer.error(), gateway_answers, way);
   if (answer->status >= 200 && answer->status < 300) return {"Healthy", HopName::kNone, "", answer->status};
+  if (way != Way::kGateway) {
+    if (auto state = of_relay(*answer, way)) return *state;
+    if (way == Way::kUserServer)
+      if (auto state = of_user_server(*answer)) return *state;
+  }
   WayState state{"NotReady", HopName::kMember, first_words(kube::error_of(*answer, {}).message), answer->status};
   const HopName refused = is_of_member(*answer) ? HopName::kMember : HopName::kGateway;
   switch (answer->status) {

@@ -11,8 +11,8 @@ tl::unexpected<Error> out_of_place(const Packet& packet, std::string_view when) 
   return fail(Category::kInvalid, "the konnectivity peer sent " + std::string(to_string(packet.type)) + " " + std::string(when));
 }
 
-tl::unexpected<Error> refused(const Packet& packet, std::string_view what) {
-  return fail(Category::kUnavailable, std::string(what) + ": " + packet.error.substr(0, kMostErrorBytes));
+tl::unexpected<Error> no_dial(std::string message) {
+  return fail(Error{.category = Category::kUnavailable, .message = std::move(message), .reason = kDialRefused});
 }
 
 }  // namespace
@@ -27,10 +27,11 @@ Result<ClientConnection::Event> ClientConnection::take(const Packet& packet) {
   auto event = [&]() -> Result<Event> {
     if (state_ == State::kOpen) return take_open(packet);
     if (packet.type == PacketType::kDialClose && packet.random == random_)
-      return fail(Category::kUnavailable, "the konnectivity peer gave up dialing " + address_);
+      return no_dial("the konnectivity peer gave up dialing " + address_);
     if (packet.type != PacketType::kDialResponse) return out_of_place(packet, "before the answer to the dial");
     if (packet.random != random_) return out_of_place(packet, "for another dial");
-    if (!packet.error.empty()) return refused(packet, "cannot reach " + address_ + " through konnectivity");
+    if (!packet.error.empty())
+      return no_dial("cannot reach " + address_ + " through konnectivity: " + packet.error.substr(0, kMostErrorBytes));
     connection_ = packet.connection;
     state_ = State::kOpen;
     return Event::kOpened;
@@ -47,7 +48,8 @@ Result<ClientConnection::Event> ClientConnection::take_open(const Packet& packet
     default: return out_of_place(packet, "on an open connection");
   }
   if (packet.connection != connection_) return out_of_place(packet, "for another connection");
-  if (!packet.error.empty()) return refused(packet, "the connection to " + address_ + " broke");
+  if (!packet.error.empty())
+    return fail(Category::kUnavailable, "the connection to " + address_ + " broke: " + packet.error.substr(0, kMostErrorBytes));
   if (packet.type == PacketType::kData) return Event::kData;
   state_ = State::kClosed;
   return Event::kClosed;

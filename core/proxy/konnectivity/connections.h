@@ -10,6 +10,9 @@
 
 namespace fleetadm::konnectivity {
 
+/// The reason of an Error: the server is there, and does not connect to the target (no agent announces it, or its agent fails).
+inline constexpr const char* kDialRefused = "DialRefused";
+
 /// The one connection that a client's stream carries. Not thread-safe.
 class ClientConnection {
  public:

@@ -6,10 +6,10 @@
 #include <sys/socket.h>
 #include <thread>
 
-#include "commands/proxy/forwarding.h"
 #include "commands/proxy/proxy.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/proxy/client/forwarding.h"
 #include "kubeclient/base/owned_fd.h"
 #include "tests/support/echo_port.h"
 #include "tests/support/fake_api.h"
@@ -145,7 +145,7 @@ TEST_F(MemberStreams, PortForwardCarriesManyConnectionsAndEndsWhenTold) {
 
 TEST(ForwardedPorts, AreReadAsKubectlReadsThem) {
   const auto ports = [](const std::string& text) {
-    const auto port = parse_forwarded_port(text);
+    const auto port = proxy::parse_forwarded_port(text);
     return port ? std::to_string(port->local) + ">" + std::to_string(port->remote) : "no";
   };
   EXPECT_EQ(ports("80"), "80>80");

@@ -181,5 +181,29 @@ TEST(WayState, SaysWhereTheWayEnds) {
   EXPECT_EQ(way_state(refused(503, "ServiceUnavailable"), true).message, "why");
 }
 
+TEST(WayState, SaysWhereTheWayThroughClusterProxyEnds) {
+  const auto at = [](Way way, const Result<kube::Response>& answer) {
+    const WayState state = way_state(answer, false, way);
+    return state.status + "/" + std::string(to_string(state.hop));
+  };
+  const auto refused = [](int code, const char* reason) { return FakeGateway::refusal(code, reason, "why"); };
+  for (const Way way : {Way::kUserServer, Way::kKonnectivity}) {
+    EXPECT_EQ(at(way, kube::Response{200, {}, "ok"}), "Healthy/");
+    EXPECT_EQ(at(way, refused(502, kNoRoute)), "NoRoute/hub");
+    EXPECT_EQ(at(way, refused(503, kNoTunnel)), "NoTunnel/tunnel");
+    EXPECT_EQ(at(way, refused(502, kMemberNotVerified)), "NotVerified/member");
+    kube::Response of_member = refused(403, "Forbidden");
+    of_member.body.insert(of_member.body.size() - 1, R"(,"details":{})");
+    EXPECT_EQ(at(way, of_member), "Forbidden/member");
+  }
+  EXPECT_EQ(at(Way::kUserServer, refused(502, kServerUnreachable)), "Unreachable/user-server");
+  EXPECT_EQ(at(Way::kKonnectivity, refused(502, kFrontEndUnreachable)), "Unreachable/front-end");
+  EXPECT_EQ(at(Way::kUserServer, kube::Response{400, {}, "connection refused"}), "Unreachable/front-end");
+  EXPECT_EQ(at(Way::kUserServer, kube::Response{502, {}, "No agent available"}), "NoTunnel/tunnel");
+  EXPECT_EQ(at(Way::kUserServer, kube::Response{401, {}, "authentication failed"}), "Unauthorized/member");
+  EXPECT_EQ(at(Way::kKonnectivity, fail(Category::kTimeout, "no answer")), "Timeout/front-end");
+  EXPECT_EQ(at(Way::kGateway, refused(502, kMemberNotVerified)), "Broken/tunnel") << "words of the relay, which is not there";
+}
+
 }  // namespace
 }  // namespace fleetadm::proxy

@@ -1,4 +1,4 @@
-#include "commands/proxy/forwarding.h"
+#include "core/proxy/client/forwarding.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <unistd.h>
 
-namespace fleetadm::commands {
+namespace fleetadm::proxy {
 namespace {
 
 constexpr int kPollMs = 100;
@@ -173,4 +173,4 @@ Status Forwarding::run(kube::ForwardStream& stream, const std::stop_token& stop,
   return {};
 }
 
-}  // namespace fleetadm::commands
+}  // namespace fleetadm::proxy

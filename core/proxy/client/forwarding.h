@@ -11,7 +11,7 @@
 #include "kubeclient/base/result.h"
 #include "kubeclient/stream/forward_stream.h"
 
-namespace fleetadm::commands {
+namespace fleetadm::proxy {
 
 struct ForwardedPort {
   int local = 0;  // 0: a free one
@@ -28,6 +28,8 @@ class Forwarding {
 
   /// Until told to stop, or until the port-forward breaks (an Error). Failures of single connections go to `warn`.
   Status run(kube::ForwardStream& stream, const std::stop_token& stop, const std::function<void(const std::string&)>& warn);
+  /// Those of a port-forward that is over; the ports go on listening.
+  void drop_connections() { links_.clear(); }
 
  private:
   struct Listener {
@@ -56,4 +58,4 @@ class Forwarding {
   Links links_;
 };
 
-}  // namespace fleetadm::commands
+}  // namespace fleetadm::proxy
