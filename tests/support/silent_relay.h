@@ -2,21 +2,23 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
-namespace fleetadm::proxy {
+namespace fleetadm::testkit {
 
 class SilentRelay {
  public:
-  explicit SilentRelay(int target)
-      : target_(boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(target)),
-        acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
+  using Endpoint = boost::asio::ip::tcp::endpoint;
+
+  /// To a port of 127.0.0.1.
+  explicit SilentRelay(int target, const Endpoint& at = {boost::asio::ip::address_v4::loopback(), 0})
+      : target_(boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(target)), acceptor_(context_, at) {
     accept();
     thread_ = std::thread([this] { context_.run(); });
   }
@@ -76,10 +78,10 @@ class SilentRelay {
   }
 
   boost::asio::io_context context_{1};
-  boost::asio::ip::tcp::endpoint target_;
+  Endpoint target_;
   boost::asio::ip::tcp::acceptor acceptor_;
   int generation_ = 0;
   std::thread thread_;
 };
 
-}  // namespace fleetadm::proxy
+}  // namespace fleetadm::testkit
