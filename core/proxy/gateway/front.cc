@@ -12,9 +12,8 @@
 #include "core/proxy/gateway/credentials.h"
 #include "core/proxy/gateway/exchange.h"
 #include "core/proxy/hop/error_answer.h"
-#include "core/proxy/hop/headers.h"
+#include "core/proxy/hop/passing.h"
 #include "core/proxy/rules/routes.h"
-#include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::proxy {
@@ -31,52 +30,13 @@ bool has_header(const serve::Headers& headers, std::string_view prefix) {
   return std::ranges::any_of(headers, [&](const auto& header) { return header.first.starts_with(prefix); });
 }
 
-/// The protocol of an upgrade that goes on; empty: none. What runs on the connection then is spliced unseen, so it is only what
-/// API servers speak: another kind of HTTP (h2c) would carry requests that nobody has judged.
-std::string upgrade_of(const serve::Headers& headers) {
-  if (!is_upgrade(headers)) return {};
-  for (const auto& [name, value] : headers) {
-    if (name != "upgrade") continue;
-    const std::string protocol = lower_case(value);
-    return protocol == "websocket" || protocol == "spdy/3.1" ? value : std::string();
-  }
-  return {};
-}
-
 /// What goes on to the member: nothing that says who asks, but for the actor.
-void clean_request(serve::HttpRequest& request, const Actor& actor, const std::string& audit_id) {
-  const std::string protocol = upgrade_of(request.headers);
-  drop_hop_headers(request.headers);
-  drop_identity_headers(request.headers);
-  // The listener has answered an expectation already.
-  std::erase_if(request.headers, [](const auto& header) { return header.first == "expect" || header.first == kAuditId; });
-  if (!protocol.empty()) {
-    request.headers.emplace_back("connection", "Upgrade");
-    request.headers.emplace_back("upgrade", protocol);
-  }
+void name_actor(serve::HttpRequest& request, const Actor& actor, const std::string& audit_id) {
+  clean_request(request);
+  std::erase_if(request.headers, [](const auto& header) { return header.first == kAuditId; });
   request.headers.emplace_back(kAuditId, audit_id);
   write_actor(actor, request.headers);
   request.peer = nullptr;
-}
-
-/// False: it is not an answer to this request.
-bool clean_answer(serve::HttpResponse& answer, bool asked_upgrade, bool head_only) {
-  const bool switched = answer.status == 101;
-  if (switched != (answer.upgrade != nullptr) || (switched && !asked_upgrade)) return false;
-  std::string protocol;
-  for (const auto& [name, value] : answer.headers) {
-    if (name == "upgrade") protocol = value;
-  }
-  drop_hop_headers(answer.headers);
-  drop_answer_headers(answer.headers);
-  if (switched) {
-    answer.headers.emplace_back("connection", "Upgrade");
-    answer.headers.emplace_back("upgrade", protocol);
-  } else if (head_only || answer.status == 204 || answer.status == 304) {
-    answer.stream = nullptr;
-    answer.body.clear();
-  }
-  return true;
 }
 
 /// One request on its way through the gateway.
@@ -234,11 +194,11 @@ void Front::Inner::send(const PassagePtr& passage) {
   auto& record = passage->exchange->record;
   if (const auto* caller = std::get_if<Caller>(&passage->actor)) record.as = caller->name;
   record.token = std::holds_alternative<MemberToken>(passage->actor);
-  const bool asked_upgrade = !upgrade_of(passage->request.headers).empty();
+  const bool asked_upgrade = !passing_upgrade(passage->request.headers).empty();
   const bool head_only = passage->request.method == "HEAD";
   serve::HttpRequest request = std::move(passage->request);
   request.path = passage->route.path;
-  clean_request(request, passage->actor, record.id);
+  name_actor(request, passage->actor, record.id);
   passage->credentials = {};
   (*hop)->send(std::move(request), [passage, asked_upgrade, head_only](Result<serve::HttpResponse> came) {
     if (passage->left.stop_requested()) return passage->exchange.reset();  // there is nobody to tell

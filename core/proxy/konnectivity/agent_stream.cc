@@ -1,5 +1,7 @@
 #include "core/proxy/konnectivity/agent_stream.h"
 
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace fleetadm::konnectivity {
@@ -7,13 +9,26 @@ namespace fleetadm::konnectivity {
 namespace asio = boost::asio;
 
 AgentStream::AgentStream(serve::ProtocolHost host, asio::any_io_executor executor, const std::string& authority,
-                         const std::string& agent_id, const std::string& identifiers, Accept accept,
+                         const std::string& agent_id, const std::string& identifiers, Accept accept, Greeted greeted,
                          std::function<void(const Error&)> ended)
     : PacketStream(std::move(host), authority, "/AgentService/Connect",
                    {{"agentid", agent_id}, {"agentidentifiers", identifiers}}),
       executor_(std::move(executor)),
       accept_(std::move(accept)),
+      greeted_(std::move(greeted)),
       ended_(std::move(ended)) {}
+
+void AgentStream::begun(const serve::Headers& metadata) {
+  ServerGreeting greeting;
+  for (const auto& [name, value] : metadata) {
+    if (name == "serverid") greeting.id = value;
+    if (name != "servercount") continue;
+    std::size_t count = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
+    if (error == std::errc() && end == value.data() + value.size() && count > 0) greeting.servers = count;
+  }
+  greeted_(greeting);
+}
 
 void AgentStream::drain() {
   if (!over()) say({.type = PacketType::kDrain});

@@ -20,6 +20,13 @@ namespace fleetadm::konnectivity {
 /// a socket. An Error refuses it; its message goes to the client. On the I/O thread; must not block.
 using Accept = std::function<Status(const std::string& address, boost::asio::ip::tcp::socket socket)>;
 
+/// How a server presents itself.
+struct ServerGreeting {
+  std::string id;           // of this replica
+  std::size_t servers = 1;  // replicas; clients may ask any of them
+};
+using Greeted = std::function<void(const ServerGreeting&)>;
+
 /// I/O thread only. The protocol has no credit per connection: a target that takes less than what comes for it loses its
 /// connection when kMostHeld waits for it, so that it holds up no other.
 class AgentStream final : public PacketStream, public std::enable_shared_from_this<AgentStream> {
@@ -29,7 +36,7 @@ class AgentStream final : public PacketStream, public std::enable_shared_from_th
 
   /// `identifiers`: what it announces, URL-encoded ("host=c1&host=c2").
   AgentStream(serve::ProtocolHost host, boost::asio::any_io_executor executor, const std::string& authority,
-              const std::string& agent_id, const std::string& identifiers, Accept accept,
+              const std::string& agent_id, const std::string& identifiers, Accept accept, Greeted greeted,
               std::function<void(const Error&)> ended);
 
   /// No new connections: the server is told to prefer other agents.
@@ -39,12 +46,14 @@ class AgentStream final : public PacketStream, public std::enable_shared_from_th
   void take(const Packet& packet) override;
   bool is_full() const override { return false; }
   void has_room() override;
+  void begun(const serve::Headers& metadata) override;
   void ended(const Error& why) override;
   void dial(const Packet& packet);
   void close(std::int64_t connection, std::string why);
 
   boost::asio::any_io_executor executor_;
   Accept accept_;
+  Greeted greeted_;
   std::function<void(const Error&)> ended_;
   AgentConnections connections_{kMostConnections};
   std::map<std::int64_t, std::shared_ptr<LocalPipe>> pipes_;

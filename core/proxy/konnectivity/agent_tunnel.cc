@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/post.hpp>
 #include <cstdio>
 #include <utility>
 
@@ -64,9 +65,13 @@ void AgentTunnel::connect() {
       const std::lock_guard lock(self->mutex_);
       self->failure_.clear();
     }
-    return std::make_shared<AgentStream>(std::move(host), self->executor_,
-                                         join_host_port(self->options_.host, self->options_.port), self->agent_id_,
-                                         self->options_.identifiers, self->options_.accept, lost);
+    return std::make_shared<AgentStream>(
+        std::move(host), self->executor_, join_host_port(self->options_.host, self->options_.port), self->agent_id_,
+        self->options_.identifiers, self->options_.accept,
+        [weak](const ServerGreeting& greeting) {
+          if (const auto here = weak.lock()) here->greeted(greeting);
+        },
+        lost);
   };
   dial_server(executor_, server, std::move(speak), lost, [weak](const std::shared_ptr<serve::Connection>& connection) {
     const auto self = weak.lock();
@@ -74,13 +79,25 @@ void AgentTunnel::connect() {
   });
 }
 
+void AgentTunnel::greeted(const ServerGreeting& server) {
+  if (closed_ || !options_.greeted || options_.greeted(server)) return;
+  is_spare_ = true;
+  boost::asio::post(executor_, [connection = connection_] {
+    if (const auto here = connection.lock()) here->close();
+  });
+}
+
 void AgentTunnel::ended(const Error& why) {
   if (closed_) return;
+  const bool is_spare = std::exchange(is_spare_, false);
   {
     const std::lock_guard lock(mutex_);
-    failure_ = why.message;
+    failure_ = is_spare ? std::string() : why.message;
   }
-  log::warn("konnectivity", "no tunnel to " + join_host_port(options_.host, options_.port) + ": " + why.message);
+  if (!is_spare) {
+    log::warn("konnectivity", "no tunnel to " + join_host_port(options_.host, options_.port) + ": " + why.message);
+  }
+  if (options_.lost) options_.lost();
   if (opened_ && std::chrono::steady_clock::now() - *opened_ >= kSteady) delay_ = options_.first_delay;
   opened_.reset();
   // Between half and all of the delay: those that were cut together do not come together.

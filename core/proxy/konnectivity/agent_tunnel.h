@@ -27,6 +27,10 @@ struct AgentTunnelOptions {
   std::function<Result<pki::KeyPair>()> certificate;
   std::string identifiers;  // what it announces, URL-encoded: "host=c1&host=c1.open-cluster-management-cluster-proxy"
   Accept accept;
+  /// The server has taken the tunnel. False: it is of no use, as another tunnel leads there; it is cut, and tried again like one
+  /// that broke. On the I/O thread.
+  std::function<bool(const ServerGreeting& server)> greeted;
+  std::function<void()> lost;                   // after that
   std::chrono::milliseconds first_delay{1000};  // before the next attempt, doubled with each that fails
   std::chrono::milliseconds longest_delay{10000};
 };
@@ -40,11 +44,13 @@ class AgentTunnel : public std::enable_shared_from_this<AgentTunnel> {
   /// No new connections, as far as the server heeds it; those that run go on.
   void drain();
   void close();
-  /// Any thread. Why the last attempt failed, or its connection ended; empty while there is one, or the first is on its way.
+  /// Any thread. Why the last attempt failed, or its connection ended; empty while there is one, or the first is on its way, and
+  /// where another tunnel leads to the server.
   std::string failure() const;
 
  private:
   void connect();
+  void greeted(const ServerGreeting& server);
   void ended(const Error& why);
 
   boost::asio::any_io_executor executor_;
@@ -55,6 +61,7 @@ class AgentTunnel : public std::enable_shared_from_this<AgentTunnel> {
   std::chrono::milliseconds delay_;
   std::optional<std::chrono::steady_clock::time_point> opened_;
   std::minstd_rand random_;
+  bool is_spare_ = false;  // another tunnel leads to the same server
   bool closed_ = false;
   mutable std::mutex mutex_;
   std::string failure_;

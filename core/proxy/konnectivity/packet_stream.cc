@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMostUnsent = PacketStream::kWindow;
 constexpr std::size_t kMostHeaderValue = 1024;
+constexpr std::size_t kMostMetadata = 64;
 constexpr std::string_view kGrpc = "application/grpc";
 
 nghttp2_nv header_field(std::string_view name, std::string_view value) {
@@ -128,6 +129,7 @@ void PacketStream::gone() {
 
 void PacketStream::on_header(std::string_view name, std::string_view value) {
   value = value.substr(0, kMostHeaderValue);
+  if (is_head_ && metadata_.size() < kMostMetadata) metadata_.emplace_back(name, value);
   if (name == ":status") status_ = value;
   if (name == "content-type") content_type_ = value;
   if (name == "grpc-status") grpc_status_ = value;
@@ -139,7 +141,7 @@ void PacketStream::on_head_end(bool last) {
     break_off({.category = Category::kInvalid,
                .message = "what answers is no konnectivity server: it answered " + status_ + " " + content_type_});
   }
-  is_head_ = false;
+  if (std::exchange(is_head_, false) && !over_ && !last) begun(std::exchange(metadata_, {}));
   if (last && !grpc_status_.empty() && grpc_status_ != "0") {
     break_off({.category = Category::kUnavailable,
                .message = "the konnectivity server ended the stream (gRPC status " + grpc_status_ + "): " + grpc_message_});

@@ -39,6 +39,8 @@ class PacketStream : public serve::Protocol {
   virtual bool is_full() const = 0;
   /// Little waits to be sent: more may be read.
   virtual void has_room() = 0;
+  /// The answer's head has come: the server takes the stream. `metadata`: all of its headers.
+  virtual void begun(const serve::Headers& /*metadata*/) {}
   /// The connection is gone, and why.
   virtual void ended(const Error& why) = 0;
 
@@ -70,6 +72,7 @@ class PacketStream : public serve::Protocol {
   std::size_t given_ = 0;       // of outgoing_
   std::size_t uncredited_ = 0;  // bytes that came, for which the server has no new credit yet
   bool is_head_ = true;         // until the answer's head has ended
+  serve::Headers metadata_;     // of that head
   std::string status_;
   std::string content_type_;
   std::string grpc_status_;

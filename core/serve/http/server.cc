@@ -155,6 +155,7 @@ Status HttpListener::Inner::prepare(const ListenOptions& options) {
   if (encrypted) {
     FLEETADM_TRY(tls, make_server_tls(options.certificate, client_ca, only_tls13));
   }
+  if (!options.listens) return {};
   boost::system::error_code error;
   const auto address = asio::ip::make_address(options.address, error);
   if (error) return fail(Category::kUsage, "\"" + options.address + "\" is no IP address to listen on");
@@ -295,7 +296,7 @@ Result<std::unique_ptr<HttpListener>> HttpListener::open(HttpRuntime& runtime, c
     auto inner = std::make_shared<Inner>(runtime.inner_, options);
     FLEETADM_CHECK(inner->prepare(options));
     set_up(*inner);
-    asio::post(runtime.inner_->context, [inner] { inner->accept(); });
+    if (options.listens) asio::post(runtime.inner_->context, [inner] { inner->accept(); });
     return std::unique_ptr<HttpListener>(new HttpListener(std::move(inner)));
   } catch (const std::exception& error) {
     return fail(Category::kInternal, std::string("cannot start the server: ") + error.what());
@@ -320,6 +321,12 @@ Result<std::unique_ptr<HttpListener>> HttpListener::start_protocol(HttpRuntime& 
 HttpListener::~HttpListener() {
   inner_->rest();
   inner_->runtime->on_io_thread([this] { inner_->close(); });
+}
+
+void HttpListener::adopt(tcp::socket socket) {
+  if (inner_->closed || inner_->draining) return;
+  inner_->take(std::move(socket));
+  inner_->keep_ticking();
 }
 
 int HttpListener::port() const { return inner_->bound.port(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <ctime>
 #include <functional>
 #include <memory>
@@ -46,6 +47,7 @@ class HttpRuntime {
 struct ListenOptions {
   std::string address = "127.0.0.1";  // to bind, IPv4 or IPv6
   int port = 0;                       // 0: any free one
+  bool listens = true;                // false: connections are handed to it (adopt()); address and port say nothing
   bool loopback_only = false;         // the caller's policy: an address that others could reach is refused (kUsage)
   bool tls = true;                    // false: plain HTTP/1.1; then certificate, client_ca and now say nothing
   pki::KeyPair certificate;           // the server's
@@ -80,6 +82,8 @@ class HttpListener {
   ~HttpListener();
   HttpListener(const HttpListener&) = delete;
   HttpListener& operator=(const HttpListener&) = delete;
+  /// Serves a connection that came by another way. I/O thread only.
+  void adopt(boost::asio::ip::tcp::socket socket);
   int port() const;
   std::string endpoint() const;  // "127.0.0.1:43121", "[::1]:43121": where it really listens
   /// A change cuts the connections that are open. Any thread.

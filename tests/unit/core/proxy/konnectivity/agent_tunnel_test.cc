@@ -21,9 +21,9 @@ namespace {
 using boost::asio::ip::tcp;
 
 /// What the agent says, and what is said to it.
-class AgentPort final : public serve::BodyStream {
+class SeenTunnel final : public serve::BodyStream {
  public:
-  explicit AgentPort(std::shared_ptr<serve::BodyReader> content) : content_(std::move(content)) {}
+  explicit SeenTunnel(std::shared_ptr<serve::BodyReader> content) : content_(std::move(content)) {}
 
   void say(const Packet& packet) {
     const std::lock_guard lock(mutex_);
@@ -112,7 +112,7 @@ class KonnectivityAgent : public testing::Test {
     auto started = serve::HttpListener::start_direct(runtime_, listen, [this](serve::HttpRequest request, serve::Reply reply) {
       if (request.peer->certificate != serve::Peer::Certificate::kValid || request.path != "/AgentService/Connect")
         return reply(serve::answer_text(403, "who?"));
-      const auto port = std::make_shared<AgentPort>(request.content);
+      const auto port = std::make_shared<SeenTunnel>(request.content);
       serve::HttpResponse answer;
       answer.headers = {{"content-type", "application/grpc"}, {"serverid", "s1"}, {"servercount", "1"}};
       answer.stream = port;
@@ -149,12 +149,12 @@ class KonnectivityAgent : public testing::Test {
     runtime_.stop();
   }
   /// The server's end of a new stream.
-  std::shared_ptr<AgentPort> connected() {
+  std::shared_ptr<SeenTunnel> connected() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [this] { return port_ != nullptr; });
     return std::exchange(port_, nullptr);
   }
-  std::shared_ptr<AgentPort> start() {
+  std::shared_ptr<SeenTunnel> start() {
     tunnel_ = std::make_shared<AgentTunnel>(runtime_.executor(), options_);
     runtime_.on_io_thread([this] { tunnel_->start(); });
     return connected();
@@ -167,7 +167,7 @@ class KonnectivityAgent : public testing::Test {
   AgentTunnelOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<AgentPort> port_;
+  std::shared_ptr<SeenTunnel> port_;
   std::string identifiers_;
   std::vector<std::string> agent_ids_;
   std::shared_ptr<AgentTunnel> tunnel_;
