@@ -72,6 +72,8 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
                "Keep a connection to each replica of the hub's gateway, if it has one, and pass its requests on to this "
                "cluster's API server")
       .default_text = "true";
+  flags.boolean(&agent.cluster_proxy, "cluster-proxy",
+                "Serve the add-on cluster-proxy of the hub in place of the add-on's own pods");
   flags.text(&agent.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
       .value_name = "HOST:PORT";
   flags.boolean(&agent.leader_elect, "leader-elect", "Use leader election (needed with more than one replica)");

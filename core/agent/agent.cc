@@ -114,6 +114,7 @@ class Agent final : public RunningAgent {
                    {},
                    {},
                    {},
+                   {},
                    parts.pool ? parts.pool : std::make_shared<controller::WorkerPool>(kAgentThreads),
                    health};
   }
@@ -121,6 +122,7 @@ class Agent final : public RunningAgent {
   Json describe() const {
     Json said = runtime_.phase.describe();
     if (Json gateway = runtime_.gateway.describe(); !gateway.is_null()) said["gateway"] = std::move(gateway);
+    if (Json addon = runtime_.cluster_proxy.describe(); !addon.is_null()) said["clusterProxy"] = std::move(addon);
     return said;
   }
 

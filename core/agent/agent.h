@@ -51,6 +51,7 @@ struct AgentOptions {
   std::vector<std::string> reserved_cluster_claim_suffixes;
   std::int64_t client_cert_expiration_seconds = 0;
   bool gateway = true;                              // keep tunnels to the hub's gateway, where it has one
+  bool cluster_proxy = false;                       // serve the add-on cluster-proxy, where the hub has upstream's
   std::string addon_driver = "csr";                 // how add-ons authenticate to the hub: "csr" or "token"
   std::int64_t addon_token_expiration_seconds = 0;  // of tokens of add-ons; 0: the hub's own choice
   std::string health_address;                       // empty: no health server

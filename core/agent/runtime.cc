@@ -19,12 +19,12 @@ Json Phase::describe() const {
   return {{"phase", phase_}, {"detail", detail_}};
 }
 
-void GatewayView::show(std::function<Json()> describe) {
+void TunnelsView::show(std::function<Json()> describe) {
   const std::lock_guard lock(mutex_);
   describe_ = std::move(describe);
 }
 
-Json GatewayView::describe() const {
+Json TunnelsView::describe() const {
   const std::lock_guard lock(mutex_);
   return describe_ ? describe_() : Json();
 }

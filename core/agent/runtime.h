@@ -28,8 +28,8 @@ class Phase {
   std::string detail_;
 };
 
-/// How the tunnels to the hub's gateway are, for /debug/agent. Thread-safe.
-class GatewayView {
+/// How tunnels to the hub are, for /debug/agent. Thread-safe.
+class TunnelsView {
  public:
   /// What tells; empty: nothing does. Returns when a call of the last one has.
   void show(std::function<Json()> describe);
@@ -52,7 +52,8 @@ struct Runtime {
   Signal bootstrap_changed;   // the bootstrap secret
   Signal credential_changed;  // the hub kubeconfig secret
   Phase phase;
-  GatewayView gateway;
+  TunnelsView gateway;
+  TunnelsView cluster_proxy;
   std::shared_ptr<controller::WorkerPool> pool;  // of each session's managers
   controller::Manager& health;  // serves health alone; each session has managers of its own and shows their counts here
 

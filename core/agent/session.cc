@@ -5,6 +5,7 @@
 
 #include "core/addon/agent/addon_controllers.h"
 #include "core/agent/join.h"
+#include "core/api/cluster_proxy.h"
 #include "core/registration/agent/certificate_keeper.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
@@ -47,7 +48,10 @@ Session::Session(Runtime& runtime, reg::Identity identity, reg::Endpoint endpoin
   credentials_->set(secret);
 }
 
-Session::~Session() { runtime_.gateway.show({}); }
+Session::~Session() {
+  runtime_.gateway.show({});
+  runtime_.cluster_proxy.show({});
+}
 
 kube::Client Session::connect() const {
   kube::RestConfig config;
@@ -236,7 +240,31 @@ void Session::start_addons() {
   addon::agent::AddonOptions addons{identity_, endpoint_, options.addon_driver, options.addon_token_expiration_seconds,
                                     options.timing.certificate_check};
   addon::agent::add_addon_controllers(*addons_, hub_, runtime_.spoke.with_timeout(kSpokeTimeout), addons, runtime_.parts.clock);
+  if (options.cluster_proxy) add_cluster_proxy();
   runtime_.health.count_too(*addons_);
+}
+
+void Session::add_cluster_proxy() {
+  kube::InformerOptions own;
+  own.ns = identity_.cluster;
+  const auto addons = addons_->informer(hub_, api::managed_cluster_addons(), own);
+  const std::string key = kube::object_key(identity_.cluster, api::kClusterProxyAddon);
+  const auto find_addon = [addons, key]() -> std::optional<Json> {
+    const kube::CachedPtr cached = addons->get(key);
+    if (cached == nullptr) return std::nullopt;
+    return cached->decode();
+  };
+  cluster_proxy_ = std::make_unique<ClusterProxy>(
+      ClusterProxyOptions{identity_.cluster, endpoint_, find_addon, runtime_.spoke.with_timeout(kSpokeTimeout),
+                          runtime_.spoke_config, runtime_.parts.connect, runtime_.parts.clock});
+  runtime_.cluster_proxy.show([this] { return cluster_proxy_->describe(); });
+  controller::ControllerOptions row;
+  row.name = "cluster-proxy";
+  const auto queue =
+      addons_->add(row, [this](const std::string&, const std::stop_token&) { return cluster_proxy_->reconcile(); });
+  controller::Manager::enqueue_on(*addons, queue, [key](const kube::CachedObject& object) {
+    return object.key() == key ? std::vector<std::string>{kKey} : std::vector<std::string>{};
+  });
 }
 
 void HubCredentials::set(const reg::HubSecret& secret) {

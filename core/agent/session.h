@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/agent/cluster_proxy.h"
 #include "core/agent/gateway_tunnels.h"
 #include "core/agent/runtime.h"
 #include "kubeclient/watch/informer.h"
@@ -81,6 +82,7 @@ class Session {
   void add_certificate(const controller::ControllerOptions& base);
   void start_addons();
   void add_gateway(const controller::ControllerOptions& base);
+  void add_cluster_proxy();
   std::optional<SessionEnd> over();
   std::optional<Json> cluster() const;
 
@@ -98,6 +100,7 @@ class Session {
   std::shared_ptr<kube::Informer> clusters_;
   std::shared_ptr<controller::Queue> certificate_queue_;
   std::unique_ptr<GatewayTunnels> gateway_;
+  std::unique_ptr<ClusterProxy> cluster_proxy_;
   std::optional<controller::Manager> registration_;  // the managers last: they end before what their controllers use
   std::optional<controller::Manager> work_;
   std::optional<controller::Manager> addons_;

@@ -18,4 +18,12 @@ inline constexpr std::string_view kProxyClientSecret = "proxy-client";
 inline constexpr int kFrontPort = 8090;  // of konnectivity's clients
 inline constexpr int kUserServerPort = 9092;
 
+/// On the clusters, in the add-on's namespace.
+inline constexpr std::string_view kClusterProxyCaSecret = "cluster-proxy-ca";  // ca.crt
+inline constexpr std::string_view kClusterProxyTunnelSecret =
+    "cluster-proxy-open-cluster-management.io-proxy-agent-signer-client-cert";
+inline constexpr std::string_view kClusterProxyServingSecret = "cluster-proxy-service-proxy-server-certificates";
+inline constexpr std::string_view kClusterProxyHubSecret = "cluster-proxy-hub-kubeconfig";
+inline constexpr std::string_view kClusterProxyAccount = "cluster-proxy";  // ServiceAccount
+
 }  // namespace fleetadm::api

@@ -44,13 +44,14 @@ class Peers {
   /// Its agent. `hub_kubeconfig`: a file. Its port cannot be chosen: one at a time.
   Status start_account_agent(const KubeServer& spoke, const std::string& cluster, const std::string& hub_kubeconfig);
   void stop_accounts();
+  /// Any program of the folder, in the place of a pod of this namespace.
+  Status launch(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns,
+                const std::vector<std::string>& variables = {});
   /// The end of a component's log.
   std::string log(const std::string& component) const;
 
  private:
   Status start(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns);
-  Status launch(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns,
-                const std::vector<std::string>& variables = {});
   std::string config_file(const std::string& component) const;
   std::string hub_kubeconfig_folder(const std::string& cluster) const;
 

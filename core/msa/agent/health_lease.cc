@@ -1,6 +1,7 @@
 #include "core/msa/agent/health_lease.h"
 
 #include "core/api/managed_service_account.h"
+#include "kubeclient/lease/heartbeat.h"
 
 namespace fleetadm::msa {
 namespace {
@@ -8,13 +9,7 @@ namespace {
 constexpr std::chrono::seconds kRenewal = std::chrono::minutes(1);
 
 Result<controller::Outcome> renew(const kube::Client& spoke, const std::string& ns, const std::string& name, Instant now) {
-  const auto& type = kube::resources::leases();
-  FLEETADM_TRY(const auto existing, spoke.find(type, ns, name));
-  Json lease = existing.value_or(
-      Json{{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", {{"name", name}, {"namespace", ns}}}});
-  at_or_make(lease, {"spec"})["leaseDurationSeconds"] = kRenewal.count();
-  lease["spec"]["renewTime"] = format_micro_time(now);
-  FLEETADM_CHECK(existing ? spoke.update(type, lease) : spoke.create(type, ns, lease));
+  FLEETADM_CHECK(kube::renew_heartbeat(spoke, ns, name, kRenewal, now));
   return controller::Outcome{kRenewal};
 }
 
