@@ -26,23 +26,30 @@ namespace fleetadm::testkit {
 
 class UpstreamLab {
  public:
-  /// `member_name`: what the certificate of the member's API server is valid for.
-  explicit UpstreamLab(const kube::RestConfig& api_server, const std::string& member_name = "kubernetes.default.svc") {
+  struct Options {
+    std::string member_name = "kubernetes.default.svc";  // that the certificate of the member's API server is valid for
+    std::string ns = "the-proxy";                        // of the Services and Secrets
+    int front_port = 0;                                  // where the front end listens; 0: a free one
+  };
+  explicit UpstreamLab(const kube::RestConfig& api_server) : UpstreamLab(api_server, Options()) {}
+  UpstreamLab(const kube::RestConfig& api_server, Options with) : with_(std::move(with)) {
     proxy::Http1HopOptions to;
     to.server = api_server.server;
     to.ca = api_server.ca_data;
     to.credentials = api_server.credentials;
     hop_ = *proxy::Http1Hop::make(runtime_.executor(), std::move(to));
-    member_ = listen(leaf(member_ca_, member_name), [this](serve::HttpRequest request, const serve::Reply& reply) {
+    member_ = listen(leaf(member_ca_, with_.member_name), [this](serve::HttpRequest request, const serve::Reply& reply) {
       answer("member", std::move(request), reply);
     });
     user_server_ = listen(
         leaf(proxy_ca_, "cluster-proxy-addon-user." + ns() + ".svc"),
         [this](serve::HttpRequest request, const serve::Reply& reply) { answer("user-server", std::move(request), reply); });
-    front_end_ = listen(leaf(proxy_ca_, "proxy-entrypoint." + ns() + ".svc"),
-                        [this](serve::HttpRequest request, const serve::Reply& reply) {
-                          konnectivity::handle_front_request(front_options(), std::move(request), reply);
-                        });
+    front_end_ = listen(
+        leaf(proxy_ca_, "proxy-entrypoint." + ns() + ".svc"),
+        [this](serve::HttpRequest request, const serve::Reply& reply) {
+          konnectivity::handle_front_request(front_options(), std::move(request), reply);
+        },
+        with_.front_port);
   }
   ~UpstreamLab() {
     front_end_.reset();
@@ -57,7 +64,7 @@ class UpstreamLab {
   UpstreamLab(const UpstreamLab&) = delete;
   UpstreamLab& operator=(const UpstreamLab&) = delete;
 
-  static std::string ns() { return "the-proxy"; }
+  const std::string& ns() const { return with_.ns; }
   const std::string& member_ca() const { return member_ca_.certificate; }
   /// As if no agent of any cluster were connected.
   void lose_agents() { agents_ = false; }
@@ -100,12 +107,12 @@ class UpstreamLab {
     options.server = true;
     return *pki::issue(ca, options);
   }
-  static void put_secret(FakeApi& hub, const std::string& name, const std::map<std::string, std::string>& values) {
+  void put_secret(FakeApi& hub, const std::string& name, const std::map<std::string, std::string>& values) const {
     Json data = Json::object();
     for (const auto& [key, value] : values) data[key] = base64_encode(value);
     hub.put(kube::resources::secrets(), {{"metadata", {{"name", name}, {"namespace", ns()}}}, {"data", data}});
   }
-  static void put_service(FakeApi& hub, const std::string& name, int port, int real) {
+  void put_service(FakeApi& hub, const std::string& name, int port, int real) const {
     hub.put(kube::resources::services(), {{"metadata", {{"name", name}, {"namespace", ns()}}},
                                           {"spec",
                                            {{"type", "ExternalName"},
@@ -113,8 +120,9 @@ class UpstreamLab {
                                             {"ports", Json::array({{{"port", real}, {"targetPort", port}}})}}}});
   }
 
-  std::unique_ptr<serve::HttpListener> listen(const pki::KeyPair& certificate, serve::HttpHandler handler) {
+  std::unique_ptr<serve::HttpListener> listen(const pki::KeyPair& certificate, serve::HttpHandler handler, int port = 0) {
     serve::ListenOptions options;
+    options.port = port;
     options.certificate = certificate;
     options.client_ca = proxy_ca_.certificate;
     options.streams_body = [](const serve::HttpRequest&) { return true; };
@@ -162,6 +170,7 @@ class UpstreamLab {
     });
   }
 
+  const Options with_;
   pki::KeyPair proxy_ca_ = *pki::make_ca("proxy", std::chrono::hours(1));
   pki::KeyPair member_ca_ = *pki::make_ca("member", std::chrono::hours(1));
   std::atomic<bool> agents_{true};

@@ -124,11 +124,14 @@ TEST_F(MemberRelayTest, ClustersOfOtherServersAreToldNothingOfTheHub) {
   start([this](const std::string& cluster) {
     auto route = route_to(cluster);
     route->way = Way::kUserServer;
+    if (cluster == "c2") route->token.clear();
     return route;
   });
   ASSERT_TRUE(pods_of("c1"));
   EXPECT_EQ(gateway.seen().back().authorization, "Bearer of-the-member") << "and not of-the-hub";
   EXPECT_EQ(gateway.seen().back().member_token, "");
+  ASSERT_TRUE(pods_of("c2"));
+  EXPECT_EQ(gateway.seen().back().authorization, "") << "without a token of the member's, none at all";
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class UpstreamRoutesTest : public testing::Test {
   Status start(FindCredential credential) {
     FLEETADM_TRY(const auto found, find_upstream_proxy(hub->client(), false));
     if (!found) return fail(Category::kNotFound, "no cluster-proxy");
-    FLEETADM_TRY(auto found_way, upstream_way(hub->client(), {}, *found, std::move(credential)));
+    FLEETADM_TRY(auto found_way, upstream_way(hub->client(), lab.config(), *found, std::move(credential)));
     way = found_way.way;
     FLEETADM_TRY(relay, MemberRelay::start({std::move(found_way.route), nullptr}));
     return {};
@@ -94,6 +94,7 @@ TEST_F(UpstreamRoutesTest, WithoutAUserServerTheMemberIsDialedThroughTheFrontEnd
   const auto pods = pods_of("c1");
   ASSERT_TRUE(pods) << pods.error().message;
   EXPECT_EQ(upstream.dialed().front(), "c1:443");
+  ASSERT_FALSE(upstream.seen().empty());
   EXPECT_EQ(upstream.seen().front().at, "member");
   EXPECT_EQ(upstream.seen().front().path, "/api/v1/namespaces/default/pods");
   EXPECT_EQ(upstream.seen().front().authorization, "Bearer of-the-member");
@@ -119,7 +120,7 @@ TEST_F(UpstreamRoutesTest, AMemberThatItsCaDoesNotVouchForIsToldNothing) {
 }
 
 TEST_F(UpstreamRoutesTest, AMemberWithACertificateForAnotherNameIsToldNothing) {
-  testkit::UpstreamLab other(lab.config(), "another.example.com");
+  testkit::UpstreamLab other(lab.config(), {.member_name = "another.example.com"});
   other.publish(*hub, false);
   ASSERT_TRUE(start_as_account(other.member_ca()));
   EXPECT_EQ(state_of("c1"), "NotVerified/member");
@@ -131,6 +132,7 @@ TEST_F(UpstreamRoutesTest, AnybodyMayAskWhatTheHubKnowsTheCaOf) {
   ASSERT_TRUE(start(nullptr));
   EXPECT_EQ(way, Way::kKonnectivity) << "the user server lets nobody through without a credential";
   EXPECT_EQ(state_of("c1"), "Healthy/");
+  ASSERT_FALSE(upstream.seen().empty());
   EXPECT_EQ(upstream.seen().back().authorization, "");
   EXPECT_EQ(state_of("c2"), "NoRoute/hub") << "nothing vouches for it";
   EXPECT_EQ(upstream.dialed().size(), 1U);
@@ -146,6 +148,30 @@ TEST_F(UpstreamRoutesTest, AnAccountWithoutATokenIsSaidForItsClusterAlone) {
   EXPECT_EQ(state_of("c1"), "Healthy/");
 }
 
+TEST_F(UpstreamRoutesTest, AServerWithoutAnAddressIsReachedThroughTheHub) {
+  int port = 0;
+  lab.on_port([&](int real) { port = real; });
+  lab.add_pod("proxy-server", "exec sleep 1000", {{"ports", Json::array({{{"containerPort", 8090}}})}});
+  ASSERT_NE(port, 0);
+  testkit::UpstreamLab inside(lab.config(), {.ns = "default", .front_port = port});
+  inside.publish(*hub, false);
+  hub->put(kube::resources::services(), {{"metadata", {{"name", "proxy-entrypoint"}, {"namespace", "default"}}},
+                                         {"spec",
+                                          {{"type", "ClusterIP"},
+                                           {"selector", {{"of", "the-proxy-server"}}},
+                                           {"ports", Json::array({{{"port", 8090}, {"targetPort", 8090}}})}}}});
+  EXPECT_EQ(start_as_account(inside.member_ca()).error().category, Category::kNotFound) << "no pod runs";
+  hub->put(kube::resources::pods(),
+           {{"metadata", {{"name", "proxy-server"}, {"namespace", "default"}, {"labels", {{"of", "the-proxy-server"}}}}},
+            {"status", {{"phase", "Running"}}}});
+  const Status started = start_as_account(inside.member_ca());
+  ASSERT_TRUE(started) << started.error().message;
+  const auto pods = pods_of("c1");
+  ASSERT_TRUE(pods) << pods.error().message;
+  EXPECT_EQ(inside.dialed().front(), "c1:443");
+  EXPECT_NO_FATAL_FAILURE(exec_works());
+}
+
 TEST_F(UpstreamRoutesTest, EachHopThatFailsIsNamed) {
   publish(false);
   ASSERT_TRUE(start_as_account(upstream.member_ca()));
@@ -155,12 +181,12 @@ TEST_F(UpstreamRoutesTest, EachHopThatFailsIsNamed) {
   ASSERT_FALSE(why);
   EXPECT_NE(why.error().message.find("No agent available"), std::string::npos) << why.error().message;
   // Another CA than that of the front end.
-  hub->put(kube::resources::secrets(), {{"metadata", {{"name", "proxy-server-ca"}, {"namespace", testkit::UpstreamLab::ns()}}},
+  hub->put(kube::resources::secrets(), {{"metadata", {{"name", "proxy-server-ca"}, {"namespace", upstream.ns()}}},
                                         {"data", {{"ca.crt", base64_encode(upstream.member_ca())}}}});
   ASSERT_TRUE(start_as_account(upstream.member_ca()));
   EXPECT_EQ(state_of("c1"), "Unreachable/front-end");
   upstream.publish(*hub, true);
-  hub->put(kube::resources::secrets(), {{"metadata", {{"name", "proxy-server-ca"}, {"namespace", testkit::UpstreamLab::ns()}}},
+  hub->put(kube::resources::secrets(), {{"metadata", {{"name", "proxy-server-ca"}, {"namespace", upstream.ns()}}},
                                         {"data", {{"ca.crt", base64_encode(upstream.member_ca())}}}});
   ASSERT_TRUE(start_as_account());
   EXPECT_EQ(state_of("c1"), "Unreachable/user-server");
