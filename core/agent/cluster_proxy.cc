@@ -1,5 +1,6 @@
 #include "core/agent/cluster_proxy.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/addon/agent/registrations.h"
@@ -55,11 +56,12 @@ struct ClusterProxy::Credential final : kube::CredentialSource {
 struct ClusterProxy::Told {
   std::string ns;
   proxy::ProxyAgentSettings settings;
+  std::vector<std::string> pods;  // of the proxy server, where it has no address
   std::string proxy_ca;
   pki::KeyPair serving;
 
   bool operator==(const Told& other) const {
-    return ns == other.ns && settings == other.settings && proxy_ca == other.proxy_ca &&
+    return ns == other.ns && settings == other.settings && pods == other.pods && proxy_ca == other.proxy_ca &&
            serving.certificate == other.serving.certificate && serving.key == other.serving.key;
   }
 };
@@ -77,7 +79,7 @@ ClusterProxy::ClusterProxy(ClusterProxyOptions options)
         return config;
       }()),
       as_account_(options_.connect(as_account_config_)),
-      as_addon_(options_.connect([this] {
+      as_addon_config_([this] {
         kube::RestConfig config;
         config.server = options_.endpoint.server;
         config.ca_data = options_.endpoint.ca_pem;
@@ -86,7 +88,8 @@ ClusterProxy::ClusterProxy(ClusterProxyOptions options)
         config.credentials = on_hub_;
         config.name = "hub";
         return config;
-      }())) {}
+      }()),
+      as_addon_(options_.connect(as_addon_config_)) {}
 
 ClusterProxy::~ClusterProxy() { stop(); }
 
@@ -111,6 +114,9 @@ Result<std::optional<ClusterProxy::Told>> ClusterProxy::look() {
   }
   FLEETADM_TRY(auto hub, read_secret(options_.member, told.ns, api::kClusterProxyHubSecret, {"kubeconfig"}));
   on_hub_->set({.client_certificate = hub["tls.crt"], .client_key = hub["tls.key"], .token = hub["token"]});
+  if (told.settings.by_port_forward) {
+    FLEETADM_TRY(told.pods, proxy_pods(told.settings.proxy_ns));
+  }
   FLEETADM_CHECK(account_->renew(options_.member, told.ns, std::string(api::kClusterProxyAccount), options_.clock->now()));
   return told;
 }
@@ -138,20 +144,42 @@ Result<controller::Outcome> ClusterProxy::reconcile() {
   return report(**told);
 }
 
+Result<std::vector<std::string>> ClusterProxy::proxy_pods(const std::string& ns) const {
+  kube::ListOptions servers;
+  servers.label_selector = api::kProxyServerPods;
+  FLEETADM_TRY(const Json pods, as_addon_.list(kube::resources::pods(), ns, servers));
+  std::vector<std::string> names;
+  for (const Json& pod : list_at(pods, {"items"})) {
+    if (str(pod, {"status", "phase"}) == "Running" && !is_deleting(pod)) names.push_back(name_of(pod));
+  }
+  if (names.empty()) return fail(Category::kNotFound, "no pod of the proxy server runs in namespace " + ns + " of the hub");
+  std::ranges::sort(names);
+  return names;
+}
+
+/// One without an address is reached through the hub's API server, each of its pods.
+Result<std::vector<HostPort>> ClusterProxy::proxy_servers(const Told& told) {
+  if (!told.settings.by_port_forward) return std::vector<HostPort>{{told.settings.host, told.settings.port}};
+  std::vector<HostPort> servers;
+  for (const std::string& pod : told.pods) {
+    proxy::PodPort target{told.settings.proxy_ns, std::string(api::kProxyServerPods), api::kProxyAgentPort, pod};
+    FLEETADM_TRY(auto forward, proxy::PodForward::start(as_addon_, as_addon_config_, std::move(target)));
+    servers.push_back({"127.0.0.1", std::to_string(forward->port())});
+    forwards_.push_back(std::move(forward));
+  }
+  return servers;
+}
+
 Status ClusterProxy::serve(const Told& told) {
   stop();
-  if (told.settings.by_port_forward) {
-    return fail(
-        Category::kUnsupported,
-        "the proxy server has no address: the entry point of ManagedProxyConfiguration cluster-proxy is PortForward, which "
-        "only upstream's own agent uses");
-  }
+  FLEETADM_TRY(auto servers, proxy_servers(told));
   auto certificate = [credential = tunnel_]() -> Result<pki::KeyPair> {
     FLEETADM_TRY(const kube::Credentials now, credential->current());
     return pki::KeyPair{now.client_certificate, now.client_key};
   };
   proxy::AgentServerOptions server{.cluster = options_.cluster,
                                    .settings = told.settings,
+                                   .servers = std::move(servers),
                                    .proxy_ca = told.proxy_ca,
                                    .certificate = std::move(certificate),
                                    .serving = told.serving,
@@ -177,6 +205,8 @@ void ClusterProxy::stop() {
     const std::lock_guard lock(mutex_);
     server = std::move(server_);
   }
+  server.reset();
+  forwards_.clear();
 }
 
 /// The hub's manager knows by the lease that the add-on works, so it is renewed only while it does.

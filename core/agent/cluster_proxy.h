@@ -7,10 +7,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/agent/account_token.h"
 #include "core/controller/controller.h"
 #include "core/proxy/addon/agent_server.h"
+#include "core/proxy/client/pod_forward.h"
 #include "core/registration/agent/hub_secret.h"
 
 namespace fleetadm::agent {
@@ -46,6 +48,8 @@ class ClusterProxy {
 
   /// Nothing: the hub does not want the add-on here. An Error: it has not come as a whole yet.
   Result<std::optional<Told>> look();
+  Result<std::vector<std::string>> proxy_pods(const std::string& ns) const;
+  Result<std::vector<HostPort>> proxy_servers(const Told& told);
   Status serve(const Told& told);
   void stop();
   Result<controller::Outcome> report(const Told& told);
@@ -57,9 +61,11 @@ class ClusterProxy {
   const std::shared_ptr<Credential> tunnel_;
   kube::RestConfig as_account_config_;
   kube::Client as_account_;
+  kube::RestConfig as_addon_config_;
   kube::Client as_addon_;
-  std::unique_ptr<Told> served_;  // what the server was started with
-  mutable std::mutex mutex_;      // guards what follows
+  std::vector<std::unique_ptr<proxy::PodForward>> forwards_;  // to proxy servers without an address
+  std::unique_ptr<Told> served_;                              // what the server was started with
+  mutable std::mutex mutex_;                                  // guards what follows
   std::shared_ptr<proxy::AgentServer> server_;
   std::string problem_;
 };

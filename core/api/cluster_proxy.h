@@ -15,7 +15,9 @@ inline constexpr std::string_view kProxyLoadBalancerService = "proxy-agent-entry
 inline constexpr std::string_view kUserServerService = "cluster-proxy-addon-user";
 inline constexpr std::string_view kProxyServerCaSecret = "proxy-server-ca";  // ca.crt
 inline constexpr std::string_view kProxyClientSecret = "proxy-client";
+inline constexpr std::string_view kProxyServerPods = "proxy.open-cluster-management.io/component-name=proxy-server";  // labels
 inline constexpr int kFrontPort = 8090;  // of konnectivity's clients
+inline constexpr int kProxyAgentPort = 8091;
 inline constexpr int kUserServerPort = 9092;
 
 /// On the clusters, in the add-on's namespace.

@@ -124,8 +124,7 @@ class KonnectivityPeers : public testing::Test {
     const auto tls = serve::make_server_tls(leaf(true), {});
     ASSERT_TRUE(tls) << tls.error().message;
     konnectivity::AgentTunnelOptions options;
-    options.host = "127.0.0.1";
-    options.port = agent_port_;
+    options.servers = {{"127.0.0.1", agent_port_}};
     options.ca = ca_.certificate;
     options.certificate = [certificate = leaf(false)]() -> Result<pki::KeyPair> { return certificate; };
     options.identifiers = "host=localhost";

@@ -33,8 +33,7 @@ Status AgentServer::open() {
   FLEETADM_TRY(api_server_, parse_server(options_.member_config.server));
   if (options_.settings.serves_requests) FLEETADM_CHECK(serve_requests());
   konnectivity::AgentTunnelOptions tunnel;
-  tunnel.host = options_.settings.host;
-  tunnel.port = options_.settings.port;
+  tunnel.servers = options_.servers;
   tunnel.ca = options_.proxy_ca;
   tunnel.certificate = options_.certificate;
   tunnel.identifiers = options_.settings.identifiers;

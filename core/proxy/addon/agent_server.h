@@ -7,12 +7,14 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/proxy/addon/proxy_agent.h"
 #include "core/proxy/hop/http1_hop.h"
 #include "core/proxy/konnectivity/agent_tunnels.h"
 #include "core/serve/http/server.h"
 #include "kubeclient/base/clock.h"
+#include "kubeclient/base/host_port.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/rest/client.h"
@@ -22,7 +24,8 @@ namespace fleetadm::proxy {
 struct AgentServerOptions {
   std::string cluster;
   ProxyAgentSettings settings;
-  std::string proxy_ca;  // PEM, which vouches for the proxy server
+  std::vector<HostPort> servers;  // where replicas of the proxy server are: one address of all, or one of each
+  std::string proxy_ca;           // PEM, which vouches for them
   /// The tunnels' client certificate, of the moment. On the I/O thread; must not block.
   std::function<Result<pki::KeyPair>()> certificate;
   pki::KeyPair serving;             // of the requests' server, where there is one

@@ -25,6 +25,7 @@ bool is_ready(const Json& pod) {
 
 /// The first that is ready, else the first that runs.
 Result<std::string> running_pod(const kube::Client& hub, const PodPort& target) {
+  if (!target.pod.empty()) return target.pod;
   kube::ListOptions which;
   which.label_selector = target.selector;
   FLEETADM_TRY(const Json pods, hub.list(kube::resources::pods(), target.ns, which));

@@ -14,6 +14,7 @@ struct PodPort {
   std::string ns;
   std::string selector;  // of the pods' labels
   int port = 0;          // of the pod
+  std::string pod;       // this one; empty: whichever of the selector's runs
 };
 
 class PodForward {

@@ -10,8 +10,6 @@
 namespace fleetadm::proxy {
 namespace {
 
-constexpr std::string_view kProxyServerPods = "proxy.open-cluster-management.io/component-name=proxy-server";
-
 /// kNotFound: it has no such Secret, or nothing at that key.
 Result<std::string> secret_value(const kube::Client& hub, const std::string& ns, const std::string& name, const char* key) {
   const std::string whole = "Secret " + ns + "/" + name;
@@ -102,7 +100,7 @@ Result<std::optional<HubService>> front_end(const kube::Client& hub, const Json&
   }
   if (!service) return std::nullopt;
   service->server_name = server_name;
-  if (service->pods.selector.empty()) service->pods.selector = kProxyServerPods;
+  if (service->pods.selector.empty()) service->pods.selector = api::kProxyServerPods;
   return service;
 }
 

@@ -45,11 +45,13 @@ std::string AgentTunnel::failure() const {
 
 void AgentTunnel::connect() {
   if (closed_) return;
+  const HostPort& at = options_.servers[attempts_++ % options_.servers.size()];
+  server_ = join_host_port(at.host, at.port);
   auto certificate = options_.certificate();
   if (!certificate) return ended(certificate.error().wrap("the certificate for the konnectivity server"));
   ServerOptions server;
-  server.host = options_.host;
-  server.port = options_.port;
+  server.host = at.host;
+  server.port = at.port;
   server.server_name = options_.server_name;
   server.ca = options_.ca;
   server.certificate = std::move(*certificate);
@@ -66,8 +68,7 @@ void AgentTunnel::connect() {
       self->failure_.clear();
     }
     return std::make_shared<AgentStream>(
-        std::move(host), self->executor_, join_host_port(self->options_.host, self->options_.port), self->agent_id_,
-        self->options_.identifiers, self->options_.accept,
+        std::move(host), self->executor_, self->server_, self->agent_id_, self->options_.identifiers, self->options_.accept,
         [weak](const ServerGreeting& greeting) {
           if (const auto here = weak.lock()) here->greeted(greeting);
         },
@@ -95,7 +96,7 @@ void AgentTunnel::ended(const Error& why) {
     failure_ = is_spare ? std::string() : why.message;
   }
   if (!is_spare) {
-    log::warn("konnectivity", "no tunnel to " + join_host_port(options_.host, options_.port) + ": " + why.message);
+    log::warn("konnectivity", "no tunnel to " + server_ + ": " + why.message);
   }
   if (options_.lost) options_.lost();
   if (opened_ && std::chrono::steady_clock::now() - *opened_ >= kSteady) delay_ = options_.first_delay;

@@ -10,19 +10,20 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "core/proxy/konnectivity/agent_stream.h"
 #include "core/serve/http/connection.h"
+#include "kubeclient/base/host_port.h"
 #include "kubeclient/base/result.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::konnectivity {
 
 struct AgentTunnelOptions {
-  std::string host;  // of the server's port for agents, without brackets
-  std::string port = "8091";
-  std::string server_name;  // that its certificate has to be valid for; empty: the host
-  std::string ca;           // PEM, which vouches for the server
+  std::vector<HostPort> servers;  // ports for agents, at least one, hosts without brackets; each attempt takes the next one
+  std::string server_name;        // that their certificates have to be valid for; empty: the host
+  std::string ca;                 // PEM, which vouches for the servers
   /// Of the moment. On the I/O thread; must not block. It is asked before each attempt to connect.
   std::function<Result<pki::KeyPair>()> certificate;
   std::string identifiers;  // what it announces, URL-encoded: "host=c1&host=c1.open-cluster-management-cluster-proxy"
@@ -59,6 +60,8 @@ class AgentTunnel : public std::enable_shared_from_this<AgentTunnel> {
   boost::asio::steady_timer timer_;
   std::weak_ptr<serve::Connection> connection_;
   std::chrono::milliseconds delay_;
+  std::size_t attempts_ = 0;
+  std::string server_;  // of the last attempt, for people
   std::optional<std::chrono::steady_clock::time_point> opened_;
   std::minstd_rand random_;
   bool is_spare_ = false;  // another tunnel leads to the same server

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,9 @@ void AgentTunnels::add() {
   const std::uint64_t number = ++last_;
   const std::weak_ptr<AgentTunnels> weak = weak_from_this();
   AgentTunnelOptions options = options_;
+  // Each begins at another one.
+  std::rotate(options.servers.begin(), options.servers.begin() + static_cast<std::ptrdiff_t>(number % options.servers.size()),
+              options.servers.end());
   options.greeted = [weak, number](const ServerGreeting& server) {
     const auto self = weak.lock();
     return self && self->greeted(number, server);

@@ -1,4 +1,4 @@
-// The agent's tunnels to all replicas of a konnectivity server that stand behind one address: a client may ask any of them, and
+// The agent's tunnels to all replicas of a konnectivity server, behind one address or several: a client may ask any of them, and
 // each knows only its own agents.
 #pragma once
 

@@ -13,6 +13,7 @@
 #include "core/serve/http/server.h"
 #include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
+#include "tests/support/stream_lab.h"
 
 namespace fleetadm::agent {
 namespace {
@@ -30,15 +31,7 @@ class ClusterProxyTest : public testing::Test {
     options.server_id = "s1";
     options.cluster_of = [](const serve::HttpRequest& request) -> Result<std::string> { return request.peer->common_name; };
     port_ = std::make_shared<konnectivity::AgentPort>(runtime_.executor(), options);
-    serve::ListenOptions listen;
-    listen.certificate = leaf("127.0.0.1", true);
-    listen.client_ca = ca_.certificate;
-    listen.streams_body = [](const serve::HttpRequest&) { return true; };
-    auto started = serve::HttpListener::start_direct(
-        runtime_, listen,
-        [port = port_](serve::HttpRequest request, const serve::Reply& reply) { port->handle(std::move(request), reply); });
-    ASSERT_TRUE(started) << started.error().message;
-    listener_ = std::move(*started);
+    start_listener(0);
     member_->on_request([this](const ApiCall& call) -> std::optional<kube::Response> {
       if (call.subresource != "token") return std::nullopt;
       ++tokens_;
@@ -49,7 +42,9 @@ class ClusterProxyTest : public testing::Test {
       return kube::Response{201, {{"content-type", "application/json"}}, dump_json(answer)};
     });
     ClusterProxyOptions wanted{"c1", {}, [this] { return addon_; }, member_->client(), {}, {}, clock_};
-    wanted.endpoint.server = "https://hub.example.com";
+    hub_config_ = lab_.config();
+    wanted.endpoint.server = hub_config_.server;
+    wanted.endpoint.ca_pem = hub_config_.ca_data;
     wanted.member_config.server = "https://127.0.0.1:1";
     wanted.connect = [this](const kube::RestConfig& config) { return config.name == "hub" ? hub_->client() : member_->client(); };
     proxy_.emplace(std::move(wanted));
@@ -61,6 +56,19 @@ class ClusterProxyTest : public testing::Test {
     runtime_.stop();
   }
 
+  void start_listener(int port) {
+    serve::ListenOptions listen;
+    listen.port = port;
+    listen.certificate = leaf("127.0.0.1", true);
+    listen.client_ca = ca_.certificate;
+    listen.streams_body = [](const serve::HttpRequest&) { return true; };
+    listener_.reset();
+    auto started = serve::HttpListener::start_direct(
+        runtime_, listen,
+        [tunnels = port_](serve::HttpRequest request, const serve::Reply& reply) { tunnels->handle(std::move(request), reply); });
+    ASSERT_TRUE(started) << started.error().message;
+    listener_ = std::move(*started);
+  }
   pki::KeyPair leaf(const std::string& name, bool server) const {
     pki::LeafOptions leaf;
     leaf.subject.common_name = name;
@@ -74,13 +82,13 @@ class ClusterProxyTest : public testing::Test {
     for (const auto& [key, value] : data) secret["data"][key] = base64_encode(value);
     member_->put(res::secrets(), secret);
   }
-  void put_deployment(const std::string& more = {}) {
+  void put_deployment(const std::vector<std::string>& more = {}) {
     const std::vector<std::string> args = {"--proxy-server-host=127.0.0.1",
                                            "--proxy-server-port=" + std::to_string(listener_->port()),
                                            "--agent-identifiers=host=" + konnectivity::service_proxy_host("c1") + "&host=c1"};
     std::vector<Json> containers = {{{"name", "proxy-agent"}, {"args", args}},
                                     {{"name", "service-proxy"}, {"args", Json::array({"service-proxy"})}}};
-    if (!more.empty()) containers.push_back({{"name", "addon-agent"}, {"args", Json::array({more})}});
+    if (!more.empty()) containers.push_back({{"name", "addon-agent"}, {"args", more}});
     member_->put(res::deployments(), {{"apiVersion", "apps/v1"},
                                       {"kind", "Deployment"},
                                       {"metadata", {{"name", proxy::kProxyAgentDeployment}, {"namespace", kAddonNs}}},
@@ -128,6 +136,8 @@ class ClusterProxyTest : public testing::Test {
   serve::HttpRuntime runtime_{0};
   std::shared_ptr<konnectivity::AgentPort> port_;
   std::unique_ptr<serve::HttpListener> listener_;
+  testkit::StreamLab lab_;  // the hub as streams see it
+  kube::RestConfig hub_config_;
   std::optional<ClusterProxy> proxy_;
 };
 
@@ -198,11 +208,24 @@ TEST_F(ClusterProxyTest, ANewAuthorityMeansANewTunnelAndTheEndOfTheAddOnNone) {
   EXPECT_TRUE(soon([this] { return tunnels() == 0; }));
 }
 
-TEST_F(ClusterProxyTest, SaysThatItCannotReachAServerWithoutAnAddress) {
+TEST_F(ClusterProxyTest, ReachesServersWithoutAnAddressThroughTheHub) {
   put_all();
-  put_deployment("--enable-port-forward-proxy=true");
-  EXPECT_NE(problem().find("PortForward"), std::string::npos);
-  EXPECT_EQ(tunnels(), 0U);
+  put_deployment({"--enable-port-forward-proxy=true", "--proxy-server-namespace=default"});
+  const auto credentials = hub_config_.credentials->current();
+  ASSERT_TRUE(credentials);
+  put_secret(api::kClusterProxyHubSecret,
+             {{"kubeconfig", "…"}, {"tls.crt", credentials->client_certificate}, {"tls.key", credentials->client_key}});
+  EXPECT_EQ(problem(), "no pod of the proxy server runs in namespace default of the hub");
+  // Its pod listens where the port-forward leads.
+  lab_.on_port([this](int port) { start_listener(port); });
+  lab_.add_pod("server-0", "exec sleep 1000", {{"ports", Json::array({{{"containerPort", api::kProxyAgentPort}}})}});
+  hub_->put(res::pods(), {{"metadata",
+                           {{"name", "server-0"},
+                            {"namespace", "default"},
+                            {"labels", {{"proxy.open-cluster-management.io/component-name", "proxy-server"}}}}},
+                          {"status", {{"phase", "Running"}}}});
+  EXPECT_TRUE(has_served_tunnel()) << proxy_->describe();
+  EXPECT_EQ(tunnels(), 1U);
 }
 
 }  // namespace

@@ -81,8 +81,6 @@ class AddonAgentServer : public HopLab {
   }
   void start_agent() {
     ProxyAgentSettings settings;
-    settings.host = "127.0.0.1";
-    settings.port = std::to_string(port_listener_->port());
     settings.identifiers = "host=" + konnectivity::service_proxy_host("c1") + "&host=c1&host=c1.addons";
     settings.names = {"c1", "c1.addons"};
     settings.serves_requests = true;
@@ -95,6 +93,7 @@ class AddonAgentServer : public HopLab {
     config.credentials = kube::static_credentials(own);
     auto started = AgentServer::start({.cluster = "c1",
                                        .settings = settings,
+                                       .servers = {{"127.0.0.1", std::to_string(port_listener_->port())}},
                                        .proxy_ca = ca_.certificate,
                                        .certificate = [pair = leaf("agent", false)]() -> Result<pki::KeyPair> { return pair; },
                                        .serving = leaf(konnectivity::service_proxy_host("c1"), true),

@@ -72,8 +72,7 @@ class KonnectivityPort : public testing::Test {
     pki::LeafOptions client;
     client.subject.common_name = cluster;
     client.client = true;
-    options.host = "127.0.0.1";
-    options.port = std::to_string(listener_->port());
+    options.servers = {{"127.0.0.1", std::to_string(listener_->port())}};
     options.ca = ca_.certificate;
     options.certificate = [certificate = *pki::issue(ca_, client)]() -> Result<pki::KeyPair> { return certificate; };
     options.identifiers = identifiers;

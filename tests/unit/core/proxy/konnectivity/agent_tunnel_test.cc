@@ -128,8 +128,7 @@ class KonnectivityAgent : public testing::Test {
     pki::LeafOptions client;
     client.subject.common_name = "agent";
     client.client = true;
-    options_.host = "127.0.0.1";
-    options_.port = std::to_string(listener_->port());
+    options_.servers = {{"127.0.0.1", std::to_string(listener_->port())}};
     options_.ca = ca_.certificate;
     options_.certificate = [certificate = *pki::issue(ca_, client)]() -> Result<pki::KeyPair> { return certificate; };
     options_.identifiers = "host=c1&host=c1.ns";

@@ -34,8 +34,7 @@ class KonnectivityReplicas : public testing::Test {
     AgentTunnelOptions options;
     pki::LeafOptions client;
     client.client = true;
-    options.host = "127.0.0.1";
-    options.port = std::to_string(listener_->port());
+    options.servers = {{"127.0.0.1", std::to_string(listener_->port())}};
     options.ca = ca_.certificate;
     options.certificate = [certificate = *pki::issue(ca_, client)]() -> Result<pki::KeyPair> { return certificate; };
     options.identifiers = "host=c1";
