@@ -11,7 +11,9 @@
 
 #include "core/proxy/konnectivity/agent_port.h"
 #include "core/proxy/konnectivity/identifiers.h"
+#include "kubeclient/stream/command_stream.h"
 #include "tests/support/fake_api.h"
+#include "tests/support/stream_lab.h"
 #include "tests/unit/core/proxy/hop/hop_lab.h"
 
 namespace fleetadm::proxy {
@@ -79,18 +81,22 @@ class AddonAgentServer : public HopLab {
     ASSERT_TRUE(started) << started.error().message;
     port_listener_ = std::move(*started);
   }
-  void start_agent() {
-    ProxyAgentSettings settings;
-    settings.identifiers = "host=" + konnectivity::service_proxy_host("c1") + "&host=c1&host=c1.addons";
-    settings.names = {"c1", "c1.addons"};
-    settings.serves_requests = true;
-    settings.takes_hub_tokens = takes_hub_tokens_;
+  kube::RestConfig own_member() const {
     kube::RestConfig config;
     config.server = "https://127.0.0.1:" + std::to_string(member_->port());
     config.ca_data = ca_.certificate;
     kube::Credentials own;
     own.token = kOwnToken;
     config.credentials = kube::static_credentials(own);
+    return config;
+  }
+  void start_agent() { start_agent(own_member()); }
+  void start_agent(const kube::RestConfig& config) {
+    ProxyAgentSettings settings;
+    settings.identifiers = "host=" + konnectivity::service_proxy_host("c1") + "&host=c1&host=c1.addons";
+    settings.names = {"c1", "c1.addons"};
+    settings.serves_requests = true;
+    settings.takes_hub_tokens = takes_hub_tokens_;
     auto started = AgentServer::start({.cluster = "c1",
                                        .settings = settings,
                                        .servers = {{"127.0.0.1", std::to_string(port_listener_->port())}},
@@ -258,6 +264,60 @@ TEST_F(AddonAgentServer, TokensOfTheHubDoNotCountWhereTheHubSaysSo) {
   ASSERT_NO_FATAL_FAILURE(start_agent());
   EXPECT_EQ(ask(to_api_server("/api", "hub-jane"))->status(), 401);
   EXPECT_EQ(ask(to_api_server("/api", "member-account"))->status(), 200);
+}
+
+TEST_F(AddonAgentServer, CommandsRunAsTheCallerAndStreamBothWays) {
+  testkit::StreamLab lab;
+  lab.add_pod("p", "exec sleep 1000");
+  lab.allow("jane", {"get", "create"}, {"pods", "pods/exec"});
+  agent_.reset();
+  ASSERT_NO_FATAL_FAILURE(start_agent(lab.config()));
+  // The user server: its headers, and on.
+  serve::ListenOptions listen;
+  listen.certificate = leaf("user", true);
+  listen.streams_body = [](const serve::HttpRequest&) { return true; };
+  auto user_server =
+      serve::HttpListener::start_direct(io_, listen, [hop = hop_](serve::HttpRequest request, const serve::Reply& reply) {
+        for (const auto& header : to_api_server("/", {}).headers) request.headers.push_back(header);
+        hop->send(std::move(request), [reply](Result<serve::HttpResponse> answer) {
+          reply(answer ? std::move(*answer) : serve::answer_text(502, answer.error().message));
+        });
+      });
+  ASSERT_TRUE(user_server) << user_server.error().message;
+  kube::RestConfig config;
+  config.server = "https://127.0.0.1:" + std::to_string((*user_server)->port());
+  config.ca_data = ca_.certificate;
+  const auto exec = [&](const std::string& token) {
+    kube::Credentials credentials;
+    credentials.token = token;
+    config.credentials = kube::static_credentials(credentials);
+    kube::Request request;
+    request.path = "/api/v1/namespaces/default/pods/p/exec";
+    request.query = {{"stdin", "true"}, {"stdout", "true"}, {"command", "sh"}, {"command", "-c"}, {"command", "wc -c; exit 7"}};
+    return kube::CommandStream::open(config, request);
+  };
+  auto stream = exec("hub-jane");
+  ASSERT_TRUE(stream) << stream.error().message;
+  const std::string much(3'000'000, 'x');
+  for (std::string_view rest = much; !rest.empty();) {
+    const auto taken = (*stream)->send_input(rest, std::chrono::seconds(20));
+    ASSERT_TRUE(taken) << taken.error().message;
+    ASSERT_GT(*taken, 0U);
+    rest.remove_prefix(*taken);
+  }
+  ASSERT_TRUE((*stream)->end_input());
+  std::string heard;
+  while (!(*stream)->over()) {
+    const auto piece = (*stream)->next(std::chrono::seconds(20));
+    ASSERT_TRUE(piece) << piece.error().message;
+    if (!*piece) break;
+    heard += (*piece)->bytes;
+  }
+  EXPECT_EQ(heard, "3000000\n");
+  EXPECT_EQ((*stream)->exit_code(), 7);
+  auto refused = exec("hub-account");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, 403) << refused.error().message;
 }
 
 TEST_F(AddonAgentServer, NothingButTheApiServerAndTheServiceProxyIsReached) {
