@@ -87,6 +87,16 @@ class Proxy : public FleetTest {
                   .token = who.token,
                   .timeout_seconds = 20});
   }
+  static HttpsAnswer ask_with(const Person& who, const std::string& path, std::vector<std::string> headers) {
+    const Json published = hub().get(kGatewayMap);
+    return https({.url = str(published, {"data", "server"}) + "/clusters/c1/proxy" + path,
+                  .ca = str(published, {"data", "ca.crt"}),
+                  .certificate = who.certificate.certificate,
+                  .key = who.certificate.key,
+                  .token = who.token,
+                  .timeout_seconds = 20,
+                  .headers = std::move(headers)});
+  }
   /// Rights take a moment to arrive: the agent's at the member, and a refusal is remembered for a few seconds.
   static testing::AssertionResult becomes(int status, const std::function<HttpsAnswer()>& asked,
                                           Duration patience = seconds(60)) {
@@ -205,7 +215,37 @@ TEST_F(Proxy, D_AccountsOfTheHubHaveNamesOfTheirOwn) {
           .empty());
 }
 
-TEST_F(Proxy, E_AGatewayThatIsReplacedServesAgain) {
+TEST_F(Proxy, E_WhoMayImpersonateOnTheHubActsAsThemAtTheMember) {
+  const Person dora = person("dora");
+  const auto as = [&](std::vector<std::string> headers) { return ask_with(dora, std::string(kProxiedMaps), std::move(headers)); };
+  ASSERT_EQ(as({"Impersonate-User: alice"}).status, 403) << "dora may impersonate nobody";
+  ASSERT_EQ(hub()
+                .create(std::string(kRbacPath) + "/clusterroles", {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                                                                   {"kind", "ClusterRole"},
+                                                                   {"metadata", {{"name", "act-as-alice"}}},
+                                                                   {"rules", Json::array({{{"apiGroups", {""}},
+                                                                                           {"resources", {"users"}},
+                                                                                           {"resourceNames", {"alice"}},
+                                                                                           {"verbs", {"impersonate"}}}})}})
+                .status,
+            201);
+  ASSERT_EQ(
+      hub()
+          .create(std::string(kRbacPath) + "/clusterrolebindings", cluster_binding("dora", "act-as-alice", user_subject("dora")))
+          .status,
+      201);
+  const auto from = member().audit_position();
+  ASSERT_TRUE(becomes(200, [&] { return as({"Impersonate-User: alice"}); }));
+  EXPECT_EQ(ask(dora, std::string(kProxiedMaps)).status, 403) << "for herself she may not use the cluster";
+  EXPECT_EQ(as({"Impersonate-User: bob"}).status, 403);
+  EXPECT_EQ(as({"Impersonate-User: alice", "Impersonate-Group: devs"}).status, 403);
+  EXPECT_EQ(as({"Impersonate-Group: devs"}).status, 400);
+  for (const AuditEntry& one :
+       member().audit_since(from, [](const AuditEntry& entry) { return entry.uri.starts_with(kProxiedMaps); }))
+    EXPECT_EQ(acting(one), "alice") << one.uri;
+}
+
+TEST_F(Proxy, F_AGatewayThatIsReplacedServesAgain) {
   const Person alice = person("alice");
   ASSERT_TRUE(becomes(200, [&] { return ask(alice, std::string(kProxiedMaps)); }));
   const Json pods = hub().get(kGatewayPods);
@@ -222,7 +262,7 @@ TEST_F(Proxy, E_AGatewayThatIsReplacedServesAgain) {
   EXPECT_TRUE(becomes(200, [&] { return ask(alice, std::string(kProxiedMaps)); }));
 }
 
-TEST_F(Proxy, F_ARightThatIsTakenAwayIsGone) {
+TEST_F(Proxy, G_ARightThatIsTakenAwayIsGone) {
   const Person alice = person("alice");
   ASSERT_TRUE(becomes(200, [&] { return ask(alice, std::string(kProxiedMaps)); }));
   ASSERT_EQ(hub().request("DELETE", std::string(kRbacPath) + "/clusterrolebindings/alice-uses-c1").status, 200);
@@ -234,7 +274,7 @@ TEST_F(Proxy, F_ARightThatIsTakenAwayIsGone) {
   EXPECT_TRUE(becomes(200, [&] { return ask(alice, std::string(kProxiedMaps)); }));
 }
 
-TEST_F(Proxy, G_WithoutItsAgentAClusterIsSaidToBeAway) {
+TEST_F(Proxy, H_WithoutItsAgentAClusterIsSaidToBeAway) {
   const Person alice = person("alice");
   ASSERT_TRUE(becomes(200, [&] { return ask(alice, std::string(kProxiedMaps)); }));
   fleet()->stop_node(1);
@@ -244,7 +284,7 @@ TEST_F(Proxy, G_WithoutItsAgentAClusterIsSaidToBeAway) {
       200, [&] { return ask(alice, std::string(kProxiedMaps)); }, seconds(90)));
 }
 
-TEST_F(Proxy, H_CleanTakesTheGatewayAway) {
+TEST_F(Proxy, I_CleanTakesTheGatewayAway) {
   const Ran left = run({"unjoin", "--context", "c1", "--hub-context", "hub", "--cluster-name", "c1", "--yes"});
   ASSERT_EQ(left.code, 0) << left.both();
   EXPECT_TRUE(member().get(kAgentRole).is_null());

@@ -26,6 +26,7 @@ HttpsAnswer https(const HttpsRequest& request) {
   list = curl_slist_append(list, "Accept: application/json");
   list = curl_slist_append(list, "Expect:");
   if (!request.token.empty()) list = curl_slist_append(list, ("Authorization: Bearer " + request.token).c_str());
+  for (const std::string& header : request.headers) list = curl_slist_append(list, header.c_str());
   const std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers(list, curl_slist_free_all);
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);

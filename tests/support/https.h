@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace fleetadm::testkit {
 
@@ -15,6 +16,7 @@ struct HttpsRequest {
   std::string key{};
   std::string token{};
   long timeout_seconds = 10;
+  std::vector<std::string> headers{};  // "Name: value"
 };
 
 struct HttpsAnswer {

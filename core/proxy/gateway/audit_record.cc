@@ -16,6 +16,7 @@ std::string audit_line(const AuditRecord& record) {
                {"method", record.method},   {"path", record.path.substr(0, kLongestPath)},
                {"code", record.code},       {"receivedBytes", record.received},
                {"sentBytes", record.sent},  {"durationMs", std::chrono::duration<double, std::milli>(record.took).count()}};
+  if (!record.impersonated.empty()) line["impersonatedUser"] = record.impersonated;
   if (!record.as.empty()) line["as"] = record.as;
   if (!record.source.empty()) line["sourceIP"] = record.source;
   if (record.token) line["credential"] = "member";

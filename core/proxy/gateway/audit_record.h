@@ -10,12 +10,13 @@
 namespace fleetadm::proxy {
 
 struct AuditRecord {
-  Instant time{};      // when the request came
-  std::string id;      // the Audit-Id that the member sees
-  std::string source;  // IP address of the connection
-  std::string user;    // on the hub; empty: nobody it knows
-  std::string as;      // at the member; empty: the request did not get there
-  bool token = false;  // with a token of the member instead
+  Instant time{};            // when the request came
+  std::string id;            // the Audit-Id that the member sees
+  std::string source;        // IP address of the connection
+  std::string user;          // on the hub; empty: nobody it knows
+  std::string impersonated;  // whom they asked to act as on the hub
+  std::string as;            // at the member; empty: the request did not get there
+  bool token = false;        // with a token of the member instead
   std::string cluster;
   std::string verb;
   std::string method;

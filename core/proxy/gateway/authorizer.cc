@@ -17,10 +17,10 @@ constexpr std::size_t kMostVerdicts = 16 * 1024;
 /// Sizes before values: no two questions have the same key.
 void append(std::string& key, std::string_view value) { key.append(std::to_string(value.size())).append(":").append(value); }
 
-std::string key_of(const Caller& caller, std::string_view cluster, std::string_view verb) {
+std::string key_of(const Caller& caller, const serve::Attributes& what) {
   std::string key;
-  append(key, cluster);
-  append(key, verb);
+  for (const std::string* part : {&what.verb, &what.group, &what.resource, &what.subresource, &what.ns, &what.name})
+    append(key, *part);
   append(key, caller.name);
   append(key, caller.uid);
   key += std::to_string(caller.groups.size());
@@ -31,6 +31,15 @@ std::string key_of(const Caller& caller, std::string_view cluster, std::string_v
     for (const std::string& value : values) append(key, value);
   }
   return key;
+}
+
+Error denial(const Caller& caller, const serve::Attributes& what) {
+  std::string message = "user \"" + caller.name + "\" may not " + what.verb + " " + what.resource;
+  if (!what.subresource.empty()) message += "/" + what.subresource;
+  if (!what.group.empty()) message += " of group " + what.group;
+  message += " \"" + what.name + "\"";
+  if (!what.ns.empty()) message += " in namespace \"" + what.ns + "\"";
+  return {.code = 403, .category = Category::kAuth, .message = message + " on the hub", .reason = "Forbidden"};
 }
 
 }  // namespace
@@ -53,22 +62,28 @@ std::string verb_at_member(const serve::HttpRequest& head, std::string_view path
 Authorizer::Authorizer(serve::HttpRuntime& runtime, kube::Client hub, std::shared_ptr<Clock> clock)
     : hub_(std::move(hub)), verdicts_(std::make_shared<AnswerCache<bool>>(runtime, std::move(clock), kMostVerdicts)) {}
 
-void Authorizer::authorize(const std::shared_ptr<const Caller>& caller, const std::string& cluster, const std::string& verb,
-                           Done done) {
-  auto question = [hub = hub_, caller, cluster, verb]() -> Result<AnswerCache<bool>::Answer> {
-    FLEETADM_TRY(const bool allowed, review_access(hub, *caller, cluster, verb));
+serve::Attributes use_of_cluster(std::string_view cluster, std::string_view verb) {
+  serve::Attributes out;
+  out.resource_request = true;
+  out.verb = verb;
+  out.group = "proxy.open-cluster-management.io";
+  out.version = "v1alpha1";
+  out.resource = "clusters";
+  out.subresource = "proxy";
+  out.name = cluster;
+  return out;
+}
+
+void Authorizer::authorize(const std::shared_ptr<const Caller>& caller, const serve::Attributes& what, Done done) {
+  auto question = [hub = hub_, caller, what]() -> Result<AnswerCache<bool>::Answer> {
+    FLEETADM_TRY(const bool allowed, review_access(hub, *caller, what));
     return AnswerCache<bool>::Answer{std::make_shared<const bool>(allowed), allowed ? kKeptGrant : kKeptDenial};
   };
-  verdicts_->get(key_of(*caller, cluster, verb), std::move(question),
-                 [done = std::move(done), name = caller->name, cluster, verb](const auto& allowed) {
-                   if (!allowed) return done(fail(allowed.error()));
-                   if (**allowed) return done({});
-                   done(fail({.code = 403,
-                              .category = Category::kAuth,
-                              .message = "user \"" + name + "\" may not " + verb + " clusters/proxy of group " +
-                                         "proxy.open-cluster-management.io for the cluster \"" + cluster + "\" on the hub",
-                              .reason = "Forbidden"}));
-                 });
+  verdicts_->get(key_of(*caller, what), std::move(question), [done = std::move(done), caller, what](const auto& allowed) {
+    if (!allowed) return done(fail(allowed.error()));
+    if (**allowed) return done({});
+    done(fail(denial(*caller, what)));
+  });
 }
 
 }  // namespace fleetadm::proxy

@@ -1,4 +1,5 @@
-// Whether a caller may send a request to a cluster, by the hub's own rules (docs/reference/gateway.md#authorization).
+// What a caller may do, by the hub's own rules: send requests to a cluster (docs/reference/gateway.md#authorization), act as
+// others.
 #pragma once
 
 #include <functional>
@@ -16,6 +17,9 @@ namespace fleetadm::proxy {
 /// whatever its method: who may only read must not get a shell.
 std::string verb_at_member(const serve::HttpRequest& head, std::string_view path);
 
+/// What the hub is asked about such a request: clusters/proxy of proxy.open-cluster-management.io.
+serve::Attributes use_of_cluster(std::string_view cluster, std::string_view verb);
+
 /// I/O thread only.
 class Authorizer {
  public:
@@ -24,11 +28,11 @@ class Authorizer {
   Authorizer(serve::HttpRuntime& runtime, kube::Client hub, std::shared_ptr<Clock> clock);
 
   /// 403 where the hub says no; 503 where it does not tell. Answers at once for what was asked a moment ago.
-  void authorize(const std::shared_ptr<const Caller>& caller, const std::string& cluster, const std::string& verb, Done done);
+  void authorize(const std::shared_ptr<const Caller>& caller, const serve::Attributes& what, Done done);
 
  private:
   kube::Client hub_;
-  std::shared_ptr<AnswerCache<bool>> verdicts_;  // by caller, cluster and verb
+  std::shared_ptr<AnswerCache<bool>> verdicts_;  // by caller and question
 };
 
 }  // namespace fleetadm::proxy

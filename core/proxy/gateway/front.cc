@@ -13,6 +13,7 @@
 #include "core/proxy/gateway/exchange.h"
 #include "core/proxy/hop/error_answer.h"
 #include "core/proxy/hop/passing.h"
+#include "core/proxy/rules/requested_user.h"
 #include "core/proxy/rules/routes.h"
 #include "kubeclient/base/encoding.h"
 
@@ -24,10 +25,6 @@ constexpr std::string_view kAuditId = "audit-id";
 
 Error refusal(int code, Category category, std::string message) {
   return {.code = code, .category = category, .message = std::move(message), .retry_after_seconds = code == 503 ? 1 : 0};
-}
-
-bool has_header(const serve::Headers& headers, std::string_view prefix) {
-  return std::ranges::any_of(headers, [&](const auto& header) { return header.first.starts_with(prefix); });
 }
 
 /// What goes on to the member: nothing that says who asks, but for the actor.
@@ -46,7 +43,7 @@ struct Passage {
   std::shared_ptr<Exchange> exchange;
   Route route;
   Credentials credentials;
-  std::shared_ptr<const Caller> caller;
+  std::shared_ptr<const Caller> caller;  // on the hub; once that is judged, whom they impersonate
   Actor actor;
   std::string verb;
   std::stop_token left;  // the client
@@ -76,11 +73,12 @@ struct Front::Inner : std::enable_shared_from_this<Front::Inner> {
 
   void begin(serve::HttpRequest request, serve::Reply reply);
   void identified(const PassagePtr& passage, const std::shared_ptr<const Caller>& caller);
+  void impersonate(const PassagePtr& passage, const std::shared_ptr<const RequestedUser>& asked, std::size_t judged);
+  void acting(const PassagePtr& passage);
   void authorized(const PassagePtr& passage);
   void send(const PassagePtr& passage);
 
   Status read_target(Passage& passage) const;
-  Result<Actor> actor_of(const Passage& passage) const;
   Result<std::shared_ptr<Hop>> way_to(const Passage& passage) const;
 
   FrontOptions options;
@@ -134,29 +132,48 @@ Status Front::Inner::read_target(Passage& passage) const {
 
 void Front::Inner::identified(const PassagePtr& passage, const std::shared_ptr<const Caller>& caller) {
   passage->caller = caller;
-  auto& record = passage->exchange->record;
-  record.user = caller->name;
-  auto actor = actor_of(*passage);
-  if (!actor) return refuse(*passage, actor.error());
-  passage->actor = std::move(*actor);
+  passage->exchange->record.user = caller->name;
   const auto now = std::chrono::steady_clock::now();
   auto place = limits.enter_caller(caller->name, now);
   if (!place) return refuse(*passage, place.error());
   passage->exchange->bytes = limits.bytes_of(caller->name, now);
   passage->exchange->places.push_back(std::move(*place));
-  authorizer.authorize(caller, passage->route.cluster, passage->verb,
+  auto asked = read_requested_user(passage->request.headers);
+  if (!asked) return refuse(*passage, asked.error());
+  if (!*asked) return acting(passage);
+  passage->exchange->record.impersonated = (*asked)->user.name;
+  if (!passage->credentials.member_token.empty())
+    return refuse(*passage,
+                  refusal(403, Category::kAuth, "the request impersonates a user and brings a token of the cluster as well"));
+  impersonate(passage, std::make_shared<const RequestedUser>(std::move(**asked)), 0);
+}
+
+/// As an API server does it: the caller needs the right to each name, and from then on the request is from whom they name.
+void Front::Inner::impersonate(const PassagePtr& passage, const std::shared_ptr<const RequestedUser>& asked, std::size_t judged) {
+  if (judged == asked->rights.size()) {
+    passage->caller = {asked, &asked->user};
+    return acting(passage);
+  }
+  authorizer.authorize(passage->caller, asked->rights[judged],
+                       [self = shared_from_this(), passage, asked, judged](const Status& allowed) {
+                         if (!allowed) return refuse(*passage, allowed.error());
+                         self->impersonate(passage, asked, judged + 1);
+                       });
+}
+
+void Front::Inner::acting(const PassagePtr& passage) {
+  if (const auto& token = passage->credentials.member_token; !token.empty()) {
+    passage->actor = MemberToken{token};
+  } else {
+    auto at_member = caller_at_member(*passage->caller);
+    if (!at_member) return refuse(*passage, at_member.error());
+    passage->actor = std::move(*at_member);
+  }
+  authorizer.authorize(passage->caller, use_of_cluster(passage->route.cluster, passage->verb),
                        [self = shared_from_this(), passage](const Status& allowed) {
                          if (!allowed) return refuse(*passage, allowed.error());
                          self->authorized(passage);
                        });
-}
-
-Result<Actor> Front::Inner::actor_of(const Passage& passage) const {
-  if (has_header(passage.request.headers, "impersonate-"))
-    return fail(
-        refusal(403, Category::kAuth, "the gateway does not take impersonation headers: it impersonates the caller itself"));
-  if (const auto& token = passage.credentials.member_token; !token.empty()) return MemberToken{token};
-  return caller_at_member(*passage.caller);
 }
 
 /// Only who may use a cluster is told whether there is one.

@@ -55,16 +55,13 @@ Result<ReviewedToken> review_token(const kube::Client& hub, const std::string& t
   return out;
 }
 
-Result<bool> review_access(const kube::Client& hub, const Caller& caller, std::string_view cluster, std::string_view verb) {
-  Json spec = {{"user", caller.name},
-               {"groups", caller.groups},
-               {"resourceAttributes",
-                {{"group", "proxy.open-cluster-management.io"},
-                 {"version", "v1alpha1"},
-                 {"resource", "clusters"},
-                 {"subresource", "proxy"},
-                 {"name", cluster},
-                 {"verb", verb}}}};
+Result<bool> review_access(const kube::Client& hub, const Caller& caller, const serve::Attributes& what) {
+  Json asked = {{"group", what.group}, {"version", what.version}, {"resource", what.resource}, {"verb", what.verb}};
+  for (const auto& [member, value] :
+       {std::pair{"subresource", &what.subresource}, {"namespace", &what.ns}, {"name", &what.name}}) {
+    if (!value->empty()) asked[member] = *value;
+  }
+  Json spec = {{"user", caller.name}, {"groups", caller.groups}, {"resourceAttributes", std::move(asked)}};
   if (!caller.uid.empty()) spec["uid"] = caller.uid;
   if (!caller.extra.empty()) spec["extra"] = caller.extra;
   const Json review = {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", std::move(spec)}};

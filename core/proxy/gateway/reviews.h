@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/proxy/rules/caller.h"
+#include "core/serve/request_info.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::proxy {
@@ -18,7 +19,7 @@ struct ReviewedToken {
 /// TokenReview. Empty `audience`: that of the API server. 503 where the hub gives no answer.
 Result<ReviewedToken> review_token(const kube::Client& hub, const std::string& token, std::string_view audience);
 
-/// SubjectAccessReview for clusters/proxy of proxy.open-cluster-management.io. 503 where the hub gives no answer.
-Result<bool> review_access(const kube::Client& hub, const Caller& caller, std::string_view cluster, std::string_view verb);
+/// SubjectAccessReview of a resource. 503 where the hub gives no answer.
+Result<bool> review_access(const kube::Client& hub, const Caller& caller, const serve::Attributes& what);
 
 }  // namespace fleetadm::proxy

@@ -146,14 +146,117 @@ TEST_F(GatewayFront, ReservedUsersOfTheHubDoNotActAtMembers) {
   EXPECT_TRUE(hop_->requests().empty());
 }
 
-TEST_F(GatewayFront, ImpersonationByTheClientIsRefused) {
-  start();
-  for (const char* header :
-       {"Impersonate-User: admin", "impersonate-group: system:masters", "Impersonate-Uid: 1", "Impersonate-Extra-Scopes: x"}) {
-    const auto answer = ask_as_jane({.headers = {header}});
-    EXPECT_EQ(answer.status, 403) << header;
-    EXPECT_NE(message_of(answer).find("impersonation"), std::string::npos);
+/// What the hub was asked for the right to impersonate: "resource[/subresource] [namespace/]name".
+std::vector<std::string> impersonations(const std::vector<Json>& specs) {
+  std::vector<std::string> out;
+  for (const Json& spec : specs) {
+    const Json& what = spec["resourceAttributes"];
+    if (str(what, {"verb"}) != "impersonate") continue;
+    const std::string sub = str(what, {"subresource"});
+    const std::string ns = str(what, {"namespace"});
+    out.push_back(str(what, {"resource"}) + (sub.empty() ? "" : "/" + sub) + " " + (ns.empty() ? "" : ns + "/") +
+                  str(what, {"name"}) + (str(what, {"group"}).empty() ? "" : " of " + str(what, {"group"})));
   }
+  return out;
+}
+
+TEST_F(GatewayFront, ImpersonationIsJudgedByTheHubNameByName) {
+  start();
+  const auto answer = ask_as_jane({.headers = {"Impersonate-User: bob", "Impersonate-Group: ops", "Impersonate-Group: dev",
+                                               "Impersonate-Uid: 7", "Impersonate-Extra-Acme.com%2fScope: view"}});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(impersonations(access_specs_),
+            (std::vector<std::string>{"users bob", "groups ops", "groups dev", "uids 7 of authentication.k8s.io",
+                                      "userextras/acme.com/scope view of authentication.k8s.io"}));
+  ASSERT_EQ(access_specs_.size(), 6U);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(str(access_specs_[static_cast<std::size_t>(i)], {"user"}), "jane") << i;
+  const Json& use = access_specs_[5];
+  EXPECT_EQ(str(use, {"user"}), "bob") << "from then on, the request is bob's";
+  EXPECT_EQ(string_list_at(use, {"groups"}), (std::vector<std::string>{"ops", "dev", "system:authenticated"}));
+  EXPECT_EQ(str(use, {"uid"}), "7");
+  EXPECT_EQ(string_list_at(use, {"extra", "acme.com/scope"}), std::vector<std::string>{"view"});
+  EXPECT_EQ(str(use, {"resourceAttributes", "resource"}), "clusters");
+  const auto sent = hop_->last();
+  for (const std::string& name : names_of(sent)) EXPECT_FALSE(name.starts_with("impersonate-")) << name;
+  const auto actor = read_actor(sent.headers);
+  ASSERT_TRUE(actor) << actor.error().message;
+  EXPECT_EQ(std::get<Caller>(*actor).name, "bob");
+  EXPECT_EQ(std::get<Caller>(*actor).groups, (std::vector<std::string>{"ops", "dev"})) << "none of jane's";
+  const auto line = audited(1).front();
+  EXPECT_EQ(line.user, "jane");
+  EXPECT_EQ(line.impersonated, "bob");
+  EXPECT_EQ(line.as, "bob");
+}
+
+TEST_F(GatewayFront, OneNameThatMayNotBeImpersonatedRefusesTheRequest) {
+  allows_ = [](const Json& spec) {
+    return str(spec, {"resourceAttributes", "verb"}) != "impersonate" || str(spec, {"resourceAttributes", "name"}) == "bob";
+  };
+  start();
+  EXPECT_EQ(ask_as_jane({.headers = {"Impersonate-User: bob"}}).status, 200);
+  for (const std::vector<std::string>& headers : {std::vector<std::string>{"Impersonate-User: admin"},
+                                                  {"Impersonate-User: bob", "Impersonate-Group: ops"},
+                                                  {"Impersonate-User: bob", "Impersonate-Uid: 7"},
+                                                  {"Impersonate-User: bob", "Impersonate-Extra-Scopes: all"},
+                                                  {"Impersonate-User: system:serviceaccount:kube-system:admin"}}) {
+    const auto answer = ask_as_jane({.headers = headers});
+    EXPECT_EQ(answer.status, 403) << headers.back();
+    EXPECT_NE(message_of(answer).find("may not impersonate"), std::string::npos) << answer.body;
+  }
+  EXPECT_EQ(hop_->requests().size(), 1U);
+}
+
+TEST_F(GatewayFront, ReservedNamesDoNotCrossWhoeverMayImpersonateThem) {
+  start();
+  for (const std::vector<std::string>& headers :
+       {std::vector<std::string>{"Impersonate-User: system:admin"},
+        {"Impersonate-User: system:anonymous"},
+        {"Impersonate-User: cluster:hub:system:serviceaccount:a:b"},
+        {"Impersonate-User: bob", "Impersonate-Group: system:masters"},
+        {"Impersonate-User: bob", "Impersonate-Group: system:nodes"},
+        {"Impersonate-User: bob", "Impersonate-Group: cluster:hub:system:serviceaccounts"}}) {
+    const auto answer = ask_as_jane({.headers = headers});
+    EXPECT_EQ(answer.status, 403) << headers.back();
+    EXPECT_NE(message_of(answer).find("reserved"), std::string::npos) << answer.body;
+  }
+  EXPECT_EQ(ask_as_jane({.headers = {"Impersonate-User: bob", "fleetadm-member-token: a.b.c"}}).status, 403) << "never mixed";
+  EXPECT_TRUE(hop_->requests().empty());
+  // Somebody whom no member knows may act as somebody whom they do.
+  const auto admin = certificate_of({"kubernetes-admin", {"system:masters"}, {}});
+  EXPECT_EQ(ask({.headers = {"Impersonate-User: bob", "Impersonate-Group: system:authenticated"}, .certificate = &admin}).status,
+            200);
+  const auto actor = read_actor(hop_->last().headers);
+  ASSERT_TRUE(actor);
+  EXPECT_EQ(std::get<Caller>(*actor).name, "bob");
+  EXPECT_TRUE(std::get<Caller>(*actor).groups.empty());
+}
+
+TEST_F(GatewayFront, AnImpersonatedAccountIsTheHubs) {
+  start();
+  EXPECT_EQ(ask_as_jane({.headers = {"Impersonate-User: system:serviceaccount:ci:robot"}}).status, 200);
+  EXPECT_EQ(impersonations(access_specs_), std::vector<std::string>{"serviceaccounts ci/robot"});
+  const auto actor = read_actor(hop_->last().headers);
+  ASSERT_TRUE(actor);
+  EXPECT_EQ(std::get<Caller>(*actor).name, "cluster:hub:system:serviceaccount:ci:robot");
+  EXPECT_EQ(std::get<Caller>(*actor).groups,
+            (std::vector<std::string>{"cluster:hub:system:serviceaccounts", "cluster:hub:system:serviceaccounts:ci"}));
+}
+
+TEST_F(GatewayFront, ImpersonationHeadersThatSayNothingClearAreBad) {
+  start();
+  std::vector<std::string> many{"Impersonate-User: bob"};
+  for (int i = 0; i < 128; ++i) many.push_back("Impersonate-Group: g" + std::to_string(i));
+  for (const std::vector<std::string>& headers : {std::vector<std::string>{"Impersonate-Group: ops"},
+                                                  {"Impersonate-Uid: 1"},
+                                                  {"Impersonate-Extra-Scopes: x"},
+                                                  {"Impersonate-User: bob", "Impersonate-User: admin"},
+                                                  {"Impersonate-User: bob", "Impersonate-Uid: 1", "Impersonate-Uid: 2"},
+                                                  {"Impersonate-User: bob", "Impersonate-Other: x"},
+                                                  many}) {
+    const auto answer = ask_as_jane({.headers = headers});
+    EXPECT_EQ(answer.status, 400) << headers.back() << ": " << answer.body;
+  }
+  EXPECT_TRUE(impersonations(access_specs_).empty());
   EXPECT_TRUE(hop_->requests().empty());
 }
 
