@@ -11,6 +11,7 @@ struct GatewayRunOptions {
   std::int64_t cluster_requests = static_cast<std::int64_t>(proxy::RequestLimitOptions{}.per_cluster);
   std::int64_t caller_rate = static_cast<std::int64_t>(proxy::RequestLimitOptions{}.rate);
   std::int64_t caller_bytes = 0;
+  std::int64_t cluster_bytes = 0;
 };
 
 void bind_gateway(FlagSet& flags, GatewayRunOptions& options) {
@@ -39,6 +40,10 @@ void bind_gateway(FlagSet& flags, GatewayRunOptions& options) {
       std::to_string(options.caller_rate);
   flags.integer(&options.caller_bytes, "max-bytes-per-caller", "Bytes a second that one caller is sent (0: any number)")
       .default_text = "0";
+  flags
+      .integer(&options.cluster_bytes, "max-bytes-per-cluster",
+               "Bytes a second that all callers of one cluster are sent (0: any number)")
+      .default_text = "0";
   flags.duration(&gateway.drain, "drain-timeout", "When stopped, how long requests and streams that run may go on").default_text =
       "30s";
 }
@@ -50,6 +55,7 @@ Status validate_gateway(const GatewayRunOptions& options, const std::vector<std:
   }
   if (options.caller_rate < 0) return fail(Category::kUsage, "--max-rate-per-caller cannot be negative");
   if (options.caller_bytes < 0) return fail(Category::kUsage, "--max-bytes-per-caller cannot be negative");
+  if (options.cluster_bytes < 0) return fail(Category::kUsage, "--max-bytes-per-cluster cannot be negative");
   if (options.gateway.drain < Duration::zero()) return fail(Category::kUsage, "--drain-timeout cannot be negative");
   gateway::GatewayOptions anywhere = options.gateway;
   anywhere.in_pod = true;
@@ -73,7 +79,8 @@ Result<Report> run_gateway(Context& context, const GatewayRunOptions& options, c
   gateway.limits.per_cluster = static_cast<std::size_t>(options.cluster_requests);
   gateway.limits.rate = static_cast<double>(options.caller_rate);
   gateway.limits.burst = 2 * gateway.limits.rate;
-  gateway.limits.bytes = static_cast<double>(options.caller_bytes);
+  gateway.limits.caller_bytes = static_cast<double>(options.caller_bytes);
+  gateway.limits.cluster_bytes = static_cast<double>(options.cluster_bytes);
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(gateway::run_gateway(hub, gateway, context.stop()));
   return Report{};

@@ -1,6 +1,7 @@
 #include "core/proxy/gateway/exchange.h"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -35,7 +36,7 @@ class CountedUpgrade final : public serve::UpgradedStream {
   void begin(const serve::WatchDescriptor& watch) override { upgrade_->begin(watch); }
   bool take(std::string_view bytes) override {
     exchange_->record.received += bytes.size();
-    if (exchange_->bytes) exchange_->bytes->spend(bytes.size());
+    exchange_->spend(bytes.size());
     return upgrade_->take(bytes);
   }
   bool takes() const override { return exchange_->may_go_on() && upgrade_->takes(); }
@@ -61,17 +62,26 @@ void Exchange::count(serve::HttpRequest& request) {
   if (request.content) streamed_ = request.content->count();
 }
 
+std::size_t Exchange::room() const {
+  if (budgets.empty()) return std::numeric_limits<std::size_t>::max();
+  std::size_t room = std::numeric_limits<std::size_t>::max();
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& budget : budgets) room = std::min(room, budget->room(now));
+  return room;
+}
+
+void Exchange::spend(std::size_t bytes) const {
+  for (const auto& budget : budgets) budget->spend(bytes);
+}
+
 serve::BodyStream::More Exchange::pass_on(serve::BodyStream& body, std::string& into, std::size_t most) {
-  if (bytes) {
-    // The server asks again after a while, whoever wakes it.
-    const auto room = bytes->room(std::chrono::steady_clock::now());
-    if (room == 0) return serve::BodyStream::More::kLater;
-    most = std::min(most, room);
-  }
+  // The server asks again after a while, whoever wakes it.
+  const auto left = room();
+  if (left == 0) return serve::BodyStream::More::kLater;
   const auto before = into.size();
-  const auto more = body.read(into, most);
+  const auto more = body.read(into, std::min(most, left));
   record.sent += into.size() - before;
-  if (bytes) bytes->spend(into.size() - before);
+  spend(into.size() - before);
   return more;
 }
 

@@ -29,17 +29,20 @@ class Exchange {
 
   AuditRecord record;
   std::vector<RequestLimits::Place> places;
-  std::shared_ptr<ByteBudget> bytes;  // null: as much as comes
+  std::vector<std::shared_ptr<ByteBudget>> budgets;  // the tightest counts; none: as much as comes
 
   /// Counts what the client sends.
   void count(serve::HttpRequest& request);
   /// A piece of an answer, as far as the budget has room for it.
   serve::BodyStream::More pass_on(serve::BodyStream& body, std::string& into, std::size_t most);
-  bool may_go_on() const { return !bytes || bytes->room(std::chrono::steady_clock::now()) > 0; }
+  bool may_go_on() const { return room() > 0; }
+  void spend(std::size_t bytes) const;
   /// Counts what the client is sent, and keeps the exchange for as long as that takes.
   static void attach(const std::shared_ptr<Exchange>& exchange, serve::HttpResponse& answer);
 
  private:
+  std::size_t room() const;
+
   const Audit audit_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::shared_ptr<const std::uint64_t> streamed_;  // of a body that comes in pieces

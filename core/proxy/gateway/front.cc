@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kMethods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 constexpr std::string_view kAuditId = "audit-id";
+/// Those that speak for themselves: nobody behind the gateway speaks for it.
+constexpr std::array<std::string_view, 3> kHopsBehind = {hop_names::kTunnel, hop_names::kAgent, hop_names::kMember};
 
 Error refusal(int code, Category category, std::string message) {
   return {.code = code, .category = category, .message = std::move(message), .retry_after_seconds = code == 503 ? 1 : 0};
@@ -34,6 +36,14 @@ void name_actor(serve::HttpRequest& request, const Actor& actor, const std::stri
   request.headers.emplace_back(kAuditId, audit_id);
   write_actor(actor, request.headers);
   request.peer = nullptr;
+}
+
+/// Which hop behind the gateway gave an answer that is not the member's own; empty: it is.
+std::string hop_behind(const serve::HttpResponse& answer) {
+  for (const auto& [name, value] : answer.headers) {
+    if (name == kHopHeader && std::ranges::find(kHopsBehind, value) != kHopsBehind.end()) return value;
+  }
+  return {};
 }
 
 /// One request on its way through the gateway.
@@ -57,9 +67,14 @@ void answer(Passage& passage, serve::HttpResponse response) {
   passage.reply(std::move(response));
 }
 
-void refuse(Passage& passage, const Error& error) {
+void refuse(Passage& passage, const Error& error, std::string_view hop = hop_names::kGateway) {
   passage.exchange->record.message = error.message;
-  answer(passage, error_answer(error));
+  answer(passage, error_answer(error, hop));
+}
+
+/// What the hub was asked and did not answer is its failure, what it denied is not.
+void refuse_reviewed(Passage& passage, const Error& error) {
+  refuse(passage, error, error.code == 503 ? hop_names::kHub : hop_names::kGateway);
 }
 
 }  // namespace
@@ -113,7 +128,7 @@ void Front::Inner::begin(serve::HttpRequest request, serve::Reply reply) {
   passage->credentials = std::move(*credentials);
   if (const auto read = read_target(*passage); !read) return refuse(*passage, read.error());
   authenticator.authenticate(passage->credentials, [self = shared_from_this(), passage](const auto& caller) {
-    if (!caller) return refuse(*passage, caller.error());
+    if (!caller) return refuse_reviewed(*passage, caller.error());
     self->identified(passage, *caller);
   });
 }
@@ -136,7 +151,7 @@ void Front::Inner::identified(const PassagePtr& passage, const std::shared_ptr<c
   const auto now = std::chrono::steady_clock::now();
   auto place = limits.enter_caller(caller->name, now);
   if (!place) return refuse(*passage, place.error());
-  passage->exchange->bytes = limits.bytes_of(caller->name, now);
+  if (auto bytes = limits.bytes_of_caller(caller->name, now)) passage->exchange->budgets.push_back(std::move(bytes));
   passage->exchange->places.push_back(std::move(*place));
   auto asked = read_requested_user(passage->request.headers);
   if (!asked) return refuse(*passage, asked.error());
@@ -156,7 +171,7 @@ void Front::Inner::impersonate(const PassagePtr& passage, const std::shared_ptr<
   }
   authorizer.authorize(passage->caller, asked->rights[judged],
                        [self = shared_from_this(), passage, asked, judged](const Status& allowed) {
-                         if (!allowed) return refuse(*passage, allowed.error());
+                         if (!allowed) return refuse_reviewed(*passage, allowed.error());
                          self->impersonate(passage, asked, judged + 1);
                        });
 }
@@ -171,7 +186,7 @@ void Front::Inner::acting(const PassagePtr& passage) {
   }
   authorizer.authorize(passage->caller, use_of_cluster(passage->route.cluster, passage->verb),
                        [self = shared_from_this(), passage](const Status& allowed) {
-                         if (!allowed) return refuse(*passage, allowed.error());
+                         if (!allowed) return refuse_reviewed(*passage, allowed.error());
                          self->authorized(passage);
                        });
 }
@@ -182,7 +197,8 @@ void Front::Inner::authorized(const PassagePtr& passage) {
   switch (options.state(cluster)) {
     case ClusterState::kAccepted: break;
     case ClusterState::kUnread:
-      return refuse(*passage, refusal(503, Category::kUnavailable, "the gateway has not read the clusters of the hub yet"));
+      return refuse(*passage, refusal(503, Category::kUnavailable, "the gateway has not read the clusters of the hub yet"),
+                    hop_names::kHub);
     case ClusterState::kAbsent:
       return refuse(*passage, refusal(404, Category::kNotFound, "the hub has no cluster \"" + cluster + "\""));
     case ClusterState::kDenied:
@@ -192,8 +208,10 @@ void Front::Inner::authorized(const PassagePtr& passage) {
     return refuse(*passage, refusal(403, Category::kAuth,
                                     "service " + service->ns + "/" + service->name + " of the cluster \"" + cluster +
                                         "\" is not among the exposed services"));
-  auto place = limits.enter_cluster(cluster);
+  const auto now = std::chrono::steady_clock::now();
+  auto place = limits.enter_cluster(cluster, now);
   if (!place) return refuse(*passage, place.error());
+  if (auto bytes = limits.bytes_of_cluster(cluster, now)) passage->exchange->budgets.push_back(std::move(bytes));
   passage->exchange->places.push_back(std::move(*place));
   send(passage);
 }
@@ -207,7 +225,7 @@ Result<std::shared_ptr<Hop>> Front::Inner::way_to(const Passage& passage) const 
 
 void Front::Inner::send(const PassagePtr& passage) {
   auto hop = way_to(*passage);
-  if (!hop) return refuse(*passage, hop.error());
+  if (!hop) return refuse(*passage, hop.error(), hop_names::kTunnel);
   auto& record = passage->exchange->record;
   if (const auto* caller = std::get_if<Caller>(&passage->actor)) record.as = caller->name;
   record.token = std::holds_alternative<MemberToken>(passage->actor);
@@ -220,9 +238,12 @@ void Front::Inner::send(const PassagePtr& passage) {
   (*hop)->send(std::move(request), [passage, asked_upgrade, head_only](Result<serve::HttpResponse> came) {
     if (passage->left.stop_requested()) return passage->exchange.reset();  // there is nobody to tell
     const std::string where = "cluster \"" + passage->route.cluster + "\"";
-    if (!came) return refuse(*passage, came.error().wrap(where));
+    if (!came) return refuse(*passage, came.error().wrap(where), hop_names::kTunnel);
+    const std::string behind = hop_behind(*came);
     if (!clean_answer(*came, asked_upgrade, head_only))
-      return refuse(*passage, refusal(502, Category::kUnavailable, where + ": it switches protocols unasked"));
+      return refuse(*passage, refusal(502, Category::kUnavailable, where + ": it switches protocols unasked"),
+                    hop_names::kTunnel);
+    if (!behind.empty()) came->headers.emplace_back(kHopHeader, behind);
     answer(*passage, std::move(*came));
   });
 }

@@ -39,7 +39,9 @@ void RequestLimits::forget_the_idle(Time now) {
   std::erase_if(*callers_, [&](const auto& one) {
     return one.second.places == 0 && std::chrono::duration<double>(now - one.second.filled).count() >= seconds;
   });
-  std::erase_if(*clusters_, [](const auto& one) { return one.second.places == 0; });
+  std::erase_if(*clusters_, [&](const auto& one) {
+    return one.second.places == 0 && std::chrono::duration<double>(now - one.second.filled).count() >= 1.0;
+  });
 }
 
 Result<RequestLimits::Place> RequestLimits::enter_caller(const std::string& caller, Time now) {
@@ -58,19 +60,27 @@ Result<RequestLimits::Place> RequestLimits::enter_caller(const std::string& call
   return take_place(callers_, use);
 }
 
-Result<RequestLimits::Place> RequestLimits::enter_cluster(const std::string& cluster) {
+Result<RequestLimits::Place> RequestLimits::enter_cluster(const std::string& cluster, Time now) {
   const auto use = clusters_->try_emplace(cluster).first;
+  use->second.filled = now;
   if (use->second.places >= options_.per_cluster)
     return too_many("cluster \"" + cluster + "\" has " + std::to_string(use->second.places) +
                     " requests that are being answered");
   return take_place(clusters_, use);
 }
 
-std::shared_ptr<ByteBudget> RequestLimits::bytes_of(const std::string& caller, Time now) {
-  if (options_.bytes <= 0) return nullptr;
-  auto& bytes = (*callers_)[caller].bytes;
-  if (!bytes) bytes = std::make_shared<ByteBudget>(options_.bytes, now);
-  return bytes;
+std::shared_ptr<ByteBudget> RequestLimits::budget_of(Use& use, double rate, Time now) {
+  if (rate <= 0) return nullptr;
+  if (!use.bytes) use.bytes = std::make_shared<ByteBudget>(rate, now);
+  return use.bytes;
+}
+
+std::shared_ptr<ByteBudget> RequestLimits::bytes_of_caller(const std::string& caller, Time now) {
+  return budget_of((*callers_)[caller], options_.caller_bytes, now);
+}
+
+std::shared_ptr<ByteBudget> RequestLimits::bytes_of_cluster(const std::string& cluster, Time now) {
+  return budget_of((*clusters_)[cluster], options_.cluster_bytes, now);
 }
 
 }  // namespace fleetadm::proxy

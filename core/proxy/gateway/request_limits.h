@@ -17,10 +17,11 @@ struct RequestLimitOptions {
   std::size_t per_cluster = 2000;  // the same
   double rate = 5000;              // requests a second of a caller; 0: any
   double burst = 10'000;           // on top of what the rate allows
-  double bytes = 0;                // a second, that a caller is sent, and after an upgrade also sends; 0: any
+  double caller_bytes = 0;         // a second, that a caller is sent, and after an upgrade also sends; 0: any
+  double cluster_bytes = 0;        // the same of all callers of a cluster
 };
 
-/// What a caller may still be sent now. One thread at a time.
+/// What may still be sent now. One thread at a time.
 class ByteBudget {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -46,9 +47,10 @@ class RequestLimits {
 
   /// 429 with the time after which to try again.
   Result<Place> enter_caller(const std::string& caller, Time now);
-  Result<Place> enter_cluster(const std::string& cluster);
-  /// Of all that a caller does at a time. Null: there is no limit.
-  std::shared_ptr<ByteBudget> bytes_of(const std::string& caller, Time now);
+  Result<Place> enter_cluster(const std::string& cluster, Time now);
+  /// Of all that runs at a time. Null: there is no limit.
+  std::shared_ptr<ByteBudget> bytes_of_caller(const std::string& caller, Time now);
+  std::shared_ptr<ByteBudget> bytes_of_cluster(const std::string& cluster, Time now);
 
   std::size_t callers() const { return callers_->size(); }
 
@@ -61,6 +63,7 @@ class RequestLimits {
   };
   using Uses = std::map<std::string, Use, std::less<>>;
 
+  static std::shared_ptr<ByteBudget> budget_of(Use& use, double rate, Time now);
   static Place take_place(const std::shared_ptr<Uses>& uses, Uses::iterator use);
   void forget_the_idle(Time now);
 

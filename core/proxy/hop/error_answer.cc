@@ -45,7 +45,7 @@ std::string_view reason_of(int code) {
 
 }  // namespace
 
-serve::HttpResponse error_answer(const Error& error) {
+serve::HttpResponse error_answer(const Error& error, std::string_view hop) {
   const int code = code_of(error);
   Json status = {{"kind", "Status"},
                  {"apiVersion", "v1"},
@@ -54,9 +54,11 @@ serve::HttpResponse error_answer(const Error& error) {
                  {"message", error.message},
                  {"reason", error.reason.empty() ? std::string(reason_of(code)) : error.reason},
                  {"code", code}};
-  if (error.retry_after_seconds > 0) status["details"] = {{"retryAfterSeconds", error.retry_after_seconds}};
+  if (error.retry_after_seconds > 0) status["details"]["retryAfterSeconds"] = error.retry_after_seconds;
+  if (!hop.empty()) status["details"]["causes"] = Json::array({{{"reason", "FailedHop"}, {"message", hop}}});
   // Parts of a message may be another program's, and not be UTF-8.
   auto out = serve::answer_text(code, status.dump(-1, ' ', false, Json::error_handler_t::replace), "application/json");
+  if (!hop.empty()) out.headers.emplace_back(kHopHeader, hop);
   if (error.retry_after_seconds > 0) out.headers.emplace_back("retry-after", std::to_string(error.retry_after_seconds));
   return out;
 }

@@ -22,6 +22,12 @@ std::string take_header(serve::Headers& headers, std::string_view name) {
   return out;
 }
 
+/// What is refused before it gets to the API server, also for a credential that is no good there, is the agent's.
+std::string_view hop_of(const Error& error) {
+  const bool refused = error.category == Category::kAuth || error.category == Category::kInvalid;
+  return refused ? hop_names::kAgent : hop_names::kMember;
+}
+
 /// The 101 of an API server as HTTP/2 can say it.
 serve::HttpResponse switched_answer(serve::HttpResponse answer, std::shared_ptr<serve::BodyReader> said) {
   const std::string protocol = take_header(answer.headers, "upgrade");
@@ -46,7 +52,7 @@ serve::HttpHandler answer_tunnel(std::shared_ptr<Hop> member) {
       said = std::exchange(request.content, nullptr);
     }
     member->send(std::move(request), [reply = std::move(reply), said](Result<serve::HttpResponse> answer) {
-      if (!answer) return reply(error_answer(answer.error()));
+      if (!answer) return reply(error_answer(answer.error(), hop_of(answer.error())));
       if (answer->upgrade) return reply(switched_answer(std::move(*answer), said));
       reply(std::move(*answer));
     });

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/proxy/hop/error_answer.h"
 #include "core/proxy/hop/headers.h"
 #include "core/serve/http/body_pipe.h"
 
@@ -133,7 +134,8 @@ serve::HttpResponse TunnelStream::answer(std::shared_ptr<TunnelBody> body) {
   const std::string protocol = switched_ ? to->second : std::string();
   out.headers = std::exchange(headers_, {});
   drop_hop_headers(out.headers);
-  std::erase_if(out.headers, [](const auto& header) { return header.first.starts_with("fleetadm-"); });
+  std::erase_if(out.headers,
+                [](const auto& header) { return header.first.starts_with("fleetadm-") && header.first != kHopHeader; });
   body_ = body;
   if (switched_) {
     out.status = 101;

@@ -162,7 +162,7 @@ TEST_F(GatewayStreams, OtherProtocolsThanThoseOfApiServersAreNotSwitchedTo) {
 
 TEST_F(GatewayStreams, ACallerIsSentOnlySoManyBytesASecond) {
   constexpr std::size_t kRate = 200'000;
-  options_.limits.bytes = static_cast<double>(kRate);
+  options_.limits.caller_bytes = static_cast<double>(kRate);
   start();
   const std::string text(2 * kRate, 'x');
   hop_->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
@@ -176,6 +176,24 @@ TEST_F(GatewayStreams, ACallerIsSentOnlySoManyBytesASecond) {
   const auto took = std::chrono::steady_clock::now() - began;
   EXPECT_EQ(answer.body.size(), text.size());
   EXPECT_GT(took, std::chrono::milliseconds(900)) << "a second's worth comes at once, and the rest in its time";
+}
+
+TEST_F(GatewayStreams, AllCallersOfAClusterTogetherAreSentOnlySoManyBytesASecond) {
+  constexpr std::size_t kRate = 200'000;
+  options_.limits.cluster_bytes = static_cast<double>(kRate);
+  start();
+  const std::string text(kRate, 'x');
+  hop_->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
+    const Fed fed;
+    fed.pipe.writer->push(text);
+    fed.pipe.writer->finish();
+    return fed.answer();
+  });
+  const auto joe = certificate_of({"joe", {}, {}});
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask_as_jane({}).body.size(), text.size());
+  EXPECT_EQ(ask({.certificate = &joe}).body.size(), text.size());
+  EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900)) << "joe waits for what jane was sent";
 }
 
 TEST_F(GatewayStreams, AWatchLastsUntilItsClientLeavesAndTakesAPlaceSoLong) {

@@ -17,6 +17,19 @@ std::string message_of(const LabAnswer& answer) {
   return str(*status, {"message"});
 }
 
+/// Who gave the answer: header and Status have to agree. Empty: the member itself.
+std::string hop_of(const LabAnswer& answer) {
+  std::string said;
+  if (const auto at = answer.head.find("fleetadm-hop: "); at != std::string::npos)
+    said = answer.head.substr(at + 14, answer.head.find('\r', at) - at - 14);
+  const auto status = parse_json(answer.body);
+  if (status && str(*status, {"kind"}) == "Status") {
+    const Json& causes = list_at(*status, {"details", "causes"});
+    EXPECT_EQ(causes.empty() ? "" : str(causes.front(), {"message"}), said) << answer.body;
+  }
+  return said;
+}
+
 Json account(const std::string& ns, const std::string& name) {
   return {{"username", "system:serviceaccount:" + ns + ":" + name},
           {"uid", "4711"},
@@ -338,18 +351,53 @@ TEST_F(GatewayFront, EveryFailureSaysWhichHopItWas) {
   start();
   const auto no_tunnel = ask_as_jane({.target = "/clusters/c2/proxy/version"});
   EXPECT_EQ(no_tunnel.status, 503);
+  EXPECT_EQ(hop_of(no_tunnel), "tunnel");
   EXPECT_NE(message_of(no_tunnel).find("no tunnel"), std::string::npos);
-  EXPECT_EQ(ask_as_jane({.target = "/clusters/denied/proxy/version"}).status, 403);
+  const auto denied = ask_as_jane({.target = "/clusters/denied/proxy/version"});
+  EXPECT_EQ(denied.status, 403);
+  EXPECT_EQ(hop_of(denied), "gateway");
+  EXPECT_EQ(hop_of(ask({})), "gateway") << "the 401";
   EXPECT_EQ(ask_as_jane({.target = "/clusters/c1/proxy/../x"}).status, 400);
   EXPECT_EQ(ask_as_jane({.target = "/healthz"}).status, 404);
   hop_->answer_with([](const auto&) { return fail(Category::kTimeout, "the API server is silent"); });
   const auto silent = ask_as_jane({});
   EXPECT_EQ(silent.status, 504);
+  EXPECT_EQ(hop_of(silent), "tunnel");
   EXPECT_NE(message_of(silent).find("c1"), std::string::npos);
   hop_->answer_with([](const auto&) { return fail(Category::kUnavailable, "cut"); });
   EXPECT_EQ(ask_as_jane({}).status, 502);
   states_["unread"] = ClusterState::kUnread;
-  EXPECT_EQ(ask_as_jane({.target = "/unread/version"}).status, 503);
+  const auto unread = ask_as_jane({.target = "/unread/version"});
+  EXPECT_EQ(unread.status, 503);
+  EXPECT_EQ(hop_of(unread), "hub");
+}
+
+TEST_F(GatewayFront, AMembersOwnAnswerNamesNoHopAndOneOfItsAgentDoes) {
+  start();
+  const auto answered = [&](const std::string& said, const serve::Headers& headers) {
+    hop_->answer_with([=](const auto&) -> Result<serve::HttpResponse> {
+      auto out = serve::answer_text(403, said, "application/json");
+      out.headers.insert(out.headers.end(), headers.begin(), headers.end());
+      return out;
+    });
+    return ask_as_jane({});
+  };
+  EXPECT_EQ(hop_of(answered("{}", {})), "");
+  EXPECT_EQ(hop_of(answered("{}", {{"fleetadm-hop", "agent"}})), "agent");
+  EXPECT_EQ(hop_of(answered("{}", {{"fleetadm-hop", "member"}})), "member");
+  for (const char* forged : {"gateway", "hub", "", "agent, gateway"})
+    EXPECT_EQ(hop_of(answered("{}", {{"fleetadm-hop", forged}})), "") << "nobody behind the gateway speaks for it";
+}
+
+TEST_F(GatewayFront, AHubThatDoesNotAnswerIsTheHopThatFailed) {
+  start();
+  hub_is_away_ = true;
+  const auto unknown = ask({.token = "t"});
+  EXPECT_EQ(unknown.status, 503);
+  EXPECT_EQ(hop_of(unknown), "hub");
+  const auto unasked = ask_as_jane({});
+  EXPECT_EQ(unasked.status, 503);
+  EXPECT_EQ(hop_of(unasked), "hub");
 }
 
 TEST_F(GatewayFront, WithoutTheHubNobodyNewGetsIn) {

@@ -114,12 +114,12 @@ TEST(GatewayLimits, TheRateFillsUpAgain) {
 }
 
 TEST(GatewayLimits, BytesFillUpAgainUpToASecondsWorth) {
-  RequestLimits limits({.bytes = 1000});
+  RequestLimits limits({.caller_bytes = 1000, .cluster_bytes = 500});
   RequestLimits::Time now{};
-  const auto bytes = limits.bytes_of("jane", now);
+  const auto bytes = limits.bytes_of_caller("jane", now);
   ASSERT_TRUE(bytes);
-  EXPECT_EQ(limits.bytes_of("jane", now), bytes) << "of all that she does";
-  EXPECT_NE(limits.bytes_of("joe", now), bytes);
+  EXPECT_EQ(limits.bytes_of_caller("jane", now), bytes) << "of all that she does";
+  EXPECT_NE(limits.bytes_of_caller("joe", now), bytes);
   EXPECT_EQ(bytes->room(now), 1000U);
   bytes->spend(1500);
   EXPECT_EQ(bytes->room(now), 0U);
@@ -127,7 +127,10 @@ TEST(GatewayLimits, BytesFillUpAgainUpToASecondsWorth) {
   EXPECT_EQ(bytes->room(now), 200U);
   now += 1h;
   EXPECT_EQ(bytes->room(now), 1000U);
-  EXPECT_FALSE(RequestLimits({}).bytes_of("jane", now));
+  EXPECT_EQ(limits.bytes_of_cluster("c1", now)->room(now), 500U);
+  EXPECT_EQ(limits.bytes_of_cluster("c1", now), limits.bytes_of_cluster("c1", now)) << "of all its callers";
+  EXPECT_FALSE(RequestLimits({}).bytes_of_caller("jane", now));
+  EXPECT_FALSE(RequestLimits({}).bytes_of_cluster("c1", now));
 }
 
 TEST(GatewayLimits, WhoHasGoneIsForgotten) {
@@ -145,7 +148,7 @@ TEST(GatewayLimits, APlaceOutlivesTheLimits) {
   RequestLimits::Place place;
   {
     RequestLimits limits({});
-    place = *limits.enter_cluster("c1");
+    place = *limits.enter_cluster("c1", {});
   }
   place = nullptr;
 }
