@@ -127,7 +127,7 @@ Json container_args(const InitOptions& options) {
 
 Result<Json> gateway_args(const InitOptions& options) {
   Json args = Json::array({"gateway", "run", std::string(install::kHealthArgument), std::string(install::kGatewayArgument),
-                           std::string(install::kTunnelArgument)});
+                           std::string(install::kTunnelArgument), std::string(install::kPeerArgument)});
   if (options.gateway_address.empty()) return args;
   FLEETADM_TRY(const std::string server, public_address("--gateway-address", options.gateway_address, kGatewayPort));
   const std::string host = split_host_port(options.gateway_address)->host;

@@ -26,6 +26,8 @@ void bind_gateway(FlagSet& flags, GatewayRunOptions& options) {
   const std::string unless = "the address itself if it is a loopback address, otherwise the Service that init installs";
   address(&gateway.public_address, "public-address", "Address at which clients reach --address", unless);
   address(&gateway.public_tunnel_address, "public-tunnel-address", "Address at which agents reach --tunnel-address", unless);
+  address(&gateway.peer_address, "peer-address",
+          "Listen on this address for other replicas, which send on requests for clusters whose tunnel is here", "");
   Flag& health =
       flags.text(&gateway.health_address, "health-address", "Serve /healthz, /readyz and /metrics on this address (plain HTTP)");
   health.value_name = "HOST:PORT";

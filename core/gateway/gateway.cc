@@ -17,6 +17,8 @@
 #include "core/proxy/gateway/audit_log.h"
 #include "core/proxy/gateway/front.h"
 #include "core/proxy/hub/gateway_keeper.h"
+#include "core/proxy/peers/peer_port.h"
+#include "core/proxy/peers/peers.h"
 #include "core/proxy/tunnel/registry.h"
 #include "core/proxy/tunnel/tunnel_server.h"
 #include "core/serve/http/listen_address.h"
@@ -85,6 +87,7 @@ class Gateway {
         clusters_(manager_, hub, [this](const std::string& cluster) { lose(cluster); }),
         exposed_(manager_, hub, options.ns, [this] { ask_for_pass(); }),
         front_(runtime_, hub_, front_parts()) {
+    if (!options.peer_address.empty()) watch_replicas(hub);
     manager_.add_page("/debug/gateway", [this](std::string_view) {
       return controller::Manager::Page{200, "application/json", dump_json(describe())};
     });
@@ -92,7 +95,9 @@ class Gateway {
   ~Gateway() {
     manager_.stop();
     listener_.reset();
+    peer_listener_.reset();
     tunnels_.reset();
+    runtime_.on_io_thread([this] { peers_->close(); });
     runtime_.stop();
   }
 
@@ -122,7 +127,7 @@ class Gateway {
     for (const std::string& address : {options.public_address, options.public_tunnel_address}) {
       if (const auto parts = split_host_port(address); parts && !parts->host.empty()) keep.hosts.push_back(parts->host);
     }
-    for (const std::string& address : {options.address, options.tunnel_address}) {
+    for (const std::string& address : {options.address, options.tunnel_address, options.peer_address}) {
       const auto where = serve::parse_listen_address(address);
       if (where && where->host != "0.0.0.0" && where->host != "::") keep.hosts.push_back(where->host);
     }
@@ -140,12 +145,24 @@ class Gateway {
     return manager;
   }
 
+  /// A replica that comes is asked for tunnels at once, not with the next pass.
+  void watch_replicas(const kube::Client& hub) {
+    kube::InformerOptions watched;
+    watched.ns = options_.ns;
+    watched.field_selector = "metadata.name=" + std::string(api::kGatewayConfigMap);
+    published_map_ = manager_.informer(hub, kube::resources::config_maps(), std::move(watched));
+    published_map_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { ask_for_pass(); });
+  }
+
   proxy::FrontOptions front_parts() {
     proxy::FrontOptions parts;
     parts.limits = options_.limits;
     parts.clock = options_.clock;
     parts.state = [this](std::string_view cluster) { return clusters_.state(cluster); };
-    parts.hop = [this](std::string_view cluster) { return registry_->find(cluster); };
+    parts.hop = [this](std::string_view cluster) {
+      auto own = registry_->find(cluster);
+      return own ? own : peers_->way_to(cluster);
+    };
     parts.exposes = [this](std::string_view cluster, const proxy::ServiceTarget& service) {
       return exposed_.allows(cluster, service);
     };
@@ -175,6 +192,7 @@ class Gateway {
       log::info(1, kName, renewed ? "the gateway has a new certificate" : "client certificates are judged by another CA");
     }
     FLEETADM_CHECK(keeper_.publish(own_, exposed_.problem()));
+    FLEETADM_CHECK(use_peers(renewed));
     if (std::exchange(published_, true)) return {};
     // Only now: a gateway that nobody reaches is not ready.
     FLEETADM_CHECK(manager_.serve_health());
@@ -206,12 +224,34 @@ class Gateway {
       tunnel.limits = options_.tunnel;
       FLEETADM_TRY(tunnels_, proxy::TunnelServer::start(runtime_, tunnel, registry_));
     }
+    if (!options_.peer_address.empty() && !peer_listener_) {
+      FLEETADM_TRY(const serve::ListenAddress replicas, serve::parse_listen_address(options_.peer_address));
+      trusted_ = keeper_.trusted();
+      const auto listen = proxy::peer_listener(replicas.host, replicas.port, keeper_.peer(), trusted_);
+      FLEETADM_TRY(peer_listener_, serve::HttpListener::start_direct(runtime_, listen, peer_handler()));
+      own_.peer = peer_listener_->endpoint();
+    }
     FLEETADM_TRY(listener_, serve::HttpListener::start_direct(runtime_, front_options(clients, keeper_.serving(), client_ca_),
                                                               [this](serve::HttpRequest request, serve::Reply reply) {
                                                                 front_.handle(std::move(request), std::move(reply));
                                                               }));
     own_.server = "https://" + reached_at(options_.public_address, listener_->endpoint(), options_.ns, kServicePort);
     own_.tunnel = reached_at(options_.public_tunnel_address, tunnels_->endpoint(), options_.ns, kServiceTunnelPort);
+    return {};
+  }
+
+  serve::HttpHandler peer_handler() {
+    return proxy::answer_peers([this](std::string_view cluster) -> std::shared_ptr<proxy::Hop> {
+      return clusters_.state(cluster) == proxy::ClusterState::kAccepted ? registry_->find(cluster) : nullptr;
+    });
+  }
+
+  /// Requests for clusters whose tunnels the other replicas have go to them.
+  Status use_peers(bool renewed) {
+    if (!peer_listener_) return {};
+    if (std::exchange(trusted_, keeper_.trusted()) != keeper_.trusted() || renewed)
+      FLEETADM_CHECK(peer_listener_->renew(keeper_.peer(), trusted_));
+    runtime_.on_io_thread([&] { peers_->use(keeper_.peers(), trusted_, keeper_.peer()); });
     return {};
   }
 
@@ -223,14 +263,17 @@ class Gateway {
     }
     front_.drain();
     listener_->drain();
-    const std::size_t running = front_.running();
-    if (running > 0) log::info(0, kName, "waiting for " + std::to_string(running) + " requests to end");
+    if (peer_listener_) peer_listener_->drain();
+    if (running() > 0) log::info(0, kName, "waiting for " + std::to_string(running()) + " requests to end");
     const auto until = std::chrono::steady_clock::now() + options_.drain;
-    while (front_.running() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
+    while (running() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
     tunnels_->drain();
     tunnels_->wait_drained(kLastWords);
     log::info(0, kName, "stopped");
   }
+
+  /// Requests of clients, and connections on which other replicas have some.
+  std::size_t running() const { return front_.running() + (peer_listener_ ? peer_listener_->connections() : 0); }
 
   void ask_for_pass() {
     {
@@ -259,6 +302,7 @@ class Gateway {
     }
     return {{"server", own_.server},
             {"tunnel", own_.tunnel},
+            {"peer", own_.peer},
             {"requests", front_.running()},
             {"exposedServicesProblem", exposed_.problem()},
             {"tunnels", std::move(tunnels)}};
@@ -276,10 +320,14 @@ class Gateway {
   controller::Manager manager_;
   ClusterStates clusters_;
   ExposedList exposed_;
+  std::shared_ptr<kube::Informer> published_map_;
   proxy::Front front_;
   proxy::GatewayReplica own_;  // fixed before health is served
   std::string client_ca_;
+  std::string trusted_;  // by which the other replicas are known
   bool published_ = false;
+  const std::shared_ptr<proxy::Peers> peers_ = std::make_shared<proxy::Peers>(runtime_.executor());
+  std::unique_ptr<serve::HttpListener> peer_listener_;
   std::unique_ptr<proxy::TunnelServer> tunnels_;
   std::unique_ptr<serve::HttpListener> listener_;
 };
@@ -289,7 +337,10 @@ class Gateway {
 Status check_gateway(const GatewayOptions& options) {
   FLEETADM_CHECK(check_public("--public-address", options.public_address, options.address, options.in_pod));
   FLEETADM_CHECK(check_public("--public-tunnel-address", options.public_tunnel_address, options.tunnel_address, options.in_pod));
-  return {};
+  if (options.peer_address.empty()) return {};
+  FLEETADM_TRY(const serve::ListenAddress replicas, serve::parse_listen_address(options.peer_address));
+  if (replicas.host != "0.0.0.0" && replicas.host != "::") return {};
+  return fail(Category::kUsage, "--peer-address must name the address at which other replicas reach this one");
 }
 
 Status run_gateway(const kube::Client& hub, const GatewayOptions& options, const std::stop_token& stop) {

@@ -21,6 +21,8 @@ struct GatewayOptions {
   /// HOST:PORT at which others reach the two. Empty: the listen address where that is a loopback one, else the Service.
   std::string public_address;
   std::string public_tunnel_address;
+  /// To listen on for other replicas, and where they reach it. Empty: requests for clusters whose tunnel another has end here.
+  std::string peer_address;
   std::string health_address;  // empty: no health server
   std::string audit_log;       // a file, or "-" for the standard output; empty: none
   proxy::RequestLimitOptions limits;

@@ -25,6 +25,7 @@ inline constexpr std::string_view kWebhookArgument = "--webhook-address=$(POD_IP
 /// And the gateway (templates/hub/gateway.yaml).
 inline constexpr std::string_view kGatewayArgument = "--address=$(POD_IP):8443";
 inline constexpr std::string_view kTunnelArgument = "--tunnel-address=$(POD_IP):8444";
+inline constexpr std::string_view kPeerArgument = "--peer-address=$(POD_IP):8445";
 
 enum class Action { kCreated, kConfigured, kUnchanged, kKeptForeign, kDeleted };
 std::string_view to_string(Action action);

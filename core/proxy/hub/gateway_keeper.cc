@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/install/install.h"
+#include "core/proxy/peers/peer_identity.h"
 #include "kubeclient/base/ip_address.h"
 #include "kubeclient/base/log.h"
 
@@ -47,6 +48,7 @@ Result<bool> GatewayKeeper::renew() {
   const bool due = pki::is_due(serving_.certificate, options_.clock->now(), kLastThird);
   const bool known = published_.find(now.ca.certificate) != std::string::npos;
   if (!serving_.certificate.empty() && !(other_ca ? known : due)) return false;
+  FLEETADM_TRY(peer_, issue_peer(now));
   FLEETADM_TRY(serving_, issue(now));
   serving_ca_ = now.ca.certificate;
   return true;
@@ -88,6 +90,17 @@ Result<pki::KeyPair> GatewayKeeper::issue(const pki::Authority& authority) const
   return pki::issue_serving(authority, api::kGatewayService, std::move(names), std::move(addresses), kGatewayServingLife);
 }
 
+/// Of a server and a client at once: replicas call each other.
+Result<pki::KeyPair> GatewayKeeper::issue_peer(const pki::Authority& authority) const {
+  pki::LeafOptions leaf;
+  leaf.subject = {std::string(kPeerUser), {std::string(kPeerOrganization)}, {}};
+  for (const std::string& host : options_.hosts) (IpAddress::parse(host) ? leaf.ip_addresses : leaf.dns_names).push_back(host);
+  leaf.server = true;
+  leaf.client = true;
+  leaf.validity = kGatewayServingLife;
+  return pki::issue(authority.ca, leaf);
+}
+
 Status GatewayKeeper::publish(const GatewayReplica& own, std::string_view exposed_problem) {
   const auto add = [&](const Json& config_map) {
     const Instant now = options_.clock->now();
@@ -95,6 +108,7 @@ Status GatewayKeeper::publish(const GatewayReplica& own, std::string_view expose
   };
   FLEETADM_TRY(const auto live, hub_.find(types::config_maps(), options_.ns, api::kGatewayConfigMap));
   if (live && !installed_here(*live)) return not_ours("ConfigMap", options_.ns, api::kGatewayConfigMap, "is somebody else's");
+  peers_ = live ? peers_of(*live, own, options_.clock->now()) : std::vector<std::string>();
   if (!live) {
     FLEETADM_CHECK(hub_.create(
         types::config_maps(), options_.ns,

@@ -35,22 +35,29 @@ class GatewayKeeper {
   /// name that init did not install is used where it holds a CA, and never written (kConflict).
   Result<bool> renew();
   const pki::KeyPair& serving() const { return serving_; }
+  /// What this replica shows others, and they it; as old as serving().
+  const pki::KeyPair& peer() const { return peer_; }
   /// PEM; vouches for the certificates of all replicas.
   const std::string& trusted() const { return trusted_; }
 
   /// Writes where this replica is reached, and what is wrong with the list of exposed services (nothing: empty), if that is not
   /// there yet. A ConfigMap of that name that is not ours is left alone (kConflict). After renew().
   Status publish(const GatewayReplica& own, std::string_view exposed_problem = {});
+  /// Where the other replicas take requests, as publish() found it.
+  const std::vector<std::string>& peers() const { return peers_; }
   /// Takes it away again while other replicas are left.
   Status withdraw(const GatewayReplica& own) const;
 
  private:
   Result<pki::Authority> authority() const;
   Result<pki::KeyPair> issue(const pki::Authority& authority) const;
+  Result<pki::KeyPair> issue_peer(const pki::Authority& authority) const;
 
   kube::Client hub_;
   GatewayKeeperOptions options_;
   pki::KeyPair serving_;
+  pki::KeyPair peer_;
+  std::vector<std::string> peers_;
   std::string serving_ca_;  // the CA that issued it
   std::string trusted_;
   std::string published_;  // the CAs that the ConfigMap names

@@ -1,5 +1,6 @@
 #include "core/proxy/hub/gateway_replicas.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -11,11 +12,13 @@ namespace {
 constexpr std::size_t kLongestMessage = 1024;  // it quotes what somebody wrote
 
 struct Seen {
-  std::string server;
+  GatewayReplica replica;
   Instant since;
   Instant renewed;
 };
-using Replicas = std::map<std::string, Seen>;  // by tunnel address
+using Replicas = std::map<std::string, Seen>;
+
+const std::string& key_of(const GatewayReplica& replica) { return replica.peer.empty() ? replica.tunnel : replica.peer; }
 
 /// Those that renewed themselves not long ago. What cannot be read was written by nobody.
 Replicas living(const Json& config_map, Instant now) {
@@ -23,10 +26,13 @@ Replicas living(const Json& config_map, Instant now) {
   const auto text = str(config_map, {"metadata", "annotations", kReplicasAnnotation});
   const auto known = parse_json(text.empty() ? "{}" : text);
   if (!known || !known->is_object()) return replicas;
-  for (const auto& [tunnel, said] : known->items()) {
+  for (const auto& [key, said] : known->items()) {
     const auto renewed = parse_time(str(said, {"renewed"}));
     const bool lives = renewed && now - *renewed < kReplicaLife && *renewed - now < kReplicaLife;  // clocks differ
-    if (lives) replicas[tunnel] = {str(said, {"server"}), parse_time(str(said, {"since"})).value_or(*renewed), *renewed};
+    const std::string tunnel = str(said, {"tunnel"});
+    if (!lives || tunnel.empty()) continue;
+    replicas[key] = {
+        {str(said, {"server"}), tunnel, str(said, {"peer"})}, parse_time(str(said, {"since"})).value_or(*renewed), *renewed};
   }
   return replicas;
 }
@@ -36,12 +42,18 @@ Json with_replicas(Json config_map, const Replicas& replicas, const std::string&
   api::PublishedGateway gateway;
   gateway.ca = ca;
   const Seen* newest = nullptr;  // an older one may be gone without a word
-  for (const auto& [tunnel, seen] : replicas) {
-    said[tunnel] = {{"server", seen.server}, {"since", format_time(seen.since)}, {"renewed", format_time(seen.renewed)}};
+  for (const auto& [key, seen] : replicas) {
+    said[key] = {{"server", seen.replica.server},
+                 {"tunnel", seen.replica.tunnel},
+                 {"since", format_time(seen.since)},
+                 {"renewed", format_time(seen.renewed)}};
+    if (!seen.replica.peer.empty()) said[key]["peer"] = seen.replica.peer;
     if (newest == nullptr || seen.since > newest->since) newest = &seen;
-    gateway.tunnels.push_back(tunnel);
+    gateway.tunnels.push_back(seen.replica.tunnel);
   }
-  if (newest != nullptr) gateway.server = newest->server;
+  std::sort(gateway.tunnels.begin(), gateway.tunnels.end());
+  gateway.tunnels.erase(std::unique(gateway.tunnels.begin(), gateway.tunnels.end()), gateway.tunnels.end());
+  if (newest != nullptr) gateway.server = newest->replica.server;
   at_or_make(config_map, {"metadata", "annotations", kReplicasAnnotation}) = dump_json(said);
   config_map["data"] = api::gateway_data(gateway);
   return config_map;
@@ -51,10 +63,10 @@ Json with_replicas(Json config_map, const Replicas& replicas, const std::string&
 
 Json with_replica(const Json& config_map, const GatewayReplica& own, const std::string& ca, Instant now) {
   Replicas replicas = living(config_map, now);
-  const auto known = replicas.find(own.tunnel);
-  const bool same = known != replicas.end() && known->second.server == own.server;
+  const auto known = replicas.find(key_of(own));
+  const bool same = known != replicas.end() && known->second.replica == own;
   const bool fresh = same && now - known->second.renewed < kReplicaRenewal;
-  if (!fresh) replicas[own.tunnel] = {own.server, same ? known->second.since : now, now};
+  if (!fresh) replicas[key_of(own)] = {own, same ? known->second.since : now, now};
   return with_replicas(config_map, replicas, ca);
 }
 
@@ -73,8 +85,16 @@ Json with_exposed_condition(Json config_map, std::string_view problem, Instant n
 Json without_replica(const Json& config_map, const GatewayReplica& own, Instant now) {
   Replicas replicas = living(config_map, now);
   // The last one stays: it is likely to come back, and agents wait for it without being told anything twice.
-  if (replicas.size() < 2 || replicas.erase(own.tunnel) == 0) return config_map;
+  if (replicas.size() < 2 || replicas.erase(key_of(own)) == 0) return config_map;
   return with_replicas(config_map, replicas, str(config_map, {"data", "ca.crt"}));
+}
+
+std::vector<std::string> peers_of(const Json& config_map, const GatewayReplica& own, Instant now) {
+  std::vector<std::string> out;
+  for (const auto& [key, seen] : living(config_map, now)) {
+    if (!seen.replica.peer.empty() && seen.replica.peer != own.peer) out.push_back(seen.replica.peer);
+  }
+  return out;
 }
 
 }  // namespace fleetadm::proxy

@@ -12,17 +12,21 @@
 
 namespace fleetadm::proxy {
 
-/// Of the ConfigMap: a JSON object of the replicas by tunnel address.
+/// Of the ConfigMap: a JSON object of the replicas, by the address at which the others reach them, or where there is none,
+/// agents.
 inline constexpr std::string_view kReplicasAnnotation = "fleetadm.io/gateway-replicas";
 /// Of the ConfigMap, which has no status: a JSON list of conditions.
 inline constexpr std::string_view kConditionsAnnotation = "fleetadm.io/conditions";
 inline constexpr Duration kReplicaRenewal = std::chrono::minutes(10);
 inline constexpr Duration kReplicaLife = std::chrono::minutes(30);
 
-/// One replica by the addresses at which others reach it.
+/// One replica by the addresses at which others reach it. Behind a Service, those for clients and agents are all replicas'.
 struct GatewayReplica {
-  std::string server;  // https://HOST:PORT
-  std::string tunnel;  // HOST:PORT
+  std::string server;     // https://HOST:PORT
+  std::string tunnel;     // HOST:PORT
+  std::string peer = {};  // HOST:PORT for other replicas; empty: it takes no requests of theirs
+
+  bool operator==(const GatewayReplica&) const = default;
 };
 
 /// The ConfigMap as it should be: `own` is in it, who has been silent for too long is not. The same where nothing is to be
@@ -31,6 +35,8 @@ Json with_replica(const Json& config_map, const GatewayReplica& own, const std::
 /// The ConfigMap with the condition ExposedServicesRead in its annotation: False, with the problem, where the list that is there
 /// cannot be read.
 Json with_exposed_condition(Json config_map, std::string_view problem, Instant now);
+/// Where the others are reached that live, for requests to clusters whose tunnel they have.
+std::vector<std::string> peers_of(const Json& config_map, const GatewayReplica& own, Instant now);
 /// The ConfigMap once `own` has ended in order.
 Json without_replica(const Json& config_map, const GatewayReplica& own, Instant now);
 

@@ -45,6 +45,7 @@ class Member {
     listener_ = serve::HttpListener::start(runtime_, listen, answer).value();
   }
   std::string url() const { return "https://" + listener_->endpoint(); }
+  void stop() { listener_.reset(); }
 
  private:
   static serve::HttpResponse answer(const serve::HttpRequest& request) {
@@ -63,6 +64,12 @@ class Member {
   serve::HttpRuntime runtime_{2};
   std::unique_ptr<serve::HttpListener> listener_;
 };
+
+std::string hop_of(const testkit::HttpsAnswer& answer) {
+  const auto status = parse_json(answer.body);
+  const Json causes = status ? list_at(*status, {"details", "causes"}) : Json::array();
+  return causes.empty() ? "" : str(causes.front(), {"message"});
+}
 
 class GatewayPath : public ::testing::Test {
  protected:
@@ -218,8 +225,15 @@ TEST_F(GatewayPath, SaysWhichHopFailed) {
   const auto refused = ask("/clusters/c1/proxy/api/v1/namespaces/default/pods", "POST", "{}");
   EXPECT_EQ(refused.status, 403) << refused.body;
   EXPECT_EQ(str(parse_json(refused.body).value(), {"kind"}), "Status");
+  EXPECT_EQ(hop_of(refused), "gateway");
+  hub->on_review({});
+  member.stop();
+  const auto away = ask("/clusters/c1/proxy/version");
+  EXPECT_EQ(away.status, 502) << away.body;
+  EXPECT_EQ(hop_of(away), "member");
   stop_agent();
   EXPECT_TRUE(eventually([&] { return ask("/clusters/c1/proxy/version").status == 503; }));
+  EXPECT_EQ(hop_of(ask("/clusters/c1/proxy/version")), "tunnel");
 }
 
 TEST_F(GatewayPath, AListOfServicesThatCannotBeReadLeavesTheLastOneInUse) {
@@ -293,6 +307,68 @@ TEST_F(GatewayPath, AGatewayThatIsTakenAwayIsLeftAlone) {
   EXPECT_TRUE(eventually([&] { return list_at(agent->describe(), {"tunnels"}).empty(); }));
 }
 
+/// Two replicas behind one address for agents, as a Service is: only one of them has the tunnel.
+class TwoGateways : public GatewayPath {
+ protected:
+  TwoGateways() { options.peer_address = "127.0.0.1:0"; }
+
+  void start_second() {
+    first_server = published()->server;
+    GatewayOptions other = options;
+    other.address = "127.0.0.1:0";
+    other.tunnel_address = "127.0.0.1:0";
+    other.public_tunnel_address = published()->tunnels.front();
+    second = std::jthread([this, other](const std::stop_token& stop) {
+      const Status ended = run_gateway(hub->client(), other, stop);
+      EXPECT_TRUE(ended) << ended.error().message;
+    });
+    ASSERT_TRUE(eventually([&] { return published()->server != first_server; }));
+  }
+  void stop_second() {
+    second.request_stop();
+    if (second.joinable()) second.join();
+  }
+
+  std::string first_server;
+  std::jthread second;
+};
+
+TEST_F(TwoGateways, ARequestFindsTheReplicaThatHasTheTunnel) {
+  ASSERT_TRUE(answers());
+  start_second();
+  EXPECT_EQ(published()->tunnels.size(), 1U) << "agents know of one address";
+  ASSERT_TRUE(answers()) << "asked of the second, which has no tunnel";
+  const auto answer = ask("/clusters/c1/proxy/api/v1/namespaces/a%2Fb/pods/x%3Ay?x=%2F", "PUT", "the body");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Json seen = parse_json(answer.body).value();
+  EXPECT_EQ(str(seen, {"path"}), "/api/v1/namespaces/a%2Fb/pods/x%3Ay");
+  EXPECT_EQ(str(seen, {"query"}), "x=%2F");
+  EXPECT_EQ(str(seen, {"body"}), "the body");
+  EXPECT_EQ(string_list_at(seen, {"headers", "impersonate-user"}), std::vector<std::string>{"alice"});
+  for (const auto& [name, value] : object_at(seen, {"headers"}).items()) EXPECT_FALSE(name.starts_with("fleetadm-")) << name;
+  hub->on_review([](const Json& spec) { return str(spec, {"resourceAttributes", "verb"}) == "get"; });
+  EXPECT_EQ(ask("/clusters/c1/proxy/x", "DELETE").status, 403) << "judged by the one that was asked";
+
+  stop_agent();
+  testkit::HttpsAnswer last;
+  EXPECT_TRUE(eventually([&] { return (last = ask("/clusters/c1/proxy/version")).status == 503; })) << last.body;
+  EXPECT_EQ(hop_of(last), "tunnel");
+  start_agent();
+  EXPECT_TRUE(answers());
+  stop_second();
+}
+
+TEST_F(TwoGateways, AReplicaThatLeavesIsAskedNoMore) {
+  ASSERT_TRUE(answers());
+  start_second();
+  ASSERT_TRUE(answers());
+  stop_gateway();  // that with the tunnel, in order
+  testkit::HttpsAnswer gone;
+  EXPECT_TRUE(eventually([&] { return (gone = ask("/clusters/c1/proxy/version")).status == 503; })) << gone.body;
+  EXPECT_EQ(hop_of(gone), "tunnel");
+  stop_second();
+}
+
 TEST(GatewayOptions, AreChecked) {
   GatewayOptions options;
   EXPECT_FALSE(check_gateway(options)) << "nobody knows where it is";
@@ -306,6 +382,13 @@ TEST(GatewayOptions, AreChecked) {
     options.public_address = address;
     EXPECT_FALSE(check_gateway(options)) << address;
   }
+  options.public_address = "gateway.example.com:443";
+  for (const char* address : {":8445", "[::]:8445", "8445"}) {
+    options.peer_address = address;
+    EXPECT_FALSE(check_gateway(options)) << address;
+  }
+  options.peer_address = "192.0.2.7:8445";
+  EXPECT_TRUE(check_gateway(options));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <stop_token>
 
 #include "core/install/install.h"
+#include "core/proxy/peers/peer_identity.h"
 #include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
 
@@ -199,6 +200,31 @@ TEST(PublishedGateway, IsReadOnlyWhereItIsWhole) {
   for (int i = 1; i < 100; ++i) lines += "a:" + std::to_string(i) + "\n";
   many["tunnel"] = lines;
   EXPECT_FALSE(read(many));
+}
+
+TEST_F(GatewayKeeperTest, ReplicasBehindOneAddressAreToldApartByThatForReplicas) {
+  const GatewayReplica here{"https://gateway:8443", "gateway:8444", "192.0.2.1:8445"};
+  const GatewayReplica second{"https://gateway:8443", "gateway:8444", "192.0.2.2:8445"};
+  GatewayKeeper one = keeper({"192.0.2.1"});
+  GatewayKeeper two = keeper({"192.0.2.2"});
+  ASSERT_TRUE(one.renew());
+  ASSERT_TRUE(one.publish(here));
+  EXPECT_TRUE(one.peers().empty());
+  ASSERT_TRUE(two.renew());
+  ASSERT_TRUE(two.publish(second));
+  EXPECT_EQ(two.peers(), std::vector<std::string>{here.peer});
+  ASSERT_TRUE(one.publish(here));
+  EXPECT_EQ(one.peers(), std::vector<std::string>{second.peer});
+  EXPECT_EQ(published().tunnels, std::vector<std::string>{"gateway:8444"});
+  const pki::CertInfo shown = first(one.peer().certificate);
+  EXPECT_EQ(shown.subject.common_name, kPeerUser);
+  EXPECT_EQ(shown.subject.organizations, std::vector<std::string>{std::string(kPeerOrganization)});
+  EXPECT_EQ(shown.ip_addresses, std::vector<std::string>{"192.0.2.1"});
+  EXPECT_EQ(std::count(shown.usages.begin(), shown.usages.end(), "client auth"), 1);
+  ASSERT_TRUE(one.withdraw(here));
+  ASSERT_TRUE(two.publish(second));
+  EXPECT_TRUE(two.peers().empty()) << "who ends in order is gone at once";
+  EXPECT_EQ(published().tunnels, std::vector<std::string>{"gateway:8444"});
 }
 
 TEST(GatewayReplicas, ClientsAreSentToTheOneThatCameLast) {
