@@ -114,9 +114,10 @@ void register_proxy_health(Registry& registry) {
   command.summary = "Check which clusters can be reached through the gateway";
   command.description =
       "Asks the API servers of all clusters, or of those that are named, at once and through the hub's gateway, whether they are "
-      "ready. HOP is where the way ends: \"gateway\" (it cannot be reached, or it refuses you), \"tunnel\" (the cluster's agent is "
-      "not connected, or the connection broke) or \"member\" (the cluster's API server is silent, not ready, or refuses you). The "
-      "exit code is 3 if some clusters cannot be reached, and 1 if none can.\n\n"
+      "ready. HOP is where the way ends: \"gateway\" (it cannot be reached, or it refuses you), \"hub\" (its API server does not "
+      "answer the gateway), \"tunnel\" (the cluster's agent is not connected, or the connection broke), \"agent\" (it refuses, or "
+      "the cluster refuses it) or \"member\" (the cluster's API server is silent, not ready, or refuses you). The exit code is 3 "
+      "if some clusters cannot be reached, and 1 if none can.\n\n"
       "Where the hub has no gateway but upstream's cluster-proxy, clusters are asked through that: with --sa through its user "
       "server (HOP \"user-server\") if there is one, otherwise through its konnectivity server (\"front-end\"). \"hub\" is then "
       "what the hub lacks for a cluster: the account's token, or the CA of its API server. Not all of this way can be made safe "

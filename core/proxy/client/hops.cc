@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "core/proxy/hop/error_answer.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/rest/client.h"
 
@@ -13,6 +14,16 @@ constexpr std::size_t kMaxMessage = 300;
 std::string first_words(std::string text) {
   if (text.size() > kMaxMessage) text = text.substr(0, kMaxMessage) + "...";
   return text;
+}
+
+/// By the header that our gateway sets, and drops of what comes from elsewhere (docs/reference/gateway.md#failures).
+std::optional<HopName> hop_said(const kube::Response& answer) {
+  const auto at = answer.headers.find(std::string(kHopHeader));
+  if (at == answer.headers.end()) return std::nullopt;
+  for (const HopName hop : {HopName::kHub, HopName::kTunnel, HopName::kAgent, HopName::kMember}) {
+    if (at->second == to_string(hop)) return hop;
+  }
+  return HopName::kGateway;
 }
 
 /// The server that the client speaks to.
@@ -70,12 +81,14 @@ std::string_view to_string(HopName hop) {
     case HopName::kUserServer: return "user-server";
     case HopName::kFrontEnd: return "front-end";
     case HopName::kTunnel: return "tunnel";
+    case HopName::kAgent: return "agent";
     case HopName::kMember: return "member";
   }
   return "";
 }
 
 bool is_of_member(const kube::Response& response) {
+  if (hop_said(response)) return false;
   const auto body = parse_json(response.body);
   if (!body || str(*body, {"kind"}) != "Status") return true;
   const auto details = body->find("details");
@@ -91,7 +104,8 @@ WayState way_state(const Result<kube::Response>& answer, bool gateway_answers, W
       if (auto state = of_user_server(*answer)) return *state;
   }
   WayState state{"NotReady", HopName::kMember, first_words(kube::error_of(*answer, {}).message), answer->status};
-  const HopName refused = is_of_member(*answer) ? HopName::kMember : HopName::kGateway;
+  const auto said = hop_said(*answer);
+  const HopName refused = said ? *said : is_of_member(*answer) ? HopName::kMember : HopName::kGateway;
   switch (answer->status) {
     case 401:
       state.status = "Unauthorized";
@@ -111,13 +125,16 @@ WayState way_state(const Result<kube::Response>& answer, bool gateway_answers, W
       break;
     case 502:
       state.status = "Broken";
-      state.hop = HopName::kTunnel;
+      state.hop = said.value_or(HopName::kTunnel);
       break;
     case 503:
-      state.hop = refused == HopName::kMember ? HopName::kMember : HopName::kTunnel;
+      state.hop = said || refused == HopName::kMember ? refused : HopName::kTunnel;
       if (state.hop == HopName::kTunnel) state.status = "NoTunnel";
       break;
-    case 504: state.status = "Timeout"; break;
+    case 504:
+      state.status = "Timeout";
+      state.hop = said.value_or(HopName::kMember);
+      break;
     default: break;
   }
   return state;

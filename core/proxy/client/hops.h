@@ -13,7 +13,7 @@ namespace fleetadm::proxy {
 enum class Way { kGateway, kUserServer, kKonnectivity };
 std::string_view to_string(Way way);  // gateway, user-server, konnectivity
 
-enum class HopName { kNone, kHub, kGateway, kUserServer, kFrontEnd, kTunnel, kMember };
+enum class HopName { kNone, kHub, kGateway, kUserServer, kFrontEnd, kTunnel, kAgent, kMember };
 std::string_view to_string(HopName hop);
 
 // Reasons of answers that a relay gives itself (member_relay.h): which hop it was.
@@ -33,8 +33,8 @@ struct WayState {
   bool healthy() const { return status == "Healthy"; }
 };
 
-/// Whether the member's API server answered, and not the gateway or the agent: these refuse without
-/// details (but when to try again).
+/// Whether the member's API server answered, and not a hop before it: our gateway names that in a header, and what relays and
+/// upstream's programs refuse is without details (but when to try again).
 bool is_of_member(const kube::Response& response);
 
 /// Of a request for the member's /readyz. `gateway_answers`: it answered others, so that silence is the member's.

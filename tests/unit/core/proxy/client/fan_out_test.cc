@@ -181,6 +181,25 @@ TEST(WayState, SaysWhereTheWayEnds) {
   EXPECT_EQ(way_state(refused(503, "ServiceUnavailable"), true).message, "why");
 }
 
+TEST(WayState, BelievesTheHopThatTheGatewayNames) {
+  const auto at = [](int code, const char* hop) {
+    kube::Response answer = FakeGateway::refusal(code, "Whatever", "why");
+    answer.headers["fleetadm-hop"] = hop;
+    answer.body.insert(answer.body.size() - 1, R"(,"details":{"causes":[{"reason":"FailedHop","message":"x"}]})");
+    EXPECT_FALSE(is_of_member(answer)) << hop;
+    const WayState state = way_state(answer, true);
+    return state.status + "/" + std::string(to_string(state.hop));
+  };
+  EXPECT_EQ(at(503, "tunnel"), "NoTunnel/tunnel");
+  EXPECT_EQ(at(503, "hub"), "NotReady/hub");
+  EXPECT_EQ(at(503, "gateway"), "NotReady/gateway");
+  EXPECT_EQ(at(502, "member"), "Broken/member");
+  EXPECT_EQ(at(504, "tunnel"), "Timeout/tunnel");
+  EXPECT_EQ(at(403, "agent"), "Forbidden/agent");
+  EXPECT_EQ(at(403, "gateway"), "Forbidden/gateway");
+  EXPECT_EQ(at(404, "gateway"), "NotFound/gateway");
+}
+
 TEST(WayState, SaysWhereTheWayThroughClusterProxyEnds) {
   const auto at = [](Way way, const Result<kube::Response>& answer) {
     const WayState state = way_state(answer, false, way);
