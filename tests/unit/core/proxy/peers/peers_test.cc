@@ -9,6 +9,7 @@
 #include "core/proxy/hop/error_answer.h"
 #include "core/proxy/peers/peer_identity.h"
 #include "core/proxy/peers/peer_port.h"
+#include "core/serve/http/upgrade.h"
 #include "kubeclient/base/json.h"
 #include "tests/unit/core/proxy/gateway/gateway_lab.h"
 #include "tests/unit/core/proxy/tunnel/tunnel_lab.h"
@@ -189,6 +190,54 @@ TEST_F(PeersTest, WhatRunsOnAReplicaThatLeavesGoesOn) {
   EXPECT_TRUE(watch->has_ended());
   EXPECT_EQ(watch->body(), "one two");
   EXPECT_TRUE(watch->whole());
+}
+
+/// The other protocol of an upgrade: says back what it hears.
+class Parrot final : public serve::UpgradedStream {
+ public:
+  More read(std::string& into, std::size_t most) override {
+    into.append(held_, 0, most);
+    held_.erase(0, most);
+    return More::kLater;
+  }
+  void on_ready(std::function<void()> wake) override { wake_ = std::move(wake); }
+  void begin(const serve::WatchDescriptor& /*watch*/) override {}
+  bool take(std::string_view bytes) override {
+    held_ += bytes;
+    if (wake_) wake_();
+    return true;
+  }
+  bool takes() const override { return true; }
+
+ private:
+  std::string held_;
+  std::function<void()> wake_;
+};
+
+TEST_F(PeersTest, UpgradesGoOnAsSuch) {
+  Replica& holder = start({"c1"});
+  holder.member->answer_with([](const serve::HttpRequest& request) -> Result<serve::HttpResponse> {
+    EXPECT_EQ(request.header("upgrade"), "SPDY/3.1");
+    serve::HttpResponse out;
+    out.status = 101;
+    out.headers = {{"connection", "Upgrade"}, {"upgrade", "SPDY/3.1"}, {"x-stream-protocol-version", "v4.channel.k8s.io"}};
+    out.upgrade = std::make_shared<Parrot>();
+    out.stream = out.upgrade;
+    return out;
+  });
+  use();
+  serve::HttpRequest request = request_of("/api/v1/namespaces/n/pods/p/exec");
+  request.method = "POST";
+  request.headers.emplace_back("connection", "Upgrade");
+  request.headers.emplace_back("upgrade", "SPDY/3.1");
+  const auto answer = send(std::move(request));
+  ASSERT_FALSE(answer->error()) << answer->error()->message;
+  ASSERT_EQ(answer->status(), 101);
+  ASSERT_TRUE(answer->upgraded());
+  ASSERT_TRUE(answer->say("hello"));
+  EXPECT_TRUE(answer->has(5));
+  EXPECT_EQ(answer->body(), "hello");
+  answer->drop();
 }
 
 TEST_F(PeersTest, AStreamOnAReplicaThatIsKilledIsCut) {
