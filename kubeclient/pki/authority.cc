@@ -62,6 +62,7 @@ Result<KeyPair> issue_serving(const Authority& authority, std::string_view commo
   leaf.ip_addresses = std::move(ip_addresses);
   leaf.server = true;
   leaf.validity = life;
+  leaf.backdate = kClocksApart;
   return issue(authority.ca, leaf);
 }
 

@@ -179,7 +179,7 @@ Result<KeyPair> make_ca(std::string_view common_name, Duration validity) {
   FLEETADM_TRY(pair.key, write_private_key(*key));
   Subject subject;
   subject.common_name = std::string(common_name);
-  FLEETADM_TRY(const CertPtr certificate, blank_certificate(subject, *key, from_now(std::chrono::minutes(5), validity)));
+  FLEETADM_TRY(const CertPtr certificate, blank_certificate(subject, *key, from_now(kClocksApart, validity)));
   if (X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate.get())) != 1 ||
       !add_extension(*certificate, nullptr, NID_basic_constraints, "critical,CA:TRUE") ||
       !add_extension(*certificate, nullptr, NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign") ||

@@ -65,6 +65,9 @@ struct KeyPair {
   std::string certificate;  // PEM
   std::string key;          // PEM
 };
+/// How far the clocks of those who issue certificates and of those who check them may be apart: certificates begin so much before
+/// they were made.
+inline constexpr Duration kClocksApart = std::chrono::hours(1);
 Result<KeyPair> make_ca(std::string_view common_name, Duration validity);
 struct LeafOptions {
   Subject subject;

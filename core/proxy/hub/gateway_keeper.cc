@@ -98,6 +98,7 @@ Result<pki::KeyPair> GatewayKeeper::issue_peer(const pki::Authority& authority) 
   leaf.server = true;
   leaf.client = true;
   leaf.validity = kGatewayServingLife;
+  leaf.backdate = pki::kClocksApart;
   return pki::issue(authority.ca, leaf);
 }
 

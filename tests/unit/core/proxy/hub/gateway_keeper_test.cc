@@ -60,6 +60,22 @@ TEST_F(GatewayKeeperTest, MakesACaIssuesACertificateAndTellsWhereItIs) {
   EXPECT_EQ(api->write_count(), 0) << "a second pass writes nothing";
 }
 
+TEST_F(GatewayKeeperTest, ClocksMayBeTenMinutesApart) {
+  GatewayKeeper one = keeper();
+  ASSERT_TRUE(one.renew());
+  const Instant slow = Clock::system()->now() - 10min;  // that of an agent, or of another replica
+  for (const std::string& pem : {one.trusted(), one.serving().certificate, one.peer().certificate})
+    EXPECT_LT(first(pem).not_before, slow) << first(pem).subject.common_name;
+  ASSERT_TRUE(one.publish(kFirst));
+  GatewayKeeper two = keeper();
+  clock->advance(10min);
+  ASSERT_TRUE(two.renew());
+  ASSERT_TRUE(two.publish(kSecond));
+  clock->advance(-10min);
+  ASSERT_TRUE(one.publish(kFirst));
+  EXPECT_EQ(published().tunnels.size(), 2U) << "neither takes the other for gone";
+}
+
 TEST_F(GatewayKeeperTest, FillsWhatInitInstalledEmpty) {
   const Json labels{{std::string(install::kPartLabel), install::kHubPart}};
   api->put(types::secrets(),
