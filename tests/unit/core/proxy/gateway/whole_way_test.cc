@@ -56,7 +56,8 @@ class WholeWay : public GatewayLab {
     auto api_server = *Http1Hop::make(agent_runtime_.executor(), member);
     TunnelClientOptions options;
     options.certificate = [this]() -> Result<pki::KeyPair> { return agent_certificate_; };
-    options.handle = answer_tunnel(std::make_shared<MemberHop>(std::move(api_server)));
+    hops_.push_back(std::make_shared<MemberHop>(std::move(api_server)));
+    options.handle = answer_tunnel(hops_.back());
     agent_ = std::make_unique<TunnelClients>(agent_runtime_, std::move(options));
     ASSERT_TRUE(agent_->set_gateways({server_->endpoint()}, serving_ca_.certificate));
     for (int i = 0; i < 1000 && !registry_->has("c1"); ++i) std::this_thread::sleep_for(10ms);
@@ -101,6 +102,7 @@ class WholeWay : public GatewayLab {
   std::shared_ptr<TunnelRegistry> registry_ = std::make_shared<TunnelRegistry>();
   serve::HttpRuntime agent_runtime_{1};
   std::unique_ptr<TunnelServer> server_;
+  std::vector<std::shared_ptr<Hop>> hops_;  // they go when the runtime has stopped
   std::unique_ptr<TunnelClients> agent_;
 };
 
