@@ -1,14 +1,16 @@
-// kubectl exec, attach, cp, logs and port-forward on clusters of a sandbox: directly and through the gateway, over WebSockets,
-// and over SPDY as older clients do. $FLEETADM_KUBECTL is tried instead of the servers' own kubectl, if it is set.
+// kubectl exec, attach, cp, logs and port-forward on a cluster that only its own network reaches: from there, and from the hub's
+// through the gateway, over WebSockets, and over SPDY as older clients do. Hub and cluster are a sandbox each. $FLEETADM_KUBECTL
+// is tried instead of the servers' own kubectl, if it is set.
 #include <algorithm>
 #include <cstdlib>
-#include <curl/curl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "tests/support/fleet.h"
+#include "tests/support/https.h"
+#include "tests/support/network_namespace.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -54,31 +56,12 @@ spec:
     readinessProbe: {httpGet: {path: /livez, port: 8000}, periodSeconds: 1}
 )";
 
-std::size_t append_body(char* data, std::size_t size, std::size_t count, void* to) {
-  static_cast<std::string*>(to)->append(data, size * count);
-  return size * count;
-}
-
-/// GET over plain HTTP; "200 body", or "0 " where nobody answers.
-std::string http_get(const std::string& url) {
-  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
-  std::string body;
-  curl_easy_setopt(handle.get(), CURLOPT_URL, url.c_str());
-  curl_easy_setopt(handle.get(), CURLOPT_PROXY, "");
-  curl_easy_setopt(handle.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle.get(), CURLOPT_TIMEOUT, 10L);
-  curl_easy_setopt(handle.get(), CURLOPT_WRITEFUNCTION, append_body);
-  curl_easy_setopt(handle.get(), CURLOPT_WRITEDATA, &body);
-  long status = 0;
-  if (curl_easy_perform(handle.get()) == CURLE_OK) curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
-  return std::to_string(status) + " " + body;
-}
-
 class SandboxStreams : public ::testing::TestWithParam<Route> {
  protected:
   struct Place {
     TemporaryFolder folder{"sandbox-streams"};
     std::map<std::string, std::string> environment;
+    std::shared_ptr<NetworkNamespace> far;  // the cluster's network
     int runs = 0;
   };
   static std::unique_ptr<Place>& slot() {
@@ -94,35 +77,75 @@ class SandboxStreams : public ::testing::TestWithParam<Route> {
     options.timeout = std::chrono::minutes(2);
     return run_fleetadm(place().folder, args, options);
   }
+  /// On the cluster's side.
+  static Ran fleetadm_there(const std::vector<std::string>& args) {
+    RunOptions options;
+    options.environment = place().environment;
+    options.environment["KUBECONFIG"] = kubeconfig_of("far");
+    options.network = place().far.get();
+    return run_fleetadm(place().folder, args, options);
+  }
+  static std::string kubeconfig_of(const std::string& sandbox) {
+    return (place().folder.path() / "sandboxes" / sandbox / "kubeconfig").string();
+  }
+  static int port_of(const std::string& address) { return std::stoi(address.substr(address.rfind(':') + 1)); }
   static void SetUpTestSuite() {
     if (!can_run()) return;
     slot() = std::make_unique<Place>();
+    auto network = NetworkNamespace::make();
+    ASSERT_TRUE(network) << network.error().message << "; " << network.error().hint;
+    place().far = std::move(*network);
     const auto sandboxes = place().folder.path() / "sandboxes";
-    place().environment = {{"FLEETADM_SANDBOX_DIR", sandboxes.string()},
-                           {"KUBECONFIG", (sandboxes / "sandbox" / "kubeconfig").string()}};
-    const Ran up = fleetadm({"sandbox", "up", "--clusters", "1", "--join", "--gateway", "--ephemeral"});
-    ASSERT_EQ(up.code, 0) << up.both();
-    grant("hub", "use-clusters", "apiGroups: [proxy.open-cluster-management.io], resources: [clusters/proxy]");
-    grant("c1", "everything", "apiGroups: ['*'], resources: ['*']");
+    place().environment = {{"FLEETADM_SANDBOX_DIR", sandboxes.string()}, {"KUBECONFIG", kubeconfig_of("near")}};
+    ASSERT_NO_FATAL_FAILURE(make_fleet());
+    grant("near", "use-clusters", "apiGroups: [proxy.open-cluster-management.io], resources: [clusters/proxy]");
+    grant("far", "everything", "apiGroups: ['*'], resources: ['*']");
     Ran health;
     ASSERT_TRUE(eventually([&] { return (health = fleetadm({"proxy", "health"})).code == 0; }, seconds(60))) << health.both();
     const Ran printed = fleetadm({"proxy", "kubeconfig", "--cluster", "c1"});
     ASSERT_EQ(printed.code, 0) << printed.both();
     place().folder.write("gateway.kubeconfig", printed.out);
   }
+  static void make_fleet() {
+    const Ran hub = fleetadm({"sandbox", "up", "near", "--clusters", "0", "--nodes", "--ephemeral"});
+    ASSERT_EQ(hub.code, 0) << hub.both();
+    const Ran cluster = fleetadm_there({"sandbox", "up", "far", "--clusters", "0", "--nodes", "--ephemeral"});
+    ASSERT_EQ(cluster.code, 0) << cluster.both();
+    const Ran made = fleetadm({"init", "--gateway", "--wait", "-o", "json"});
+    ASSERT_EQ(made.code, 0) << made.both();
+    const Json ticket = made.json();
+    const std::string server = str(ticket, {"hub-apiserver"});
+    const Ran map = kubectl_at(
+        {"--kubeconfig=" + kubeconfig_of("near")},
+        {"get", "configmap", "fleetadm-gateway", "-n", "open-cluster-management-hub", "-o", "jsonpath={.data.tunnel}"});
+    ASSERT_EQ(map.code, 0) << map.both();
+    for (const std::string& address : {server, map.out}) {
+      const Status led = place().far->lead_out(port_of(address));
+      ASSERT_TRUE(led) << led.error().message;
+    }
+    const Ran joined = fleetadm_there({"join", "--cluster-name", "c1", "--hub-apiserver", server, "--hub-token",
+                                       str(ticket, {"hub-token"}), "--ca-cert-hash", str(ticket, {"ca-cert-hash"})});
+    ASSERT_EQ(joined.code, 0) << joined.both();
+    const Ran accepted = fleetadm({"accept", "c1", "--yes", "--wait"});
+    ASSERT_EQ(accepted.code, 0) << accepted.both();
+  }
   /// To the user of the sandbox's kubeconfig, who is nobody at members.
-  static void grant(const std::string& cluster, const std::string& name, const std::string& what,
+  static void grant(const std::string& sandbox, const std::string& name, const std::string& what,
                     const std::string& whom = "apiGroup: rbac.authorization.k8s.io, kind: User, name: sandbox-admin") {
     const std::string api = "apiVersion: rbac.authorization.k8s.io/v1\n";
     const std::string text = api + "kind: ClusterRole\nmetadata: {name: " + name + "}\nrules: [{" + what +
                              ", verbs: ['*']}]\n---\n" + api + "kind: ClusterRoleBinding\nmetadata: {name: " + name +
                              "}\nroleRef: {apiGroup: rbac.authorization.k8s.io, " + "kind: ClusterRole, name: " + name +
                              "}\nsubjects: [{" + whom + "}]\n";
-    const Ran loaded = fleetadm({"sandbox", "load", "-c", cluster, "-f", place().folder.write(name + ".yaml", text)});
+    const std::vector<std::string> load = {"sandbox", "load", sandbox, "-f", place().folder.write(name + ".yaml", text)};
+    const Ran loaded = sandbox == "far" ? fleetadm_there(load) : fleetadm(load);
     ASSERT_EQ(loaded.code, 0) << loaded.both();
   }
   static void TearDownTestSuite() {
-    if (slot()) fleetadm({"sandbox", "down"});
+    if (slot()) {
+      fleetadm_there({"sandbox", "down", "far"});
+      fleetadm({"sandbox", "down", "near"});
+    }
     slot().reset();
   }
   void SetUp() override {
@@ -136,25 +159,34 @@ class SandboxStreams : public ::testing::TestWithParam<Route> {
   /// kubectl as this case calls it.
   static std::vector<std::string> kubectl_words() {
     switch (GetParam().way) {
-      case Route::kDirect: return {kubectl_program(), "--context=sandbox-c1"};
+      case Route::kDirect: {
+        std::vector<std::string> words = place().far->command_words();
+        words.insert(words.end(), {kubectl_program(), "--kubeconfig=" + kubeconfig_of("far")});
+        return words;
+      }
       case Route::kGateway: return {kubectl_program(), "--kubeconfig=gateway.kubeconfig"};
       case Route::kProxyKubectl: break;
     }
     return {Fleet::binary(), "proxy", "kubectl", "--cluster", "c1", "--"};
   }
   static sandbox::ChildSpec kubectl_spec(const std::string& base, const std::vector<std::string>& args) {
-    sandbox::ChildSpec spec;
-    spec.program = "/bin/sh";
-    spec.args = {"-c", R"(base=$1; shift; exec "$@" >"$base.out" 2>"$base.err" <"$base.in")", "sh", base};
-    for (const std::string& word : kubectl_words()) spec.args.push_back(word);
-    spec.args.insert(spec.args.end(), args.begin(), args.end());
-    spec.folder = place().folder.path().string();
-    spec.environment = {"HOME=" + place().folder.path().string(), "PATH=/usr/bin:/bin", "FLEETADM_KUBECTL=" + kubectl_program()};
-    for (const auto& [name, value] : place().environment) spec.environment.push_back(name + "=" + value);
+    sandbox::ChildSpec spec = spec_of(base, kubectl_words(), args);
     if (!GetParam().websockets) {
       spec.environment.emplace_back("KUBECTL_REMOTE_COMMAND_WEBSOCKETS=false");
       spec.environment.emplace_back("KUBECTL_PORT_FORWARD_WEBSOCKETS=false");
     }
+    return spec;
+  }
+  static sandbox::ChildSpec spec_of(const std::string& base, const std::vector<std::string>& words,
+                                    const std::vector<std::string>& args) {
+    sandbox::ChildSpec spec;
+    spec.program = "/bin/sh";
+    spec.args = {"-c", R"(base=$1; shift; exec "$@" >"$base.out" 2>"$base.err" <"$base.in")", "sh", base};
+    spec.args.insert(spec.args.end(), words.begin(), words.end());
+    spec.args.insert(spec.args.end(), args.begin(), args.end());
+    spec.folder = place().folder.path().string();
+    spec.environment = {"HOME=" + place().folder.path().string(), "PATH=/usr/bin:/bin", "FLEETADM_KUBECTL=" + kubectl_program()};
+    for (const auto& [name, value] : place().environment) spec.environment.push_back(name + "=" + value);
     return spec;
   }
   static std::string new_base(const std::string& input) {
@@ -164,8 +196,16 @@ class SandboxStreams : public ::testing::TestWithParam<Route> {
   }
   static Ran kubectl(const std::vector<std::string>& args, const std::string& input = {}) {
     const std::string base = new_base(input);
+    return outcome(base, kubectl_spec(base, args));
+  }
+  static Ran kubectl_at(std::vector<std::string> words, const std::vector<std::string>& args) {
+    words.insert(words.begin(), kubectl_program());
+    const std::string base = new_base("");
+    return outcome(base, spec_of(base, words, args));
+  }
+  static Ran outcome(const std::string& base, const sandbox::ChildSpec& spec) {
     Ran ran;
-    auto child = sandbox::Child::start(kubectl_spec(base, args));
+    auto child = sandbox::Child::start(spec);
     if (child) {
       const auto status = child->wait(seconds(60));
       if (status) ran.code = status->code;
@@ -173,6 +213,13 @@ class SandboxStreams : public ::testing::TestWithParam<Route> {
     ran.out = read_file(base + ".out");
     ran.err = read_file(base + ".err");
     return ran;
+  }
+  /// From a port of this machine that leads to one of a pod; kubectl has it where it runs.
+  static HttpsAnswer ask(const std::string& port, const std::string& path) {
+    HttpsRequest request;
+    request.url = "http://127.0.0.1:" + port + path;
+    if (GetParam().way == Route::kDirect) request.network = place().far.get();
+    return https(request);
   }
   static std::string agent_pod() {
     return kubectl({"get", "pods", "-n", "open-cluster-management-agent", "-o", "jsonpath={.items[0].metadata.name}"}).out;
@@ -317,10 +364,9 @@ TEST_P(SandboxStreams, PortForward) {
   ASSERT_TRUE(child) << child.error().message;
   const std::string port = forwarded_port(base, "Forwarding from 127.0.0.1:", " -> 8000");
   for (int i = 0; i < 5; ++i) {
-    EXPECT_TRUE(http_get("http://127.0.0.1:" + port + "/livez").starts_with("200 "))
-        << read_file(base + ".out") << read_file(base + ".err");
+    EXPECT_EQ(ask(port, "/livez").status, 200) << read_file(base + ".out") << read_file(base + ".err");
   }
-  EXPECT_NE(http_get("http://127.0.0.1:" + port + "/metrics").find("\n"), std::string::npos);
+  EXPECT_NE(ask(port, "/metrics").body.find('\n'), std::string::npos);
   child->stop(seconds(10));
   const std::string told = read_file(base + ".err");
   EXPECT_EQ(told.find("Before WebSocket Upgrade Connection") != std::string::npos, GetParam().websockets) << told;
@@ -343,6 +389,12 @@ INSTANTIATE_TEST_SUITE_P(Kubectl, SandboxStreams,
 class SandboxMembers : public SandboxStreams {};
 INSTANTIATE_TEST_SUITE_P(Fleetadm, SandboxMembers, ::testing::Values(Route{"fleetadm", true, Route::kGateway}),
                          [](const auto& which) { return std::string(which.param.name); });
+
+TEST_P(SandboxMembers, AreNotReachedFromTheHubsNetwork) {
+  const Ran directly = kubectl_at({"--kubeconfig=" + kubeconfig_of("far")}, {"get", "--raw", "/livez"});
+  EXPECT_EQ(directly.code, 1) << directly.both();
+  EXPECT_NE(directly.err.find("was refused"), std::string::npos) << directly.err;
+}
 
 TEST_P(SandboxMembers, ExecAndLogs) {
   const std::string box = make_box("own");
@@ -370,7 +422,7 @@ TEST_P(SandboxMembers, PortForwardOfItsOwn) {
   auto child = sandbox::Child::start(spec);
   ASSERT_TRUE(child) << child.error().message;
   const std::string port = forwarded_port(base, "forwarding 127.0.0.1:", " ");
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(http_get("http://127.0.0.1:" + port + "/livez").starts_with("200 "));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask(port, "/livez").status, 200);
   child->stop(seconds(10));
 }
 
@@ -390,7 +442,7 @@ TEST_P(SandboxMembers, AnAccountForDeploymentsSeesNothingElse) {
     const Ran done = fleetadm(step);
     ASSERT_EQ(done.code, 0) << done.both();
   }
-  grant("c1", "see-deployments", "apiGroups: [apps], resources: [deployments]",
+  grant("far", "see-deployments", "apiGroups: [apps], resources: [deployments]",
         "kind: ServiceAccount, name: deployer, namespace: open-cluster-management-agent-addon");
   ASSERT_EQ(kubectl({"create", "deployment", "web", "--image", "example.com/web:v1"}).code, 0);
 

@@ -31,11 +31,14 @@ std::string Fleet::binary() {
   return path == nullptr ? std::string("fleetadm") : std::string(path);
 }
 
-Result<std::unique_ptr<Fleet>> Fleet::start(int spokes, bool nodes, KubeServerOptions of_hub) {
+Result<std::unique_ptr<Fleet>> Fleet::start(int spokes, bool nodes, KubeServerOptions of_hub, KubeServerOptions of_spokes) {
   auto fleet = std::unique_ptr<Fleet>(new Fleet());
   of_hub.name = name_of_server(0);
   std::vector<KubeServerOptions> options{std::move(of_hub)};
-  for (int i = 1; i <= spokes; ++i) options.push_back({.name = name_of_server(i)});
+  for (int i = 1; i <= spokes; ++i) {
+    of_spokes.name = name_of_server(i);
+    options.push_back(of_spokes);
+  }
   FLEETADM_TRY(fleet->servers_, KubeServer::start_all(std::move(options)));
   for (int i = 0; nodes && i <= spokes; ++i) FLEETADM_CHECK(fleet->start_node(i));
   return fleet;
@@ -58,6 +61,7 @@ Status Fleet::start_node(int i) {
   // A node that is killed leaves its state behind; in this folder it goes with the rest.
   spec.environment = {"HOME=" + folder_.path().string(), "TMPDIR=" + folder_.path().string(), "PATH=/usr/bin:/bin"};
   spec.output_file = (folder_.path() / (name + ".log")).string();
+  if (server.network()) server.network()->move_in(spec);
   FLEETADM_TRY(auto child, sandbox::Child::start(spec));
   nodes_.insert_or_assign(i, std::move(child));
   return {};
@@ -98,6 +102,7 @@ Ran run_fleetadm(const TemporaryFolder& folder, const std::vector<std::string>& 
   environment.emplace("HOME", folder.path().string());
   environment.emplace("PATH", "/usr/bin:/bin");
   for (const auto& [name, value] : environment) spec.environment.push_back(name + "=" + value);
+  if (options.network != nullptr) options.network->move_in(spec);
   Ran ran;
   auto child = sandbox::Child::start(spec);
   if (!child) {

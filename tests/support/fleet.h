@@ -27,6 +27,7 @@ struct RunOptions {
   std::string input;                               // stdin
   std::map<std::string, std::string> environment;  // on top of KUBECONFIG, HOME and PATH
   Duration timeout = std::chrono::minutes(3);      // then it is killed and code is -1
+  const NetworkNamespace* network = nullptr;       // where it runs; null: in this process's
 };
 
 /// Runs the binary under test with HOME (the folder), PATH and what the options say; its output is kept in the folder.
@@ -35,7 +36,8 @@ Ran run_fleetadm(const TemporaryFolder& folder, const std::vector<std::string>& 
 class Fleet {
  public:
   /// Spokes are named c1, c2, …; kubeconfig contexts are "hub", "c1", ….
-  static Result<std::unique_ptr<Fleet>> start(int spokes, bool nodes = true, KubeServerOptions of_hub = {});
+  static Result<std::unique_ptr<Fleet>> start(int spokes, bool nodes = true, KubeServerOptions of_hub = {},
+                                              KubeServerOptions of_spokes = {});
   ~Fleet();
 
   KubeServer& hub() { return *servers_.front(); }

@@ -11,8 +11,8 @@ namespace fleetadm::testkit {
 class FleetTest : public ::testing::Test {
  protected:
   /// For a suite's SetUpTestSuite: does nothing where there are no servers. Call it in ASSERT_NO_FATAL_FAILURE.
-  static void begin(int spokes, bool nodes, KubeServerOptions of_hub = {}) {
-    auto started = Fleet::start(spokes, nodes, std::move(of_hub));
+  static void begin(int spokes, bool nodes, KubeServerOptions of_hub = {}, KubeServerOptions of_spokes = {}) {
+    auto started = Fleet::start(spokes, nodes, std::move(of_hub), std::move(of_spokes));
     ASSERT_TRUE(started) << started.error().message;
     fleet() = std::move(*started);
   }

@@ -3,6 +3,8 @@
 #include <curl/curl.h>
 #include <memory>
 
+#include "tests/support/network_namespace.h"
+
 namespace fleetadm::testkit {
 namespace {
 
@@ -13,6 +15,10 @@ std::size_t append(char* data, std::size_t size, std::size_t count, void* to) {
 
 curl_blob blob_of(const std::string& text) {
   return {.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
+}
+
+curl_socket_t open_inside(void* network, curlsocktype, curl_sockaddr* address) {
+  return static_cast<const NetworkNamespace*>(network)->open_socket(address->family, address->socktype, address->protocol);
 }
 
 }  // namespace
@@ -36,6 +42,10 @@ HttpsAnswer https(const HttpsRequest& request) {
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, append);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
+  if (request.network != nullptr) {
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_inside);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, const_cast<NetworkNamespace*>(request.network));
+  }
   curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);
   const curl_blob ca = blob_of(request.ca);
   const curl_blob certificate = blob_of(request.certificate);

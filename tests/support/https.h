@@ -1,10 +1,12 @@
-// One HTTPS request with libcurl alone: what the fixtures stand on instead of the transport that they test.
+// One HTTP or HTTPS request with libcurl alone: what the fixtures stand on instead of the transport that they test.
 #pragma once
 
 #include <string>
 #include <vector>
 
 namespace fleetadm::testkit {
+
+class NetworkNamespace;
 
 struct HttpsRequest {
   std::string url{};
@@ -17,6 +19,7 @@ struct HttpsRequest {
   std::string token{};
   long timeout_seconds = 10;
   std::vector<std::string> headers{};  // "Name: value"
+  const NetworkNamespace* network = nullptr;  // that the server is in; null: this process's
 };
 
 struct HttpsAnswer {

@@ -262,14 +262,19 @@ ChildSpec KubeServer::controller_manager_spec() const {
   return spec;
 }
 
+Result<Child> KubeServer::start_process(ChildSpec spec) const {
+  if (options_.network) options_.network->move_in(spec);
+  return Child::start(spec);
+}
+
 Status KubeServer::launch() {
   if (embedded_) return {};
-  FLEETADM_TRY(etcd_, Child::start(etcd_spec()));
+  FLEETADM_TRY(etcd_, start_process(etcd_spec()));
   return start_apiserver_process();
 }
 
 Status KubeServer::start_apiserver_process() {
-  FLEETADM_TRY(apiserver_, Child::start(apiserver_spec()));
+  FLEETADM_TRY(apiserver_, start_process(apiserver_spec()));
   return {};
 }
 
@@ -295,7 +300,7 @@ Status KubeServer::wait_ready(Duration timeout) {
   if (ready && options_.controller_manager && !on_sandbox()) {
     // Not earlier: it would sleep for seconds after a refused first connection.
     if (!controller_manager_) {
-      FLEETADM_TRY(controller_manager_, Child::start(controller_manager_spec()));
+      FLEETADM_TRY(controller_manager_, start_process(controller_manager_spec()));
     }
     ready = wait_for([this] {
       return request("GET", "/api/v1/namespaces/default/serviceaccounts/default").status == 200 &&
@@ -344,7 +349,8 @@ KubeServer::Answer KubeServer::request(std::string_view method, std::string_view
                                     .content_type = std::string(content_type),
                                     .ca = ca_.certificate,
                                     .certificate = fixture_.certificate,
-                                    .key = fixture_.key});
+                                    .key = fixture_.key,
+                                    .network = options_.network.get()});
   return {.status = answer.status, .body = answer.body};
 }
 

@@ -18,6 +18,7 @@
 #include "kubeclient/base/json.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/support/equipment.h"
+#include "tests/support/network_namespace.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::sandbox {
@@ -55,6 +56,7 @@ struct KubeServerOptions {
   bool embedded = false;  // a sandbox server where servers are real ones: with a real controller manager, or its own controllers
   std::shared_ptr<const sandbox::ContainerTable> containers;  // of a sandbox server: what it shows logs of and runs commands in
   std::vector<std::string> controller_manager_flags;
+  std::shared_ptr<NetworkNamespace> network;  // that real servers are in; null: this process's
 };
 
 class KubeServer {
@@ -74,6 +76,7 @@ class KubeServer {
   KubeServer& operator=(const KubeServer&) = delete;
 
   const std::string& name() const { return options_.name; }
+  const std::shared_ptr<NetworkNamespace>& network() const { return options_.network; }
   const std::string& url() const { return url_; }  // https://127.0.0.1:<port>
   int port() const { return port_; }
   /// The CA that signed the server's certificate and that client certificates are checked against.
@@ -124,6 +127,7 @@ class KubeServer {
   Status prepare();
   Status launch();
   Status start_apiserver_process();
+  Result<sandbox::Child> start_process(sandbox::ChildSpec spec) const;
   struct Embedded;
   Status prepare_embedded();
   Status start_embedded();

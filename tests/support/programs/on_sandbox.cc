@@ -9,7 +9,7 @@ namespace {
     setenv("FLEETADM_TEST_SERVERS", "sandbox", 0) == 0 &&
     setenv("GTEST_FILTER",
            "-ControllerManagerOnSandbox.*:Demo.*:SandboxJoin.*:*SandboxStreams*:*SandboxMembers*:"
-           "ProxyRotation.*:"
+           "ProxyRotation.*:ProxyNetworks.*:"
            "WorkDiff.E_AClusterThatDoesNotAnswerEndsByTheDeadline",
            0) == 0;
 
