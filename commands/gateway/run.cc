@@ -23,6 +23,12 @@ void bind_gateway(FlagSet& flags, GatewayRunOptions& options) {
   };
   address(&gateway.address, "address", "Listen for clients on this address", gateway.address);
   address(&gateway.tunnel_address, "tunnel-address", "Listen for the agents of clusters on this address", gateway.tunnel_address);
+  flags.boolean(&gateway.accept_konnectivity, "accept-konnectivity",
+                "Take the place of the proxy server of the add-on cluster-proxy: accept its agents and its clients");
+  address(&gateway.konnectivity_address, "konnectivity-address",
+          "With --accept-konnectivity: listen for clients of cluster-proxy on this address", gateway.konnectivity_address);
+  address(&gateway.konnectivity_agent_address, "konnectivity-agent-address",
+          "With --accept-konnectivity: listen for agents of cluster-proxy on this address", gateway.konnectivity_agent_address);
   const std::string unless = "the address itself if it is a loopback address, otherwise the Service that init installs";
   address(&gateway.public_address, "public-address", "Address at which clients reach --address", unless);
   address(&gateway.public_tunnel_address, "public-tunnel-address", "Address at which agents reach --tunnel-address", unless);

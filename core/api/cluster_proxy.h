@@ -15,6 +15,13 @@ inline constexpr std::string_view kProxyLoadBalancerService = "proxy-agent-entry
 inline constexpr std::string_view kUserServerService = "cluster-proxy-addon-user";
 inline constexpr std::string_view kProxyServerCaSecret = "proxy-server-ca";  // ca.crt
 inline constexpr std::string_view kProxyClientSecret = "proxy-client";
+inline constexpr std::string_view kProxyServerSecret = "proxy-server";
+inline constexpr std::string_view kAgentServerSecret = "agent-server";
+/// Of the tunnels' certificates, and the one common name that all of them have.
+inline constexpr std::string_view kProxyAgentSigner = "open-cluster-management.io/proxy-agent-signer";
+inline constexpr std::string_view kProxyAgentUser = "open-cluster-management:cluster-proxy:proxy-agent";
+/// Where the gateway remembers which cluster each of them was issued to.
+inline constexpr std::string_view kTunnelCertificatesConfigMap = "fleetadm-tunnel-certificates";
 inline constexpr std::string_view kProxyServerPods = "proxy.open-cluster-management.io/component-name=proxy-server";  // labels
 inline constexpr int kFrontPort = 8090;  // of konnectivity's clients
 inline constexpr int kProxyAgentPort = 8091;

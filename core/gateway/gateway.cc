@@ -14,6 +14,7 @@
 #include "core/controller/worker_pool.h"
 #include "core/gateway/cluster_states.h"
 #include "core/gateway/exposed_list.h"
+#include "core/gateway/konnectivity.h"
 #include "core/proxy/gateway/audit_log.h"
 #include "core/proxy/gateway/front.h"
 #include "core/proxy/hub/gateway_keeper.h"
@@ -88,12 +89,15 @@ class Gateway {
         exposed_(manager_, hub, options.ns, [this] { ask_for_pass(); }),
         front_(runtime_, hub_, front_parts()) {
     if (!options.peer_address.empty()) watch_replicas(hub);
+    if (options_.accept_konnectivity)
+      konnectivity_ = std::make_unique<Konnectivity>(manager_, runtime_, hub_, konnectivity_parts());
     manager_.add_page("/debug/gateway", [this](std::string_view) {
       return controller::Manager::Page{200, "application/json", dump_json(describe())};
     });
   }
   ~Gateway() {
     manager_.stop();
+    konnectivity_.reset();
     listener_.reset();
     peer_listener_.reset();
     tunnels_.reset();
@@ -170,9 +174,21 @@ class Gateway {
     return parts;
   }
 
+  KonnectivityOptions konnectivity_parts() {
+    KonnectivityOptions parts;
+    parts.ns = options_.ns;
+    parts.address = options_.konnectivity_address;
+    parts.agent_address = options_.konnectivity_agent_address;
+    parts.accepts = [this](std::string_view cluster) { return clusters_.state(cluster) == proxy::ClusterState::kAccepted; };
+    parts.changed = [this] { ask_for_pass(); };
+    parts.clock = options_.clock;
+    return parts;
+  }
+
   static bool is_final(const Error& error) { return error.category == Category::kUsage; }
 
   void lose(const std::string& cluster) {
+    if (konnectivity_) konnectivity_->lose(cluster);
     boost::asio::post(runtime_.executor(), [registry = registry_, cluster] {
       registry->cut(cluster, "the hub does not accept the cluster any more");
     });
@@ -191,6 +207,7 @@ class Gateway {
       client_ca_ = client_ca;
       log::info(1, kName, renewed ? "the gateway has a new certificate" : "client certificates are judged by another CA");
     }
+    if (konnectivity_) konnectivity_->pass();
     FLEETADM_CHECK(keeper_.publish(own_, exposed_.problem()));
     FLEETADM_CHECK(use_peers(renewed));
     if (std::exchange(published_, true)) return {};
@@ -263,6 +280,7 @@ class Gateway {
     }
     front_.drain();
     listener_->drain();
+    if (konnectivity_) konnectivity_->drain();
     if (peer_listener_) peer_listener_->drain();
     if (running() > 0) log::info(0, kName, "waiting for " + std::to_string(running()) + " requests to end");
     const auto until = std::chrono::steady_clock::now() + options_.drain;
@@ -300,9 +318,11 @@ class Gateway {
                          {"draining", one.draining},
                          {"silent", one.silent}});
     }
+    Json konnectivity = konnectivity_ ? konnectivity_->describe() : Json();
     return {{"server", own_.server},
             {"tunnel", own_.tunnel},
             {"peer", own_.peer},
+            {"konnectivity", std::move(konnectivity)},
             {"requests", front_.running()},
             {"exposedServicesProblem", exposed_.problem()},
             {"tunnels", std::move(tunnels)}};
@@ -330,6 +350,7 @@ class Gateway {
   std::unique_ptr<serve::HttpListener> peer_listener_;
   std::unique_ptr<proxy::TunnelServer> tunnels_;
   std::unique_ptr<serve::HttpListener> listener_;
+  std::unique_ptr<Konnectivity> konnectivity_;  // where it is accepted; fixed before the manager starts
 };
 
 }  // namespace
@@ -337,6 +358,8 @@ class Gateway {
 Status check_gateway(const GatewayOptions& options) {
   FLEETADM_CHECK(check_public("--public-address", options.public_address, options.address, options.in_pod));
   FLEETADM_CHECK(check_public("--public-tunnel-address", options.public_tunnel_address, options.tunnel_address, options.in_pod));
+  FLEETADM_CHECK(serve::parse_listen_address(options.konnectivity_address));
+  FLEETADM_CHECK(serve::parse_listen_address(options.konnectivity_agent_address));
   if (options.peer_address.empty()) return {};
   FLEETADM_TRY(const serve::ListenAddress replicas, serve::parse_listen_address(options.peer_address));
   if (replicas.host != "0.0.0.0" && replicas.host != "::") return {};

@@ -23,8 +23,11 @@ struct GatewayOptions {
   std::string public_tunnel_address;
   /// To listen on for other replicas, and where they reach it. Empty: requests for clusters whose tunnel another has end here.
   std::string peer_address;
-  std::string health_address;  // empty: no health server
-  std::string audit_log;       // a file, or "-" for the standard output; empty: none
+  bool accept_konnectivity = false;                  // in the place of cluster-proxy's proxy server
+  std::string konnectivity_address = ":8090";        // then: to listen on for its clients
+  std::string konnectivity_agent_address = ":8091";  // and for its agents
+  std::string health_address;                        // empty: no health server
+  std::string audit_log;                             // a file, or "-" for the standard output; empty: none
   proxy::RequestLimitOptions limits;
   proxy::TunnelLimits tunnel;
   Duration drain = std::chrono::seconds(30);  // what runs has so long to end, once it is told to stop

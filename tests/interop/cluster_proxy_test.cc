@@ -1,5 +1,11 @@
 // cluster-proxy between upstream's programs and ours: our agent under upstream's hub, in the place of proxy-agent, add-on agent
 // and service proxy.
+#include "core/api/cluster_proxy.h"
+
+#include <future>
+
+#include "core/proxy/konnectivity/front_client.h"
+#include "core/serve/http/server.h"
 #include "tests/interop/addon_fleet.h"
 #include "tests/interop/proxy_peers.h"
 
@@ -57,9 +63,9 @@ class ProxyAgentPeers : public AddonFleet {
     EXPECT_EQ(token.status, 201) << token.body;
     return str(token.json(), {"status", "token"});
   }
-  kube::Client through_user_server(const std::string& token) {
+  kube::Client through_user_server(const std::string& token, const std::string& cluster = "c1") {
     kube::RestConfig config;
-    config.server = proxies_->user_server() + "/c1";
+    config.server = proxies_->user_server() + "/" + cluster;
     config.ca_data = proxies_->ca();
     config.tls_server_name = proxies_->user_server_name();
     kube::Credentials credentials;
@@ -143,6 +149,125 @@ TEST_F(ProxyAgentPeers, OurAgentTakesThePlaceOfUpstreams) {
         return !listed && listed.error().code != 403;
       },
       seconds(90)));
+}
+
+/// Our gateway in the place of the proxy server, on our hub with upstream's manager of the add-on.
+class ProxyServerPeers : public ProxyAgentPeers {
+ protected:
+  void SetUp() override {
+    FLEETADM_NEEDS_KUBE_SERVERS();
+    if (!peers_folder({"cluster-proxy-manager", "cluster-proxy", "proxy-agent"}))
+      GTEST_SKIP()
+          << "FLEETADM_PEERS names no folder with upstream's programs (cluster-proxy-manager, cluster-proxy, proxy-agent)";
+    ASSERT_NO_FATAL_FAILURE(begin(1));
+    const Ran init = fleet_->run({"init", "--context", "hub", "--gateway", "--wait", "-o", "json"});
+    ASSERT_EQ(init.code, 0) << init.both();
+    const std::string deployment = "/apis/apps/v1/namespaces/open-cluster-management-hub/deployments/fleetadm-gateway";
+    ASSERT_EQ(fleet_->hub().request("DELETE", deployment).status, 200);
+    proxies_.emplace(fleet_->folder(), fleet_->hub());
+    const Status managed = proxies_->start_manager(std::string(kInstallNamespace));
+    ASSERT_TRUE(managed) << managed.error().message;
+    ASSERT_NO_FATAL_FAILURE(start_gateway());
+    const Status served = proxies_->start_user_server(std::string(kInstallNamespace));
+    ASSERT_TRUE(served) << served.error().message;
+    // A name that agents can resolve.
+    const Json ticket = init.json();
+    const Ran joined = fleet_->run({"join", "--context", "c1", "--cluster-name", kCluster, "--hub-apiserver",
+                                    str(ticket, {"hub-apiserver"}), "--hub-token", str(ticket, {"hub-token"}), "--ca-cert-hash",
+                                    str(ticket, {"ca-cert-hash"}), "--agent-arg=--cluster-proxy=true", "--wait"});
+    ASSERT_EQ(joined.code, 0) << joined.both();
+    const Ran accepted = fleet_->run({"accept", kCluster, "--context", "hub", "--yes", "--wait=available"});
+    ASSERT_EQ(accepted.code, 0) << accepted.both();
+    enable(kCluster, kProxyAddon);
+  }
+  void TearDown() override {
+    runtime_.stop();
+    gateway_.reset();
+    ProxyAgentPeers::TearDown();
+  }
+  void start_gateway() {
+    sandbox::ChildSpec spec;
+    spec.program = Fleet::binary();
+    const auto at = [](int port) { return "127.0.0.1:" + std::to_string(port); };
+    spec.args = {"gateway",
+                 "run",
+                 "--kubeconfig",
+                 fleet_->hub().kubeconfig_file(),
+                 "--address",
+                 at(free_port()),
+                 "--tunnel-address",
+                 at(free_port()),
+                 "--accept-konnectivity",
+                 "--konnectivity-address",
+                 at(proxies_->front_port()),
+                 "--konnectivity-agent-address",
+                 at(proxies_->agent_port())};
+    spec.environment = {"HOME=" + fleet_->folder().path().string(), "PATH=/usr/bin:/bin"};
+    spec.output_file = (fleet_->folder().path() / "gateway.log").string();
+    auto child = sandbox::Child::start(spec);
+    ASSERT_TRUE(child) << child.error().message;
+    gateway_.emplace(std::move(*child));
+  }
+  std::string gateway_log() { return read_file((fleet_->folder().path() / "gateway.log").string()); }
+  /// Whether a client of konnectivity's is connected to a target; else why not.
+  std::string dial(const std::string& target, const pki::KeyPair& certificate) {
+    konnectivity::FrontOptions front;
+    front.host = "127.0.0.1";
+    front.port = std::to_string(proxies_->front_port());
+    front.ca = proxies_->ca();
+    front.certificate = certificate;
+    std::promise<std::string> outcome;
+    runtime_.on_io_thread([&] {
+      konnectivity::dial_through_front(runtime_.executor(), front, target, [&](Result<boost::asio::ip::tcp::socket> socket) {
+        outcome.set_value(socket ? "connected" : socket.error().message);
+      });
+    });
+    return outcome.get_future().get();
+  }
+  pki::KeyPair pair_at_member(const std::string& name) {
+    const Json secret = fleet_->spoke(1).get("/api/v1/namespaces/" + std::string(kInstallNamespace) + "/secrets/" + name);
+    return {base64_decode(str(secret, {"data", "tls.crt"})).value_or(""),
+            base64_decode(str(secret, {"data", "tls.key"})).value_or("")};
+  }
+
+  static constexpr const char* kCluster = "localhost";
+  std::optional<sandbox::Child> gateway_;
+  serve::HttpRuntime runtime_{0};
+};
+
+TEST_F(ProxyServerPeers, UpstreamsUserServerClientsAndAgentsMeetAtOurGateway) {
+  // The user server, our gateway, our agent.
+  const std::string of_member = account_token(fleet_->spoke(1), "local");
+  EXPECT_EQ(answered(through_user_server(of_member, kCluster)), 403) << what_happened() << gateway_log();
+  // An agent of upstream's: what it reaches, ours would refuse.
+  const pki::KeyPair tunnel = pair_at_member(std::string(api::kClusterProxyTunnelSecret));
+  const pki::KeyPair client{proxies_->secret("proxy-client", "tls.crt"), proxies_->secret("proxy-client", "tls.key")};
+  const std::string target = std::string(kCluster) + ":" + std::to_string(fleet_->spoke(1).port());
+  EXPECT_NE(dial(target, client), "connected");
+  ASSERT_TRUE(proxies_->start_agent("host=" + std::string(kCluster), tunnel));
+  std::string outcome;
+  EXPECT_TRUE(eventually([&] { return (outcome = dial(target, client)) == "connected"; })) << outcome << gateway_log();
+  // Each door is for its own.
+  EXPECT_NE(dial(target, tunnel), "connected");
+  ASSERT_TRUE(proxies_->start_agent("host=" + std::string(kCluster), client));
+  EXPECT_TRUE(eventually([&] { return gateway_log().find("issued to no cluster that is known") != std::string::npos; }))
+      << gateway_log();
+  ASSERT_TRUE(proxies_->start_agent("host=another", tunnel));
+  EXPECT_TRUE(eventually([&] { return gateway_log().find("it announces") != std::string::npos; })) << gateway_log();
+  // What was issued is known after a restart, though the hub has forgotten the request.
+  proxies_->stop_agent();
+  gateway_.reset();
+  const std::string requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  ASSERT_EQ(fleet_->hub().request("DELETE", requests).status, 200);
+  ASSERT_NO_FATAL_FAILURE(start_gateway());
+  EXPECT_EQ(answered(through_user_server(of_member, kCluster)), 403) << gateway_log();
+  // A cluster that is no longer accepted is cut off.
+  const Ran denied = fleet_->run({"cluster", "deny", kCluster, "--context", "hub", "--yes"});
+  ASSERT_EQ(denied.code, 0) << denied.both();
+  EXPECT_TRUE(eventually([&] {
+    const auto listed = through_user_server(of_member, kCluster).list(kube::resources::config_maps(), "default");
+    return !listed && listed.error().code != 403;
+  })) << gateway_log();
 }
 
 }  // namespace

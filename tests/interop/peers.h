@@ -47,6 +47,7 @@ class Peers {
   /// Any program of the folder, in the place of a pod of this namespace.
   Status launch(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns,
                 const std::vector<std::string>& variables = {});
+  void stop(const std::string& component) { running_.erase(component); }
   /// The end of a component's log.
   std::string log(const std::string& component) const;
 

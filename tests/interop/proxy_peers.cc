@@ -115,6 +115,21 @@ Status ProxyPeers::start_servers(const std::string& install_namespace) {
        "--server-key=" + file("proxy-server", "tls.key"), "--cluster-ca-cert" + ca,
        "--cluster-cert=" + file("agent-server", "tls.crt"), "--cluster-key=" + file("agent-server", "tls.key")},
       kProxyNamespace));
+  return start_user_server(install_namespace);
+}
+
+Status ProxyPeers::start_agent(const std::string& identifiers, const pki::KeyPair& certificate) {
+  return peers_.launch("upstream-proxy-agent", "proxy-agent",
+                       {"--proxy-server-host=127.0.0.1", port_flag("proxy-server-port", agent_port_),
+                        "--agent-identifiers=" + identifiers, port_flag("health-server-port", free_port()),
+                        port_flag("admin-server-port", free_port()), "--ca-cert=" + file("proxy-server-ca", "ca.crt"),
+                        "--agent-cert=" + folder_.write("proxy-agent.crt", certificate.certificate),
+                        "--agent-key=" + folder_.write("proxy-agent.key", certificate.key)},
+                       kProxyNamespace);
+}
+
+Status ProxyPeers::start_user_server(const std::string& install_namespace) {
+  const std::string ca = "=" + file("proxy-server-ca", "ca.crt");
   return peers_.launch(
       "upstream-user-server", "cluster-proxy",
       {"user-server", "--host=127.0.0.1", port_flag("port", front_port_), "--proxy-ca-cert" + ca,

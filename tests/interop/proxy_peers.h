@@ -22,12 +22,17 @@ class ProxyPeers {
   Status start_manager(const std::string& install_namespace);
   /// Servers, with what the manager has made for them.
   Status start_servers(const std::string& install_namespace);
+  Status start_user_server(const std::string& install_namespace);
+  /// An agent of konnectivity's, with the certificate of a cluster; it dials whatever it is told to.
+  Status start_agent(const std::string& identifiers, const pki::KeyPair& certificate);
+  void stop_agent() { peers_.stop("upstream-proxy-agent"); }
 
   /// Of the user server, and the PEM that vouches for it, as whom.
   std::string user_server() const { return "https://127.0.0.1:" + std::to_string(user_port_); }
   std::string user_server_name() const { return std::string("cluster-proxy-addon-user.") + kProxyNamespace + ".svc"; }
   std::string ca() const { return secret("proxy-server-ca", "ca.crt"); }
   int front_port() const { return front_port_; }
+  int agent_port() const { return agent_port_; }
   std::string secret(const std::string& name, const char* key) const;
   std::string log(const std::string& component) const { return peers_.log(component); }
 

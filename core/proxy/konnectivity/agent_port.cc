@@ -6,6 +6,7 @@
 
 #include "core/proxy/konnectivity/agent_line.h"
 #include "core/proxy/konnectivity/identifiers.h"
+#include "core/proxy/rules/percent.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::konnectivity {
@@ -26,6 +27,7 @@ void AgentPort::handle(serve::HttpRequest request, const serve::Reply& reply) {
   }
   const auto line = std::make_shared<AgentLine>(executor_, request.content);
   auto& lines = lines_[*cluster];
+  by_proxy_host_.try_emplace(service_proxy_host(*cluster), *cluster);
   std::erase_if(lines, [](const auto& other) { return other.expired(); });
   if (lines.size() >= kMostTunnels) {
     if (const auto oldest = lines.front().lock()) oldest->cut();
@@ -66,6 +68,16 @@ void AgentPort::cut(std::string_view cluster) {
     if (const auto line = weak.lock()) line->cut();
   }
   lines_.erase(at);
+  by_proxy_host_.erase(service_proxy_host(cluster));
+}
+
+std::optional<std::string> AgentPort::cluster_of_host(std::string_view host) const {
+  if (const auto at = by_proxy_host_.find(host); at != by_proxy_host_.end()) return at->second;
+  for (const std::string_view cluster : {host, host.substr(0, host.rfind('.'))}) {
+    const auto at = lines_.find(cluster);
+    if (at != lines_.end() && !foreign_identifier("host=" + proxy::percent_encoded(host), cluster)) return at->first;
+  }
+  return std::nullopt;
 }
 
 }  // namespace fleetadm::konnectivity

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,8 @@ class AgentPort : public std::enable_shared_from_this<AgentPort> {
   /// like that of front_client.h. `done` is called once, not from within: kUnavailable, kTimeout, kInvalid.
   void dial(std::string_view cluster, const std::string& target, Done done);
   std::size_t tunnels(std::string_view cluster) const;
+  /// The cluster, of those that have had a tunnel, that such a name is one of (identifiers.h).
+  std::optional<std::string> cluster_of_host(std::string_view host) const;
   /// Ends the tunnels of a cluster that is no longer accepted.
   void cut(std::string_view cluster);
 
@@ -53,6 +56,7 @@ class AgentPort : public std::enable_shared_from_this<AgentPort> {
   boost::asio::any_io_executor executor_;
   const AgentPortOptions options_;
   std::map<std::string, std::vector<std::weak_ptr<AgentLine>>, std::less<>> lines_;  // of each cluster, the newest at the end
+  std::map<std::string, std::string, std::less<>> by_proxy_host_;                    // of the same, by service_proxy_host()
 };
 
 }  // namespace fleetadm::konnectivity

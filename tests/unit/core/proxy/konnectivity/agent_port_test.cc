@@ -144,6 +144,22 @@ TEST_F(KonnectivityPort, RefusesAnAgentThatAnnouncesAnotherCluster) {
   EXPECT_EQ(dial("c2", "c2:443"), "error: cluster \"c2\" has no tunnel");
 }
 
+TEST_F(KonnectivityPort, KnowsWhoseANameIs) {
+  const auto cluster_of = [this](const std::string& host) {
+    std::optional<std::string> cluster;
+    runtime_.on_io_thread([&] { cluster = port_->cluster_of_host(host); });
+    return cluster.value_or("");
+  };
+  EXPECT_EQ(cluster_of("c1"), "");
+  agent("c1", "host=c1");
+  ASSERT_TRUE(has_tunnel("c1"));
+  for (const std::string& host : {std::string("c1"), std::string("c1.addons"), service_proxy_host("c1")})
+    EXPECT_EQ(cluster_of(host), "c1") << host;
+  for (const std::string& host : {std::string("c2"), std::string("c1.a.b"), std::string("C1"), std::string("c1."), std::string(),
+                                  std::string("c1.ADDONS"), service_proxy_host("c2")})
+    EXPECT_EQ(cluster_of(host), "") << host;
+}
+
 TEST_F(KonnectivityPort, CutsTheTunnelsOfAClusterThatIsNoLongerAccepted) {
   agent("c1", "host=c1");
   ASSERT_TRUE(has_tunnel("c1"));

@@ -1,0 +1,212 @@
+#include "core/gateway/konnectivity.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "core/api/cluster_proxy.h"
+#include "core/api/kinds.h"
+#include "core/proxy/konnectivity/front_port.h"
+#include "core/serve/http/listen_address.h"
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/base/host_port.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::gateway {
+namespace {
+
+constexpr const char* kKonnectivityLog = "konnectivity";
+constexpr std::chrono::hours kIdleTunnel{24};  // konnectivity's own peers say nothing for an hour
+
+void keep_issued(Json& request) {
+  Json kept{{"metadata", {{"name", name_of(request)}, {"resourceVersion", resource_version_of(request)}}}};
+  kept["spec"] = Json::object();
+  for (const char* member : {"signerName", "username", "groups"}) {
+    if (const Json* value = find(request, {"spec", member})) kept["spec"][member] = *value;
+  }
+  if (std::string certificate = str(request, {"status", "certificate"}); !certificate.empty())
+    kept["status"]["certificate"] = std::move(certificate);
+  request = std::move(kept);
+}
+
+Result<std::string> secret_text(const kube::Client& hub, const std::string& ns, const std::string& name, const char* key) {
+  FLEETADM_TRY(const auto secret, hub.find(kube::resources::secrets(), ns, name));
+  auto text = secret ? base64_decode(str(*secret, {"data", key})) : std::string();
+  if (!text || text->empty()) return fail(Category::kNotFound, "there is no Secret " + ns + "/" + name + " with " + key);
+  return std::move(*text);
+}
+
+Result<pki::KeyPair> secret_pair(const kube::Client& hub, const std::string& ns, const std::string& name) {
+  pki::KeyPair pair;
+  FLEETADM_TRY(pair.certificate, secret_text(hub, ns, name, "tls.crt"));
+  FLEETADM_TRY(pair.key, secret_text(hub, ns, name, "tls.key"));
+  return pair;
+}
+
+}  // namespace
+
+Konnectivity::Konnectivity(controller::Manager& manager, serve::HttpRuntime& runtime, const kube::Client& hub,
+                           KonnectivityOptions options)
+    : runtime_(runtime), hub_(hub), options_(std::move(options)) {
+  kube::InformerOptions watched;
+  watched.field_selector = "spec.signerName=" + std::string(api::kProxyAgentSigner);
+  watched.project = keep_issued;
+  requests_ = manager.informer(hub, kube::resources::certificate_signing_requests(), std::move(watched));
+  requests_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr& after) {
+    const auto issued = after ? read_issued(after->decode()) : std::nullopt;
+    if (!issued) return;
+    issued_.add(*issued);
+    options_.changed();
+  });
+  konnectivity::AgentPortOptions port;
+  port.server_id = random_uuid();
+  port.cluster_of = [this](const serve::HttpRequest& request) -> Result<std::string> {
+    if (request.peer == nullptr || request.peer->certificate != serve::Peer::Certificate::kValid)
+      return fail(Category::kAuth, "it shows no certificate of the add-on's CA");
+    std::string cluster = issued_.cluster_of(request.peer->sha256, options_.clock->now());
+    if (cluster.empty()) return fail(Category::kAuth, "its certificate was issued to no cluster that is known");
+    if (!options_.accepts(cluster)) return fail(Category::kAuth, "the hub does not accept cluster \"" + cluster + "\"");
+    return cluster;
+  };
+  port_ = std::make_shared<konnectivity::AgentPort>(runtime_.executor(), std::move(port));
+}
+
+Konnectivity::~Konnectivity() {
+  clients_.reset();
+  agents_.reset();
+  runtime_.on_io_thread([this] { port_.reset(); });
+}
+
+void Konnectivity::pass() {
+  const Status kept = keep();
+  std::string problem = kept ? std::string() : kept.error().message;
+  const std::lock_guard lock(mutex_);
+  if (problem == problem_) return;
+  if (!problem.empty()) log::warn(kKonnectivityLog, problem);
+  problem_ = std::move(problem);
+}
+
+Result<Konnectivity::Material> Konnectivity::read() const {
+  FLEETADM_TRY(const auto found, hub_.find(api::managed_proxy_configurations(), {}, api::kProxyConfigurationName));
+  if (!found) return fail(Category::kNotFound, "the hub has no ManagedProxyConfiguration cluster-proxy");
+  const auto setting = [&](Path path, std::string_view otherwise) {
+    std::string said = str(*found, path);
+    return said.empty() ? std::string(otherwise) : said;
+  };
+  const std::string ns = setting({"spec", "proxyServer", "namespace"}, api::kClusterProxyNamespace);
+  const auto secret = [&](const char* field, std::string_view otherwise) {
+    return setting({"spec", "authentication", "dump", "secrets", field}, otherwise);
+  };
+  Material material;
+  FLEETADM_TRY(material.ca, secret_text(hub_, ns, std::string(api::kProxyServerCaSecret), "ca.crt"));
+  FLEETADM_TRY(material.front, secret_pair(hub_, ns, secret("signingProxyServerSecretName", api::kProxyServerSecret)));
+  FLEETADM_TRY(material.agents, secret_pair(hub_, ns, secret("signingAgentServerSecretName", api::kAgentServerSecret)));
+  FLEETADM_TRY(const std::string client,
+               secret_text(hub_, ns, secret("signingProxyClientSecretName", api::kProxyClientSecret), "tls.crt"));
+  material.client_sha256 = certificate_sha256(client);
+  return material;
+}
+
+Status Konnectivity::keep() {
+  FLEETADM_CHECK(remember());
+  FLEETADM_TRY(const Material material, read());
+  {
+    const std::lock_guard lock(mutex_);
+    client_sha256_ = material.client_sha256;
+  }
+  const std::string serving = material.ca + material.front.certificate + material.agents.certificate;
+  if (clients_ && agents_ && serving == serving_) return {};
+  if (clients_ && agents_) {
+    FLEETADM_CHECK(clients_->renew(material.front, material.ca));
+    FLEETADM_CHECK(agents_->renew(material.agents, material.ca));
+  } else {
+    FLEETADM_TRY(agents_, listen(options_.agent_address, material.agents, material.ca,
+                                 [port = port_](serve::HttpRequest request, const serve::Reply& reply) {
+                                   port->handle(std::move(request), reply);
+                                 }));
+    FLEETADM_TRY(clients_, listen(options_.address, material.front, material.ca,
+                                  [this](serve::HttpRequest request, const serve::Reply& reply) {
+                                    serve_client(std::move(request), reply);
+                                  }));
+    log::info(0, kKonnectivityLog,
+              "serving clients of cluster-proxy at " + clients_->endpoint() + " and its agents at " + agents_->endpoint());
+  }
+  serving_ = serving;
+  return {};
+}
+
+Result<std::unique_ptr<serve::HttpListener>> Konnectivity::listen(const std::string& address, const pki::KeyPair& certificate,
+                                                                  const std::string& ca, serve::HttpHandler handler) {
+  FLEETADM_TRY(const serve::ListenAddress where, serve::parse_listen_address(address));
+  serve::ListenOptions options;
+  options.address = where.host;
+  options.port = where.port;
+  options.certificate = certificate;
+  options.client_ca = ca;
+  options.limits.idle = kIdleTunnel;
+  options.streams_body = [](const serve::HttpRequest&) { return true; };
+  return serve::HttpListener::start_direct(runtime_, options, std::move(handler));
+}
+
+/// The hub forgets requests after an hour, certificates last for months.
+Status Konnectivity::remember() {
+  const auto& type = kube::resources::config_maps();
+  const std::string name(api::kTunnelCertificatesConfigMap);
+  const Instant now = options_.clock->now();
+  if (loaded_ && issued_.data(now) == remembered_) return {};
+  FLEETADM_TRY(const auto found, hub_.find(type, options_.ns, name));
+  if (found) issued_.load(*found);
+  loaded_ = true;
+  const auto wanted = issued_.data(now);
+  if (!found) {
+    if (wanted.empty()) return {};
+    const Json made{{"apiVersion", type.api_version()},
+                    {"kind", type.kind},
+                    {"metadata", {{"name", name}, {"namespace", options_.ns}}},
+                    {"data", wanted}};
+    FLEETADM_CHECK(hub_.create(type, options_.ns, made));
+  } else if (strings_at(*found, {"data"}) != wanted) {
+    Json changed = *found;
+    changed["data"] = wanted;
+    FLEETADM_CHECK(hub_.update(type, changed));
+  }
+  remembered_ = wanted;
+  return {};
+}
+
+void Konnectivity::serve_client(serve::HttpRequest request, const serve::Reply& reply) {
+  konnectivity::FrontPortOptions front;
+  front.admits = [this](const serve::HttpRequest& asked) -> Status {
+    const std::lock_guard lock(mutex_);
+    const bool is_client = asked.peer && asked.peer->certificate == serve::Peer::Certificate::kValid && !client_sha256_.empty() &&
+                           asked.peer->sha256 == client_sha256_;
+    if (is_client) return {};
+    return fail(Category::kAuth, "its certificate is not the one that the hub has for clients");
+  };
+  front.dial = [this](const std::string& target, konnectivity::AgentPort::Done done) { dial(target, std::move(done)); };
+  konnectivity::handle_front_request(front, std::move(request), reply);
+}
+
+void Konnectivity::dial(const std::string& target, konnectivity::AgentPort::Done done) {
+  const auto parts = split_host_port(target);
+  const auto cluster = parts ? port_->cluster_of_host(parts->host) : std::nullopt;
+  if (cluster && options_.accepts(*cluster)) return port_->dial(*cluster, target, std::move(done));
+  boost::asio::post(runtime_.executor(), [done = std::move(done)] { done(fail(Category::kUnavailable, "No agent available")); });
+}
+
+void Konnectivity::lose(const std::string& cluster) {
+  boost::asio::post(runtime_.executor(), [port = std::weak_ptr(port_), cluster] {
+    if (const auto here = port.lock()) here->cut(cluster);
+  });
+}
+
+void Konnectivity::drain() {
+  if (clients_) clients_->drain();
+  if (agents_) agents_->drain();
+}
+
+Json Konnectivity::describe() const {
+  const std::lock_guard lock(mutex_);
+  return {{"problem", problem_}};
+}
+
+}  // namespace fleetadm::gateway
