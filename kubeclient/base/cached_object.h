@@ -9,7 +9,8 @@
 
 namespace fleetadm::kube {
 
-/// One cached object: identity decoded, the rest as compact JSON that is decoded on demand. metadata.managedFields is dropped.
+/// One cached object: identity decoded, the rest as compact JSON, deflated where it is long, that is decoded on demand.
+/// metadata.managedFields is dropped.
 class CachedObject {
  public:
   CachedObject(std::string key, const Json& object);
@@ -17,6 +18,7 @@ class CachedObject {
   const std::string& resource_version() const { return resource_version_; }
   const std::string& uid() const { return uid_; }
   Json decode() const;
+  /// That it takes, beside its identity.
   std::size_t bytes() const { return text_.size(); }
 
  private:
@@ -24,6 +26,7 @@ class CachedObject {
   std::string resource_version_;
   std::string uid_;
   std::string text_;
+  std::size_t plain_size_ = 0;  // bytes, of what is deflated; 0: the text is as it is
 };
 using CachedPtr = std::shared_ptr<const CachedObject>;
 

@@ -1,0 +1,52 @@
+#include "kubeclient/base/cached_object.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace fleetadm::kube {
+namespace {
+
+Json object_with(Json data) {
+  return {
+      {"metadata", {{"name", "a"}, {"uid", "u"}, {"resourceVersion", "7"}, {"managedFields", Json::array({{{"manager", "m"}}})}}},
+      {"data", std::move(data)}};
+}
+
+Json without_managers(Json object) {
+  object["metadata"].erase("managedFields");
+  return object;
+}
+
+TEST(CachedObject, KeepsAllButManagedFields) {
+  const Json object = object_with({{"text", "short"}});
+  const CachedObject cached("a", object);
+  EXPECT_EQ(cached.key(), "a");
+  EXPECT_EQ(cached.uid(), "u");
+  EXPECT_EQ(cached.resource_version(), "7");
+  EXPECT_EQ(cached.decode(), without_managers(object));
+  EXPECT_EQ(cached.bytes(), dump_json(without_managers(object)).size());
+}
+
+TEST(CachedObject, DeflatesWhatIsLong) {
+  Json conditions = Json::array();
+  for (int i = 0; i < 200; ++i) conditions.push_back({{"type", "Available"}, {"status", "True"}, {"observedGeneration", i}});
+  const Json object = object_with(conditions);
+  const CachedObject cached("a", object);
+  EXPECT_EQ(cached.decode(), without_managers(object));
+  EXPECT_LT(cached.bytes(), dump_json(object).size() / 4);
+}
+
+TEST(CachedObject, LeavesWhatDoesNotGetShorter) {
+  std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same text each time
+  std::string noise;
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/!#$%&()*,-.:;<=>?@[]^_{|}~ ";
+  for (int i = 0; i < 100'000; ++i) noise += kDigits[random() % kDigits.size()];
+  const Json object = object_with({{"noise", noise}});
+  const CachedObject cached("a", object);
+  EXPECT_EQ(cached.decode(), without_managers(object));
+  EXPECT_LE(cached.bytes(), dump_json(object).size());
+}
+
+}  // namespace
+}  // namespace fleetadm::kube
