@@ -25,7 +25,7 @@ namespace fleetadm::hub {
 namespace {
 
 constexpr const char* kName = "hub";
-constexpr auto kTidying = std::chrono::seconds(30);  // of memory: bursts are over by then
+constexpr auto kTidying = std::chrono::seconds(2);  // of memory, while a burst goes on, too
 // Reporters of events as upstream's own hub names them: people filter by these.
 constexpr const char* kRegistrationReporter = "registration-controller";
 
