@@ -49,14 +49,18 @@ int failed(const Error& error) {
 
 void print_goals(const bench::Figures& ours, const std::optional<bench::Figures>& theirs) {
   constexpr double kTimesSooner = 5;
+  constexpr double kOfPlain = 90;  // percent: both are measured on a machine that is never quite quiet
   if (const auto writes = ours.get("second_writes"))
     std::printf("  a second pass writes nothing: %s\n", *writes == 0 ? "reached" : "MISSED");
   const auto mine = ours.get("all_available_s");
   const auto other = theirs ? theirs->get("all_available_s") : std::nullopt;
   if (!mine || !other) return;
   const double times = *other / *mine;
-  std::printf("  available %.1f times sooner than upstream: %s (goal %.0f, or the server's write rate)\n", times,
-              times >= kTimesSooner ? "reached" : "MISSED", kTimesSooner);
+  // The server takes no more than what clients write that do nothing else.
+  const double of_plain = ours.get("of_plain_percent").value_or(0);
+  std::printf(
+      "  available %.1f times sooner than upstream, at %.0f %% of what plain clients write: %s (goal %.0f times, or %.0f %%)\n",
+      times, of_plain, times >= kTimesSooner || of_plain >= kOfPlain ? "reached" : "MISSED", kTimesSooner, kOfPlain);
 }
 
 }  // namespace
