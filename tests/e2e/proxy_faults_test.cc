@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/proxy/client/gateway_access.h"
+#include "core/sandbox/node/child.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/watch/blocking_watch.h"
 #include "tests/support/fleet_test.h"
@@ -27,19 +28,36 @@ constexpr std::string_view kFaultMaps = "/api/v1/namespaces/default/configmaps";
 
 using SocketNumbers = std::set<std::string>;
 
+struct TcpSocket {
+  bool listens = false;
+  bool connected = false;
+  int local = 0;  // ports
+  int remote = 0;
+  std::string name;  // as a descriptor's link says it
+};
+
+std::vector<TcpSocket> tcp_sockets() {
+  const auto port = [](const std::string& address) { return std::stoi(address.substr(address.rfind(':') + 1), nullptr, 16); };
+  std::vector<TcpSocket> found;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::istringstream lines(read_file(table));
+    std::string line;
+    std::getline(lines, line);  // the heading
+    while (std::getline(lines, line)) {
+      std::istringstream fields(line);
+      std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout, inode;
+      fields >> slot >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
+      if (!inode.empty()) found.push_back({state == "0A", state == "01", port(local), port(remote), "socket:[" + inode + "]"});
+    }
+  }
+  return found;
+}
+
 /// This machine's TCP sockets of one kind: those that listen on a port, or are connected to it.
 SocketNumbers sockets_of_port(int port, bool listening) {
-  std::istringstream table(read_file("/proc/net/tcp"));
   SocketNumbers found;
-  std::string line;
-  std::getline(table, line);  // the heading
-  while (std::getline(table, line)) {
-    std::istringstream fields(line);
-    std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout, inode;
-    fields >> slot >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
-    const std::string& address = listening ? local : remote;
-    if (state != (listening ? "0A" : "01")) continue;
-    if (std::stoi(address.substr(address.find(':') + 1), nullptr, 16) == port) found.insert("socket:[" + inode + "]");
+  for (const TcpSocket& one : tcp_sockets()) {
+    if (listening ? one.listens && one.local == port : one.connected && one.remote == port) found.insert(one.name);
   }
   return found;
 }
@@ -56,6 +74,13 @@ struct PodProcess {
       if (sockets.contains(target)) found.insert(target);
     }
     return found;
+  }
+  std::set<int> listens_on() const {
+    std::set<int> ports;
+    for (const TcpSocket& one : tcp_sockets()) {
+      if (one.listens && !among({one.name}).empty()) ports.insert(one.local);
+    }
+    return ports;
   }
   std::string proc() const { return "/proc/" + std::to_string(pid); }
   std::size_t descriptors() const {
@@ -355,6 +380,17 @@ TEST_F(ProxyFaults, G_OfTwoReplicasEachMayLeave) {
     return std::count(tunnels.begin(), tunnels.end(), ':');
   };
   ASSERT_TRUE(eventually([&] { return replicas() == 2; }, std::chrono::seconds(60)));
+  // Until the agent has come to both, one sends on what it is asked to the other.
+  const PodProcess agent = agent_process();
+  ASSERT_TRUE(eventually(
+      [&] {
+        std::istringstream tunnels(str(published(), {"data", "tunnel"}));
+        for (std::string one; std::getline(tunnels, one);) {
+          if (agent.among(sockets_of_port(port_of(one), false)).empty()) return false;
+        }
+        return true;
+      },
+      std::chrono::seconds(60)));
   ASSERT_TRUE(answers_again());
   const auto client = through_gateway();
   ASSERT_TRUE(client) << client.error().message;
@@ -380,6 +416,25 @@ TEST_F(ProxyFaults, G_OfTwoReplicasEachMayLeave) {
   EXPECT_TRUE(answers_again());
   make_map("drained");
   EXPECT_TRUE(is_told(watch, "drained"));
+}
+
+TEST_F(ProxyFaults, H_AnAgentListensForItsHealthAlone) {
+  const PodProcess agent = agent_process();
+  ASSERT_GT(agent.pid, 0);
+  EXPECT_EQ(agent.listens_on().size(), 1U) << "for the probes of its pod";
+  // From a terminal, there is not even that.
+  sandbox::ChildSpec spec;
+  spec.program = Fleet::binary();
+  spec.args = {"agent", "run", "--kubeconfig", member().kubeconfig_file(), "--cluster-name", "c1"};
+  spec.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin"};
+  spec.output_file = (fleet()->folder().path() / "agent.log").string();
+  auto bare = sandbox::Child::start(spec);
+  ASSERT_TRUE(bare) << bare.error().message;
+  const PodProcess process{bare->pid()};
+  ASSERT_TRUE(eventually([&] { return !process.among(sockets_of_port(port_of(member().url()), false)).empty(); }))
+      << "it does nothing: " << read_file(spec.output_file);
+  EXPECT_EQ(process.listens_on(), std::set<int>{});
+  bare->stop(std::chrono::seconds(5));
 }
 
 /// Agents get certificates that are due after some seconds: a controller manager dates them five minutes back, and they are
