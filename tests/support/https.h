@@ -18,7 +18,7 @@ struct HttpsRequest {
   std::string key{};
   std::string token{};
   long timeout_seconds = 10;
-  std::vector<std::string> headers{};  // "Name: value"
+  std::vector<std::string> headers{};         // "Name: value"
   const NetworkNamespace* network = nullptr;  // that the server is in; null: this process's
 };
 
