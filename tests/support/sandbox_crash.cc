@@ -86,6 +86,7 @@ class Ledger {
     ++acknowledged_;
     there_[name] = version;
     changes_[version] = "creation of " + name;
+    if (version <= listed_) seen_.insert(version);  // the list was faster than the answer
   }
   void removed(const std::string& name) {
     const std::lock_guard lock(mutex_);
@@ -115,6 +116,7 @@ class Ledger {
       if (at > last_seen_ && at <= version) seen_.insert(at);
     }
     last_seen_ = std::max(last_seen_, version);
+    listed_ = version;
     seen_names_ = names;
   }
   std::int64_t last_seen() const {
@@ -160,6 +162,7 @@ class Ledger {
   std::set<std::string> seen_names_;
   std::vector<std::string> skipped_;
   std::int64_t last_seen_ = 0;
+  std::int64_t listed_ = 0;
   int acknowledged_ = 0;
   int events_ = 0;
   int told_gone_ = 0;
