@@ -45,7 +45,7 @@ Json with_replicas(Json config_map, const Replicas& replicas, const std::string&
   for (const auto& [key, seen] : replicas) {
     said[key] = {{"server", seen.replica.server},
                  {"tunnel", seen.replica.tunnel},
-                 {"since", format_time(seen.since)},
+                 {"since", format_micro_time(seen.since)},  // two of one second have an order, too
                  {"renewed", format_time(seen.renewed)}};
     if (!seen.replica.peer.empty()) said[key]["peer"] = seen.replica.peer;
     if (newest == nullptr || seen.since > newest->since) newest = &seen;
