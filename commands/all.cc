@@ -11,6 +11,7 @@
 #include "commands/gateway/gateway.h"
 #include "commands/get/get.h"
 #include "commands/hub/hub.h"
+#include "commands/image/image.h"
 #include "commands/in_pod/in_pod.h"
 #include "commands/msa/msa.h"
 #include "commands/placement/placement.h"
@@ -53,6 +54,7 @@ void register_all(Registry& registry) {
   register_hub(registry);
   register_agent(registry);
   register_gateway(registry);
+  register_image(registry);
 #ifndef FLEETADM_WITHOUT_SANDBOX
   register_sandbox_fleet(registry);
   register_sandbox_faults(registry);

@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
+
+#include "kubeclient/base/owned_fd.h"
 
 extern char** environ;
 
@@ -49,6 +52,7 @@ class Pipe {
   bool good() const { return good_; }
   int read_end() const { return ends_[0]; }
   int write_end() const { return ends_[1]; }
+  int release_read_end() { return std::exchange(ends_[0], -1); }
   void close_end(std::size_t which) {
     if (good_ && ends_[which] >= 0) ::close(ends_[which]);
     ends_[which] = -1;
@@ -116,6 +120,18 @@ Read drain(int from, std::string& output, std::size_t limit) {
   return output.size() > limit ? Read::kTooMuch : Read::kAgain;
 }
 
+/// The end of a pipe from which a text can be read that was written before; none where it is empty. No one waits for the other: a
+/// pipe holds more than that.
+Result<OwnedFd> written_input(std::string_view text) {
+  constexpr std::size_t kMost = 32U * 1024U;
+  if (text.empty()) return OwnedFd();
+  if (text.size() > kMost) return fail(Category::kInternal, "a program's input is too long");
+  Pipe pipe;
+  if (!pipe.good() || ::write(pipe.write_end(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return fail(Category::kInternal, "no pipe: " + std::error_code(errno, std::generic_category()).message());
+  return OwnedFd(pipe.release_read_end());
+}
+
 bool is_executable_file(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
@@ -150,7 +166,12 @@ Result<ProcessResult> run_process(const ProcessOptions& options) {
   if (!pipe.good()) return fail(Category::kInternal, "no pipe: " + std::error_code(errno, std::generic_category()).message());
   Actions actions;
   posix_spawn_file_actions_adddup2(&actions.raw, pipe.write_end(), STDOUT_FILENO);
-  if (!options.keep_stdin) posix_spawn_file_actions_addopen(&actions.raw, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  FLEETADM_TRY(const OwnedFd input, written_input(options.input));
+  if (input) {
+    posix_spawn_file_actions_adddup2(&actions.raw, input.get(), STDIN_FILENO);
+  } else if (!options.keep_stdin) {
+    posix_spawn_file_actions_addopen(&actions.raw, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
   Attributes attributes;
   sigset_t none, defaults;
   sigemptyset(&none);

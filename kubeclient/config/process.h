@@ -16,7 +16,8 @@ struct ProcessOptions {
   std::string command;  // with a slash: that file; else looked up in PATH
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;  // over the parent's environment
-  bool keep_stdin = false;                               // else /dev/null
+  bool keep_stdin = false;                               // else /dev/null, or:
+  std::string input = {};                                // what it reads on stdin; 32 KiB at most
   std::size_t max_output = 1U << 20U;
   Duration timeout = std::chrono::minutes(1);
   std::stop_token stop = {};  // kills it
