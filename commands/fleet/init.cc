@@ -3,6 +3,7 @@
 #include "commands/fleet/bootstrap_token.h"
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/fleet/image_flags.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "core/api/gateway.h"
@@ -25,7 +26,7 @@ constexpr int kGatewayPort = 8443;
 constexpr int kTunnelPort = 8444;
 
 struct InitOptions {
-  std::string image = "fleetadm:" FLEETADM_VERSION;
+  ImageOptions image;
   std::int64_t replicas = 1;
   std::vector<std::string> auto_approve_users;
   std::vector<std::string> hub_args;
@@ -42,7 +43,7 @@ struct InitOptions {
 };
 
 void bind_init(FlagSet& flags, InitOptions& options) {
-  flags.text(&options.image, "image", "fleetadm image for the hub controllers").default_text = options.image;
+  image_flags(flags, options.image, "the hub controllers");
   flags.integer(&options.replicas, "replicas", "Number of replicas of the hub controllers (one leads, the others stand by)")
       .default_text = "1";
   flags
@@ -92,7 +93,7 @@ Result<std::string> public_address(const std::string& flag, const std::string& t
 
 Status validate_init(const InitOptions& options, const std::vector<std::string>&) {
   if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas must be between 1 and 9");
-  if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
+  FLEETADM_CHECK(validate_image_options(options.image));
   for (const std::string& user : options.auto_approve_users) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
@@ -168,10 +169,10 @@ std::vector<Json> cluster_info(const kube::RestConfig& config) {
             Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "system:anonymous"}}})}}};
 }
 
-Result<std::vector<Json>> manifests(const InitOptions& options, const kube::RestConfig& config) {
+Result<std::vector<Json>> manifests(const InitOptions& options, const DeployedImage& image, const kube::RestConfig& config) {
   std::vector<Json> objects;
   FLEETADM_TRY(Json of_gateway, gateway_args(options));
-  const std::map<std::string, Json> values{{"image", options.image},
+  const std::map<std::string, Json> values{{"image", image.image},
                                            {"replicas", options.replicas},
                                            {"args", container_args(options)},
                                            {"gateway_args", std::move(of_gateway)}};
@@ -185,9 +186,11 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const kube::Rest
     files.emplace_back(file);
   if (options.gateway) files.emplace_back("hub/gateway.yaml");
   for (const std::string_view file : files) {
+    if (file == "hub/deployment.yaml" && image.secret) objects.push_back(*image.secret);  // before the pods that need it
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
   }
+  install::set_image_pull(objects, image.pull);
   if (options.publish_ca && !config.ca_data.empty()) {
     for (Json& object : cluster_info(config)) objects.push_back(std::move(object));
   }
@@ -260,7 +263,8 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   FLEETADM_TRY(const auto config, context.rest_config());
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_kubernetes_version(hub));
-  FLEETADM_TRY(auto objects, manifests(options, config));
+  FLEETADM_TRY(const DeployedImage image, deployed_image(context, options.image, api::kHubNamespace));
+  FLEETADM_TRY(auto objects, manifests(options, image, config));
   FLEETADM_CHECK(keep_webhook_urls(hub, objects));
 
   const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
@@ -301,6 +305,8 @@ void register_init(Registry& registry) {
       "create are kept as they are.";
   command.examples = {
       {"Make a hub and wait until its controllers are running", "fleetadm init --wait"},
+      {"From a registry of your own, which wants a login",
+       "fleetadm init --image-registry registry.example.com/team --image-pull-credential-file docker.json"},
       {"See what would be installed", "fleetadm init --dry-run=server"},
       {"Close the health and metrics port to other namespaces", "fleetadm init --network-policy"},
       {"With a gateway that clusters and clients reach at a load balancer",

@@ -4,6 +4,7 @@
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/fleet/image_flags.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
 #include "commands/framework/grammar.h"
@@ -31,7 +32,7 @@ struct JoinOptions {
   std::string ca_file;
   bool system_roots = false;
   std::string proxy_url;
-  std::string image = "fleetadm:" FLEETADM_VERSION;
+  ImageOptions image;
   std::vector<std::string> agent_args;
   bool network_policy = false;
   bool preflight_only = false;
@@ -59,7 +60,7 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   ca_file.complete = Complete::kFiles;
   flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
   flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub").value_name = "URL";
-  flags.text(&options.image, "image", "fleetadm image for the agent").default_text = options.image;
+  image_flags(flags, options.image, "the agent");
   flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
       .value_name = "ARG";
   flags.boolean(&options.network_policy, "network-policy",
@@ -127,7 +128,7 @@ Status validate_join(const JoinOptions& options, const std::vector<std::string>&
     return fail(Category::kUsage, "--proxy-url is not an http, https or socks5 URL",
                 "for example: http://gateway.example.com:3128");
   }
-  if (options.image.empty()) return fail(Category::kUsage, "--image is empty");
+  FLEETADM_CHECK(validate_image_options(options.image));
   return check_program_args("agent-arg", options.agent_args);
 }
 
@@ -250,7 +251,9 @@ Result<Report> run_join(Context& context, const JoinOptions& options, const std:
     return report;
   }
   FLEETADM_CHECK(join::check_not_elsewhere(spoke, options.cluster_name, endpoint.server));
-  const join::AgentInstall agent{options.cluster_name, options.image, options.agent_args, options.network_policy};
+  FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, api::kAgentNamespace));
+  const join::AgentInstall agent{options.cluster_name,   image.image,           options.agent_args,
+                                 options.network_policy, std::move(image.pull), std::move(image.secret)};
   FLEETADM_TRY(auto objects, join::agent_manifests(agent, endpoint, preflight.hub));
 
   const install::Options how = options_with_progress(context, install::kAgentPart, options.timeout);

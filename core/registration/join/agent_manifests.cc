@@ -69,10 +69,14 @@ Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEn
   if (agent.network_policy) files.emplace_back("agent/network-policy.yaml");
   files.emplace_back("agent/deployment.yaml");
   for (const std::string_view file : files) {
-    if (file == "agent/deployment.yaml") objects.push_back(secret);  // before the agent that reads it
+    if (file == "agent/deployment.yaml") {  // before the agent that needs them
+      objects.push_back(secret);
+      if (agent.image_pull_secret) objects.push_back(*agent.image_pull_secret);
+    }
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
   }
+  install::set_image_pull(objects, agent.image_pull);
   return objects;
 }
 

@@ -1,9 +1,11 @@
 // What join installs on a cluster.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/install/image_pull.h"
 #include "core/registration/join/preflight.h"
 
 namespace fleetadm::join {
@@ -13,6 +15,8 @@ struct AgentInstall {
   std::string image = "fleetadm:" FLEETADM_VERSION;
   std::vector<std::string> args = {};  // further ones of `agent run`
   bool network_policy = false;
+  install::ImagePull image_pull = {};
+  std::optional<Json> image_pull_secret = {};  // to be made in the agent's namespace
 };
 
 /// The objects of the agent in the order in which they are applied. `hub`: of check_hub().

@@ -1,0 +1,34 @@
+// Which image init and join deploy, and how the kubelets get it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/framework/command.h"
+#include "core/install/image_pull.h"
+
+namespace fleetadm::commands {
+
+struct ImageOptions {
+  std::string image;     // empty: the default one
+  std::string registry;  // that the default one is in
+  std::string policy;
+  std::vector<std::string> secrets;
+  std::string credential_file;
+};
+
+/// `what`: "the hub controllers"
+void image_flags(FlagSet& flags, ImageOptions& options, const std::string& what);
+Status validate_image_options(const ImageOptions& options);
+
+struct DeployedImage {
+  std::string image;
+  install::ImagePull pull;
+  std::optional<Json> secret;  // to be made in the namespace before the pods
+};
+
+/// Of pods in the namespace. Reads the file of --image-pull-credential-file, and asks the helpers that it names.
+Result<DeployedImage> deployed_image(Context& context, const ImageOptions& options, std::string_view ns);
+
+}  // namespace fleetadm::commands
