@@ -46,11 +46,11 @@ void bind_gateway(FlagSet& flags, GatewayRunOptions& options) {
       .default_text = std::to_string(options.cluster_requests);
   flags.integer(&options.caller_rate, "max-rate-per-caller", "New requests of one caller a second (0: any number)").default_text =
       std::to_string(options.caller_rate);
-  flags.integer(&options.caller_bytes, "max-bytes-per-caller", "Bytes a second that one caller is sent (0: any number)")
+  flags.integer(&options.caller_bytes, "max-bytes-per-caller", "Bytes a second that one caller sends and is sent (0: any number)")
       .default_text = "0";
   flags
       .integer(&options.cluster_bytes, "max-bytes-per-cluster",
-               "Bytes a second that all callers of one cluster are sent (0: any number)")
+               "Bytes a second that all callers of one cluster send and are sent (0: any number)")
       .default_text = "0";
   flags.duration(&gateway.drain, "drain-timeout", "When stopped, how long requests and streams that run may go on").default_text =
       "30s";

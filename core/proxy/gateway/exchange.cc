@@ -1,7 +1,7 @@
 #include "core/proxy/gateway/exchange.h"
 
 #include <algorithm>
-#include <limits>
+#include <boost/asio/steady_timer.hpp>
 #include <string_view>
 #include <utility>
 
@@ -10,6 +10,29 @@
 
 namespace fleetadm::proxy {
 namespace {
+
+constexpr std::chrono::milliseconds kPace{50};  // between two pieces of a body that has used up its budget
+
+/// Of a request's body. It holds the budgets and not the exchange, which ends with the answer.
+class RequestPace final : public serve::BodyPace, public std::enable_shared_from_this<RequestPace> {
+ public:
+  RequestPace(const boost::asio::any_io_executor& executor, ByteBudgets budgets)
+      : timer_(executor), budgets_(std::move(budgets)) {}
+
+  std::size_t room() override { return budgets_.room(std::chrono::steady_clock::now()); }
+  void was_read(std::size_t bytes) override { budgets_.spend(bytes); }
+  void on_room(std::function<void()> wake) override {
+    timer_.expires_after(kPace);
+    timer_.async_wait([self = weak_from_this(), wake = std::move(wake)](const boost::system::error_code& error) {
+      const auto here = self.lock();
+      if (here && !error) wake();
+    });
+  }
+
+ private:
+  boost::asio::steady_timer timer_;
+  const ByteBudgets budgets_;
+};
 
 /// Counts on the way through.
 class CountedBody final : public serve::BodyStream {
@@ -36,7 +59,7 @@ class CountedUpgrade final : public serve::UpgradedStream {
   void begin(const serve::WatchDescriptor& watch) override { upgrade_->begin(watch); }
   bool take(std::string_view bytes) override {
     exchange_->record.received += bytes.size();
-    exchange_->spend(bytes.size());
+    exchange_->budgets.spend(bytes.size());
     return upgrade_->take(bytes);
   }
   bool takes() const override { return exchange_->may_go_on() && upgrade_->takes(); }
@@ -62,26 +85,20 @@ void Exchange::count(serve::HttpRequest& request) {
   if (request.content) streamed_ = request.content->count();
 }
 
-std::size_t Exchange::room() const {
-  if (budgets.empty()) return std::numeric_limits<std::size_t>::max();
-  std::size_t room = std::numeric_limits<std::size_t>::max();
-  const auto now = std::chrono::steady_clock::now();
-  for (const auto& budget : budgets) room = std::min(room, budget->room(now));
-  return room;
-}
-
-void Exchange::spend(std::size_t bytes) const {
-  for (const auto& budget : budgets) budget->spend(bytes);
+void Exchange::slow_down(serve::HttpRequest& request, const boost::asio::any_io_executor& executor) const {
+  if (budgets.empty()) return;
+  budgets.spend(request.body.size());
+  if (request.content) request.content->keep_pace(std::make_shared<RequestPace>(executor, budgets));
 }
 
 serve::BodyStream::More Exchange::pass_on(serve::BodyStream& body, std::string& into, std::size_t most) {
   // The server asks again after a while, whoever wakes it.
-  const auto left = room();
+  const auto left = budgets.room(std::chrono::steady_clock::now());
   if (left == 0) return serve::BodyStream::More::kLater;
   const auto before = into.size();
   const auto more = body.read(into, std::min(most, left));
   record.sent += into.size() - before;
-  spend(into.size() - before);
+  budgets.spend(into.size() - before);
   return more;
 }
 
@@ -95,6 +112,7 @@ void Exchange::attach(const std::shared_ptr<Exchange>& exchange, serve::HttpResp
     answer.stream = std::make_shared<CountedBody>(std::move(answer.stream), exchange);
   } else {
     exchange->record.sent += answer.body.size();
+    exchange->budgets.spend(answer.body.size());
   }
 }
 

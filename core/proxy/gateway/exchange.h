@@ -1,6 +1,7 @@
 // One request from its head to the last byte of its answer: what is to be written down of it, and the places that it takes.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -29,20 +30,19 @@ class Exchange {
 
   AuditRecord record;
   std::vector<RequestLimits::Place> places;
-  std::vector<std::shared_ptr<ByteBudget>> budgets;  // the tightest counts; none: as much as comes
+  ByteBudgets budgets;  // empty: as much as comes
 
   /// Counts what the client sends.
   void count(serve::HttpRequest& request);
+  /// Lets the request's body go on as fast as the budgets allow. `executor`: the I/O thread's.
+  void slow_down(serve::HttpRequest& request, const boost::asio::any_io_executor& executor) const;
   /// A piece of an answer, as far as the budget has room for it.
   serve::BodyStream::More pass_on(serve::BodyStream& body, std::string& into, std::size_t most);
-  bool may_go_on() const { return room() > 0; }
-  void spend(std::size_t bytes) const;
+  bool may_go_on() const { return budgets.room(std::chrono::steady_clock::now()) > 0; }
   /// Counts what the client is sent, and keeps the exchange for as long as that takes.
   static void attach(const std::shared_ptr<Exchange>& exchange, serve::HttpResponse& answer);
 
  private:
-  std::size_t room() const;
-
   const Audit audit_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::shared_ptr<const std::uint64_t> streamed_;  // of a body that comes in pieces

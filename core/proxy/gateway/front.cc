@@ -81,7 +81,8 @@ void refuse_reviewed(Passage& passage, const Error& error) {
 
 struct Front::Inner : std::enable_shared_from_this<Front::Inner> {
   Inner(serve::HttpRuntime& runtime, const kube::Client& hub, FrontOptions given)
-      : options(std::move(given)),
+      : executor(runtime.executor()),
+        options(std::move(given)),
         authenticator(runtime, hub, options.clock),
         authorizer(runtime, hub, options.clock),
         limits(options.limits) {}
@@ -96,6 +97,7 @@ struct Front::Inner : std::enable_shared_from_this<Front::Inner> {
   Status read_target(Passage& passage) const;
   Result<std::shared_ptr<Hop>> way_to(const Passage& passage) const;
 
+  const boost::asio::any_io_executor executor;
   FrontOptions options;
   Authenticator authenticator;
   Authorizer authorizer;
@@ -151,7 +153,7 @@ void Front::Inner::identified(const PassagePtr& passage, const std::shared_ptr<c
   const auto now = std::chrono::steady_clock::now();
   auto place = limits.enter_caller(caller->name, now);
   if (!place) return refuse(*passage, place.error());
-  if (auto bytes = limits.bytes_of_caller(caller->name, now)) passage->exchange->budgets.push_back(std::move(bytes));
+  passage->exchange->budgets.add(limits.bytes_of_caller(caller->name, now));
   passage->exchange->places.push_back(std::move(*place));
   auto asked = read_requested_user(passage->request.headers);
   if (!asked) return refuse(*passage, asked.error());
@@ -211,7 +213,7 @@ void Front::Inner::authorized(const PassagePtr& passage) {
   const auto now = std::chrono::steady_clock::now();
   auto place = limits.enter_cluster(cluster, now);
   if (!place) return refuse(*passage, place.error());
-  if (auto bytes = limits.bytes_of_cluster(cluster, now)) passage->exchange->budgets.push_back(std::move(bytes));
+  passage->exchange->budgets.add(limits.bytes_of_cluster(cluster, now));
   passage->exchange->places.push_back(std::move(*place));
   send(passage);
 }
@@ -231,6 +233,7 @@ void Front::Inner::send(const PassagePtr& passage) {
   record.token = std::holds_alternative<MemberToken>(passage->actor);
   const bool asked_upgrade = !passing_upgrade(passage->request.headers).empty();
   const bool head_only = passage->request.method == "HEAD";
+  passage->exchange->slow_down(passage->request, executor);
   serve::HttpRequest request = std::move(passage->request);
   request.path = passage->route.path;
   name_actor(request, passage->actor, record.id);

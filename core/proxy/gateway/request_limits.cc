@@ -1,6 +1,7 @@
 #include "core/proxy/gateway/request_limits.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace fleetadm::proxy {
@@ -23,6 +24,16 @@ std::size_t ByteBudget::room(Time now) {
   left_ = std::min(rate_, left_ + std::max(waited, 0.0) * rate_);
   filled_ = now;
   return left_ < 1 ? 0 : static_cast<std::size_t>(left_);
+}
+
+std::size_t ByteBudgets::room(ByteBudget::Time now) const {
+  std::size_t room = std::numeric_limits<std::size_t>::max();
+  for (const auto& budget : budgets_) room = std::min(room, budget->room(now));
+  return room;
+}
+
+void ByteBudgets::spend(std::size_t bytes) const {
+  for (const auto& budget : budgets_) budget->spend(bytes);
 }
 
 RequestLimits::Place RequestLimits::take_place(const std::shared_ptr<Uses>& uses, Uses::iterator use) {

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kubeclient/base/result.h"
 
@@ -17,7 +19,7 @@ struct RequestLimitOptions {
   std::size_t per_cluster = 2000;  // the same
   double rate = 5000;              // requests a second of a caller; 0: any
   double burst = 10'000;           // on top of what the rate allows
-  double caller_bytes = 0;         // a second, that a caller is sent, and after an upgrade also sends; 0: any
+  double caller_bytes = 0;         // a second, that a caller sends and is sent; 0: any
   double cluster_bytes = 0;        // the same of all callers of a cluster
 };
 
@@ -35,6 +37,20 @@ class ByteBudget {
   const double rate_;
   double left_;  // below zero after more than there was room for
   Time filled_;
+};
+
+/// Those that apply to one request; the tightest counts. One thread at a time.
+class ByteBudgets {
+ public:
+  void add(std::shared_ptr<ByteBudget> budget) {
+    if (budget) budgets_.push_back(std::move(budget));
+  }
+  bool empty() const { return budgets_.empty(); }
+  std::size_t room(ByteBudget::Time now) const;
+  void spend(std::size_t bytes) const;
+
+ private:
+  std::vector<std::shared_ptr<ByteBudget>> budgets_;
 };
 
 /// One thread at a time. A place is taken for as long as what it got lives, also when the limits themselves are gone.

@@ -41,6 +41,7 @@ struct BodyPipeState {
       bytes.erase(0, std::exchange(begin, 0));
     }
     if (size > 0) return BodyStream::More::kYes;
+    if (held() > 0) return BodyStream::More::kLater;  // nothing was asked for
     return finished ? BodyStream::More::kEnd : BodyStream::More::kLater;
   }
 };
@@ -132,7 +133,24 @@ BodyReader::~BodyReader() {
 
 BodyStream::More BodyReader::read(std::string& into, std::size_t most) { return wait(into, most, {}); }
 
+void BodyReader::keep_pace(std::shared_ptr<BodyPace> pace) { pace_ = std::move(pace); }
+
 BodyStream::More BodyReader::wait(std::string& into, std::size_t most, std::chrono::milliseconds patience) {
+  if (!pace_) return take(into, most, patience);
+  const auto room = pace_->room();
+  const auto before = into.size();
+  const auto more = take(into, std::min(most, room), patience);
+  pace_->was_read(into.size() - before);
+  if (room == 0 && more == More::kLater) {
+    pace_->on_room([weak = std::weak_ptr(state_)] {
+      const auto state = weak.lock();
+      if (state) change_and_wake(*state, [] {});
+    });
+  }
+  return more;
+}
+
+BodyStream::More BodyReader::take(std::string& into, std::size_t most, std::chrono::milliseconds patience) {
   auto more = More::kLater;
   {
     std::unique_lock lock(state_->mutex);

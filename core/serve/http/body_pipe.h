@@ -44,6 +44,17 @@ class BodyWriter {
   std::shared_ptr<detail::BodyPipeState> state_;
 };
 
+/// Holds the reader of a body back. Called on the reader's thread.
+class BodyPace {
+ public:
+  virtual ~BodyPace() = default;
+  /// How many bytes may be read now.
+  virtual std::size_t room() = 0;
+  virtual void was_read(std::size_t bytes) = 0;
+  /// There is no room: `wake` is called when there may be some again.
+  virtual void on_room(std::function<void()> wake) = 0;
+};
+
 /// Any thread, one at a time; read() never waits. Its end tells the writer that nothing more is wanted.
 class BodyReader final : public BodyStream {
  public:
@@ -57,11 +68,16 @@ class BodyReader final : public BodyStream {
   void on_ready(std::function<void()> wake) override;
   /// read(), which waits up to `patience` for something; kLater where nothing came.
   More wait(std::string& into, std::size_t most, std::chrono::milliseconds patience);
+  /// From now on, no more is read at a time than the pace has room for.
+  void keep_pace(std::shared_ptr<BodyPace> pace);
   /// The bytes that were read so far. It changes on the reader's thread, and outlives the reader.
   std::shared_ptr<const std::uint64_t> count() const;
 
  private:
+  More take(std::string& into, std::size_t most, std::chrono::milliseconds patience);
+
   std::shared_ptr<detail::BodyPipeState> state_;
+  std::shared_ptr<BodyPace> pace_;  // null: as fast as it comes
 };
 
 struct BodyPipe {

@@ -196,6 +196,38 @@ TEST_F(GatewayStreams, AllCallersOfAClusterTogetherAreSentOnlySoManyBytesASecond
   EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900)) << "joe waits for what jane was sent";
 }
 
+TEST_F(GatewayStreams, BodiesOfRequestsCountToo) {
+  constexpr std::size_t kRate = 200'000;
+  options_.limits.cluster_bytes = static_cast<double>(kRate);
+  start();
+  const std::string text(2 * kRate, 'x');
+  for (const bool http2 : {false, true}) {
+    const auto began = std::chrono::steady_clock::now();
+    const auto answer = ask_as_jane({.method = "POST", .body = text, .http2 = http2});
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(hop_->last().body, text);
+    EXPECT_GT(took, std::chrono::milliseconds(900)) << "a second's worth goes on at once, and the rest in its time";
+    EXPECT_LT(took, std::chrono::seconds(10)) << "it is not asked again when there is room";
+  }
+}
+
+TEST_F(GatewayStreams, WhatACallerSendsIsTakenOffWhatTheyAreSent) {
+  constexpr std::size_t kRate = 200'000;
+  options_.limits.caller_bytes = static_cast<double>(kRate);
+  start();
+  const std::string text(kRate, 'x');
+  hop_->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
+    const Fed fed;
+    fed.pipe.writer->push(text);
+    fed.pipe.writer->finish();
+    return fed.answer();
+  });
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask_as_jane({.method = "PUT", .body = text}).body.size(), text.size());
+  EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(800));
+}
+
 TEST_F(GatewayStreams, AWatchLastsUntilItsClientLeavesAndTakesAPlaceSoLong) {
   options_.limits = {.per_caller = 1, .per_cluster = 10, .rate = 0, .burst = 0};
   start();
