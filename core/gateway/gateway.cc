@@ -39,6 +39,8 @@ constexpr Duration kFirstRetry = std::chrono::seconds(1);
 constexpr Duration kHubTimeout = std::chrono::seconds(10);
 constexpr Duration kLook = std::chrono::milliseconds(50);
 constexpr std::chrono::milliseconds kLastWords{1000};
+/// A Service needs so long to send nobody to a replica that stops.
+constexpr Duration kHandOver = std::chrono::seconds(1);
 /// Where an API server says by which CAs it believes client certificates.
 constexpr std::string_view kAuthenticationMap = "extension-apiserver-authentication";
 
@@ -89,6 +91,9 @@ class Gateway {
         exposed_(manager_, hub, options.ns, [this] { ask_for_pass(); }),
         front_(runtime_, hub_, front_parts()) {
     if (!options.peer_address.empty()) watch_replicas(hub);
+    registry_->on_change([peers = peers_](const std::string& cluster, std::size_t tunnels) {
+      if (tunnels == 0) peers->lost(cluster);
+    });
     if (options_.accept_konnectivity)
       konnectivity_ = std::make_unique<Konnectivity>(manager_, runtime_, hub_, konnectivity_parts());
     manager_.add_page("/debug/gateway", [this](std::string_view) {
@@ -158,14 +163,21 @@ class Gateway {
     published_map_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { ask_for_pass(); });
   }
 
+  proxy::PeersOptions peers_parts() const {
+    proxy::PeersOptions parts;
+    parts.own = [registry = registry_](std::string_view cluster) { return registry->find(cluster); };
+    return parts;
+  }
+
   proxy::FrontOptions front_parts() {
     proxy::FrontOptions parts;
     parts.limits = options_.limits;
     parts.clock = options_.clock;
     parts.state = [this](std::string_view cluster) { return clusters_.state(cluster); };
     parts.hop = [this](std::string_view cluster) {
-      auto own = registry_->find(cluster);
-      return own ? own : peers_->way_to(cluster);
+      if (auto own = registry_->find(cluster)) return own;
+      if (registry_->is_leaving(cluster)) peers_->lost(std::string(cluster));
+      return peers_->way_to(cluster);
     };
     parts.exposes = [this](std::string_view cluster, const proxy::ServiceTarget& service) {
       return exposed_.allows(cluster, service);
@@ -278,16 +290,23 @@ class Gateway {
     if (published_) {
       if (const Status told = keeper_.withdraw(own_); !told) log::warn(kName, told.error().message);
     }
-    front_.drain();
+    if (peer_listener_ && !keeper_.peers().empty()) hand_over();
     listener_->drain();
     if (konnectivity_) konnectivity_->drain();
     if (peer_listener_) peer_listener_->drain();
     if (running() > 0) log::info(0, kName, "waiting for " + std::to_string(running()) + " requests to end");
     const auto until = std::chrono::steady_clock::now() + options_.drain;
     while (running() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
+    front_.drain();
     tunnels_->drain();
     tunnels_->wait_drained(kLastWords);
     log::info(0, kName, "stopped");
+  }
+
+  /// Agents come to the other replicas, and what clients still ask of this one until they have heard goes on to where they are.
+  void hand_over() {
+    tunnels_->drain();
+    std::this_thread::sleep_for(std::min<Duration>(kHandOver, options_.drain));
   }
 
   /// Requests of clients, and connections on which other replicas have some.
@@ -346,7 +365,7 @@ class Gateway {
   std::string client_ca_;
   std::string trusted_;  // by which the other replicas are known
   bool published_ = false;
-  const std::shared_ptr<proxy::Peers> peers_ = std::make_shared<proxy::Peers>(runtime_.executor());
+  const std::shared_ptr<proxy::Peers> peers_ = std::make_shared<proxy::Peers>(runtime_.executor(), peers_parts());
   std::unique_ptr<serve::HttpListener> peer_listener_;
   std::unique_ptr<proxy::TunnelServer> tunnels_;
   std::unique_ptr<serve::HttpListener> listener_;

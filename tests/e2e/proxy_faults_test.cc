@@ -7,11 +7,9 @@
 #include <filesystem>
 #include <future>
 #include <gtest/gtest.h>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/proxy/client/gateway_access.h"
@@ -19,6 +17,7 @@
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/watch/blocking_watch.h"
 #include "tests/support/fleet_test.h"
+#include "tests/support/watches.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -202,24 +201,6 @@ class ProxyFaults : public FleetTest {
   static Json published() { return hub().get("/api/v1/namespaces/open-cluster-management-hub/configmaps/fleetadm-gateway"); }
   static int port_of(const std::string& address) { return std::stoi(address.substr(address.rfind(':') + 1)); }
 
-  /// True once the watch has told of it.
-  static bool is_told(kube::BlockingWatch& watch, const std::string& name, Duration patience = std::chrono::seconds(15)) {
-    for (const auto until = Steady::now() + patience; Steady::now() < until;) {
-      const auto next = watch.next(std::chrono::milliseconds(500), {});
-      if (std::holds_alternative<kube::BlockingWatch::Ended>(next)) return false;
-      if (const auto* event = std::get_if<kube::BlockingWatch::Event>(&next); event && name_of(event->object) == name)
-        return true;
-    }
-    return false;
-  }
-  /// How it ended; nothing where it has not.
-  static std::optional<kube::BlockingWatch::Ended> end_of(kube::BlockingWatch& watch, Duration patience) {
-    for (const auto until = Steady::now() + patience; Steady::now() < until;) {
-      const auto next = watch.next(std::chrono::milliseconds(200), {});
-      if (const auto* ended = std::get_if<kube::BlockingWatch::Ended>(&next)) return *ended;
-    }
-    return std::nullopt;
-  }
   static void make_map(const std::string& name) {
     ASSERT_EQ(member()
                   .create(std::string(kFaultMaps), {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}})

@@ -1,4 +1,5 @@
-// A network between two ends that can go away without a word: bytes are taken and not handed on.
+// A network between two ends that can go away without a word, when bytes are taken and not handed on, or that brings new
+// connections to another end, as a Service does.
 #pragma once
 
 #include <array>
@@ -33,6 +34,10 @@ class SilentRelay {
   /// From now on nothing passes on the connections that there are. New ones pass.
   void swallow() {
     boost::asio::post(context_, [this] { ++generation_; });
+  }
+  /// New connections go to this port of 127.0.0.1.
+  void aim(int target) {
+    boost::asio::post(context_, [this, target] { target_.port(static_cast<std::uint16_t>(target)); });
   }
 
  private:

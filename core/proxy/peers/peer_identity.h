@@ -12,6 +12,7 @@ inline constexpr std::string_view kPeerOrganization = "fleetadm:gateway-replicas
 /// Between replicas alone, in lower case; dropped of everything that comes from elsewhere (drop_identity_headers()).
 inline constexpr std::string_view kPeerCluster = "fleetadm-cluster";              // whose tunnel is meant
 inline constexpr std::string_view kPeerQuestion = "fleetadm-question";            // "tunnel": is there one? 204 or 404
+inline constexpr std::string_view kPeerUnsent = "fleetadm-unsent";                // "true" of an answer: the request ended there
 inline constexpr std::string_view kPeerAuthorization = "fleetadm-authorization";  // a member's token, on its way there
 
 }  // namespace fleetadm::proxy

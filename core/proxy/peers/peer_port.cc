@@ -54,7 +54,9 @@ serve::HttpHandler answer_peers(std::function<std::shared_ptr<Hop>(std::string_v
     if (!hop) {
       Error gone = refused_peer(503, Category::kUnavailable, "its tunnel is gone");
       gone.retry_after_seconds = 1;
-      return reply(error_answer(gone, hop_names::kTunnel));
+      auto answer = error_answer(gone, hop_names::kTunnel);
+      answer.headers.emplace_back(kPeerUnsent, "true");
+      return reply(std::move(answer));
     }
     if (std::string token = take_one(request.headers, kPeerAuthorization); !token.empty())
       request.headers.emplace_back("authorization", std::move(token));

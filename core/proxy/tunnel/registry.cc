@@ -18,6 +18,11 @@ std::shared_ptr<Tunnel> TunnelRegistry::pick(std::string_view cluster) const {
 
 std::shared_ptr<Hop> TunnelRegistry::find(std::string_view cluster) const { return pick(cluster); }
 
+bool TunnelRegistry::is_leaving(std::string_view cluster) const {
+  const auto tunnels = of(cluster);
+  return !tunnels.empty() && std::ranges::all_of(tunnels, [](const auto& tunnel) { return tunnel->info().draining; });
+}
+
 bool TunnelRegistry::has(std::string_view cluster) const { return pick(cluster) != nullptr; }
 
 std::vector<std::shared_ptr<Tunnel>> TunnelRegistry::of(std::string_view cluster) const {

@@ -46,6 +46,8 @@ class TunnelRegistry {
 
   /// Where the cluster's requests go: its newest tunnel that takes requests. Null: it has none. I/O thread only.
   std::shared_ptr<Hop> find(std::string_view cluster) const;
+  /// It has tunnels, but they take no more requests: its agent leaves, or is about to come anew. I/O thread only.
+  bool is_leaving(std::string_view cluster) const;
   /// Ends the tunnels of a cluster that is no longer accepted. I/O thread only.
   void cut(std::string_view cluster, std::string_view why);
 

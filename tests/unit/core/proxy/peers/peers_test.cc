@@ -76,7 +76,10 @@ class PeersTest : public testing::Test {
   const pki::KeyPair ca_ = *pki::make_ca("gateway", 1h);
   serve::HttpRuntime runtime_{0};
   std::list<Replica> replicas_;
-  std::shared_ptr<Peers> peers_ = std::make_shared<Peers>(runtime_.executor());
+  static constexpr std::chrono::milliseconds kPatience{500};
+  std::shared_ptr<FakeHop> own_;  // this replica's own way
+  std::shared_ptr<Peers> peers_ = std::make_shared<Peers>(
+      runtime_.executor(), PeersOptions{.patience = kPatience, .look = 10ms, .own = [this](std::string_view) { return own_; }});
 };
 
 TEST_F(PeersTest, ARequestFindsTheReplicaThatHasTheTunnel) {
@@ -122,15 +125,81 @@ TEST_F(PeersTest, WhereNoneHasATunnelThatIsSaidAndTheNextOneIsFound) {
   EXPECT_NE(none->error()->message.find("no tunnel to any replica"), std::string::npos);
   runtime_.on_io_thread([&] { first.clusters = {"c1"}; });
   EXPECT_EQ(send(request_of("/version"))->status(), 200);
-  // It moves on while it is remembered: one request fails, clearly, and the next finds it.
+  // It moves on while it is remembered: a request that was not sent on finds it, with its body.
   runtime_.on_io_thread([&] {
     first.clusters.clear();
     replicas_.back().clusters = {"c1"};
   });
-  const auto moved = send(request_of("/version"));
-  EXPECT_EQ(moved->status(), 503);
   EXPECT_EQ(send(request_of("/version"))->status(), 200);
   EXPECT_EQ(replicas_.back().member->requests().size(), 1U);
+  EXPECT_EQ(first.member->requests().size(), 1U);
+  runtime_.on_io_thread([&] {
+    first.clusters = {"c1"};
+    replicas_.back().clusters.clear();
+  });
+  serve::HttpRequest streamed = request_of("/api/v1/pods");
+  streamed.method = "POST";
+  const auto pipe = serve::make_body_pipe(std::size_t{64} * 1024);
+  pipe.writer->push("the body");
+  pipe.writer->finish();
+  streamed.content = pipe.reader;
+  EXPECT_EQ(send(std::move(streamed))->status(), 200) << "it is asked anew for what cannot be sent twice";
+  EXPECT_EQ(first.member->last().body, "the body");
+}
+
+TEST_F(PeersTest, ATunnelThatIsOnItsWayToAnotherReplicaIsWaitedFor) {
+  Replica& first = start({"c1"});
+  Replica& second = start({});
+  use();
+  ASSERT_EQ(send(request_of("/version"))->status(), 200);
+  runtime_.on_io_thread([&] { first.clusters.clear(); });
+  boost::asio::steady_timer arrives(runtime_.executor());
+  const auto arrive = [&](const std::function<void()>& then) {
+    runtime_.on_io_thread([&] {
+      arrives.expires_after(100ms);
+      arrives.async_wait([then](const boost::system::error_code&) { then(); });
+    });
+  };
+  arrive([&] { second.clusters = {"c1"}; });
+  EXPECT_EQ(send(request_of("/version"))->status(), 200);
+  EXPECT_EQ(second.member->requests().size(), 1U);
+  // Or to this one.
+  const auto own = std::make_shared<FakeHop>(runtime_);
+  runtime_.on_io_thread([&] { second.clusters.clear(); });
+  arrive([&] { own_ = own; });
+  EXPECT_EQ(send(request_of("/version"))->status(), 200);
+  EXPECT_EQ(own->last().path, "/version");
+  EXPECT_EQ(own->last().header(kPeerCluster), "") << "as the front has made it";
+  runtime_.on_io_thread([&] { own_ = nullptr; });
+  const auto begun = std::chrono::steady_clock::now();
+  const auto none = send(request_of("/version"));
+  ASSERT_TRUE(none->error());
+  EXPECT_EQ(none->error()->code, 503);
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, kPatience) << "it was there a moment ago";
+}
+
+TEST_F(PeersTest, OnlyWhatCanHaveChangedNothingIsSentAgain) {
+  Replica& holder = start({"c1"});
+  Replica& next = start({});
+  use();
+  ASSERT_EQ(send(request_of("/version"))->status(), 200);
+  // The replica breaks off whatever it has taken, and its agent goes to the other.
+  const auto break_off = [&] {
+    holder.member->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
+      next.clusters = {"c1"};
+      boost::asio::post(runtime_.executor(), [&] { holder.listener.reset(); });
+      return serve::HttpResponse{.delay = std::chrono::seconds(10)};
+    });
+  };
+  break_off();
+  serve::HttpRequest changing = request_of("/api/v1/pods");
+  changing.method = "DELETE";
+  const auto lost = send(std::move(changing));
+  ASSERT_TRUE(lost->error());
+  EXPECT_EQ(lost->error()->code, 502);
+  EXPECT_TRUE(next.member->requests().empty()) << "it may have been done";
+  EXPECT_EQ(send(request_of("/version"))->status(), 200);
+  EXPECT_EQ(next.member->requests().size(), 1U);
 }
 
 TEST_F(PeersTest, NobodyButAReplicaIsServed) {
@@ -184,7 +253,7 @@ TEST_F(PeersTest, WhatRunsOnAReplicaThatLeavesGoesOn) {
   pipe->writer->push("one ");
   ASSERT_TRUE(watch->has(4));
   runtime_.on_io_thread([&] { peers_->use({}, ca_.certificate, *pki::issue(ca_, leaf())); });
-  runtime_.on_io_thread([&] { EXPECT_EQ(peers_->way_to("c1"), nullptr) << "what is new goes elsewhere"; });
+  EXPECT_TRUE(send(request_of("/version"))->error()) << "what is new goes elsewhere";
   pipe->writer->push("two");
   pipe->writer->finish();
   EXPECT_TRUE(watch->has_ended());
