@@ -1,5 +1,8 @@
 #include "core/proxy/tunnel/tunnel_server.h"
 
+#include <chrono>
+#include <memory>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 #include <thread>
@@ -19,10 +22,25 @@ constexpr auto kLook = std::chrono::milliseconds(20);
 
 using Wall = std::function<std::time_t()>;
 
-std::time_t end_of(const X509& certificate) {
+/// 0: it cannot be read.
+std::time_t time_of(const ASN1_TIME* time) {
   std::tm at{};
-  if (ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &at) != 1) return 0;
-  return ::timegm(&at);
+  return ASN1_TIME_to_tm(time, &at) == 1 ? ::timegm(&at) : 0;
+}
+
+/// Valid but for a clock here that is behind the signer's. All of it is checked again, as of when it begins to be.
+bool is_valid_soon(SSL* ssl, std::time_t now) {
+  X509* certificate = SSL_get0_peer_certificate(ssl);
+  const std::time_t begins = time_of(X509_get0_notBefore(certificate));
+  const auto apart = std::chrono::duration_cast<std::chrono::seconds>(pki::kClocksApart);
+  if (SSL_get_verify_result(ssl) != X509_V_ERR_CERT_NOT_YET_VALID || begins > now + apart.count()) return false;
+  const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> context(X509_STORE_CTX_new(), &X509_STORE_CTX_free);
+  X509_STORE* store = SSL_CTX_get_cert_store(SSL_get_SSL_CTX(ssl));
+  if (!context || X509_STORE_CTX_init(context.get(), store, certificate, SSL_get_peer_cert_chain(ssl)) != 1 ||
+      X509_STORE_CTX_set_default(context.get(), "ssl_client") != 1)
+    return false;
+  X509_STORE_CTX_set_time(context.get(), 0, begins);
+  return X509_verify_cert(context.get()) == 1;
 }
 
 struct Agent {
@@ -31,11 +49,11 @@ struct Agent {
 };
 
 /// Who is at the other end: nothing but what its certificate says, and that to the letter.
-Result<Agent> agent_of(const serve::ProtocolHost& host, const serve::SocketStream& stream) {
+Result<Agent> agent_of(const serve::ProtocolHost& host, const serve::SocketStream& stream, std::time_t now) {
   const auto* tls = dynamic_cast<const serve::TlsStream*>(&stream);
   X509* certificate = tls == nullptr ? nullptr : SSL_get0_peer_certificate(tls->ssl());
   if (certificate == nullptr) return fail(Category::kAuth, "it shows no client certificate");
-  if (host.peer->certificate != serve::Peer::Certificate::kValid) {
+  if (host.peer->certificate != serve::Peer::Certificate::kValid && !is_valid_soon(tls->ssl(), now)) {
     return fail(Category::kAuth, std::string("its client certificate is not valid: ") +
                                      X509_verify_cert_error_string(SSL_get_verify_result(tls->ssl())));
   }
@@ -49,7 +67,7 @@ Result<Agent> agent_of(const serve::ProtocolHost& host, const serve::SocketStrea
   if (other) return fail(Category::kAuth, "the subject of its certificate has more than a common name and organizations");
   Agent out;
   FLEETADM_TRY(out.identity, api::read_agent_identity(subject));
-  out.until = end_of(*certificate);
+  out.until = time_of(X509_get0_notAfter(certificate));
   if (!stream.http2()) return fail(Category::kInvalid, "it does not speak HTTP/2");
   return out;
 }
@@ -70,7 +88,7 @@ Result<std::unique_ptr<TunnelServer>> TunnelServer::start(serve::HttpRuntime& ru
   const Wall now = options.now ? options.now : Wall([] { return std::time(nullptr); });
   auto make = [registry, now, limits = options.limits](serve::ProtocolHost host,
                                                        const serve::SocketStream& stream) -> std::shared_ptr<serve::Protocol> {
-    auto agent = agent_of(host, stream);
+    auto agent = agent_of(host, stream, now());
     if (!agent) {
       log::warn("tunnel", "connection refused: " + agent.error().message);
       return nullptr;

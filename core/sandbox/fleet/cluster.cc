@@ -61,6 +61,7 @@ Result<pki::KeyPair> serving_certificate(const pki::KeyPair& ca, bool expired) {
                     "kubernetes.default.svc.cluster.local"};
   leaf.ip_addresses = {"127.0.0.1", "::1"};
   leaf.server = true;
+  leaf.backdate = pki::kClocksApart;
   if (expired) {
     leaf.backdate = std::chrono::hours(48);
     leaf.validity = -std::chrono::hours(24);

@@ -65,6 +65,23 @@ TEST_F(TunnelIdentity, ACertificateThatIsNotValidForClientsIsRefused) {
   expect_refused(*pki::issue(*pki::make_ca("hub", std::chrono::hours(1)), TunnelPki::leaf_of("c1")), "another hub's");
 }
 
+TEST_F(TunnelIdentity, AGatewayWhoseClockIsBehindTakesACertificateThatWasJustIssued) {
+  client_options_.first_delay = 20ms;
+  start_gateway();
+  auto leaf = TunnelPki::leaf_of("c2");
+  leaf.backdate = -std::chrono::minutes(70);
+  expect_refused(pki_.issue(leaf), "valid later than clocks are apart");
+  leaf.backdate = -std::chrono::minutes(10);
+  expect_refused(*pki::issue(*pki::make_ca("hub", std::chrono::hours(24)), leaf), "all else is judged as ever: another hub's");
+  leaf.client = false;
+  leaf.server = true;
+  expect_refused(pki_.issue(leaf), "all else is judged as ever: for servers");
+  leaf = TunnelPki::leaf_of("c1");
+  leaf.backdate = -std::chrono::minutes(10);
+  const auto one = agent(pki_.issue(leaf), [](const auto&, const auto& reply) { reply(serve::answer_text(200, "one")); });
+  EXPECT_TRUE(connected("c1"));
+}
+
 TEST_F(TunnelIdentity, TheClusterIsTheCertificatesAndNeverAnother) {
   start_gateway();
   const auto one = agent(pki_.agent("c1"), [](const auto&, const auto& reply) { reply(serve::answer_text(200, "one")); });
