@@ -111,6 +111,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     webhook.emplace(client, where);
   }
   const auto lead = [&](std::stop_token leading) -> Status {
+    controller::give_memory_back();  // the start's, before the caches fill
     if (webhook) webhook->lead(true);
     FLEETADM_CHECK(addons.start());
     if (profiles) FLEETADM_CHECK(profiles->start());

@@ -79,7 +79,8 @@ class AddonManager {
     sandbox::ChildSpec spec;
     spec.program = program;
     spec.environment = {"HOME=" + server.folder().string(), "PATH=/usr/bin:/bin", "POD_NAME=" + name,
-                        "POD_NAMESPACE=open-cluster-management-hub"};
+                        "POD_NAMESPACE=open-cluster-management-hub",
+                        "GLIBC_TUNABLES=glibc.malloc.tcache_max=256"};  // as templates/hub/deployment.yaml has it
     spec.output_file = (server.folder() / (name + ".log")).string();
     return spec;
   }

@@ -36,6 +36,28 @@ TEST(CachedObject, DeflatesWhatIsLong) {
   EXPECT_LT(cached.bytes(), dump_json(object).size() / 4);
 }
 
+TEST(CachedObject, DeflatesObjectsOfFleetsThatAreShort) {
+  const Json object = {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                       {"kind", "RoleBinding"},
+                       {"metadata",
+                        {{"name", "open-cluster-management:managedcluster:cluster-one:work"},
+                         {"namespace", "cluster-one"},
+                         {"creationTimestamp", "2027-03-04T05:06:07Z"},
+                         {"resourceVersion", "123456"},
+                         {"uid", "3f0a4a55-4f0c-4a43-9b4e-0a1b2c3d4e5f"},
+                         {"finalizers", Json::array({"cluster.open-cluster-management.io/manifest-work-cleanup"})}}},
+                       {"roleRef",
+                        {{"apiGroup", "rbac.authorization.k8s.io"},
+                         {"kind", "ClusterRole"},
+                         {"name", "open-cluster-management:managedcluster:work"}}},
+                       {"subjects", Json::array({{{"apiGroup", "rbac.authorization.k8s.io"},
+                                                  {"kind", "Group"},
+                                                  {"name", "system:open-cluster-management:cluster-one"}}})}};
+  const CachedObject cached("a", object);
+  EXPECT_EQ(cached.decode(), object);
+  EXPECT_LT(cached.bytes(), dump_json(object).size() / 2);
+}
+
 TEST(CachedObject, LeavesWhatDoesNotGetShorter) {
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same text each time
   std::string noise;
