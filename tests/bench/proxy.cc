@@ -209,8 +209,10 @@ Result<Figures> measure(bench::ProxyParts& parts, int requests, int crowd) {
   FLEETADM_CHECK(rates(lab, one, list, figures));
   FLEETADM_CHECK(events(lab, std::max(requests / 10, 30), figures));
   FLEETADM_CHECK(commands(lab, std::max(requests / 20, 30), figures));
+  // Of both, what stays: what only the load needed goes back to the system, in the programs every few minutes.
+  FLEETADM_CHECK(parts.gateway.tell({{"do", "trim"}}));
   figures.set("gateway_anonymous_mib", bench::mebibytes(parts.gateway.pid(), "RssAnon:"));
-  FLEETADM_TRY(const Json agent, parts.agent.tell({{"do", "state"}}));
+  FLEETADM_TRY(const Json agent, parts.agent.tell({{"do", "trim"}}));
   figures.set("agent_anonymous_mib", bench::mebibytes(parts.agent.pid(), "RssAnon:") - agent["baseMib"].get<double>());
   FLEETADM_CHECK(bench::stopped_clients(lab, requests, figures));
   if (crowd == 0) return figures;

@@ -81,7 +81,8 @@ inline int run_gateway_part(const Json& plan, const Orders& orders) {
   return 0;
 }
 
-/// It answers once it is connected, and any order with whether it is; and what memory it had before any of this.
+/// It answers once it is connected, and any order with whether it is; and what memory it had before any of this. "trim" as the
+/// gateway's.
 inline int run_agent_part(const Json& plan, const Orders& orders) {
   controller::keep_memory_small();
   const double base = mebibytes(::getpid(), "RssAnon:");
@@ -102,7 +103,10 @@ inline int run_agent_part(const Json& plan, const Orders& orders) {
     };
     for (int i = 0; i < 1000 && !connected(); ++i) ::usleep(10'000);
     orders.answer({{"connected", connected()}});
-    orders.serve([&](const Json&) -> Json { return {{"connected", connected()}, {"baseMib", base}}; });
+    orders.serve([&](const Json& order) -> Json {
+      if (str(order, {"do"}) == "trim") controller::give_memory_back();
+      return {{"connected", connected()}, {"baseMib", base}};
+    });
   }
   runtime.stop();
   return 0;
