@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/serve/http/byte_queue.h"
 #include "core/serve/http/upgrade.h"
 
 namespace fleetadm::proxy {
@@ -24,10 +25,10 @@ class HeldBody : public serve::UpgradedStream {
   bool take(std::string_view bytes) final { return end_ == More::kLater && send(bytes); }
 
   // For the source, which calls wake() after changes:
-  void push(std::string_view bytes) { held_ += bytes; }
-  /// Where it may write at the end.
-  std::string& held() { return held_; }
-  std::size_t size() const { return held_.size() - begin_; }
+  void push(std::string_view bytes) { held_.append(bytes); }
+  /// Where it may write at the end; about so much.
+  std::string& tail(std::size_t coming) { return held_.tail(coming); }
+  std::size_t size() const { return held_.size(); }
   /// Once; what comes behind it is nothing.
   void end(bool whole) {
     if (end_ == More::kLater) end_ = whole ? More::kEnd : More::kCut;
@@ -41,8 +42,7 @@ class HeldBody : public serve::UpgradedStream {
   /// False: the source is gone.
   virtual bool send(std::string_view bytes) = 0;
 
-  std::string held_;
-  std::size_t begin_ = 0;  // of what was not read yet
+  serve::ByteQueue held_;
   More end_ = More::kLater;
   std::function<void()> wake_;
 };

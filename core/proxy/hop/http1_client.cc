@@ -88,7 +88,7 @@ void Http1Client::send(std::string_view bytes) {
 bool Http1Client::feed(std::string_view bytes) {
   if (state_ == State::kIdle) return false;  // nobody has asked for anything
   if (state_ == State::kSwitched) {
-    answer_->held().append(bytes);
+    answer_->push(bytes);
     answer_->wake();
     return true;
   }
@@ -136,7 +136,7 @@ std::size_t Http1Client::parse_some(std::string_view bytes) {
   std::size_t used = 0;
   while (used < bytes.size()) {
     const auto before = parser_->stage();
-    std::string& body = answer_ == nullptr ? body_ : answer_->held();
+    std::string& body = answer_ == nullptr ? body_ : answer_->tail(bytes.size() - used);
     const auto some = parser_->put(bytes.substr(used), body);
     used += some;
     if (before == AnswerParser::Stage::kHead && parser_->stage() != before && !head_is_in()) break;
@@ -181,7 +181,7 @@ void Http1Client::hand_over_answer() {
     return done(std::move(response));
   }
   auto stream = std::make_shared<AnswerStream>(weak_from_this(), window_);
-  stream->held() = std::exchange(body_, {});
+  stream->push(std::exchange(body_, {}));
   answer_ = stream.get();
   if (state_ == State::kSwitched) {
     response.headers.emplace_back("connection", "Upgrade");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <utility>
 
 #include "core/serve/http/body_pipe.h"
@@ -18,6 +17,7 @@ constexpr auto kPeriod = std::chrono::seconds(10);
 constexpr std::size_t kMostControlFrames = 1000;  // in a period: of those that answer nothing and carry nothing
 constexpr std::size_t kMostAcks = 100;            // that wait to be sent, to an agent that does not read
 constexpr std::size_t kMostSettings = 32;         // of a frame
+constexpr std::size_t kFrameHead = 9;             // bytes before a frame's payload
 
 nghttp2_nv field_of(const std::string& name, const std::string& value) {
   nghttp2_nv out{};
@@ -55,6 +55,9 @@ nghttp2_session_callbacks* TunnelSession::callbacks() {
           static_cast<TunnelSession*>(self)->on_closed(id, error);
           return 0;
         });
+    nghttp2_session_callbacks_set_send_data_callback(
+        made, [](nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t size, nghttp2_data_source*,
+                 void* self) { return static_cast<TunnelSession*>(self)->on_send(frame->hd.stream_id, head, size); });
     nghttp2_session_callbacks_set_on_frame_not_send_callback(
         made, [](nghttp2_session*, const nghttp2_frame* frame, int, void* self) {
           if (frame->hd.type == NGHTTP2_HEADERS) {
@@ -165,9 +168,9 @@ void TunnelSession::begin(serve::HttpRequest request, Done done) {
   fields.reserve(head.size());
   for (const auto& [name, value] : head) fields.push_back(field_of(name, value));
   nghttp2_data_provider provider{};
-  provider.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags,
+  provider.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t*, std::size_t size, std::uint32_t* flags,
                               nghttp2_data_source*,
-                              void* self) { return static_cast<TunnelSession*>(self)->on_read(id, buffer, size, flags); };
+                              void* self) { return static_cast<TunnelSession*>(self)->on_read(id, size, flags); };
   const auto id = nghttp2_submit_request(session_.get(), nullptr, fields.data(), fields.size(),
                                          stream.has_body() ? &provider : nullptr, nullptr);
   if (id < 0) {  // the numbers of streams are used up
@@ -262,6 +265,8 @@ bool TunnelSession::feed(std::string_view bytes) {
 }
 
 void TunnelSession::output(std::string& into, std::size_t most) {
+  into_ = &into;
+  most_ = most;
   while (!failed_ && into.size() < most) {
     const std::uint8_t* data = nullptr;
     const auto size = nghttp2_session_mem_send(session_.get(), &data);
@@ -398,19 +403,31 @@ bool TunnelSession::can_send(std::int32_t stream) const {
   return at == streams_.end() || at->second.unsent() < options_.limits.window;
 }
 
-ssize_t TunnelSession::on_read(std::int32_t id, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags) {
+/// How much of a body is to be sent in the next frame.
+ssize_t TunnelSession::on_read(std::int32_t id, std::size_t size, std::uint32_t* flags) {
   const auto at = streams_.find(id);
   if (at == streams_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   std::size_t count = 0;
-  switch (at->second.give(std::span(buffer, size), count, Steady::now())) {
+  *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+  switch (at->second.next(size, count)) {
     case TunnelStream::Give::kMore: break;
     case TunnelStream::Give::kLater: return NGHTTP2_ERR_DEFERRED;
     case TunnelStream::Give::kCut: return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // the stream is reset
     case TunnelStream::Give::kEnd: *flags |= NGHTTP2_DATA_FLAG_EOF; break;
   }
+  return static_cast<ssize_t>(count);
+}
+
+/// The frame that on_read() has just been asked about, straight to where it is sent from.
+int TunnelSession::on_send(std::int32_t id, const std::uint8_t* head, std::size_t count) {
+  const auto at = streams_.find(id);
+  if (at == streams_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  memory_.used();
+  into_->append(reinterpret_cast<const char*>(head), kFrameHead);
+  at->second.give(*into_, count, Steady::now());
   // Whoever fills it may have been waiting for room.
   if (const auto body = at->second.body(); body && at->second.upgrade()) later([body] { body->wake(); });
-  return static_cast<ssize_t>(count);
+  return into_->size() < most_ ? 0 : NGHTTP2_ERR_PAUSE;  // a pause ends output() for now
 }
 
 // What the agent sends
@@ -478,7 +495,7 @@ void TunnelSession::on_head(std::int32_t id, TunnelStream& stream) {
   if (!done) return;  // it was given up
   later([done = std::move(done), answer, body = std::move(body), self = weak_from_this(), id]() mutable {
     if (body->is_whole() && !answer->upgrade) {  // it came with its head
-      body->read(answer->body, body->size());
+      while (body->size() > 0) body->read(answer->body, body->size());
       answer->stream.reset();
     }
     body.reset();

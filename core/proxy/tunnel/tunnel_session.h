@@ -110,7 +110,8 @@ class TunnelSession final : public serve::Protocol,
   int on_frame(const nghttp2_frame* frame);
   void on_head(std::int32_t id, TunnelStream& stream);
   int on_data(std::int32_t id, std::string_view data);
-  ssize_t on_read(std::int32_t id, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags);
+  ssize_t on_read(std::int32_t id, std::size_t size, std::uint32_t* flags);
+  int on_send(std::int32_t id, const std::uint8_t* head, std::size_t count);
   void on_closed(std::int32_t id, std::uint32_t error);
   bool is_flood(const nghttp2_frame* frame);
 
@@ -119,7 +120,9 @@ class TunnelSession final : public serve::Protocol,
   serve::KeepAlive keep_alive_;
   std::map<std::int32_t, TunnelStream> streams_;
   std::deque<Waiting> waiting_;
-  std::uint64_t waited_ = 0;  // requests so far
+  std::uint64_t waited_ = 0;     // requests so far
+  std::string* into_ = nullptr;  // during output()
+  std::size_t most_ = 0;
   serve::Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   std::vector<std::function<void()>> later_;  // calls to others, once nghttp2 is not at work

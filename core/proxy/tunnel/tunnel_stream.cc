@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -73,24 +72,28 @@ TunnelStream::Give TunnelStream::refill(std::size_t most) {
   return Give::kEnd;
 }
 
-TunnelStream::Give TunnelStream::give(std::span<std::uint8_t> into, std::size_t& count, SteadyTime now) {
+TunnelStream::Give TunnelStream::next(std::size_t most, std::size_t& count) {
   count = 0;
   if (unsent() == 0) {
-    const Give next = end_ ? Give::kEnd : refill(into.size());
+    const Give came = end_ ? Give::kEnd : refill(most);
     if (unsent() == 0) {
-      if (next == Give::kEnd || next == Give::kCut) return next;
+      if (came == Give::kEnd || came == Give::kCut) return came;
       deferred_ = true;
       return Give::kLater;
     }
   }
-  count = std::min(into.size(), unsent());
-  std::memcpy(into.data(), outgoing_.data() + given_, count);
+  count = std::min(most, unsent());
+  return end_ && count == unsent() ? Give::kEnd : Give::kMore;
+}
+
+void TunnelStream::give(std::string& into, std::size_t count, SteadyTime now) {
+  if (count == 0) return;
+  into.append(outgoing_, given_, count);
   given_ += count;
   moved_ = now;
-  if (unsent() > 0) return Give::kMore;
+  if (unsent() > 0) return;
   outgoing_ = {};
   given_ = 0;
-  return end_ ? Give::kEnd : Give::kMore;
 }
 
 void TunnelStream::send(std::string_view bytes) {

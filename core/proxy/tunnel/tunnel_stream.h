@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,8 +32,10 @@ class TunnelStream {
   const std::shared_ptr<serve::BodyReader>& content() const { return request_.content; }
 
   // What is sent:
-  /// The next bytes of the request's body, or after an upgrade, of what the client sends.
-  Give give(std::span<std::uint8_t> into, std::size_t& count, SteadyTime now);
+  /// How many bytes of the request's body, or after an upgrade, of what the client sends, are to come next, up to `most`.
+  Give next(std::size_t most, std::size_t& count);
+  /// Appends those bytes.
+  void give(std::string& into, std::size_t count, SteadyTime now);
   void send(std::string_view bytes);
   std::size_t unsent() const { return outgoing_.size() - given_; }
   /// It deferred its body: it is to be asked again.

@@ -114,7 +114,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
 
   void output(std::string& into, std::size_t most) override {
     if (content_ && content_->has_room() && Steady::now() - moved_ > host_.limits.idle) give_up_content();
-    if (into.empty()) {
+    if (into.empty() && output_.size() > into.capacity()) {
       into = std::exchange(output_, {});
     } else {
       into.append(std::exchange(output_, {}));
@@ -385,7 +385,8 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     static constexpr char kHex[] = "0123456789abcdef";
     std::string size;
     for (auto left = piece.size(); left > 0; left /= 16) size.insert(size.begin(), kHex[left % 16]);
-    into += size + "\r\n" + piece + "\r\n";
+    into.reserve(into.size() + size.size() + piece.size() + 4);  // not more: most connections are sent little
+    into.append(size).append("\r\n").append(piece).append("\r\n");
   }
 
   ProtocolHost host_;

@@ -3,7 +3,6 @@
 #include <array>
 #include <cctype>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <nghttp2/nghttp2.h>
 #include <optional>
@@ -21,6 +20,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::array<std::uint8_t, 8> kLeavingPing = {'l', 'e', 'a', 'v', 'i', 'n', 'g', '.'};
+constexpr std::size_t kFrameHead = 9;                             // bytes before a frame's payload
 constexpr auto kLeaveLinger = std::chrono::seconds(1);            // for clients that do not answer it
 constexpr auto kAnsweredLinger = std::chrono::milliseconds(500);  // for what a client still sends behind the whole answer
 
@@ -90,6 +90,9 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     });
     nghttp2_session_callbacks_set_on_frame_send_callback(
         raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_sent(frame); });
+    nghttp2_session_callbacks_set_send_data_callback(
+        raw, [](nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t size, nghttp2_data_source*,
+                void* self) { return static_cast<Http2*>(self)->on_send(frame->hd.stream_id, head, size); });
     nghttp2_option* options = nullptr;
     nghttp2_option_new(&options);
     nghttp2_option_set_no_auto_window_update(options, 1);  // a stream's window opens as its body is read
@@ -128,6 +131,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
         nghttp2_session_resume_data(session_.get(), id);
       }
     }
+    into_ = &into;
+    most_ = most;
     while (into.size() < most) {
       const std::uint8_t* data = nullptr;
       const auto size = nghttp2_session_mem_send(session_.get(), &data);
@@ -207,9 +212,9 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     }
     if (exchange.stream) exchange.stream->on_ready(host_.flush);
     nghttp2_data_provider provider{};
-    provider.read_callback = [](nghttp2_session*, std::int32_t stream, std::uint8_t* buffer, std::size_t size,
-                                std::uint32_t* flags, nghttp2_data_source*,
-                                void* self) { return static_cast<Http2*>(self)->on_read(stream, buffer, size, flags); };
+    provider.read_callback = [](nghttp2_session*, std::int32_t stream, std::uint8_t*, std::size_t size, std::uint32_t* flags,
+                                nghttp2_data_source*,
+                                void* self) { return static_cast<Http2*>(self)->on_read(stream, size, flags); };
     const bool empty = !exchange.stream && exchange.body.empty();
     nghttp2_submit_response(session_.get(), id, fields.data(), fields.size(), empty ? nullptr : &provider);
     host_.flush();
@@ -369,7 +374,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     });
   }
 
-  ssize_t on_read(std::int32_t id, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags) {
+  /// How much of a body is to be sent in the next frame.
+  ssize_t on_read(std::int32_t id, std::size_t size, std::uint32_t* flags) {
     const auto at = exchanges_.find(id);
     if (at == exchanges_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     Exchange& exchange = at->second;
@@ -385,15 +391,27 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
       }
     }
     const auto count = std::min(size, exchange.body.size() - exchange.sent);
-    std::memcpy(buffer, exchange.body.data() + exchange.sent, count);
+    *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (exchange.sent + count == exchange.body.size() && (!exchange.stream || exchange.ended)) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(count);
+  }
+
+  /// The frame that on_read() has just been asked about, straight to where it is sent from.
+  int on_send(std::int32_t id, const std::uint8_t* head, std::size_t count) {
+    const auto at = exchanges_.find(id);
+    if (at == exchanges_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    Exchange& exchange = at->second;
+    memory_.used();
+    into_->append(reinterpret_cast<const char*>(head), kFrameHead).append(exchange.body, exchange.sent, count);
     exchange.sent += count;
     if (count > 0) exchange.since = Steady::now();
-    if (exchange.sent == exchange.body.size() && (!exchange.stream || exchange.ended)) *flags |= NGHTTP2_DATA_FLAG_EOF;
-    return static_cast<ssize_t>(count);
+    return into_->size() < most_ ? 0 : NGHTTP2_ERR_PAUSE;  // a pause ends output() for now
   }
 
   ProtocolHost host_;
   std::map<std::int32_t, Exchange> exchanges_;
+  std::string* into_ = nullptr;  // during output()
+  std::size_t most_ = 0;
   Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   KeepAlive keep_alive_;
