@@ -5,8 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <nghttp2/nghttp2.h>
@@ -119,7 +119,7 @@ class TunnelSession final : public serve::Protocol,
   TunnelSessionOptions options_;
   serve::KeepAlive keep_alive_;
   std::map<std::int32_t, TunnelStream> streams_;
-  std::deque<Waiting> waiting_;
+  std::list<Waiting> waiting_;   // which takes no memory while it is empty
   std::uint64_t waited_ = 0;     // requests so far
   std::string* into_ = nullptr;  // during output()
   std::size_t most_ = 0;
