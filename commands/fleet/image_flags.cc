@@ -4,6 +4,7 @@
 
 #include "core/image/reference.h"
 #include "core/image/registry/login.h"
+#include "core/install/image_presence.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
@@ -76,6 +77,27 @@ Result<DeployedImage> deployed_image(Context& context, const ImageOptions& optio
   FLEETADM_TRY(deployed.secret, credential_secret(context, options, deployed.image, ns));
   deployed.pull.secrets.emplace_back(kPullSecret);
   return deployed;
+}
+
+void warn_of_missing_image(Context& context, const kube::Client& cluster, const DeployedImage& image) {
+  const auto reference = image::parse_reference(image.image);
+  if (!reference) return;
+  const bool never = image.pull.policy == "Never";
+  // Docker Hub stands for "no registry was named"; nobody publishes fleetadm there under the name of the default image.
+  const bool unpublished = image.image == kDefaultImageName;
+  if (!never && !unpublished) return;
+  const auto presence = install::image_presence(
+      cluster, reference->digest.empty() ? reference->full() : reference->name() + "@" + reference->digest);
+  if (!presence || presence->without.empty()) return;  // who may not read nodes is told nothing
+  const std::size_t missing = presence->without.size();
+  const std::string where =
+      presence->with == 0 ? "no node has"
+      : missing == 1      ? "node " + presence->without.front() + " does not have"
+                          : std::to_string(missing) + " of " + std::to_string(missing + presence->with) + " nodes do not have";
+  context.progress().warn(where + " the image " + image.image +
+                          (never ? ", and --image-pull-policy Never forbids pulling it" : ", and no registry is named for it") +
+                          ": load it on each node (`fleetadm image load`)" +
+                          (never ? "" : ", or push it (`fleetadm image push`) and use --image-registry"));
 }
 
 }  // namespace fleetadm::commands

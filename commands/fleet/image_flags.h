@@ -31,4 +31,8 @@ struct DeployedImage {
 /// Of pods in the namespace. Reads the file of --image-pull-credential-file, and asks the helpers that it names.
 Result<DeployedImage> deployed_image(Context& context, const ImageOptions& options, std::string_view ns);
 
+/// Warns where nodes of the cluster cannot get the image, as far as that is known: they do not have it, and may not pull it or
+/// are told no registry that has it.
+void warn_of_missing_image(Context& context, const kube::Client& cluster, const DeployedImage& image);
+
 }  // namespace fleetadm::commands

@@ -264,6 +264,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_kubernetes_version(hub));
   FLEETADM_TRY(const DeployedImage image, deployed_image(context, options.image, api::kHubNamespace));
+  warn_of_missing_image(context, hub, image);
   FLEETADM_TRY(auto objects, manifests(options, image, config));
   FLEETADM_CHECK(keep_webhook_urls(hub, objects));
 

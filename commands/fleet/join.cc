@@ -252,6 +252,7 @@ Result<Report> run_join(Context& context, const JoinOptions& options, const std:
   }
   FLEETADM_CHECK(join::check_not_elsewhere(spoke, options.cluster_name, endpoint.server));
   FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, api::kAgentNamespace));
+  warn_of_missing_image(context, spoke, image);
   const join::AgentInstall agent{options.cluster_name,   image.image,           options.agent_args,
                                  options.network_policy, std::move(image.pull), std::move(image.secret)};
   FLEETADM_TRY(auto objects, join::agent_manifests(agent, endpoint, preflight.hub));

@@ -60,5 +60,30 @@ TEST_F(ImageFlagsTest, OnlyTheLoginOfTheImagesRegistryIsStored) {
   EXPECT_NE(none.error().message.find("has no user name and password for third.example.com"), std::string::npos);
 }
 
+TEST_F(ImageFlagsTest, NodesThatCannotGetTheImageAreNamedBefore) {
+  const auto warned = [&](const ImageOptions& options) {
+    context_.steps.told.clear();
+    warn_of_missing_image(context_, api_->client(), *deployed(options));
+    return context_.steps.told.empty() ? std::string() : context_.steps.told.front();
+  };
+  EXPECT_EQ(warned({}), "");  // a cluster without nodes tells nothing
+  const Json node{{"apiVersion", "v1"},
+                  {"kind", "Node"},
+                  {"metadata", {{"name", "n1"}}},
+                  {"status", {{"nodeInfo", {{"containerRuntimeVersion", "containerd://1.7.0"}}}}}};
+  api_->put(kube::resources::nodes(), node);
+  EXPECT_NE(warned({}).find("no node has the image fleetadm:" FLEETADM_VERSION ", and no registry is named for it"),
+            std::string::npos)
+      << warned({});
+  EXPECT_EQ(warned({.registry = "r.example.com"}), "");  // it may be there
+  EXPECT_NE(warned({.registry = "r.example.com", .policy = "Never"}).find("Never forbids pulling it"), std::string::npos);
+
+  Json second = node;
+  second["metadata"]["name"] = "n2";
+  second["status"]["images"] = Json::array({{{"names", Json::array({"docker.io/library/fleetadm:" FLEETADM_VERSION})}}});
+  api_->put(kube::resources::nodes(), second);
+  EXPECT_NE(warned({}).find("node n1 does not have the image"), std::string::npos) << warned({});
+}
+
 }  // namespace
 }  // namespace fleetadm::commands
