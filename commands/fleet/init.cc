@@ -6,8 +6,10 @@
 #include "commands/fleet/image_flags.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
+#include "core/api/cluster_proxy.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/api/proxy_server_secrets.h"
 #include "core/install/install.h"
 #include "core/install/supported.h"
 #include "kubeclient/base/host_port.h"
@@ -34,6 +36,7 @@ struct InitOptions {
   bool network_policy = false;
   bool cluster_profiles = false;
   bool gateway = false;
+  bool accept_konnectivity = false;
   std::string gateway_address;         // HOST[:PORT]
   std::string gateway_tunnel_address;  // HOST[:PORT]
   bool publish_ca = true;
@@ -63,6 +66,9 @@ void bind_init(FlagSet& flags, InitOptions& options) {
                 "Let the hub controllers copy tokens of managed service accounts into the namespaces of ClusterProfiles; "
                 "they get permission to read and write Secrets by name");
   flags.boolean(&options.gateway, "gateway", "Install the gateway too, through which clients reach the API servers of clusters");
+  flags.boolean(&options.accept_konnectivity, "accept-konnectivity",
+                "Let the gateway take the place of the proxy server of the add-on cluster-proxy, which must be installed; "
+                "it gets permission to read that server's Secrets and certificate requests");
   flags
       .text(&options.gateway_address, "gateway-address",
             "Address at which clients reach the gateway (default: its Service, or in a sandbox where it listens); port 8443 "
@@ -100,6 +106,7 @@ Status validate_init(const InitOptions& options, const std::vector<std::string>&
   if (!options.gateway_tunnel_address.empty() && options.gateway_address.empty())
     return fail(Category::kUsage, "--gateway-tunnel-address requires --gateway-address");
   if (!options.gateway_address.empty() && !options.gateway) return fail(Category::kUsage, "--gateway-address requires --gateway");
+  if (options.accept_konnectivity && !options.gateway) return fail(Category::kUsage, "--accept-konnectivity requires --gateway");
   for (const auto& [flag, text] : {std::pair{"--gateway-address", options.gateway_address},
                                    std::pair{"--gateway-tunnel-address", options.gateway_tunnel_address}}) {
     if (!text.empty()) FLEETADM_CHECK(public_address(flag, text, 0));
@@ -129,6 +136,11 @@ Json container_args(const InitOptions& options) {
 Result<Json> gateway_args(const InitOptions& options) {
   Json args = Json::array({"gateway", "run", std::string(install::kHealthArgument), std::string(install::kGatewayArgument),
                            std::string(install::kTunnelArgument), std::string(install::kPeerArgument)});
+  if (options.accept_konnectivity) {
+    for (const std::string_view arg :
+         {std::string_view("--accept-konnectivity"), install::kKonnectivityArgument, install::kKonnectivityAgentArgument})
+      args.emplace_back(arg);
+  }
   if (options.gateway_address.empty()) return args;
   FLEETADM_TRY(const std::string server, public_address("--gateway-address", options.gateway_address, kGatewayPort));
   const std::string host = split_host_port(options.gateway_address)->host;
@@ -169,13 +181,29 @@ std::vector<Json> cluster_info(const kube::RestConfig& config) {
             Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "system:anonymous"}}})}}};
 }
 
-Result<std::vector<Json>> manifests(const InitOptions& options, const DeployedImage& image, const kube::RestConfig& config) {
+/// What the add-on's proxy server would serve with; the gateway reads nothing else of its namespace.
+Result<api::ProxyServerSecrets> proxy_server_of(const kube::Client& hub) {
+  const auto found = hub.find(api::managed_proxy_configurations(), {}, api::kProxyConfigurationName);
+  if (!found && found.error().category != Category::kNotFound) return fail(found.error());
+  if (found && *found) return api::proxy_server_secrets(**found);
+  return fail(Category::kNotFound, "the hub has no ManagedProxyConfiguration " + std::string(api::kProxyConfigurationName),
+              "--accept-konnectivity needs the add-on cluster-proxy: install it first");
+}
+
+Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& options, const DeployedImage& image,
+                                    const kube::RestConfig& config) {
   std::vector<Json> objects;
+  api::ProxyServerSecrets proxy;
+  if (options.accept_konnectivity) {
+    FLEETADM_TRY(proxy, proxy_server_of(hub));
+  }
   FLEETADM_TRY(Json of_gateway, gateway_args(options));
   const std::map<std::string, Json> values{{"image", image.image},
                                            {"replicas", options.replicas},
                                            {"args", container_args(options)},
-                                           {"gateway_args", std::move(of_gateway)}};
+                                           {"gateway_args", std::move(of_gateway)},
+                                           {"proxy_namespace", proxy.ns},
+                                           {"proxy_secrets", Json{proxy.ca, proxy.front, proxy.agents, proxy.client}}};
   std::vector<std::string_view> files{"hub/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
   files.emplace_back("hub/admission.yaml");
@@ -185,6 +213,7 @@ Result<std::vector<Json>> manifests(const InitOptions& options, const DeployedIm
   for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml", "hub/deployment.yaml"})
     files.emplace_back(file);
   if (options.gateway) files.emplace_back("hub/gateway.yaml");
+  if (options.accept_konnectivity) files.emplace_back("hub/konnectivity.yaml");
   for (const std::string_view file : files) {
     if (file == "hub/deployment.yaml" && image.secret) objects.push_back(*image.secret);  // before the pods that need it
     FLEETADM_TRY(auto rendered, templates::render(file, values));
@@ -265,7 +294,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   FLEETADM_CHECK(check_kubernetes_version(hub));
   FLEETADM_TRY(const DeployedImage image, deployed_image(context, options.image, api::kHubNamespace));
   warn_of_missing_image(context, hub, image);
-  FLEETADM_TRY(auto objects, manifests(options, image, config));
+  FLEETADM_TRY(auto objects, manifests(hub, options, image, config));
   FLEETADM_CHECK(keep_webhook_urls(hub, objects));
 
   const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);

@@ -5,6 +5,7 @@
 
 #include "core/api/cluster_proxy.h"
 #include "core/api/kinds.h"
+#include "core/api/proxy_server_secrets.h"
 #include "core/proxy/konnectivity/front_port.h"
 #include "core/serve/http/listen_address.h"
 #include "kubeclient/base/encoding.h"
@@ -88,20 +89,12 @@ void Konnectivity::pass() {
 Result<Konnectivity::Material> Konnectivity::read() const {
   FLEETADM_TRY(const auto found, hub_.find(api::managed_proxy_configurations(), {}, api::kProxyConfigurationName));
   if (!found) return fail(Category::kNotFound, "the hub has no ManagedProxyConfiguration cluster-proxy");
-  const auto setting = [&](Path path, std::string_view otherwise) {
-    std::string said = str(*found, path);
-    return said.empty() ? std::string(otherwise) : said;
-  };
-  const std::string ns = setting({"spec", "proxyServer", "namespace"}, api::kClusterProxyNamespace);
-  const auto secret = [&](const char* field, std::string_view otherwise) {
-    return setting({"spec", "authentication", "dump", "secrets", field}, otherwise);
-  };
+  const api::ProxyServerSecrets secrets = api::proxy_server_secrets(*found);
   Material material;
-  FLEETADM_TRY(material.ca, secret_text(hub_, ns, std::string(api::kProxyServerCaSecret), "ca.crt"));
-  FLEETADM_TRY(material.front, secret_pair(hub_, ns, secret("signingProxyServerSecretName", api::kProxyServerSecret)));
-  FLEETADM_TRY(material.agents, secret_pair(hub_, ns, secret("signingAgentServerSecretName", api::kAgentServerSecret)));
-  FLEETADM_TRY(const std::string client,
-               secret_text(hub_, ns, secret("signingProxyClientSecretName", api::kProxyClientSecret), "tls.crt"));
+  FLEETADM_TRY(material.ca, secret_text(hub_, secrets.ns, secrets.ca, "ca.crt"));
+  FLEETADM_TRY(material.front, secret_pair(hub_, secrets.ns, secrets.front));
+  FLEETADM_TRY(material.agents, secret_pair(hub_, secrets.ns, secrets.agents));
+  FLEETADM_TRY(const std::string client, secret_text(hub_, secrets.ns, secrets.client, "tls.crt"));
   material.client_sha256 = certificate_sha256(client);
   return material;
 }

@@ -26,6 +26,8 @@ inline constexpr std::string_view kWebhookArgument = "--webhook-address=$(POD_IP
 inline constexpr std::string_view kGatewayArgument = "--address=$(POD_IP):8443";
 inline constexpr std::string_view kTunnelArgument = "--tunnel-address=$(POD_IP):8444";
 inline constexpr std::string_view kPeerArgument = "--peer-address=$(POD_IP):8445";
+inline constexpr std::string_view kKonnectivityArgument = "--konnectivity-address=$(POD_IP):8090";
+inline constexpr std::string_view kKonnectivityAgentArgument = "--konnectivity-agent-address=$(POD_IP):8091";
 
 enum class Action { kCreated, kConfigured, kUnchanged, kKeptForeign, kDeleted };
 std::string_view to_string(Action action);
