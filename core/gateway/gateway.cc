@@ -91,8 +91,10 @@ class Gateway {
         exposed_(manager_, hub, options.ns, [this] { ask_for_pass(); }),
         front_(runtime_, hub_, front_parts()) {
     if (!options.peer_address.empty()) watch_replicas(hub);
-    registry_->on_change([peers = peers_](const std::string& cluster, std::size_t tunnels) {
-      if (tunnels == 0) peers->lost(cluster);
+    // Weakly: the other replicas' side has the registry.
+    registry_->on_change([weak = std::weak_ptr(peers_)](const std::string& cluster, std::size_t tunnels) {
+      const auto peers = weak.lock();
+      if (peers && tunnels == 0) peers->lost(cluster);
     });
     if (options_.accept_konnectivity)
       konnectivity_ = std::make_unique<Konnectivity>(manager_, runtime_, hub_, konnectivity_parts());

@@ -167,6 +167,7 @@ void Peers::lost(const std::string& cluster) {
 void Peers::close() {
   for (const auto& [address, replica] : std::exchange(replicas_, {})) replica.hop->close();
   for (const auto& hop : std::exchange(leaving_, {})) hop->close();
+  for (const auto& [cluster, search] : std::exchange(searches_, {})) settle(search, {});  // what waits for it holds this object
 }
 
 void Peers::go(const AttemptPtr& attempt) {
