@@ -42,7 +42,7 @@ struct UpOptions : NamedSandbox {
   bool has_nodes() const { return nodes == "auto" ? join || clusters <= kMaxNodesUnasked : nodes == "true"; }
 };
 
-/// With caches of free memory for each thread that suit many clusters in one process: it makes them a tenth faster.
+/// With larger caches of free memory for each thread, which suit many clusters in one process.
 std::vector<std::string> server_environment() {
   constexpr std::string_view kTunables = "GLIBC_TUNABLES=";
   std::vector<std::string> variables;

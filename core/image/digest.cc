@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kubeclient/base/encoding.h"
+
 namespace fleetadm::image {
 namespace {
 
@@ -29,11 +31,7 @@ std::string Digester::finish() {
   return text;
 }
 
-std::string digest_of(std::string_view data) {
-  Digester digester;
-  digester.add(data);
-  return digester.finish();
-}
+std::string digest_of(std::string_view data) { return std::string(kPrefix) + sha256_hex(data); }
 
 bool is_digest(std::string_view text) {
   if (!text.starts_with(kPrefix) || text.size() != kPrefix.size() + 64) return false;

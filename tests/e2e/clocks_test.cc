@@ -80,26 +80,6 @@ class WrongClocks : public FleetTest {
         seconds(90));
     return reached ? testing::AssertionSuccess() : testing::AssertionFailure() << last << "\n" << read_file(log_of(cluster));
   }
-  static void allow_carol(const KubeServer& server, const Json& rule) {
-    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
-    const std::string api = "rbac.authorization.k8s.io";
-    EXPECT_EQ(server
-                  .create(rbac + "/clusterroles", {{"apiVersion", api + "/v1"},
-                                                   {"kind", "ClusterRole"},
-                                                   {"metadata", {{"name", "of-carol"}}},
-                                                   {"rules", Json::array({rule})}})
-                  .status,
-              201);
-    EXPECT_EQ(server
-                  .create(rbac + "/clusterrolebindings",
-                          {{"apiVersion", api + "/v1"},
-                           {"kind", "ClusterRoleBinding"},
-                           {"metadata", {{"name", "of-carol"}}},
-                           {"roleRef", {{"apiGroup", api}, {"kind", "ClusterRole"}, {"name", "of-carol"}}},
-                           {"subjects", Json::array({{{"kind", "User"}, {"apiGroup", api}, {"name", "carol"}}})}})
-                  .status,
-              201);
-  }
   /// By how many seconds an agent's clock is wrong, as its Lease says; nothing without one.
   static std::optional<double> told_by_lease(const std::string& cluster) {
     const Json lease = fleet()->hub().get("/apis/coordination.k8s.io/v1/namespaces/" + cluster + "/leases/managed-cluster-lease");

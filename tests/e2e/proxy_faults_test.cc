@@ -108,33 +108,15 @@ class ProxyFaults : public FleetTest {
     }
     const Ran accepted = run({"accept", "c1", "c2", "--context", "hub", "--yes", "--wait"});
     ASSERT_EQ(accepted.code, 0) << accepted.both();
-    allow(hub(), {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
-    for (int i = 1; i <= 2; ++i) allow(fleet()->spoke(i), {{"apiGroups", {"", "apps"}}, {"resources", {"*"}}, {"verbs", {"*"}}});
+    allow_carol(hub(),
+                {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
+    for (int i = 1; i <= 2; ++i)
+      allow_carol(fleet()->spoke(i), {{"apiGroups", {"", "apps"}}, {"resources", {"*"}}, {"verbs", {"*"}}});
     ASSERT_TRUE(answers_again(std::chrono::seconds(90), "c2"));
     ASSERT_TRUE(answers_again());
   }
   static KubeServer& hub() { return fleet()->hub(); }
   static KubeServer& member() { return fleet()->spoke(1); }
-  static void allow(const KubeServer& server, const Json& rule) {
-    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
-    const std::string api = "rbac.authorization.k8s.io";
-    ASSERT_EQ(server
-                  .create(rbac + "/clusterroles", {{"apiVersion", api + "/v1"},
-                                                   {"kind", "ClusterRole"},
-                                                   {"metadata", {{"name", "of-carol"}}},
-                                                   {"rules", Json::array({rule})}})
-                  .status,
-              201);
-    ASSERT_EQ(server
-                  .create(rbac + "/clusterrolebindings",
-                          {{"apiVersion", api + "/v1"},
-                           {"kind", "ClusterRoleBinding"},
-                           {"metadata", {{"name", "of-carol"}}},
-                           {"roleRef", {{"apiGroup", api}, {"kind", "ClusterRole"}, {"name", "of-carol"}}},
-                           {"subjects", Json::array({{{"kind", "User"}, {"apiGroup", api}, {"name", "carol"}}})}})
-                  .status,
-              201);
-  }
   /// A cluster through the gateway, on connections of its own.
   static Result<kube::Client> through_gateway(const std::string& cluster = "c1") {
     kube::ConfigOverrides overrides;

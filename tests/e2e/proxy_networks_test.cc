@@ -38,8 +38,9 @@ class ProxyNetworks : public FleetTest {
     const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait"});
     ASSERT_EQ(accepted.code, 0) << accepted.both();
     const Json rule = {{"apiGroups", {"", "apps"}}, {"resources", {"*"}}, {"verbs", {"*"}}};
-    allow(hub(), {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
-    allow(member(), rule);
+    allow_carol(hub(),
+                {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
+    allow_carol(member(), rule);
     const Ran health = run_until_well();
     ASSERT_EQ(health.code, 0) << health.both();
   }
@@ -60,22 +61,6 @@ class ProxyNetworks : public FleetTest {
   }
   static KubeServer& hub() { return fleet()->hub(); }
   static KubeServer& member() { return fleet()->spoke(1); }
-  /// To carol.
-  static void allow(const KubeServer& server, const Json& rule) {
-    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
-    const std::string api = "rbac.authorization.k8s.io";
-    const Json role{{"apiVersion", api + "/v1"},
-                    {"kind", "ClusterRole"},
-                    {"metadata", {{"name", "of-carol"}}},
-                    {"rules", Json::array({rule})}};
-    const Json binding{{"apiVersion", api + "/v1"},
-                       {"kind", "ClusterRoleBinding"},
-                       {"metadata", {{"name", "of-carol"}}},
-                       {"roleRef", {{"apiGroup", api}, {"kind", "ClusterRole"}, {"name", "of-carol"}}},
-                       {"subjects", Json::array({{{"kind", "User"}, {"apiGroup", api}, {"name", "carol"}}})}};
-    ASSERT_EQ(server.create(rbac + "/clusterroles", role).status, 201);
-    ASSERT_EQ(server.create(rbac + "/clusterrolebindings", binding).status, 201);
-  }
   static Ran kubectl(const std::vector<std::string>& args, const std::string& input = {}) {
     std::vector<std::string> words = {"proxy", "kubectl", "--cluster", "c1", "--"};
     words.insert(words.end(), args.begin(), args.end());

@@ -22,8 +22,8 @@
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/stream/command_stream.h"
 #include "kubeclient/watch/blocking_watch.h"
+#include "tests/support/faulty_relay.h"
 #include "tests/support/fleet_test.h"
-#include "tests/support/silent_relay.h"
 #include "tests/support/stream_lab.h"
 #include "tests/support/watches.h"
 
@@ -55,20 +55,8 @@ class ProxyReplicas : public FleetTest {
     ASSERT_NO_FATAL_FAILURE(begin(0, false));
     const Ran made = run({"init", "--context", "hub"});
     ASSERT_EQ(made.code, 0) << made.both();
-    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
-    const std::string api = "rbac.authorization.k8s.io";
-    expect_made(rbac + "/clusterroles",
-                {{"apiVersion", api + "/v1"},
-                 {"kind", "ClusterRole"},
-                 {"metadata", {{"name", "of-carol"}}},
-                 {"rules",
-                  {{{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}}}}});
-    expect_made(rbac + "/clusterrolebindings",
-                {{"apiVersion", api + "/v1"},
-                 {"kind", "ClusterRoleBinding"},
-                 {"metadata", {{"name", "of-carol"}}},
-                 {"roleRef", {{"apiGroup", api}, {"kind", "ClusterRole"}, {"name", "of-carol"}}},
-                 {"subjects", Json::array({{{"kind", "User"}, {"apiGroup", api}, {"name", "carol"}}})}});
+    allow_carol(fleet()->hub(),
+                {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
     expect_made(std::string(kManagedClusters), {{"apiVersion", "cluster.open-cluster-management.io/v1"},
                                                 {"kind", "ManagedCluster"},
                                                 {"metadata", {{"name", "c1"}}},
@@ -85,7 +73,7 @@ class ProxyReplicas : public FleetTest {
     member_ = std::make_unique<StreamLab>();
     member_->add_pod("p", "exec sleep 1000");
     member_->allow("carol", {"get", "list", "watch", "create"}, {"configmaps", "pods", "pods/exec"});
-    agents_way_ = std::make_unique<SilentRelay>(holder_.tunnel_port);
+    agents_way_ = std::make_unique<FaultyRelay>(holder_.tunnel_port);
     ASSERT_NO_FATAL_FAILURE(start(holder_));
     ASSERT_NO_FATAL_FAILURE(start_agent());
     ASSERT_TRUE(becomes_served(holder_));
@@ -222,7 +210,7 @@ class ProxyReplicas : public FleetTest {
   std::unique_ptr<StreamLab> member_;
   ReplicaProcess holder_{.name = "holder"};  // has the tunnel
   ReplicaProcess asked_{.name = "asked"};
-  std::unique_ptr<SilentRelay> agents_way_;
+  std::unique_ptr<FaultyRelay> agents_way_;
   serve::HttpRuntime agent_runtime_{1};
   std::shared_ptr<proxy::Hop> member_hop_;  // goes when the runtime has stopped
   std::unique_ptr<proxy::TunnelClients> agent_;
@@ -269,7 +257,7 @@ TEST_F(ProxyReplicas, WhatRunsOnOneThatIsKilledIsCutAndTheNextRequestIsServed) {
 }
 
 TEST_F(ProxyReplicas, NoRequestFailsWhileOneStopsInOrder) {
-  SilentRelay clients_way(holder_.port);
+  FaultyRelay clients_way(holder_.port);
   const kube::Client kept = client_of(clients_way.port());
   const kube::Client other = client_of(asked_.port);
   const auto own = watch_by(client_of(holder_.port));

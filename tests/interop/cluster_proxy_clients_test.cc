@@ -18,8 +18,8 @@
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "tests/interop/peers.h"
+#include "tests/support/faulty_relay.h"
 #include "tests/support/fleet_test.h"
-#include "tests/support/silent_relay.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -87,7 +87,7 @@ class ThroughClusterProxy : public FleetTest {
     int front = free_port();
     int tunnels = free_port();
     int users = free_port();
-    std::optional<SilentRelay> api_server;  // at the port of API servers
+    std::optional<FaultyRelay> api_server;  // at the port of API servers
     std::optional<TestsServiceProxy> service_proxy;
     std::map<std::string, sandbox::Child> programs;
     std::string kubeconfig;  // a file, of an account of the hub
@@ -286,7 +286,7 @@ subjects: [{kind: ServiceAccount, namespace: default, name: app}]
          "--health-port=" + std::to_string(free_port()), "--admin-port=" + std::to_string(free_port()),
          "--server-ca-cert=" + file("ca.crt"), "--server-cert=" + file("server.crt"), "--server-key=" + file("server.key"),
          "--cluster-ca-cert=" + file("ca.crt"), "--cluster-cert=" + file("server.crt"), "--cluster-key=" + file("server.key")}));
-    stage()->api_server.emplace(member().port(), SilentRelay::Endpoint{boost::asio::ip::make_address(stage()->address), 443});
+    stage()->api_server.emplace(member().port(), FaultyRelay::Endpoint{boost::asio::ip::make_address(stage()->address), 443});
     stage()->service_proxy.emplace(stage()->address, leaf({"service-proxy", konnectivity::service_proxy_host("c1")}), member());
     ASSERT_TRUE(stage()->service_proxy->listens());
     ASSERT_NO_FATAL_FAILURE(start_agent());

@@ -5,12 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
-#include <netinet/in.h>
-#include <sstream>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -19,43 +15,22 @@
 #include "core/sandbox/node/child.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
-#include "kubeclient/base/owned_fd.h"
 #include "kubeclient/pki/pki.h"
-#include "tests/registry/cutting_relay.h"
 #include "tests/support/equipment.h"
+#include "tests/support/faulty_relay.h"
+#include "tests/support/fleet.h"
 #include "tests/support/https.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::registry_suite {
 namespace {
 
+using testkit::Ran;
+
 // htpasswd -B of the password below; a hash of it takes long to make, so it was made once.
 constexpr const char* kUsers = "me:$2y$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n";
 constexpr const char* kPassword = "s3cret";
 constexpr std::size_t kMiddle = 300'000;  // bytes of a connection: beyond the handshake, within the layers
-
-std::string read_text(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-int free_port() {
-  const OwnedFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0) return 0;
-  if (::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  return ntohs(address.sin_port);
-}
-
-struct Ran {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
 
 class RegistryTest : public ::testing::Test {
  protected:
@@ -73,10 +48,7 @@ class RegistryTest : public ::testing::Test {
 
   void SetUp() override {
     ASSERT_TRUE(stripped_) << "FLEETADM_BINARY is not a program";
-    if (programs_.empty()) {
-      if (testkit::in_ci()) FAIL() << "docker-registry is missing";
-      GTEST_SKIP() << "docker-registry is missing: run tests/registry/registry.sh";
-    }
+    ASSERT_FALSE(programs_.empty()) << "docker-registry is missing: run tests/registry/registry.sh";
     const auto ca = pki::make_ca("registry-ca", std::chrono::hours(24));
     const auto serving = pki::issue(*ca, {.subject = {"registry", {}, {}}, .ip_addresses = {"127.0.0.1"}, .server = true});
     ca_ = ca->certificate;
@@ -103,14 +75,15 @@ class RegistryTest : public ::testing::Test {
     const std::string program = programs_ + "/docker-registry serve " + path("config.yml");
     // Another program may take the free port before the registry does.
     for (int tries = 0; tries < 5; ++tries) {
-      port_ = free_port();
+      port_ = testkit::free_port();
       folder_.write("config.yml", "version: 0.1\nlog: {level: info}\nstorage: {filesystem: {rootdirectory: " + path("data") +
                                       "}}\nhttp: {addr: \"127.0.0.1:" + std::to_string(port_) +
                                       "\", tls: {certificate: " + path("tls.crt") + ", key: " + path("tls.key") +
                                       "}}\nauth: {htpasswd: {realm: suite, path: " + path("users") + "}}\n");
       sandbox::ChildSpec spec;
       spec.program = before.empty() ? "/bin/sh" : "/usr/bin/unshare";
-      if (!before.empty()) spec.args = {"--mount", "/bin/sh"};
+      if (!before.empty() && ::geteuid() != 0) spec.args = {"--map-root-user"};
+      if (!before.empty()) spec.args.insert(spec.args.end(), {"--mount", "/bin/sh"});
       spec.args.insert(spec.args.end(), {"-c", before + " exec " + program});
       spec.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
       spec.output_file = path("registry.log");
@@ -123,7 +96,7 @@ class RegistryTest : public ::testing::Test {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
     }
-    FAIL() << read_text(path("registry.log"));
+    FAIL() << testkit::read_file(path("registry.log"));
   }
 
   testkit::HttpsAnswer get(const std::string& target, const std::string& accept = "*/*") const {
@@ -151,7 +124,7 @@ class RegistryTest : public ::testing::Test {
     while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) ran.out.append(buffer.data(), count);
     const int status = ::pclose(pipe);
     ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    ran.err = read_text(err);
+    ran.err = testkit::read_file(err);
     EXPECT_EQ(ran.err.find(kPassword), std::string::npos);
     return ran;
   }
@@ -227,12 +200,12 @@ TEST_F(RegistryTest, ARegistryOfAnotherCaIsToldNothing) {
   EXPECT_EQ(ran.code, 1);
   expect_said(ran, "is not signed by a trusted certificate authority");
   expect_said(ran, "--ca-file");
-  EXPECT_EQ(read_text(path("registry.log")).find("team/fleetadm"), std::string::npos);
+  EXPECT_EQ(testkit::read_file(path("registry.log")).find("team/fleetadm"), std::string::npos);
 }
 
 TEST_F(RegistryTest, AConnectionThatBreaksInABlobIsMadeAnew) {
   start();
-  CuttingRelay relay(port_);
+  testkit::FaultyRelay relay(port_);
   relay.cut_after(kMiddle, 1);
   const Ran ran = push(relay.port());
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -244,7 +217,7 @@ TEST_F(RegistryTest, AConnectionThatBreaksInABlobIsMadeAnew) {
 
 TEST_F(RegistryTest, AWayThatAlwaysBreaksPublishesNothing) {
   start();
-  CuttingRelay relay(port_);
+  testkit::FaultyRelay relay(port_);
   relay.cut_after(kMiddle, 1000);
   const Ran ran = push(relay.port());
   EXPECT_EQ(ran.code, 1);
@@ -254,7 +227,6 @@ TEST_F(RegistryTest, AWayThatAlwaysBreaksPublishesNothing) {
 }
 
 TEST_F(RegistryTest, AFullDiskPublishesNothing) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount a disk that is too small";
   start("mount -t tmpfs -o size=512k none " + path("data") + " &&");
   const Ran ran = push(port_);
   EXPECT_EQ(ran.code, 1);

@@ -31,6 +31,25 @@ class FleetTest : public ::testing::Test {
   }
   static Ran run(const std::vector<std::string>& args, const RunOptions& options = {}) { return fleet()->run(args, options); }
 
+  /// A ClusterRole of one rule, and its binding to the user carol.
+  static void allow_carol(const KubeServer& server, const Json& rule) {
+    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const std::string api = "rbac.authorization.k8s.io";
+    const Json role{{"apiVersion", api + "/v1"},
+                    {"kind", "ClusterRole"},
+                    {"metadata", {{"name", "of-carol"}}},
+                    {"rules", Json::array({rule})}};
+    const Json binding{{"apiVersion", api + "/v1"},
+                       {"kind", "ClusterRoleBinding"},
+                       {"metadata", {{"name", "of-carol"}}},
+                       {"roleRef", {{"apiGroup", api}, {"kind", "ClusterRole"}, {"name", "of-carol"}}},
+                       {"subjects", Json::array({{{"kind", "User"}, {"apiGroup", api}, {"name", "carol"}}})}};
+    for (const auto& [collection, object] : {std::pair{"/clusterroles", role}, std::pair{"/clusterrolebindings", binding}}) {
+      const KubeServer::Answer made = server.create(rbac + collection, object);
+      ASSERT_EQ(made.status, 201) << made.body;
+    }
+  }
+
   /// The hub's controllers as a process of their own.
   static void start_controllers() { start_controllers_as(fleet()->hub().kubeconfig_file()); }
   /// With the rights that init gives them.

@@ -10,6 +10,7 @@
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/sleep.h"
 #include "kubeclient/transport/endpoint.h"
+#include "kubeclient/transport/request_options.h"
 
 namespace fleetadm::image {
 namespace {
@@ -143,11 +144,12 @@ Result<std::string> RegistryClient::fetch_token(const std::map<std::string, std:
       out.headers["Authorization"] = "Basic " + base64_encode(options_.login.username + ":" + options_.login.password);
     }
   } else {
-    std::string form = with_parameter("", "grant_type", "refresh_token");
-    form = with_parameter(form, "service", service);
-    form = with_parameter(form, "client_id", "fleetadm");
-    form = with_parameter(form, "scope", scope);
-    out.body = with_parameter(form, "refresh_token", options_.login.identity_token).substr(1);  // without the question mark
+    out.body = kube::encode_query({{"grant_type", "refresh_token"},
+                                   {"service", service},
+                                   {"client_id", "fleetadm"},
+                                   {"scope", scope},
+                                   {"refresh_token", options_.login.identity_token}})
+                   .substr(1);  // without the question mark
     out.method = kube::Method::kPost;
     out.content_type = "application/x-www-form-urlencoded";
   }

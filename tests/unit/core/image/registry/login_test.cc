@@ -121,7 +121,8 @@ TEST(UrlTest, LocationsAreResolved) {
   EXPECT_EQ(resolved("HTTPS://Other/p?u=http://x"), "https://other:443/p?u=http://x");
   EXPECT_EQ(resolved("https://[::1]/"), "https://[::1]:443/");
   EXPECT_EQ(resolved("http://other"), "http://other:80/");
-  for (const char* wrong : {"", "https://user:pass@r/", "ftp://r/", "https:///x", "/a b", "/a\r\nb", "file:///etc/passwd"})
+  for (const char* wrong :
+       {"", "https://user:pass@r/", "ftp://r/", "https:///x", "/a b", "/a\r\nb", "file:///etc/passwd", "https:/x", "///x"})
     EXPECT_EQ(resolved(wrong), "refused") << wrong;
   EXPECT_EQ(with_parameter("/a", "b", "c:d"), "/a?b=c%3Ad");
   EXPECT_EQ(with_parameter("/a?x=1", "b", "c"), "/a?x=1&b=c");

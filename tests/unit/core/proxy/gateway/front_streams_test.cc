@@ -23,6 +23,16 @@ struct Fed {
   }
 };
 
+/// An answer with the text, which has to outlive it, as a stream that is there at once.
+auto all_of(const std::string& text) {
+  return [&text](const auto&) -> Result<serve::HttpResponse> {
+    const Fed fed;
+    fed.pipe.writer->push(text);
+    fed.pipe.writer->finish();
+    return fed.answer();
+  };
+}
+
 /// The other protocol of an upgrade: says back what it hears.
 class EchoUpgrade final : public serve::UpgradedStream {
  public:
@@ -165,12 +175,7 @@ TEST_F(GatewayStreams, ACallerIsSentOnlySoManyBytesASecond) {
   options_.limits.caller_bytes = static_cast<double>(kRate);
   start();
   const std::string text(2 * kRate, 'x');
-  hop_->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
-    const Fed fed;
-    fed.pipe.writer->push(text);
-    fed.pipe.writer->finish();
-    return fed.answer();
-  });
+  hop_->answer_with(all_of(text));
   const auto began = std::chrono::steady_clock::now();
   const auto answer = ask_as_jane({});
   const auto took = std::chrono::steady_clock::now() - began;
@@ -183,12 +188,7 @@ TEST_F(GatewayStreams, AllCallersOfAClusterTogetherAreSentOnlySoManyBytesASecond
   options_.limits.cluster_bytes = static_cast<double>(kRate);
   start();
   const std::string text(kRate, 'x');
-  hop_->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
-    const Fed fed;
-    fed.pipe.writer->push(text);
-    fed.pipe.writer->finish();
-    return fed.answer();
-  });
+  hop_->answer_with(all_of(text));
   const auto joe = certificate_of({"joe", {}, {}});
   const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(ask_as_jane({}).body.size(), text.size());
@@ -217,12 +217,7 @@ TEST_F(GatewayStreams, WhatACallerSendsIsTakenOffWhatTheyAreSent) {
   options_.limits.caller_bytes = static_cast<double>(kRate);
   start();
   const std::string text(kRate, 'x');
-  hop_->answer_with([&](const auto&) -> Result<serve::HttpResponse> {
-    const Fed fed;
-    fed.pipe.writer->push(text);
-    fed.pipe.writer->finish();
-    return fed.answer();
-  });
+  hop_->answer_with(all_of(text));
   const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(ask_as_jane({.method = "PUT", .body = text}).body.size(), text.size());
   EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(800));

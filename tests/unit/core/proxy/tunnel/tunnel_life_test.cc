@@ -1,7 +1,7 @@
 // Tunnels that break, are replaced, and end: nothing is lost that did not have to be.
 #include <atomic>
 
-#include "tests/support/silent_relay.h"
+#include "tests/support/faulty_relay.h"
 #include "tests/unit/core/proxy/tunnel/tunnel_lab.h"
 
 namespace fleetadm::proxy {
@@ -78,7 +78,7 @@ TEST_F(TunnelLife, ANetworkThatIsGoneWithoutAWordIsNoticedByBothEnds) {
   server_options_.limits.keep_alive = client_options_.limits.keep_alive = {1000ms, 1500ms};
   server_options_.limits.silence = 800ms;
   start_gateway();
-  testkit::SilentRelay relay(server_->port());
+  testkit::FaultyRelay relay(server_->port());
   const auto clients = agent(pki_.agent("c1"), {}, relay.port());
   ASSERT_TRUE(connected());
   ASSERT_TRUE(answers());

@@ -1,5 +1,5 @@
-// A network between two ends that can go away without a word, when bytes are taken and not handed on, or that brings new
-// connections to another end, as a Service does.
+// A network between two ends that can go away without a word, when bytes are taken and not handed on, that can break in the
+// middle of what a client sends, or that brings new connections to another end, as a Service does.
 #pragma once
 
 #include <array>
@@ -7,33 +7,41 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <thread>
 
 namespace fleetadm::testkit {
 
-class SilentRelay {
+class FaultyRelay {
  public:
   using Endpoint = boost::asio::ip::tcp::endpoint;
 
   /// To a port of 127.0.0.1.
-  explicit SilentRelay(int target, const Endpoint& at = {boost::asio::ip::address_v4::loopback(), 0})
+  explicit FaultyRelay(int target, const Endpoint& at = {boost::asio::ip::address_v4::loopback(), 0})
       : target_(boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(target)), acceptor_(context_, at) {
     accept();
     thread_ = std::thread([this] { context_.run(); });
   }
-  ~SilentRelay() {
+  ~FaultyRelay() {
     context_.stop();
     thread_.join();
   }
-  SilentRelay(const SilentRelay&) = delete;
-  SilentRelay& operator=(const SilentRelay&) = delete;
+  FaultyRelay(const FaultyRelay&) = delete;
+  FaultyRelay& operator=(const FaultyRelay&) = delete;
 
   int port() const { return acceptor_.local_endpoint().port(); }
   /// From now on nothing passes on the connections that there are. New ones pass.
   void swallow() {
     boost::asio::post(context_, [this] { ++generation_; });
+  }
+  /// The next `cuts` connections over which a client sends more than `bytes` break there.
+  void cut_after(std::size_t bytes, int cuts) {
+    boost::asio::post(context_, [this, bytes, cuts] {
+      limit_ = bytes;
+      cuts_ = cuts;
+    });
   }
   /// New connections go to this port of 127.0.0.1.
   void aim(int target) {
@@ -46,6 +54,8 @@ class SilentRelay {
     std::shared_ptr<Socket> from;
     std::shared_ptr<Socket> to;
     int generation = 0;
+    bool upwards = false;
+    std::size_t passed = 0;
     std::array<char, 16384> bytes{};
   };
 
@@ -57,8 +67,8 @@ class SilentRelay {
       boost::system::error_code failed;
       server->connect(target_, failed);
       if (!failed) {
-        pump(std::make_shared<Way>(Way{client, server, generation_, {}}));
-        pump(std::make_shared<Way>(Way{server, client, generation_, {}}));
+        pump(std::make_shared<Way>(Way{client, server, generation_, true, 0, {}}));
+        pump(std::make_shared<Way>(Way{server, client, generation_, false, 0, {}}));
       }
       accept();
     });
@@ -75,6 +85,13 @@ class SilentRelay {
                                    way->to->shutdown(Socket::shutdown_send, ignored);
                                    return;
                                  }
+                                 way->passed += size;
+                                 if (way->upwards && cuts_ > 0 && way->passed > limit_) {
+                                   --cuts_;
+                                   way->from->close(ignored);
+                                   way->to->close(ignored);
+                                   return;
+                                 }
                                  boost::asio::async_write(*way->to, boost::asio::buffer(way->bytes.data(), size),
                                                           [this, way](const boost::system::error_code& failed, std::size_t) {
                                                             if (!failed) pump(way);
@@ -86,6 +103,8 @@ class SilentRelay {
   Endpoint target_;
   boost::asio::ip::tcp::acceptor acceptor_;
   int generation_ = 0;
+  std::size_t limit_ = 0;
+  int cuts_ = 0;
   std::thread thread_;
 };
 
