@@ -18,7 +18,7 @@ namespace fleetadm::addon {
 namespace {
 
 constexpr int kPasses = 8;    // side by side; they wait for the API server most of the time
-constexpr int kRollouts = 2;  // these compute
+constexpr int kRollouts = 1;  // a step has all add-ons of a declaration in memory
 
 /// When the next step of a roll-out is taken after an event: a step looks at all add-ons of a declaration, so that one serves for
 /// many events, and takes no more than a tenth of the time. Thread-safe.

@@ -25,7 +25,7 @@ void add_installation_controllers(controller::Manager& manager, const AddonHub& 
 
   controller::ControllerOptions install;
   install.name = "addon-install";
-  install.workers = 2;  // each has all add-ons of a declaration in memory
+  install.workers = 1;  // one pass has all add-ons of a declaration in memory
   const auto install_queue = manager.add(std::move(install), [addons](const std::string& addon, const std::stop_token& stop) {
     return addons.writer->carry_out(*addons.objects, install_addon(*addons.objects, addon, rollout::Semantics::kStrict), stop);
   });

@@ -144,10 +144,8 @@ Result<Json> carry_out_change(const kube::Client& hub, const PreparedChange& pre
                                "run the command again");
                  // The way back, unless the hub has noted it, or even what was written above.
                  const std::vector<AddonRevision> noted = addon_revisions(declaration);
-                 if (noted.empty() || !same_configs(noted.back().configs, to)) {
-                   note_revision(declaration, prepared.from, {}, now);
-                   if (prepared.settled) finish_revision(declaration, now);
-                 }
+                 if (noted.empty() || !same_configs(noted.back().configs, to)) note_revision(declaration, prepared.from, {}, now);
+                 if (prepared.settled) finish_revision(declaration, prepared.from, now);
                  if (change.edit) FLEETADM_CHECK(change.edit(declaration));
                  note_revision(declaration, to, change.note, now);
                  return {};

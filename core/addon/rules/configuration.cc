@@ -181,7 +181,7 @@ Result<RolloutStep> Configuration::take_step(ConfigurationGraph graph) {
     const std::optional<Duration>& wait = steps[i].recheck_after;
     if (wait && *wait < kLookAgain && (!step_.requeue_after || *wait < *step_.requeue_after)) step_.requeue_after = wait;
   }
-  if (settled(graph, steps)) finish_revision(after_, now_);
+  if (settled(graph, steps)) finish_revision(after_, configs_now(after_), now_);
   step_.declaration = std::move(after_);
   return std::move(step_);
 }

@@ -219,10 +219,12 @@ void note_revision(Json& declaration, const RevisionConfigs& configs, const Revi
   write_revisions(declaration, revisions);
 }
 
-void finish_revision(Json& declaration, Instant now) {
+void finish_revision(Json& declaration, const RevisionConfigs& configs, Instant now) {
   std::vector<AddonRevision> revisions = addon_revisions(declaration);
-  if (revisions.empty() || revisions.back().finished) return;
-  revisions.back().finished = now;
+  const auto found = std::find_if(revisions.rbegin(), revisions.rend(),
+                                  [&](const AddonRevision& one) { return same_configs(one.configs, configs); });
+  if (found == revisions.rend() || found->finished) return;
+  found->finished = now;
   write_revisions(declaration, revisions);
 }
 

@@ -59,8 +59,8 @@ struct RevisionNote {
 /// Adds a revision where `configs` are not those of the newest; completes what is not known of the newest where they are. Nothing
 /// is noted where no configuration is named.
 void note_revision(Json& declaration, const RevisionConfigs& configs, const RevisionNote& note, Instant now);
-/// The newest revision has reached every cluster.
-void finish_revision(Json& declaration, Instant now);
+/// The newest revision with these configurations has reached every cluster.
+void finish_revision(Json& declaration, const RevisionConfigs& configs, Instant now);
 
 /// One type of configurations in one place that differ between two revisions.
 struct ConfigChange {

@@ -157,6 +157,26 @@ TEST_F(ChangeRules, AnEditInPlaceIsNotedWithWhatWasBefore) {
   EXPECT_NE(revisions[0].configs.defaults[0].hash, revisions[1].configs.defaults[0].hash);
 }
 
+// The hub may see the edit, and note it as the next revision, before the command notes anything.
+TEST_F(ChangeRules, WhatEveryClusterHadIsNotedAlsoWhereTheHubIsFaster) {
+  const AddonRolloutObjects objects = read();
+  AddonChange change{"a", {{base(), {{"spec", {{"agentInstallNamespace", "two"}}}}, {}}}};
+  const RevisionConfigs from = live_configs(objects.objects, *objects.declaration("a"), objects.known());
+  change.edits[0].before = from.defaults.at(0).hash;
+  auto prepared = prepare_change(objects, std::move(change), now);
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  prepared->settled = true;
+  Json noted = declaration();
+  note_revision(noted, prepared->from, {}, now);
+  note_revision(noted, prepared->to, {}, now);
+  hub->put(api::cluster_management_addons(), noted);
+  ASSERT_TRUE(carry_out_change(hub->client(), *prepared, now));
+  const auto revisions = addon_revisions(declaration());
+  ASSERT_EQ(revisions.size(), 2U);
+  EXPECT_TRUE(revisions[0].finished);
+  EXPECT_FALSE(revisions[1].finished);
+}
+
 TEST_F(ChangeRules, TheWayBackPutsTheContentsBack) {
   ASSERT_TRUE(edit_in_place("two"));
   const auto revisions = addon_revisions(declaration());
