@@ -159,10 +159,10 @@ Status KubeServer::prepare() {
   controller_manager_.reset();
   apiserver_.reset();
   etcd_.reset();
-  port_ = free_port();
+  port_ = options_.port > 0 ? options_.port : free_port();
   etcd_port_ = free_port();
   etcd_peer_port_ = free_port();
-  url_ = "https://127.0.0.1:" + std::to_string(port_);
+  url_ = "https://" + options_.address + ":" + std::to_string(port_);
   return write_files();
 }
 
@@ -171,7 +171,7 @@ Status KubeServer::write_files() {
   pki::LeafOptions serving;
   serving.subject.common_name = "kube-apiserver";
   serving.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
-  serving.ip_addresses = {"127.0.0.1", "::1", std::string(kServiceIp)};
+  serving.ip_addresses = {"127.0.0.1", "::1", std::string(kServiceIp), options_.address};
   serving.server = true;
   serving.backdate = pki::kClocksApart;  // tests have clocks that differ
   FLEETADM_TRY(const auto server, pki::issue(ca_, serving));
@@ -221,8 +221,8 @@ ChildSpec KubeServer::apiserver_spec() const {
   ChildSpec spec{.program = *programs() + "/kube-apiserver",
                  .args = {"--etcd-servers=http://127.0.0.1:" + std::to_string(etcd_port_),
                           "--secure-port=" + std::to_string(port_),
-                          "--bind-address=127.0.0.1",
-                          "--advertise-address=127.0.0.1",
+                          "--bind-address=" + options_.address,
+                          "--advertise-address=" + options_.address,
                           "--endpoint-reconciler-type=none",
                           "--tls-cert-file=" + file("server.crt"),
                           "--tls-private-key-file=" + file("server.key"),

@@ -57,6 +57,8 @@ struct KubeServerOptions {
   std::shared_ptr<const sandbox::ContainerTable> containers;  // of a sandbox server: what it shows logs of and runs commands in
   std::vector<std::string> controller_manager_flags;
   std::shared_ptr<NetworkNamespace> network;  // that real servers are in; null: this process's
+  std::string address = "127.0.0.1";          // that real servers serve, and no other unless flags say so
+  int port = 0;                               // 0: a free one
 };
 
 class KubeServer {
@@ -77,7 +79,7 @@ class KubeServer {
 
   const std::string& name() const { return options_.name; }
   const std::shared_ptr<NetworkNamespace>& network() const { return options_.network; }
-  const std::string& url() const { return url_; }  // https://127.0.0.1:<port>
+  const std::string& url() const { return url_; }  // https://127.0.0.1:<port>, unless the options have another address
   int port() const { return port_; }
   /// The CA that signed the server's certificate and that client certificates are checked against.
   const pki::KeyPair& ca() const { return ca_; }

@@ -168,8 +168,10 @@ Result<std::shared_ptr<NetworkNamespace>> NetworkNamespace::make() {
   return std::shared_ptr<NetworkNamespace>(new NetworkNamespace(*made));
 }
 
-std::vector<std::string> NetworkNamespace::command_words() const {
-  return {"/usr/bin/nsenter", "--net=/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor_), "--"};
+std::vector<std::string> NetworkNamespace::command_words() const { return {"/usr/bin/nsenter", "--net=" + path(), "--"}; }
+
+std::string NetworkNamespace::path() const {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor_);
 }
 
 void NetworkNamespace::move_in(sandbox::ChildSpec& spec) const {

@@ -19,6 +19,8 @@ class NetworkNamespace {
   NetworkNamespace(const NetworkNamespace&) = delete;
   NetworkNamespace& operator=(const NetworkNamespace&) = delete;
 
+  /// The file by which programs that this process starts find the network, as they take network namespaces.
+  std::string path() const;
   /// The same process inside.
   void move_in(sandbox::ChildSpec& spec) const;
   /// What stands before a command that is to run inside.
