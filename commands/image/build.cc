@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "commands/framework/files.h"
 #include "core/image/elf.h"
 #include "core/image/program_image.h"
+#include "kubeclient/pki/system_roots.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -49,18 +48,11 @@ Result<std::string> ca_bundle(const ImageContents& contents) {
   if (contents.ca_certificates == kNoBundle) return std::string();
   std::string path = contents.ca_certificates;
   if (path == kSystemBundle) {
-    // Where distributions keep it.
-    constexpr std::array<const char*, 3> kPaths = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-                                                   "/etc/ssl/cert.pem"};
-    const auto* found = std::find_if(kPaths.begin(), kPaths.end(), [](const char* one) {
-      std::error_code ignored;
-      return std::filesystem::exists(one, ignored);
-    });
-    if (found == kPaths.end()) {
+    path = pki::system_roots_file();
+    if (path.empty()) {
       return fail(Category::kUsage, "this machine has no bundle of CA certificates",
                   "name one with --ca-certificates, or make an image without: --ca-certificates none");
     }
-    path = *found;
   }
   FLEETADM_TRY(std::string bundle, read_whole_file(path, kMaxBundle));
   if (bundle.find("-----BEGIN CERTIFICATE-----") == std::string::npos)

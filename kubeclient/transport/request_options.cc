@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "kubeclient/base/log.h"
+#include "kubeclient/pki/system_roots.h"
 #include "kubeclient/transport/curl_errors.h"
 
 namespace fleetadm::kube {
@@ -63,6 +64,10 @@ void set_tls(CURL* easy, const RestConfig& config, const Credentials& credential
   // Debian's libcurl trusts /etc/ssl/certs beside the CA it was given, unless told not to: the kubeconfig's CA alone counts.
   curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
   curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
+  if (const std::string roots = config.ca_data.empty() ? pki::system_roots_file() : ""; !roots.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, roots.c_str());
+    curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, roots.c_str());
+  }
   if (!config.ca_data.empty() && !trust_store_alone(easy, trusted)) {
     auto blob = blob_of(config.ca_data);
     curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);

@@ -2,6 +2,7 @@
 
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/openssl.h"
+#include "kubeclient/pki/system_roots.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -79,7 +80,12 @@ Result<std::shared_ptr<asio::ssl::context>> make_client_tls(const ClientTls& opt
                           static_cast<unsigned int>(protocols.size()));
   boost::system::error_code error;
   if (options.ca.empty()) {
-    tls->set_default_verify_paths(error);
+    const std::string roots = pki::system_roots_file();
+    if (roots.empty()) {
+      tls->set_default_verify_paths(error);
+    } else {
+      tls->load_verify_file(roots, error);
+    }
   } else {
     tls->add_certificate_authority(asio::buffer(options.ca), error);
   }
