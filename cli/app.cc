@@ -1,5 +1,6 @@
 #include "cli/app.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include "cli/globals.h"
 #include "cli/help.h"
 #include "cli/help_command.h"
+#include "cli/kubectl_plugin.h"
 #include "cli/live_names.h"
 #include "cli/output.h"
 #include "cli/pager.h"
@@ -76,19 +78,26 @@ std::string complete_words(const Registry& registry, const Result<commands::Sett
   return complete(plugins ? with_plugins(with) : with, words, live);
 }
 
-int run_checked(std::vector<std::string> words) {
+int run_checked(std::vector<std::string> words, CalledAs called) {
   Profile profile;
   const Registry registry = full_registry();
   const Result<commands::Settings> settings = load_settings();
   GlobalOptions globals;
   const commands::FlagSet global_set = global_flags(globals);
   const AllFlags global_list = all_flags({}, global_set);
+  if (called == CalledAs::kKubectlCompletion)
+    return print_text(completion_for_kubectl(complete_words(registry, settings, std::move(words), global_list.list)));
   if (!words.empty() && words.front() == "__complete")
     return print_text(complete_words(registry, settings, {words.begin() + 1, words.end()}, global_list.list));
+  // Help and hints name commands as they are typed.
+  const auto typed = [&registry, called](std::string text) {
+    return called == CalledAs::kKubectlPlugin ? with_kubectl(std::move(text), registry) : text;
+  };
   // As the credential plugin of ClusterProfiles is called: there is no command.
   if (!words.empty() && (words.front() == kAccountFlag || words.front().starts_with(std::string(kAccountFlag) + "=")))
     words.insert(words.begin(), {"msa", "exec-credential"});
-  const ErrorStyle style = style_of(words, settings);
+  ErrorStyle style = style_of(words, settings);
+  style.as_typed = typed;
   if (settings) {
     Result<std::vector<std::string>> expanded = expand_alias(registry, *settings, words, global_list.list);
     if (!expanded) return report_error(expanded.error(), style);
@@ -109,7 +118,7 @@ int run_checked(std::vector<std::string> words) {
       return print_text(std::string("fleetadm ") + FLEETADM_VERSION + "\n");
     Result<NormalArgv> argv = normalise(found->rest, global_list.list);
     if (!argv) return report_error(with_help_hint(argv.error(), found->path), style);
-    return print_text(found->path.empty() ? root_help(registry) : group_help(registry, found->path), pager);
+    return print_text(typed(found->path.empty() ? root_help(registry) : group_help(registry, found->path)), pager);
   }
 
   const Command& command = *found->command;
@@ -117,7 +126,7 @@ int run_checked(std::vector<std::string> words) {
   const AllFlags flags = all_flags(call.flags, global_set);
   Result<NormalArgv> argv = normalise(found->rest, flags.list);
   if (!argv) return report_error(with_help_hint(argv.error(), command.path), style);
-  if (argv->help) return print_text(command_help(command), pager);
+  if (argv->help) return print_text(typed(command_help(command)), pager);
   if (Status ok = set_flags(*argv, flags.list); !ok) return report_error(with_help_hint(ok.error(), command.path), style);
   if (!settings && takes_settings(command)) return report_error(settings.error(), style);
   if (settings) {
@@ -126,7 +135,14 @@ int run_checked(std::vector<std::string> words) {
       return report_error(ok.error(), style);
   }
   if (call.flags.list) globals.list = *call.flags.list;
-  return execute(command, *argv, call, globals, {registry, words, settings, profile, pager});
+  if (command.path == "help") {
+    call.run = [run = std::move(call.run), typed](commands::Context& context, const std::vector<std::string>& args) {
+      Result<commands::Report> report = run(context, args);
+      if (report) std::transform(report->lines.begin(), report->lines.end(), report->lines.begin(), typed);
+      return report;
+    };
+  }
+  return execute(command, *argv, call, globals, {registry, words, settings, profile, pager, typed});
 }
 
 }  // namespace
@@ -140,12 +156,12 @@ Registry full_registry() {
   return registry;
 }
 
-int run(const std::vector<std::string>& words) {
+int run(const std::vector<std::string>& words, std::string_view program) {
   hold_standard_streams();
   report_crashes();
   ::signal(SIGPIPE, SIG_IGN);  // a cut connection or pipe is an error to handle, not an end
   try {
-    return run_checked(words);
+    return run_checked(words, called_as(program));
   } catch (const std::bad_alloc&) {
     Error full;
     full.category = Category::kInternal;

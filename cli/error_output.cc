@@ -2,6 +2,7 @@
 
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 #include "cli/foreign.h"
 #include "cli/render/errors.h"
@@ -39,8 +40,10 @@ ErrorStyle style_of(const std::vector<std::string>& words, const Result<commands
 }
 
 int report_error(const Error& error, const ErrorStyle& style) {
-  write_all(STDERR_FILENO, style.document ? dump_json(error_document(error, hint_of(error))) + "\n"
-                                          : for_locale(render_error(error, style.color)));
+  std::string hint = hint_of(error);
+  if (style.as_typed) hint = style.as_typed(std::move(hint));
+  write_all(STDERR_FILENO,
+            style.document ? dump_json(error_document(error, hint)) + "\n" : for_locale(render_error(error, hint, style.color)));
   return exit_code(error.category);
 }
 

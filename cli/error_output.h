@@ -1,6 +1,7 @@
 // How an error that ends the program is printed.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace fleetadm::cli {
 struct ErrorStyle {
   bool color = false;
   bool document = false;  // JSON for programs
+  /// Commands in a hint as the caller types them; null: as they are.
+  std::function<std::string(std::string)> as_typed = {};
 };
 
 bool errors_are_documents(const std::string& output);

@@ -75,7 +75,7 @@ class Execution {
       : command_(command),
         globals_(globals),
         typed_(typed),
-        style_{use_color(globals.color, STDERR_FILENO), errors_are_documents(globals.output)} {}
+        style_{use_color(globals.color, STDERR_FILENO), errors_are_documents(globals.output), typed.as_typed} {}
 
   int run(const NormalArgv& argv, commands::Invocation& call) {
     if (Status ok = prepare(argv); !ok) return report_error(with_help_hint(ok.error(), command_.path), style_);
@@ -116,7 +116,8 @@ class Execution {
     options.written = [this] { return context_->written_to().report(); };
     options.written_lines = [this] { return context_->written_to().lines(); };
     options.complete = [this](std::string text) {
-      return complete_suggestions(std::move(text), typed_.registry, globals_, command_.target);
+      text = complete_suggestions(std::move(text), typed_.registry, globals_, command_.target);
+      return typed_.as_typed ? typed_.as_typed(std::move(text)) : text;
     };
     options.unfinished = [this](bool timed_out) -> Unfinished {
       // Who answered a question with no has ended nothing early.

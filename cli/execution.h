@@ -1,6 +1,7 @@
 // One command, from its parsed line to the exit code.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Typed {
   const Result<commands::Settings>& settings;
   Profile& profile;
   std::string pager;  // for long texts; empty: none
+  std::function<std::string(std::string)> as_typed =
+      {};  // commands in hints and notes as the caller types them; null: as they are
 };
 
 /// Checks the arguments and the output format, runs the command and prints its report. `globals` are the flags as they are set.
