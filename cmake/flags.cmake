@@ -30,10 +30,23 @@ if(FLEETADM_WERROR)
 endif()
 
 if(FLEETADM_HARDEN)
-  target_compile_options(fleetadm_flags INTERFACE -fstack-protector-strong -fstack-clash-protection -fcf-protection
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+    set(branches -mbranch-protection=standard)
+  else()
+    set(branches -fcf-protection)
+  endif()
+  target_compile_options(fleetadm_flags INTERFACE -fstack-protector-strong -fstack-clash-protection ${branches}
                                                   -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
                                                   -ftrivial-auto-var-init=zero)
-  target_link_options(fleetadm_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack,--build-id)
+  target_link_options(fleetadm_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack,--build-id)
+endif()
+if(FLEETADM_STATIC)
+  target_link_options(fleetadm_flags INTERFACE -static-pie)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64) # a byte instead of 24 for most relocations; binutils 2.40 has it for x86 alone
+    target_link_options(fleetadm_flags INTERFACE -Wl,-z,pack-relative-relocs)
+  endif()
+elseif(FLEETADM_HARDEN)
+  target_link_options(fleetadm_flags INTERFACE -pie)
 endif()
 
 if(FLEETADM_SANITIZE)

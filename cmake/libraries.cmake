@@ -1,4 +1,7 @@
 # Third-party libraries, all from Debian (packaging/build-deps.txt; the README's table says why each).
+if(FLEETADM_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a) # of all of them, libcurl as CURL_LIBRARY says (packaging/libcurl)
+endif()
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)

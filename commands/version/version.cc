@@ -1,5 +1,7 @@
 #include "commands/version/version.h"
 
+#include "commands/version/build_facts.h"
+#include "commands/version/libraries.h"
 #include "core/install/supported.h"
 #include "kubeclient/discovery/mapper.h"
 
@@ -31,6 +33,15 @@ std::string skew_of(const kube::ServerVersion& server) {
 
 bool chose_connection(const kube::ConfigOverrides& config) { return !config.kubeconfig.empty() || !config.context.empty(); }
 
+Json client_version(const std::string& platform) {
+  Json version = {{"gitVersion", FLEETADM_VERSION},   {"platform", platform},
+                  {"compiler", kBuildFacts.compiler}, {"linkage", kBuildFacts.linked_statically ? "static" : "dynamic"},
+                  {"hardened", kBuildFacts.hardened}, {"sandbox", kBuildFacts.sandbox},
+                  {"libraries", library_versions()}};
+  if (!kBuildFacts.commit.empty()) version["gitCommit"] = kBuildFacts.commit;
+  return version;
+}
+
 Result<Report> run_version(Context& context, const VersionOptions& options, const std::vector<std::string>&) {
   const std::string platform = "linux/" + std::string(kArch);
   Report report;
@@ -40,8 +51,7 @@ Result<Report> run_version(Context& context, const VersionOptions& options, cons
   const bool wants_data = !output.empty() && output != "table" && output != "wide" && output != "name";
   if (wants_data) {
     report.data = {{"kind", "Version"}};
-    at_or_make(report.data, {"clientVersion", "gitVersion"}) = FLEETADM_VERSION;
-    at_or_make(report.data, {"clientVersion", "platform"}) = platform;
+    report.data["clientVersion"] = client_version(platform);
   }
   if (options.client) return report;
 
@@ -82,7 +92,7 @@ void register_version(Registry& registry) {
   command.description =
       "Prints fleetadm's own version, the Kubernetes version of the server (a hub or a managed cluster) that the kubeconfig "
       "context names, and whether that version is one that fleetadm supports. Without any kubeconfig only the client's "
-      "version is printed.";
+      "version is printed. With -o json or yaml also how this binary was built: its commit, compiler and libraries.";
   command.examples = {
       {"The versions of both sides", "fleetadm version"},
       {"Only the client version, for a script", "fleetadm version --client -o jsonpath='{.clientVersion.gitVersion}'"}};

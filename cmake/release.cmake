@@ -1,0 +1,18 @@
+# Toolchain file of release binaries (packaging/release): Debian's compiler for FLEETADM_TARGET (x86_64-linux-gnu,
+# aarch64-linux-gnu), libraries from FLEETADM_ROOT (packaging/root). No path of this machine gets into what is compiled.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES FLEETADM_TARGET FLEETADM_ROOT)
+set(CMAKE_SYSTEM_NAME Linux)
+string(REGEX REPLACE "-.*" "" CMAKE_SYSTEM_PROCESSOR "${FLEETADM_TARGET}")
+set(CMAKE_CXX_COMPILER ${FLEETADM_TARGET}-g++-12)
+set(CMAKE_LIBRARY_ARCHITECTURE ${FLEETADM_TARGET})
+set(CMAKE_SYSROOT "${FLEETADM_ROOT}")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+foreach(kind LIBRARY INCLUDE PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
+endforeach()
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${FLEETADM_ROOT}")
+set(ENV{PKG_CONFIG_LIBDIR} "${FLEETADM_ROOT}/usr/lib/${FLEETADM_TARGET}/pkgconfig:${FLEETADM_ROOT}/usr/share/pkgconfig")
+set(CMAKE_CXX_FLAGS_INIT "-ffile-prefix-map=${FLEETADM_ROOT}= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static)
+endif()
