@@ -1,15 +1,21 @@
 // bench_proxy: what the way through the gateway costs beside a direct connection, in the same run.
 //
-// An API server, which is hub and member in one, and another member whose pods run commands; the gateway, the agents' ends of
-// their tunnels and a crowd of other agents in a process each, with authentication, authorization, impersonation and the audit
-// log; clients under TLS everywhere. FLEETADM_BENCH_REQUESTS and FLEETADM_BENCH_TUNNELS set other numbers of requests and of
-// tunnels (0: what needs many is left out). Prints a table and one line of JSON.
+// A hub and a member in two networks that a cable joins (on loopback where this process may not make networks); the gateway, the
+// agents' ends of their tunnels and a crowd of other agents in a process each, with authentication, authorization, impersonation
+// and the audit log; clients under TLS everywhere. With FLEETADM_PEERS, upstream's cluster-proxy between the same servers, in the
+// same run. FLEETADM_BENCH_REQUESTS and FLEETADM_BENCH_TUNNELS set other numbers of requests and of tunnels (0: what needs many
+// is left out). Prints a table and one line of JSON for each.
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <sys/resource.h>
+#include <utility>
+#include <vector>
 
 #include "tests/bench/proxy_faults.h"
 #include "tests/bench/proxy_lab.h"
 #include "tests/bench/proxy_streams.h"
+#include "tests/bench/proxy_upstream.h"
 #include "tests/bench/report.h"
 
 namespace {
@@ -29,13 +35,13 @@ constexpr bench::Row kProxyRows[] = {
     {"get16_direct_per_s", "GET, 16 at a time, direct", "/s"},
     {"get16_through_per_s", "GET, 16 at a time, through", "/s"},
     {"get16_percent", "of direct", "%", 0, 50},
-    {"get_cpu_ms", "CPU of both proxies per GET", "ms", 0.3},
+    {"get_cpu_ms", "CPU of all proxies per GET", "ms", 0.3},
     {"list_direct_p50_ms", "list of 1 MiB, direct, p50", "ms"},
     {"list_added_p50_ms", "list of 1 MiB, added, p50", "ms", 3},
     {"list8_direct_mib_per_s", "list, 8 at a time, direct", "MiB/s"},
     {"list8_through_mib_per_s", "list, 8 at a time, through", "MiB/s"},
     {"list8_percent", "of direct", "%", 0, 60},
-    {"list_cpu_ms", "CPU of both proxies per MiB", "ms", 2.5},
+    {"list_cpu_ms", "CPU of all proxies per MiB", "ms", 2.5},
     {"exec_direct_p50_ms", "exec of true, direct, p50", "ms"},
     {"exec_added_p50_ms", "exec of true, added, p50", "ms", 2},
     {"exec_output_direct_mib_per_s", "exec output, direct", "MiB/s"},
@@ -60,39 +66,20 @@ constexpr bench::Row kProxyRows[] = {
     {"silent_agent_s", "gateway is silent, the agent knows", "s", 15},
 };
 
-/// Of Open Cluster Management's cluster-proxy, whole path, measured in this way on another machine of two cores that was not idle
-/// either. Only differences and ratios can be compared.
-Figures upstream_figures() {
-  Figures out;
-  for (const auto& [figure, value] : {std::pair{"get_added_p50_ms", 5.6},
-                                      {"get_added_p99_ms", 19.0},
-                                      {"get16_percent", 5.0},
-                                      {"get_cpu_ms", 6.0},
-                                      {"list_added_p50_ms", 7.7},
-                                      {"list8_percent", 34.0},
-                                      {"list_cpu_ms", 7.7},
-                                      {"exec_added_p50_ms", 9.0},
-                                      {"exec_output_percent", 33.0},
-                                      {"exec_input_percent", 39.0},
-                                      {"event_added_p50_ms", 0.5},
-                                      {"gateway_anonymous_mib", 102.0},
-                                      {"agent_anonymous_mib", 96.0},
-                                      {"idle_tunnel_kib", 74.0},
-                                      {"left_tunnel_kib", 74.0},
-                                      {"killed_answers_s", 0.4},
-                                      {"silent_request_s", 30.0},
-                                      {"silent_agent_s", 30.0}})
-    out.set(figure, value);
-  return out;
-}
+/// The whole path to a member, beside the direct one.
+struct Course {
+  Way direct;
+  Way through;
+  std::vector<pid_t> proxies;  // on the way
+};
 
 /// In turns, so that what else the machine does meets both.
-Status compare(const bench::ProxyLab& lab, const std::string& path, const std::string& name, int rounds, int count, bool fresh,
+Status compare(const Course& course, const std::string& path, const std::string& name, int rounds, int count, bool fresh,
                Figures& figures) {
   std::vector<double> direct;
   std::vector<double> through;
-  bench::WayClient near(lab.direct);
-  bench::WayClient far(lab.through);
+  bench::WayClient near(course.direct);
+  bench::WayClient far(course.through);
   if (fresh) {
     near.fresh();
     far.fresh();
@@ -112,41 +99,45 @@ Status compare(const bench::ProxyLab& lab, const std::string& path, const std::s
   return {};
 }
 
-/// As many as can be in a while, in turns; the CPU time is that of both proxies for one answer, or for one MiB.
+/// As many as can be in a while, in turns; the CPU time is that of all proxies for one answer, or for one MiB.
 struct Rates {
   bench::Together direct;
   bench::Together through;
   double cpu = 0;
 };
 
-Result<Rates> compare_rates(bench::ProxyLab& lab, const std::string& path, int clients) {
+Result<Rates> compare_rates(const Course& course, const std::string& path, int clients) {
   Rates out;
   const auto add = [](bench::Together& to, const bench::Together& more) {
     to.answers += more.answers;
     to.bytes += more.bytes;
     to.seconds += more.seconds;
   };
-  const auto cpu = [&] { return bench::cpu_seconds(lab.parts().gateway.pid()) + bench::cpu_seconds(lab.parts().agent.pid()); };
+  const auto cpu = [&] {
+    double sum = 0;
+    for (const pid_t pid : course.proxies) sum += bench::cpu_seconds(pid);
+    return sum;
+  };
   for (int round = 0; round < 3; ++round) {
-    FLEETADM_TRY(const auto direct, bench::all_together(lab.direct, path, clients, 1.5));
+    FLEETADM_TRY(const auto direct, bench::all_together(course.direct, path, clients, 1.5));
     add(out.direct, direct);
     const double before = cpu();
-    FLEETADM_TRY(const auto through, bench::all_together(lab.through, path, clients, 1.5));
+    FLEETADM_TRY(const auto through, bench::all_together(course.through, path, clients, 1.5));
     out.cpu += cpu() - before;
     add(out.through, through);
   }
   return out;
 }
 
-Status rates(bench::ProxyLab& lab, const std::string& one, const std::string& list, Figures& figures) {
-  FLEETADM_TRY(const Rates gets, compare_rates(lab, one, 16));
+Status rates(const Course& course, const std::string& one, const std::string& list, Figures& figures) {
+  FLEETADM_TRY(const Rates gets, compare_rates(course, one, 16));
   const auto per_second = [](const bench::Together& all) { return all.answers / all.seconds; };
   figures.set("get16_direct_per_s", per_second(gets.direct));
   figures.set("get16_through_per_s", per_second(gets.through));
   figures.set("get16_percent", 100 * per_second(gets.through) / per_second(gets.direct));
   figures.set("get_cpu_ms", gets.cpu * 1000 / gets.through.answers);
   constexpr double kMebibyte = 1024.0 * 1024.0;
-  FLEETADM_TRY(const Rates lists, compare_rates(lab, list, 8));
+  FLEETADM_TRY(const Rates lists, compare_rates(course, list, 8));
   const auto speed = [](const bench::Together& all) { return all.bytes / kMebibyte / all.seconds; };
   figures.set("list8_direct_mib_per_s", speed(lists.direct));
   figures.set("list8_through_mib_per_s", speed(lists.through));
@@ -155,16 +146,16 @@ Status rates(bench::ProxyLab& lab, const std::string& one, const std::string& li
   return {};
 }
 
-Status events(bench::ProxyLab& lab, int count, Figures& figures) {
+Status events(const Course& course, const std::string& prefix, int count, Figures& figures) {
   std::vector<double> took[2];
-  bench::WayClient writer(lab.direct);
+  bench::WayClient writer(course.direct);
   const std::string path = std::string(bench::kMapsPath) + "?watch=true&labelSelector=part%3Done";
   for (int round = 0; round < 6; ++round) {
-    const std::string prefix = "event-" + std::to_string(round);
+    const std::string name = prefix + std::to_string(round);
     const auto write = [&](int i) {
-      return writer.create(bench::kMapsPath, dump_json(bench::ProxyLab::map_of(prefix + "-" + std::to_string(i), 100)));
+      return writer.create(bench::kMapsPath, dump_json(bench::map_of(name + "-" + std::to_string(i), 100)));
     };
-    FLEETADM_TRY(const auto some, bench::events(round % 2 == 0 ? lab.direct : lab.through, path, prefix, count / 3, write));
+    FLEETADM_TRY(const auto some, bench::events(round % 2 == 0 ? course.direct : course.through, path, name, count / 3, write));
     took[round % 2].insert(took[round % 2].end(), some.begin(), some.end());
   }
   figures.set("event_direct_p50_ms", percentile(took[0], 0.5));
@@ -172,14 +163,14 @@ Status events(bench::ProxyLab& lab, int count, Figures& figures) {
   return {};
 }
 
-Status commands(bench::ProxyLab& lab, int count, Figures& figures) {
+Status commands(const Course& course, int count, Figures& figures) {
   constexpr std::size_t kMebibytes = 48;
   std::vector<double> took[2];
   std::vector<double> output[2];
   std::vector<double> input[2];
   for (int round = 0; round < 3; ++round) {
     for (const int which : {0, 1}) {
-      const Way& way = which == 0 ? lab.streams_direct : lab.streams_through;
+      const Way& way = which == 0 ? course.direct : course.through;
       FLEETADM_TRY(const auto some, bench::run_true(way, std::max(count / 3, 5)));
       took[which].insert(took[which].end(), some.begin(), some.end());
       FLEETADM_TRY(const double out, bench::exec_output(way, kMebibytes));
@@ -197,33 +188,66 @@ Status commands(bench::ProxyLab& lab, int count, Figures& figures) {
   return {};
 }
 
-Result<Figures> measure(bench::ProxyParts& parts, int requests, int crowd) {
-  bench::ProxyLab lab(parts, crowd);
-  FLEETADM_CHECK(lab.set_up());
-  Figures figures;
-  const std::string one = std::string(bench::kMapsPath) + "/small";
+const std::string& small_object() {
+  static const std::string path = std::string(bench::kMapsPath) + "/small";
+  return path;
+}
+
+/// What requests cost. `who` tells objects of one course from those of another.
+Status requests_on(const Course& course, const std::string& who, int requests, Figures& figures) {
   const std::string list = std::string(bench::kMapsPath) + "?labelSelector=part%3Dlist";
-  FLEETADM_CHECK(compare(lab, one, "get", 5, requests / 5, false, figures));
-  FLEETADM_CHECK(compare(lab, one, "get_new", 3, std::max(requests / 50, 10), true, figures));
-  FLEETADM_CHECK(compare(lab, list, "list", 3, std::max(requests / 50, 10), false, figures));
-  FLEETADM_CHECK(rates(lab, one, list, figures));
-  FLEETADM_CHECK(events(lab, std::max(requests / 10, 30), figures));
-  FLEETADM_CHECK(commands(lab, std::max(requests / 20, 30), figures));
+  FLEETADM_CHECK(compare(course, small_object(), "get", 5, requests / 5, false, figures));
+  FLEETADM_CHECK(compare(course, small_object(), "get_new", 3, std::max(requests / 50, 10), true, figures));
+  FLEETADM_CHECK(compare(course, list, "list", 3, std::max(requests / 50, 10), false, figures));
+  FLEETADM_CHECK(rates(course, small_object(), list, figures));
+  return events(course, "event-" + who + "-", std::max(requests / 10, 30), figures);
+}
+
+Result<Figures> measure(bench::ProxyLab& lab, int requests) {
+  auto& parts = lab.parts();
+  Figures figures;
+  const Course objects{lab.direct, lab.through, {parts.gateway.pid(), parts.agent.pid()}};
+  FLEETADM_CHECK(requests_on(objects, "ours", requests, figures));
+  FLEETADM_CHECK(commands({lab.streams_direct, lab.streams_through, {}}, std::max(requests / 20, 30), figures));
   // Of both, what stays: what only the load needed goes back to the system, in the programs every few minutes.
   FLEETADM_CHECK(parts.gateway.tell({{"do", "trim"}}));
   figures.set("gateway_anonymous_mib", bench::mebibytes(parts.gateway.pid(), "RssAnon:"));
   FLEETADM_TRY(const Json agent, parts.agent.tell({{"do", "trim"}}));
   figures.set("agent_anonymous_mib", bench::mebibytes(parts.agent.pid(), "RssAnon:") - agent["baseMib"].get<double>());
   FLEETADM_CHECK(bench::stopped_clients(lab, requests, figures));
-  if (crowd == 0) return figures;
+  if (lab.crowd() == 0) return figures;
   FLEETADM_CHECK(bench::idle_tunnels(lab, figures));
   for (const int count : {100, 1000}) {
-    if (count > crowd) continue;
+    if (count > lab.crowd()) continue;
     FLEETADM_CHECK(bench::ask_all(lab, count, figures));
   }
-  FLEETADM_CHECK(bench::kill_gateway(lab, one, figures));
-  FLEETADM_CHECK(bench::silent_ends(lab, one, figures));
+  FLEETADM_CHECK(bench::kill_gateway(lab, small_object(), figures));
+  FLEETADM_CHECK(bench::silent_ends(lab, small_object(), figures));
   return figures;
+}
+
+Result<Figures> measure_upstream(const bench::ProxyLab& lab, int requests) {
+  bench::UpstreamPath upstream(lab);
+  Figures figures;
+  FLEETADM_CHECK(upstream.set_up());
+  const auto& networks = lab.networks();
+  FLEETADM_CHECK(upstream.serve("objects", networks.member_address, small_object()));
+  FLEETADM_CHECK(requests_on({lab.direct, upstream.way(), upstream.proxies()}, "theirs", requests, figures));
+  const auto memory = [pids = upstream.proxies()](std::size_t one, std::size_t other) {
+    return bench::mebibytes(pids[one], "RssAnon:") + bench::mebibytes(pids[other], "RssAnon:");
+  };
+  figures.set("gateway_anonymous_mib", memory(0, 1));
+  figures.set("agent_anonymous_mib", memory(2, 3));
+  FLEETADM_CHECK(upstream.serve("streams", networks.streams_address, "/api/v1/namespaces/default/pods/p"));
+  FLEETADM_CHECK(commands({lab.streams_direct, upstream.way(), {}}, std::max(requests / 20, 30), figures));
+  return figures;
+}
+
+/// Why upstream's path is not beside ours; empty: it is.
+std::string no_upstream(const bench::Networks& networks) {
+  if (!testkit::peers_folder(bench::UpstreamPath::kPrograms))
+    return "FLEETADM_PEERS names no folder with the programs of its cluster-proxy";
+  return networks.member ? "" : "its service proxy needs a network of the member's";
 }
 
 /// A tunnel is a descriptor at both of its ends.
@@ -234,20 +258,42 @@ void take_all_descriptors() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+struct Measured {
+  Figures ours;
+  std::optional<Figures> theirs;
+};
+
+Result<Measured> run(bench::ProxyParts& parts, int requests, int crowd) {
+  bench::ProxyLab lab(parts, crowd);
+  FLEETADM_CHECK(lab.set_up());
+  Measured out;
+  if (no_upstream(parts.networks).empty()) {
+    FLEETADM_TRY(out.theirs, measure_upstream(lab, requests));
+  }
+  FLEETADM_TRY(out.ours, measure(lab, requests));
+  return out;
+}
+
 }  // namespace
 
 int main() {
   take_all_descriptors();
-  bench::ProxyParts parts;
-  const auto figures =
-      measure(parts, bench::number("FLEETADM_BENCH_REQUESTS", 2000, 100), bench::number("FLEETADM_BENCH_TUNNELS", 1000, 0));
-  if (!figures) {
-    std::fprintf(stderr, "bench_proxy: %s\n", figures.error().message.c_str());
+  bench::ProxyParts parts(bench::Networks::make());
+  const auto measured =
+      run(parts, bench::number("FLEETADM_BENCH_REQUESTS", 2000, 100), bench::number("FLEETADM_BENCH_TUNNELS", 1000, 0));
+  if (!measured) {
+    std::fprintf(stderr, "bench_proxy: %s\n", measured.error().message.c_str());
     return 1;
   }
-  std::printf("\nThrough the gateway; hub and member on loopback. Upstream's figures are of another machine.\n");
-  bench::print_table(kProxyRows, *figures, upstream_figures());
-  figures->tell("proxy", "fleetadm");
-  upstream_figures().tell("proxy", "upstream, on another machine");
+  const auto& networks = parts.networks;
+  if (networks.member) {
+    std::printf("\nThrough the gateway; hub and member in two network namespaces joined by a veth pair.\n");
+  } else {
+    std::printf("\nThrough the gateway; hub and member on loopback (%s).\n", networks.why.c_str());
+  }
+  bench::print_table(kProxyRows, measured->ours, measured->theirs);
+  if (const auto why = no_upstream(networks); !why.empty()) std::printf("  upstream: %s\n", why.c_str());
+  measured->ours.tell("proxy", "fleetadm");
+  if (measured->theirs) measured->theirs->tell("proxy", "upstream");
   return 0;
 }

@@ -1,5 +1,5 @@
-// Everything on the way: a hub that is also the member c1, a member c2 whose pods run commands, a gateway, an agent for each, and
-// a crowd of agents. Parts are processes; the clients and the member c2 are this one.
+// Everything on the way: a hub, a gateway, a member with an API server (c1) and one whose pods run commands (c2), an agent for
+// each, and a crowd of agents. Parts are processes; the clients and the hub's fixture are this one.
 #pragma once
 
 #include <memory>
@@ -7,62 +7,101 @@
 #include <thread>
 
 #include "tests/bench/proxy_load.h"
+#include "tests/bench/proxy_member.h"
 #include "tests/bench/proxy_parts.h"
 #include "tests/support/kube_servers.h"
-#include "tests/support/stream_lab.h"
+#include "tests/support/network_namespace.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::bench {
 
-/// The processes, before this one has threads.
-struct ProxyParts {
-  Part gateway{run_gateway_part};
-  Part next_gateway{run_gateway_part};  // once the first is killed
-  Part agent{run_agent_part};
-  Part streams_agent{run_agent_part};
-  Part crowd{run_crowd_part};
+/// Of the hub, with this process, and of the member: joined by a cable where the kernel allows it, else both on loopback.
+struct Networks {
+  std::shared_ptr<testkit::NetworkNamespace> member;  // null: loopback
+  std::string hub_address = "127.0.0.1";
+  std::string member_address = "127.0.0.1";
+  std::string streams_address = "127.0.0.1";
+  int member_port = 0;  // free ones
+  std::string why;      // on loopback
+
+  /// Before this process has threads.
+  static Networks make() {
+    const auto joined = []() -> Result<Networks> {
+      if (testkit::KubeServer::on_sandbox()) return fail(Category::kUsage, "sandbox servers listen on loopback only");
+      Networks out{.member = nullptr,
+                   .hub_address = "10.78.0.1",
+                   .member_address = "10.78.0.2",
+                   .streams_address = "10.78.0.3",
+                   .member_port = 443,
+                   .why = {}};
+      FLEETADM_TRY(const auto hub, testkit::NetworkNamespace::make());
+      FLEETADM_TRY(out.member, testkit::NetworkNamespace::make());
+      FLEETADM_CHECK(hub->join(*out.member, out.hub_address, {out.member_address, out.streams_address}));
+      FLEETADM_CHECK(hub->enter());
+      return out;
+    }();
+    if (joined) return *joined;
+    Networks loopback;
+    loopback.why = joined.error().message;
+    return loopback;
+  }
 };
 
-constexpr const char* kMapsPath = "/api/v1/namespaces/default/configmaps";
+/// The processes, before this one has threads.
+struct ProxyParts {
+  explicit ProxyParts(Networks where) : networks(std::move(where)) {}
+  Networks networks;
+  Part gateway{run_gateway_part};
+  Part next_gateway{run_gateway_part};  // once the first is killed
+  Part member{run_member_part, networks.member.get()};
+  Part agent{run_agent_part, networks.member.get()};
+  Part streams_agent{run_agent_part, networks.member.get()};
+  Part crowd{run_crowd_part, networks.member.get()};
+};
 
 class ProxyLab {
  public:
   ProxyLab(ProxyParts& parts, int crowd) : parts_(parts), crowd_(crowd) {}
 
   Status set_up() {
-    FLEETADM_TRY(server_, testkit::KubeServer::start());
+    const Networks& networks = parts_.networks;
+    testkit::KubeServerOptions of_hub;
+    of_hub.name = "hub";
+    of_hub.address = networks.hub_address;
+    FLEETADM_TRY(server_, testkit::KubeServer::start(of_hub));
+    make_admins(maker_at(*server_), {"jane"});
     const auto& ca = server_->ca();
     FLEETADM_TRY(const auto serving_ca, pki::make_ca("gateway", std::chrono::hours(1)));
     pki::LeafOptions leaf;
     leaf.server = true;
-    leaf.ip_addresses = {"127.0.0.1"};
+    leaf.ip_addresses = {"127.0.0.1", networks.hub_address};
     FLEETADM_TRY(const auto serving, pki::issue(serving_ca, leaf));
-    FLEETADM_TRY(const auto admin, user("admin", {"system:masters"}));
-    FLEETADM_TRY(const auto jane, user("jane", {}));
-    fill();
-    gateway_plan_ = {{"url", server_->url()}, {"ca", ca.certificate}, {"certificate", admin.certificate}, {"key", admin.key}};
+    FLEETADM_TRY(const auto jane, user_of(ca, "jane"));
+    gateway_plan_ = {{"url", server_->url()},
+                     {"ca", ca.certificate},
+                     {"certificate", server_->admin().certificate},
+                     {"key", server_->admin().key}};
     gateway_plan_.update({{"serving", serving.certificate},
                           {"servingKey", serving.key},
                           {"audit", (folder_.path() / "audit.log").string()},
+                          {"address", networks.hub_address},
                           {"frontPort", testkit::free_port()},
                           {"tunnelPort", testkit::free_port()}});
     FLEETADM_CHECK(parts_.gateway.tell(gateway_plan_));
     const std::string front = "https://127.0.0.1:" + std::to_string(num(gateway_plan_, {"frontPort"}));
-    const Json way = {{"tunnel", "127.0.0.1:" + std::to_string(num(gateway_plan_, {"tunnelPort"}))},
+    const Json way = {{"tunnel", networks.hub_address + ":" + std::to_string(num(gateway_plan_, {"tunnelPort"}))},
                       {"gatewayCa", serving_ca.certificate}};
 
-    direct = {server_->url(), ca.certificate, jane};
+    FLEETADM_TRY(member_, parts_.member.tell({{"address", networks.member_address},
+                                              {"streamsAddress", networks.streams_address},
+                                              {"port", networks.member_port}}));
+    if (const std::string error = str(member_, {"error"}); !error.empty()) return fail(Category::kUnavailable, error);
+    direct = way_of(member_["objects"]);
+    streams_direct = way_of(member_["streams"]);
     through = {front + "/clusters/c1/proxy", serving_ca.certificate, jane};
-    FLEETADM_CHECK(start_agent(parts_.agent, "c1", direct, admin, way));
-
-    streams_.add_pod("p", "exec sleep 100000");
-    streams_.allow("jane", {"create", "get"}, {"pods", "pods/exec"});
-    const auto at_streams = streams_.config();
-    FLEETADM_TRY(const auto credentials, at_streams.credentials->current());
-    const pki::KeyPair streams_admin{credentials.client_certificate, credentials.client_key};
-    streams_direct = {at_streams.server, at_streams.ca_data, streams_admin};
     streams_through = {front + "/clusters/c2/proxy", serving_ca.certificate, jane};
-    FLEETADM_CHECK(start_agent(parts_.streams_agent, "c2", streams_direct, streams_admin, way));
+    FLEETADM_CHECK(start_agent(parts_.agent, "c1", member_["objects"], way));
+    FLEETADM_CHECK(start_agent(parts_.streams_agent, "c2", member_["streams"], way));
 
     gateway_.name = "gateway";
     gateway_.server = front;
@@ -74,8 +113,11 @@ class ProxyLab {
     return {};
   }
 
-  const testkit::KubeServer& server() const { return *server_; }
+  const testkit::KubeServer& hub() const { return *server_; }
+  /// What the member's process has told of its servers.
+  const Json& member() const { return member_; }
   ProxyParts& parts() { return parts_; }
+  const Networks& networks() const { return parts_.networks; }
   int crowd() const { return crowd_; }
   const kube::RestConfig& gateway() const { return gateway_; }
   /// The next gateway listens where the last one did.
@@ -97,37 +139,14 @@ class ProxyLab {
   Way streams_direct;
   Way streams_through;
 
-  static Json map_of(const std::string& name, std::size_t size) {
-    return {{"apiVersion", "v1"},
-            {"kind", "ConfigMap"},
-            {"metadata", {{"name", name}, {"labels", {{"part", size > 10'000 ? "list" : "one"}}}}},
-            {"data", {{"text", std::string(size, 'x')}}}};
-  }
-
  private:
-  Result<pki::KeyPair> user(const std::string& name, const std::vector<std::string>& groups) const {
-    pki::LeafOptions leaf;
-    leaf.subject = {name, groups, {}};
-    leaf.client = true;
-    return pki::issue(server_->ca(), leaf);
+  static Way way_of(const Json& member) {
+    return {str(member, {"url"}), str(member, {"ca"}), {str(member, {"jane"}), str(member, {"janeKey"})}};
   }
 
-  void fill() const {
-    const Json binding = {
-        {"apiVersion", "rbac.authorization.k8s.io/v1"},
-        {"kind", "ClusterRoleBinding"},
-        {"metadata", {{"name", "jane"}}},
-        {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "cluster-admin"}}},
-        {"subjects", Json::array({{{"kind", "User"}, {"apiGroup", "rbac.authorization.k8s.io"}, {"name", "jane"}}})}};
-    server_->create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding);
-    constexpr int kMaps = 10;
-    server_->create(kMapsPath, map_of("small", 300));
-    for (int i = 0; i < kMaps; ++i) server_->create(kMapsPath, map_of("part-" + std::to_string(i), 1024 * 1024 / kMaps));
-  }
-
-  Status start_agent(Part& part, const std::string& cluster, const Way& member, const pki::KeyPair& admin, Json plan) const {
+  Status start_agent(Part& part, const std::string& cluster, const Json& member, Json plan) const {
     FLEETADM_TRY(const auto tunnel, pki::issue(server_->ca(), agent_leaf(cluster)));
-    plan.update({{"url", member.base}, {"ca", member.ca}, {"certificate", admin.certificate}, {"key", admin.key}});
+    plan.update(member);
     plan.update({{"agent", tunnel.certificate}, {"agentKey", tunnel.key}});
     FLEETADM_TRY(const Json begun, part.tell(plan));
     if (flag(begun, {"connected"})) return {};
@@ -138,7 +157,7 @@ class ProxyLab {
   const int crowd_;
   testkit::TemporaryFolder folder_{"bench-proxy"};
   std::unique_ptr<testkit::KubeServer> server_;
-  testkit::StreamLab streams_;
+  Json member_;
   kube::RestConfig gateway_;
   Json gateway_plan_;
 };

@@ -21,6 +21,7 @@ struct Way {
   std::string base;  // https://host:port[/prefix]
   std::string ca;
   pki::KeyPair who;
+  std::string token{};  // instead, where it is not empty
 };
 
 /// One connection. One thread at a time.
@@ -36,8 +37,13 @@ class WayClient {
     curl_easy_setopt(curl_, CURLOPT_PROXY, "");
     curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl_, CURLOPT_CAINFO_BLOB, &trusted);
-    curl_easy_setopt(curl_, CURLOPT_SSLCERT_BLOB, &certificate);
-    curl_easy_setopt(curl_, CURLOPT_SSLKEY_BLOB, &key);
+    if (way.token.empty()) {
+      curl_easy_setopt(curl_, CURLOPT_SSLCERT_BLOB, &certificate);
+      curl_easy_setopt(curl_, CURLOPT_SSLKEY_BLOB, &key);
+    } else {
+      curl_easy_setopt(curl_, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+      curl_easy_setopt(curl_, CURLOPT_XOAUTH2_BEARER, way.token.c_str());
+    }
     curl_easy_setopt(curl_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, &WayClient::hear);
     curl_easy_setopt(curl_, CURLOPT_WRITEDATA, this);

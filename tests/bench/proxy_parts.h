@@ -50,7 +50,7 @@ inline int run_gateway_part(const Json& plan, const Orders& orders) {
   const auto registry = std::make_shared<proxy::TunnelRegistry>();
   serve::HttpRuntime runtime(4);
   proxy::TunnelServerOptions tunnels;
-  tunnels.address = "127.0.0.1";
+  tunnels.address = str(plan, {"address"});
   tunnels.port = static_cast<int>(num(plan, {"tunnelPort"}));
   tunnels.certificate = {str(plan, {"serving"}), str(plan, {"servingKey"})};
   tunnels.client_ca = str(plan, {"ca"});

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kubeclient/base/json.h"
+#include "tests/support/network_namespace.h"
 
 namespace fleetadm::bench {
 
@@ -47,8 +48,8 @@ class Part {
  public:
   using Body = int (*)(const Json& plan, const Orders& orders);
 
-  /// Before this process has threads.
-  explicit Part(Body body) {
+  /// Before this process has threads. `network`: where it runs; null: in this process's.
+  explicit Part(Body body, const testkit::NetworkNamespace* network = nullptr) {
     int to_child[2];
     int from_child[2];
     if (::pipe2(to_child, O_CLOEXEC) != 0 || ::pipe2(from_child, O_CLOEXEC) != 0) return;
@@ -59,7 +60,8 @@ class Part {
       FILE* const in = ::fdopen(to_child[0], "r");
       FILE* const out = ::fdopen(from_child[1], "w");
       const auto plan = parse_json(Orders::line_of(in));
-      ::_exit(plan ? body(*plan, Orders(in, out)) : 1);
+      const bool there = network == nullptr || network->enter();
+      ::_exit(plan && there ? body(*plan, Orders(in, out)) : 1);
     }
     ::close(to_child[0]);
     ::close(from_child[1]);

@@ -19,14 +19,17 @@ struct Exec {
 
 /// `query`: what follows "exec?".
 inline Result<Exec> open_exec(const Way& way, const std::string& query) {
-  constexpr std::string_view kScheme = "https://127.0.0.1:";
+  constexpr std::string_view kScheme = "https://";
   const std::string rest = way.base.substr(kScheme.size());
   const auto slash = std::min(rest.find('/'), rest.size());
+  const auto colon = rest.find(':');
+  const int port = std::stoi(rest.substr(colon + 1, slash - colon - 1));
   Exec out;
-  out.raw = std::make_unique<testkit::RawClient>(std::stoi(rest.substr(0, slash)), way.ca, way.who);
+  out.raw = std::make_unique<testkit::RawClient>(port, way.ca, way.who, rest.substr(0, colon));
   out.socket = std::make_unique<testkit::WebSocketClient>(*out.raw);
-  const int status =
-      out.socket->open(rest.substr(slash) + "/api/v1/namespaces/default/pods/p/exec?" + query, "v5.channel.k8s.io");
+  const std::string authorization = way.token.empty() ? "" : "authorization: Bearer " + way.token + "\r\n";
+  const int status = out.socket->open(rest.substr(slash) + "/api/v1/namespaces/default/pods/p/exec?" + query, "v5.channel.k8s.io",
+                                      authorization);
   if (status == 101) return out;
   return fail(Category::kInternal, "an exec was answered with " + std::to_string(status) + ": " + out.socket->rest());
 }

@@ -48,6 +48,10 @@ class Peers {
   Status launch(const std::string& component, const std::string& program, std::vector<std::string> args, const std::string& ns,
                 const std::vector<std::string>& variables = {});
   void stop(const std::string& component) { running_.erase(component); }
+  std::optional<pid_t> pid(const std::string& component) const {
+    const auto at = running_.find(component);
+    return at == running_.end() ? std::nullopt : std::optional(at->second.pid());
+  }
   /// The end of a component's log.
   std::string log(const std::string& component) const;
 

@@ -68,8 +68,8 @@ spec:
     inClusterServiceName: proxy-entrypoint
     namespace: )") + kProxyNamespace +
                           R"(
-    entrypoint: {type: Hostname, hostname: {value: "127.0.0.1"}, port: )" +
-                          std::to_string(agent_port_) + R"(}
+    entrypoint: {type: Hostname, hostname: {value: ")" +
+                          address_ + R"("}, port: )" + std::to_string(agent_port_) + R"(}
   proxyAgent: {image: "example.invalid/not-run:1", replicas: 0}
   userServer: {}
 )"));
@@ -109,7 +109,7 @@ Status ProxyPeers::start_servers(const std::string& install_namespace) {
   FLEETADM_CHECK(peers_.launch(
       "upstream-proxy-server", "proxy-server",
       {"--server-count=1", "--proxy-strategies=destHost", "--server-bind-address=127.0.0.1",
-       port_flag("server-port", front_port_), "--agent-bind-address=127.0.0.1", port_flag("agent-port", agent_port_),
+       port_flag("server-port", front_port_), "--agent-bind-address=" + address_, port_flag("agent-port", agent_port_),
        "--health-bind-address=127.0.0.1", port_flag("health-port", free_port()), port_flag("admin-port", free_port()),
        "--server-ca-cert" + ca, "--server-cert=" + file("proxy-server", "tls.crt"),
        "--server-key=" + file("proxy-server", "tls.key"), "--cluster-ca-cert" + ca,
@@ -120,7 +120,7 @@ Status ProxyPeers::start_servers(const std::string& install_namespace) {
 
 Status ProxyPeers::start_agent(const std::string& identifiers, const pki::KeyPair& certificate) {
   return peers_.launch("upstream-proxy-agent", "proxy-agent",
-                       {"--proxy-server-host=127.0.0.1", port_flag("proxy-server-port", agent_port_),
+                       {"--proxy-server-host=" + address_, port_flag("proxy-server-port", agent_port_),
                         "--agent-identifiers=" + identifiers, port_flag("health-server-port", free_port()),
                         port_flag("admin-server-port", free_port()), "--ca-cert=" + file("proxy-server-ca", "ca.crt"),
                         "--agent-cert=" + folder_.write("proxy-agent.crt", certificate.certificate),

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <string>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
 
 #include "tests/interop/peers.h"
 #include "tests/support/kube_servers.h"
@@ -14,8 +17,9 @@ inline constexpr const char* kProxyNamespace = "open-cluster-management-addon";
 
 class ProxyPeers {
  public:
-  /// In the namespace kProxyNamespace of the hub.
-  ProxyPeers(const TemporaryFolder& folder, const KubeServer& hub) : folder_(folder), hub_(hub), peers_(folder) {}
+  /// In the namespace kProxyNamespace of the hub. `address`: where agents reach the proxy-server.
+  ProxyPeers(const TemporaryFolder& folder, const KubeServer& hub, std::string address = "127.0.0.1")
+      : folder_(folder), hub_(hub), address_(std::move(address)), peers_(folder) {}
 
   /// The kind, the configuration and the add-on's declaration; manager and controllers. The add-on goes into `install_namespace`
   /// of the clusters; its Deployment has no pods.
@@ -35,12 +39,17 @@ class ProxyPeers {
   int agent_port() const { return agent_port_; }
   std::string secret(const std::string& name, const char* key) const;
   std::string log(const std::string& component) const { return peers_.log(component); }
+  /// Of the proxy-server and the user server.
+  std::vector<pid_t> servers() const {
+    return {peers_.pid("upstream-proxy-server").value_or(0), peers_.pid("upstream-user-server").value_or(0)};
+  }
 
  private:
   std::string file(const std::string& secret_name, const char* key) const;
 
   const TemporaryFolder& folder_;
   const KubeServer& hub_;
+  const std::string address_;
   Peers peers_;
   const int agent_port_ = free_port();
   const int front_port_ = free_port();

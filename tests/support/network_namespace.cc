@@ -14,13 +14,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <map>
-#include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
+
+#include "tests/support/network_devices.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -41,18 +41,6 @@ Error not_allowed(const char* what) {
   return {.category = Category::kUnavailable,
           .message = std::string("no network namespace: ") + what + ": " + std::strerror(errno),
           .hint = "run the tests as root"};
-}
-
-/// Of the network that the calling thread is in.
-bool loopback_up() {
-  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  ifreq request{};
-  std::strcpy(request.ifr_name, "lo");
-  request.ifr_flags = IFF_UP;
-  const bool up = ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-  ::close(fd);
-  return up;
 }
 
 /// One direction of a connection.
@@ -148,7 +136,7 @@ class NetworkNamespace::WayOut {
   std::thread thread_{[this] { io_.run(); }};
 };
 
-NetworkNamespace::NetworkNamespace(int descriptor) : descriptor_(descriptor), way_out_(std::make_unique<WayOut>()) {}
+NetworkNamespace::NetworkNamespace(int descriptor) : descriptor_(descriptor) {}
 
 NetworkNamespace::~NetworkNamespace() { ::close(descriptor_); }
 
@@ -158,7 +146,7 @@ Result<std::shared_ptr<NetworkNamespace>> NetworkNamespace::make() {
   std::thread([&made] {
     if (::unshare(CLONE_NEWNET) != 0) {
       made = fail(not_allowed("unshare"));
-    } else if (!loopback_up()) {
+    } else if (!network_device_up("lo")) {
       made = fail(not_allowed("its loopback device"));
     } else if (*made = ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC); *made < 0) {
       made = fail(not_allowed("/proc/thread-self/ns/net"));
@@ -180,12 +168,41 @@ void NetworkNamespace::move_in(sandbox::ChildSpec& spec) const {
   spec.args.insert(spec.args.begin(), words.begin() + 1, words.end());
 }
 
+Status NetworkNamespace::enter() const {
+  if (::setns(descriptor_, CLONE_NEWNET) == 0) return {};
+  return fail(not_allowed("setns"));
+}
+
+bool NetworkNamespace::inside(const std::function<void()>& run) const {
+  bool entered = false;
+  std::thread([&] {
+    if (entered = enter().has_value(); entered) run();
+  }).join();
+  return entered;
+}
+
 int NetworkNamespace::open_socket(int domain, int type, int protocol) const {
   int made = -1;
-  std::thread([&] {
-    if (::setns(descriptor_, CLONE_NEWNET) == 0) made = ::socket(domain, type, protocol);
-  }).join();
+  inside([&] { made = ::socket(domain, type, protocol); });
   return made;
+}
+
+Status NetworkNamespace::join(const NetworkNamespace& other, const std::string& address,
+                              const std::vector<std::string>& addresses_there) const {
+  const std::string cable = "cable0";  // both ends, in networks of their own
+  bool joined = false;
+  inside([&] { joined = make_cable(cable, other.descriptor_) && network_device_up(cable, address); });
+  other.inside([&] {
+    for (std::size_t i = 0; joined && i < addresses_there.size(); ++i)
+      joined = network_device_up(i == 0 ? cable : cable + ":" + std::to_string(i), addresses_there[i]);
+  });
+  if (joined) return {};
+  return fail(Category::kUnavailable, "two networks cannot be joined");
+}
+
+NetworkNamespace::WayOut& NetworkNamespace::way_out() {
+  if (!way_out_) way_out_ = std::make_unique<WayOut>();
+  return *way_out_;
 }
 
 Status NetworkNamespace::lead_out(int port) {
@@ -200,12 +217,12 @@ Status NetworkNamespace::lead_out(int port) {
     ::close(fd);
     return fail(error);
   }
-  way_out_->serve(fd, port);
+  way_out().serve(fd, port);
   return {};
 }
 
-void NetworkNamespace::cut() { way_out_->weather.cut = true; }
-void NetworkNamespace::mend() { way_out_->weather.cut = false; }
-void NetworkNamespace::lose_every(int nth) { way_out_->weather.lost_every = nth; }
+void NetworkNamespace::cut() { way_out().weather.cut = true; }
+void NetworkNamespace::mend() { way_out().weather.cut = false; }
+void NetworkNamespace::lose_every(int nth) { way_out().weather.lost_every = nth; }
 
 }  // namespace fleetadm::testkit

@@ -2,6 +2,7 @@
 // this machine that lead_out() names, at their own addresses, and the way there can be cut or made to lose packets.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,15 @@ class NetworkNamespace {
   void move_in(sandbox::ChildSpec& spec) const;
   /// What stands before a command that is to run inside.
   std::vector<std::string> command_words() const;
+  /// The calling thread from now on, and the threads and processes that it starts.
+  Status enter() const;
+  /// Runs on a thread inside, and waits for it. False where no thread gets there.
+  bool inside(const std::function<void()>& run) const;
   /// A socket of this process inside, as socket(2) makes them; -1 where it fails.
   int open_socket(int domain, int type, int protocol) const;
+
+  /// A cable to the other network: a pair of virtual Ethernet devices with addresses of the same network of 256. One per network.
+  Status join(const NetworkNamespace& other, const std::string& address, const std::vector<std::string>& addresses_there) const;
 
   /// Who connects to 127.0.0.1:port inside reaches that address outside.
   Status lead_out(int port);
@@ -39,8 +47,9 @@ class NetworkNamespace {
  private:
   class WayOut;
   explicit NetworkNamespace(int descriptor);
+  WayOut& way_out();
   int descriptor_;
-  std::unique_ptr<WayOut> way_out_;
+  std::unique_ptr<WayOut> way_out_;  // once it is needed
 };
 
 }  // namespace fleetadm::testkit

@@ -30,9 +30,10 @@ struct RawClient::Handle {
   ~Handle() { curl_easy_cleanup(curl); }
 };
 
-RawClient::RawClient(int port, const std::string& ca, const pki::KeyPair& who) : handle_(std::make_unique<Handle>()) {
+RawClient::RawClient(int port, const std::string& ca, const pki::KeyPair& who, const std::string& address)
+    : handle_(std::make_unique<Handle>()) {
   CURL* curl = handle_->curl;
-  const std::string url = "https://127.0.0.1:" + std::to_string(port);
+  const std::string url = "https://" + address + ":" + std::to_string(port);
   const auto blob = [](const std::string& text) {
     return curl_blob{.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
   };
@@ -44,8 +45,10 @@ RawClient::RawClient(int port, const std::string& ca, const pki::KeyPair& who) :
   curl_easy_setopt(curl, CURLOPT_PROXY, "");
   curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);
   curl_easy_setopt(curl, CURLOPT_CAINFO_BLOB, &trusted);
-  curl_easy_setopt(curl, CURLOPT_SSLCERT_BLOB, &certificate);
-  curl_easy_setopt(curl, CURLOPT_SSLKEY_BLOB, &key);
+  if (!who.certificate.empty()) {
+    curl_easy_setopt(curl, CURLOPT_SSLCERT_BLOB, &certificate);
+    curl_easy_setopt(curl, CURLOPT_SSLKEY_BLOB, &key);
+  }
   curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_TIMEOUT, 10L);

@@ -12,8 +12,8 @@ namespace fleetadm::testkit {
 
 class RawClient {
  public:
-  /// With a client certificate; HTTP/1.1 by ALPN.
-  RawClient(int port, const std::string& ca, const pki::KeyPair& who);
+  /// With a client certificate, if there is one; HTTP/1.1 by ALPN.
+  RawClient(int port, const std::string& ca, const pki::KeyPair& who, const std::string& address = "127.0.0.1");
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;

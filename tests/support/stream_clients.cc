@@ -61,13 +61,13 @@ std::optional<WebSocketFrame> cut_websocket_frame(std::string& bytes) {
   return frame;
 }
 
-int WebSocketClient::open(const std::string& target, const std::string& protocols) {
+int WebSocketClient::open(const std::string& target, const std::string& protocols, const std::string& headers) {
   return send_upgrade(client_,
                       "GET " + target +
                           " HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
                           "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
                           "sec-websocket-protocol: " +
-                          protocols + "\r\n",
+                          protocols + "\r\n" + headers,
                       head_, bytes_);
 }
 

@@ -32,8 +32,8 @@ std::optional<WebSocketFrame> cut_websocket_frame(std::string& bytes);
 class WebSocketClient {
  public:
   explicit WebSocketClient(RawClient& client) : client_(client) {}
-  /// The status of the answer to the opening handshake.
-  int open(const std::string& target, const std::string& protocols);
+  /// The status of the answer to the opening handshake. `headers`: more of them, each line with its end.
+  int open(const std::string& target, const std::string& protocols, const std::string& headers = {});
   const std::string& head() const { return head_; }  // of the answer
   /// What came after the head of an answer that is no 101: its body so far.
   const std::string& rest() const { return bytes_; }

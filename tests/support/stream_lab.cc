@@ -12,7 +12,7 @@ constexpr const char* kPodsPath = "/api/v1/namespaces/default/pods";
 
 }  // namespace
 
-StreamLab::StreamLab(const serve::HttpLimits& limits) {
+StreamLab::StreamLab(const serve::HttpLimits& limits, const std::string& address, int at_port) {
   ca_ = *pki::make_ca("streams", std::chrono::hours(1));
   host_.node = {.name = "n1", .api_host = "127.0.0.1", .api_port = "6443"};
   host_.executable = "/bin/sh";
@@ -31,9 +31,12 @@ StreamLab::StreamLab(const serve::HttpLimits& limits) {
   api_ = std::move(
       *sandbox::ApiServer::open({.ca_pem = ca_.certificate, .token_key = *pki::generate_key(), .containers = containers_}));
   pki::LeafOptions leaf;
-  leaf.ip_addresses = {"127.0.0.1"};
+  leaf.dns_names = {"kubernetes.default.svc"};
+  leaf.ip_addresses = {address};
   leaf.server = true;
   serve::ListenOptions options;
+  options.address = address;
+  options.port = at_port;
   options.certificate = *pki::issue(ca_, leaf);
   options.client_ca = ca_.certificate;
   options.limits = limits;
@@ -65,7 +68,7 @@ kube::RestConfig StreamLab::config(const std::string& name) const {
   const auto who = user(name);
   kube::RestConfig config;
   config.name = "lab";
-  config.server = "https://127.0.0.1:" + std::to_string(port());
+  config.server = url();
   config.ca_data = ca_.certificate;
   config.credentials = kube::static_credentials({.client_certificate = who.certificate, .client_key = who.key});
   return config;
@@ -73,7 +76,7 @@ kube::RestConfig StreamLab::config(const std::string& name) const {
 
 std::pair<int, std::string> StreamLab::ask(const std::string& method, const std::string& path, const std::string& body) {
   const auto admin = user("admin");
-  const auto answer = https({.url = "https://127.0.0.1:" + std::to_string(port()) + path,
+  const auto answer = https({.url = url() + path,
                              .method = method,
                              .body = body,
                              .ca = ca_.certificate,

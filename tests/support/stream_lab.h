@@ -18,7 +18,8 @@ namespace fleetadm::testkit {
 
 class StreamLab {
  public:
-  explicit StreamLab(const serve::HttpLimits& limits = {});
+  /// `address`: of this machine, to listen on; port 0: a free one.
+  explicit StreamLab(const serve::HttpLimits& limits = {}, const std::string& address = "127.0.0.1", int port = 0);
   ~StreamLab();
   StreamLab(const StreamLab&) = delete;
   StreamLab& operator=(const StreamLab&) = delete;
@@ -42,6 +43,7 @@ class StreamLab {
   /// Status and body of a plain request of the administrator.
   std::pair<int, std::string> ask(const std::string& method, const std::string& path, const std::string& body = {});
   int port() const { return listener_->port(); }
+  std::string url() const { return "https://" + listener_->endpoint(); }
   const std::filesystem::path& folder() const { return folder_.path(); }
 
  private:
