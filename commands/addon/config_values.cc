@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "commands/framework/node_placement.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
@@ -10,21 +11,10 @@ namespace {
 
 constexpr std::size_t kLongestValue = 1024;
 
-std::pair<std::string, std::string> parted(const std::string& word, char at) {
-  const std::size_t found = word.find(at);
-  if (found == std::string::npos) return {word, {}};
-  return {word.substr(0, found), word.substr(found + 1)};
-}
-
 bool is_variable(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && name.size() <= 255 && letter(name[0]) &&
          std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
-Status need_value(const std::string& word, const std::string& what) {
-  if (word.find('=') != std::string::npos) return {};
-  return fail(Category::kUsage, "\"" + word + "\" has no value", "write " + what);
 }
 
 /// Replaces the entry whose `member` is `key`, or appends one.
@@ -36,15 +26,6 @@ void put_entry(Json& list, const char* member, const std::string& key, Json entr
     return;
   }
   list.push_back(std::move(entry));
-}
-
-Json toleration_of(const std::string& word) {
-  const auto [rest, effect] = parted(word, ':');
-  const auto [key, value] = parted(rest, '=');
-  Json toleration{{"key", key}, {"operator", rest.find('=') == std::string::npos ? "Exists" : "Equal"}};
-  if (rest.find('=') != std::string::npos) toleration["value"] = value;
-  if (!effect.empty()) toleration["effect"] = effect;
-  return toleration;
 }
 
 std::string told_toleration(const Json& one) {
@@ -62,10 +43,7 @@ bool ConfigValues::none() const {
 }
 
 void bind_config_values(FlagSet& flags, ConfigValues& values) {
-  flags.comma_texts(&values.node_selector, "node-selector", "Labels of the nodes that the agent runs on").value_name =
-      "KEY=VALUE";
-  flags.comma_texts(&values.tolerations, "tolerate", "Taints of nodes that the agent tolerates").value_name =
-      "KEY[=VALUE][:EFFECT]";
+  node_placement_flags(flags, values.node_selector, values.tolerations, "the agent");
   flags.comma_texts(&values.registries, "registry", "Registry or image prefix to be replaced by another").value_name =
       "SOURCE=MIRROR";
   flags.text(&values.http_proxy, "http-proxy", "Proxy for HTTP").value_name = "URL";
@@ -83,20 +61,7 @@ Status validate_config_values(const ConfigValues& values) {
     if (value.size() > kLongestValue)
       return fail(Category::kUsage, "the value of variable \"" + name + "\" is longer than 1024 bytes");
   }
-  for (const std::string& word : values.node_selector) {
-    FLEETADM_CHECK(need_value(word, "KEY=VALUE"));
-    const auto [key, value] = parted(word, '=');
-    if (!is_qualified_name(key) || !is_label_value(value))
-      return fail(Category::kUsage, "\"" + word + "\" is not a valid label of nodes");
-  }
-  for (const std::string& word : values.tolerations) {
-    const std::string effect = parted(word, ':').second;
-    if (!is_qualified_name(parted(parted(word, ':').first, '=').first))
-      return fail(Category::kUsage, "\"" + word + "\" is not a valid toleration", "write KEY[=VALUE][:EFFECT]");
-    if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute")
-      return fail(Category::kUsage, "\"" + effect + "\" is not an effect of a taint",
-                  "use NoSchedule, PreferNoSchedule or NoExecute");
-  }
+  FLEETADM_CHECK(validate_node_placement(values.node_selector, values.tolerations));
   for (const std::string& word : values.registries) {
     FLEETADM_CHECK(need_value(word, "SOURCE=MIRROR"));
     if (parted(word, '=').second.empty())
@@ -112,16 +77,8 @@ void set_config_values(Json& spec, const ConfigValues& values) {
     const auto [name, value] = parted(word, '=');
     put_entry(at_or_make(spec, {"customizedVariables"}), "name", name, {{"name", name}, {"value", value}});
   }
-  if (!values.node_selector.empty()) {
-    Json& selector = at_or_make(spec, {"nodePlacement", "nodeSelector"});
-    selector = Json::object();
-    for (const std::string& word : values.node_selector) selector[parted(word, '=').first] = parted(word, '=').second;
-  }
-  if (!values.tolerations.empty()) {
-    Json& tolerations = at_or_make(spec, {"nodePlacement", "tolerations"});
-    tolerations = Json::array();
-    for (const std::string& word : values.tolerations) tolerations.push_back(toleration_of(word));
-  }
+  if (!values.node_selector.empty()) at_or_make(spec, {"nodePlacement", "nodeSelector"}) = node_selector_of(values.node_selector);
+  if (!values.tolerations.empty()) at_or_make(spec, {"nodePlacement", "tolerations"}) = tolerations_of(values.tolerations);
   for (const std::string& word : values.registries) {
     const auto [source, mirror] = parted(word, '=');
     put_entry(at_or_make(spec, {"registries"}), "source", source, {{"source", source}, {"mirror", mirror}});

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/api/kinds.h"
+#include "core/install/pod_trouble.h"
 #include "core/install/supported.h"
 #include "core/registration/join/hub_discovery.h"
 #include "core/registration/join/preflight.h"
@@ -155,8 +156,9 @@ bool check_deployment(Checkup& checkup, const kube::Client& client, std::string_
   if (!*found) return false;
   const auto wanted = num(**found, {"spec", "replicas"}, 1);
   const auto available = num(**found, {"status", "availableReplicas"});
-  const std::string detail = std::to_string(available) + " of " +
-                             pluralize(static_cast<std::uint64_t>(std::max<std::int64_t>(wanted, 0)), "replica") + " available";
+  std::string detail = std::to_string(available) + " of " +
+                       pluralize(static_cast<std::uint64_t>(std::max<std::int64_t>(wanted, 0)), "replica") + " available";
+  for (const install::PodTrouble& trouble : install::read_pod_troubles(client, ns, deployment)) detail += "; " + trouble.text();
   if (available >= wanted && wanted > 0) {
     checkup.ok(std::string(name), detail);
   } else {

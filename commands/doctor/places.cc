@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "commands/doctor/checkup.h"
+#include "core/api/gateway.h"
 #include "core/api/kinds.h"
 #include "core/hub/hub.h"
 #include "core/install/install.h"
@@ -144,6 +145,7 @@ void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock)
   check_crds(checkup, client, "crds/hub/", "restore them: fleetadm init");
   const bool deployed = check_deployment(checkup, client, "hub controllers", api::kHubNamespace, "fleetadm-hub");
   if (!deployed) checkup.skip("hub controllers", "not deployed by fleetadm init; they may run elsewhere");
+  check_deployment(checkup, client, "gateway", api::kHubNamespace, api::kGatewayService);
   check_lease(checkup, client, clock, api::kHubNamespace, hub::kLeaderLease, deployed,
               "start the hub controllers: fleetadm init --wait");
   check_admission(checkup, client);

@@ -34,6 +34,10 @@ Result<std::vector<install::Change>> step_with_progress(Context& context, std::s
   return changes;
 }
 
+std::function<void(const install::PodTrouble&)> warn_of_trouble(Context& context) {
+  return [&context](const install::PodTrouble& trouble) { context.progress().warn(trouble.text()); };
+}
+
 std::vector<std::string> change_lines(const std::vector<install::Change>& changes, std::string_view dry_run_mark) {
   std::vector<std::string> lines;
   for (const auto& change : changes) {

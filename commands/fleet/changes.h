@@ -8,6 +8,7 @@
 
 #include "commands/framework/context.h"
 #include "core/install/install.h"
+#include "core/install/pod_trouble.h"
 
 namespace fleetadm::commands {
 
@@ -21,6 +22,9 @@ install::Options options_with_progress(Context& context, std::string_view part, 
 /// Runs `step` as one step of the progress: done, or failed with the error's message.
 Result<std::vector<install::Change>> step_with_progress(Context& context, std::string_view title,
                                                         const std::function<Result<std::vector<install::Change>>()>& step);
+
+/// Tells what keeps pods from running, as install::wait_deployment sees it.
+std::function<void(const install::PodTrouble&)> warn_of_trouble(Context& context);
 
 /// "Deployment ns/name created", one a change, each with the mark of a dry run (dry_run.h). What stayed as it was is told in a
 /// dry run only.

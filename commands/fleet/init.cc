@@ -4,6 +4,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/fleet/image_flags.h"
+#include "commands/fleet/pod_flags.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "core/api/cluster_proxy.h"
@@ -12,6 +13,7 @@
 #include "core/api/proxy_server_secrets.h"
 #include "core/install/install.h"
 #include "core/install/supported.h"
+#include "core/install/wait_deployment.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/base/ip_address.h"
 #include "kubeclient/base/names.h"
@@ -29,7 +31,9 @@ constexpr int kTunnelPort = 8444;
 
 struct InitOptions {
   ImageOptions image;
+  PodOptions pods;
   std::int64_t replicas = 1;
+  std::int64_t gateway_replicas = 1;
   std::vector<std::string> auto_approve_users;
   std::vector<std::string> hub_args;
   bool require_executor = false;
@@ -47,6 +51,7 @@ struct InitOptions {
 
 void bind_init(FlagSet& flags, InitOptions& options) {
   image_flags(flags, options.image, "the hub controllers");
+  pod_flags(flags, options.pods, "the hub controllers");
   flags.integer(&options.replicas, "replicas", "Number of replicas of the hub controllers (one leads, the others stand by)")
       .default_text = "1";
   flags
@@ -60,12 +65,13 @@ void bind_init(FlagSet& flags, InitOptions& options) {
                 "Forbid works without an executor to users who may not have works executed as the agent (execute-as on "
                 "system:serviceaccount::klusterlet-work-sa)");
   flags.boolean(&options.network_policy, "network-policy",
-                "Let only pods of the same namespace connect to the hub controllers (health and metrics); the kubelet's "
-                "probes are not affected");
+                "Let only pods of the same namespace connect to the hub controllers and the gateway (health and metrics); "
+                "what they serve to clients and clusters, and the kubelet's probes, are not affected");
   flags.boolean(&options.cluster_profiles, "cluster-profiles",
                 "Let the hub controllers copy tokens of managed service accounts into the namespaces of ClusterProfiles; "
                 "they get permission to read and write Secrets by name");
   flags.boolean(&options.gateway, "gateway", "Install the gateway too, through which clients reach the API servers of clusters");
+  flags.integer(&options.gateway_replicas, "gateway-replicas", "Number of replicas of the gateway").default_text = "1";
   flags.boolean(&options.accept_konnectivity, "accept-konnectivity",
                 "Let the gateway take the place of the proxy server of the add-on cluster-proxy, which must be installed; "
                 "it gets permission to read that server's Secrets and certificate requests");
@@ -99,7 +105,11 @@ Result<std::string> public_address(const std::string& flag, const std::string& t
 
 Status validate_init(const InitOptions& options, const std::vector<std::string>&) {
   if (options.replicas < 1 || options.replicas > 9) return fail(Category::kUsage, "--replicas must be between 1 and 9");
+  if (options.gateway_replicas < 1 || options.gateway_replicas > 9)
+    return fail(Category::kUsage, "--gateway-replicas must be between 1 and 9");
+  if (options.gateway_replicas > 1 && !options.gateway) return fail(Category::kUsage, "--gateway-replicas requires --gateway");
   FLEETADM_CHECK(validate_image_options(options.image));
+  FLEETADM_CHECK(validate_pod_options(options.pods));
   for (const std::string& user : options.auto_approve_users) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
@@ -200,6 +210,7 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
   FLEETADM_TRY(Json of_gateway, gateway_args(options));
   const std::map<std::string, Json> values{{"image", image.image},
                                            {"replicas", options.replicas},
+                                           {"gateway_replicas", options.gateway_replicas},
                                            {"args", container_args(options)},
                                            {"gateway_args", std::move(of_gateway)},
                                            {"proxy_namespace", proxy.ns},
@@ -212,14 +223,19 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
   if (options.cluster_profiles) files.emplace_back("hub/cluster-profiles.yaml");
   for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml", "hub/deployment.yaml"})
     files.emplace_back(file);
+  if (options.replicas > 1) files.emplace_back("hub/disruption-budget.yaml");
   if (options.gateway) files.emplace_back("hub/gateway.yaml");
+  if (options.gateway && options.network_policy) files.emplace_back("hub/gateway-network-policy.yaml");
+  if (options.gateway_replicas > 1) files.emplace_back("hub/gateway-disruption-budget.yaml");
   if (options.accept_konnectivity) files.emplace_back("hub/konnectivity.yaml");
+  if (options.accept_konnectivity && options.network_policy) files.emplace_back("hub/konnectivity-network-policy.yaml");
   for (const std::string_view file : files) {
     if (file == "hub/deployment.yaml" && image.secret) objects.push_back(*image.secret);  // before the pods that need it
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
   }
   install::set_image_pull(objects, image.pull);
+  install::set_pod_settings(objects, pod_settings(options.pods));
   if (options.publish_ca && !config.ca_data.empty()) {
     for (Json& object : cluster_info(config)) objects.push_back(std::move(object));
   }
@@ -254,8 +270,10 @@ Status wait_convertible(const kube::Client& hub, Duration timeout, const std::st
 }
 
 /// It says where it is once it serves.
-Status wait_gateway(const kube::Client& hub, Duration timeout, const std::stop_token& stop) {
-  FLEETADM_CHECK(install::wait_deployment(hub, api::kHubNamespace, api::kGatewayService, timeout, stop));
+Status wait_gateway(Context& context, const kube::Client& hub, Duration timeout) {
+  const std::stop_token stop = context.stop();
+  FLEETADM_CHECK(
+      install::wait_deployment(hub, api::kHubNamespace, api::kGatewayService, timeout, stop, warn_of_trouble(context)));
   auto published = [](const std::optional<Json>& live) -> Result<bool> {
     if (!live) return true;  // it was removed meanwhile
     FLEETADM_TRY(const auto gateway, api::read_gateway(*live));
@@ -269,7 +287,8 @@ Status wait_gateway(const kube::Client& hub, Duration timeout, const std::stop_t
 
 Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& options) {
   context.progress().begin("Waiting for the hub controllers");
-  Status ready = install::wait_deployment(hub, api::kHubNamespace, kHubDeployment, options.timeout, context.stop());
+  Status ready = install::wait_deployment(hub, api::kHubNamespace, kHubDeployment, options.timeout, context.stop(),
+                                          warn_of_trouble(context));
   if (ready) {
     // The controllers' first act, so they truly reconcile.
     auto made = [](const std::optional<Json>& set) -> Result<bool> { return set.has_value(); };
@@ -278,7 +297,7 @@ Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& 
     if (!waited)
       ready = fail(waited.error().wrap("the hub controllers are running but have not created the default cluster set"));
     if (ready) ready = wait_convertible(hub, options.timeout, context.stop());
-    if (ready && options.gateway) ready = wait_gateway(hub, options.timeout, context.stop());
+    if (ready && options.gateway) ready = wait_gateway(context, hub, options.timeout);
   }
   if (!ready) {
     context.progress().failed(ready.error().message);

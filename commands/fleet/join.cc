@@ -1,15 +1,16 @@
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/fleet/image_flags.h"
+#include "commands/fleet/pod_flags.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
 #include "commands/framework/grammar.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
+#include "core/install/wait_deployment.h"
 #include "core/registration/join/agent_manifests.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/names.h"
@@ -32,7 +33,9 @@ struct JoinOptions {
   std::string ca_file;
   bool system_roots = false;
   std::string proxy_url;
+  std::string proxy_ca_file;
   ImageOptions image;
+  PodOptions pods;
   std::vector<std::string> agent_args;
   bool network_policy = false;
   bool preflight_only = false;
@@ -60,7 +63,12 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   ca_file.complete = Complete::kFiles;
   flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
   flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub").value_name = "URL";
+  auto& proxy_ca = flags.text(&options.proxy_ca_file, "proxy-ca-file",
+                              "File with the CA of that proxy (PEM), trusted in addition to the hub's; requires --proxy-url");
+  proxy_ca.value_name = "FILE";
+  proxy_ca.complete = Complete::kFiles;
   image_flags(flags, options.image, "the agent");
+  pod_flags(flags, options.pods, "the agent");
   flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
       .value_name = "ARG";
   flags.boolean(&options.network_policy, "network-policy",
@@ -120,15 +128,15 @@ Status validate_join(const JoinOptions& options, const std::vector<std::string>&
   if (!options.hub_token.empty() && !options.hub_token_file.empty())
     return fail(Category::kUsage, "--hub-token cannot be combined with --hub-token-file", "use only one of them");
   FLEETADM_CHECK(check_trust(options));
-  // A kubeconfig takes these, and the agent gets one.
-  static constexpr std::array<std::string_view, 3> kProxies = {"http://", "https://", "socks5://"};
-  if (!options.proxy_url.empty() && std::none_of(kProxies.begin(), kProxies.end(), [&](std::string_view scheme) {
-        return options.proxy_url.starts_with(scheme) && options.proxy_url.size() > scheme.size();
-      })) {
-    return fail(Category::kUsage, "--proxy-url is not an http, https or socks5 URL",
-                "for example: http://gateway.example.com:3128");
+  FLEETADM_CHECK(check_proxy_url("--proxy-url", options.proxy_url));
+  if (!options.proxy_ca_file.empty() && options.proxy_url.empty())
+    return fail(Category::kUsage, "--proxy-ca-file requires --proxy-url");
+  if (!options.proxy_ca_file.empty() && options.system_roots) {
+    return fail(Category::kUsage, "--proxy-ca-file cannot be combined with --system-roots",
+                "name with --ca-file all CAs that are to be trusted");
   }
   FLEETADM_CHECK(validate_image_options(options.image));
+  FLEETADM_CHECK(validate_pod_options(options.pods));
   return check_program_args("agent-arg", options.agent_args);
 }
 
@@ -149,6 +157,19 @@ Result<std::string> bootstrap_token(Context& context, const JoinOptions& options
   return fail(Category::kUsage, problem, "run `fleetadm get token -o jsonpath={.hub-token}` on the hub to get one");
 }
 
+/// The certificates of a file; empty without one.
+Result<std::string> read_ca(const std::string& flag, const std::string& file, const std::string& hint) {
+  if (file.empty()) return std::string();
+  FLEETADM_TRY(std::string pem, read_whole_file(file, kMaxFile));
+  if (auto certificates = pki::parse_certificates(pem); !certificates) {
+    Error error = certificates.error().wrap(flag + " \"" + file + "\"");
+    error.category = Category::kUsage;
+    error.hint = hint;
+    return fail(std::move(error));
+  }
+  return pem;
+}
+
 Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& options) {
   join::HubEndpoint endpoint;
   endpoint.server = options.hub_apiserver;
@@ -157,22 +178,18 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
   endpoint.system_roots = options.system_roots;
   endpoint.proxy_url = options.proxy_url;
   endpoint.cluster_name = options.cluster_name;
-  if (!options.ca_file.empty()) {
-    FLEETADM_TRY(endpoint.ca_pem, read_whole_file(options.ca_file, kMaxFile));
-    if (auto certificates = pki::parse_certificates(endpoint.ca_pem); !certificates) {
-      Error error = certificates.error().wrap("--ca-file \"" + options.ca_file + "\"");
-      error.category = Category::kUsage;
-      error.hint = "it must contain the hub's CA as PEM (certificate-authority-data of its kubeconfig, decoded)";
-      return fail(std::move(error));
-    }
-  }
+  FLEETADM_TRY(endpoint.ca_pem,
+               read_ca("--ca-file", options.ca_file,
+                       "it must contain the hub's CA as PEM (certificate-authority-data of its kubeconfig, decoded)"));
+  FLEETADM_TRY(endpoint.proxy_ca_pem, read_ca("--proxy-ca-file", options.proxy_ca_file, "it must contain the proxy's CA as PEM"));
   FLEETADM_TRY(endpoint.token, bootstrap_token(context, options));
   return endpoint;
 }
 
 Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const JoinOptions& options) {
   context.progress().begin("Waiting for the agent");
-  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kAgentDeployment, options.timeout, context.stop());
+  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kAgentDeployment, options.timeout, context.stop(),
+                                                warn_of_trouble(context));
       !running) {
     context.progress().failed(running.error().message);
     return running;
@@ -253,8 +270,9 @@ Result<Report> run_join(Context& context, const JoinOptions& options, const std:
   FLEETADM_CHECK(join::check_not_elsewhere(spoke, options.cluster_name, endpoint.server));
   FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, api::kAgentNamespace));
   warn_of_missing_image(context, spoke, image);
-  const join::AgentInstall agent{options.cluster_name,   image.image,           options.agent_args,
-                                 options.network_policy, std::move(image.pull), std::move(image.secret)};
+  const join::AgentInstall agent{options.cluster_name,      image.image,           options.agent_args,
+                                 options.network_policy,    std::move(image.pull), std::move(image.secret),
+                                 pod_settings(options.pods)};
   FLEETADM_TRY(auto objects, join::agent_manifests(agent, endpoint, preflight.hub));
 
   const install::Options how = options_with_progress(context, install::kAgentPart, options.timeout);

@@ -21,6 +21,7 @@ std::vector<kube::Resource> removal_order() {
           r::validating_admission_policy_bindings(),
           r::validating_admission_policies(),
           {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true},
+          {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true},
           r::role_bindings(),
           r::roles(),
           r::cluster_role_bindings(),
@@ -215,22 +216,6 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
     }
   }
   return changes;
-}
-
-Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout,
-                       std::stop_token stop) {
-  auto done = [&](const std::optional<Json>& deployment) -> Result<bool> {
-    if (!deployment) return fail(Category::kNotFound, "the Deployment " + kube::object_key(ns, name) + " does not exist");
-    const auto wanted = num(*deployment, {"spec", "replicas"}, 1);
-    return num(*deployment, {"status", "observedGeneration"}) >= num(*deployment, {"metadata", "generation"}) &&
-           num(*deployment, {"status", "updatedReplicas"}) >= wanted &&
-           num(*deployment, {"status", "availableReplicas"}) >= wanted;
-  };
-  auto waited = kube::wait_for(client, r::deployments(), ns, name, done, timeout, stop);
-  if (waited) return {};
-  Error error = waited.error().wrap("the Deployment " + kube::object_key(ns, name) + " did not become available");
-  error.hint = "see what its pods say: kubectl -n " + std::string(ns) + " describe pods -l app=" + std::string(name);
-  return fail(std::move(error));
 }
 
 Json to_json(const std::vector<Change>& changes) {

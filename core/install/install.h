@@ -65,10 +65,6 @@ Result<std::vector<Change>> apply_all(const kube::Client& client, std::vector<Js
 /// waits until each is gone. A kind that cannot be listed is an error, and nothing after it is deleted.
 Result<std::vector<Change>> remove_part(const kube::Client& client, const Options& options);
 
-/// The Deployment has its replicas available at its current generation; else kTimeout that names what the pods say.
-Status wait_deployment(const kube::Client& client, std::string_view ns, std::string_view name, Duration timeout,
-                       std::stop_token stop);
-
 /// {"kind", "namespace", "name", "action"} for reports.
 Json to_json(const std::vector<Change>& changes);
 

@@ -77,6 +77,7 @@ Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEn
     for (Json& object : rendered) objects.push_back(std::move(object));
   }
   install::set_image_pull(objects, agent.image_pull);
+  install::set_pod_settings(objects, agent.pods);
   return objects;
 }
 

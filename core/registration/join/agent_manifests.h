@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/install/image_pull.h"
+#include "core/install/pod_settings.h"
 #include "core/registration/join/preflight.h"
 
 namespace fleetadm::join {
@@ -17,6 +18,7 @@ struct AgentInstall {
   bool network_policy = false;
   install::ImagePull image_pull = {};
   std::optional<Json> image_pull_secret = {};  // to be made in the agent's namespace
+  install::PodSettings pods = {};
 };
 
 /// The objects of the agent in the order in which they are applied. `hub`: of check_hub().

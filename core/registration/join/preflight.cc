@@ -108,6 +108,10 @@ bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, Prefl
     run.warning("CA pin", endpoint.ca_pem.empty() ? "not given: the system's roots are trusted"
                                                   : "not given: the CA of --ca-file is trusted");
   }
+  if (!result.hub.ca_data.empty() && !endpoint.proxy_ca_pem.empty()) {
+    if (result.hub.ca_data.back() != '\n') result.hub.ca_data += '\n';
+    result.hub.ca_data += endpoint.proxy_ca_pem;
+  }
   return true;
 }
 

@@ -31,6 +31,7 @@ struct HubEndpoint {
   std::string ca_pem;  // from --ca-file
   bool system_roots = false;
   std::string proxy_url;
+  std::string proxy_ca_pem;  // trusted beside the hub's CA: of a proxy that is reached by TLS, or that ends it
   std::string cluster_name;
 };
 

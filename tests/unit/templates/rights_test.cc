@@ -79,7 +79,7 @@ std::string rights(std::string_view file, const std::map<std::string, Json>& val
 TEST(Rights, AreThoseThatWereApproved) {
   const std::string now =
       rights("hub/rbac.yaml", {}) + rights("hub/cluster-profiles.yaml", {}) + rights("hub/bootstrap.yaml", {}) +
-      rights("hub/gateway.yaml", {{"image", "x"}, {"gateway_args", Json::array()}}) +
+      rights("hub/gateway.yaml", {{"image", "x"}, {"gateway_replicas", 1}, {"gateway_args", Json::array()}}) +
       rights("hub/konnectivity.yaml",
              {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client"}}}) +
       rights("agent/rbac.yaml", {{"bootstrap_secret", "bootstrap-hub-kubeconfig"}, {"hub_secret", "hub-kubeconfig-secret"}});

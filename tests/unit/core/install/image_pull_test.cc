@@ -11,8 +11,11 @@ namespace {
 std::vector<Json> hub_deployments() {
   std::vector<Json> objects;
   for (const char* file : {"hub/deployment.yaml", "hub/gateway.yaml"}) {
-    auto rendered = templates::render(
-        file, {{"image", "r/f@sha256:00"}, {"replicas", 1}, {"args", Json::array()}, {"gateway_args", Json::array()}});
+    auto rendered = templates::render(file, {{"image", "r/f@sha256:00"},
+                                             {"replicas", 1},
+                                             {"gateway_replicas", 1},
+                                             {"args", Json::array()},
+                                             {"gateway_args", Json::array()}});
     EXPECT_TRUE(rendered) << rendered.error().message;
     for (Json& object : *rendered) objects.push_back(std::move(object));
   }

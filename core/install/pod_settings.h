@@ -1,0 +1,24 @@
+// What an administrator decides of the pods that are installed: where they run, and by which proxy they reach the outside.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::install {
+
+struct PodSettings {
+  Json node_selector = Json::object();
+  Json tolerations = Json::array();
+  std::string priority_class;
+  // Variables of the environment; empty: none. Connections within the cluster never take a proxy.
+  std::string http_proxy;
+  std::string https_proxy;
+  std::string no_proxy;  // further hosts, with commas
+};
+
+/// Puts them into the pod template of each Deployment.
+void set_pod_settings(std::vector<Json>& objects, const PodSettings& settings);
+
+}  // namespace fleetadm::install
