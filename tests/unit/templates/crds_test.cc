@@ -81,11 +81,15 @@ std::string test_name(const ::testing::TestParamInfo<std::string_view>& info) {
 INSTANTIATE_TEST_SUITE_P(All, Crds, ::testing::ValuesIn(all_crds()), test_name);
 
 TEST(Templates, EveryFileIsYamlWithNamedObjects) {
-  const std::map<std::string, Json> values{{"image", "fleetadm:test"},        {"replicas", 1},
+  const std::map<std::string, Json> values{{"image", "fleetadm:test"},
+                                           {"replicas", 1},
                                            {"gateway_replicas", 1},
-                                           {"args", Json::array({"x"})},      {"gateway_args", Json::array({"x"})},
-                                           {"bootstrap_secret", "bootstrap"}, {"hub_secret", "hub"},
-                                           {"proxy_namespace", "proxy"},      {"proxy_secrets", Json::array({"x"})}};
+                                           {"args", Json::array({"x"})},
+                                           {"gateway_args", Json::array({"x"})},
+                                           {"bootstrap_secret", "bootstrap"},
+                                           {"hub_secret", "hub"},
+                                           {"proxy_namespace", "proxy"},
+                                           {"proxy_secrets", Json::array({"x"})}};
   ASSERT_FALSE(list("").empty());
   for (const auto path : list("")) {
     const auto rendered = render(path, values);
