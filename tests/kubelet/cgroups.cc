@@ -1,8 +1,8 @@
 #include "tests/kubelet/cgroups.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "tests/kubelet/orphans.h"
 #include "tests/support/fleet.h"
 
 namespace fleetadm::testkit {
@@ -50,17 +51,8 @@ int number_in(std::string_view text) {
 }
 
 void remove_orphans() {
-  for (const fs::path& hierarchy : hierarchies()) {
-    std::error_code error;
-    std::vector<fs::path> orphans;
-    for (const auto& entry : fs::directory_iterator(hierarchy, error)) {
-      const std::string name = entry.path().filename();
-      if (!name.starts_with(kCgroupPrefix)) continue;
-      const int owner = number_in(std::string_view(name).substr(kCgroupPrefix.size()));
-      if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) orphans.push_back(entry.path());
-    }
-    for (const fs::path& orphan : orphans) remove_cgroup(orphan);
-  }
+  for (const fs::path& hierarchy : hierarchies())
+    for (const fs::path& orphan : orphans_in(hierarchy, kCgroupPrefix)) remove_cgroup(orphan);
 }
 
 /// "name:path" of each line of /proc/PID/cgroup: where the process is in the memory hierarchy.
@@ -94,7 +86,7 @@ std::int64_t resident_bytes(const fs::path& process) {
 
 Result<NodeCgroup> NodeCgroup::make(std::string_view name) {
   remove_orphans();
-  NodeCgroup made(std::string(kCgroupPrefix) + std::to_string(getpid()) + "-" + std::string(name));
+  NodeCgroup made(name_with_owner(kCgroupPrefix, name));
   const auto all = hierarchies();
   if (all.empty()) return fail(Category::kUnavailable, "no cgroups at /sys/fs/cgroup", "mount them");
   for (const fs::path& hierarchy : all) {

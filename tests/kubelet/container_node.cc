@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "tests/kubelet/orphans.h"
 #include "tests/support/fleet.h"
 #include "tests/support/source_folder.h"
 
@@ -17,6 +18,7 @@ namespace {
 using sandbox::Child;
 using sandbox::ChildSpec;
 
+constexpr std::string_view kFolderPrefix = "node-";  // behind which the owner stands
 constexpr auto kStarted = std::chrono::seconds(60);  // of each program, on a loaded machine
 
 const Result<std::string>& runtime() {
@@ -71,10 +73,15 @@ Status ContainerNode::look_for_needs() {
   return {};
 }
 
-ContainerNode::ContainerNode(NodeOptions options) : options_(std::move(options)), folder_(options_.name) {}
+ContainerNode::ContainerNode(NodeOptions options)
+    : options_(std::move(options)), folder_(name_with_owner(kFolderPrefix, options_.name)) {}
 
 Result<std::unique_ptr<ContainerNode>> ContainerNode::make(NodeOptions options) {
   auto node = std::unique_ptr<ContainerNode>(new ContainerNode(std::move(options)));
+  for (const fs::path& orphan : orphans_in(node->folder().parent_path(), "fleetadm-" + std::string(kFolderPrefix))) {
+    std::error_code ignored;
+    fs::remove_all(orphan, ignored);
+  }
   FLEETADM_TRY(auto cgroup, NodeCgroup::make(node->name()));
   node->cgroup_.emplace(std::move(cgroup));
   FLEETADM_CHECK(node->make_namespaces());
@@ -228,6 +235,7 @@ Status ContainerNode::write_kubelet_config(const KubeServer& server) {
       {"failSwapOn", false},
       {"containerRuntimeEndpoint", "unix://" + containerd_socket()},
       {"resolvConf", (folder() / "resolv.conf").string()},
+      {"podLogsDir", (folder() / "pods").string()},  // $FLEETADM_KEEP keeps them
       {"volumePluginDir", (folder() / "volume-plugins").string()},
       // Nothing of the machine's state may make the node refuse or evict pods.
       {"evictionHard",

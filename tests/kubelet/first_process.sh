@@ -22,7 +22,8 @@ tunable 25000000 kernel/keys/root_maxbytes
 
 echo 1 >/proc/sys/net/ipv4/ip_forward
 ip address add "$service_address/32" dev lo
-ip link add cni0 type bridge
+# With an address of its own: else it takes the lowest of its ports', and pods have to find out that it has changed.
+ip link add name cni0 address 02:00:00:00:00:01 type bridge
 ip address add "$address" dev cni0
 ip link set cni0 up
 # A bridge without a port has no carrier.

@@ -60,6 +60,10 @@ class RealNodes : public FleetTest {
     ASSERT_TRUE(started) << started.error().message;
     fleet() = std::move(*started);
     tell("nodes ready", since);
+    allow_carol(fleet()->hub(),
+                {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
+    for (int i = 1; i <= 2; ++i)
+      allow_carol(fleet()->server(i), {{"apiGroups", {"", "apps"}}, {"resources", {"*"}}, {"verbs", {"*"}}});
     for (int i = 0; i <= 2; ++i) before()[i] = inventory(fleet()->server(i));
   }
   static void TearDownTestSuite() { fleet().reset(); }
@@ -100,6 +104,17 @@ class RealNodes : public FleetTest {
     std::vector<std::string> args{"work", "apply", "web", "-f", "-", "--placement", "apps/all"};
     args.insert(args.end(), flags.begin(), flags.end());
     return on_hub(args, manifests);
+  }
+  /// As a user who may use the proxy, and Pods and Deployments at the clusters.
+  static Ran as_carol(const std::vector<std::string>& args) {
+    RunOptions options;
+    options.environment = {{"KUBECONFIG", fleet()->hub().kubeconfig_file_for("carol")}};
+    return fleet()->run(kHub, args, options);
+  }
+  static Ran kubectl(int i, const std::vector<std::string>& args) {
+    std::vector<std::string> words{"proxy", "kubectl", "--cluster", cluster(i), "--", "--namespace", "web"};
+    words.insert(words.end(), args.begin(), args.end());
+    return as_carol(words);
   }
   /// The only pod of a Deployment; null where it has none, or several.
   static Json pod(int i, const std::string& ns, const std::string& app) {
@@ -246,16 +261,65 @@ TEST_F(RealNodes, G_NothingIsLostWhenTheHubIsEvicted) {
   EXPECT_EQ(status.code, 0) << status.both();
 }
 
+TEST_F(RealNodes, H_TheGatewayLeadsToClustersThatTheHubCannotReach) {
+  const Ran made = on_hub({"init", "--gateway", "--gateway-address", "10.244.0.1", "--wait"});
+  ASSERT_EQ(made.code, 0) << made.both();
+  // What its Service would need, a load balancer, is not here: its pod takes the address of the node.
+  const Json on_node{
+      {"spec",
+       {{"strategy", {{"type", "Recreate"}, {"rollingUpdate", nullptr}}}, {"template", {{"spec", {{"hostNetwork", true}}}}}}}};
+  const auto patched =
+      fleet()->hub().request("PATCH", std::string("/apis/apps/v1/namespaces/") + kHubNamespace + "/deployments/fleetadm-gateway",
+                             dump_json(on_node), "application/strategic-merge-patch+json");
+  ASSERT_EQ(patched.status, 200) << patched.body;
+  Ran health;
+  EXPECT_TRUE(eventually(
+      [&] {
+        return (health = as_carol({"proxy", "health", "--clusters", "c1,c2"})).code == 0;
+      },
+      kPatience, seconds(1)))
+      << health.both();
+  for (int i = 1; i <= 2; ++i) {
+    const std::string name = name_of(pod(i, "web", "web"));
+    const Ran listed = kubectl(i, {"get", "pods", "-o", "name"});
+    EXPECT_EQ(listed.out, "pod/" + name + "\n") << listed.both();
+    const Ran log = kubectl(i, {"logs", name});
+    EXPECT_EQ(log.out, "at work\n") << log.both();
+    const Ran said = kubectl(i, {"exec", name, "--", "/workload", "say", "hello", cluster(i)});
+    EXPECT_EQ(said.out, "hello " + cluster(i) + "\n") << said.both();
+    const Ran failed = kubectl(i, {"exec", name, "--", "/workload", "exit", "7"});
+    EXPECT_EQ(failed.code, 7) << failed.both();
+  }
+}
+
+TEST_F(RealNodes, I_ACommandRunsInAPodOfTheHub) {
+  const auto since = Steady::now();
+  const Ran ran = fleet()->run(kHub, {"in-pod", "--context", "hub", "--cluster-role", "cluster-admin", "--timeout", "90s", "--",
+                                      "get", "clusters", "-o", "name"});
+  tell("a command in a pod", since);
+  EXPECT_EQ(ran.code, 0) << ran.both();
+  for (int i = 1; i <= 2; ++i) EXPECT_NE(ran.out.find(cluster(i)), std::string::npos) << ran.both();
+  const Ran refused = fleet()->run(kHub, {"in-pod", "--context", "hub", "--timeout", "90s", "--", "get", "clusters"});
+  EXPECT_EQ(refused.code, 4) << refused.both();
+  EXPECT_NE(refused.out.find("forbidden"), std::string::npos) << refused.both();
+}
+
 TEST_F(RealNodes, Y_NothingIsLeftInTheEnd) {
+  auto since = Steady::now();
   const Ran deleted = on_hub({"work", "delete", "web", "--placement", "apps/all", "--allow-removals"});
   EXPECT_EQ(deleted.code, 0) << deleted.both();
+  tell("work delete", since);
   for (int i = 1; i <= 2; ++i) {
+    since = Steady::now();
     const Ran left = fleet()->run(i, {"unjoin", "--context", cluster(i), "--hub-context", "hub", "--yes", "--allow-removals"});
     EXPECT_EQ(left.code, 0) << left.both();
+    tell("unjoin of " + cluster(i), since);
   }
   EXPECT_EQ(fleet()->hub().request("DELETE", "/api/v1/namespaces/apps").status, 200);
+  since = Steady::now();
   const Ran cleaned = on_hub({"clean", "--yes"});
   EXPECT_EQ(cleaned.code, 0) << cleaned.both();
+  tell("clean", since);
   for (int i = 0; i <= 2; ++i) {
     eventually([&] { return inventory(fleet()->server(i)) == before()[i]; }, seconds(60), std::chrono::milliseconds(500));
     EXPECT_EQ(inventory(fleet()->server(i)), before()[i]) << (i == 0 ? "hub" : cluster(i));
