@@ -40,16 +40,20 @@ Result<Selection> select(const Kubeconfig& config, const ConfigOverrides& overri
   const Json& document = config.document();
   Selection out;
   out.context_name = overrides.context.empty() ? config.current_context() : overrides.context;
-  const std::string known = config.contexts().empty() ? "" : "contexts: " + joined(config.contexts(), ", ");
+  const auto known = [&] {
+    const std::vector<std::string> contexts = config.contexts();
+    return contexts.empty() ? "" : "contexts: " + joined(contexts, ", ");
+  };
   if (!out.context_name.empty()) {
     const Json* context = named(document, "contexts", "context", out.context_name);
-    if (context == nullptr) return absent("context", out.context_name, known);
+    if (context == nullptr) return absent("context", out.context_name, known());
     out.cluster_name = str(*context, {"cluster"});
     out.user_name = str(*context, {"user"});
     out.ns = str(*context, {"namespace"});
   } else if (overrides.cluster.empty()) {
+    const std::string contexts = known();
     return fail(Category::kUsage, "the kubeconfig has no current context",
-                known.empty() ? known : "choose one with --context; " + known);
+                contexts.empty() ? contexts : "choose one with --context; " + contexts);
   }
   if (!overrides.cluster.empty()) out.cluster_name = overrides.cluster;
   if (!overrides.user.empty()) out.user_name = overrides.user;

@@ -35,34 +35,55 @@ Json rules_of(const std::vector<const Item*>& sources) {
   return rules;
 }
 
+const Item* named_in(const Snapshot& roles, const std::string& name) {
+  const auto found = std::lower_bound(roles.items.begin(), roles.items.end(), name,
+                                      [](const Item& item, const std::string& wanted) { return item.name < wanted; });
+  return found != roles.items.end() && found->name == name ? &*found : nullptr;
+}
+
 }  // namespace
+
+/// No role that was written since matches, and what the role was made of is as it was.
+bool RoleAggregation::unchanged(const Known& known, const Snapshot& roles) const {
+  const bool matched = std::any_of(roles.items.begin(), roles.items.end(), [&](const Item& item) {
+    return item.object->revision > seen_ &&
+           std::any_of(known.selectors->begin(), known.selectors->end(),
+                       [&](const LabelSelector& selector) { return selector.matches(item.object->labels); });
+  });
+  return !matched && std::all_of(known.sources.begin(), known.sources.end(), [&](const auto& source) {
+    const Item* item = named_in(roles, source.first);
+    return item != nullptr && item->object->revision == source.second;
+  });
+}
+
+void RoleAggregation::aggregate(const ControllerContext& context, const Kind& kind, const Item& role, const Snapshot& roles) {
+  Known& known = known_[role.name];
+  if (known.revision == role.object->revision && (!known.selectors || unchanged(known, roles))) return;
+  const Json whole = context.engine.full(kind, *role.object);
+  known = {role.object->revision, selectors_of(whole), {}};
+  if (!known.selectors) return;
+  const auto sources = sources_of(role, *known.selectors, roles);
+  for (const Item* one : sources) known.sources.emplace_back(one->name, one->object->revision);
+  const Json rules = rules_of(sources);
+  if (rules == list_at(whole, {"rules"})) return;
+  const bool written = change(context, kind, whole, as_controller("clusterrole-aggregation-controller"),
+                              [&](Json& object) { object["rules"] = rules; });
+  if (!written) known.revision = 0;  // looked at again with the next write of a role
+}
 
 void RoleAggregation::sync(const ControllerContext& context) {
   const auto kind = kind_of(context, "rbac.authorization.k8s.io", "clusterroles");
   const auto roles = context.engine.store().list(kind->storage, "");
   if (!roles) return;
-  std::map<std::string, Known> known;
-  for (const auto& item : roles->items) {
-    // Few roles aggregate others: the text of the rest is not parsed.
-    if (item.object->body.find("\"aggregationRule\"") == std::string::npos) continue;
-    const auto at = known_.find(item.name);
-    const Known* before = at == known_.end() ? nullptr : &at->second;
-    const bool same = before != nullptr && before->revision == item.object->revision;
-    Known& now = known[item.name];
-    now.revision = item.object->revision;
-    now.selectors = same ? before->selectors : selectors_of(context.engine.full(*kind, *item.object));
-    if (!now.selectors) continue;
-    const auto sources = sources_of(item, *now.selectors, *roles);
-    for (const Item* one : sources) now.sources.emplace_back(one->name, one->object->revision);
-    if (same && before->sources == now.sources) continue;
-    const Json role = context.engine.full(*kind, *item.object);
-    const Json rules = rules_of(sources);
-    if (rules == list_at(role, {"rules"})) continue;
-    const bool written = change(context, *kind, role, as_controller("clusterrole-aggregation-controller"),
-                                [&](Json& object) { object["rules"] = rules; });
-    if (!written) known.erase(item.name);  // looked at again with the next write of a role
+  std::erase_if(known_, [&](const auto& one) { return named_in(*roles, one.first) == nullptr; });
+  for (const Item& item : roles->items) {
+    // Few roles aggregate others: the text of the rest is looked at once, and never parsed.
+    if (!known_.contains(item.name)) {
+      if (item.object->revision <= seen_ || item.object->body.find("\"aggregationRule\"") == std::string::npos) continue;
+    }
+    aggregate(context, *kind, item, *roles);
   }
-  known_ = std::move(known);
+  seen_ = roles->revision;
 }
 
 }  // namespace fleetadm::sandbox

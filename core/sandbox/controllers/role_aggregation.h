@@ -26,7 +26,11 @@ class RoleAggregation {
     std::optional<std::vector<LabelSelector>> selectors;  // nothing: the role aggregates no others
     Revisions sources;
   };
-  std::map<std::string, Known> known_;  // aggregated roles by name
+  void aggregate(const ControllerContext& context, const Kind& kind, const Item& role, const Snapshot& roles);
+  bool unchanged(const Known& known, const Snapshot& roles) const;
+
+  std::map<std::string, Known> known_;  // roles that may aggregate others, by name
+  std::int64_t seen_ = 0;               // what was written later was not looked at
 };
 
 }  // namespace fleetadm::sandbox

@@ -1,6 +1,7 @@
 // HTTP/2 on nghttp2.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <map>
@@ -42,6 +43,7 @@ struct Exchange {
   std::string body;
   std::size_t sent = 0;
   std::shared_ptr<BodyStream> stream;
+  std::shared_ptr<std::atomic<bool>> ready;  // set on any thread: the stream may have something again
   bool ended = false;
   std::shared_ptr<MemoryReservation> share;  // of the request's body
   Steady::time_point since = Steady::now();  // when it began; of an answer: when the client last took something of it
@@ -126,11 +128,12 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
         if (const auto read = exchange.content->take_consumed(); read > 0)
           nghttp2_session_consume_stream(session_.get(), id, read);
       }
-      if (exchange.waiting) {
+      if (exchange.waiting && (due_ || exchange.ready->exchange(false))) {
         exchange.waiting = false;
         nghttp2_session_resume_data(session_.get(), id);
       }
     }
+    due_ = false;
     into_ = &into;
     most_ = most;
     while (into.size() < most) {
@@ -158,6 +161,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   std::size_t streams() const override { return exchanges_.size(); }
 
   bool tick(Steady::time_point now) override {
+    due_ = true;
     switch (keep_alive_.due(now)) {
       case KeepAlive::Due::kGone: return false;
       case KeepAlive::Due::kPing:
@@ -210,7 +214,13 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
       std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       fields.push_back(header_of(name, value));
     }
-    if (exchange.stream) exchange.stream->on_ready(host_.flush);
+    if (exchange.stream) {
+      exchange.ready = std::make_shared<std::atomic<bool>>(false);
+      exchange.stream->on_ready([ready = exchange.ready, flush = host_.flush] {
+        ready->store(true);
+        flush();
+      });
+    }
     nghttp2_data_provider provider{};
     provider.read_callback = [](nghttp2_session*, std::int32_t stream, std::uint8_t*, std::size_t size, std::uint32_t* flags,
                                 nghttp2_data_source*,
@@ -386,6 +396,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
       if (more == BodyStream::More::kCut) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // the stream is reset
       exchange.ended = more == BodyStream::More::kEnd;
       if (exchange.body.empty() && !exchange.ended) {
+        if (more == BodyStream::More::kYes) exchange.ready->store(true);
         exchange.waiting = true;
         return NGHTTP2_ERR_DEFERRED;
       }
@@ -412,6 +423,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   std::map<std::int32_t, Exchange> exchanges_;
   std::string* into_ = nullptr;  // during output()
   std::size_t most_ = 0;
+  bool due_ = false;  // streams are read whether they are ready or not: some are driven by time
   Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   KeepAlive keep_alive_;
