@@ -7,6 +7,8 @@ void register_fleet(Registry& registry) {
   register_token(registry);
   register_join(registry);
   register_accept(registry);
+  register_upgrade_hub(registry);
+  register_upgrade_agent(registry);
   register_unjoin(registry);
   register_clean(registry);
 }

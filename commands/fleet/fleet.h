@@ -1,4 +1,4 @@
-// The commands that make and unmake a fleet: init, get token, join, accept, unjoin, clean.
+// The commands that make and unmake a fleet: init, get token, join, accept, upgrade, unjoin, clean.
 #pragma once
 
 #include "commands/framework/command.h"
@@ -12,6 +12,8 @@ void register_init(Registry& registry);
 void register_token(Registry& registry);
 void register_join(Registry& registry);
 void register_accept(Registry& registry);
+void register_upgrade_hub(Registry& registry);
+void register_upgrade_agent(Registry& registry);
 void register_unjoin(Registry& registry);
 void register_clean(Registry& registry);
 

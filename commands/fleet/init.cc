@@ -12,8 +12,10 @@
 #include "core/api/kinds.h"
 #include "core/api/proxy_server_secrets.h"
 #include "core/install/install.h"
+#include "core/install/program_args.h"
 #include "core/install/supported.h"
 #include "core/install/wait_deployment.h"
+#include "core/install/webhook_urls.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/base/ip_address.h"
 #include "kubeclient/base/names.h"
@@ -135,8 +137,7 @@ Status check_kubernetes_version(const kube::Client& hub) {
 }
 
 Json container_args(const InitOptions& options) {
-  Json args = Json::array(
-      {"hub", "run", "--leader-elect=true", std::string(install::kHealthArgument), std::string(install::kWebhookArgument)});
+  Json args = install::hub_args();
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   if (options.cluster_profiles) args.emplace_back("--cluster-profiles");
   for (const std::string& arg : options.hub_args) args.push_back(arg);
@@ -144,13 +145,7 @@ Json container_args(const InitOptions& options) {
 }
 
 Result<Json> gateway_args(const InitOptions& options) {
-  Json args = Json::array({"gateway", "run", std::string(install::kHealthArgument), std::string(install::kGatewayArgument),
-                           std::string(install::kTunnelArgument), std::string(install::kPeerArgument)});
-  if (options.accept_konnectivity) {
-    for (const std::string_view arg :
-         {std::string_view("--accept-konnectivity"), install::kKonnectivityArgument, install::kKonnectivityAgentArgument})
-      args.emplace_back(arg);
-  }
+  Json args = install::gateway_args(options.accept_konnectivity);
   if (options.gateway_address.empty()) return args;
   FLEETADM_TRY(const std::string server, public_address("--gateway-address", options.gateway_address, kGatewayPort));
   const std::string host = split_host_port(options.gateway_address)->host;
@@ -242,17 +237,6 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
   return objects;
 }
 
-/// A hub that runs outside of the cluster has put its own URL into the definitions, where the Service may not stand beside it.
-Status keep_webhook_urls(const kube::Client& hub, std::vector<Json>& objects) {
-  for (Json& object : objects) {
-    if (find(object, {"spec", "conversion", "webhook"}) == nullptr) continue;
-    FLEETADM_TRY(const auto live, hub.find(kube::resources::custom_resource_definitions(), "", name_of(object)));
-    const std::string url = live ? str(*live, {"spec", "conversion", "webhook", "clientConfig", "url"}) : std::string();
-    if (!url.empty()) at_or_make(object, {"spec", "conversion", "webhook", "clientConfig"}) = {{"url", url}};
-  }
-  return {};
-}
-
 /// The hub fills it in once it serves the conversion.
 Status wait_convertible(const kube::Client& hub, Duration timeout, const std::stop_token& stop) {
   for (const std::string_view crd : templates::list("crds/hub/")) {
@@ -314,7 +298,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   FLEETADM_TRY(const DeployedImage image, deployed_image(context, options.image, api::kHubNamespace));
   warn_of_missing_image(context, hub, image);
   FLEETADM_TRY(auto objects, manifests(hub, options, image, config));
-  FLEETADM_CHECK(keep_webhook_urls(hub, objects));
+  FLEETADM_CHECK(install::keep_webhook_urls(hub, objects));
 
   const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
   FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the hub",

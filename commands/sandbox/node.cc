@@ -75,8 +75,8 @@ void register_sandbox(Registry& registry) {
       "ConfigMaps and service-account token. A pod of any other image runs nothing and is reported as "
       "running and ready, or as completed if it belongs to a Job; "
       "the annotation sandbox.fleetadm.io/outcome (succeed, fail, unready, never) selects another "
-      "outcome. The kubeconfig needs cluster-admin permissions. The node runs until it is stopped, "
-      "and then ends its processes.";
+      "outcome. An image of a registry whose name ends with .invalid cannot be pulled. The kubeconfig "
+      "needs cluster-admin permissions. The node runs until it is stopped, and then ends its processes.";
   command.examples = {{"Serve the cluster of a kubeconfig", "fleetadm sandbox node --kubeconfig hub.kubeconfig --name hub-node"},
                       {"A small machine, with the pods' logs in a folder",
                        "fleetadm sandbox node --kubeconfig c1.kubeconfig --cpu 2 --memory 4Gi --log-dir logs"}};

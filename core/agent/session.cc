@@ -156,7 +156,7 @@ void Session::add_status(const controller::ControllerOptions& base) {
   reg::SpokeSources sources{source(kube::resources::nodes(), reg::project_node), source(api::cluster_claims(), {}),
                             source(api::cluster_properties(), {})};
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
-                           options.reserved_cluster_claim_suffixes};
+                           options.reserved_cluster_claim_suffixes, FLEETADM_VERSION};
   auto events = std::make_shared<kube::Recorder>(hub_, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);
   auto reporter = std::make_shared<reg::StatusReporter>(hub_, spoke, endpoint_.server, std::move(claims), std::move(sources),
                                                         std::move(events), clock);

@@ -152,6 +152,8 @@ std::string_view to_string(Action action) {
   return "";
 }
 
+std::vector<kube::Resource> installed_kinds() { return removal_order(); }
+
 Result<kube::Resource> resource_of(const Json& object) {
   const std::string kind = str(object, {"kind"});
   const std::string api_version = str(object, {"apiVersion"});

@@ -53,6 +53,8 @@ struct Options {
   std::function<Result<bool>(const kube::Resource&, const Json&)> keep;
 };
 
+/// The kinds that fleetadm installs, in the order of their removal.
+std::vector<kube::Resource> installed_kinds();
 /// The resource type of a kind that fleetadm installs; kInternal for any other.
 Result<kube::Resource> resource_of(const Json& object);
 

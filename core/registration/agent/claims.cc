@@ -5,15 +5,17 @@
 #include <map>
 #include <string_view>
 
+#include "core/api/agent_version.h"
+
 namespace fleetadm::registration::agent {
 namespace {
 
 constexpr const char* kSpokeOnlyLabel = "open-cluster-management.io/spoke-only";
 constexpr std::size_t kLongestName = 253;
 constexpr std::size_t kLongestValue = 1024;
-constexpr std::array<std::string_view, 4> kReserved = {"id.k8s.io", "kubeversion.open-cluster-management.io",
+constexpr std::array<std::string_view, 5> kReserved = {"id.k8s.io", "kubeversion.open-cluster-management.io",
                                                        "platform.open-cluster-management.io",
-                                                       "product.open-cluster-management.io"};
+                                                       "product.open-cluster-management.io", api::kAgentVersionClaim};
 
 // The API counts characters, not bytes.
 std::size_t characters(std::string_view text) {
@@ -44,6 +46,7 @@ ChosenClaims choose_claims(const std::vector<Json>& cluster_claims, const std::v
   std::map<std::string, std::string> all;
   collect(cluster_claims, all);
   collect(properties, all);
+  if (!options.agent_version.empty()) all[std::string(api::kAgentVersionClaim)] = options.agent_version;
   ChosenClaims chosen;
   std::vector<Claim> others;
   for (const auto& [name, value] : all) {

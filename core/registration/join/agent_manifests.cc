@@ -1,6 +1,8 @@
 #include "core/registration/join/agent_manifests.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/api/kinds.h"
 #include "core/install/install.h"
@@ -45,23 +47,19 @@ Status check_not_elsewhere(const kube::Client& spoke, const std::string& cluster
   return {};
 }
 
-Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub) {
-  Json args = Json::array({"agent", "run", "--cluster-name=" + agent.cluster_name, "--work-service-account=fleetadm-agent-work",
-                           std::string(install::kHealthArgument)});
+Json agent_args(const std::string& cluster_name) {
+  return Json::array({"agent", "run", "--cluster-name=" + cluster_name, "--work-service-account=fleetadm-agent-work",
+                      std::string(install::kHealthArgument)});
+}
+
+Result<std::vector<Json>> agent_objects(const AgentInstall& agent) {
+  Json args = agent_args(agent.cluster_name);
   for (const std::string& arg : agent.args) args.push_back(arg);
   const std::map<std::string, Json> values{
       {"image", agent.image},
       {"args", args},
       {"bootstrap_secret", given_or(agent.args, "--bootstrap-secret=", api::kBootstrapSecret)},
       {"hub_secret", given_or(agent.args, "--hub-kubeconfig-secret=", api::kHubKubeconfigSecret)}};
-  Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
-  if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
-  const Json secret{
-      {"apiVersion", "v1"},
-      {"kind", "Secret"},
-      {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
-      {"type", "Opaque"},
-      {"data", {{"kubeconfig", base64_encode(dump_yaml(kubeconfig))}}}};
   std::vector<Json> objects;
   std::vector<std::string_view> files{"agent/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);
@@ -69,15 +67,28 @@ Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEn
   if (agent.network_policy) files.emplace_back("agent/network-policy.yaml");
   files.emplace_back("agent/deployment.yaml");
   for (const std::string_view file : files) {
-    if (file == "agent/deployment.yaml") {  // before the agent that needs them
-      objects.push_back(secret);
-      if (agent.image_pull_secret) objects.push_back(*agent.image_pull_secret);
-    }
+    if (file == "agent/deployment.yaml" && agent.image_pull_secret) objects.push_back(*agent.image_pull_secret);
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
   }
   install::set_image_pull(objects, agent.image_pull);
   install::set_pod_settings(objects, agent.pods);
+  return objects;
+}
+
+Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub) {
+  Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
+  if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
+  Json secret{{"apiVersion", "v1"},
+              {"kind", "Secret"},
+              {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
+              {"type", "Opaque"},
+              {"data", {{"kubeconfig", base64_encode(dump_yaml(kubeconfig))}}}};
+  FLEETADM_TRY(std::vector<Json> objects, agent_objects(agent));
+  // Before the agent that needs it.
+  const auto deployment =
+      std::find_if(objects.begin(), objects.end(), [](const Json& object) { return str(object, {"kind"}) == "Deployment"; });
+  objects.insert(deployment, std::move(secret));
   return objects;
 }
 

@@ -24,6 +24,12 @@ struct AgentInstall {
 /// The objects of the agent in the order in which they are applied. `hub`: of check_hub().
 Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub);
 
+/// The same for an agent that has joined before: without the bootstrap Secret.
+Result<std::vector<Json>> agent_objects(const AgentInstall& agent);
+
+/// What `fleetadm agent run` of a cluster is started with, before AgentInstall::args.
+Json agent_args(const std::string& cluster_name);
+
 /// A cluster is in one fleet under one name. Joining again with the same ones repairs; kConflict: anything else must unjoin
 /// first.
 Status check_not_elsewhere(const kube::Client& spoke, const std::string& cluster, const std::string& server);

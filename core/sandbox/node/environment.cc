@@ -226,6 +226,13 @@ std::string renumber(std::string_view text, const std::map<int, int>& ports) {
   return std::string(text);
 }
 
+bool can_be_pulled(std::string_view image) {
+  const auto slash = image.find('/');
+  if (slash == std::string_view::npos) return true;
+  const std::string_view registry = image.substr(0, slash);
+  return !registry.substr(0, registry.find(':')).ends_with(".invalid");
+}
+
 std::string image_base(std::string_view image) {
   if (const auto digest = image.find('@'); digest != std::string_view::npos) image = image.substr(0, digest);
   if (const auto slash = image.rfind('/'); slash != std::string_view::npos) image.remove_prefix(slash + 1);

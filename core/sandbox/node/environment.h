@@ -63,6 +63,8 @@ std::string relocate(std::string_view text, const std::map<std::string, std::str
 /// `text` with ":<port>" at its end replaced: pods of several nodes share one loopback address.
 std::string renumber(std::string_view text, const std::map<int, int>& ports);
 
+/// False for an image of a registry whose name ends with ".invalid", a domain that never exists (RFC 2606): pulling it fails.
+bool can_be_pulled(std::string_view image);
 /// The last path component of an image's name, without tag and digest: "quay.io/x/fleetadm:v1" is "fleetadm".
 std::string image_base(std::string_view image);
 

@@ -112,6 +112,11 @@ Pod::Step Pod::sync(const Json& pod, Instant now) {
 }
 
 void Pod::advance(Container& container, const Json& pod, Instant now) {
+  if (!can_be_pulled(container.view.image)) {
+    container.view.reason = "ErrImagePull";
+    container.view.message = "failed to pull image \"" + container.view.image + "\": no such host";
+    return;
+  }
   if (!container.ours) {
     pretend(container, pod, now);
     return;

@@ -40,6 +40,15 @@ TEST(Claims, PropertiesWin) {
   EXPECT_EQ(chosen.claims, (std::vector<Claim>{{"a", "property"}, {"b", "claim"}}));
 }
 
+TEST(Claims, TheAgentTellsItsOwnVersion) {
+  ClaimOptions options;
+  options.max_custom = 0;
+  options.agent_version = "v1.2.3";
+  const ChosenClaims chosen = choose_claims({claim("agentversion.fleetadm.io", "v9.9.9"), claim("a", "x")}, {}, options);
+  EXPECT_EQ(chosen.claims, (std::vector<Claim>{{"agentversion.fleetadm.io", "v1.2.3"}}))
+      << "whatever the cluster claims, and first";
+}
+
 TEST(Claims, SpokeOnlyAndUnfitOnesAreNotTold) {
   std::string umlauts;
   for (int i = 0; i < 1024; ++i) umlauts += "ü";  // characters count, not bytes

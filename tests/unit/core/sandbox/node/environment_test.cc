@@ -157,5 +157,12 @@ TEST(Image, HasABaseName) {
   EXPECT_EQ(image_base(""), "");
 }
 
+TEST(Image, OfARegistryThatCannotExistIsNotPulled) {
+  for (const char* image : {"registry.invalid/fleetadm:v1", "a.b.invalid:5000/x/y@sha256:abc"})
+    EXPECT_FALSE(can_be_pulled(image)) << image;
+  for (const char* image : {"fleetadm", "nginx.invalid", "invalid/fleetadm", "registry.example.com/a.invalid/x", ""})
+    EXPECT_TRUE(can_be_pulled(image)) << image;
+}
+
 }  // namespace
 }  // namespace fleetadm::sandbox

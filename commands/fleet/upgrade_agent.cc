@@ -1,0 +1,115 @@
+#include <utility>
+
+#include "commands/fleet/changes.h"
+#include "commands/fleet/fleet.h"
+#include "commands/fleet/upgrade.h"
+#include "commands/fleet/upgrade_fleet.h"
+#include "commands/framework/grammar.h"
+#include "core/api/kinds.h"
+#include "core/install/install.h"
+#include "core/install/wait_deployment.h"
+#include "core/upgrade/intents.h"
+
+namespace fleetadm::commands {
+namespace {
+
+struct UpgradeAgentOptions {
+  UpgradeOptions upgrade;
+  TargetOptions targets;
+  StrategyOptions strategy;
+  bool wait = false;
+  Duration timeout = kWaitTimeout;
+};
+
+void bind_upgrade_agent(FlagSet& flags, UpgradeAgentOptions& options) {
+  bind_upgrade(flags, options.upgrade, "the agent");
+  bind_targets(flags, options.targets);
+  flags.find("placement")->help = "the clusters this placement selects now";
+  bind_rollout_strategy(flags, options.strategy);
+  wait_flag(flags, &options.wait, "Wait until the new version is running; agents of several clusters are always waited for");
+  timeout_flag(flags, &options.timeout, "How long to wait for the agent of a cluster");
+}
+
+bool of_fleet(const UpgradeAgentOptions& options) {
+  return !options.targets.clusters.empty() || !options.targets.selector.empty() || !options.targets.placement.empty();
+}
+
+UpgradeFleetOptions fleet_options(const UpgradeAgentOptions& options) {
+  return {options.upgrade, options.targets, options.strategy, options.timeout};
+}
+
+Status validate_upgrade_agent(const UpgradeAgentOptions& options, const std::vector<std::string>&) {
+  FLEETADM_CHECK(validate_upgrade(options.upgrade));
+  if (of_fleet(options)) return validate_fleet(fleet_options(options));
+  if (!options.strategy.any()) return {};
+  return fail(Category::kUsage, "rollout flags require --clusters, -l or --placement",
+              "without them the agent of the cluster of the current context is upgraded");
+}
+
+/// The agent of the cluster that the command is connected to.
+Result<Report> upgrade_here(Context& context, const UpgradeAgentOptions& options) {
+  // As a connection to the other side: the command's own one leads to the hub.
+  FLEETADM_TRY(const auto config, context.rest_config(context.global().config));
+  const auto cluster = context.client(config);
+  Upgrade upgrade;
+  upgrade.component = "agent";
+  upgrade.part = install::kAgentPart;
+  FLEETADM_TRY(upgrade.installed, upgrade::read_installed(cluster, install::kAgentPart));
+  FLEETADM_CHECK(check_upgradable(upgrade.installed, api::kAgentNamespace, upgrade::kAgentDeployment, "agent",
+                                  "join it to a hub with: fleetadm join"));
+  upgrade.image = upgrade::image_of(*upgrade.installed.find("Deployment", api::kAgentNamespace, upgrade::kAgentDeployment));
+  FLEETADM_TRY(upgrade.target, upgrade_target(options.upgrade, upgrade.image));
+  const std::string& manager = cluster.gate().field_manager;
+  auto intent = upgrade.target.whole ? upgrade::agent_intent(upgrade.installed, upgrade.target.image, manager)
+                                     : upgrade::with_image(upgrade.installed, upgrade.target.image, manager);
+  if (!intent) return fail(intent.error());
+  upgrade.intent = std::move(*intent);
+  FLEETADM_TRY(Upgraded upgraded, run_upgrade(context, cluster, options.upgrade, upgrade, options.timeout));
+  if (!options.wait || !upgraded.changed) return std::move(upgraded.report);
+  context.progress().begin("Waiting for the agent");
+  if (Status ready = install::wait_deployment(cluster, api::kAgentNamespace, upgrade::kAgentDeployment, options.timeout,
+                                              context.stop(), warn_of_trouble(context));
+      !ready) {
+    context.progress().failed(ready.error().message);
+    return fail(ready.error());
+  }
+  context.progress().done("running");
+  return std::move(upgraded.report);
+}
+
+Result<Report> run_upgrade_agent(Context& context, const UpgradeAgentOptions& options, const std::vector<std::string>&) {
+  return of_fleet(options) ? upgrade_fleet(context, fleet_options(options)) : upgrade_here(context, options);
+}
+
+}  // namespace
+
+void register_upgrade_agent(Registry& registry) {
+  Command command;
+  command.path = "upgrade agent";
+  command.group = "Fleet";
+  command.summary = "Change the agents of clusters to another version";
+  command.description =
+      "Replaces the agent by that of this version of fleetadm, with the options that its cluster was joined with. It first shows a "
+      "plan and asks. Clusters stay joined, and their works keep running; upgrade the hub first (\"upgrade hub\")."
+      "\n\nWith --clusters, -l or --placement, on the hub, the agents of several clusters are replaced in batches: a quarter of "
+      "them at a time unless rollout flags say otherwise. A cluster has succeeded when its new agent runs, tells the hub its version "
+      "and the cluster is available; the old agent runs until the new one is ready, so that an image that cannot be pulled leaves "
+      "the cluster as it was. If more clusters fail than --max-failures tolerates (none by default), no further one is begun. The "
+      "hub hands the change to each agent as a work, which is deleted afterwards: rights that depend on how a cluster was "
+      "joined, and its CRDs, are brought up to date on the cluster itself."
+      "\n\nWithout them, the agent of the cluster of the current context is replaced, together with everything that join has "
+      "installed."
+      "\n\n--to changes back to an earlier version: then only the image is changed.";
+  command.examples = {{"See what this version would change on a cluster", "fleetadm upgrade agent --context c1 --plan"},
+                      {"Upgrade one cluster without a prompt and wait until the new version is running",
+                       "fleetadm upgrade agent --context c1 --yes --wait"},
+                      {"From the hub, a canary group first, then a tenth of the clusters at a time",
+                       "fleetadm upgrade agent --placement apps/eu --first canary --max-concurrency 10%"},
+                      {"Clusters by label, each of which must be healthy for five minutes before the next ones start",
+                       "fleetadm upgrade agent -l env=prod --min-success-time 5m --yes"},
+                      {"Back to the former version", "fleetadm upgrade agent -l env=prod --to v0.0.9"}};
+  command.make = invocation<UpgradeAgentOptions>(bind_upgrade_agent, validate_upgrade_agent, run_upgrade_agent);
+  registry.add(std::move(command));
+}
+
+}  // namespace fleetadm::commands
