@@ -91,12 +91,12 @@ void warn_of_missing_image(Context& context, const kube::Client& cluster, const 
   if (!presence || presence->without.empty()) return;  // who may not read nodes is told nothing
   const std::size_t missing = presence->without.size();
   const std::string where =
-      presence->with == 0 ? "no node has"
-      : missing == 1      ? "node " + presence->without.front() + " does not have"
-                          : std::to_string(missing) + " of " + std::to_string(missing + presence->with) + " nodes do not have";
+      presence->with == 0 ? "no node lists"
+      : missing == 1      ? "node " + presence->without.front() + " does not list"
+                          : std::to_string(missing) + " of " + std::to_string(missing + presence->with) + " nodes do not list";
   context.progress().warn(where + " the image " + image.image +
                           (never ? ", and --image-pull-policy Never forbids pulling it" : ", and no registry is named for it") +
-                          ": load it on each node (`fleetadm image load`)" +
+                          ": load it on each node (`fleetadm image load`), which then lists it within a minute" +
                           (never ? "" : ", or push it (`fleetadm image push`) and use --image-registry"));
 }
 

@@ -72,7 +72,7 @@ TEST_F(ImageFlagsTest, NodesThatCannotGetTheImageAreNamedBefore) {
                   {"metadata", {{"name", "n1"}}},
                   {"status", {{"nodeInfo", {{"containerRuntimeVersion", "containerd://1.7.0"}}}}}};
   api_->put(kube::resources::nodes(), node);
-  EXPECT_NE(warned({}).find("no node has the image fleetadm:" FLEETADM_VERSION ", and no registry is named for it"),
+  EXPECT_NE(warned({}).find("no node lists the image fleetadm:" FLEETADM_VERSION ", and no registry is named for it"),
             std::string::npos)
       << warned({});
   EXPECT_EQ(warned({.registry = "r.example.com"}), "");  // it may be there
@@ -82,7 +82,7 @@ TEST_F(ImageFlagsTest, NodesThatCannotGetTheImageAreNamedBefore) {
   second["metadata"]["name"] = "n2";
   second["status"]["images"] = Json::array({{{"names", Json::array({"docker.io/library/fleetadm:" FLEETADM_VERSION})}}});
   api_->put(kube::resources::nodes(), second);
-  EXPECT_NE(warned({}).find("node n1 does not have the image"), std::string::npos) << warned({});
+  EXPECT_NE(warned({}).find("node n1 does not list the image"), std::string::npos) << warned({});
 }
 
 }  // namespace
