@@ -72,11 +72,12 @@ std::string memory_cgroup_of(const std::string& cgroups) {
   return {};
 }
 
-std::int64_t resident_bytes(const fs::path& process) {
+/// A line of /proc/PID/status ("VmRSS:"), which is in KiB.
+std::int64_t bytes_of(const fs::path& process, std::string_view field) {
   std::ifstream status(process / "status");
   std::string line;
   while (std::getline(status, line)) {
-    if (!line.starts_with("VmRSS:")) continue;
+    if (!line.starts_with(field)) continue;
     return std::int64_t{number_in(std::string_view(line).substr(line.find_first_of("0123456789")))} * 1024;
   }
   return 0;
@@ -115,8 +116,11 @@ std::vector<ContainerProcess> processes_of_pod(std::string_view uid) {
     if (cgroups.find(uid) == std::string::npos) continue;
     const std::string program = std::string(read_file(entry.path() / "cmdline").c_str());
     if (program.empty() || program == "/workload") continue;
-    found.push_back(
-        {.pid = pid, .program = program, .resident = resident_bytes(entry.path()), .memory_cgroup = memory_cgroup_of(cgroups)});
+    found.push_back({.pid = pid,
+                     .program = program,
+                     .resident = bytes_of(entry.path(), "VmRSS:"),
+                     .anonymous = bytes_of(entry.path(), "RssAnon:"),
+                     .memory_cgroup = memory_cgroup_of(cgroups)});
   }
   return found;
 }

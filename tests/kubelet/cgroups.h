@@ -27,9 +27,10 @@ class NodeCgroup {
 
 struct ContainerProcess {
   int pid = 0;
-  std::string program;        // argv[0]
-  std::int64_t resident = 0;  // bytes
-  std::string memory_cgroup;  // its folder
+  std::string program;         // argv[0]
+  std::int64_t resident = 0;   // bytes, with the pages of files that it shares with others
+  std::int64_t anonymous = 0;  // bytes of its own
+  std::string memory_cgroup;   // its folder
 };
 
 /// The processes of a pod's containers, without that of its sandbox.
