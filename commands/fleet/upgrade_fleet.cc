@@ -97,10 +97,15 @@ class FleetUpgrade {
   std::size_t outstanding() const { return targets_.clusters.size() - count(rollout::State::kSucceeded); }
 
  private:
+  /// The same for every cluster that gets these objects.
+  struct Content {
+    Json work;
+    std::string hash;
+  };
   struct Known {
     upgrade::Member member;
     upgrade::WantedAgent wanted;
-    Json work;  // the wanted one
+    upgrade::AgentObjects objects = upgrade::AgentObjects::kImage;  // of the wanted work
     std::string told;
     bool exists = false;  // on the hub
     std::optional<Instant> finished;
@@ -108,6 +113,7 @@ class FleetUpgrade {
     std::string error;  // of the hub, when the work was written
   };
 
+  Result<const Content*> content(upgrade::AgentObjects objects);
   Status judge(const std::string& name, Instant now);
   Status begin(const std::string& name, Instant now);
   Status finish(const std::string& name, Instant now);
@@ -124,6 +130,7 @@ class FleetUpgrade {
   Watched watched_;
   std::size_t clusters_ = 0;
   std::size_t works_ = 0;
+  std::map<upgrade::AgentObjects, Content> contents_;
   std::map<std::string, Known> known_;
   Instant started_{};  // the deadline of what a former run has begun runs anew from here
   bool breach_ = false;
@@ -133,6 +140,16 @@ class FleetUpgrade {
 upgrade::AgentObjects objects_for(const UpgradeTarget& target, const std::string& told) {
   if (!target.whole) return upgrade::AgentObjects::kImage;
   return told.empty() ? upgrade::AgentObjects::kDeployment : upgrade::AgentObjects::kAll;
+}
+
+Result<const FleetUpgrade::Content*> FleetUpgrade::content(upgrade::AgentObjects objects) {
+  auto known = contents_.find(objects);
+  if (known == contents_.end()) {
+    FLEETADM_TRY(Json work, upgrade::agent_work({}, target_.image, objects, context_.clock().now()));
+    std::string hash = upgrade::workload_hash(work);
+    known = contents_.emplace(objects, Content{std::move(work), std::move(hash)}).first;
+  }
+  return &known->second;
 }
 
 Status FleetUpgrade::judge(const std::string& name, Instant now) {
@@ -148,13 +165,14 @@ Status FleetUpgrade::judge(const std::string& name, Instant now) {
   // What was begun is judged by what it was begun with: its agent may tell its version in between.
   const bool begun = work && upgrade::workload_hash(*work) == known.wanted.workload_hash;
   if (!begun && !known.finished) {
-    FLEETADM_TRY(known.work, upgrade::agent_work(name, target_.image, objects_for(target_, known.told), now));
+    known.objects = objects_for(target_, known.told);
     // A run that was stopped may have begun it when the agent did not tell its version yet.
     if (work && target_.whole) {
-      FLEETADM_TRY(Json other, upgrade::agent_work(name, target_.image, upgrade::AgentObjects::kDeployment, now));
-      if (upgrade::workload_hash(other) == upgrade::workload_hash(*work)) known.work = std::move(other);
+      FLEETADM_TRY(const Content* other, content(upgrade::AgentObjects::kDeployment));
+      if (upgrade::workload_hash(*work) == other->hash) known.objects = upgrade::AgentObjects::kDeployment;
     }
-    known.wanted = {target_.version, upgrade::workload_hash(known.work), target_.version == FLEETADM_VERSION, !target_.named};
+    FLEETADM_TRY(const Content* wanted, content(known.objects));
+    known.wanted = {target_.version, wanted->hash, target_.version == FLEETADM_VERSION, !target_.named};
   }
   known.member = upgrade::judge_member(*cluster, work, known.wanted, known.finished, now);
   if (known.member.state == rollout::State::kProgressing && known.member.since)
@@ -176,7 +194,9 @@ Status FleetUpgrade::look(Instant now) {
 
 Status FleetUpgrade::begin(const std::string& name, Instant now) {
   Known& known = known_[name];
-  Json work = known.work;
+  FLEETADM_TRY(const Content* wanted, content(known.objects));
+  Json work = wanted->work;
+  work["metadata"]["namespace"] = name;
   const std::string begun = format_time(now);
   at_or_make(work, {"metadata", "annotations", work::kBegunAnnotation}) = begun;
   auto written = hub_.create_or_get(api::manifest_works(), name, work);
