@@ -26,7 +26,7 @@ std::map<std::string, Json> installed(const KubeServer& server, const std::strin
         kRbac + std::string("/clusterroles"), kRbac + std::string("/clusterrolebindings"), kRbac + std::string("/roles"),
         kRbac + std::string("/rolebindings"), std::string("/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
         kAdmission + std::string("/validatingadmissionpolicies"), kAdmission + std::string("/validatingadmissionpolicybindings"),
-        std::string("/apis/networking.k8s.io/v1/networkpolicies")}) {
+        std::string("/apis/networking.k8s.io/v1/networkpolicies"), std::string("/apis/policy/v1/poddisruptionbudgets")}) {
     const Json answer = server.get(list + "?labelSelector=fleetadm.io%2Fpart%3D" + part);
     for (Json object : list_at(answer, {"items"})) {
       Json metadata = Json::object();
@@ -161,13 +161,15 @@ TEST_F(ChartsTest, TheHubWithAllOptionsIsWhatInitMakes) {
                                "--cluster-profiles",
                                "--gateway",
                                "--gateway-address",
-                               "gateway.example.com:443"});
+                               "gateway.example.com:443",
+                               "--gateway-replicas",
+                               "2"});
   ASSERT_EQ(init.code, 0) << init.both();
   ASSERT_NO_FATAL_FAILURE(
       install(fleet->spoke(1),
               "fleetadm-hub --set image=registry.example.com/fleetadm:v1,imagePullPolicy=Always,replicas=3 "
               "--set imagePullSecrets={login},autoApproveUsers={carol},hubArgs={--workers=4} "
-              "--set requireExecutor=true,networkPolicy=true,clusterProfiles=true,gateway.enabled=true "
+              "--set requireExecutor=true,networkPolicy=true,clusterProfiles=true,gateway.enabled=true,gateway.replicas=2 "
               "--set gateway.address=gateway.example.com:443,gateway.tunnelAddress=gateway.example.com:8444"));
   expect_same(installed(fleet->hub(), "hub"), installed(fleet->spoke(1), "hub"));
 }
