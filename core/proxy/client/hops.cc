@@ -57,6 +57,14 @@ std::optional<WayState> of_user_server(const kube::Response& answer) {
   return std::nullopt;
 }
 
+/// The member's API server refuses its agent, who asked as somebody else. A request for /readyz is about no resource of its own.
+bool refuses_impersonation(const kube::Response& answer) {
+  const auto body = parse_json(answer.body);
+  if (answer.status != 403 || !body || str(*body, {"kind"}) != "Status") return false;
+  const std::string kind = str(*body, {"details", "kind"});
+  return kind == "users" || kind == "groups" || kind == "serviceaccounts" || kind == "uids" || kind.starts_with("userextras");
+}
+
 WayState of_silence(const Error& error, bool gateway_answers, Way way) {
   if (error.category != Category::kTimeout) return {"Unreachable", first_hop(way), error.message, 0};
   return {"Timeout", gateway_answers ? HopName::kMember : first_hop(way), error.message, 0};
@@ -105,6 +113,13 @@ WayState way_state(const Result<kube::Response>& answer, bool gateway_answers, W
   }
   WayState state{"NotReady", HopName::kMember, first_words(kube::error_of(*answer, {}).message), answer->status};
   const auto said = hop_said(*answer);
+  if (!said && refuses_impersonation(*answer)) {
+    return {"Forbidden", HopName::kAgent,
+            first_words("the cluster's agent may not act as you (yet): the hub gives it this right seconds after a "
+                        "ClusterRoleBinding there has let you use clusters/proxy: " +
+                        state.message),
+            answer->status};
+  }
   const HopName refused = said ? *said : is_of_member(*answer) ? HopName::kMember : HopName::kGateway;
   switch (answer->status) {
     case 401:

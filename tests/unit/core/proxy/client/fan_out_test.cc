@@ -172,6 +172,13 @@ TEST(WayState, SaysWhereTheWayEnds) {
   kube::Response of_member = refused(403, "Forbidden");
   of_member.body.insert(of_member.body.size() - 1, R"(,"details":{})");
   EXPECT_EQ(at(of_member), "Forbidden/member");
+  for (const char* kind : {"users", "groups", "serviceaccounts", "uids", "userextras"}) {
+    kube::Response agent_refused = refused(403, "Forbidden");
+    agent_refused.body.insert(agent_refused.body.size() - 1,
+                              R"(,"details":{"name":"jane","kind":")" + std::string(kind) + R"("})");
+    EXPECT_EQ(at(agent_refused), "Forbidden/agent") << kind;
+    EXPECT_NE(way_state(agent_refused, true).message.find("may not act as you"), std::string::npos) << kind;
+  }
   kube::Response with_delay = refused(503, "ServiceUnavailable");
   with_delay.body.insert(with_delay.body.size() - 1, R"(,"details":{"retryAfterSeconds":1})");
   EXPECT_EQ(at(with_delay), "NoTunnel/tunnel");
