@@ -119,8 +119,14 @@ Result<MemberWay> member_way(Context& context, const std::string& account, bool 
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
   const auto gateway = proxy::find_gateway(hub);
-  if (gateway && account.empty()) return MemberWay{proxy::Way::kGateway, proxy::gateway_config(config, *gateway)};
-  if (gateway) return through_relay(proxy::Way::kGateway, {by_gateway(context, *gateway, account), config.credentials});
+  if (gateway) {
+    MemberWay way{proxy::Way::kGateway, proxy::gateway_config(config, *gateway)};
+    if (!account.empty()) {
+      FLEETADM_TRY(way, through_relay(proxy::Way::kGateway, {by_gateway(context, *gateway, account), config.credentials}));
+    }
+    way.konnectivity = gateway->konnectivity;
+    return way;
+  }
   const Category why = gateway.error().category;
   if (why != Category::kNotFound && why != Category::kAuth) return fail(gateway.error());
   const auto upstream = proxy::find_upstream_proxy(hub, config.name == kube::kInClusterName);

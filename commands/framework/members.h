@@ -35,7 +35,8 @@ Status validate_account_name(const std::string& account);
 /// How the members of the hub are reached.
 struct MemberWay {
   proxy::Way way = proxy::Way::kGateway;
-  kube::RestConfig server;  // a member's path stands behind proxy::member_prefix()
+  kube::RestConfig server;    // a member's path stands behind proxy::member_prefix()
+  bool konnectivity = false;  // the gateway serves the add-on cluster-proxy, too
 };
 /// By our gateway, as the caller, or with `account` as that account of the member, whose token the caller can get from the hub.
 /// Where there is none, by upstream's cluster-proxy, which needs an account: what it is shown, the member sees. `anonymous`: that

@@ -25,8 +25,14 @@ struct Probed {
 };
 
 /// What the way cannot make safe (docs/reference/cluster-proxy.md#what-stays-open).
-Json cautions_of(proxy::Way way) {
+Json cautions_of(proxy::Way way, bool konnectivity) {
   Json out = Json::array();
+  if (konnectivity) {
+    out.push_back(
+        "The gateway also takes agents and clients of cluster-proxy (--accept-konnectivity). These commands do not go that way. "
+        "On it, an agent may hold a certificate that passes for a server of the hub, and cluster-proxy's user server asks nobody "
+        "who its callers are.");
+  }
   if (way == proxy::Way::kGateway) return out;
   out.push_back(
       way == proxy::Way::kUserServer
@@ -55,7 +61,8 @@ Json health_item(const std::string& cluster, const proxy::WayState& state, const
   return item;
 }
 
-Report health_report(const std::vector<std::string>& clusters, const std::vector<Probed>& probed, proxy::Way way) {
+Report health_report(const std::vector<std::string>& clusters, const std::vector<Probed>& probed, const MemberWay& by) {
+  const proxy::Way way = by.way;
   const bool gateway_answers =
       std::any_of(probed.begin(), probed.end(), [](const Probed& one) { return one.answer && *one.answer; });
   Report report;
@@ -76,7 +83,7 @@ Report health_report(const std::vector<std::string>& clusters, const std::vector
                  {"healthy", healthy},
                  {"down", down},
                  {"items", std::move(items)}};
-  if (const Json cautions = cautions_of(way); !cautions.empty()) {
+  if (const Json cautions = cautions_of(way, by.konnectivity); !cautions.empty()) {
     report.data["cautions"] = cautions;
     for (const Json& caution : cautions) report.notes.push_back(caution.get<std::string>());
   }
@@ -99,7 +106,7 @@ Result<Report> run_proxy_health(Context& context, const ProxyHealthOptions& opti
                    return std::nullopt;
                  });
   if (context.stop().stop_requested()) return fail(Category::kCancelled, "cancelled");
-  Report report = health_report(targets.clusters, probed, way.way);
+  Report report = health_report(targets.clusters, probed, way);
   report.failures = targets.missing;
   if (!targets.missing.empty() && report.exit_code == 0 && !targets.clusters.empty()) report.exit_code = kPartialExitCode;
   return report;
@@ -123,7 +130,8 @@ void register_proxy_health(Registry& registry) {
       "what the hub lacks for a cluster: the account's token, or the CA of its API server. Not all of this way can be made safe "
       "from here: the user server and the service proxy at the cluster can read requests and the account's token, and to which "
       "agent requests for a cluster go is taken from what agents say. Through the konnectivity server, the certificate of each "
-      "API server is verified by fleetadm. What holds is told below the table.";
+      "API server is verified by fleetadm. What holds is told below the table, and so is what a gateway cannot make safe that "
+      "serves cluster-proxy's agents and clients as well (gateway run --accept-konnectivity).";
   command.examples = {{"All clusters", "fleetadm proxy health"},
                       {"Those of a region, for a script", "fleetadm proxy health -l region=eu -o json"}};
   command.make = invocation<ProxyHealthOptions>(

@@ -10,6 +10,8 @@ namespace {
 constexpr const char* kServerKey = "server";
 constexpr const char* kTunnelKey = "tunnel";
 constexpr const char* kCaKey = "ca.crt";
+constexpr const char* kKonnectivityKey = "konnectivity";
+constexpr const char* kAccepted = "accepted";
 constexpr std::size_t kMaxTunnels = 32;  // agents keep a connection to each
 
 bool is_address(const std::string& text) {
@@ -25,7 +27,9 @@ tl::unexpected<Error> unusable(const std::string& what) {
 }  // namespace
 
 Result<std::optional<PublishedGateway>> read_gateway(const Json& config_map) {
-  PublishedGateway gateway{str(config_map, {"data", kServerKey}), {}, str(config_map, {"data", kCaKey})};
+  PublishedGateway gateway;
+  gateway.server = str(config_map, {"data", kServerKey});
+  gateway.ca = str(config_map, {"data", kCaKey});
   const std::string lines = str(config_map, {"data", kTunnelKey});
   for (std::size_t from = 0; from < lines.size();) {
     const std::size_t end = std::min(lines.find('\n', from), lines.size());
@@ -41,13 +45,16 @@ Result<std::optional<PublishedGateway>> read_gateway(const Json& config_map) {
   if (!gateway.server.starts_with("https://"))
     return unusable("data[" + std::string(kServerKey) + "] is not of the form https://HOST:PORT");
   if (gateway.ca.empty()) return unusable("data[" + std::string(kCaKey) + "] is missing");
+  gateway.konnectivity = str(config_map, {"data", kKonnectivityKey}) == kAccepted;
   return gateway;
 }
 
 Json gateway_data(const PublishedGateway& gateway) {
   std::string lines;
   for (const std::string& tunnel : gateway.tunnels) lines += tunnel + "\n";
-  return {{kServerKey, gateway.server}, {kTunnelKey, lines}, {kCaKey, gateway.ca}};
+  Json data{{kServerKey, gateway.server}, {kTunnelKey, lines}, {kCaKey, gateway.ca}};
+  if (gateway.konnectivity) data[kKonnectivityKey] = kAccepted;
+  return data;
 }
 
 }  // namespace fleetadm::api

@@ -23,6 +23,7 @@ struct PublishedGateway {
   std::string server;                // https://HOST:PORT, for clients
   std::vector<std::string> tunnels;  // HOST:PORT of each replica, that agents dial
   std::string ca;                    // PEM; vouches for both
+  bool konnectivity = false;         // a replica serves the add-on cluster-proxy, too (gateway run --accept-konnectivity)
   bool operator==(const PublishedGateway&) const = default;
 };
 

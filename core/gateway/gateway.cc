@@ -90,7 +90,7 @@ class Gateway {
         clusters_(manager_, hub, [this](const std::string& cluster) { lose(cluster); }),
         exposed_(manager_, hub, options.ns, [this] { ask_for_pass(); }),
         front_(runtime_, hub_, front_parts()) {
-    if (!options.peer_address.empty()) watch_replicas(hub);
+    if (!options.peer_address.empty() || options.accept_konnectivity) watch_replicas(hub);
     // Weakly: the other replicas' side has the registry.
     registry_->on_change([weak = std::weak_ptr(peers_)](const std::string& cluster, std::size_t tunnels) {
       const auto peers = weak.lock();
@@ -221,8 +221,8 @@ class Gateway {
       client_ca_ = client_ca;
       log::info(1, kName, renewed ? "the gateway has a new certificate" : "client certificates are judged by another CA");
     }
-    if (konnectivity_) konnectivity_->pass();
     FLEETADM_CHECK(keeper_.publish(own_, exposed_.problem()));
+    if (konnectivity_) konnectivity_->pass(keeper_.konnectivity_replicas());
     FLEETADM_CHECK(use_peers(renewed));
     if (std::exchange(published_, true)) return {};
     // Only now: a gateway that nobody reaches is not ready.
@@ -268,6 +268,7 @@ class Gateway {
                                                               }));
     own_.server = "https://" + reached_at(options_.public_address, listener_->endpoint(), options_.ns, kServicePort);
     own_.tunnel = reached_at(options_.public_tunnel_address, tunnels_->endpoint(), options_.ns, kServiceTunnelPort);
+    own_.konnectivity = options_.accept_konnectivity;
     return {};
   }
 

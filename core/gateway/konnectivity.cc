@@ -77,7 +77,10 @@ Konnectivity::~Konnectivity() {
   runtime_.on_io_thread([this] { port_.reset(); });
 }
 
-void Konnectivity::pass() {
+void Konnectivity::pass(std::size_t replicas) {
+  boost::asio::post(runtime_.executor(), [port = std::weak_ptr(port_), replicas] {
+    if (const auto here = port.lock()) here->expect_servers(replicas);
+  });
   const Status kept = keep();
   std::string problem = kept ? std::string() : kept.error().message;
   const std::lock_guard lock(mutex_);
@@ -160,7 +163,12 @@ Status Konnectivity::remember() {
   } else if (strings_at(*found, {"data"}) != wanted) {
     Json changed = *found;
     changed["data"] = wanted;
-    FLEETADM_CHECK(hub_.update(type, changed));
+    const auto written = hub_.update(type, changed);
+    if (!written && written.error().category == Category::kConflict) {  // another replica was faster: with what it wrote
+      options_.changed();
+      return {};
+    }
+    if (!written) return fail(written.error());
   }
   remembered_ = wanted;
   return {};

@@ -3,6 +3,7 @@
 // (docs/reference/cluster-proxy.md#our-gateway-in-the-place-of-the-proxy-server).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -35,8 +36,9 @@ class Konnectivity {
   Konnectivity& operator=(const Konnectivity&) = delete;
 
   /// Opens its ports with what the hub has for them, or takes up what is new of that, and writes down which certificates were
-  /// issued. What goes wrong is logged, and tried again with the next.
-  void pass();
+  /// issued. What goes wrong is logged, and tried again with the next. `replicas`: how many of the gateway do the same, this one
+  /// among them; agents look for as many.
+  void pass(std::size_t replicas);
   /// Ends the tunnels of a cluster.
   void lose(const std::string& cluster);
   /// Takes no more connections.

@@ -110,6 +110,7 @@ Status GatewayKeeper::publish(const GatewayReplica& own, std::string_view expose
   FLEETADM_TRY(const auto live, hub_.find(types::config_maps(), options_.ns, api::kGatewayConfigMap));
   if (live && !installed_here(*live)) return not_ours("ConfigMap", options_.ns, api::kGatewayConfigMap, "is somebody else's");
   peers_ = live ? peers_of(*live, own, options_.clock->now()) : std::vector<std::string>();
+  konnectivity_replicas_ = proxy::konnectivity_replicas(live.value_or(Json::object()), own, options_.clock->now());
   if (!live) {
     FLEETADM_CHECK(hub_.create(
         types::config_maps(), options_.ns,

@@ -45,6 +45,8 @@ class GatewayKeeper {
   Status publish(const GatewayReplica& own, std::string_view exposed_problem = {});
   /// Where the other replicas take requests, as publish() found it.
   const std::vector<std::string>& peers() const { return peers_; }
+  /// How many replicas serve the add-on cluster-proxy, this one among them, as publish() found it.
+  std::size_t konnectivity_replicas() const { return konnectivity_replicas_; }
   /// Takes it away again while other replicas are left.
   Status withdraw(const GatewayReplica& own) const;
 
@@ -58,6 +60,7 @@ class GatewayKeeper {
   pki::KeyPair serving_;
   pki::KeyPair peer_;
   std::vector<std::string> peers_;
+  std::size_t konnectivity_replicas_ = 0;
   std::string serving_ca_;  // the CA that issued it
   std::string trusted_;
   std::string published_;  // the CAs that the ConfigMap names

@@ -31,8 +31,8 @@ Replicas living(const Json& config_map, Instant now) {
     const bool lives = renewed && now - *renewed < kReplicaLife && *renewed - now < kReplicaLife;  // clocks differ
     const std::string tunnel = str(said, {"tunnel"});
     if (!lives || tunnel.empty()) continue;
-    replicas[key] = {
-        {str(said, {"server"}), tunnel, str(said, {"peer"})}, parse_time(str(said, {"since"})).value_or(*renewed), *renewed};
+    const GatewayReplica replica{str(said, {"server"}), tunnel, str(said, {"peer"}), flag(said, {"konnectivity"})};
+    replicas[key] = {replica, parse_time(str(said, {"since"})).value_or(*renewed), *renewed};
   }
   return replicas;
 }
@@ -48,6 +48,8 @@ Json with_replicas(Json config_map, const Replicas& replicas, const std::string&
                  {"since", format_micro_time(seen.since)},  // two of one second have an order, too
                  {"renewed", format_time(seen.renewed)}};
     if (!seen.replica.peer.empty()) said[key]["peer"] = seen.replica.peer;
+    if (seen.replica.konnectivity) said[key]["konnectivity"] = true;
+    gateway.konnectivity = gateway.konnectivity || seen.replica.konnectivity;
     if (newest == nullptr || seen.since > newest->since) newest = &seen;
     gateway.tunnels.push_back(seen.replica.tunnel);
   }
@@ -95,6 +97,13 @@ std::vector<std::string> peers_of(const Json& config_map, const GatewayReplica& 
     if (!seen.replica.peer.empty() && seen.replica.peer != own.peer) out.push_back(seen.replica.peer);
   }
   return out;
+}
+
+std::size_t konnectivity_replicas(const Json& config_map, const GatewayReplica& own, Instant now) {
+  const Replicas replicas = living(config_map, now);
+  const auto others = std::ranges::count_if(
+      replicas, [&](const auto& one) { return one.second.replica.konnectivity && one.first != key_of(own); });
+  return static_cast<std::size_t>(others) + (own.konnectivity ? 1 : 0);
 }
 
 }  // namespace fleetadm::proxy

@@ -2,6 +2,7 @@
 // what was not renewed for long is dropped. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,10 @@ inline constexpr Duration kReplicaLife = std::chrono::minutes(30);
 
 /// One replica by the addresses at which others reach it. Behind a Service, those for clients and agents are all replicas'.
 struct GatewayReplica {
-  std::string server;     // https://HOST:PORT
-  std::string tunnel;     // HOST:PORT
-  std::string peer = {};  // HOST:PORT for other replicas; empty: it takes no requests of theirs
+  std::string server;         // https://HOST:PORT
+  std::string tunnel;         // HOST:PORT
+  std::string peer = {};      // HOST:PORT for other replicas; empty: it takes no requests of theirs
+  bool konnectivity = false;  // it serves the add-on cluster-proxy, too
 
   bool operator==(const GatewayReplica&) const = default;
 };
@@ -37,6 +39,8 @@ Json with_replica(const Json& config_map, const GatewayReplica& own, const std::
 Json with_exposed_condition(Json config_map, std::string_view problem, Instant now);
 /// Where the others are reached that live, for requests to clusters whose tunnel they have.
 std::vector<std::string> peers_of(const Json& config_map, const GatewayReplica& own, Instant now);
+/// How many that live serve the add-on cluster-proxy, `own` among them if it does.
+std::size_t konnectivity_replicas(const Json& config_map, const GatewayReplica& own, Instant now);
 /// The ConfigMap once `own` has ended in order.
 Json without_replica(const Json& config_map, const GatewayReplica& own, Instant now);
 

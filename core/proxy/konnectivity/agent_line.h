@@ -5,6 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,12 +25,15 @@ class AgentLine final : public serve::BodyStream, public std::enable_shared_from
   using Done = std::function<void(Result<boost::asio::ip::tcp::socket>)>;
   static constexpr std::size_t kMostHeld = std::size_t{8} * 1024 * 1024;
 
-  AgentLine(boost::asio::any_io_executor executor, std::shared_ptr<serve::BodyReader> content)
-      : executor_(std::move(executor)), content_(std::move(content)) {}
+  /// `servers`: how many replicas the agent is told of.
+  AgentLine(boost::asio::any_io_executor executor, std::shared_ptr<serve::BodyReader> content, std::size_t servers)
+      : executor_(std::move(executor)), content_(std::move(content)), servers_(servers) {}
   ~AgentLine() override;
 
   void dial(const std::string& target, std::chrono::milliseconds patience, Done done);
   bool takes_dials() const { return !draining_ && !over_; }
+  std::size_t told_servers() const { return servers_; }
+  bool idle() const { return dialing_.empty() && open_.empty(); }
   void cut();
 
   More read(std::string& into, std::size_t most) override;
@@ -55,6 +59,7 @@ class AgentLine final : public serve::BodyStream, public std::enable_shared_from
 
   boost::asio::any_io_executor executor_;
   std::shared_ptr<serve::BodyReader> content_;
+  const std::size_t servers_;
   std::function<void()> wake_;
   GrpcFrames frames_{kMostPacketBytes};
   std::string outgoing_;

@@ -10,6 +10,11 @@
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::konnectivity {
+namespace {
+
+constexpr std::size_t kMostAtOnce = 200;  // agents that are sent to look for other replicas
+
+}  // namespace
 
 void AgentPort::handle(serve::HttpRequest request, const serve::Reply& reply) {
   if (request.method != "POST" || request.path != "/AgentService/Connect" || !request.content)
@@ -25,7 +30,7 @@ void AgentPort::handle(serve::HttpRequest request, const serve::Reply& reply) {
     log::warn("konnectivity", "a tunnel of cluster \"" + *cluster + "\" is refused: it announces \"" + *foreign + "\"");
     return reply(serve::answer_text(403, "an identifier is not the cluster's"));
   }
-  const auto line = std::make_shared<AgentLine>(executor_, request.content);
+  const auto line = std::make_shared<AgentLine>(executor_, request.content, servers_);
   auto& lines = lines_[*cluster];
   by_proxy_host_.try_emplace(service_proxy_host(*cluster), *cluster);
   std::erase_if(lines, [](const auto& other) { return other.expired(); });
@@ -36,7 +41,7 @@ void AgentPort::handle(serve::HttpRequest request, const serve::Reply& reply) {
   lines.push_back(line);
   serve::HttpResponse answer;
   answer.headers = {
-      {"content-type", "application/grpc"}, {"serverid", options_.server_id}, {"servercount", std::to_string(options_.servers)}};
+      {"content-type", "application/grpc"}, {"serverid", options_.server_id}, {"servercount", std::to_string(servers_)}};
   answer.stream = line;
   reply(std::move(answer));
 }
@@ -60,6 +65,19 @@ void AgentPort::dial(std::string_view cluster, const std::string& target, Done d
 }
 
 std::size_t AgentPort::tunnels(std::string_view cluster) const { return lines_of(cluster).size(); }
+
+void AgentPort::expect_servers(std::size_t count) {
+  servers_ = std::max<std::size_t>(count, 1);
+  std::size_t left = kMostAtOnce;
+  for (const auto& [cluster, lines] : lines_) {
+    for (const auto& weak : lines) {
+      const auto line = weak.lock();
+      if (!line || line->told_servers() >= servers_ || !line->idle()) continue;
+      line->cut();
+      if (--left == 0) return;
+    }
+  }
+}
 
 void AgentPort::cut(std::string_view cluster) {
   const auto at = lines_.find(cluster);

@@ -26,7 +26,7 @@ struct AgentPortOptions {
   /// subject. An Error refuses the stream; its message is for the log.
   std::function<Result<std::string>(const serve::HttpRequest& request)> cluster_of;
   std::string server_id;                  // which replica this is
-  std::size_t servers = 1;                // replicas; agents look for as many
+  std::size_t servers = 1;                // replicas, at first; agents look for as many
   std::chrono::milliseconds dial{10000};  // for an agent to have connected to a target; it gives up after 5 s itself
 };
 
@@ -47,6 +47,9 @@ class AgentPort : public std::enable_shared_from_this<AgentPort> {
   std::size_t tunnels(std::string_view cluster) const;
   /// The cluster, of those that have had a tunnel, that such a name is one of (identifiers.h).
   std::optional<std::string> cluster_of_host(std::string_view host) const;
+  /// How many replicas there are, this one among them: agents look for as many. Those that were told of fewer learn it when they
+  /// connect again: their tunnels end as soon as they carry no connection, some with each call.
+  void expect_servers(std::size_t count);
   /// Ends the tunnels of a cluster that is no longer accepted.
   void cut(std::string_view cluster);
 
@@ -55,6 +58,7 @@ class AgentPort : public std::enable_shared_from_this<AgentPort> {
 
   boost::asio::any_io_executor executor_;
   const AgentPortOptions options_;
+  std::size_t servers_ = options_.servers;
   std::map<std::string, std::vector<std::weak_ptr<AgentLine>>, std::less<>> lines_;  // of each cluster, the newest at the end
   std::map<std::string, std::string, std::less<>> by_proxy_host_;                    // of the same, by service_proxy_host()
 };

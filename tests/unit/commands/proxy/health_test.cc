@@ -50,6 +50,22 @@ TEST_F(ProxyHealth, AllWell) {
   EXPECT_EQ(report->data["down"], 0);
 }
 
+TEST_F(ProxyHealth, SaysWhatAGatewayThatServesClusterProxyCannotMakeSafe) {
+  healthy("c1");
+  const auto without = health();
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_FALSE(without->data.contains("cautions"));
+  Json published = *hub->get(kube::resources::config_maps(), api::kHubNamespace, api::kGatewayConfigMap);
+  published["data"]["konnectivity"] = "accepted";
+  hub->put(kube::resources::config_maps(), published);
+  const auto report = health();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->exit_code, 0);
+  ASSERT_EQ(report->data["cautions"].size(), 1U);
+  EXPECT_NE(report->data["cautions"][0].get<std::string>().find("--accept-konnectivity"), std::string::npos);
+  ASSERT_EQ(report->notes.size(), 1U);
+}
+
 TEST_F(ProxyHealth, NamesTheHopOfEachThatIsDown) {
   healthy("c1");
   cluster("c2");

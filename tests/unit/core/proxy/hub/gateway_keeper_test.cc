@@ -243,6 +243,25 @@ TEST_F(GatewayKeeperTest, ReplicasBehindOneAddressAreToldApartByThatForReplicas)
   EXPECT_EQ(published().tunnels, std::vector<std::string>{"gateway:8444"});
 }
 
+TEST(GatewayReplicas, WhoServesClusterProxyIsCountedAndPublished) {
+  const Instant now = Clock::system()->now();
+  const GatewayReplica plain{"https://a:1", "a:1", "a:2"};
+  GatewayReplica first{"https://a:1", "a:1", "b:2"};
+  first.konnectivity = true;
+  GatewayReplica second = first;
+  second.peer = "c:2";
+  Json config_map = with_replica(Json::object(), plain, "ca", now);
+  EXPECT_EQ(konnectivity_replicas(config_map, plain, now), 0U);
+  EXPECT_FALSE(api::read_gateway(config_map).value()->konnectivity);
+  EXPECT_EQ(konnectivity_replicas(config_map, first, now), 1U) << "itself, before it is there";
+  config_map = with_replica(with_replica(config_map, first, "ca", now), second, "ca", now);
+  EXPECT_EQ(konnectivity_replicas(config_map, first, now), 2U);
+  EXPECT_EQ(konnectivity_replicas(config_map, plain, now), 2U);
+  EXPECT_TRUE(api::read_gateway(config_map).value()->konnectivity);
+  config_map = without_replica(without_replica(config_map, first, now), second, now);
+  EXPECT_FALSE(api::read_gateway(config_map).value()->konnectivity) << "with the last one that does";
+}
+
 TEST(GatewayReplicas, ClientsAreSentToTheOneThatCameLast) {
   const Instant now = Clock::system()->now();
   Json config_map = with_replica(Json::object(), {"https://z:1", "a:1"}, "ca", now);

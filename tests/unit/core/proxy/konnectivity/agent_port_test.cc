@@ -2,6 +2,7 @@
 #include "core/proxy/konnectivity/agent_port.h"
 
 #include <array>
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <future>
 #include <gtest/gtest.h>
@@ -76,6 +77,10 @@ class KonnectivityPort : public testing::Test {
     options.ca = ca_.certificate;
     options.certificate = [certificate = *pki::issue(ca_, client)]() -> Result<pki::KeyPair> { return certificate; };
     options.identifiers = identifiers;
+    options.greeted = [this](const ServerGreeting& server) {
+      told_servers_ = server.servers;
+      return true;
+    };
     options.accept = [this, cluster](const std::string& address, tcp::socket socket) -> Status {
       if (address == "refused:443") return fail(Category::kUnavailable, "connection refused");
       held_ = std::move(socket);
@@ -121,6 +126,7 @@ class KonnectivityPort : public testing::Test {
   std::vector<std::shared_ptr<AgentTunnel>> tunnels_;
   std::optional<tcp::socket> socket_;
   std::optional<tcp::socket> held_;
+  std::atomic<std::size_t> told_servers_{0};
   serve::HttpRuntime runtime_{0};
   std::unique_ptr<serve::HttpListener> listener_;
 };
@@ -167,6 +173,31 @@ TEST_F(KonnectivityPort, CutsTheTunnelsOfAClusterThatIsNoLongerAccepted) {
     port_->cut("c1");
     EXPECT_EQ(port_->tunnels("c1"), 0U);
   });
+}
+
+TEST_F(KonnectivityPort, AgentsThatWereToldOfFewerReplicasAreSentToLookForTheOthers) {
+  agent("c1", "host=c1");
+  ASSERT_TRUE(has_tunnel("c1"));
+  const auto expect = [this](std::size_t servers) {
+    std::size_t left = 0;
+    runtime_.on_io_thread([&] {
+      port_->expect_servers(servers);
+      left = port_->tunnels("c1");
+    });
+    return left;
+  };
+  EXPECT_EQ(expect(1), 1U) << "it knows of that one";
+  ASSERT_EQ(dial("c1", "c1:443"), "c1");
+  EXPECT_EQ(expect(2), 1U) << "a connection is open";
+  runtime_.on_io_thread([this] { socket_.reset(); });
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (told_servers_ != 2 && std::chrono::steady_clock::now() < until) {
+    expect(2);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(told_servers_, 2U) << "it has connected again";
+  ASSERT_TRUE(has_tunnel("c1"));
+  EXPECT_EQ(expect(2), 1U) << "it has been told";
 }
 
 TEST_F(KonnectivityPort, TakesNoNewConnectionsOnATunnelThatDrains) {
