@@ -1,6 +1,7 @@
 // Linked into a suite of server tests: its servers are the sandbox's. Left out is what a server in the test's own process cannot
-// be: frozen, or served by the real controller manager (which the suite on real servers runs against a sandbox); what needs
-// certificates of minutes, since a sandbox signs for a year; and what starts a sandbox of its own.
+// be: frozen, or served by the real controller manager (which the suite on real servers runs against a sandbox); what judges
+// pods by real admission; what needs certificates of minutes, since a sandbox signs for a year; and what starts a sandbox of its
+// own.
 #include <cstdlib>
 
 namespace {
@@ -8,7 +9,7 @@ namespace {
 [[maybe_unused]] const bool kAsked =
     setenv("FLEETADM_TEST_SERVERS", "sandbox", 0) == 0 &&
     setenv("GTEST_FILTER",
-           "-ControllerManagerOnSandbox.*:Demo.*:SandboxJoin.*:*SandboxStreams*:*SandboxMembers*:"
+           "-ControllerManagerOnSandbox.*:PodsOnAServer.*:Demo.*:SandboxJoin.*:*SandboxStreams*:*SandboxMembers*:"
            "ProxyRotation.*:ProxyNetworks.*:"
            "WorkDiff.E_AClusterThatDoesNotAnswerEndsByTheDeadline",
            0) == 0;

@@ -173,6 +173,7 @@ TEST_F(GrammarTest, FilesAreNamedAlike) {
                         "spoke-kubeconfig",
                         "bootstrap-kubeconfig",
                         "ca-file",
+                        "proxy-ca-file",
                         "hub-token-file",
                         "scenarios",
                         "object",

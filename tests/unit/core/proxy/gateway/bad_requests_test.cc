@@ -20,7 +20,7 @@ class BadRequests : public GatewayLab {
   std::string answer_to(const std::string& bytes) const {
     testkit::RawClient client(listener_->port(), serving_ca_.certificate, jane_);
     std::string heard;
-    if (!client.send(bytes)) return heard;
+    static_cast<void>(client.send(bytes));  // it may be answered, and closed, before all is sent
     while (client.receive(heard, 2s)) {
     }
     return heard;
