@@ -17,6 +17,9 @@
 namespace fleetadm::kube {
 namespace {
 
+// Several writers take turns, and each waits for its disk.
+constexpr auto kLockPatience = std::chrono::seconds(10);
+
 std::string reason(int code) { return std::error_code(code, std::generic_category()).message(); }
 
 tl::unexpected<Error> file_error(std::string_view verb, const std::string& path, int code) {
@@ -90,7 +93,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
   const std::string lock_path = followed(path) + ".lock";
   std::error_code made;
   std::filesystem::create_directories(folder_of(lock_path), made);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
   while (true) {
     const OwnedFd file(::open(lock_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
     if (file.get() >= 0) break;

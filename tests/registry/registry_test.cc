@@ -1,13 +1,10 @@
 // `image push` to Debian's docker-registry, with TLS and a password: what arrives can be pulled, and whatever goes wrong, nothing
 // is half-published.
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <memory>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -20,6 +17,7 @@
 #include "tests/support/faulty_relay.h"
 #include "tests/support/fleet.h"
 #include "tests/support/https.h"
+#include "tests/support/shell.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::registry_suite {
@@ -112,19 +110,11 @@ class RegistryTest : public ::testing::Test {
   }
 
   Ran push(int port, const std::string& flags = {}) const {
-    const std::string err = path("stderr");
     const std::string line = "PATH='" + folder_.path().string() + "':/usr/bin:/bin '" + binary_ +
                              "' image push 127.0.0.1:" + std::to_string(port) +
                              "/team/fleetadm:v1 -o json --ca-certificates none --auth-file '" + login_file_ + "' " +
-                             (flags.empty() ? "--ca-file '" + ca_file_ + "'" : flags) + " 2>'" + err + "'";
-    Ran ran;
-    std::FILE* pipe = ::popen(line.c_str(), "r");
-    if (pipe == nullptr) return ran;
-    std::array<char, 4096> buffer{};
-    while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) ran.out.append(buffer.data(), count);
-    const int status = ::pclose(pipe);
-    ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    ran.err = testkit::read_file(err);
+                             (flags.empty() ? "--ca-file '" + ca_file_ + "'" : flags);
+    Ran ran = testkit::run_shell(line, path("stderr"));
     EXPECT_EQ(ran.err.find(kPassword), std::string::npos);
     return ran;
   }
