@@ -2,11 +2,12 @@
 # build/results. `ctest --preset NAME` runs them by label; ./dev test builds what they need first.
 set(FLEETADM_ASAN_TREE "" CACHE PATH "Build tree of the asan preset, whose unit suites this tree runs, too")
 
-# fleetadm_suite(NAME COMMAND… LABELS label… SECONDS limit [COST cost] [SHARE processors]): what waits most of its time takes a
-# smaller share of the processors that `ctest --parallel` has. The costliest begin first.
+# fleetadm_suite(NAME COMMAND… [ARGUMENTS…] LABELS label… SECONDS limit [COST cost] [SHARE processors]): what waits most of its
+# time takes a smaller share of the processors that `ctest --parallel` has. The costliest begin first.
 function(fleetadm_suite name)
-  cmake_parse_arguments(suite "" "SECONDS;COST;SHARE" "COMMAND;LABELS;NEEDS" ${ARGN})
-  add_test(NAME ${name} COMMAND "${PROJECT_SOURCE_DIR}/tests/suite" ${name} ${suite_SECONDS} ${suite_COMMAND}
+  cmake_parse_arguments(suite "" "SECONDS;COST;SHARE" "COMMAND;ARGUMENTS;LABELS;NEEDS" ${ARGN})
+  add_test(NAME ${name}
+           COMMAND "${PROJECT_SOURCE_DIR}/tests/suite" ${name} ${suite_SECONDS} ${suite_COMMAND} ${suite_ARGUMENTS}
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   math(EXPR limit "${suite_SECONDS} + 60") # tests/suite ends it before, in order
   set_tests_properties(${name} PROPERTIES LABELS "${suite_LABELS}" TIMEOUT ${limit} SKIP_RETURN_CODE 77

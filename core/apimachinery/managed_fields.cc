@@ -1,8 +1,11 @@
 #include "core/apimachinery/managed_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "core/apimachinery/managed_entries.h"
 #include "core/apimachinery/typed.h"
@@ -198,14 +201,26 @@ bool is_reset(const Json* list) {
   return list->empty() || (list->size() == 1 && list->front().is_object() && list->front().empty());
 }
 
-Json without_times(const Json& object) {
-  Json copy = object;
-  if (Json* list = const_cast<Json*>(find(copy, {"metadata", "managedFields"})); list != nullptr && list->is_array()) {
-    for (Json& entry : *list) {
-      if (entry.is_object()) entry.erase("time");
-    }
+/// Without what stands at `path`, in which "*" is every item of a list.
+bool same_but(const Json& a, const Json& b, std::span<const std::string_view> path) {
+  const auto below = path.subspan(1);
+  if (path.front() == "*" && a.is_array() && b.is_array()) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [&](const Json& left, const Json& right) { return same_but(left, right, below); });
   }
-  return copy;
+  if (!a.is_object() || !b.is_object()) return a == b;
+  auto left = a.begin();
+  auto right = b.begin();
+  const auto skip = [&](auto& at, const auto& end) {
+    if (below.empty() && at != end && at.key() == path.front()) ++at;
+  };
+  for (;; ++left, ++right) {
+    skip(left, a.end());
+    skip(right, b.end());
+    if (left == a.end() || right == b.end()) return left == a.end() && right == b.end();
+    if (left.key() != right.key()) return false;
+    if (!below.empty() && left.key() == path.front() ? !same_but(*left, *right, below) : *left != *right) return false;
+  }
 }
 
 ApiStatus check_type(const Json& intent, const TypeNode& type) {
@@ -316,6 +331,9 @@ Json track_update(const Json* live, const Json& empty, Json updated, const TypeN
   return after;
 }
 
-bool same_but_times(const Json& a, const Json& b) { return a == b || without_times(a) == without_times(b); }
+bool same_but_times(const Json& a, const Json& b) {
+  static constexpr std::array<std::string_view, 4> kTimes = {"metadata", "managedFields", "*", "time"};
+  return same_but(a, b, kTimes);
+}
 
 }  // namespace fleetadm::apimachinery

@@ -15,22 +15,23 @@ namespace {
 namespace r = kube::resources;
 
 // In the order of removal: what runs, what guards, what grants, what holds data, then the folders and types themselves.
-std::vector<kube::Resource> removal_order() {
-  return {r::deployments(),
-          r::services(),
-          r::validating_admission_policy_bindings(),
-          r::validating_admission_policies(),
-          {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true},
-          {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true},
-          r::role_bindings(),
-          r::roles(),
-          r::cluster_role_bindings(),
-          r::cluster_roles(),
-          r::secrets(),
-          r::config_maps(),
-          r::service_accounts(),
-          r::namespaces(),
-          r::custom_resource_definitions()};
+const std::vector<kube::Resource>& removal_order() {
+  static const std::vector<kube::Resource> kOrder = {r::deployments(),
+                                                     r::services(),
+                                                     r::validating_admission_policy_bindings(),
+                                                     r::validating_admission_policies(),
+                                                     {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true},
+                                                     {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true},
+                                                     r::role_bindings(),
+                                                     r::roles(),
+                                                     r::cluster_role_bindings(),
+                                                     r::cluster_roles(),
+                                                     r::secrets(),
+                                                     r::config_maps(),
+                                                     r::service_accounts(),
+                                                     r::namespaces(),
+                                                     r::custom_resource_definitions()};
+  return kOrder;
 }
 
 bool is_ours(const Json& object, std::string_view part) { return label_of(object, kPartLabel) == part; }

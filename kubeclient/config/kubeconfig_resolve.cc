@@ -18,7 +18,8 @@ constexpr std::string_view kExecV1Beta1 = "client.authentication.k8s.io/v1beta1"
 
 const Json* named(const Json& document, const char* list, const char* entry, std::string_view name) {
   for (const Json& item : list_at(document, {list})) {
-    if (str(item, {"name"}) == name) return find(item, {entry});
+    const Json* known = find(item, {"name"});
+    if (known != nullptr && known->is_string() && known->get_ref<const std::string&>() == name) return find(item, {entry});
   }
   return nullptr;
 }

@@ -72,6 +72,11 @@ class ApiWatch final : public serve::BodyStream {
     slot_->wake = std::move(wake);
   }
 
+  bool due(Steady::time_point now) const override {
+    return converted_ || generation() != kinds_ || now >= options_.deadline ||
+           (options_.bookmarks && (now >= next_bookmark_ || ends_soon(now)));
+  }
+
   More read(std::string& into, std::size_t most) override {
     if (failure_) {
       put(into, "ERROR", *failure_);
@@ -140,18 +145,21 @@ class ApiWatch final : public serve::BodyStream {
     return out;
   }
 
+  /// Of the kinds that are served; built-in ones stay.
+  std::uint64_t generation() const { return kind_->custom == nullptr ? kinds_ : state_->kinds.generation(); }
   bool gone() {
-    if (kind_->custom == nullptr) return false;
-    const auto now = state_->kinds.generation();
+    const auto now = generation();
     if (now == kinds_) return false;
     kinds_ = now;
     return state_->kinds.find(kind_->group, kind_->version, kind_->plural) != kind_;
   }
 
+  bool ends_soon(Steady::time_point now) const { return !ended_with_bookmark_ && now + kBookmarkBeforeEnd >= options_.deadline; }
+
   More timed(std::string& into) {
     const auto now = Steady::now();
     if (options_.bookmarks) {
-      const bool ending = !ended_with_bookmark_ && now + kBookmarkBeforeEnd >= options_.deadline;
+      const bool ending = ends_soon(now);
       if (ending || now >= next_bookmark_) {
         ended_with_bookmark_ = ended_with_bookmark_ || ending;
         next_bookmark_ = now + kBookmarkEvery;

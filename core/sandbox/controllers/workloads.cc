@@ -224,7 +224,8 @@ void write_deployment_status(const ControllerContext& context, const Kind& kind,
       at_or_make(next, {"metadata", "annotations", kRevision}) = std::to_string(revision);
     });
   }
-  Json written = deployment;
+  const Json* before = condition_of(deployment, "Progressing");
+  Json progressing = before == nullptr ? Json() : *before;
   change(context, kind, deployment, as_controller("deployment-controller", "status"), [&](Json& next) {
     const auto now = context.engine.clock().now();
     Json& status = at_or_make(next, {"status"});
@@ -246,13 +247,13 @@ void write_deployment_status(const ControllerContext& context, const Kind& kind,
       drop_condition(next, kReplicaFailure);
     }
     set_progress(next, deployment, counts, sets.current == nullptr ? std::string() : name_of(*sets.current), now);
-    written = next;
+    const Json* after = condition_of(next, "Progressing");
+    progressing = after == nullptr ? Json() : *after;
   });
-  const Json* progressing = condition_of(written, "Progressing");
-  if (counts.done() || progressing == nullptr || str(*progressing, {"status"}) != "True") return;
+  if (counts.done() || str(progressing, {"status"}) != "True") return;
   // Times are written in whole seconds.
-  if (const auto deadline = progress_deadline(written, progressing);
-      deadline && str(*progressing, {"reason"}) != "NewReplicaSetAvailable")
+  if (const auto deadline = progress_deadline(deployment, &progressing);
+      deadline && str(progressing, {"reason"}) != "NewReplicaSetAvailable")
     look_again_at(context, *deadline + std::chrono::seconds(1));
 }
 

@@ -174,11 +174,11 @@ ApiResult<Written> Engine::modify(const Kind& asked, const std::string& ns, cons
     }
     const KindPtr other = row_for(asked, *stored, options);
     const Kind& kind = other ? *other : asked;
-    FLEETADM_TRY(const Json old, read(kind, *stored));
+    FLEETADM_TRY(Json old, read(kind, *stored));
     FLEETADM_TRY(Json object, change(&old));
     // Controllers mostly find that all is as it should be: checks and admission are left out, as nothing is asked for.
     if (options.internal && object == old && !is_deleting(old) && !is_outdated(kind, *stored))
-      return Written{old, false, false, {}};
+      return Written{std::move(old), false, false, {}};
     std::vector<std::string> warnings;
     FLEETADM_TRY(object, prepare_update(kind, std::move(object), old, options, warnings));
     if (may_go(strategy(kind), object)) {
@@ -195,7 +195,7 @@ ApiResult<Written> Engine::modify(const Kind& asked, const std::string& ns, cons
     }
     if (!is_outdated(kind, *stored) &&
         (next ? apimachinery::same_but_times(*next, as_stored(kind, *stored)) : apimachinery::same_but_times(object, old)))
-      return Written{old, false, false, std::move(warnings)};  // nothing to write: no event, the same version
+      return Written{std::move(old), false, false, std::move(warnings)};  // nothing to write: no event, the same version
     bool raced = false;
     auto written =
         next ? put_converted(kind, ns, name, stored->revision, std::move(object), std::move(*next), false, options.dry_run, raced)

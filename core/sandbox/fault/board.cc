@@ -185,6 +185,7 @@ class BreakableStream final : public serve::BodyStream {
     return more;
   }
   void on_ready(std::function<void()> wake) override { body_->on_ready(std::move(wake)); }
+  bool due(FaultBoard::Steady::time_point now) const override { return cut_ || board_->generation() != seen_ || body_->due(now); }
 
  private:
   void look() {

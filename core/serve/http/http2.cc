@@ -128,12 +128,12 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
         if (const auto read = exchange.content->take_consumed(); read > 0)
           nghttp2_session_consume_stream(session_.get(), id, read);
       }
-      if (exchange.waiting && (due_ || exchange.ready->exchange(false))) {
+      if (exchange.waiting && (exchange.ready->exchange(false) || (ticked_ && exchange.stream->due(*ticked_)))) {
         exchange.waiting = false;
         nghttp2_session_resume_data(session_.get(), id);
       }
     }
-    due_ = false;
+    ticked_.reset();
     into_ = &into;
     most_ = most;
     while (into.size() < most) {
@@ -161,7 +161,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   std::size_t streams() const override { return exchanges_.size(); }
 
   bool tick(Steady::time_point now) override {
-    due_ = true;
+    ticked_ = now;
     switch (keep_alive_.due(now)) {
       case KeepAlive::Due::kGone: return false;
       case KeepAlive::Due::kPing:
@@ -423,7 +423,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   std::map<std::int32_t, Exchange> exchanges_;
   std::string* into_ = nullptr;  // during output()
   std::size_t most_ = 0;
-  bool due_ = false;  // streams are read whether they are ready or not: some are driven by time
+  std::optional<Steady::time_point> ticked_;  // then streams are asked whether they are due
   Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   KeepAlive keep_alive_;

@@ -56,9 +56,10 @@ class BodyStream {
   virtual ~BodyStream() = default;
   /// Appends up to about `most` bytes.
   virtual More read(std::string& into, std::size_t most) = 0;
-  /// What to call, on any thread, when read() may have something again after kLater. The server reads again every half second
-  /// anyway, so that time-driven bodies need no timer.
+  /// What to call, on any thread, when read() may have something again after kLater.
   virtual void on_ready(std::function<void()> wake) = 0;
+  /// Asked every half second after kLater: whether to read although nothing woke. Time-driven bodies need no timer.
+  virtual bool due(std::chrono::steady_clock::time_point /*now*/) const { return true; }
 };
 
 class UpgradedStream;  // http/upgrade.h

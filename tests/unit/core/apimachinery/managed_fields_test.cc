@@ -97,6 +97,23 @@ TEST(ManagedFields, ApplyingTheSameAgainChangesNothing) {
   EXPECT_EQ(apply_intent(&first, Json::object(), first, type, {"m", "v1", "", {}, {}}, false).error().code, 400);
 }
 
+TEST(ManagedFields, OnlyTheTimesOfManagersMayDiffer) {
+  const auto object = [](const std::string& managers, const std::string& more = {}) {
+    return parse_json(R"({"kind":"ConfigMap","metadata":{"managedFields":)" + managers + R"(,"name":"a"})" + more + "}").value();
+  };
+  const Json first = object(R"([{"manager":"m","time":"1"},{"manager":"n"}])");
+  EXPECT_TRUE(same_but_times(first, first));
+  EXPECT_TRUE(same_but_times(first, object(R"([{"manager":"m","time":"2"},{"manager":"n"}])")));
+  EXPECT_TRUE(same_but_times(first, object(R"([{"manager":"m"},{"manager":"n","time":"2"}])"))) << "where there is none";
+  EXPECT_FALSE(same_but_times(first, object(R"([{"manager":"o","time":"1"},{"manager":"n"}])")));
+  EXPECT_FALSE(same_but_times(first, object(R"([{"manager":"m","time":"1","zone":"z"},{"manager":"n"}])")));
+  EXPECT_FALSE(same_but_times(first, object(R"([{"manager":"m","time":"1"}])"))) << "a manager less";
+  EXPECT_FALSE(same_but_times(first, object("null")));
+  EXPECT_FALSE(same_but_times(first, object(R"([{"manager":"m","time":"1"},{"manager":"n"}])", R"(,"time":"1")")));
+  EXPECT_FALSE(same_but_times(object("[]", R"(,"time":"1")"), object("[]", R"(,"time":"2")"))) << "the object's own";
+  EXPECT_FALSE(same_but_times(first, Json()));
+}
+
 TEST(ManagedFields, ManyUpdatersAreFolded) {
   const TypeNode& type = *find_kind("v1", "ConfigMap");
   Json live = parse_json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{}})").value();

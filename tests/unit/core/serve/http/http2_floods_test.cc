@@ -4,35 +4,12 @@
 #include <string_view>
 
 #include "core/serve/http/protocol.h"
+#include "tests/unit/core/serve/http/http2_bytes.h"
 
 namespace fleetadm::serve {
 namespace {
 
 using namespace std::string_literals;
-
-constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-std::string h2_number(std::uint32_t value, int bytes = 4) {
-  std::string out;
-  for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
-  return out;
-}
-std::string h2_frame(unsigned type, unsigned flags, std::uint32_t stream, std::string_view payload = {}) {
-  return h2_number(static_cast<std::uint32_t>(payload.size()), 3) + static_cast<char>(type) + static_cast<char>(flags) +
-         h2_number(stream) + std::string(payload);
-}
-std::string h2_field(std::string_view name, std::string_view value) {
-  return "\0"s + static_cast<char>(name.size()) + std::string(name) + static_cast<char>(value.size()) + std::string(value);
-}
-std::string h2_head(std::string_view more = {}) {
-  return h2_field(":method", "GET") + h2_field(":scheme", "https") + h2_field(":path", "/x") + h2_field(":authority", "a") +
-         std::string(more);
-}
-std::string h2_many(const std::string& text, int count) {
-  std::string out;
-  for (int i = 0; i < count; ++i) out += text;
-  return out;
-}
 
 class Http2Floods : public testing::Test {
  protected:
