@@ -20,7 +20,6 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::string_view kAgentDeployment = "fleetadm-agent";
 constexpr std::size_t kMaxFile = 1U << 20U;
 constexpr std::string_view kTokenVariable = "FLEETADM_HUB_TOKEN";
 
@@ -188,8 +187,8 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
 
 Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const JoinOptions& options) {
   context.progress().begin("Waiting for the agent");
-  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, kAgentDeployment, options.timeout, context.stop(),
-                                                warn_of_trouble(context));
+  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, api::kAgentDeployment, options.timeout,
+                                                context.stop(), warn_of_trouble(context));
       !running) {
     context.progress().failed(running.error().message);
     return running;
@@ -215,7 +214,7 @@ Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube:
     context.progress().failed(waited.error().message);
     Error error = waited.error().wrap("the hub does not show the cluster " + options.cluster_name + " as " + options.wait);
     error.hint = "check the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
-                 std::string(kAgentDeployment);
+                 std::string(api::kAgentDeployment);
     return fail(std::move(error));
   }
   context.progress().done();

@@ -8,6 +8,8 @@
 #include "commands/framework/dry_run.h"
 #include "core/image/reference.h"
 #include "core/install/install.h"
+#include "core/install/wait_deployment.h"
+#include "core/upgrade/intents.h"
 #include "core/upgrade/versions.h"
 #include "kubeclient/base/joined.h"
 
@@ -42,6 +44,16 @@ std::vector<install::Change> all_changes(const upgrade::Plan& plan) {
   for (const Json& object : plan.retired)
     changes.push_back({str(object, {"kind"}), namespace_of(object), name_of(object), install::Action::kDeleted});
   return changes;
+}
+
+/// "hub: v0.1.0 to v0.2.0": from and to, by version where both tell one, else by image.
+std::string upgrade_sentence(const Upgrade& upgrade) {
+  const std::string from = upgrade::version_of(upgrade.image);
+  const std::string& to = upgrade.target.version;
+  const std::string images =
+      upgrade.image == upgrade.target.image ? "image " + upgrade.image : "image " + upgrade.image + " to " + upgrade.target.image;
+  if (from.empty() || to.empty()) return upgrade.component + ": " + images;
+  return upgrade.component + ": " + (from == to ? from : from + " to " + to) + " (" + images + ")";
 }
 
 std::vector<std::string> plan_lines(const Upgrade& upgrade, const upgrade::Plan& plan) {
@@ -121,24 +133,26 @@ Result<UpgradeTarget> upgrade_target(const UpgradeOptions& options, const std::s
   return UpgradeTarget{std::move(image), version, version == FLEETADM_VERSION, false};
 }
 
-Status check_upgradable(const upgrade::Installed& installed, std::string_view ns, std::string_view deployment,
-                        const std::string& component, const std::string& hint) {
-  const Json* live = installed.find("Deployment", ns, deployment);
-  if (live == nullptr) return fail(Category::kNotFound, "fleetadm has installed no " + component + " on this cluster", hint);
+Result<Upgrade> begin_upgrade(const kube::Client& cluster, const UpgradeOptions& options, const UpgradePart& part) {
+  Upgrade upgrade;
+  upgrade.component = part.component;
+  upgrade.part = part.part;
+  FLEETADM_TRY(upgrade.installed, upgrade::read_installed(cluster, part.part));
+  const Json* live = upgrade.installed.find("Deployment", part.ns, part.deployment);
+  if (live == nullptr)
+    return fail(Category::kNotFound, "fleetadm has installed no " + part.component + " on this cluster", part.absent_hint);
   if (const std::string release = annotation_of(*live, kHelmRelease); !release.empty()) {
-    return fail(Category::kConflict, "the " + component + " was installed by Helm, as release \"" + release + "\"",
+    return fail(Category::kConflict, "the " + part.component + " was installed by Helm, as release \"" + release + "\"",
                 "upgrade it with: helm upgrade " + release);
   }
-  return {};
-}
-
-std::string upgrade_sentence(const Upgrade& upgrade) {
-  const std::string from = upgrade::version_of(upgrade.image);
-  const std::string& to = upgrade.target.version;
-  const std::string images =
-      upgrade.image == upgrade.target.image ? "image " + upgrade.image : "image " + upgrade.image + " to " + upgrade.target.image;
-  if (from.empty() || to.empty()) return upgrade.component + ": " + images;
-  return upgrade.component + ": " + (from == to ? from : from + " to " + to) + " (" + images + ")";
+  upgrade.image = upgrade::image_of(*live);
+  FLEETADM_TRY(upgrade.target, upgrade_target(options, upgrade.image));
+  const std::string& manager = cluster.gate().field_manager;
+  auto intent = upgrade.target.whole ? part.intent(upgrade.installed, upgrade.target.image, manager)
+                                     : upgrade::with_image(upgrade.installed, upgrade.target.image, manager);
+  if (!intent) return fail(intent.error());
+  upgrade.intent = std::move(*intent);
+  return upgrade;
 }
 
 Result<Upgraded> run_upgrade(Context& context, const kube::Client& cluster, const UpgradeOptions& options, const Upgrade& upgrade,
@@ -173,6 +187,19 @@ Result<Upgraded> run_upgrade(Context& context, const kube::Client& cluster, cons
         upgrade.component + "\" of fleetadm " + upgrade.target.version + ".");
   }
   return Upgraded{std::move(report), !is_dry(context)};
+}
+
+Status wait_upgraded(Context& context, const kube::Client& cluster, const std::string& what, std::string_view ns,
+                     const std::vector<std::string_view>& deployments, Duration timeout) {
+  context.progress().begin("Waiting for " + what);
+  for (const std::string_view name : deployments) {
+    if (Status ready = install::wait_deployment(cluster, ns, name, timeout, context.stop(), warn_of_trouble(context)); !ready) {
+      context.progress().failed(ready.error().message);
+      return fail(ready.error());
+    }
+  }
+  context.progress().done("running");
+  return {};
 }
 
 }  // namespace fleetadm::commands

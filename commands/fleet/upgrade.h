@@ -1,7 +1,9 @@
 // What upgrade hub and upgrade agent share: the version that is asked for, the plan, and its execution on one cluster.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/framework/command.h"
@@ -28,6 +30,7 @@ struct UpgradeTarget {
   bool whole = true;
   bool named = false;  // with --image: what runs has to come from there
 };
+/// With the tag that the options name, of the installed image.
 Result<UpgradeTarget> upgrade_target(const UpgradeOptions& options, const std::string& installed_image);
 
 /// An upgrade of what is installed on one cluster.
@@ -42,12 +45,22 @@ struct Upgrade {
   std::vector<std::string> facts;  // and what they say in words
 };
 
-/// kNotFound with a hint where the Deployment is not among what is installed; kConflict where Helm has installed it.
-Status check_upgradable(const upgrade::Installed& installed, std::string_view ns, std::string_view deployment,
-                        const std::string& component, const std::string& hint);
+/// A part of fleetadm on a cluster.
+struct UpgradePart {
+  std::string component;  // "hub"
+  std::string_view part;  // of install::kPartLabel
+  std::string_view ns;
+  std::string_view deployment;  // whose image is that of all
+  std::string absent_hint;      // what to do where it is not installed
+  /// All objects of this version, for what is installed.
+  std::function<Result<std::vector<Json>>(const upgrade::Installed& installed, const std::string& image,
+                                          std::string_view manager)>
+      intent;
+};
 
-/// "hub: v0.1.0 to v0.2.0": from and to, by version where both tell one, else by image.
-std::string upgrade_sentence(const Upgrade& upgrade);
+/// Reads what is installed, and says what is to become of it. kNotFound where the part is not installed; kConflict where Helm has
+/// installed it.
+Result<Upgrade> begin_upgrade(const kube::Client& cluster, const UpgradeOptions& options, const UpgradePart& part);
 
 /// What came of it, and whether something was changed (then it may be waited for).
 struct Upgraded {
@@ -58,5 +71,9 @@ struct Upgraded {
 /// Answers --plan; else shows the plan, asks (unless told yes, or in a dry run), and applies it.
 Result<Upgraded> run_upgrade(Context& context, const kube::Client& cluster, const UpgradeOptions& options, const Upgrade& upgrade,
                              Duration timeout);
+
+/// Waits for the Deployments, one after the other, with progress. `what`: "the agent"
+Status wait_upgraded(Context& context, const kube::Client& cluster, const std::string& what, std::string_view ns,
+                     const std::vector<std::string_view>& deployments, Duration timeout);
 
 }  // namespace fleetadm::commands

@@ -1,13 +1,11 @@
 #include <utility>
 
-#include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/fleet/upgrade.h"
 #include "commands/fleet/upgrade_fleet.h"
 #include "commands/framework/grammar.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
-#include "core/install/wait_deployment.h"
 #include "core/upgrade/intents.h"
 
 namespace fleetadm::commands {
@@ -51,29 +49,12 @@ Result<Report> upgrade_here(Context& context, const UpgradeAgentOptions& options
   // As a connection to the other side: the command's own one leads to the hub.
   FLEETADM_TRY(const auto config, context.rest_config(context.global().config));
   const auto cluster = context.client(config);
-  Upgrade upgrade;
-  upgrade.component = "agent";
-  upgrade.part = install::kAgentPart;
-  FLEETADM_TRY(upgrade.installed, upgrade::read_installed(cluster, install::kAgentPart));
-  FLEETADM_CHECK(check_upgradable(upgrade.installed, api::kAgentNamespace, upgrade::kAgentDeployment, "agent",
-                                  "join it to a hub with: fleetadm join"));
-  upgrade.image = upgrade::image_of(*upgrade.installed.find("Deployment", api::kAgentNamespace, upgrade::kAgentDeployment));
-  FLEETADM_TRY(upgrade.target, upgrade_target(options.upgrade, upgrade.image));
-  const std::string& manager = cluster.gate().field_manager;
-  auto intent = upgrade.target.whole ? upgrade::agent_intent(upgrade.installed, upgrade.target.image, manager)
-                                     : upgrade::with_image(upgrade.installed, upgrade.target.image, manager);
-  if (!intent) return fail(intent.error());
-  upgrade.intent = std::move(*intent);
+  FLEETADM_TRY(const Upgrade upgrade, begin_upgrade(cluster, options.upgrade,
+                                                    {"agent", install::kAgentPart, api::kAgentNamespace, api::kAgentDeployment,
+                                                     "join it to a hub with: fleetadm join", upgrade::agent_intent}));
   FLEETADM_TRY(Upgraded upgraded, run_upgrade(context, cluster, options.upgrade, upgrade, options.timeout));
   if (!options.wait || !upgraded.changed) return std::move(upgraded.report);
-  context.progress().begin("Waiting for the agent");
-  if (Status ready = install::wait_deployment(cluster, api::kAgentNamespace, upgrade::kAgentDeployment, options.timeout,
-                                              context.stop(), warn_of_trouble(context));
-      !ready) {
-    context.progress().failed(ready.error().message);
-    return fail(ready.error());
-  }
-  context.progress().done("running");
+  FLEETADM_CHECK(wait_upgraded(context, cluster, "the agent", api::kAgentNamespace, {api::kAgentDeployment}, options.timeout));
   return std::move(upgraded.report);
 }
 
@@ -95,8 +76,9 @@ void register_upgrade_agent(Registry& registry) {
       "them at a time unless rollout flags say otherwise. A cluster has succeeded when its new agent runs, tells the hub its version "
       "and the cluster is available; the old agent runs until the new one is ready, so that an image that cannot be pulled leaves "
       "the cluster as it was. If more clusters fail than --max-failures tolerates (none by default), no further one is begun. The "
-      "hub hands the change to each agent as a work, which is deleted afterwards: rights that depend on how a cluster was "
-      "joined, and its CRDs, are brought up to date on the cluster itself."
+      "hub hands the change to each agent as a work, which is deleted afterwards: its Deployment, accounts and roles. CRDs, which "
+      "may be another installation's, and what depends on how a cluster was joined (the NetworkPolicy, arguments, rights to "
+      "Secrets) are brought up to date on the cluster itself."
       "\n\nWithout them, the agent of the cluster of the current context is replaced, together with everything that join has "
       "installed."
       "\n\n--to changes back to an earlier version: then only the image is changed.";

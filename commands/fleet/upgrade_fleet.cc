@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
+#include "commands/fleet/upgrade_targets.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/image.h"
 #include "commands/framework/watched.h"
@@ -16,7 +16,6 @@
 #include "core/upgrade/agent_work.h"
 #include "core/upgrade/member.h"
 #include "core/upgrade/versions.h"
-#include "core/work/rules/replica_set_rules.h"
 #include "core/work/rules/replica_set_state.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"
@@ -28,51 +27,10 @@ constexpr Duration kFirstLists = std::chrono::seconds(30);
 constexpr Duration kLook = std::chrono::seconds(10);  // for deadlines, where nothing else happens
 constexpr std::string_view kCarefully = "25%";        // of the clusters at a time
 
-/// The clusters that are meant, as the rollout engine walks them.
-struct Targets {
-  std::vector<rollout::Group> groups;
-  std::vector<std::string> clusters;  // sorted
-  std::vector<Error> missing;
-};
-
-Result<Targets> targets_of(Context& context, const kube::Client& hub, const UpgradeFleetOptions& options) {
-  Targets targets;
-  if (options.targets.placement.empty()) {
-    FLEETADM_TRY(ClusterTargets named, cluster_targets(hub, options.targets));
-    targets.missing = std::move(named.missing);
-    targets.clusters = std::move(named.clusters);
-    targets.groups.push_back({{"", 0}, targets.clusters});
-  } else {
-    FLEETADM_TRY(const PlacementRef ref, placement_ref(context, options.targets.placement));
-    FLEETADM_CHECK(placement_exists(hub, ref));
-    FLEETADM_TRY(const Json placement, hub.get(api::placements(), ref.ns, ref.name));
-    kube::ListOptions which;
-    which.label_selector = std::string(api::kPlacementLabel) + "=" + ref.name;
-    FLEETADM_TRY(const Json decisions, hub.list(api::placement_decisions(), ref.ns, which));
-    const Json& items = list_at(decisions, {"items"});
-    const work::PlacementView view = work::view_placement(&placement, {items.begin(), items.end()});
-    if (!view.problem.empty()) return fail(Category::kConflict, view.problem);
-    targets.groups = view.groups;
-    for (const rollout::Group& group : view.groups)
-      targets.clusters.insert(targets.clusters.end(), group.clusters.begin(), group.clusters.end());
-    for (const std::string& first : options.strategy.first) {
-      const bool known = std::any_of(view.groups.begin(), view.groups.end(),
-                                     [&](const rollout::Group& group) { return group.key.name == first; });
-      if (!known && !options.strategy.allow_missing)
-        return fail(Category::kNotFound, "placement " + ref.ns + "/" + ref.name + " has no decision group \"" + first + "\"");
-    }
-    if (targets.clusters.empty())
-      return fail(Category::kNotFound, "placement " + ref.ns + "/" + ref.name + " has not selected any clusters");
-  }
-  std::sort(targets.clusters.begin(), targets.clusters.end());
-  if (targets.clusters.empty() && !targets.missing.empty()) return tl::unexpected(targets.missing.front());
-  return targets;
-}
-
 /// One upgrade of a fleet.
 class FleetUpgrade {
  public:
-  FleetUpgrade(Context& context, const kube::Client& hub, UpgradeTarget target, Targets targets, rollout::Strategy strategy)
+  FleetUpgrade(Context& context, const kube::Client& hub, UpgradeTarget target, FleetTargets targets, rollout::Strategy strategy)
       : context_(context),
         hub_(hub),
         target_(std::move(target)),
@@ -125,7 +83,7 @@ class FleetUpgrade {
   Context& context_;
   kube::Client hub_;
   UpgradeTarget target_;
-  Targets targets_;
+  FleetTargets targets_;
   rollout::Strategy strategy_;
   Watched watched_;
   std::size_t clusters_ = 0;
@@ -323,6 +281,11 @@ std::vector<std::string> FleetUpgrade::plan_lines() const {
     lines.push_back(name + ": " + (known.told.empty() ? "unknown version" : known.told) +
                     (same ? ", up to date" : " to " + (target_.version.empty() ? target_.image : target_.version)));
   }
+  // These may be another installation's, or be missing on purpose; only who reads the cluster knows.
+  lines.emplace_back(target_.whole
+                         ? "unchanged: the agents' CRDs, NetworkPolicies, arguments and rights to Secrets; for these run "
+                           "fleetadm upgrade agent on each cluster"
+                         : "unchanged: everything but the images");
   return lines;
 }
 
@@ -384,7 +347,7 @@ Result<Report> upgrade_fleet(Context& context, const UpgradeFleetOptions& option
   const std::string hub_image = installed_image(hub);
   FLEETADM_TRY(const UpgradeTarget target, upgrade_target(options.upgrade, hub_image));
   FLEETADM_CHECK(check_hub_version(hub_image, target));
-  FLEETADM_TRY(Targets targets, targets_of(context, hub, options));
+  FLEETADM_TRY(FleetTargets targets, fleet_targets(context, hub, options.targets, options.strategy));
   FLEETADM_TRY(rollout::Strategy strategy, strategy_of(options));
   std::vector<Error> missing = std::move(targets.missing);
   const std::string number = pluralize(targets.clusters.size(), "cluster");

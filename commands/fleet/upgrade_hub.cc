@@ -1,14 +1,13 @@
 #include <map>
 #include <utility>
+#include <vector>
 
-#include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
 #include "commands/fleet/upgrade.h"
 #include "commands/framework/grammar.h"
 #include "core/api/agent_version.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
-#include "core/install/wait_deployment.h"
 #include "core/upgrade/intents.h"
 #include "core/upgrade/versions.h"
 #include "kubeclient/base/joined.h"
@@ -51,33 +50,22 @@ Status add_skew(const kube::Client& hub, Upgrade& upgrade) {
 
 Result<Report> run_upgrade_hub(Context& context, const UpgradeHubOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto hub, context.client());
-  Upgrade upgrade;
-  upgrade.component = "hub";
-  upgrade.part = install::kHubPart;
-  FLEETADM_TRY(upgrade.installed, upgrade::read_installed(hub, install::kHubPart));
-  FLEETADM_CHECK(check_upgradable(upgrade.installed, api::kHubNamespace, upgrade::kHubDeployment, "hub",
-                                  "make this cluster a hub with: fleetadm init"));
-  upgrade.image = upgrade::image_of(*upgrade.installed.find("Deployment", api::kHubNamespace, upgrade::kHubDeployment));
-  FLEETADM_TRY(upgrade.target, upgrade_target(options.upgrade, upgrade.image));
-  const std::string& manager = hub.gate().field_manager;
-  auto intent = upgrade.target.whole ? upgrade::hub_intent(hub, upgrade.installed, upgrade.target.image, manager)
-                                     : upgrade::with_image(upgrade.installed, upgrade.target.image, manager);
-  if (!intent) return fail(intent.error());
-  upgrade.intent = std::move(*intent);
+  const UpgradePart part{"hub",
+                         install::kHubPart,
+                         api::kHubNamespace,
+                         upgrade::kHubDeployment,
+                         "make this cluster a hub with: fleetadm init",
+                         [&](const upgrade::Installed& installed, const std::string& image, std::string_view manager) {
+                           return upgrade::hub_intent(hub, installed, image, manager);
+                         }};
+  FLEETADM_TRY(Upgrade upgrade, begin_upgrade(hub, options.upgrade, part));
   FLEETADM_CHECK(add_skew(hub, upgrade));
   FLEETADM_TRY(Upgraded upgraded, run_upgrade(context, hub, options.upgrade, upgrade, options.timeout));
   if (!options.wait || !upgraded.changed) return std::move(upgraded.report);
-  context.progress().begin("Waiting for the hub controllers");
-  for (const std::string_view name : {upgrade::kHubDeployment, upgrade::kGatewayDeployment}) {
-    if (upgrade.installed.find("Deployment", api::kHubNamespace, name) == nullptr) continue;
-    if (Status ready =
-            install::wait_deployment(hub, api::kHubNamespace, name, options.timeout, context.stop(), warn_of_trouble(context));
-        !ready) {
-      context.progress().failed(ready.error().message);
-      return fail(ready.error());
-    }
-  }
-  context.progress().done("running");
+  std::vector<std::string_view> deployments{upgrade::kHubDeployment};
+  if (upgrade.installed.find("Deployment", api::kHubNamespace, upgrade::kGatewayDeployment) != nullptr)
+    deployments.push_back(upgrade::kGatewayDeployment);
+  FLEETADM_CHECK(wait_upgraded(context, hub, "the hub controllers", api::kHubNamespace, deployments, options.timeout));
   return std::move(upgraded.report);
 }
 

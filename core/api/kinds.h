@@ -36,6 +36,7 @@ inline constexpr std::string_view kHubNamespace = "open-cluster-management-hub";
 inline constexpr std::string_view kBootstrapNamespace = "open-cluster-management";
 inline constexpr std::string_view kBootstrapServiceAccount = "agent-registration-bootstrap";
 inline constexpr std::string_view kAgentNamespace = "open-cluster-management-agent";
+inline constexpr std::string_view kAgentDeployment = "fleetadm-agent";
 inline constexpr std::string_view kAgentAddonNamespace = "open-cluster-management-agent-addon";
 inline constexpr std::string_view kBootstrapSecret = "bootstrap-hub-kubeconfig";
 inline constexpr std::string_view kHubKubeconfigSecret = "hub-kubeconfig-secret";

@@ -45,7 +45,7 @@ Json rolling_strategy() { return {{"type", "RollingUpdate"}, {"rollingUpdate", {
 Result<Json> deployment(const std::string& image, bool whole) {
   Json object{{"apiVersion", "apps/v1"},
               {"kind", "Deployment"},
-              {"metadata", {{"name", std::string(kAgentDeployment)}, {"namespace", std::string(api::kAgentNamespace)}}}};
+              {"metadata", {{"name", std::string(api::kAgentDeployment)}, {"namespace", std::string(api::kAgentNamespace)}}}};
   Json& spec = object["spec"];
   spec["strategy"] = rolling_strategy();
   if (!whole) {

@@ -109,7 +109,7 @@ Result<std::vector<Json>> hub_intent(const kube::Client& hub, const Installed& i
 }
 
 Result<std::vector<Json>> agent_intent(const Installed& installed, const std::string& image, std::string_view manager) {
-  const Json* live = installed.find("Deployment", api::kAgentNamespace, kAgentDeployment);
+  const Json* live = installed.find("Deployment", api::kAgentNamespace, api::kAgentDeployment);
   const std::vector<std::string> args = live == nullptr ? std::vector<std::string>{} : args_of(*live);
   const auto named =
       std::find_if(args.begin(), args.end(), [](const std::string& arg) { return arg.starts_with(kClusterNameFlag); });
@@ -119,7 +119,7 @@ Result<std::vector<Json>> agent_intent(const Installed& installed, const std::st
   agent.cluster_name = cluster;
   agent.image = image;
   agent.args = added_args(join::agent_args(cluster), args);
-  agent.network_policy = installed.find("NetworkPolicy", api::kAgentNamespace, kAgentDeployment) != nullptr;
+  agent.network_policy = installed.find("NetworkPolicy", api::kAgentNamespace, api::kAgentDeployment) != nullptr;
   FLEETADM_TRY(std::vector<Json> objects, join::agent_objects(agent));
   keep_pod_settings(objects, installed, manager);
   return objects;

@@ -11,7 +11,6 @@ namespace fleetadm::upgrade {
 
 inline constexpr std::string_view kHubDeployment = "fleetadm-hub";
 inline constexpr std::string_view kGatewayDeployment = "fleetadm-gateway";
-inline constexpr std::string_view kAgentDeployment = "fleetadm-agent";
 
 /// Of `live`, arguments that are not among `own` (those of the version that wrote them, before the user's): what was added by an
 /// option. An argument for a flag that `own` sets counts as its older form where it comes first, and as the user's after that.

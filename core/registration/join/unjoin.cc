@@ -139,7 +139,7 @@ Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& o
             " --hub-context CONTEXT; or remove them with everything they applied: --force");
   }
   // The agent would only make them again, so it goes first; then the garbage collector removes what they own.
-  FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, "fleetadm-agent"));
+  FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, api::kAgentDeployment));
   if (deployment && label_of(*deployment, install::kPartLabel) == install::kAgentPart) {
     FLEETADM_CHECK(remove_one(spoke, r::deployments(), *deployment, changes));
     if (spoke.gate().dry_run == kube::DryRun::kNone) {

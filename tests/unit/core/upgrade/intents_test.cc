@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/install/program_args.h"
 #include "core/upgrade/plan.h"
@@ -85,12 +86,12 @@ TEST(HubIntent, BringsTheGatewayWhereItIs) {
 
 TEST(AgentIntent, KeepsTheNameAndTheArguments) {
   Installed installed = former("agent");
-  Json& live = deployment_in(installed, kAgentNs, kAgentDeployment);
+  Json& live = deployment_in(installed, kAgentNs, api::kAgentDeployment);
   live["spec"]["template"]["spec"]["containers"][0]["args"].push_back("--hub-kubeconfig-secret=mine");
   const auto intent = agent_intent(installed, "fleetadm:v9.0.0", "fleetadm");
   ASSERT_TRUE(intent) << intent.error().message;
   const Installed made{*intent};
-  const Json* deployment = made.find("Deployment", kAgentNs, kAgentDeployment);
+  const Json* deployment = made.find("Deployment", kAgentNs, api::kAgentDeployment);
   ASSERT_NE(deployment, nullptr);
   EXPECT_EQ(args_of(*deployment).back(), "--hub-kubeconfig-secret=mine");
   EXPECT_EQ(args_of(*deployment)[2], "--cluster-name=c1");
@@ -105,7 +106,7 @@ TEST(AgentIntent, KeepsTheNameAndTheArguments) {
 
 TEST(AgentIntent, NeedsTheNameOfTheCluster) {
   Installed installed = former("agent");
-  deployment_in(installed, kAgentNs, kAgentDeployment)["spec"]["template"]["spec"]["containers"][0]["args"] = Json::array();
+  deployment_in(installed, kAgentNs, api::kAgentDeployment)["spec"]["template"]["spec"]["containers"][0]["args"] = Json::array();
   const auto intent = agent_intent(installed, "fleetadm:v9.0.0", "fleetadm");
   ASSERT_FALSE(intent);
   EXPECT_EQ(intent.error().category, Category::kConflict);
@@ -119,7 +120,7 @@ TEST(WithImage, RefusesWhatFleetadmHasNotApplied) {
 
 TEST(WithImage, ChangesNothingElse) {
   Installed installed = former("agent");
-  Json& live = deployment_in(installed, kAgentNs, kAgentDeployment);
+  Json& live = deployment_in(installed, kAgentNs, api::kAgentDeployment);
   live["metadata"]["managedFields"] = *parse_json(R"([{"manager": "fleetadm", "operation": "Apply", "fieldsV1": {"f:spec": {
       "f:replicas": {}, "f:template": {"f:spec": {"f:containers": {"k:{\"name\":\"agent\"}": {".": {}, "f:name": {}, "f:image": {},
       "f:args": {}}}}}}}}])");
