@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "commands/doctor/checkup.h"
+#include "core/api/agent_health.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
 #include "core/hub/hub.h"
@@ -22,7 +23,6 @@ namespace r = kube::resources;
 namespace stored = registration::agent;
 
 constexpr std::string_view kClusterGroup = "cluster.open-cluster-management.io";
-constexpr std::string_view kAgentName = "fleetadm-agent";
 constexpr auto kSoon = std::chrono::hours(24);
 constexpr auto kHubPatience = std::chrono::seconds(5);
 
@@ -48,6 +48,7 @@ void check_clusters(Checkup& checkup, const kube::Client& client) {
   if (!clusters) return checkup.unreadable("clusters", clusters.error());
   std::vector<std::string> waiting;
   std::vector<std::string> away;
+  std::vector<std::string> troubled;
   const Json& items = list_at(*clusters, {"items"});
   for (const Json& cluster : items) {
     if (!flag(cluster, {"spec", "hubAcceptsClient"})) {
@@ -58,12 +59,21 @@ void check_clusters(Checkup& checkup, const kube::Client& client) {
     const bool available = std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
       return str(condition, {"type"}) == api::kConditionAvailable && str(condition, {"status"}) == "True";
     });
-    if (!available) away.push_back(name_of(cluster));
+    const api::AgentHealth agent = api::agent_health(cluster);
+    if (!available) {
+      away.push_back(name_of(cluster) + (agent.told ? " (its agent: " + agent.text() + ")" : ""));
+    } else if (agent.told && !agent.ready) {
+      troubled.push_back(name_of(cluster) + " (" + agent.words + ")");
+    }
   }
   if (waiting.empty()) {
     checkup.ok("requests to join", "none is waiting");
   } else {
     checkup.warn("requests to join", "waiting: " + joined(waiting, ", "), "accept them: fleetadm accept " + joined(waiting, " "));
+  }
+  if (!troubled.empty()) {
+    checkup.warn("agents", "not ready: " + joined(troubled, ", "),
+                 "run doctor on them: fleetadm doctor --context CONTEXT_OF_THE_CLUSTER");
   }
   if (away.empty()) return checkup.ok("clusters", pluralize(items.size() - waiting.size(), "cluster") + " available");
   checkup.warn("clusters", "not available: " + joined(away, ", "),
@@ -71,8 +81,8 @@ void check_clusters(Checkup& checkup, const kube::Client& client) {
 }
 
 void check_certificate(Checkup& checkup, const stored::HubSecret& secret, const Clock& clock) {
-  const std::string fix =
-      "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kAgentName);
+  const std::string fix = "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
+                          std::string(api::kAgentDeployment);
   if (secret.get(stored::kCertificateKey).empty()) {
     return checkup.fail("certificate", "the agent has no certificate yet",
                         "accept the cluster on the hub: fleetadm accept " + secret.get(stored::kClusterNameKey));
@@ -162,10 +172,11 @@ void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock)
 
 void check_managed_cluster(Checkup& checkup, const kube::Client& client, const Clock& clock) {
   check_crds(checkup, client, "crds/spoke/", "restore them: fleetadm join");
-  const bool deployed = check_deployment(checkup, client, "agent", api::kAgentNamespace, kAgentName);
+  const bool deployed = check_deployment(checkup, client, "agent", api::kAgentNamespace, api::kAgentDeployment);
   if (!deployed) checkup.skip("agent", "not deployed by fleetadm join; it may run elsewhere");
-  check_lease(checkup, client, clock, api::kAgentNamespace, std::string(kAgentName) + "-lock", false,
-              "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" + std::string(kAgentName));
+  check_lease(checkup, client, clock, api::kAgentNamespace, std::string(api::kAgentDeployment) + "-lock", false,
+              "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
+                  std::string(api::kAgentDeployment));
   const auto secret =
       stored::HubSecretStore(client, std::string(api::kAgentNamespace), std::string(api::kHubKubeconfigSecret)).load();
   if (!secret) return checkup.unreadable("hub kubeconfig", secret.error());

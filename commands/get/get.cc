@@ -121,8 +121,9 @@ void register_clusters(Registry& registry) {
   Command command = row("get clusters", "Clusters", "List the clusters in the fleet");
   command.description =
       "Lists managed clusters: whether the hub accepted them, whether they joined and are available, "
-      "and their set. The wide output adds their Kubernetes version, their size, their API server's "
-      "address and their taints.";
+      "and their set. The wide output adds their Kubernetes version, the agent's version and whether its pods are ready, in the "
+      "words of the cluster (of an agent that is silent, the last ones), the cluster's size, its API server's address and its "
+      "taints.";
   command.args.complete = Complete::kClusters;
   command.aliases = {"cluster get",        "cluster list", "get cluster", "get managedclusters",
                      "get managedcluster", "get mcl",      "get mcls"};
@@ -133,6 +134,9 @@ void register_clusters(Registry& registry) {
       {"Names only, for a script", "fleetadm get clusters -o name"},
       {"Cluster sets and their clusters", "fleetadm get clusters -o tree"},
       {"A spreadsheet of names, labels and versions", "fleetadm get clusters -o csv --columns name,region,version -L region"},
+      {"Agents that are not ready, and why",
+       "fleetadm get clusters -o jsonpath='{range .items[*]}{.metadata.name}: "
+       "{.status.conditions[?(@.type==\"fleetadm.io/AgentReady\")].message}{\"\\n\"}{end}'"},
       {"Changes as they happen", "fleetadm get clusters -w"}};
   command.tree = true;
   command.make = invocation<GetOptions>(

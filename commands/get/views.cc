@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "commands/get/get.h"
+#include "core/api/agent_health.h"
 #include "core/api/agent_version.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/joined.h"
@@ -67,8 +68,9 @@ ListView cluster_view() {
   ListView view;
   view.resource = api::managed_clusters();
   view.nothing = "No managed clusters found.";
-  view.columns = {{"NAME"},          {"ACCEPTED"},    {"JOINED"},    {"AVAILABLE"},    {"CLUSTERSET"}, {"AGE"},
-                  {"VERSION", true}, {"AGENT", true}, {"CPU", true}, {"MEMORY", true}, {"URL", true},  {"TAINTS", true}};
+  view.columns = {{"NAME"},         {"ACCEPTED"},      {"JOINED"},      {"AVAILABLE"},          {"CLUSTERSET"},
+                  {"AGE"},          {"VERSION", true}, {"AGENT", true}, {"AGENT STATUS", true}, {"CPU", true},
+                  {"MEMORY", true}, {"URL", true},     {"TAINTS", true}};
   view.row = [](const Json& cluster, Instant now) -> std::vector<std::string> {
     return {name_of(cluster),
             flag(cluster, {"spec", "hubAcceptsClient"}) ? "true" : "false",
@@ -78,6 +80,7 @@ ListView cluster_view() {
             age_cell(cluster, now),
             or_none(str(cluster, {"status", "version", "kubernetes"})),
             or_none(api::agent_version(cluster)),
+            or_none(api::agent_health(cluster).text()),
             or_none(str(cluster, {"status", "capacity", "cpu"})),
             memory_cell(str(cluster, {"status", "capacity", "memory"})),
             url_cell(cluster),

@@ -150,11 +150,14 @@ void Session::add_status(const controller::ControllerOptions& base) {
     if (const auto queue = status_queue->lock()) queue->add(kKey);
   };
   const kube::Client spoke = runtime_.spoke.with_timeout(kSpokeTimeout);
-  const auto source = [&](const kube::Resource& resource, std::function<void(Json&)> project) {
-    return std::make_shared<reg::OptionalSource>(spoke, resource, std::move(project), changed);
+  const auto source = [&](const kube::Resource& resource, kube::InformerOptions which) {
+    return std::make_shared<reg::OptionalSource>(spoke, resource, std::move(which), changed);
   };
-  reg::SpokeSources sources{source(kube::resources::nodes(), reg::project_node), source(api::cluster_claims(), {}),
-                            source(api::cluster_properties(), {})};
+  kube::InformerOptions nodes;
+  nodes.project = reg::project_node;
+  reg::SpokeSources sources{source(kube::resources::nodes(), std::move(nodes)), source(api::cluster_claims(), {}),
+                            source(api::cluster_properties(), {}),
+                            source(kube::resources::deployments(), reg::own_deployment(options.ns))};
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
                            options.reserved_cluster_claim_suffixes, FLEETADM_VERSION};
   auto events = std::make_shared<kube::Recorder>(hub_, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);

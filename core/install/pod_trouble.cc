@@ -96,17 +96,21 @@ std::vector<PodTrouble> pod_troubles(const Json& deployment, const Json& pods) {
   return troubles;
 }
 
+Result<Json> read_pods(const kube::Client& client, const Json& deployment) {
+  kube::Request request;
+  request.path = "/api/v1/namespaces/" + namespace_of(deployment) + "/pods";
+  std::string selector;
+  for (const auto& [key, value] : object_at(deployment, {"spec", "selector", "matchLabels"}).items())
+    selector += (selector.empty() ? "" : ",") + key + "=" + (value.is_string() ? value.get<std::string>() : std::string());
+  request.query = {{"labelSelector", selector}, {"limit", std::to_string(kPodsRead)}};
+  FLEETADM_TRY(const auto answer, client.raw(request));
+  return parse_json(answer.body);
+}
+
 std::vector<PodTrouble> read_pod_troubles(const kube::Client& client, std::string_view ns, std::string_view deployment) {
   const auto found = client.find(r::deployments(), ns, deployment);
   if (!found || !*found) return {};
-  kube::Request request;
-  request.path = "/api/v1/namespaces/" + std::string(ns) + "/pods";
-  std::string selector;
-  for (const auto& [key, value] : object_at(**found, {"spec", "selector", "matchLabels"}).items())
-    selector += (selector.empty() ? "" : ",") + key + "=" + (value.is_string() ? value.get<std::string>() : std::string());
-  request.query = {{"labelSelector", selector}, {"limit", std::to_string(kPodsRead)}};
-  const auto answer = client.raw(request);
-  const auto pods = answer ? parse_json(answer->body) : Result<Json>(Json::object());
+  const auto pods = read_pods(client, **found);
   return pod_troubles(**found, pods ? *pods : Json::object());
 }
 

@@ -23,6 +23,9 @@ struct PodTrouble {
 /// several pods with the same trouble stands for all.
 std::vector<PodTrouble> pod_troubles(const Json& deployment, const Json& pods);
 
+/// The PodList of a Deployment's selector: the first 50.
+Result<Json> read_pods(const kube::Client& client, const Json& deployment);
+
 /// Of a Deployment on the server: it and its pods are read. Nothing where they cannot be read.
 std::vector<PodTrouble> read_pod_troubles(const kube::Client& client, std::string_view ns, std::string_view deployment);
 

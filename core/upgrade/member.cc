@@ -1,5 +1,6 @@
 #include "core/upgrade/member.h"
 
+#include "core/api/agent_health.h"
 #include "core/api/agent_version.h"
 #include "core/api/kinds.h"
 #include "core/work/rules/replica_set_state.h"
@@ -21,7 +22,12 @@ Member waiting(std::optional<Instant> since, std::string why) {
 Member judge_current(const Json& cluster, const Json& work, const WantedAgent& wanted, Instant now) {
   work::OwnedWork owned = work::decode_work(work);
   const work::Verdict verdict = work::judge_work(owned, {false, work::SuccessWhen::kReady}, std::nullopt, now);
-  if (verdict.state != rollout::State::kSucceeded) return {verdict.state, verdict.since, verdict.why, false};
+  if (verdict.state != rollout::State::kSucceeded) {
+    // The agent that runs sees more of the one that does not than the work's status tells.
+    const api::AgentHealth health = api::agent_health(cluster);
+    const bool knows = health.told && !health.ready && !health.silent;
+    return {verdict.state, verdict.since, knows ? health.words : verdict.why, false};
+  }
   if (!is_available(cluster)) return waiting(verdict.since, "the new agent runs, but the cluster is not available");
   if (!runs_wanted(cluster, wanted)) {
     const std::string told = api::agent_version(cluster);

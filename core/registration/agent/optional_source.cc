@@ -16,9 +16,9 @@ Json content(const kube::CachedPtr& object) {
 
 }  // namespace
 
-OptionalSource::OptionalSource(kube::Client spoke, kube::Resource resource, std::function<void(Json&)> project,
+OptionalSource::OptionalSource(kube::Client spoke, kube::Resource resource, kube::InformerOptions which,
                                std::function<void()> changed)
-    : spoke_(std::move(spoke)), resource_(std::move(resource)), project_(std::move(project)), changed_(std::move(changed)) {}
+    : spoke_(std::move(spoke)), resource_(std::move(resource)), which_(std::move(which)), changed_(std::move(changed)) {}
 
 OptionalSource::~OptionalSource() {
   if (informer_) informer_->stop();
@@ -28,8 +28,9 @@ void OptionalSource::ensure(Instant now) {
   if (informer_ || (looked_ && now >= *looked_ && now - *looked_ < kLookAgain)) return;
   looked_ = now;
   kube::Request request;
-  request.path = resource_.path({});
+  request.path = resource_.path(which_.ns);
   request.query = {{"limit", "1"}};
+  if (!which_.field_selector.empty()) request.query.emplace_back("fieldSelector", which_.field_selector);
   const Result<kube::Response> answer = spoke_.raw(request);
   const int status = answer ? answer->status : answer.error().code;
   absent_ = status == 404;
@@ -40,9 +41,7 @@ void OptionalSource::ensure(Instant now) {
     if (status == 0 || status >= 500) looked_.reset();  // the server is away, not the type: look again next time
     return;
   }
-  kube::InformerOptions options;
-  options.project = project_;
-  informer_ = kube::Informer::make(spoke_, resource_, std::move(options));
+  informer_ = kube::Informer::make(spoke_, resource_, which_);
   informer_->on_event([changed = changed_](kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
     // Kubelets touch their nodes all day; only what is reported matters.
     if (type != kube::EventType::kModified || content(before) != content(after)) changed();

@@ -14,9 +14,9 @@ namespace fleetadm::registration::agent {
 
 class OptionalSource {
  public:
-  /// `project` is applied before caching. `changed` runs on the I/O thread when the projected content of an object changed, came
+  /// `which` objects, and what is kept of them. `changed` runs on the I/O thread when the projected content of one changed, came
   /// or went.
-  OptionalSource(kube::Client spoke, kube::Resource resource, std::function<void(Json&)> project, std::function<void()> changed);
+  OptionalSource(kube::Client spoke, kube::Resource resource, kube::InformerOptions which, std::function<void()> changed);
   ~OptionalSource();
   OptionalSource(const OptionalSource&) = delete;
   OptionalSource& operator=(const OptionalSource&) = delete;
@@ -30,7 +30,7 @@ class OptionalSource {
  private:
   kube::Client spoke_;
   kube::Resource resource_;
-  std::function<void(Json&)> project_;
+  kube::InformerOptions which_;
   std::function<void()> changed_;
   std::shared_ptr<kube::Informer> informer_;
   std::optional<Instant> looked_;

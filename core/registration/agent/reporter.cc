@@ -8,6 +8,7 @@ namespace fleetadm::registration::agent {
 namespace {
 
 constexpr auto kVersionLasts = std::chrono::minutes(1);
+constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is not ready
 
 std::string available_of(const Json& status) {
   for (const Json& condition : list_at(status, {"conditions"})) {
@@ -32,8 +33,9 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   if (!is_accepted(managed_cluster)) return controller::Outcome{};
   const Instant now = clock_->now();
   const ClusterObservation seen = look(managed_cluster, now);
-  const controller::Outcome outcome =
-      seen.probe.state == Probe::State::kUp ? controller::Outcome{} : controller::Outcome{ProbeJudge::kRetry};
+  controller::Outcome outcome;
+  if (seen.own && !seen.own->ready && seen.own->deployed) outcome.requeue_after = kOwnHealthRetry;
+  if (seen.probe.state != Probe::State::kUp) outcome.requeue_after = ProbeJudge::kRetry;
   if (is_clock_off(managed_cluster)) {
     log::warn("registration", "the hub finds the clock of this cluster to be off: no status is reported until it is set right");
     return outcome;
@@ -56,6 +58,10 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   if (seen.probe.state != Probe::State::kUp) return seen;
   seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
+  if (sources_.own_deployment != nullptr) {
+    sources_.own_deployment->ensure(now);
+    if (const auto deployments = sources_.own_deployment->objects()) seen.own = read_own_health(spoke_, *deployments);
+  }
   if (const auto nodes = sources_.nodes->objects()) seen.totals = sum_nodes(*nodes);
   const auto claims = sources_.cluster_claims->objects();
   const auto properties = sources_.cluster_properties->objects();

@@ -17,6 +17,7 @@ struct SpokeSources {
   std::shared_ptr<OptionalSource> nodes;
   std::shared_ptr<OptionalSource> cluster_claims;
   std::shared_ptr<OptionalSource> cluster_properties;
+  std::shared_ptr<OptionalSource> own_deployment;  // of own_health.h; null: nothing is told of it
 };
 
 class StatusReporter {

@@ -60,6 +60,7 @@ Json wanted_status(const Json& managed_cluster, const ClusterObservation& seen, 
   }
   controller::set_condition(conditions, api::kConditionAvailable, "True", "ManagedClusterAvailable",
                             "Managed cluster is available", now);
+  if (seen.own) write_own_health(*seen.own, now, conditions);
   if (!seen.version.empty()) at_or_make(status, {"version"})["kubernetes"] = seen.version;
   if (seen.totals) write_totals(*seen.totals, status);
   if (seen.claims) {

@@ -1,5 +1,5 @@
 // What an agent reports about its cluster, as a pure function of what it saw (docs/reference/registration.md#status): joined,
-// available, version and resources, claims, managed namespaces, in this order.
+// available, its own Deployment, version and resources, claims, managed namespaces, in this order.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 
 #include "core/registration/agent/claims.h"
 #include "core/registration/agent/namespaces.h"
+#include "core/registration/agent/own_health.h"
 #include "core/registration/agent/resources.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/json.h"
@@ -48,6 +49,7 @@ struct ClusterObservation {
   std::optional<Totals> totals;
   std::optional<std::vector<Claim>> claims;
   std::optional<std::vector<NamespaceFailure>> namespace_failures;
+  std::optional<OwnHealth> own;
 };
 
 /// The hub accepted the cluster.

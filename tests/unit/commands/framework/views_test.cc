@@ -21,13 +21,14 @@ TEST(ClusterViewTest, AFullCluster) {
         "taints":[{"key":"k","value":"v","effect":"NoSelect"},{"key":"x","effect":"PreferNoSelect"}]},
       "status":{"capacity":{"cpu":"8","memory":"16374392Ki"},"version":{"kubernetes":"v1.35.4"},
         "clusterClaims":[{"name":"x","value":"y"},{"name":"agentversion.fleetadm.io","value":"v0.2.0"}],
-        "conditions":[{"type":"ManagedClusterJoined","status":"True"},{"type":"ManagedClusterConditionAvailable","status":"Unknown"}]}})"),
-            (Cells{"c1", "true", "True", "Unknown", "eu", "24h", "v1.35.4", "v0.2.0", "8", "15.6Gi", "https://a,https://b",
-                   "k=v:NoSelect,x:PreferNoSelect"}));
+        "conditions":[{"type":"ManagedClusterJoined","status":"True"},{"type":"ManagedClusterConditionAvailable","status":"Unknown"},
+          {"type":"fleetadm.io/AgentReady","status":"False","message":"OOMKilled"}]}})"),
+            (Cells{"c1", "true", "True", "Unknown", "eu", "24h", "v1.35.4", "v0.2.0", "silent, at last not ready: OOMKilled", "8",
+                   "15.6Gi", "https://a,https://b", "k=v:NoSelect,x:PreferNoSelect"}));
 }
 
 TEST(ClusterViewTest, EmptyAndWronglyTypedObjects) {
-  const Cells nothing = {"",       "false",  "<none>", "<none>", "<none>", "<unknown>",
+  const Cells nothing = {"",       "false",  "<none>", "<none>", "<none>", "<unknown>", "<none>",
                          "<none>", "<none>", "<none>", "<none>", "<none>", "<none>"};
   EXPECT_EQ(row_of(cluster_view(), "{}"), nothing);
   EXPECT_EQ(row_of(cluster_view(), "null"), nothing);

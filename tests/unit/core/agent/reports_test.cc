@@ -1,11 +1,13 @@
 // Lease, status and namespaces against servers in memory.
 #include <gtest/gtest.h>
 
+#include "core/api/agent_health.h"
 #include "core/api/kinds.h"
 #include "core/registration/agent/cluster.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
 #include "tests/support/fake_api.h"
+#include "tests/unit/core/agent/fleet.h"
 
 namespace fleetadm::registration::agent {
 namespace {
@@ -103,7 +105,7 @@ class Reporting : public testing::Test {
   }
   Json managed() { return hub->get(api::managed_clusters(), {}, "c1").value(); }
   std::shared_ptr<OptionalSource> source(const kube::Resource& resource) {
-    return std::make_shared<OptionalSource>(spoke->client(), resource, std::function<void(Json&)>(), [] {});
+    return std::make_shared<OptionalSource>(spoke->client(), resource, kube::InformerOptions(), [] {});
   }
   std::string available() {
     const Json object = managed();
@@ -117,7 +119,9 @@ class Reporting : public testing::Test {
   std::shared_ptr<FakeApi> spoke = FakeApi::make();
   std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(parse_time("2026-11-21T18:00:00Z").value());
   std::shared_ptr<kube::Recorder> events = std::make_shared<kube::Recorder>(hub->client(), "klusterlet-agent", "test");
-  SpokeSources sources{source(kube::resources::nodes()), source(api::cluster_claims()), source(api::cluster_properties())};
+  SpokeSources sources{source(kube::resources::nodes()), source(api::cluster_claims()), source(api::cluster_properties()),
+                       std::make_shared<OptionalSource>(spoke->client(), kube::resources::deployments(),
+                                                        own_deployment(api::kAgentNamespace), [] {})};
   StatusReporter reporter{hub->client(), spoke->client(), "https://hub", {}, sources, events, clock};
 };
 
@@ -192,6 +196,44 @@ TEST_F(Reporting, ForbiddenListsKeepWhatWasReported) {
   ASSERT_TRUE(round());
   EXPECT_EQ(str(managed(), {"status", "capacity", "cpu"}), "8");
   EXPECT_EQ(list_at(managed(), {"status", "clusterClaims"}).size(), 1U);
+}
+
+TEST_F(Reporting, TellsHowTheAgentsOwnPodsAre) {
+  health(200);
+  const std::string ns(api::kAgentNamespace);
+  const Json labels{{"app", "fleetadm-agent"}};
+  Json deployment{
+      {"metadata", {{"name", "fleetadm-agent"}, {"namespace", ns}, {"generation", 1}}},
+      {"spec", {{"replicas", 1}, {"selector", {{"matchLabels", labels}}}}},
+      {"status",
+       {{"observedGeneration", 1}, {"replicas", 2}, {"updatedReplicas", 1}, {"readyReplicas", 1}, {"availableReplicas", 1}}}};
+  spoke->put(kube::resources::deployments(), deployment);
+  spoke->put(kube::resources::pods(),
+             {{"metadata", {{"name", "new"}, {"namespace", ns}, {"labels", labels}}},
+              {"status",
+               {{"phase", "Pending"},
+                {"containerStatuses",
+                 Json::array({{{"name", "agent"},
+                               {"state", {{"waiting", {{"reason", "ImagePullBackOff"}, {"message", "no such image"}}}}}}})}}}});
+  const auto told = [&] {
+    EXPECT_TRUE(round());
+    return api::agent_health(managed());
+  };
+  EXPECT_TRUE(testkit::soon([&] { return told().told; }));
+  EXPECT_EQ(told().text(),
+            "not ready: 1 of 1 replica ready, 1 old ones still running; container agent of pod "
+            "open-cluster-management-agent/new: ImagePullBackOff: no such image");
+  EXPECT_EQ(round()->requeue_after, Duration(seconds(10)));
+  spoke->erase(kube::resources::pods(), ns, "new");
+  deployment["status"]["replicas"] = 1;
+  spoke->put(kube::resources::deployments(), deployment);
+  EXPECT_TRUE(testkit::soon([&] { return told().ready; }));
+  EXPECT_EQ(told().text(), "ready: 1 of 1 replica ready");
+  EXPECT_FALSE(round()->requeue_after);
+  spoke->fail_next("list", "pods", 403, "Forbidden", 1);
+  EXPECT_TRUE(told().told) << "what cannot be read was not said to be gone";
+  spoke->erase(kube::resources::deployments(), ns, "fleetadm-agent");
+  EXPECT_TRUE(testkit::soon([&] { return !told().told; })) << "it does not run in that Deployment";
 }
 
 TEST(Namespaces, AreMarkedUnmarkedAndNeverDeleted) {

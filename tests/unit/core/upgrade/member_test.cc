@@ -87,6 +87,16 @@ TEST_F(MemberTest, WhatIsNotReadyIsWaitedFor) {
   EXPECT_FALSE(waits.why.empty());
 }
 
+TEST_F(MemberTest, TheFormerAgentSaysWhyTheNewOneDoesNotRun) {
+  const Json work = reported(work_of(AgentObjects::kAll), "False", "OldReplicasLeft");
+  Json told = cluster("v1.0.0");
+  told["status"]["conditions"].push_back(
+      {{"type", "fleetadm.io/AgentReady"}, {"status", "False"}, {"message", "container agent of pod p: ErrImagePull"}});
+  EXPECT_EQ(judge(told, work).why, "container agent of pod p: ErrImagePull");
+  told["status"]["conditions"][0]["status"] = "Unknown";
+  EXPECT_NE(judge(told, work).why, "container agent of pod p: ErrImagePull") << "those are old words";
+}
+
 TEST_F(MemberTest, AnotherUpgradesWorkIsReplaced) {
   EXPECT_EQ(judge(cluster("v1.0.0"), reported(work_of(AgentObjects::kAll, "fleetadm:v3.0.0"), "False")).state, State::kToApply);
   Json leaving = work_of(AgentObjects::kAll);
@@ -120,9 +130,13 @@ TEST(AgentWork, BringsRightsThatAreTheSameEverywhere) {
   std::set<std::string> kinds;
   for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
     kinds.insert(str(manifest, {"kind"}));
+    if (str(manifest, {"kind"}) == "Role") {
+      EXPECT_EQ(dump_json(manifest).find("secrets"), std::string::npos) << dump_json(manifest);
+    }
     EXPECT_EQ(dump_json(manifest).find("unknown"), std::string::npos) << dump_json(manifest);
   }
-  EXPECT_EQ(kinds, (std::set<std::string>{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "RoleBinding", "Deployment"}))
+  EXPECT_EQ(kinds,
+            (std::set<std::string>{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment"}))
       << "neither Secrets nor the role that names them, nor definitions or namespaces, which may be someone else's";
   const Json other = agent_work("c1", "fleetadm:v2.0.0", AgentObjects::kImage, kNow).value();
   EXPECT_EQ(list_at(other, {"spec", "workload", "manifests"}).size(), 1U);
