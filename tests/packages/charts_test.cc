@@ -116,8 +116,9 @@ TEST_F(ChartsTest, RefuseValuesThatTheCommandsWouldRefuse) {
   for (const char* words :
        {"fleetadm-hub --set replicas=0", "fleetadm-hub --set image=", "fleetadm-hub --set imagePullPolicy=Sometimes",
         "fleetadm-hub --set hubArgs={run}", "fleetadm-hub --set gateway.address=host", "fleetadm-hub --set unknown=1",
-        "fleetadm-agent", "fleetadm-agent --set clusterName=C1",
-        "fleetadm-agent --set clusterName=c1,agentArgs={--bootstrap-secret=other}"}) {
+        "fleetadm-hub --set httpsProxy=proxy:3128", "fleetadm-hub --set priorityClassName=High",
+        "fleetadm-hub --set nodeSelector.pool=1", "fleetadm-hub --set tolerations[0].effect=Never", "fleetadm-agent",
+        "fleetadm-agent --set clusterName=C1", "fleetadm-agent --set clusterName=c1,agentArgs={--bootstrap-secret=other}"}) {
     const Ran ran = helm(std::string("template x ") + words);
     EXPECT_NE(ran.code, 0) << words;
     EXPECT_NE(ran.err.find("schema"), std::string::npos) << words << ": " << ran.err;
@@ -163,14 +164,27 @@ TEST_F(ChartsTest, TheHubWithAllOptionsIsWhatInitMakes) {
                                "--gateway-address",
                                "gateway.example.com:443",
                                "--gateway-replicas",
-                               "2"});
+                               "2",
+                               "--node-selector",
+                               "pool=infra",
+                               "--tolerate",
+                               "dedicated=hub:NoSchedule",
+                               "--priority-class",
+                               "important",
+                               "--https-proxy",
+                               "http://proxy.example.com:3128",
+                               "--no-proxy",
+                               "hub.example.com,.corp"});
   ASSERT_EQ(init.code, 0) << init.both();
   ASSERT_NO_FATAL_FAILURE(
       install(fleet->spoke(1),
               "fleetadm-hub --set image=registry.example.com/fleetadm:v1,imagePullPolicy=Always,replicas=3 "
               "--set imagePullSecrets={login},autoApproveUsers={carol},hubArgs={--workers=4} "
               "--set requireExecutor=true,networkPolicy=true,clusterProfiles=true,gateway.enabled=true,gateway.replicas=2 "
-              "--set gateway.address=gateway.example.com:443,gateway.tunnelAddress=gateway.example.com:8444"));
+              "--set gateway.address=gateway.example.com:443,gateway.tunnelAddress=gateway.example.com:8444 "
+              "--set nodeSelector.pool=infra,priorityClassName=important,httpsProxy=http://proxy.example.com:3128 "
+              "--set 'noProxy=hub.example.com\\,.corp,tolerations[0].key=dedicated,tolerations[0].operator=Equal' "
+              "--set 'tolerations[0].value=hub,tolerations[0].effect=NoSchedule'"));
   expect_same(installed(fleet->hub(), "hub"), installed(fleet->spoke(1), "hub"));
 }
 
@@ -185,13 +199,16 @@ TEST_F(ChartsTest, TheAgentIsWhatJoinMakes) {
   with_token.input = token;
   const std::string ca = folder_->write("hub.crt", fleet->hub().ca().certificate);
   const Ran join = fleet->run({"join", "--context", "c1", "--cluster-name", "c1", "--hub-apiserver", fleet->hub().url(),
-                               "--ca-file", ca, "--hub-token-file", "-", "--network-policy", "--agent-arg", "--raw-feedback"},
+                               "--ca-file", ca, "--hub-token-file", "-", "--network-policy", "--agent-arg", "--raw-feedback",
+                               "--tolerate", "edge", "--http-proxy", "http://proxy.example.com:3128"},
                               with_token);
   ASSERT_EQ(join.code, 0) << join.both();
   const Json secret = fleet->spoke(1).get("/api/v1/namespaces/open-cluster-management-agent/secrets/bootstrap-hub-kubeconfig");
   folder_->write("bootstrap.yaml", *base64_decode(str(secret, {"data", "kubeconfig"})));
   ASSERT_NO_FATAL_FAILURE(install(fleet->spoke(2),
                                   "fleetadm-agent --set clusterName=c1,networkPolicy=true,agentArgs={--raw-feedback} "
+                                  "--set 'tolerations[0].key=edge,tolerations[0].operator=Exists' "
+                                  "--set httpProxy=http://proxy.example.com:3128 "
                                   "--set-file bootstrapKubeconfig=bootstrap.yaml"));
   const auto by_command = installed(fleet->spoke(1), "agent");
   EXPECT_GT(by_command.size(), 10U);
