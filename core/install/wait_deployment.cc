@@ -21,8 +21,10 @@ Status wait_deployment(const kube::Client& client, std::string_view ns, std::str
   const auto done = [&](const std::optional<Json>& deployment) -> Result<bool> {
     if (!deployment) return fail(Category::kNotFound, "the Deployment " + kube::object_key(ns, name) + " does not exist");
     const auto wanted = num(*deployment, {"spec", "replicas"}, 1);
+    const auto updated = num(*deployment, {"status", "updatedReplicas"});
+    // While replicas of the former pods are left, those that are available may be theirs.
     return num(*deployment, {"status", "observedGeneration"}) >= num(*deployment, {"metadata", "generation"}) &&
-           num(*deployment, {"status", "updatedReplicas"}) >= wanted &&
+           updated >= wanted && num(*deployment, {"status", "replicas"}) <= updated &&
            num(*deployment, {"status", "availableReplicas"}) >= wanted;
   };
   const Instant deadline = Clock::system()->now() + timeout;

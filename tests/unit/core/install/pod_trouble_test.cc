@@ -114,6 +114,18 @@ TEST(WaitDeployment, SaysAtOnceWhatKeepsThePodsAndGoesOn) {
   EXPECT_EQ(troubles, std::vector<std::string>{"container hub of pod ns/p: ErrImagePull: not found"});
 }
 
+TEST(WaitDeployment, TheFormerPodsDoNotCount) {
+  const auto api = testkit::FakeApi::make();
+  Json upgraded = deployment(Json::array(), 1);
+  upgraded["status"]["replicas"] = 2;
+  api->put(kube::resources::deployments(), upgraded);
+  const auto wait = [&](Duration timeout) { return wait_deployment(api->client(), "ns", kHubDeployment, timeout, {}); };
+  EXPECT_FALSE(wait(std::chrono::milliseconds(200)));
+  upgraded["status"]["replicas"] = 1;
+  api->put(kube::resources::deployments(), upgraded);
+  EXPECT_TRUE(wait(std::chrono::seconds(10)));
+}
+
 TEST(WaitDeployment, EndsWithTheReason) {
   const auto api = testkit::FakeApi::make();
   api->put(kube::resources::deployments(), deployment());
