@@ -103,15 +103,26 @@ ContainerNode::~ContainerNode() {
 }
 
 Status ContainerNode::make_namespaces() {
-  const std::string address = options_.address + options_.pods.substr(options_.pods.find('/'));
-  ChildSpec spec{
-      .program = "/usr/bin/unshare",
-      .args = {"--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "--",
-               source_folder() + "/tests/kubelet/first_process.sh", folder().string(), address, options_.service_address},
-      .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
-      .folder = {},
-      .output_file = (folder() / "init.log").string(),
-      .mounts = {}};
+  const auto with_bits = [](const std::string& address, const std::string& net) { return address + net.substr(net.find('/')); };
+  std::vector<std::string> words{"--mount",
+                                 "--pid",
+                                 "--fork",
+                                 "--kill-child",
+                                 "--mount-proc",
+                                 "--propagation",
+                                 "private",
+                                 "--",
+                                 source_folder() + "/tests/kubelet/first_process.sh",
+                                 folder().string(),
+                                 options_.service_address + (options_.address6.empty() ? "/32" : "/128"),
+                                 with_bits(options_.address, options_.pods)};
+  if (!options_.address6.empty()) words.push_back(with_bits(options_.address6, options_.pods6));
+  ChildSpec spec{.program = "/usr/bin/unshare",
+                 .args = std::move(words),
+                 .environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
+                 .folder = {},
+                 .output_file = (folder() / "init.log").string(),
+                 .mounts = {}};
   options_.network->move_in(spec);
   FLEETADM_TRY(init_, Child::start(spec));
   const bool made = eventually([&] { return fs::exists(folder() / "is-made") || !init_->running(); }, kStarted);
@@ -141,8 +152,7 @@ Result<Child> ContainerNode::start(std::vector<std::string> words, const std::st
 std::string ContainerNode::path_variable() { return "PATH=" + runtime().value_or("") + ":/usr/sbin:/usr/bin:/sbin:/bin"; }
 
 Result<std::string> ContainerNode::run(const std::vector<std::string>& words) const {
-  static int count = 0;
-  const std::string log = "command-" + std::to_string(++count) + ".log";
+  const std::string log = "command-" + std::to_string(++commands_) + ".log";
   FLEETADM_TRY(auto child, start(words, log));
   const auto ended = child.wait(std::chrono::minutes(2));
   std::string said = read_file((folder() / log).string());
@@ -165,6 +175,15 @@ Status ContainerNode::write_files() {
   folder_.write("resolv.conf", "");
   const auto path = [&](const char* name) { return (folder() / name).string(); };
   fs::create_directory(folder() / "cni.d");
+  const auto range = [](const std::string& subnet, const std::string& gateway) {
+    return Json::array({{{"subnet", subnet}, {"gateway", gateway}}});
+  };
+  Json ranges = Json::array({range(options_.pods, options_.address)});
+  Json routes = Json::array({{{"dst", "0.0.0.0/0"}}});
+  if (!options_.address6.empty()) {
+    ranges.insert(ranges.begin(), range(options_.pods6, options_.address6));
+    routes.push_back({{"dst", "::/0"}});
+  }
   const Json network{{"cniVersion", "0.4.0"},
                      {"name", "pods"},
                      {"type", "bridge"},
@@ -174,8 +193,8 @@ Status ContainerNode::write_files() {
                      {"ipam",
                       {{"type", "host-local"},
                        {"dataDir", path("cni-addresses")},
-                       {"ranges", Json::array({Json::array({{{"subnet", options_.pods}, {"gateway", options_.address}}})})},
-                       {"routes", Json::array({{{"dst", "0.0.0.0/0"}}})}}}};
+                       {"ranges", std::move(ranges)},
+                       {"routes", std::move(routes)}}}};
   folder_.write("cni.d/10-pods.conf", dump_json(network));
   std::string config = "version = 2\nroot = \"" + path("containerd") + "\"\nstate = \"/run/containerd\"\n";
   config += "[grpc]\naddress = \"" + containerd_socket() + "\"\n";
@@ -223,7 +242,7 @@ Status ContainerNode::write_kubelet_config(const KubeServer& server) {
   const Json config{
       {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
       {"kind", "KubeletConfiguration"},
-      {"address", options_.address},
+      {"address", options_.address6.empty() ? options_.address : options_.address6},
       {"authentication",
        {{"anonymous", {{"enabled", false}}},
         {"webhook", {{"enabled", true}}},
@@ -258,7 +277,8 @@ Status ContainerNode::start_kubelet(const KubeServer& server) {
                                  "kube-scheduler.log"));
   FLEETADM_TRY(kubelet_,
                start({programs + "/kubelet", "--config=" + file("kubelet.yaml"), "--kubeconfig=" + file("kubelet.kubeconfig"),
-                      "--root-dir=" + file("kubelet"), "--hostname-override=" + name(), "--node-ip=" + options_.address},
+                      "--root-dir=" + file("kubelet"), "--hostname-override=" + name(),
+                      "--node-ip=" + (options_.address6.empty() ? "" : options_.address6 + ",") + options_.address},
                      "kubelet.log"));
   const std::string path = "/api/v1/nodes/" + name();
   const bool ready = eventually([&] { return !kubelet_->running() || condition(server, path, "Ready") == "True"; }, kStarted * 2);

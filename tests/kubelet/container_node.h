@@ -22,6 +22,9 @@ struct NodeOptions {
   std::string address;
   std::string pods;             // "10.244.1.0/24", which the address is in
   std::string service_address;  // of the API server, in the cluster
+  // Of IPv6, which comes first then; empty: the cluster has IPv4 alone.
+  std::string address6 = {};
+  std::string pods6 = {};
 };
 
 class ContainerNode {
@@ -49,7 +52,7 @@ class ContainerNode {
   /// The kubelet and the scheduler, of that server's cluster. It is Ready when this returns.
   Status start_kubelet(const KubeServer& server);
 
-  /// Runs a command of the machine inside, and answers what it printed; kUnavailable where it fails.
+  /// Runs a command of the machine inside, and answers what it printed; kUnavailable where it fails. From one thread at a time.
   Result<std::string> run(const std::vector<std::string>& words) const;
   const std::string& name() const { return options_.name; }
   std::filesystem::path folder() const { return folder_.path(); }
@@ -71,6 +74,7 @@ class ContainerNode {
   pki::KeyPair kubelet_clients_;
   std::optional<sandbox::Child> init_;  // holds the namespaces
   int init_pid_ = 0;                    // of the first process inside
+  mutable int commands_ = 0;            // that were run
   std::optional<sandbox::Child> containerd_;
   std::optional<sandbox::Child> scheduler_;
   std::optional<sandbox::Child> kubelet_;

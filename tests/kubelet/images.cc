@@ -8,6 +8,7 @@
 #include "core/image/elf.h"
 #include "core/image/layer.h"
 #include "tests/support/fleet.h"
+#include "tests/support/shell.h"
 
 namespace fleetadm::testkit {
 
@@ -33,6 +34,23 @@ Result<std::string> save_workload_image(const TemporaryFolder& folder) {
                                         return fail(Category::kInternal, "cannot write " + archive.string());
                                       }));
   return archive.string();
+}
+
+Result<std::string> save_former_image(const TemporaryFolder& folder) {
+  // The first bytes alone: compilers keep short texts in instructions, in pieces.
+  static constexpr std::string_view kThis = "v0.1";
+  static constexpr std::string_view kFormer = "v0.0";
+  static_assert(std::string_view(FLEETADM_VERSION).starts_with(kThis), "name the digits of this version");
+  std::string program = read_file(Fleet::binary());
+  for (auto at = program.find(kThis); at != std::string::npos; at = program.find(kThis, at + 1))
+    program.replace(at, kFormer.size(), kFormer);
+  const std::string file = folder.write("former", program);
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  const auto archive = folder.path() / "former.tar";
+  const Ran saved = run_shell("HOME='" + folder.path().string() + "' '" + file + "' image save '" + archive.string() + "'",
+                              (folder.path() / "former.log").string());
+  if (saved.code == 0 && saved.out.find(kFormerVersion) != std::string::npos) return archive.string();
+  return fail(Category::kInternal, "image save of a former version: " + saved.both());
 }
 
 }  // namespace fleetadm::testkit

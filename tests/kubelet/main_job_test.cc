@@ -1,29 +1,17 @@
 // The main job on real nodes, as its users do it: the image that the binary makes of itself, init, join, accept, a Deployment on
-// both clusters; what goes wrong there; the gateway; and back to where it began. The cases build on each other.
-#include <chrono>
-#include <cstdio>
-#include <gtest/gtest.h>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
+// both clusters; what goes wrong there; other versions; the gateway; back to where it began; and all that by Helm. The cases
+// build on each other.
+#include <future>
 
-#include "tests/kubelet/images.h"
-#include "tests/kubelet/real_fleet.h"
-#include "tests/support/fleet_test.h"
+#include "kubeclient/config/kubeconfig.h"
+#include "tests/kubelet/real_nodes.h"
 #include "tests/support/https.h"
+#include "tests/support/source_folder.h"
 
 namespace fleetadm::testkit {
 namespace {
 
-using Steady = std::chrono::steady_clock;
-using std::chrono::seconds;
-
-constexpr int kHub = 0;
-constexpr const char* kHubNamespace = "open-cluster-management-hub";
-constexpr const char* kAgentNamespace = "open-cluster-management-agent";
 constexpr std::int64_t kMiB = 1024 * 1024;
-constexpr seconds kPatience{120};
 
 /// A namespace, and a Deployment of one pod with V=version in its environment, which gets ready or never does.
 std::string web(const std::string& version, bool gets_ready = true) {
@@ -51,99 +39,6 @@ spec:
 )";
 }
 
-class RealNodes : public FleetTest {
- protected:
-  static void SetUpTestSuite() {
-    if (!ContainerNode::needs()) return;
-    const auto since = Steady::now();
-    auto started = RealFleet::start(2);
-    ASSERT_TRUE(started) << started.error().message;
-    fleet() = std::move(*started);
-    tell("nodes ready", since);
-    allow_carol(fleet()->hub(),
-                {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
-    for (int i = 1; i <= 2; ++i)
-      allow_carol(fleet()->server(i), {{"apiGroups", {"", "apps"}}, {"resources", {"*"}}, {"verbs", {"*"}}});
-    for (int i = 0; i <= 2; ++i) before()[i] = inventory(fleet()->server(i));
-  }
-  static void TearDownTestSuite() { fleet().reset(); }
-  void SetUp() override {
-    if (const Status able = ContainerNode::needs(); !able) {
-      if (in_ci()) FAIL() << able.error().message << "; " << able.error().hint;
-      GTEST_SKIP() << able.error().message << "; " << able.error().hint;
-    }
-    ASSERT_TRUE(fleet()) << "the nodes did not start";
-    if (broken()) GTEST_FAIL() << "a case before this one failed";
-  }
-  void TearDown() override { broken() = broken() || HasFatalFailure(); }
-
-  static std::unique_ptr<RealFleet>& fleet() {
-    static std::unique_ptr<RealFleet> the_fleet;
-    return the_fleet;
-  }
-  static std::map<int, std::set<std::string>>& before() {
-    static std::map<int, std::set<std::string>> all;
-    return all;
-  }
-  static bool& broken() {
-    static bool is_broken = false;
-    return is_broken;
-  }
-  static void tell(const std::string& what, Steady::time_point since) {
-    std::printf("%s: %.1f s\n", what.c_str(), std::chrono::duration<double>(Steady::now() - since).count());
-    std::fflush(stdout);
-  }
-  static std::string cluster(int i) { return "c" + std::to_string(i); }
-  static Ran on_hub(std::vector<std::string> args, const std::string& input = {}) {
-    RunOptions options;
-    options.input = input;
-    args.insert(args.end(), {"--context", "hub"});
-    return fleet()->run(kHub, args, options);
-  }
-  static Ran apply_web(const std::string& manifests, std::vector<std::string> flags = {}) {
-    std::vector<std::string> args{"work", "apply", "web", "-f", "-", "--placement", "apps/all"};
-    args.insert(args.end(), flags.begin(), flags.end());
-    return on_hub(args, manifests);
-  }
-  /// As a user who may use the proxy, and Pods and Deployments at the clusters.
-  static Ran as_carol(const std::vector<std::string>& args) {
-    RunOptions options;
-    options.environment = {{"KUBECONFIG", fleet()->hub().kubeconfig_file_for("carol")}};
-    return fleet()->run(kHub, args, options);
-  }
-  static Ran kubectl(int i, const std::vector<std::string>& args) {
-    std::vector<std::string> words{"proxy", "kubectl", "--cluster", cluster(i), "--", "--namespace", "web"};
-    words.insert(words.end(), args.begin(), args.end());
-    return as_carol(words);
-  }
-  /// The only pod of a Deployment; null where it has none, or several.
-  static Json pod(int i, const std::string& ns, const std::string& app) {
-    const auto pods = pods_of(fleet()->server(i), ns, app);
-    return pods.size() == 1 ? pods.front() : Json();
-  }
-  static Json agent(int i) { return pod(i, kAgentNamespace, "fleetadm-agent"); }
-  static std::string version_of(const Json& pod) {
-    for (const Json& container : list_at(pod, {"spec", "containers"}))
-      for (const Json& one : list_at(container, {"env"})) return str(one, {"value"});
-    return {};
-  }
-  static std::int64_t restarts(const Json& pod) {
-    for (const Json& container : list_at(pod, {"status", "containerStatuses"})) return num(container, {"restartCount"});
-    return 0;
-  }
-  /// The one pod of web is of this version, and ready.
-  static bool serves(int i, const std::string& version) {
-    const Json only = pod(i, "web", "web");
-    return version_of(only) == version && pod_is_ready(only);
-  }
-  static void expect_served(const std::string& version) {
-    for (int i = 1; i <= 2; ++i) {
-      EXPECT_TRUE(eventually([&] { return serves(i, version); }, kPatience))
-          << cluster(i) << " does not serve " << version << ": " << dump_json(pod(i, "web", "web"));
-    }
-  }
-};
-
 TEST_F(RealNodes, A_InitRunsTheHub) {
   const auto since = Steady::now();
   const Ran made = on_hub({"init", "--wait"});
@@ -167,6 +62,8 @@ TEST_F(RealNodes, B_ClustersJoin) {
   }
   const Ran accepted = on_hub({"accept", "--all", "--yes", "--wait=available"});
   ASSERT_EQ(accepted.code, 0) << accepted.both();
+  // The second cluster is one of IPv6, with IPv4 beside it.
+  EXPECT_NE(str(agent(2), {"status", "podIP"}).find(':'), std::string::npos) << dump_json(agent(2));
   // Only the agents lead there.
   HttpsRequest request;
   request.url = "https://10.244.1.1:443/readyz";
@@ -186,6 +83,7 @@ TEST_F(RealNodes, C_ADeploymentRollsOutToBoth) {
   ASSERT_EQ(made.code, 0) << made.both();
   expect_served("1");
   for (int i = 1; i <= 2; ++i) {
+    expect_told(i, "ready: 1 of 1 replica ready");
     const auto processes = processes_of_pod(str(agent(i), {"metadata", "uid"}));
     ASSERT_EQ(processes.size(), 1U);
     const ContainerProcess& running = processes.front();
@@ -225,6 +123,7 @@ TEST_F(RealNodes, E_NothingIsLostWhenAnAgentNeedsMoreMemoryThanItMayHave) {
   ASSERT_EQ(made.code, 0) << made.both();
   EXPECT_TRUE(eventually([&] { return restarts(agent(1)) > 0; }, kPatience)) << dump_json(agent(1));
   EXPECT_NE(dump_json(agent(1)).find("OOMKilled"), std::string::npos) << dump_json(agent(1));
+  expect_told(1, "OOMKilled");
   EXPECT_TRUE(fleet()->server(1).eventually(
       "/api/v1/namespaces/default/configmaps/large",
       [&](const Json& map) {
@@ -262,7 +161,45 @@ TEST_F(RealNodes, G_NothingIsLostWhenTheHubIsEvicted) {
   EXPECT_EQ(status.code, 0) << status.both();
 }
 
-TEST_F(RealNodes, H_TheGatewayLeadsToClustersThatTheHubCannotReach) {
+TEST_F(RealNodes, H_AgentsAndTheHubGoToAnotherVersionAndBack) {
+  const std::string serving = str(pod(1, "web", "web"), {"metadata", "uid"});
+  const auto image_of = [](const Json& pod) {
+    const Json& containers = list_at(pod, {"spec", "containers"});
+    return containers.empty() ? "" : str(containers.front(), {"image"});
+  };
+  const auto upgrade = [](const std::string& part, std::vector<std::string> flags) {
+    std::vector<std::string> args{"upgrade", part, "--yes"};
+    args.insert(args.end(), flags.begin(), flags.end());
+    return on_hub(args);
+  };
+  const Ran broken = upgrade("agent", {"-c", "c1", "--image", "fleetadm:missing", "--timeout", "6s"});
+  EXPECT_NE(broken.code, 0) << broken.both();
+  expect_told(1, "fleetadm:missing");
+  EXPECT_EQ(condition(fleet()->hub(), std::string(kManagedClusters) + "/c1", "ManagedClusterConditionAvailable"), "True");
+  const auto all_agents = [&](const std::string& version) {
+    const auto since = Steady::now();
+    const Ran ran = upgrade("agent", {"-c", "c1,c2", "--to", version, "--max-concurrency", "100%"});
+    ASSERT_EQ(ran.code, 0) << ran.both();
+    tell("two agents to " + version, since);
+    for (int i = 1; i <= 2; ++i) {
+      EXPECT_EQ(image_of(agent(i)), "fleetadm:" + version);
+      expect_told(i, version + " ");
+      expect_told(i, "ready: 1 of 1 replica ready");
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(all_agents(kFormerVersion));
+  for (const std::string version : {kFormerVersion, FLEETADM_VERSION}) {
+    const auto since = Steady::now();
+    const Ran hub = upgrade("hub", {"--to", version, "--wait"});
+    ASSERT_EQ(hub.code, 0) << hub.both();
+    tell("hub to " + version, since);
+    EXPECT_EQ(image_of(pod(kHub, kHubNamespace, "fleetadm-hub")), "fleetadm:" + version);
+  }
+  ASSERT_NO_FATAL_FAILURE(all_agents(FLEETADM_VERSION));
+  EXPECT_EQ(str(pod(1, "web", "web"), {"metadata", "uid"}), serving);
+}
+
+TEST_F(RealNodes, I_TheGatewayLeadsToClustersThatTheHubCannotReach) {
   const Ran made = on_hub({"init", "--gateway", "--gateway-address", "10.244.0.1", "--wait"});
   ASSERT_EQ(made.code, 0) << made.both();
   // What its Service would need, a load balancer, is not here: its pod takes the address of the node.
@@ -293,7 +230,7 @@ TEST_F(RealNodes, H_TheGatewayLeadsToClustersThatTheHubCannotReach) {
   }
 }
 
-TEST_F(RealNodes, I_ACommandRunsInAPodOfTheHub) {
+TEST_F(RealNodes, J_ACommandRunsInAPodOfTheHub) {
   const auto since = Steady::now();
   const Ran ran = fleet()->run(kHub, {"in-pod", "--context", "hub", "--cluster-role", "cluster-admin", "--timeout", "90s", "--",
                                       "get", "clusters", "-o", "name"});
@@ -310,12 +247,18 @@ TEST_F(RealNodes, Y_NothingIsLeftInTheEnd) {
   const Ran deleted = on_hub({"work", "delete", "web", "--placement", "apps/all", "--allow-removals"});
   EXPECT_EQ(deleted.code, 0) << deleted.both();
   tell("work delete", since);
+  since = Steady::now();
+  std::vector<std::future<Ran>> leaving;
   for (int i = 1; i <= 2; ++i) {
-    since = Steady::now();
-    const Ran left = fleet()->run(i, {"unjoin", "--context", cluster(i), "--hub-context", "hub", "--yes", "--allow-removals"});
-    EXPECT_EQ(left.code, 0) << left.both();
-    tell("unjoin of " + cluster(i), since);
+    leaving.push_back(std::async(std::launch::async, [i] {
+      return fleet()->run(i, {"unjoin", "--context", cluster(i), "--hub-context", "hub", "--yes", "--allow-removals"});
+    }));
   }
+  for (auto& one : leaving) {
+    const Ran left = one.get();
+    EXPECT_EQ(left.code, 0) << left.both();
+  }
+  tell("unjoin of both", since);
   EXPECT_EQ(fleet()->hub().request("DELETE", "/api/v1/namespaces/apps").status, 200);
   since = Steady::now();
   const Ran cleaned = on_hub({"clean", "--yes"});
@@ -325,6 +268,52 @@ TEST_F(RealNodes, Y_NothingIsLeftInTheEnd) {
     eventually([&] { return inventory(fleet()->server(i)) == before()[i]; }, seconds(60), std::chrono::milliseconds(500));
     EXPECT_EQ(inventory(fleet()->server(i)), before()[i]) << (i == 0 ? "hub" : cluster(i));
   }
+}
+
+TEST_F(RealNodes, Z_ChartsDoWhatInitAndJoinDo) {
+  const auto helm = equipment("FLEETADM_HELM_BIN", "tests/packages/build.sh", {"helm"}, "");
+  ASSERT_TRUE(helm) << helm.error().message;
+  const std::string charts = fleet()->folder().path().string();
+  const auto made = fleet()->node(kHub).run({source_folder() + "/packaging/charts", charts});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto run_helm = [&](int i, std::vector<std::string> words) {
+    words.insert(words.begin(), *helm + "/helm");
+    words.insert(words.end(), {"--namespace", "kube-system", "--wait", "--timeout", "2m", "--kubeconfig",
+                               fleet()->server(i).kubeconfig_file()});
+    const auto ran = fleet()->node(i).run(words);
+    ASSERT_TRUE(ran) << ran.error().message;
+  };
+  auto since = Steady::now();
+  ASSERT_NO_FATAL_FAILURE(run_helm(kHub, {"install", "hub", charts + "/fleetadm-hub"}));
+  const Ran token = on_hub({"get", "token", "-o", "json"});
+  ASSERT_EQ(token.code, 0) << token.both();
+  const Json ticket = token.json();
+  const std::string bootstrap = fleet()->folder().write(
+      "bootstrap.yaml", dump_json(kube::make_kubeconfig(str(ticket, {"hub-apiserver"}), fleet()->hub().ca().certificate,
+                                                        {{"token", str(ticket, {"hub-token"})}}, "bootstrap")));
+  ASSERT_NO_FATAL_FAILURE(run_helm(1, {"install", "agent", charts + "/fleetadm-agent", "--set", "clusterName=c1", "--set-file",
+                                       "bootstrapKubeconfig=" + bootstrap}));
+  const Ran accepted = on_hub({"accept", "c1", "--yes", "--wait=available"});
+  ASSERT_EQ(accepted.code, 0) << accepted.both();
+  tell("hub and agent by helm", since);
+  expect_told(1, "ready: 1 of 1 replica ready");
+  const Ran refused = on_hub({"upgrade", "hub", "--yes"});
+  EXPECT_NE(refused.err.find("helm upgrade hub"), std::string::npos) << refused.both();
+  since = Steady::now();
+  const Ran left = on_hub({"unjoin", "--hub-only", "--cluster-name", "c1", "--yes"});
+  EXPECT_EQ(left.code, 0) << left.both();
+  ASSERT_NO_FATAL_FAILURE(run_helm(1, {"uninstall", "agent"}));
+  ASSERT_NO_FATAL_FAILURE(run_helm(kHub, {"uninstall", "hub"}));
+  // What Helm leaves by its own rules: the CRDs of a chart.
+  for (int i = 0; i <= 1; ++i) {
+    const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const std::string ours = "?labelSelector=fleetadm.io%2Fpart";
+    EXPECT_FALSE(list_at(fleet()->server(i).get(definitions + ours), {"items"}).empty());
+    EXPECT_EQ(fleet()->server(i).request("DELETE", definitions + ours).status, 200);
+    eventually([&] { return inventory(fleet()->server(i)) == before()[i]; }, seconds(60), std::chrono::milliseconds(500));
+    EXPECT_EQ(inventory(fleet()->server(i)), before()[i]) << (i == 0 ? "hub" : cluster(i));
+  }
+  tell("removed", since);
 }
 
 }  // namespace

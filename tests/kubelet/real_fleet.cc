@@ -9,6 +9,8 @@ namespace fleetadm::testkit {
 namespace {
 
 constexpr const char* kServiceAddress = "10.0.0.1";
+constexpr const char* kServiceAddress6 = "fd00:10::1";
+constexpr const char* kServices6 = "fd00:10::/112,10.0.0.0/24";
 constexpr int kServicePort = 443;
 
 // What the nodes need beside what a KubeServer has anyway.
@@ -54,6 +56,13 @@ Status RealFleet::make_clusters(int spokes) {
     of_node.address = cluster.address;
     of_node.pods = cluster.pods;
     of_node.service_address = kServiceAddress;
+    if (i > 1) {  // the spokes but the first have IPv6 before IPv4
+      cluster.dual_stack = true;
+      const std::string subnet6 = "fd00:244:" + std::to_string(i) + ":";
+      of_node.service_address = kServiceAddress6;
+      of_node.address6 = subnet6 + ":1";
+      of_node.pods6 = subnet6 + ":/64";
+    }
     FLEETADM_TRY(cluster.node, ContainerNode::make(std::move(of_node)));
     clusters_.push_back(std::move(cluster));
     if (i > 0) FLEETADM_CHECK(lead_to_hub(i));
@@ -89,12 +98,13 @@ Status RealFleet::ip(const NetworkNamespace& network, const std::vector<std::str
   return fail(Category::kUnavailable, "ip " + words.front() + ": " + read_file(log.string()));
 }
 
-Result<std::vector<std::string>> RealFleet::save_images() const {
+Result<RealFleet::Archives> RealFleet::save_images() const {
   FLEETADM_TRY(std::string workload, save_workload_image(folder_));
   const std::string program = (folder_.path() / "fleetadm.tar").string();
   const Ran saved = run_fleetadm(folder_, {"image", "save", program}, {});
   if (saved.code != 0) return fail(Category::kInternal, "image save: " + saved.both());
-  return std::vector<std::string>{std::move(workload), program};
+  FLEETADM_TRY(std::string former, save_former_image(folder_));
+  return Archives{std::move(workload), program, std::move(former)};
 }
 
 Status RealFleet::start_servers() {
@@ -112,7 +122,8 @@ Status RealFleet::start_servers() {
       one.address = cluster.address;
       one.apiserver_flags.emplace_back("--bind-address=0.0.0.0");
     } else {
-      one.address = kServiceAddress;
+      one.address = cluster.dual_stack ? kServiceAddress6 : kServiceAddress;
+      if (cluster.dual_stack) one.apiserver_flags.push_back(std::string("--service-cluster-ip-range=") + kServices6);
     }
     options.push_back(std::move(one));
   }
@@ -121,10 +132,16 @@ Status RealFleet::start_servers() {
   return {};
 }
 
-Status RealFleet::start_node(int i, const std::vector<std::string>& archives) {
+Status RealFleet::start_node(int i, const Archives& archives) {
   ContainerNode& at = node(i);
   FLEETADM_CHECK(at.start_containerd());
-  for (const std::string& archive : archives) FLEETADM_CHECK(at.import_image(archive));
+  FLEETADM_CHECK(at.import_image(archives.workload));
+  // By a file on the spokes, by the node's own fleetadm on the hub.
+  const auto loaded = i == 0 ? at.run({Fleet::binary(), "image", "load", "--address", at.containerd_socket()})
+                             : Result<std::string>(std::string());
+  if (!loaded) return fail(loaded.error());
+  if (i > 0) FLEETADM_CHECK(at.import_image(archives.program));
+  FLEETADM_CHECK(at.import_image(archives.former));
   return at.start_kubelet(server(i));
 }
 

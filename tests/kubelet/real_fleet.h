@@ -1,5 +1,6 @@
 // A hub and spokes on real nodes, each a cluster in a network of its own. The spokes reach the hub's API server; theirs serve the
-// Service address of their own cluster alone, so nothing outside of it reaches them.
+// Service address of their own cluster alone, so nothing outside of it reaches them. The first spoke has IPv4 alone, the others
+// IPv6 and IPv4.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,6 +34,7 @@ class RealFleet {
     std::string name;
     std::string address;  // of its node
     std::string pods;
+    bool dual_stack = false;
     std::shared_ptr<NetworkNamespace> network;
     std::unique_ptr<ContainerNode> node;
     std::unique_ptr<KubeServer> server;
@@ -42,8 +44,13 @@ class RealFleet {
   Status lead_to_hub(int i) const;
   Status ip(const NetworkNamespace& network, const std::vector<std::string>& words) const;
   Status start_servers();
-  Status start_node(int i, const std::vector<std::string>& archives);
-  Result<std::vector<std::string>> save_images() const;
+  struct Archives {
+    std::string workload;
+    std::string program;
+    std::string former;  // a program of another version
+  };
+  Status start_node(int i, const Archives& archives);
+  Result<Archives> save_images() const;
 
   TemporaryFolder folder_{"real-fleet"};
   std::vector<Cluster> clusters_;

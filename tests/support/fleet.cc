@@ -1,5 +1,6 @@
 #include "tests/support/fleet.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -91,7 +92,7 @@ Ran Fleet::run(const std::vector<std::string>& args, const RunOptions& options) 
 }
 
 Ran run_fleetadm(const TemporaryFolder& folder, const std::vector<std::string>& args, const RunOptions& options) {
-  static int count = 0;
+  static std::atomic<int> count = 0;
   const std::string base = (folder.path() / ("run-" + std::to_string(++count))).string();
   std::ofstream(base + ".in", std::ios::binary) << options.input;
   sandbox::ChildSpec spec;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "kubeclient/base/host_port.h"
 #include "tests/support/embedded_server.h"
 #include "tests/support/https.h"
 
@@ -162,7 +163,7 @@ Status KubeServer::prepare() {
   port_ = options_.port > 0 ? options_.port : free_port();
   etcd_port_ = free_port();
   etcd_peer_port_ = free_port();
-  url_ = "https://" + options_.address + ":" + std::to_string(port_);
+  url_ = "https://" + join_host_port(options_.address, std::to_string(port_));
   return write_files();
 }
 
