@@ -17,6 +17,7 @@
 #include "tests/support/faulty_relay.h"
 #include "tests/support/fleet.h"
 #include "tests/support/https.h"
+#include "tests/support/kube_servers.h"
 #include "tests/support/shell.h"
 #include "tests/support/temporary_folder.h"
 
@@ -167,6 +168,47 @@ TEST_F(RegistryTest, WhatWasPushedCanBePulledAndIsNotSentTwice) {
   EXPECT_EQ(num(*nothing, {"blobsSent"}), 0);
   EXPECT_EQ(num(*nothing, {"blobsPresent"}), 3);
   EXPECT_EQ(num(*nothing, {"bytesSent"}), 0);
+}
+
+TEST_F(RegistryTest, ContainerdPullsWhatWasPushed) {
+  if (::geteuid() != 0) {
+    ASSERT_FALSE(testkit::in_ci()) << "containerd needs root";
+    GTEST_SKIP() << "containerd needs root";
+  }
+  const auto runtime = testkit::equipment("FLEETADM_CONTAINER_RUNTIME", "tests/kubelet/runtime.sh", {"containerd", "ctr"}, "");
+  ASSERT_TRUE(runtime) << runtime.error().message;
+  start();
+  const Ran pushed = push(port_);
+  ASSERT_EQ(pushed.code, 0) << pushed.err;
+  const std::string digest = str(*parse_json(pushed.out), {"digest"});
+  const std::string registry = "127.0.0.1:" + std::to_string(port_);
+  folder_.write("containerd.toml", "version = 2\nroot = \"" + path("containerd") + "\"\nstate = \"" + path("run") +
+                                       "\"\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n[grpc]\naddress = \"" +
+                                       path("containerd.sock") + "\"\n");
+  // As nodes are told of a registry with a CA of its own.
+  std::filesystem::create_directories(path("certs.d/" + registry));
+  folder_.write("certs.d/" + registry + "/hosts.toml", "server = \"https://" + registry + "\"\n[host.\"https://" + registry +
+                                                           "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  ca = \"" + ca_file_ +
+                                                           "\"\n");
+  sandbox::ChildSpec spec;
+  spec.program = *runtime + "/containerd";
+  spec.args = {"--config", path("containerd.toml")};
+  spec.environment = {"PATH=" + *runtime + ":/usr/sbin:/usr/bin:/sbin:/bin"};
+  spec.output_file = path("containerd.log");
+  auto containerd = sandbox::Child::start(spec);
+  ASSERT_TRUE(containerd) << containerd.error().message;
+  const auto ctr = [&](const std::string& words) {
+    return testkit::run_shell("'" + *runtime + "/ctr' --address '" + path("containerd.sock") + "' " + words, path("ctr.err"));
+  };
+  ASSERT_TRUE(testkit::eventually([&] { return ctr("version").code == 0; })) << testkit::read_file(path("containerd.log"));
+  const std::string pull = "images pull --snapshotter native --hosts-dir '" + path("certs.d") + "' ";
+  EXPECT_NE(ctr(pull + registry + "/team/fleetadm:v1").code, 0) << "without a login";
+  for (const std::string& name : {registry + "/team/fleetadm:v1", registry + "/team/fleetadm@" + digest}) {
+    const Ran pulled = ctr(pull + "--user me:" + kPassword + " " + name);
+    EXPECT_EQ(pulled.code, 0) << pulled.both();
+    const Ran there = ctr("images ls name==" + name);
+    EXPECT_NE(there.out.find(digest), std::string::npos) << there.both();
+  }
 }
 
 TEST_F(RegistryTest, WhoIsNotKnownGetsNothingIn) {
