@@ -44,7 +44,9 @@ bool is_sandbox_name(std::string_view name) {
 
 std::optional<ProcessIdentity> identify(int pid) {
   if (pid <= 0) return std::nullopt;
-  const auto stat = kube::read_file("/proc/" + std::to_string(pid) + "/stat").value_or(std::string());
+  // Of the first thread: under qemu-user a process does not read in its own /proc/PID/stat what others read there.
+  const auto number = std::to_string(pid);
+  const auto stat = kube::read_file("/proc/" + number + "/task/" + number + "/stat").value_or(std::string());
   // The name in parentheses may hold blanks; the start time is the 20th field after it.
   const auto end = stat.rfind(')');
   if (end == std::string::npos) return std::nullopt;
