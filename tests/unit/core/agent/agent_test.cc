@@ -16,7 +16,7 @@ namespace {
 namespace reg = registration::agent;
 
 // What is left when an agent has joined, without what differs from run to run.
-Json end_state(const Fleet& fleet) {
+Json end_state(const MemoryFleet& fleet) {
   const auto secret = fleet.spoke->get(kube::resources::secrets(), "open-cluster-management-agent", "hub-kubeconfig-secret");
   Json keys = Json::array();
   for (const auto& [key, value] : strings_at(secret.value_or(Json()), {"data"})) keys.push_back(key);
@@ -34,8 +34,8 @@ Json end_state(const Fleet& fleet) {
 int threads_of_process() { return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {})); }
 
 TEST(Agent, JoinsAndReports) {
-  Fleet fleet;
-  Fleet::Process process(fleet, fleet.options());
+  MemoryFleet fleet;
+  MemoryFleet::Process process(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
   process.stop();
   EXPECT_TRUE(process.outcome());
@@ -70,8 +70,8 @@ TEST(Agent, IsSafeToKillAfterAnyWrite) {
   Json undisturbed;
   int writes = 0;
   {
-    Fleet fleet;
-    Fleet::Process process(fleet, fleet.options());
+    MemoryFleet fleet;
+    MemoryFleet::Process process(fleet, fleet.options());
     ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
     process.stop();
     undisturbed = end_state(fleet);
@@ -80,16 +80,16 @@ TEST(Agent, IsSafeToKillAfterAnyWrite) {
   ASSERT_GE(writes, 7);  // identity, cluster, request's key, request, credential, lease, status
   for (int k = 1; k <= writes; ++k) {
     SCOPED_TRACE("killed after write " + std::to_string(k));
-    Fleet fleet;
+    MemoryFleet fleet;
     std::string agent;
     {
-      Fleet::Process first(fleet, fleet.options(), k);
+      MemoryFleet::Process first(fleet, fleet.options(), k);
       ASSERT_TRUE(soon([&] { return first.dead() || fleet.joined(fleet.hub); }));
       first.stop();
       agent = fleet.stored("agent-name");
       ASSERT_FALSE(agent.empty());
     }
-    Fleet::Process second(fleet, fleet.options());
+    MemoryFleet::Process second(fleet, fleet.options());
     const auto available = [&] {
       const auto managed = fleet.managed_cluster(fleet.hub);
       const auto lease = fleet.hub->get(kube::resources::leases(), "c1", api::kClusterLease);
@@ -104,15 +104,15 @@ TEST(Agent, IsSafeToKillAfterAnyWrite) {
 }
 
 TEST(Agent, ARestartChangesNothing) {
-  Fleet fleet;
+  MemoryFleet fleet;
   {
-    Fleet::Process process(fleet, fleet.options());
+    MemoryFleet::Process process(fleet, fleet.options());
     ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
   }
   const std::string certificate = fleet.stored("tls.crt");
   fleet.hub->forget_calls();
   fleet.spoke->forget_calls();
-  Fleet::Process again(fleet, fleet.options());
+  MemoryFleet::Process again(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return fleet.hub->count("update", "leases") > 0 && fleet.spoke->count("list", "nodes") > 0; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   again.stop();
@@ -122,11 +122,11 @@ TEST(Agent, ARestartChangesNothing) {
 }
 
 TEST(Agent, WaitsForApprovalWithOneRequestAcrossRestarts) {
-  Fleet fleet;
+  MemoryFleet fleet;
   fleet.approves = false;
   std::string agent;
   for (int start = 0; start < 3; ++start) {
-    Fleet::Process process(fleet, fleet.options());
+    MemoryFleet::Process process(fleet, fleet.options());
     ASSERT_TRUE(soon([&] { return !fleet.requests(fleet.hub).empty(); }));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     process.stop();
@@ -135,18 +135,18 @@ TEST(Agent, WaitsForApprovalWithOneRequestAcrossRestarts) {
     EXPECT_EQ(fleet.stored("agent-name"), agent);
   }
   fleet.approves = true;
-  Fleet::Process process(fleet, fleet.options());
+  MemoryFleet::Process process(fleet, fleet.options());
   EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
   EXPECT_EQ(fleet.requests(fleet.hub).size(), 1U);
 }
 
 // Nothing but the watch wakes it: an hour is longer than anybody waits here.
 TEST(Agent, GoesOnAtOnceWhenItsRequestIsAnswered) {
-  Fleet fleet;
+  MemoryFleet fleet;
   fleet.approves = false;
   agent::AgentOptions options = fleet.options();
   options.timing.watch_request = std::chrono::hours(1);
-  Fleet::Process process(fleet, options);
+  MemoryFleet::Process process(fleet, options);
   ASSERT_TRUE(soon([&] { return !fleet.requests(fleet.hub).empty(); }));
   fleet.approves = true;
   EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }, std::chrono::seconds(4)));
@@ -155,8 +155,8 @@ TEST(Agent, GoesOnAtOnceWhenItsRequestIsAnswered) {
 TEST(Agent, ManyShareThreads) {
   constexpr std::size_t kAgents = 12;
   constexpr std::size_t kThreads = 4;
-  std::vector<std::unique_ptr<Fleet>> fleets;
-  for (std::size_t i = 0; i < kAgents; ++i) fleets.push_back(std::make_unique<Fleet>("c" + std::to_string(i)));
+  std::vector<std::unique_ptr<MemoryFleet>> fleets;
+  for (std::size_t i = 0; i < kAgents; ++i) fleets.push_back(std::make_unique<MemoryFleet>("c" + std::to_string(i)));
   const auto pool = std::make_shared<controller::WorkerPool>(kThreads);
   const int before = threads_of_process();
   std::vector<std::unique_ptr<agent::RunningAgent>> agents;
@@ -175,16 +175,16 @@ TEST(Agent, ManyShareThreads) {
 }
 
 TEST(Agent, ARandomClusterNameIsKept) {
-  Fleet fleet;
+  MemoryFleet fleet;
   agent::AgentOptions options = fleet.options();
   options.cluster_name.clear();
   fleet.approves = false;
   {
-    Fleet::Process process(fleet, options);
+    MemoryFleet::Process process(fleet, options);
     ASSERT_TRUE(soon([&] { return !fleet.requests(fleet.hub).empty(); }));
   }
   const std::string name = fleet.stored("cluster-name");
-  Fleet::Process process(fleet, options);
+  MemoryFleet::Process process(fleet, options);
   fleet.approves = true;
   ASSERT_TRUE(soon([&] { return !fleet.stored("tls.crt").empty(); }));
   EXPECT_EQ(fleet.stored("cluster-name"), name);
@@ -192,10 +192,10 @@ TEST(Agent, ARandomClusterNameIsKept) {
 }
 
 TEST(Agent, WaitsForItsBootstrapSecret) {
-  Fleet fleet;
+  MemoryFleet fleet;
   const auto secret = fleet.spoke->get(kube::resources::secrets(), "open-cluster-management-agent", "bootstrap-hub-kubeconfig");
   fleet.spoke->erase(kube::resources::secrets(), "open-cluster-management-agent", "bootstrap-hub-kubeconfig");
-  Fleet::Process process(fleet, fleet.options());
+  MemoryFleet::Process process(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return !fleet.stored("agent-name").empty(); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(fleet.hub->calls().empty());
@@ -204,21 +204,21 @@ TEST(Agent, WaitsForItsBootstrapSecret) {
 }
 
 TEST(Agent, AppliesWorksAsTheirOwnServiceAccount) {
-  Fleet fleet;
+  MemoryFleet fleet;
   agent::AgentOptions options = fleet.options();
   {
-    Fleet::Process process(fleet, options);
+    MemoryFleet::Process process(fleet, options);
     ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
   }
   EXPECT_EQ(fleet.spoke_users(), std::set<std::string>{""});
   options.work_service_account = "worker";
   {
-    Fleet::Process process(fleet, options);
+    MemoryFleet::Process process(fleet, options);
     ASSERT_TRUE(soon([&] { return fleet.spoke_users().size() == 2; }));
   }
   EXPECT_TRUE(fleet.spoke_users().contains("system:serviceaccount:open-cluster-management-agent:worker"));
   options.work_service_account = "no/name";
-  Fleet::Process process(fleet, options);
+  MemoryFleet::Process process(fleet, options);
   process.stop();
   EXPECT_EQ(process.outcome().error().category, Category::kUsage);
 }
@@ -248,11 +248,11 @@ TEST(BootstrapSource, TakesNoProgramsOrFilesFromASecret) {
 }
 
 TEST(Agent, AStoredNameThatIsNoneIsWaitedOut) {
-  Fleet fleet;
+  MemoryFleet fleet;
   Json secret = {{"metadata", {{"name", "hub-kubeconfig-secret"}, {"namespace", "open-cluster-management-agent"}}},
                  {"data", {{"agent-name", base64_encode("a:b")}}}};
   fleet.spoke->put(kube::resources::secrets(), secret);
-  Fleet::Process process(fleet, fleet.options());
+  MemoryFleet::Process process(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return fleet.spoke->count("get", "secrets") > 2; }));
   EXPECT_TRUE(fleet.hub->calls().empty());
   secret["data"] = Json::object();
@@ -261,8 +261,8 @@ TEST(Agent, AStoredNameThatIsNoneIsWaitedOut) {
 }
 
 TEST(Agent, AnotherHubInTheBootstrapSecretIsJoined) {
-  Fleet fleet;
-  Fleet::Process process(fleet, fleet.options());
+  MemoryFleet fleet;
+  MemoryFleet::Process process(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
   const std::string agent = fleet.stored("agent-name");
   fleet.bootstrap_with("other-hub");
@@ -273,8 +273,8 @@ TEST(Agent, AnotherHubInTheBootstrapSecretIsJoined) {
 }
 
 TEST(Agent, JoinsAgainWhenTheHubRefusesItsCertificate) {
-  Fleet fleet;
-  Fleet::Process process(fleet, fleet.options());
+  MemoryFleet fleet;
+  MemoryFleet::Process process(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
   const std::string agent = fleet.stored("agent-name");
   const std::string certificate = fleet.stored("tls.crt");
@@ -291,9 +291,9 @@ TEST(Agent, JoinsAgainWhenTheHubRefusesItsCertificate) {
 }
 
 TEST(Agent, RenewsInPlace) {
-  Fleet fleet;
+  MemoryFleet fleet;
   fleet.certificate_seconds = 1;  // with five minutes behind it, such a certificate is due at once
-  Fleet::Process process(fleet, fleet.options());
+  MemoryFleet::Process process(fleet, fleet.options());
   ASSERT_TRUE(soon([&] { return fleet.managed_cluster(fleet.hub).has_value(); }));
   fleet.certificate_seconds = 36000;
   ASSERT_TRUE(soon([&] {
@@ -304,11 +304,11 @@ TEST(Agent, RenewsInPlace) {
 }
 
 TEST(Agent, RefusesOptionsThatMakeNoSense) {
-  Fleet fleet;
+  MemoryFleet fleet;
   const auto refused = [&](const std::function<void(agent::AgentOptions&)>& spoil) {
     agent::AgentOptions options = fleet.options();
     spoil(options);
-    Fleet::Process process(fleet, options);
+    MemoryFleet::Process process(fleet, options);
     process.stop();
     return !process.outcome() && process.outcome().error().category == Category::kUsage;
   };

@@ -24,9 +24,9 @@ std::string server_of(const std::string& hub) { return "https://" + hub; }
 }  // namespace
 
 // Between one agent process and one server.
-class Fleet::Line final : public kube::Transport {
+class MemoryFleet::Line final : public kube::Transport {
  public:
-  Line(Fleet& fleet, std::shared_ptr<FakeApi> api, std::shared_ptr<Wire> wire,
+  Line(MemoryFleet& fleet, std::shared_ptr<FakeApi> api, std::shared_ptr<Wire> wire,
        std::shared_ptr<kube::CredentialSource> credentials)
       : fleet_(fleet), api_(std::move(api)), wire_(std::move(wire)), credentials_(std::move(credentials)) {}
 
@@ -50,13 +50,13 @@ class Fleet::Line final : public kube::Transport {
     return current && fleet_.rejected_.contains(current->client_certificate);
   }
 
-  Fleet& fleet_;
+  MemoryFleet& fleet_;
   std::shared_ptr<FakeApi> api_;
   std::shared_ptr<Wire> wire_;
   std::shared_ptr<kube::CredentialSource> credentials_;
 };
 
-Fleet::Fleet(std::string cluster) : cluster_(std::move(cluster)), ca_(shared_ca()) {
+MemoryFleet::MemoryFleet(std::string cluster) : cluster_(std::move(cluster)), ca_(shared_ca()) {
   const kube::Response ok{200, {}, "ok"};
   spoke->route("/livez", ok);
   spoke->route("/version", {200, {}, R"({"gitVersion":"v1.35.4","major":"1","minor":"35"})"});
@@ -72,12 +72,12 @@ Fleet::Fleet(std::string cluster) : cluster_(std::move(cluster)), ca_(shared_ca(
   });
 }
 
-Fleet::~Fleet() {
+MemoryFleet::~MemoryFleet() {
   controllers_.request_stop();
   controllers_.join();
 }
 
-void Fleet::bootstrap_with(const std::string& name) {
+void MemoryFleet::bootstrap_with(const std::string& name) {
   registration::agent::Endpoint endpoint{name, server_of(name), ca_.certificate, "", ""};
   std::string kubeconfig = registration::agent::hub_kubeconfig(endpoint);
   const std::string files = "    client-certificate: tls.crt\n    client-key: tls.key\n";
@@ -87,17 +87,17 @@ void Fleet::bootstrap_with(const std::string& name) {
               {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}});
 }
 
-std::set<std::string> Fleet::spoke_users() const {
+std::set<std::string> MemoryFleet::spoke_users() const {
   const std::lock_guard lock(mutex_);
   return spoke_users_;
 }
 
-void Fleet::reject(const std::string& certificate) {
+void MemoryFleet::reject(const std::string& certificate) {
   const std::lock_guard lock(mutex_);
   rejected_.insert(certificate);
 }
 
-void Fleet::serve(const std::shared_ptr<FakeApi>& at) {
+void MemoryFleet::serve(const std::shared_ptr<FakeApi>& at) {
   for (Json request : at->all(kube::resources::certificate_signing_requests())) {
     if (!approves || !str(request, {"status", "certificate"}).empty() || !list_at(request, {"status", "conditions"}).empty())
       continue;
@@ -118,7 +118,7 @@ void Fleet::serve(const std::shared_ptr<FakeApi>& at) {
   }
 }
 
-kube::Client Fleet::connect(const kube::RestConfig& config, const std::shared_ptr<Wire>& wire) {
+kube::Client MemoryFleet::connect(const kube::RestConfig& config, const std::shared_ptr<Wire>& wire) {
   const std::shared_ptr<FakeApi> api = config.server == kSpokeServer       ? spoke
                                        : config.server == server_of("hub") ? hub
                                                                            : other_hub;
@@ -129,13 +129,13 @@ kube::Client Fleet::connect(const kube::RestConfig& config, const std::shared_pt
   return {std::make_shared<Line>(*this, api, wire, config.credentials), std::make_shared<kube::WriteGate>()};
 }
 
-kube::RestConfig Fleet::spoke_config() const {
+kube::RestConfig MemoryFleet::spoke_config() const {
   kube::RestConfig config;
   config.server = kSpokeServer;
   return config;
 }
 
-agent::AgentOptions Fleet::options() const {
+agent::AgentOptions MemoryFleet::options() const {
   agent::AgentOptions options;
   options.cluster_name = cluster_;
   options.instance = "test";
@@ -152,21 +152,21 @@ agent::AgentOptions Fleet::options() const {
   return options;
 }
 
-std::optional<Json> Fleet::managed_cluster(const std::shared_ptr<FakeApi>& at) const {
+std::optional<Json> MemoryFleet::managed_cluster(const std::shared_ptr<FakeApi>& at) const {
   return at->get(api::managed_clusters(), {}, cluster_);
 }
 
-std::vector<Json> Fleet::requests(const std::shared_ptr<FakeApi>& at) const {
+std::vector<Json> MemoryFleet::requests(const std::shared_ptr<FakeApi>& at) const {
   return at->all(kube::resources::certificate_signing_requests());
 }
 
-std::string Fleet::stored(const std::string& key) const {
+std::string MemoryFleet::stored(const std::string& key) const {
   const auto secret = spoke->get(kube::resources::secrets(), "open-cluster-management-agent", "hub-kubeconfig-secret");
   if (!secret) return {};
   return base64_decode(str(*secret, {"data", key})).value_or("");
 }
 
-bool Fleet::joined(const std::shared_ptr<FakeApi>& at) const {
+bool MemoryFleet::joined(const std::shared_ptr<FakeApi>& at) const {
   const auto managed = managed_cluster(at);
   const auto lease = at->get(kube::resources::leases(), cluster_, api::kClusterLease);
   return managed && controller::condition_is(*managed, api::kConditionJoined, "True") &&
@@ -175,7 +175,7 @@ bool Fleet::joined(const std::shared_ptr<FakeApi>& at) const {
          at->all(kube::resources::events()).size() == 1;
 }
 
-Fleet::Process::Process(Fleet& fleet, agent::AgentOptions options, int dies_after) {
+MemoryFleet::Process::Process(MemoryFleet& fleet, agent::AgentOptions options, int dies_after) {
   wire_->dies_after = dies_after;
   const kube::RestConfig spoke = fleet.spoke_config();
   agent::AgentParts parts;
@@ -185,7 +185,7 @@ Fleet::Process::Process(Fleet& fleet, agent::AgentOptions options, int dies_afte
   });
 }
 
-void Fleet::Process::stop() {
+void MemoryFleet::Process::stop() {
   if (!thread_.joinable()) return;
   thread_.request_stop();
   thread_.join();

@@ -23,12 +23,12 @@ struct Wire {
   std::atomic<bool> dead{false};
 };
 
-class Fleet {
+class MemoryFleet {
  public:
-  explicit Fleet(std::string cluster = "c1");
-  ~Fleet();
-  Fleet(const Fleet&) = delete;
-  Fleet& operator=(const Fleet&) = delete;
+  explicit MemoryFleet(std::string cluster = "c1");
+  ~MemoryFleet();
+  MemoryFleet(const MemoryFleet&) = delete;
+  MemoryFleet& operator=(const MemoryFleet&) = delete;
 
   std::shared_ptr<FakeApi> hub = FakeApi::make();
   std::shared_ptr<FakeApi> other_hub = FakeApi::make();
@@ -46,7 +46,7 @@ class Fleet {
   /// An agent process: starts now, is stopped and joined by the destructor or by stop().
   class Process {
    public:
-    Process(Fleet& fleet, agent::AgentOptions options, int dies_after = -1);
+    Process(MemoryFleet& fleet, agent::AgentOptions options, int dies_after = -1);
     ~Process() { stop(); }
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
