@@ -76,7 +76,7 @@ void bind_init(FlagSet& flags, InitOptions& options) {
   flags.integer(&options.gateway_replicas, "gateway-replicas", "Number of replicas of the gateway").default_text = "1";
   flags.boolean(&options.accept_konnectivity, "accept-konnectivity",
                 "Let the gateway take the place of the proxy server of the add-on cluster-proxy, which must be installed; "
-                "it gets permission to read that server's Secrets and certificate requests");
+                "it gets permission to read that server's Secrets and to sign its agents' certificates");
   flags
       .text(&options.gateway_address, "gateway-address",
             "Address at which clients reach the gateway (default: its Service, or in a sandbox where it listens); port 8443 "
@@ -203,13 +203,14 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
     FLEETADM_TRY(proxy, proxy_server_of(hub));
   }
   FLEETADM_TRY(Json of_gateway, gateway_args(options));
-  const std::map<std::string, Json> values{{"image", image.image},
-                                           {"replicas", options.replicas},
-                                           {"gateway_replicas", options.gateway_replicas},
-                                           {"args", container_args(options)},
-                                           {"gateway_args", std::move(of_gateway)},
-                                           {"proxy_namespace", proxy.ns},
-                                           {"proxy_secrets", Json{proxy.ca, proxy.front, proxy.agents, proxy.client}}};
+  const std::map<std::string, Json> values{
+      {"image", image.image},
+      {"replicas", options.replicas},
+      {"gateway_replicas", options.gateway_replicas},
+      {"args", container_args(options)},
+      {"gateway_args", std::move(of_gateway)},
+      {"proxy_namespace", proxy.ns},
+      {"proxy_secrets", Json{proxy.ca, proxy.front, proxy.agents, proxy.client, proxy.signer}}};
   std::vector<std::string_view> files{"hub/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
   files.emplace_back("hub/admission.yaml");

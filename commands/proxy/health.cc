@@ -30,8 +30,8 @@ Json cautions_of(proxy::Way way, bool konnectivity) {
   if (konnectivity) {
     out.push_back(
         "The gateway also takes agents and clients of cluster-proxy (--accept-konnectivity). These commands do not go that way. "
-        "On it, an agent may hold a certificate that passes for a server of the hub, and cluster-proxy's user server asks nobody "
-        "who its callers are.");
+        "On it, cluster-proxy's user server asks nobody who its callers are, and an agent whose certificate cluster-proxy's own "
+        "manager has signed may pass for a server of the hub.");
   }
   if (way == proxy::Way::kGateway) return out;
   out.push_back(

@@ -56,6 +56,17 @@ bool csr_decided(const Json& csr) {
   return false;
 }
 
+bool awaits_certificate(const Json& csr) {
+  if (!str(csr, {"status", "certificate"}).empty()) return false;
+  bool approved = false;
+  for (const Json& condition : list_at(csr, {"status", "conditions"})) {
+    const std::string type = str(condition, {"type"});
+    if (type == "Denied" || type == "Failed") return false;
+    if (type == "Approved") approved = str(condition, {"status"}, "True") == "True";
+  }
+  return approved;
+}
+
 void add_approval(Json& csr, std::string_view message, Instant now) {
   Json& conditions = at_or_make(csr, {"status", "conditions"});
   if (!conditions.is_array()) conditions = Json::array();

@@ -26,6 +26,9 @@ Result<pki::CsrInfo> checked_request(const Json& csr);
 /// Approved, denied, failed or already issued: nothing is left to decide.
 bool csr_decided(const Json& csr);
 
+/// A request of a signer that is not Kubernetes' own may be signed now: approved, not denied, and without a certificate.
+bool awaits_certificate(const Json& csr);
+
 /// Adds the Approved condition as the hub's approvers write it.
 void add_approval(Json& csr, std::string_view message, Instant now);
 

@@ -17,6 +17,7 @@ inline constexpr std::string_view kProxyServerCaSecret = "proxy-server-ca";  // 
 inline constexpr std::string_view kProxyClientSecret = "proxy-client";
 inline constexpr std::string_view kProxyServerSecret = "proxy-server";
 inline constexpr std::string_view kAgentServerSecret = "agent-server";
+inline constexpr std::string_view kProxySignerSecret = "cluster-proxy-signer";  // ca.crt, ca.key
 /// Of the tunnels' certificates, and the one common name that all of them have.
 inline constexpr std::string_view kProxyAgentSigner = "open-cluster-management.io/proxy-agent-signer";
 inline constexpr std::string_view kProxyAgentUser = "open-cluster-management:cluster-proxy:proxy-agent";

@@ -19,7 +19,8 @@ ProxyServerSecrets proxy_server_secrets(const Json& configuration) {
           .ca = std::string(kProxyServerCaSecret),
           .front = secret("signingProxyServerSecretName", kProxyServerSecret),
           .agents = secret("signingAgentServerSecretName", kAgentServerSecret),
-          .client = secret("signingProxyClientSecretName", kProxyClientSecret)};
+          .client = secret("signingProxyClientSecretName", kProxyClientSecret),
+          .signer = std::string(kProxySignerSecret)};
 }
 
 }  // namespace fleetadm::api

@@ -14,6 +14,7 @@ struct ProxyServerSecrets {
   std::string front;   // its certificate for clients
   std::string agents;  // and for agents
   std::string client;  // the one certificate that clients have
+  std::string signer;  // ca.crt and ca.key, by which agents' certificates are signed
 };
 
 /// As a ManagedProxyConfiguration names them, or by default.

@@ -312,8 +312,11 @@ class Gateway {
     std::this_thread::sleep_for(std::min<Duration>(kHandOver, options_.drain));
   }
 
-  /// Requests of clients, and connections on which other replicas have some.
-  std::size_t running() const { return front_.running() + (peer_listener_ ? peer_listener_->connections() : 0); }
+  /// Requests of clients, and connections on which other replicas, or clients of konnectivity's, have some.
+  std::size_t running() const {
+    return front_.running() + (peer_listener_ ? peer_listener_->connections() : 0) +
+           (konnectivity_ ? konnectivity_->running() : 0);
+  }
 
   void ask_for_pass() {
     {

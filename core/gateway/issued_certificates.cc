@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/agent_identity.h"
 #include "core/api/cluster_proxy.h"
-#include "core/api/kinds.h"
+#include "core/gateway/tunnel_signing.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/names.h"
@@ -18,18 +17,6 @@ namespace {
 constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
 constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
 constexpr std::size_t kHexDigits = 64;
-
-/// Whose agent made a request; empty: nobody's.
-std::string cluster_of_requester(const Json& request) {
-  const std::string user = str(request, {"spec", "username"});
-  if (!user.starts_with(api::kClusterGroupPrefix)) return {};
-  std::string_view rest = std::string_view(user).substr(api::kClusterGroupPrefix.size());
-  std::string cluster(rest.substr(0, rest.find(':')));
-  if (!is_dns_label(cluster) || !api::agent_of_cluster(user, cluster)) return {};
-  const auto groups = string_list_at(request, {"spec", "groups"});
-  const bool is_member = std::ranges::find(groups, std::string(api::kClusterGroupPrefix) + cluster) != groups.end();
-  return is_member ? cluster : std::string();
-}
 
 bool is_sha256(std::string_view text) {
   return text.size() == kHexDigits && std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });

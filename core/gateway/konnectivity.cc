@@ -5,7 +5,7 @@
 
 #include "core/api/cluster_proxy.h"
 #include "core/api/kinds.h"
-#include "core/api/proxy_server_secrets.h"
+#include "core/gateway/tunnel_signing.h"
 #include "core/proxy/konnectivity/front_port.h"
 #include "core/serve/http/listen_address.h"
 #include "kubeclient/base/encoding.h"
@@ -24,6 +24,7 @@ void keep_issued(Json& request) {
   for (const char* member : {"signerName", "username", "groups"}) {
     if (const Json* value = find(request, {"spec", member})) kept["spec"][member] = *value;
   }
+  if (const Json* conditions = find(request, {"status", "conditions"})) kept["status"]["conditions"] = *conditions;
   if (std::string certificate = str(request, {"status", "certificate"}); !certificate.empty())
     kept["status"]["certificate"] = std::move(certificate);
   request = std::move(kept);
@@ -36,10 +37,11 @@ Result<std::string> secret_text(const kube::Client& hub, const std::string& ns, 
   return std::move(*text);
 }
 
-Result<pki::KeyPair> secret_pair(const kube::Client& hub, const std::string& ns, const std::string& name) {
+Result<pki::KeyPair> secret_pair(const kube::Client& hub, const std::string& ns, const std::string& name,
+                                 const std::string& kind = "tls") {
   pki::KeyPair pair;
-  FLEETADM_TRY(pair.certificate, secret_text(hub, ns, name, "tls.crt"));
-  FLEETADM_TRY(pair.key, secret_text(hub, ns, name, "tls.key"));
+  FLEETADM_TRY(pair.certificate, secret_text(hub, ns, name, (kind + ".crt").c_str()));
+  FLEETADM_TRY(pair.key, secret_text(hub, ns, name, (kind + ".key").c_str()));
   return pair;
 }
 
@@ -53,10 +55,10 @@ Konnectivity::Konnectivity(controller::Manager& manager, serve::HttpRuntime& run
   watched.project = keep_issued;
   requests_ = manager.informer(hub, kube::resources::certificate_signing_requests(), std::move(watched));
   requests_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr& after) {
-    const auto issued = after ? read_issued(after->decode()) : std::nullopt;
-    if (!issued) return;
-    issued_.add(*issued);
-    options_.changed();
+    const Json request = after ? after->decode() : Json();
+    const auto issued = read_issued(request);
+    if (issued) issued_.add(*issued);
+    if (issued || awaits_tunnel_certificate(request)) options_.changed();
   });
   konnectivity::AgentPortOptions port;
   port.server_id = random_uuid();
@@ -92,8 +94,8 @@ void Konnectivity::pass(std::size_t replicas) {
 Result<Konnectivity::Material> Konnectivity::read() const {
   FLEETADM_TRY(const auto found, hub_.find(api::managed_proxy_configurations(), {}, api::kProxyConfigurationName));
   if (!found) return fail(Category::kNotFound, "the hub has no ManagedProxyConfiguration cluster-proxy");
-  const api::ProxyServerSecrets secrets = api::proxy_server_secrets(*found);
   Material material;
+  const api::ProxyServerSecrets& secrets = material.secrets = api::proxy_server_secrets(*found);
   FLEETADM_TRY(material.ca, secret_text(hub_, secrets.ns, secrets.ca, "ca.crt"));
   FLEETADM_TRY(material.front, secret_pair(hub_, secrets.ns, secrets.front));
   FLEETADM_TRY(material.agents, secret_pair(hub_, secrets.ns, secrets.agents));
@@ -110,7 +112,7 @@ Status Konnectivity::keep() {
     client_sha256_ = material.client_sha256;
   }
   const std::string serving = material.ca + material.front.certificate + material.agents.certificate;
-  if (clients_ && agents_ && serving == serving_) return {};
+  if (clients_ && agents_ && serving == serving_) return sign(material.secrets);
   if (clients_ && agents_) {
     FLEETADM_CHECK(clients_->renew(material.front, material.ca));
     FLEETADM_CHECK(agents_->renew(material.agents, material.ca));
@@ -127,6 +129,40 @@ Status Konnectivity::keep() {
               "serving clients of cluster-proxy at " + clients_->endpoint() + " and its agents at " + agents_->endpoint());
   }
   serving_ = serving;
+  return sign(material.secrets);
+}
+
+/// What cannot be signed is left alone, with a line in the log, and holds up nothing else.
+Status Konnectivity::sign(const api::ProxyServerSecrets& secrets) {
+  const auto& type = kube::resources::certificate_signing_requests();
+  std::map<std::string, std::string> unsigned_now;
+  std::optional<pki::KeyPair> ca;  // read where it is needed, and not kept
+  for (const kube::CachedPtr& cached : requests_->list()) {
+    const std::string name = cached->key();
+    if (!awaits_tunnel_certificate(cached->decode())) continue;
+    FLEETADM_TRY(auto request, hub_.find(type, {}, name));  // the cache may be behind
+    if (!request || !awaits_tunnel_certificate(*request)) continue;
+    if (!ca) {
+      FLEETADM_TRY(ca, secret_pair(hub_, secrets.ns, secrets.signer, "ca"));
+    }
+    const auto certificate = options_.accepts(cluster_of_requester(*request))
+                                 ? sign_tunnel_request(*request, *ca, options_.clock->now())
+                                 : fail(Category::kAuth, "the hub does not accept the cluster of its requester");
+    if (!certificate) {
+      const std::string& why = unsigned_now[name] = certificate.error().message;
+      if (const auto told = unsigned_.find(name); told == unsigned_.end() || told->second != why)
+        log::warn(kKonnectivityLog, name + " is not signed: " + why);
+      continue;
+    }
+    (*request)["status"]["certificate"] = base64_encode(*certificate);
+    kube::WriteOptions options;
+    options.subresource = "status";
+    const auto stored = hub_.update(type, *request, options);
+    if (!stored && stored.error().category == Category::kConflict) continue;  // another replica was faster
+    if (!stored) return fail(stored.error().wrap(name + " cannot be signed"));
+    log::info(1, kKonnectivityLog, name + ": signed");
+  }
+  unsigned_ = std::move(unsigned_now);
   return {};
 }
 
@@ -200,9 +236,9 @@ void Konnectivity::lose(const std::string& cluster) {
   });
 }
 
+/// Not of agents: those of konnectivity's leave at once when they are told to, with all that they carry.
 void Konnectivity::drain() {
   if (clients_) clients_->drain();
-  if (agents_) agents_->drain();
 }
 
 Json Konnectivity::describe() const {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/api/proxy_server_secrets.h"
 #include "core/controller/controller.h"
 #include "core/gateway/issued_certificates.h"
 #include "core/proxy/konnectivity/agent_port.h"
@@ -35,14 +36,16 @@ class Konnectivity {
   Konnectivity(const Konnectivity&) = delete;
   Konnectivity& operator=(const Konnectivity&) = delete;
 
-  /// Opens its ports with what the hub has for them, or takes up what is new of that, and writes down which certificates were
-  /// issued. What goes wrong is logged, and tried again with the next. `replicas`: how many of the gateway do the same, this one
-  /// among them; agents look for as many.
+  /// Opens its ports with what the hub has for them, or takes up what is new of that, signs what agents have requested, and
+  /// writes down which certificates were issued. What goes wrong is logged, and tried again with the next. `replicas`: how many
+  /// of the gateway do the same, this one among them; agents look for as many.
   void pass(std::size_t replicas);
   /// Ends the tunnels of a cluster.
   void lose(const std::string& cluster);
-  /// Takes no more connections.
+  /// Takes no more connections of clients.
   void drain();
+  /// Connections of clients that are open. Any thread, once there are ports.
+  std::size_t running() const { return clients_ ? clients_->connections() : 0; }
   Json describe() const;
 
  private:
@@ -52,11 +55,13 @@ class Konnectivity {
     pki::KeyPair front;
     pki::KeyPair agents;
     std::string client_sha256;  // of the one certificate that clients have
+    api::ProxyServerSecrets secrets;
   };
 
   Result<Material> read() const;
   Status keep();
   Status remember();
+  Status sign(const api::ProxyServerSecrets& secrets);
   Result<std::unique_ptr<serve::HttpListener>> listen(const std::string& address, const pki::KeyPair& certificate,
                                                       const std::string& ca, serve::HttpHandler handler);
   void serve_client(serve::HttpRequest request, const serve::Reply& reply);
@@ -67,6 +72,7 @@ class Konnectivity {
   const KonnectivityOptions options_;
   IssuedCertificates issued_;
   std::map<std::string, std::string> remembered_;  // as the hub has it
+  std::map<std::string, std::string> unsigned_;    // requests, and why
   bool loaded_ = false;
   std::shared_ptr<kube::Informer> requests_;
   std::shared_ptr<konnectivity::AgentPort> port_;

@@ -73,13 +73,14 @@ Result<std::vector<Json>> hub_intent(const kube::Client& hub, const Installed& i
   const auto replicas = [](const Json* deployment) {
     return deployment == nullptr ? 1 : num(*deployment, {"spec", "replicas"}, 1);
   };
-  const std::map<std::string, Json> values{{"image", image},
-                                           {"replicas", replicas(controllers)},
-                                           {"gateway_replicas", replicas(gateway)},
-                                           {"args", all_args(install::hub_args(), controllers)},
-                                           {"gateway_args", all_args(install::gateway_args(konnectivity), gateway)},
-                                           {"proxy_namespace", proxy.ns},
-                                           {"proxy_secrets", Json{proxy.ca, proxy.front, proxy.agents, proxy.client}}};
+  const std::map<std::string, Json> values{
+      {"image", image},
+      {"replicas", replicas(controllers)},
+      {"gateway_replicas", replicas(gateway)},
+      {"args", all_args(install::hub_args(), controllers)},
+      {"gateway_args", all_args(install::gateway_args(konnectivity), gateway)},
+      {"proxy_namespace", proxy.ns},
+      {"proxy_secrets", Json{proxy.ca, proxy.front, proxy.agents, proxy.client, proxy.signer}}};
   const std::vector<std::string_view> first{"hub/namespaces.yaml"};
   const std::vector<std::string_view> always{"hub/admission.yaml", "hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml",
                                              "hub/deployment.yaml"};

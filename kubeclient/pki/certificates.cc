@@ -7,6 +7,7 @@
 #include <openssl/rand.h>
 
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/pki/client_certificate.h"
 #include "kubeclient/pki/openssl.h"
 
 namespace fleetadm::pki {
@@ -133,6 +134,37 @@ Result<KeyPtr> public_key_of_request(std::string_view pem) {
   return key;
 }
 
+/// A CA that may sign now.
+struct Signer {
+  CertPtr certificate;
+  KeyPtr key;
+  Instant end;
+};
+
+Result<Signer> read_signer(const KeyPair& ca, Instant now) {
+  Signer signer;
+  FLEETADM_TRY(signer.certificate, read_certificate(ca.certificate));
+  FLEETADM_TRY(signer.key, read_private_key(ca.key));
+  if (X509_check_ca(signer.certificate.get()) != 1) return fail(Category::kInvalid, "the signer's certificate is not a CA's");
+  if (X509_check_private_key(signer.certificate.get(), signer.key.get()) != 1) {
+    return openssl_failure("the signer's key is not that of its certificate", Category::kInvalid);
+  }
+  signer.end = instant_of(*X509_get0_notAfter(signer.certificate.get()));
+  if (signer.end <= now) return fail(Category::kInvalid, "the signer's certificate expired at " + format_time(signer.end));
+  return signer;
+}
+
+Result<std::string> sign_key(const Signer& signer, const Subject& subject, const std::vector<std::string>& dns_names,
+                             std::string_view request_pem, Instant now, Duration validity, const std::string& extended_usages) {
+  FLEETADM_TRY(const KeyPtr key, public_key_of_request(request_pem));
+  const Instant from = std::max(now - kClockSkew, instant_of(*X509_get0_notBefore(signer.certificate.get())));
+  FLEETADM_TRY(const CertPtr certificate,
+               blank_certificate(subject, *key, {seconds_of(from), seconds_of(std::min(now + validity, signer.end))}));
+  FLEETADM_CHECK(add_alternative_names(*certificate, dns_names, {}));
+  return signed_leaf(*certificate, *signer.certificate, *signer.key, "critical,digitalSignature,keyEncipherment",
+                     extended_usages);
+}
+
 }  // namespace
 
 Result<std::vector<CertInfo>> parse_certificates(std::string_view pem) {
@@ -206,14 +238,7 @@ Result<KeyPair> issue(const KeyPair& ca, const LeafOptions& options) {
 }
 
 Result<std::string> sign_request(const KeyPair& ca, std::string_view request_pem, Instant now, Duration validity) {
-  FLEETADM_TRY(const CertPtr issuer, read_certificate(ca.certificate));
-  FLEETADM_TRY(const KeyPtr issuer_key, read_private_key(ca.key));
-  if (X509_check_ca(issuer.get()) != 1) return fail(Category::kInvalid, "the signer's certificate is not a CA's");
-  if (X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
-    return openssl_failure("the signer's key is not that of its certificate", Category::kInvalid);
-  }
-  const Instant end = instant_of(*X509_get0_notAfter(issuer.get()));
-  if (end <= now) return fail(Category::kInvalid, "the signer's certificate expired at " + format_time(end));
+  FLEETADM_TRY(const Signer signer, read_signer(ca, now));
   FLEETADM_TRY(const CsrInfo asked, parse_csr(request_pem));
   if (asked.other_subject_attributes || !asked.ip_addresses.empty() || !asked.emails.empty() || !asked.uris.empty()) {
     return fail(Category::kInvalid, "the request asks for other names than are signed");
@@ -224,12 +249,14 @@ Result<std::string> sign_request(const KeyPair& ca, std::string_view request_pem
     if (std::any_of(name.begin(), name.end(), is_odd))
       return fail(Category::kInvalid, "the request asks for a name that is none");
   }
-  FLEETADM_TRY(const KeyPtr key, public_key_of_request(request_pem));
-  const Instant from = std::max(now - kClockSkew, instant_of(*X509_get0_notBefore(issuer.get())));
-  FLEETADM_TRY(const CertPtr certificate,
-               blank_certificate(asked.subject, *key, {seconds_of(from), seconds_of(std::min(now + validity, end))}));
-  FLEETADM_CHECK(add_alternative_names(*certificate, asked.dns_names, {}));
-  return signed_leaf(*certificate, *issuer, *issuer_key, "critical,digitalSignature,keyEncipherment", "serverAuth,clientAuth");
+  return sign_key(signer, asked.subject, asked.dns_names, request_pem, now, validity, "serverAuth,clientAuth");
+}
+
+Result<std::string> sign_client_request(const KeyPair& ca, std::string_view request_pem, Instant now, Duration validity) {
+  FLEETADM_TRY(const Signer signer, read_signer(ca, now));
+  FLEETADM_TRY(const CsrInfo asked, parse_csr(request_pem));
+  if (asked.other_subject_attributes) return fail(Category::kInvalid, "the request asks for another subject than is signed");
+  return sign_key(signer, asked.subject, {}, request_pem, now, validity, "clientAuth");
 }
 
 }  // namespace fleetadm::pki

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace fleetadm::testkit {
 
@@ -20,7 +22,7 @@ class FaultyRelay {
 
   /// To a port of 127.0.0.1.
   explicit FaultyRelay(int target, const Endpoint& at = {boost::asio::ip::address_v4::loopback(), 0})
-      : target_(boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(target)), acceptor_(context_, at) {
+      : targets_{target}, acceptor_(context_, at) {
     accept();
     thread_ = std::thread([this] { context_.run(); });
   }
@@ -44,8 +46,10 @@ class FaultyRelay {
     });
   }
   /// New connections go to this port of 127.0.0.1.
-  void aim(int target) {
-    boost::asio::post(context_, [this, target] { target_.port(static_cast<std::uint16_t>(target)); });
+  void aim(int target) { aim_in_turn({target}); }
+  /// And now to these, one after the other.
+  void aim_in_turn(std::vector<int> targets) {
+    boost::asio::post(context_, [this, targets = std::move(targets)] { targets_ = targets; });
   }
 
  private:
@@ -65,7 +69,8 @@ class FaultyRelay {
       const auto client = std::make_shared<Socket>(std::move(socket));
       const auto server = std::make_shared<Socket>(context_);
       boost::system::error_code failed;
-      server->connect(target_, failed);
+      const int target = targets_[accepted_++ % targets_.size()];
+      server->connect({boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(target)}, failed);
       if (!failed) {
         pump(std::make_shared<Way>(Way{client, server, generation_, true, 0, {}}));
         pump(std::make_shared<Way>(Way{server, client, generation_, false, 0, {}}));
@@ -100,7 +105,8 @@ class FaultyRelay {
   }
 
   boost::asio::io_context context_{1};
-  Endpoint target_;
+  std::vector<int> targets_;  // at least one
+  std::size_t accepted_ = 0;
   boost::asio::ip::tcp::acceptor acceptor_;
   int generation_ = 0;
   std::size_t limit_ = 0;

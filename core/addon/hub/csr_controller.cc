@@ -26,7 +26,7 @@ bool undecided(const Json& csr) { return !api::csr_decided(csr); }
 
 /// Under what a request waits to be approved or signed: its add-on ("<cluster>/<add-on>"), its cluster, and kAny.
 std::vector<std::string> unanswered_keys(const Json& csr) {
-  if (!undecided(csr) && !awaits_certificate(csr)) return {};
+  if (!undecided(csr) && !api::awaits_certificate(csr)) return {};
   const std::string cluster = label_of(csr, api::kClusterNameLabel);
   return {kube::object_key(cluster, label_of(csr, api::kAddonNameLabel)), cluster, kAny};
 }
@@ -52,7 +52,7 @@ Result<Outcome> AddonCsrController::reconcile(const std::string& key, std::stop_
   }
   const Json seen = cached->decode();
   const bool to_approve = undecided(seen);
-  const bool to_sign = awaits_certificate(seen) && str(seen, {"spec", "signerName"}) != api::kClientSigner;
+  const bool to_sign = api::awaits_certificate(seen) && str(seen, {"spec", "signerName"}) != api::kClientSigner;
   if (!to_approve && !to_sign) return Outcome{};
   const CsrVerdict verdict = judge_addon_request(*objects_, seen);
   if (verdict.answer == CsrVerdict::Answer::kOthers) return Outcome{};
@@ -81,7 +81,7 @@ Result<Outcome> AddonCsrController::approve(const kube::Client& hub, const kube:
 }
 
 Result<Outcome> AddonCsrController::sign(const kube::Client& hub, const kube::CachedObject& cached) {
-  FLEETADM_TRY(Json csr, live(hub, cached, awaits_certificate));
+  FLEETADM_TRY(Json csr, live(hub, cached, api::awaits_certificate));
   if (csr.is_null()) return Outcome{};
   const CsrVerdict verdict = judge_addon_request(*objects_, csr);
   if (verdict.answer != CsrVerdict::Answer::kApproved || verdict.signer.is_null()) return Outcome{};

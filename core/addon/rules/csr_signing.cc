@@ -24,17 +24,6 @@ SigningCa signing_ca(const Json& custom_signer, std::string_view hub_namespace) 
   return {ns.empty() ? std::string(hub_namespace) : std::move(ns), str(custom_signer, {"signingCA", "name"})};
 }
 
-bool awaits_certificate(const Json& csr) {
-  if (!str(csr, {"status", "certificate"}).empty()) return false;
-  bool approved = false;
-  for (const Json& condition : list_at(csr, {"status", "conditions"})) {
-    const std::string type = str(condition, {"type"});
-    if (type == "Denied" || type == "Failed") return false;
-    if (type == "Approved") approved = str(condition, {"status"}, "True") == "True";
-  }
-  return approved;
-}
-
 Result<std::string> sign_addon_request(const Json& csr, const Json& ca_secret, Instant now) {
   pki::KeyPair ca;
   FLEETADM_TRY(ca.certificate, decoded(ca_secret, "tls.crt"));

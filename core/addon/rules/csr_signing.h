@@ -15,9 +15,6 @@ struct SigningCa {
 };
 SigningCa signing_ca(const Json& custom_signer, std::string_view hub_namespace);
 
-/// A request of a signer that this hub signs for may be signed now: approved, not denied, and without a certificate.
-bool awaits_certificate(const Json& csr);
-
 /// The certificate (PEM) for a request that was approved, for 24 hours or as long as the CA lasts.
 Result<std::string> sign_addon_request(const Json& csr, const Json& ca_secret, Instant now);
 

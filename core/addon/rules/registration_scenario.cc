@@ -157,7 +157,7 @@ Json answer_csr(const ScenarioInput& input, const std::string& name, rollout::Se
     answer["approved"] = csr["status"]["conditions"].back();
     answer["approved"].erase("lastUpdateTime");
   }
-  if (!(strict ? awaits_certificate(csr) : upstream_signs(input.objects, csr))) return answer;
+  if (!(strict ? api::awaits_certificate(csr) : upstream_signs(input.objects, csr))) return answer;
   if (!approved) return strict && verdict.answer == CsrVerdict::Answer::kOthers ? answer : refusal(verdict);
   if (verdict.signer.is_null()) return answer;  // Kubernetes signs it
   const SigningCa ca = signing_ca(verdict.signer, api::kHubNamespace);

@@ -33,6 +33,7 @@ class AgentLine final : public serve::BodyStream, public std::enable_shared_from
   void dial(const std::string& target, std::chrono::milliseconds patience, Done done);
   bool takes_dials() const { return !draining_ && !over_; }
   std::size_t told_servers() const { return servers_; }
+  std::chrono::steady_clock::time_point since() const { return since_; }
   bool idle() const { return dialing_.empty() && open_.empty(); }
   void cut();
 
@@ -60,6 +61,7 @@ class AgentLine final : public serve::BodyStream, public std::enable_shared_from
   boost::asio::any_io_executor executor_;
   std::shared_ptr<serve::BodyReader> content_;
   const std::size_t servers_;
+  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   std::function<void()> wake_;
   GrpcFrames frames_{kMostPacketBytes};
   std::string outgoing_;

@@ -58,7 +58,10 @@ std::vector<std::shared_ptr<AgentLine>> AgentPort::lines_of(std::string_view clu
 
 void AgentPort::dial(std::string_view cluster, const std::string& target, Done done) {
   const auto lines = lines_of(cluster);
-  if (!lines.empty()) return lines.back()->dial(target, options_.dial, std::move(done));
+  const auto newest = std::chrono::steady_clock::now() - options_.settled;
+  const auto settled = std::find_if(lines.rbegin(), lines.rend(), [&](const auto& line) { return line->since() <= newest; });
+  if (settled != lines.rend()) return (*settled)->dial(target, options_.dial, std::move(done));
+  if (!lines.empty()) return lines.front()->dial(target, options_.dial, std::move(done));
   boost::asio::post(executor_, [done = std::move(done), cluster = std::string(cluster)] {
     done(fail(Category::kUnavailable, "cluster \"" + cluster + "\" has no tunnel"));
   });

@@ -28,6 +28,9 @@ struct AgentPortOptions {
   std::string server_id;                  // which replica this is
   std::size_t servers = 1;                // replicas, at first; agents look for as many
   std::chrono::milliseconds dial{10000};  // for an agent to have connected to a target; it gives up after 5 s itself
+  /// An agent that looks for other replicas comes here again and again, and leaves when it sees where it is: a tunnel that is
+  /// younger carries nothing while there is another one.
+  std::chrono::milliseconds settled{2000};
 };
 
 /// I/O thread only; the listener streams all bodies and lets them be idle for long (HttpLimits::idle).
@@ -41,8 +44,8 @@ class AgentPort : public std::enable_shared_from_this<AgentPort> {
 
   /// A request of the listener. What it announces must be its cluster's own (identifiers.h), or it is refused.
   void handle(serve::HttpRequest request, const serve::Reply& reply);
-  /// Connects to "host:port" as the cluster's agent sees it, on its newest tunnel that takes connections. The result is a socket
-  /// like that of front_client.h. `done` is called once, not from within: kUnavailable, kTimeout, kInvalid.
+  /// Connects to "host:port" as the cluster's agent sees it, on its newest tunnel that takes connections and is settled. The
+  /// result is a socket like that of front_client.h. `done` is called once, not from within: kUnavailable, kTimeout, kInvalid.
   void dial(std::string_view cluster, const std::string& target, Done done);
   std::size_t tunnels(std::string_view cluster) const;
   /// The cluster, of those that have had a tunnel, that such a name is one of (identifiers.h).

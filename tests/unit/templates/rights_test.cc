@@ -81,7 +81,7 @@ TEST(Rights, AreThoseThatWereApproved) {
       rights("hub/rbac.yaml", {}) + rights("hub/cluster-profiles.yaml", {}) + rights("hub/bootstrap.yaml", {}) +
       rights("hub/gateway.yaml", {{"image", "x"}, {"gateway_replicas", 1}, {"gateway_args", Json::array()}}) +
       rights("hub/konnectivity.yaml",
-             {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client"}}}) +
+             {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client", "signer"}}}) +
       rights("agent/rbac.yaml", {{"bootstrap_secret", "bootstrap-hub-kubeconfig"}, {"hub_secret", "hub-kubeconfig-secret"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
   std::ifstream in(approved_file());

@@ -6,6 +6,7 @@
 
 #include "core/addon/rules/agent_identity.h"
 #include "core/addon/rules/csr_signing.h"
+#include "core/api/certificate_request.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
@@ -322,13 +323,13 @@ TEST_F(AddonCsr, IsNotSignedByWhatIsNoCa) {
 
 TEST(AwaitsCertificate, OnlyOnceApprovedAndNeitherDeniedNorSigned) {
   Json csr = Json::object();
-  EXPECT_FALSE(awaits_certificate(csr));
+  EXPECT_FALSE(api::awaits_certificate(csr));
   csr["status"]["conditions"] = Json::array({{{"type", "Approved"}, {"status", "True"}}});
-  EXPECT_TRUE(awaits_certificate(csr));
+  EXPECT_TRUE(api::awaits_certificate(csr));
   csr["status"]["conditions"].push_back({{"type", "Denied"}, {"status", "True"}});
-  EXPECT_FALSE(awaits_certificate(csr));
+  EXPECT_FALSE(api::awaits_certificate(csr));
   csr["status"] = {{"conditions", Json::array({{{"type", "Approved"}}})}, {"certificate", "LS0t"}};
-  EXPECT_FALSE(awaits_certificate(csr));
+  EXPECT_FALSE(api::awaits_certificate(csr));
 }
 
 }  // namespace

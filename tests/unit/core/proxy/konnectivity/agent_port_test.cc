@@ -43,6 +43,7 @@ class KonnectivityPort : public testing::Test {
       return request.peer->common_name;  // here, the test's certificates say it
     };
     options.dial = std::chrono::milliseconds(500);
+    options.settled = settled_;
     port_ = std::make_shared<AgentPort>(runtime_.executor(), options);
     serve::ListenOptions listen;
     pki::LeafOptions leaf;
@@ -68,7 +69,9 @@ class KonnectivityPort : public testing::Test {
     runtime_.on_io_thread([this] { port_.reset(); });
     runtime_.stop();
   }
-  std::shared_ptr<AgentTunnel> agent(const std::string& cluster, const std::string& identifiers) {
+  /// `name`: what its targets say first; the cluster's, where it is empty.
+  std::shared_ptr<AgentTunnel> agent(const std::string& cluster, const std::string& identifiers, std::string name = {}) {
+    if (name.empty()) name = cluster;
     AgentTunnelOptions options;
     pki::LeafOptions client;
     client.subject.common_name = cluster;
@@ -81,23 +84,23 @@ class KonnectivityPort : public testing::Test {
       told_servers_ = server.servers;
       return true;
     };
-    options.accept = [this, cluster](const std::string& address, tcp::socket socket) -> Status {
+    options.accept = [this, name](const std::string& address, tcp::socket socket) -> Status {
       if (address == "refused:443") return fail(Category::kUnavailable, "connection refused");
       held_ = std::move(socket);
       boost::system::error_code ignored;
-      held_->write_some(boost::asio::buffer(cluster), ignored);
+      held_->write_some(boost::asio::buffer(name), ignored);
       return {};
     };
     tunnels_.push_back(std::make_shared<AgentTunnel>(runtime_.executor(), options));
     runtime_.on_io_thread([&] { tunnels_.back()->start(); });
     return tunnels_.back();
   }
-  bool has_tunnel(const std::string& cluster) {
+  bool has_tunnel(const std::string& cluster, std::size_t wanted = 1) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (std::chrono::steady_clock::now() < until) {
       std::size_t count = 0;
       runtime_.on_io_thread([&] { count = port_->tunnels(cluster); });
-      if (count > 0) return true;
+      if (count >= wanted) return true;
       std::this_thread::yield();
     }
     return false;
@@ -122,6 +125,7 @@ class KonnectivityPort : public testing::Test {
 
   pki::KeyPair ca_ = *pki::make_ca("proxy", std::chrono::hours(1));
   std::string refused_ = "none";
+  std::chrono::milliseconds settled_{2000};
   std::shared_ptr<AgentPort> port_;
   std::vector<std::shared_ptr<AgentTunnel>> tunnels_;
   std::optional<tcp::socket> socket_;
@@ -139,6 +143,29 @@ TEST_F(KonnectivityPort, DialsThroughTheTunnelOfTheCluster) {
   EXPECT_EQ(dial("c2", "c1:443"), "c2");  // the name that is dialed does not choose the tunnel
   EXPECT_EQ(dial("c1", "refused:443"), "error: cannot reach refused:443 through konnectivity: connection refused");
   EXPECT_EQ(dial("c3", "c3:443"), "error: cluster \"c3\" has no tunnel");
+}
+
+/// Of two agents of one cluster, which one is asked: each says who it is.
+TEST_F(KonnectivityPort, ATunnelThatHasJustComeCarriesNothingWhileThereIsAnother) {
+  agent("c1", "host=c1", "first");
+  ASSERT_TRUE(has_tunnel("c1"));
+  EXPECT_EQ(dial("c1", "c1:443"), "first") << "there is no other";
+  agent("c1", "host=c1", "second");
+  ASSERT_TRUE(has_tunnel("c1", 2));
+  EXPECT_EQ(dial("c1", "c1:443"), "first") << "the second may be looking for another replica";
+}
+
+class KonnectivityPortOfSettledAgents : public KonnectivityPort {
+ protected:
+  KonnectivityPortOfSettledAgents() { settled_ = std::chrono::milliseconds(0); }
+};
+
+TEST_F(KonnectivityPortOfSettledAgents, TheNewestTunnelIsTheOneThatLives) {
+  agent("c1", "host=c1", "first");
+  ASSERT_TRUE(has_tunnel("c1"));
+  agent("c1", "host=c1", "second");
+  ASSERT_TRUE(has_tunnel("c1", 2));
+  EXPECT_EQ(dial("c1", "c1:443"), "second");
 }
 
 TEST_F(KonnectivityPort, RefusesAnAgentThatAnnouncesAnotherCluster) {
