@@ -4,6 +4,7 @@
 
 #include "commands/addon/addon.h"
 #include "commands/framework/addon_change.h"
+#include "commands/framework/description.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/write_report.h"
 #include "core/addon/rules/names.h"
@@ -29,13 +30,6 @@ struct AddonPicture {
   std::string standing_trouble;
   std::map<std::string, std::size_t> works;  // by cluster
 };
-
-std::string described(std::string_view name, std::string_view text) {
-  std::string line(name);
-  line += ":";
-  line.resize(std::max<std::size_t>(line.size() + 1, 18), ' ');
-  return line + std::string(text);
-}
 
 Result<AddonPicture> read_picture(const kube::Client& hub, const std::string& name, Instant now) {
   AddonPicture picture;
@@ -70,19 +64,6 @@ Json config_entry(const addon::DesiredConfig& config) {
 Json config_entries(const std::vector<addon::DesiredConfig>& configs) {
   Json list = Json::array();
   for (const addon::DesiredConfig& one : configs) list.push_back(config_entry(one));
-  return list;
-}
-
-/// One line of each condition: {"type", "status", "reason", "message", "since"}.
-Json told_conditions(const Json& conditions) {
-  Json list = Json::array();
-  for (const Json& one : conditions) {
-    list.push_back({{"type", str(one, {"type"})},
-                    {"status", str(one, {"status"})},
-                    {"reason", str(one, {"reason"})},
-                    {"message", str(one, {"message"})},
-                    {"since", str(one, {"lastTransitionTime"})}});
-  }
   return list;
 }
 
@@ -178,13 +159,6 @@ std::string config_text(const Json& config) {
   const std::string hash = str(config, {"specHash"});
   return str(config, {"resource"}) + " " + (ns.empty() ? "" : ns + "/") + str(config, {"name"}) +
          (hash.empty() ? " (does not exist or cannot be read)" : " (" + hash.substr(0, 12) + ")");
-}
-
-std::string condition_text(const Json& one, Instant now) {
-  const auto since = parse_time(str(one, {"since"}));
-  const std::string message = str(one, {"message"});
-  return str(one, {"type"}) + " is " + str(one, {"status"}) + " since " + (since ? format_age(*since, now) : "<unknown>") + ": " +
-         str(one, {"reason"}) + (message.empty() ? "" : ", " + message);
 }
 
 void describe_placements(const Json& data, Instant now, std::vector<std::string>& lines) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "commands/framework/suggest.h"
 #include "commands/framework/write_report.h"
@@ -43,6 +44,7 @@ Result<std::vector<Json>> selected_clusters(const kube::Client& hub, const Clust
 
 bool same_intent(const Json& a, const Json& b) {
   return object_at(a, {"metadata", "labels"}) == object_at(b, {"metadata", "labels"}) &&
+         object_at(a, {"metadata", "annotations"}) == object_at(b, {"metadata", "annotations"}) &&
          object_at(a, {"spec"}) == object_at(b, {"spec"});
 }
 
@@ -100,6 +102,21 @@ Status validate_cluster_selection(const ClusterSelection& selection) {
     if (!is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name");
   }
   return {};
+}
+
+std::vector<std::string> take_cluster_names(ClusterSelection& selection, const std::vector<std::string>& args) {
+  if (args.empty() || selection.all || !selection.selector.empty()) return args;
+  std::istringstream first(args.front());
+  for (std::string name; std::getline(first, name, ',');) selection.names.push_back(name);
+  return {args.begin() + 1, args.end()};
+}
+
+Result<work::Impact> impact_of_edit(Context& context, const ClusterSelection& selection, const ClusterEdit& edit,
+                                    bool every_placement) {
+  FLEETADM_TRY(const auto hub, context.client());
+  std::vector<Error> missing;
+  FLEETADM_TRY(std::vector<Json> clusters, selected_clusters(hub, selection, missing));
+  return impact_of(hub, proposal(clusters, edit), context.clock().now(), every_placement);
 }
 
 Result<Report> edit_clusters(Context& context, const ClusterSelection& selection, const GuardOptions& guard,

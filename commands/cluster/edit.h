@@ -20,6 +20,10 @@ void bind_cluster_selection(FlagSet& flags, ClusterSelection& selection);
 /// kUsage: not exactly one of names, -l and --all, or a name that cannot be a cluster's.
 Status validate_cluster_selection(const ClusterSelection& selection);
 
+/// Where what follows the clusters has no form of its own: clusters are the first argument, with commas between them, unless they
+/// are selected by -l or --all. Answers the other arguments.
+std::vector<std::string> take_cluster_names(ClusterSelection& selection, const std::vector<std::string>& args);
+
 struct ClusterEdit {
   std::string what;  // for the guard, before the clusters' names: "labeling"
   std::string done;  // the outcome: "labeled"
@@ -28,6 +32,10 @@ struct ClusterEdit {
   /// What the hub's controllers make of it later and placements react to; may be empty.
   std::function<void(Json& cluster)> consequence;
 };
+
+/// What an edit of the selected clusters takes away: what the guard goes by, and `every_placement` that would move.
+Result<work::Impact> impact_of_edit(Context& context, const ClusterSelection& selection, const ClusterEdit& edit,
+                                    bool every_placement);
 
 /// Edits each cluster and reads it back; one that already is as asked is "unchanged". A List of ManagedClusters, or the one.
 Result<Report> edit_clusters(Context& context, const ClusterSelection& selection, const GuardOptions& guard,

@@ -3,8 +3,7 @@
 
 #include "commands/cluster/cluster.h"
 #include "commands/cluster/edit.h"
-#include "commands/framework/selectors.h"
-#include "kubeclient/base/names.h"
+#include "commands/cluster/taints.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -14,73 +13,6 @@ struct TaintOptions {
   GuardOptions guard;
   bool overwrite = false;
 };
-
-struct TaintChange {
-  std::string key;
-  std::string value;
-  std::string effect;  // empty (of a removal): every effect
-  bool remove = false;
-};
-
-constexpr const char* kTaintForm = "write KEY[=VALUE]:EFFECT to add a taint, KEY[:EFFECT]- to remove it";
-
-Result<TaintChange> parse_taint(const std::string& word) {
-  TaintChange change;
-  std::string text = word;
-  change.remove = text.ends_with('-');
-  if (change.remove) text.pop_back();
-  const std::size_t colon = text.rfind(':');
-  if (colon != std::string::npos) change.effect = text.substr(colon + 1);
-  const std::string left = text.substr(0, colon);
-  const std::size_t equal = left.find('=');
-  change.key = left.substr(0, equal);
-  if (equal != std::string::npos) change.value = left.substr(equal + 1);
-  if (!qualified_name_problems(change.key).empty())
-    return fail(Category::kUsage, "\"" + word + "\": \"" + change.key + "\" is not a valid taint key", kTaintForm);
-  if (change.effect.empty() && (!change.remove || colon != std::string::npos))
-    return fail(Category::kUsage, "\"" + word + "\": the effect is missing", kTaintForm);
-  if (!change.effect.empty() && change.effect != "NoSelect" && change.effect != "PreferNoSelect" &&
-      change.effect != "NoSelectIfNew") {
-    return fail(Category::kUsage, "\"" + word + "\": \"" + change.effect + "\" is not an effect",
-                taint_effect_hint(change.effect));
-  }
-  if (change.value.size() > 1024)
-    return fail(Category::kUsage, "\"" + change.key + "\": the value is limited to 1024 characters");
-  return change;
-}
-
-bool concerns(const TaintChange& change, const Json& taint) {
-  return str(taint, {"key"}) == change.key && (change.effect.empty() || str(taint, {"effect"}) == change.effect);
-}
-
-Status edit_taints(Json& cluster, const std::vector<TaintChange>& changes, bool overwrite) {
-  for (const TaintChange& change : changes) {
-    Json kept = Json::array();
-    bool there = false;
-    for (const Json& taint : list_at(cluster, {"spec", "taints"})) {
-      if (!concerns(change, taint)) {
-        kept.push_back(taint);
-        continue;
-      }
-      if (change.remove) continue;
-      there = str(taint, {"value"}) == change.value;
-      if (there) {
-        kept.push_back(taint);
-      } else if (!overwrite) {
-        return fail(Category::kConflict,
-                    "taint " + change.key + ":" + change.effect + " already has the value \"" + str(taint, {"value"}) + "\"",
-                    "to change it, add --overwrite");
-      }
-    }
-    if (!change.remove && !there) {
-      Json taint{{"key", change.key}, {"effect", change.effect}};
-      if (!change.value.empty()) taint["value"] = change.value;
-      kept.push_back(std::move(taint));  // the hub adds timeAdded
-    }
-    if (kept != list_at(cluster, {"spec", "taints"})) at_or_make(cluster, {"spec", "taints"}) = std::move(kept);
-  }
-  return {};
-}
 
 /// Arguments are names of clusters up to the first taint.
 Status split_taint_args(const std::vector<std::string>& args, std::vector<std::string>& names, std::vector<TaintChange>& taints) {
@@ -115,12 +47,7 @@ Result<Report> run_taint(Context& context, const TaintOptions& options, const st
     edit.done = "untainted";
   }
   edit.edit = [&](Json& cluster) { return edit_taints(cluster, taints, options.overwrite); };
-  // Tolerations for a time count from the taint's beginning, which the hub notes.
-  edit.consequence = [now = context.clock().now()](Json& cluster) {
-    for (Json& taint : at_or_make(cluster, {"spec", "taints"})) {
-      if (str(taint, {"timeAdded"}).empty()) taint["timeAdded"] = format_time(now);
-    }
-  };
+  edit.consequence = [now = context.clock().now()](Json& cluster) { note_taint_times(cluster, now); };
   return edit_clusters(context, selection, options.guard, edit);
 }
 

@@ -59,14 +59,6 @@ Result<std::string> selector_about(const std::string& about) {
   return "involvedObject.kind=" + std::string(found->kind) + ",involvedObject.name=" + name;
 }
 
-std::optional<Instant> last_seen(const Json& event) {
-  if (auto at = parse_time(str(event, {"series", "lastObservedTime"}))) return at;
-  for (const char* member : {"lastTimestamp", "eventTime", "firstTimestamp"}) {
-    if (auto at = parse_time(str(event, {member}))) return at;
-  }
-  return parse_time(str(event, {"metadata", "creationTimestamp"}));
-}
-
 std::string reporter_of(const Json& event) { return str(event, {"reportingComponent"}, str(event, {"source", "component"})); }
 
 ListView hub_event_view(bool namespaces) {
@@ -79,7 +71,7 @@ ListView hub_event_view(bool namespaces) {
   view.columns.push_back({"SOURCE", true});
   view.columns.push_back({"MESSAGE"});
   view.row = [namespaces](const Json& event, Instant now) {
-    const std::optional<Instant> at = last_seen(event);
+    const std::optional<Instant> at = event_seen(event);
     const Json& object = object_at(event, {"involvedObject"});
     std::vector<std::string> cells;
     if (namespaces) cells.push_back(namespace_of(event));
@@ -92,7 +84,7 @@ ListView hub_event_view(bool namespaces) {
     cells.push_back(str(event, {"message"}));
     return cells;
   };
-  view.before = [](const Json& a, const Json& b) { return last_seen(a) < last_seen(b); };
+  view.before = [](const Json& a, const Json& b) { return event_seen(a) < event_seen(b); };
   return view;
 }
 

@@ -270,6 +270,14 @@ std::string age_cell(const Json& object, Instant now) {
   return made ? format_age(*made, now) : "<unknown>";
 }
 
+std::optional<Instant> event_seen(const Json& event) {
+  if (auto at = parse_time(str(event, {"series", "lastObservedTime"}))) return at;
+  for (const char* member : {"lastTimestamp", "eventTime", "firstTimestamp"}) {
+    if (auto at = parse_time(str(event, {member}))) return at;
+  }
+  return parse_time(str(event, {"metadata", "creationTimestamp"}));
+}
+
 const Json* condition_of(const Json& object, std::string_view type) {
   for (const Json& condition : list_at(object, {"status", "conditions"})) {
     const Json* value = find(condition, {"type"});

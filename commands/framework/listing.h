@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ std::string age_cell(const Json& object, Instant now);                  // of me
 std::string labels_cell(const Json& object);                            // "k=v,…"
 std::string label_title(const std::string& key);                        // "example.io/region" is REGION, as kubectl names it
 std::string condition_cell(const Json& object, std::string_view type);  // True, False, Unknown or <none>
+std::optional<Instant> event_seen(const Json& event);                   // when it happened last
 const Json* condition_of(const Json& object, std::string_view type);    // in status.conditions, or nullptr
 
 }  // namespace fleetadm::commands

@@ -1,6 +1,7 @@
 // placement describe: spec, conditions and decisions of one placement for people.
 #include <algorithm>
 
+#include "commands/framework/description.h"
 #include "commands/framework/listing.h"
 #include "commands/framework/named.h"
 #include "commands/framework/write_report.h"
@@ -15,12 +16,7 @@ namespace {
 
 struct DescribeOptions {};
 
-std::string row(std::string_view name, std::string_view text) {
-  std::string line(name);
-  line += ":";
-  line.resize(std::max<std::size_t>(line.size() + 1, 16), ' ');
-  return line + std::string(text);
-}
+std::string row(std::string_view name, std::string_view text) { return described(name, text, 16); }
 
 void describe_spec(const Json& placement, std::vector<std::string>& lines) {
   const placement::Placement decoded = placement::decode_placement(placement);

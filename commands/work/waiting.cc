@@ -18,51 +18,6 @@
 namespace fleetadm::commands {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(30);  // for the first lists
-constexpr int kDeadlineExitCode = 6;
-
-/// What is still missing, by cluster; empty: done.
-using Missing = std::map<std::string, std::string>;
-using Look = std::function<Result<Missing>(const Objects&)>;
-
-std::vector<Error> wait(Context& context, const std::string& step, Watched& watched, const Look& look, Duration timeout) {
-  context.progress().begin(step);
-  const auto end = std::chrono::steady_clock::now() + timeout;
-  if (const Status started = watched.start(kPatience, context.stop()); !started) {
-    context.progress().failed(started.error().message);
-    return {started.error()};
-  }
-  while (true) {
-    Result<Missing> missing = look(watched);
-    if (missing && missing->empty()) {
-      Result<std::unique_ptr<Objects>> read = watched.read_now();
-      missing = read ? look(**read) : Result<Missing>(tl::unexpected(read.error()));
-    }
-    if (missing && missing->empty()) {
-      context.progress().done();
-      return {};
-    }
-    if (!missing) {
-      context.progress().failed(missing.error().message);
-      return {missing.error()};
-    }
-    const bool stopped = context.stop().stop_requested();
-    const auto& [cluster, why] = *missing->begin();
-    const std::optional<Error> trouble = watched.trouble();
-    context.progress().note(trouble ? trouble->message : cluster.empty() ? why : cluster + ": " + why);
-    const auto now = std::chrono::steady_clock::now();
-    if (!stopped && now < end) {
-      watched.wait(end - now, context.stop());
-      continue;
-    }
-    const Category category = stopped ? Category::kCancelled : Category::kTimeout;
-    std::vector<Error> failures;
-    for (const auto& [late, reason] : *missing) failures.push_back(fail(category, reason).value().with_cluster(late));
-    context.progress().failed(stopped ? "stopped" : "timed out after " + format_duration(timeout));
-    return failures;
-  }
-}
-
 /// Clusters whose work is available and whose agent does not report readiness.
 using Silent = std::set<std::string>;
 
@@ -121,17 +76,6 @@ kube::InformerOptions the_set(const std::string& ns, const std::string& name) {
 
 }  // namespace
 
-void tell_late(Report& report, std::vector<Error> late, std::size_t waited) {
-  std::set<std::string> clusters;
-  bool only_late = !late.empty() && report.failures.empty();
-  for (Error& error : late) {
-    clusters.insert(error.cluster);
-    only_late = only_late && error.category == Category::kTimeout;
-    report.failures.push_back(std::move(error));
-  }
-  if (only_late && clusters.size() >= waited) report.exit_code = kDeadlineExitCode;
-}
-
 std::string blocking(const Json& work, const std::string& condition) {
   if (is_deleting(work)) return "the work is being deleted";
   const std::int64_t generation = num(work, {"metadata", "generation"});
@@ -172,7 +116,7 @@ std::vector<Error> wait_for_works(Context& context, const kube::Client& hub, con
     }
     return missing;
   };
-  std::vector<Error> late = wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
+  std::vector<Error> late = wait_for_missing(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
   if (condition == "ready") note_silent(silent, report);
   return late;
 }
@@ -209,7 +153,7 @@ std::vector<Error> wait_for_set(Context& context, const kube::Client& hub, const
     }
     return missing;
   };
-  std::vector<Error> late = wait(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
+  std::vector<Error> late = wait_for_missing(context, "Waiting until " + name + " is " + condition, watched, look, timeout);
   if (condition == "ready") note_silent(silent, report);
   return late;
 }
@@ -225,7 +169,7 @@ std::vector<Error> wait_until_gone(Context& context, const kube::Client& hub, co
     }
     return left;
   };
-  return wait(context, "Waiting until " + name + " is deleted", watched, look, timeout);
+  return wait_for_missing(context, "Waiting until " + name + " is deleted", watched, look, timeout);
 }
 
 Status wait_until_set_is_gone(Context& context, const kube::Client& hub, const std::string& ns, const std::string& name,
@@ -241,7 +185,7 @@ Status wait_until_set_is_gone(Context& context, const kube::Client& hub, const s
     if (now.find(sets, ns, name)) left[""] = "the hub has not finished deleting the ManifestWorkReplicaSet yet";
     return left;
   };
-  const std::vector<Error> failures = wait(context, "Waiting until " + name + " is deleted", watched, look, timeout);
+  const std::vector<Error> failures = wait_for_missing(context, "Waiting until " + name + " is deleted", watched, look, timeout);
   if (!failures.empty()) return tl::unexpected(failures.front());
   return {};
 }

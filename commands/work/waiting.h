@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "commands/framework/context.h"
+#include "commands/framework/missing.h"
 #include "commands/framework/targets.h"
 
 namespace fleetadm::commands {
-
-/// Puts what a wait for `waited` clusters found into the report. Where not one of them came in time, and nothing else has failed,
-/// the command has run into its deadline (exit code 6) and not into a partial failure.
-void tell_late(Report& report, std::vector<Error> late, std::size_t waited);
 
 /// Why a work is not yet `condition` ("applied", "available", "ready") at its current generation; empty: it
 /// is. An agent that does not report readiness is not waited for beyond "available".

@@ -191,6 +191,23 @@ TEST_F(MainJob, F_TheAgentReturns) {
   EXPECT_TRUE(eventually([] { return serving() == Names{"c2", "c3"}; }, std::chrono::seconds(90)));
 }
 
+TEST_F(MainJob, F_ADrainedClusterGivesItsWorksAwayAndTakesThemBack) {
+  const std::vector<std::string> drain = {"cluster", "drain", "c3", "--context", "hub", "--timeout", "90s"};
+  EXPECT_EQ(fleet()->run(drain).code, 1) << "refused in a script";
+  ASSERT_EQ(decided(), (Names{"c2", "c3"}));
+  std::vector<std::string> allowed = drain;
+  allowed.emplace_back("--allow-removals");
+  ASSERT_EQ(must(allowed).code, 0);
+  EXPECT_FALSE(serving().contains("c3")) << "it has waited for that";
+  EXPECT_TRUE(eventually([] { return serving() == Names{"c1", "c2"}; }, std::chrono::seconds(90)));
+  const Ran described = fleet()->run({"cluster", "describe", "c3", "--context", "hub", "-o", "json"});
+  ASSERT_EQ(described.code, 0) << described.both();
+  EXPECT_TRUE(list_at(described.json(), {"works"}).empty()) << described.out;
+  EXPECT_EQ(str(list_at(described.json(), {"taints"}).at(0), {"key"}), "fleetadm.io/unschedulable") << described.out;
+  ASSERT_EQ(must({"cluster", "uncordon", "c3", "--context", "hub", "--allow-removals"}).code, 0);
+  EXPECT_TRUE(eventually([] { return serving() == Names{"c2", "c3"}; }, std::chrono::seconds(90)));
+}
+
 TEST_F(MainJob, G_UnjoinAllAndCleanLeaveEverythingAsItWas) {
   ASSERT_EQ(must({"work", "delete", "web", "--placement", "apps/web", "--context", "hub", "--wait", "--allow-removals"}).code, 0);
   EXPECT_TRUE(eventually([] { return serving().empty(); }));

@@ -70,6 +70,72 @@ TEST_F(ClusterCommands, TaintsAreAddedChangedAndRemoved) {
   EXPECT_EQ(run("cluster taint", {"c3", "a:NoSelect", "a-"}).error().category, Category::kUsage);
 }
 
+TEST_F(ClusterCommands, UnlabelTakesKeysBehindTheClusters) {
+  lines("cluster label", {"c1", "c3", "env=prod", "tier=a"});
+  EXPECT_EQ(lines("cluster unlabel", {"c1,c3", "env", "tier-"}),
+            (Lines{"managedcluster c1 unlabeled", "managedcluster c3 unlabeled"}));
+  EXPECT_EQ(label_of(cluster("c3"), "env") + label_of(cluster("c1"), "tier"), "");
+  EXPECT_EQ(lines("cluster unlabel", {"env"}, {{"all", "true"}}).size(), 3U) << "all arguments are keys";
+  EXPECT_EQ(run("cluster unlabel", {"c1"}).error().category, Category::kUsage);
+  EXPECT_EQ(run("cluster unlabel", {"c1", "a=b"}).error().category, Category::kUsage);
+  EXPECT_EQ(run("cluster unlabel", {"c9", "env"}).error().category, Category::kNotFound);
+}
+
+TEST_F(ClusterCommands, AnnotationsAreSetChangedAndRemoved) {
+  const std::string text = "Team Blue, floor 2";
+  EXPECT_EQ(lines("cluster annotate", {"c3", "example.com/owner=" + text}), Lines{"managedcluster c3 annotated"});
+  EXPECT_EQ(annotation_of(cluster("c3"), "example.com/owner"), text);
+  EXPECT_EQ(lines("cluster annotate", {"c3", "example.com/owner=" + text}), Lines{"managedcluster c3 unchanged"});
+  EXPECT_EQ(run("cluster annotate", {"c3", "example.com/owner=x"}).error().category, Category::kConflict);
+  EXPECT_EQ(lines("cluster annotate", {"c3", "example.com/owner-"}), Lines{"managedcluster c3 annotated"});
+  EXPECT_EQ(annotation_of(cluster("c3"), "example.com/owner"), "");
+  EXPECT_EQ(run("cluster annotate", {"c3", "bad key=x"}).error().category, Category::kUsage);
+}
+
+TEST_F(ClusterCommands, UntaintRemovesOneEffectOrAll) {
+  lines("cluster taint", {"c3", "gpu:NoSelect", "gpu:PreferNoSelect", "ssd:NoSelect"});
+  EXPECT_EQ(lines("cluster untaint", {"c3", "gpu:NoSelect"}), Lines{"managedcluster c3 untainted"});
+  EXPECT_EQ(taints("c3"), R"([{"effect":"PreferNoSelect","key":"gpu"},{"effect":"NoSelect","key":"ssd"}])");
+  EXPECT_EQ(lines("cluster untaint", {"c3", "gpu", "ssd-"}), Lines{"managedcluster c3 untainted"});
+  EXPECT_EQ(taints("c3"), "[]");
+  EXPECT_EQ(lines("cluster untaint", {"c3", "gpu"}), Lines{"managedcluster c3 unchanged"});
+  EXPECT_EQ(run("cluster untaint", {"c3"}).error().category, Category::kUsage);
+}
+
+TEST_F(ClusterCommands, CordonKeepsWorksAndDrainMovesThem) {
+  const std::string cordoned = R"([{"effect":"NoSelectIfNew","key":"fleetadm.io/unschedulable"}])";
+  const std::string drained = R"([{"effect":"NoSelect","key":"fleetadm.io/unschedulable"}])";
+  EXPECT_EQ(lines("cluster cordon", {"c1"}), Lines{"managedcluster c1 cordoned"}) << "nothing is asked: nothing is lost";
+  EXPECT_EQ(taints("c1"), cordoned);
+  EXPECT_EQ(lines("cluster cordon", {"c1"}), Lines{"managedcluster c1 unchanged"});
+  api->erase(api::manifest_works(), "c1", "web-12345");  // as the hub does once the placement has left the cluster
+  EXPECT_EQ(lines("cluster drain", {"c1"}, {{"allow-removals", "true"}}), Lines{"managedcluster c1 drained"});
+  EXPECT_EQ(taints("c1"), drained);
+  EXPECT_EQ(lines("cluster cordon", {"c1"}), Lines{"managedcluster c1 unchanged"}) << "a drained cluster is cordoned";
+  EXPECT_EQ(taints("c1"), drained);
+  EXPECT_EQ(lines("cluster drain", {"c1"}, {{"allow-removals", "true"}}), Lines{"managedcluster c1 unchanged"});
+  EXPECT_EQ(lines("cluster uncordon", {"c1"}), Lines{"managedcluster c1 uncordoned"});
+  EXPECT_EQ(taints("c1"), "[]");
+}
+
+TEST_F(ClusterCommands, ADrainThatDoesNotEndNamesWhatIsLeft) {
+  const auto report = run("cluster drain", {"c1"}, {{"allow-removals", "true"}, {"timeout", "10ms"}});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->lines, Lines{"managedcluster c1 drained"});
+  ASSERT_EQ(report->failures.size(), 1U);
+  EXPECT_EQ(report->failures[0].category, Category::kTimeout);
+  EXPECT_EQ(report->failures[0].cluster, "c1");
+  EXPECT_NE(report->failures[0].message.find("still has apps/web"), std::string::npos) << report->failures[0].message;
+}
+
+TEST_F(ClusterCommands, ADrainIsPlannedWithoutWriting) {
+  const auto plan = run("cluster drain", {"c1"}, {{"plan", "true"}});
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  EXPECT_EQ(str(plan->data, {"kind"}), "RemovalPlan");
+  EXPECT_EQ(list_at(plan->data, {"losses"}).size(), 1U) << dump_json(plan->data);
+  EXPECT_EQ(writes(), 0);
+}
+
 TEST_F(ClusterCommands, DenyIsTakenBackByAccept) {
   const auto denied = run("cluster deny", {"c3"});
   ASSERT_TRUE(denied.has_value()) << denied.error().message;

@@ -110,7 +110,13 @@ const GuardCase kCases[] = {
      {"c1", "c2", "cluster.open-cluster-management.io/clusterset-"},
      {},
      "2 of 3 clusters (c1, c2) would lose 1 work (apps/web)"},
+    {"unlabel_all",
+     "cluster unlabel",
+     {"c1,c2", "cluster.open-cluster-management.io/clusterset"},
+     {},
+     "2 of 3 clusters (c1, c2) would lose 1 work (apps/web)"},
     {"taint", "cluster taint", {"c1", "maintenance:NoSelect"}, {}, "1 of 3 clusters (c1) would lose 1 work (apps/web)"},
+    {"drain", "cluster drain", {"c1"}, {}, "1 of 3 clusters (c1) would lose 1 work (apps/web)"},
     {"deny", "cluster deny", {"c2"}, {}, "1 of 3 clusters (c2) would lose 1 work (apps/web)"},
     {"unjoin", "unjoin", {}, {{"hub-only", "true"}, {"cluster-name", "c1"}}, "1 of 3 clusters (c1) would lose 1 work (apps/web)"},
 };
