@@ -5,12 +5,17 @@
 
 namespace fleetadm::commands {
 
-Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& config, Duration lifetime) {
+Result<JoinTicket> ticket_without_token(const kube::RestConfig& config) {
   JoinTicket ticket;
   ticket.hub_apiserver = config.server;
   if (!config.ca_data.empty()) {
     FLEETADM_TRY(ticket.ca_pin, pki::ca_pin(config.ca_data));
   }
+  return ticket;
+}
+
+Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& config, Duration lifetime) {
+  FLEETADM_TRY(JoinTicket ticket, ticket_without_token(config));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lifetime).count();
   const Json request{
       {"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", seconds}}}};
@@ -52,7 +57,7 @@ Report ticket_report(const JoinTicket& ticket, bool show_token) {
         "it on without displaying it: fleetadm get token -o jsonpath={.hub-token} | fleetadm join "
         "--hub-token-file - …");
   }
-  report.notes.push_back("The token expires at " + ticket.expires +
+  report.notes.push_back((ticket.expires.empty() ? "The token does not expire" : "The token expires at " + ticket.expires) +
                          ". After the cluster has joined, accept it on the hub: fleetadm accept <cluster_name>");
   return report;
 }

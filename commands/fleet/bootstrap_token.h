@@ -12,8 +12,11 @@ struct JoinTicket {
   std::string hub_apiserver;
   std::string ca_pin;  // empty where the kubeconfig trusts the system's roots
   std::string token;
-  std::string expires;  // RFC 3339
+  std::string expires;  // RFC 3339; empty: never
 };
+
+/// Of the hub that the configuration leads to, with its pin.
+Result<JoinTicket> ticket_without_token(const kube::RestConfig& config);
 
 /// A token of the bootstrap ServiceAccount (TokenRequest). kNotFound where the hub was not initialised.
 Result<JoinTicket> make_ticket(const kube::Client& hub, const kube::RestConfig& config, Duration lifetime);

@@ -5,6 +5,9 @@ namespace fleetadm::commands {
 void register_fleet(Registry& registry) {
   register_init(registry);
   register_token(registry);
+  register_token_create(registry);
+  register_token_list(registry);
+  register_token_revoke(registry);
   register_join(registry);
   register_accept(registry);
   register_upgrade_hub(registry);

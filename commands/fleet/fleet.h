@@ -1,4 +1,4 @@
-// The commands that make and unmake a fleet: init, get token, join, accept, upgrade, unjoin, clean.
+// The commands that make and unmake a fleet: init, get token, token, join, accept, upgrade, unjoin, clean.
 #pragma once
 
 #include "commands/framework/command.h"
@@ -10,6 +10,9 @@ void register_fleet(Registry& registry);
 // One function a file, each adds its row.
 void register_init(Registry& registry);
 void register_token(Registry& registry);
+void register_token_create(Registry& registry);
+void register_token_list(Registry& registry);
+void register_token_revoke(Registry& registry);
 void register_join(Registry& registry);
 void register_accept(Registry& registry);
 void register_upgrade_hub(Registry& registry);

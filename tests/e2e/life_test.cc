@@ -118,6 +118,19 @@ TEST_F(Life, E_JoinRefusesAWrongToken) {
   EXPECT_EQ(inventory(fleet()->spoke(1)), before_spoke());
 }
 
+TEST_F(Life, E_ACreatedTokenIsGoodUntilItIsRevoked) {
+  const Ran created = fleet()->run({"token", "create", "--ttl", "1h", "--context", "hub", "-o", "json"});
+  ASSERT_EQ(created.code, 0) << created.both();
+  const std::string token = str(created.json(), {"hub-token"});
+  auto args = with(FleetTest::join_args(created.json()), {"--preflight-only"});
+  EXPECT_EQ(fleet()->run(args).code, 0);
+  const Ran listed = fleet()->run({"token", "list", "--context", "hub"});
+  EXPECT_NE(listed.out.find(token.substr(0, 6)), std::string::npos) << listed.both();
+  EXPECT_EQ(listed.both().find(token.substr(7)), std::string::npos) << "the secret part is never shown";
+  ASSERT_EQ(fleet()->run({"token", "revoke", token, "--context", "hub"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return fleet()->run(args).code == 4; }));
+}
+
 TEST_F(Life, F_JoinRefusesAHubThatIsNone) {
   // The spoke itself is a server with a CA, but no hub; the token of its own bootstrap identity does not exist either, so a
   // service account's token stands in.

@@ -29,7 +29,7 @@ class QuietProgress final : public commands::Progress {
 class FakeTerminal final : public commands::Terminal {
  public:
   bool interactive() const override { return terminal; }
-  bool stdout_is_terminal() const override { return false; }
+  bool stdout_is_terminal() const override { return output_shown; }
   Result<bool> confirm(std::string_view question) override {
     asked.emplace_back(question);
     return answer;
@@ -50,6 +50,7 @@ class FakeTerminal final : public commands::Terminal {
     return true;
   }
   bool terminal = false;
+  bool output_shown = false;  // stdout is a terminal
   bool answer = true;
   std::vector<std::string> asked;
   std::string input;
