@@ -1,5 +1,8 @@
 #include "core/registration/agent/reporter.h"
 
+#include <algorithm>
+
+#include "core/api/agent_health.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/discovery/mapper.h"
@@ -9,6 +12,8 @@ namespace {
 
 constexpr auto kVersionLasts = std::chrono::minutes(1);
 constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is not ready
+/// An agent that has just joined runs: what its pods are like is no part of what the hub waits for.
+constexpr Duration kOwnHealthAfter = std::chrono::seconds(30);
 
 std::string available_of(const Json& status) {
   for (const Json& condition : list_at(status, {"conditions"})) {
@@ -27,6 +32,7 @@ StatusReporter::StatusReporter(kube::Client hub, kube::Client spoke, std::string
       sources_(std::move(sources)),
       events_(std::move(events)),
       clock_(std::move(clock)),
+      began_(clock_->now()),
       namespaces_(std::move(spoke), hub_server) {}
 
 Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluster) {
@@ -35,6 +41,8 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   const ClusterObservation seen = look(managed_cluster, now);
   controller::Outcome outcome;
   if (seen.own && !seen.own->ready && seen.own->deployed) outcome.requeue_after = kOwnHealthRetry;
+  if (sources_.own_deployment != nullptr && !tells_own_health(managed_cluster, now))
+    outcome.requeue_after = kOwnHealthAfter - std::max(Duration::zero(), now - began_);
   if (seen.probe.state != Probe::State::kUp) outcome.requeue_after = ProbeJudge::kRetry;
   if (is_clock_off(managed_cluster)) {
     log::warn("registration", "the hub finds the clock of this cluster to be off: no status is reported until it is set right");
@@ -58,7 +66,7 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   if (seen.probe.state != Probe::State::kUp) return seen;
   seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
-  if (sources_.own_deployment != nullptr) {
+  if (sources_.own_deployment != nullptr && tells_own_health(managed_cluster, now)) {
     sources_.own_deployment->ensure(now);
     if (const auto deployments = sources_.own_deployment->objects()) seen.own = read_own_health(spoke_, *deployments);
   }
@@ -80,6 +88,10 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
     log::warn("registration", "managed namespaces: " + failures.error().message);
   }
   return seen;
+}
+
+bool StatusReporter::tells_own_health(const Json& managed_cluster, Instant now) const {
+  return now - began_ >= kOwnHealthAfter || now < began_ || api::agent_health(managed_cluster).told;
 }
 
 std::string StatusReporter::version(Instant now) {

@@ -30,6 +30,8 @@ class StatusReporter {
 
  private:
   ClusterObservation look(const Json& managed_cluster, Instant now);
+  /// From the beginning on where it was told before.
+  bool tells_own_health(const Json& managed_cluster, Instant now) const;
   /// The spoke's, asked for now and then; empty where it was never answered.
   std::string version(Instant now);
   void tell_flip(const Json& before, const Json& wanted_status) const;
@@ -40,6 +42,7 @@ class StatusReporter {
   SpokeSources sources_;
   std::shared_ptr<kube::Recorder> events_;
   std::shared_ptr<Clock> clock_;
+  Instant began_;
   ManagedNamespaces namespaces_;
   ProbeJudge judge_;
   std::string version_;

@@ -219,6 +219,11 @@ TEST_F(Reporting, TellsHowTheAgentsOwnPodsAre) {
     EXPECT_TRUE(round());
     return api::agent_health(managed());
   };
+  EXPECT_EQ(round()->requeue_after, Duration(seconds(30)));
+  clock->advance(seconds(20));
+  EXPECT_EQ(round()->requeue_after, Duration(seconds(10)));
+  EXPECT_EQ(spoke->count("list", "deployments"), 0) << "an agent that has just joined runs";
+  clock->advance(seconds(10));
   EXPECT_TRUE(testkit::soon([&] { return told().told; }));
   EXPECT_EQ(told().text(),
             "not ready: 1 of 1 replica ready, 1 old ones still running; container agent of pod "
