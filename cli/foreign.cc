@@ -13,7 +13,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"upgrade", "run `fleetadm init` (hub) or `fleetadm join` (managed cluster) of the new version again"},
     {"install", "fleetadm does not install add-ons yet"},
     {"uninstall", "fleetadm does not install add-ons yet"},
-    {"create token", "use `fleetadm token create`, or `fleetadm get token` for one that is not stored"},
     {"delete token", "use `fleetadm token revoke`"},
     {"token delete", "use `fleetadm token revoke`"},
     {"config use-context", "use `fleetadm config set` with the key hubContext, or kubectl config for the kubeconfig itself"},

@@ -141,8 +141,7 @@ void register_cluster_drain(Registry& registry) {
   command.description += kGuardText;
   command.args = {"[NAME...]", 0, -1, false, Complete::kClusters};
   command.examples = {{"See what would move, and where to", "fleetadm cluster drain c1 --plan"},
-                      {"Drain a cluster in a script", "fleetadm cluster drain c1 --allow-removals --timeout 10m"},
-                      {"Let works come back", "fleetadm cluster uncordon c1"}};
+                      {"Drain a cluster in a script", "fleetadm cluster drain c1 --allow-removals --timeout 10m"}};
   command.make = invocation<DrainOptions>(
       [](FlagSet& flags, DrainOptions& options) {
         bind_cluster_selection(flags, options.selection);

@@ -38,7 +38,7 @@ void register_cluster_unlabel(Registry& registry) {
   command.description += kGuardText;
   command.args = {"[NAME[,NAME...]] KEY...", 1, -1, false, Complete::kClusters};
   command.examples = {{"Remove two labels of one cluster", "fleetadm cluster unlabel c1 env tier"},
-                      {"Remove a label of all clusters that have it", "fleetadm cluster unlabel -l canary canary"}};
+                      {"Remove a label of all clusters", "fleetadm cluster unlabel --all canary"}};
   command.make = invocation<UnlabelOptions>(
       [](FlagSet& flags, UnlabelOptions& options) {
         bind_cluster_selection(flags, options.selection);

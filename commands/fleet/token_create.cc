@@ -79,6 +79,7 @@ void register_token_create(Registry& registry) {
       "command. Unlike the tokens of \"fleetadm get token\", which the hub does not store, it is shown by \"fleetadm token list\" "
       "and ended by \"fleetadm token revoke\". The hub's API server has to accept bootstrap tokens "
       "(--enable-bootstrap-token-auth).";
+  command.aliases = {"create token"};
   command.examples = {{"A token for an afternoon", "fleetadm token create --ttl 4h --description 'edge sites, batch 7'"},
                       {"The token alone, for a script", "fleetadm token create -o jsonpath={.hub-token}"}};
   command.make = invocation<TokenCreateOptions>(bind_token_create, validate_token_create, run_token_create);

@@ -1,4 +1,6 @@
 // token list: the bootstrap tokens of the hub, without their secrets.
+#include <algorithm>
+
 #include "commands/fleet/bootstrap_secret.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/listing.h"
@@ -14,14 +16,19 @@ std::string expiry_cell(const BootstrapToken& token, Instant now) {
   return *token.expires <= now ? "expired" : format_duration(std::chrono::floor<std::chrono::seconds>(*token.expires - now));
 }
 
-Result<Report> run_token_list(Context& context, const TokenListOptions&, const std::vector<std::string>&) {
+Result<Report> run_token_list(Context& context, const TokenListOptions&, const std::vector<std::string>& ids) {
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_TRY(const auto tokens, bootstrap_tokens(hub));
   const Instant now = context.clock().now();
   Report report;
+  for (const std::string& id : ids) {
+    if (std::none_of(tokens.begin(), tokens.end(), [&](const BootstrapToken& one) { return one.id == id; }))
+      report.failures.push_back(fail(Category::kNotFound, "there is no token \"" + id + "\" on this hub").value());
+  }
   report.table = Table{{{"ID"}, {"EXPIRES"}, {"JOINS"}, {"USAGES"}, {"DESCRIPTION"}, {"GROUPS", true}}, {}, "No tokens found."};
   Json items = Json::array();
   for (const BootstrapToken& token : tokens) {
+    if (!ids.empty() && std::find(ids.begin(), ids.end(), token.id) == ids.end()) continue;
     report.table->rows.push_back({token.id, expiry_cell(token, now), token.joins(now) ? "true" : "false",
                                   or_none(joined(token.usages, ",")), or_none(token.description),
                                   or_none(joined(token.groups, ","))});
@@ -42,6 +49,8 @@ void register_token_list(Registry& registry) {
   command.description =
       "Lists the bootstrap tokens that the hub has stored, those of kubeadm included. JOINS tells whether clusters can join with "
       "one now. The secret part of a token is never shown. Tokens of \"fleetadm get token\" are not stored and not listed.";
+  command.aliases = {"token get", "get tokens"};
+  command.args = {"[ID...]", 0, -1};
   command.examples = {
       {"All tokens", "fleetadm token list"},
       {"The ids of those that have expired", "fleetadm token list -o jsonpath='{.items[?(@.expired==true)].id}'"}};

@@ -278,7 +278,7 @@ TEST_F(RealNodes, Z_ChartsDoWhatInitAndJoinDo) {
   ASSERT_TRUE(made) << made.error().message;
   const auto run_helm = [&](int i, std::vector<std::string> words) {
     words.insert(words.begin(), *helm + "/helm");
-    words.insert(words.end(), {"--namespace", "kube-system", "--wait", "--timeout", "2m", "--kubeconfig",
+    words.insert(words.end(), {"--namespace", "kube-system", "--wait", "--timeout", "5m", "--kubeconfig",
                                fleet()->server(i).kubeconfig_file()});
     const auto ran = fleet()->node(i).run(words);
     ASSERT_TRUE(ran) << ran.error().message;

@@ -63,6 +63,14 @@ metadata: {name: $name}
 ---
 END
 done >clusters.yaml
+cat >>clusters.yaml <<'END'
+apiVersion: v1
+kind: Secret
+type: bootstrap.kubernetes.io/token
+metadata: {name: bootstrap-token-4dq7zk, namespace: kube-system}
+stringData: {token-id: 4dq7zk, token-secret: 0123456789abcdef, usage-bootstrap-authentication: "true"}
+---
+END
 for name in apps works fresh; do
 printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n---\n' $name
 done >>clusters.yaml

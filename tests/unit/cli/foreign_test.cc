@@ -44,7 +44,7 @@ TEST(ForeignTest, NoRowHidesACommand) {
 
 TEST(ForeignTest, TheLongestRowCounts) {
   EXPECT_EQ(foreign_command_hint({"cluster", "detach", "-o", "json"}), "use `fleetadm unjoin`");
-  EXPECT_EQ(foreign_command_hint({"-v", "create", "token"}), "use `fleetadm get token`");
+  EXPECT_EQ(foreign_command_hint({"-v", "delete", "token"}), "use `fleetadm token revoke`");
   EXPECT_EQ(foreign_command_hint({"get"}), "");
   EXPECT_EQ(foreign_command_hint({"nonsense"}), "");
   EXPECT_EQ(foreign_flag_hint("--num-of-clusters"), "use --cluster-count");

@@ -49,9 +49,10 @@ Names names_of(const Command& command) {
 std::string singular(const std::string& plural) { return plural.substr(0, plural.size() - (plural.ends_with("xes") ? 2 : 1)); }
 
 // A key of the configuration, what an add-on is configured with, a token that is made by asking for it, and files on PATH are not
-// lists of the fleet; events are asked for by what they are about.
+// lists of the fleet; events are asked for by what they are about. "get token" makes one, so it cannot list those that are
+// stored.
 const Names& no_lists() {
-  static const Names names = {"config get", "addon config get", "get token", "plugin list", "events"};
+  static const Names names = {"config get", "addon config get", "get token", "token list", "plugin list", "events"};
   return names;
 }
 
@@ -108,7 +109,8 @@ TEST_F(GrammarTest, GroupsShowWhatAliasesPutThere) {
 
 // What is not in a namespace, or not on a hub at all.
 TEST_F(GrammarTest, NamespacedListsTakeAllNamespaces) {
-  const Names elsewhere = {"get clusters", "get clustersets", "get token", "sandbox list", "sandbox fault list", "plugin list"};
+  const Names elsewhere = {"get clusters", "get clustersets",    "get token",  "token list",
+                           "sandbox list", "sandbox fault list", "plugin list"};
   for (const Command& command : registry_.commands()) {
     const Names names = names_of(command);
     if (std::none_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("get "); })) continue;
