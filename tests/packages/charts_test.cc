@@ -172,7 +172,7 @@ TEST_F(ChartsTest, TheHubWithAllOptionsIsWhatInitMakes) {
                                "--priority-class",
                                "important",
                                "--https-proxy",
-                               "http://proxy.example.com:3128",
+                               "http://egress.example.com:8080",
                                "--no-proxy",
                                "hub.example.com,.corp"});
   ASSERT_EQ(init.code, 0) << init.both();
@@ -182,7 +182,7 @@ TEST_F(ChartsTest, TheHubWithAllOptionsIsWhatInitMakes) {
               "--set imagePullSecrets={login},autoApproveUsers={carol},hubArgs={--workers=4} "
               "--set requireExecutor=true,networkPolicy=true,clusterProfiles=true,gateway.enabled=true,gateway.replicas=2 "
               "--set gateway.address=gateway.example.com:443,gateway.tunnelAddress=gateway.example.com:8444 "
-              "--set nodeSelector.pool=infra,priorityClassName=important,httpsProxy=http://proxy.example.com:3128 "
+              "--set nodeSelector.pool=infra,priorityClassName=important,httpsProxy=http://egress.example.com:8080 "
               "--set 'noProxy=hub.example.com\\,.corp,tolerations[0].key=dedicated,tolerations[0].operator=Equal' "
               "--set 'tolerations[0].value=hub,tolerations[0].effect=NoSchedule'"));
   expect_same(installed(fleet->hub(), "hub"), installed(fleet->spoke(1), "hub"));
@@ -200,7 +200,7 @@ TEST_F(ChartsTest, TheAgentIsWhatJoinMakes) {
   const std::string ca = folder_->write("hub.crt", fleet->hub().ca().certificate);
   const Ran join = fleet->run({"join", "--context", "c1", "--cluster-name", "c1", "--hub-apiserver", fleet->hub().url(),
                                "--ca-file", ca, "--hub-token-file", "-", "--network-policy", "--agent-arg", "--raw-feedback",
-                               "--tolerate", "edge", "--http-proxy", "http://proxy.example.com:3128"},
+                               "--tolerate", "edge", "--http-proxy", "http://egress.example.com:8080"},
                               with_token);
   ASSERT_EQ(join.code, 0) << join.both();
   const Json secret = fleet->spoke(1).get("/api/v1/namespaces/open-cluster-management-agent/secrets/bootstrap-hub-kubeconfig");
@@ -208,7 +208,7 @@ TEST_F(ChartsTest, TheAgentIsWhatJoinMakes) {
   ASSERT_NO_FATAL_FAILURE(install(fleet->spoke(2),
                                   "fleetadm-agent --set clusterName=c1,networkPolicy=true,agentArgs={--raw-feedback} "
                                   "--set 'tolerations[0].key=edge,tolerations[0].operator=Exists' "
-                                  "--set httpProxy=http://proxy.example.com:3128 "
+                                  "--set httpProxy=http://egress.example.com:8080 "
                                   "--set-file bootstrapKubeconfig=bootstrap.yaml"));
   const auto by_command = installed(fleet->spoke(1), "agent");
   EXPECT_GT(by_command.size(), 10U);
