@@ -17,6 +17,8 @@ constexpr std::string_view kSecret = "/api/v1/namespaces/open-cluster-management
 constexpr std::string_view kSignedSecret =
     "/api/v1/namespaces/open-cluster-management-agent-addon/secrets/hello-open-cluster-management.io-hello-client-cert";
 constexpr std::string_view kAgent = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
+constexpr std::string_view kAgentPods =
+    "/api/v1/namespaces/open-cluster-management-agent/pods?labelSelector=app%3Dfleetadm-agent";
 constexpr std::string_view kRoles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 
 Json labelled_role(const std::string& name, Json rule) {
@@ -171,11 +173,14 @@ TEST_F(AddonRegistration, C_ByTokenOnceTheAgentSaysSo) {
   ASSERT_EQ(patched.status, 200) << patched.body;
   ASSERT_TRUE(condition_becomes(fleet()->hub(), kAddon, "TokenInfrastructureReady", "True")) << fleet()->hub().get(kAddon);
   ASSERT_TRUE(eventually([] { return !stored("token").empty(); }, std::chrono::seconds(60))) << fleet()->hub().get(kAddon);
-  // Until the agent that it replaces has ended, that one may put its certificate back.
+  // Until the agent that it replaces has ended, that one may put its certificate back, and the hub then makes the account anew.
+  const auto replaced = [] { return list_at(fleet()->spoke(1).get(kAgentPods), {"items"}).size() == 1; };
+  ASSERT_TRUE(eventually(replaced, std::chrono::seconds(60))) << fleet()->spoke(1).get(kAgentPods);
   const std::string expected = "system:serviceaccount:c1:hello-agent";
   const auto registered = [&] {
     const auto client = as_agent();
-    return stored("tls.key").empty() && client && user_of(*client) == expected;
+    return stored("tls.key").empty() && client && user_of(*client) == expected &&
+           client->list(kube::resources::config_maps(), "c1").has_value();
   };
   ASSERT_TRUE(eventually(registered, std::chrono::seconds(60))) << fleet()->hub().get(kAddon);
   may_read_its_cluster_only(*as_agent());
