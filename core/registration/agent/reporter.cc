@@ -11,6 +11,7 @@ namespace fleetadm::registration::agent {
 namespace {
 
 constexpr auto kVersionLasts = std::chrono::minutes(1);
+constexpr auto kOwnHealthLasts = std::chrono::seconds(30);      // of one that is ready
 constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is not ready
 /// An agent that has just joined runs: what its pods are like is no part of what the hub waits for.
 constexpr Duration kOwnHealthAfter = std::chrono::seconds(30);
@@ -68,7 +69,7 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
   if (sources_.own_deployment != nullptr && tells_own_health(managed_cluster, now)) {
     sources_.own_deployment->ensure(now);
-    if (const auto deployments = sources_.own_deployment->objects()) seen.own = read_own_health(spoke_, *deployments);
+    if (const auto deployments = sources_.own_deployment->objects()) seen.own = own_health(*deployments, now);
   }
   if (const auto nodes = sources_.nodes->objects()) seen.totals = sum_nodes(*nodes);
   const auto claims = sources_.cluster_claims->objects();
@@ -92,6 +93,18 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
 
 bool StatusReporter::tells_own_health(const Json& managed_cluster, Instant now) const {
   return now - began_ >= kOwnHealthAfter || now < began_ || api::agent_health(managed_cluster).told;
+}
+
+std::optional<OwnHealth> StatusReporter::own_health(const std::vector<Json>& deployments, Instant now) {
+  const std::string version = deployments.empty() ? std::string() : resource_version_of(deployments.front());
+  const bool lasts = own_health_ && own_health_->ready && version == own_version_ && now >= own_health_read_ &&
+                     now - own_health_read_ < kOwnHealthLasts;
+  if (!lasts) {
+    own_health_ = read_own_health(spoke_, deployments);
+    own_version_ = version;
+    own_health_read_ = now;
+  }
+  return own_health_;
 }
 
 std::string StatusReporter::version(Instant now) {

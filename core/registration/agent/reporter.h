@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/controller/controller.h"
 #include "core/registration/agent/optional_source.h"
@@ -32,6 +34,8 @@ class StatusReporter {
   ClusterObservation look(const Json& managed_cluster, Instant now);
   /// From the beginning on where it was told before.
   bool tells_own_health(const Json& managed_cluster, Instant now) const;
+  /// Of the cached Deployment; its pods are not read again for each event of the hub while all is well.
+  std::optional<OwnHealth> own_health(const std::vector<Json>& deployments, Instant now);
   /// The spoke's, asked for now and then; empty where it was never answered.
   std::string version(Instant now);
   void tell_flip(const Json& before, const Json& wanted_status) const;
@@ -47,6 +51,9 @@ class StatusReporter {
   ProbeJudge judge_;
   std::string version_;
   Instant version_read_{};
+  std::optional<OwnHealth> own_health_;
+  std::string own_version_;  // resourceVersion of the Deployment that was judged
+  Instant own_health_read_{};
   std::size_t left_out_ = 0;  // claims, as last logged
 };
 

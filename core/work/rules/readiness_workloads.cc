@@ -39,7 +39,8 @@ Readiness deployment_readiness(const Json& object) {
   if (std::optional<Readiness> failure = replica_failure(object, ready, wanted)) return std::move(*failure);
   if (updated < wanted) return in_progress("ReplicasNotReady", count + ", " + std::to_string(updated) + " updated");
   if (total > updated)
-    return in_progress("OldReplicasLeft", count + ", " + std::to_string(total - updated) + " old ones still running");
+    return in_progress("OldReplicasLeft", count + ", " + std::to_string(total - updated) +
+                                              (total - updated == 1 ? " old one still running" : " old ones still running"));
   if (ready < wanted) return in_progress("ReplicasNotReady", count);
   if (available < updated) return in_progress("ReplicasNotAvailable", count + ", " + std::to_string(available) + " available");
   return {ReadyState::kTrue, "Ready", count, false};

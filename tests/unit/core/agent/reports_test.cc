@@ -226,7 +226,7 @@ TEST_F(Reporting, TellsHowTheAgentsOwnPodsAre) {
   clock->advance(seconds(10));
   EXPECT_TRUE(testkit::soon([&] { return told().told; }));
   EXPECT_EQ(told().text(),
-            "not ready: 1 of 1 replica ready, 1 old ones still running; container agent of pod "
+            "not ready: 1 of 1 replica ready, 1 old one still running; container agent of pod "
             "open-cluster-management-agent/new: ImagePullBackOff: no such image");
   EXPECT_EQ(round()->requeue_after, Duration(seconds(10)));
   spoke->erase(kube::resources::pods(), ns, "new");
@@ -235,8 +235,13 @@ TEST_F(Reporting, TellsHowTheAgentsOwnPodsAre) {
   EXPECT_TRUE(testkit::soon([&] { return told().ready; }));
   EXPECT_EQ(told().text(), "ready: 1 of 1 replica ready");
   EXPECT_FALSE(round()->requeue_after);
+  spoke->forget_calls();
+  EXPECT_TRUE(round());
+  EXPECT_EQ(spoke->count("list", "pods"), 0) << "what is well is not read for each event of the hub";
+  clock->advance(seconds(30));
   spoke->fail_next("list", "pods", 403, "Forbidden", 1);
   EXPECT_TRUE(told().told) << "what cannot be read was not said to be gone";
+  EXPECT_EQ(spoke->count("list", "pods"), 1);
   spoke->erase(kube::resources::deployments(), ns, "fleetadm-agent");
   EXPECT_TRUE(testkit::soon([&] { return !told().told; })) << "it does not run in that Deployment";
 }

@@ -46,7 +46,7 @@ const std::vector<ReadinessCase> kWorkloads = {
     {"replicas of the old template still run",
      R"({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generation": 1}, "spec": {"replicas": 1},
          "status": {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1}})",
-     "False", "OldReplicasLeft", "1 of 1 replica ready, 1 old ones still running"},
+     "False", "OldReplicasLeft", "1 of 1 replica ready, 1 old one still running"},
     {"a quota forbids the pods",
      R"({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generation": 1}, "spec": {"replicas": 2},
          "status": {"observedGeneration": 1, "conditions": [{"type": "ReplicaFailure", "status": "True",
