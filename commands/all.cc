@@ -1,6 +1,7 @@
 #include "commands/addon/addon.h"
 #include "commands/agent/agent.h"
 #include "commands/cel/cel.h"
+#include "commands/certs/certs.h"
 #include "commands/cluster/cluster.h"
 #include "commands/clusterset/clusterset.h"
 #include "commands/completion/completion.h"
@@ -30,6 +31,7 @@ void register_all(Registry& registry) {
   register_fleet(registry);
   register_in_pod(registry);
   register_doctor(registry);
+  register_certs(registry);
   register_events(registry);
   register_cluster(registry);
   register_clusterset(registry);

@@ -73,8 +73,4 @@ void check_before_installation(Checkup& checkup, const kube::Client& client);
 void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock);
 void check_managed_cluster(Checkup& checkup, const kube::Client& client, const Clock& clock);
 
-/// Whether the server is a hub (serves managed clusters), and whether it has joined one.
-Result<bool> is_hub(const kube::Client& client);
-Result<bool> has_joined(const kube::Client& client);
-
 }  // namespace fleetadm::commands

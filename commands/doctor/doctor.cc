@@ -1,6 +1,7 @@
 #include "commands/doctor/doctor.h"
 
 #include "commands/doctor/checkup.h"
+#include "core/registration/join/roles.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -39,8 +40,8 @@ Result<Report> run_doctor(Context& context, const DoctorOptions& options, const 
     check_before_installation(checkup, client);
     return doctor_report(checkup, "none");
   }
-  const auto hub = is_hub(client);
-  auto joined = has_joined(client);
+  const auto hub = join::is_hub(client);
+  auto joined = join::has_joined(client);
   if (hub && *hub && !joined && joined.error().code == 403) joined = false;  // what its user may not see is not checked
   if (!hub || !joined) {
     checkup.unreadable("role", hub ? joined.error() : hub.error());

@@ -8,12 +8,12 @@
 #include "core/hub/hub.h"
 #include "core/install/install.h"
 #include "core/registration/agent/hub_secret.h"
+#include "core/registration/expiry/spoke_hops.h"
 #include "core/registration/hub/csr_rules.h"
 #include "core/registration/join/hub_discovery.h"
 #include "core/registration/join/preflight.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"
-#include "kubeclient/pki/pki.h"
 #include "templates/templates.h"
 
 namespace fleetadm::commands {
@@ -21,9 +21,9 @@ namespace {
 
 namespace r = kube::resources;
 namespace stored = registration::agent;
+namespace expiry = registration::expiry;
 
 constexpr std::string_view kClusterGroup = "cluster.open-cluster-management.io";
-constexpr auto kSoon = std::chrono::hours(24);
 constexpr auto kHubPatience = std::chrono::seconds(5);
 
 void check_admission(Checkup& checkup, const kube::Client& client) {
@@ -80,28 +80,22 @@ void check_clusters(Checkup& checkup, const kube::Client& client) {
                "run doctor on them: fleetadm doctor --context CONTEXT_OF_THE_CLUSTER");
 }
 
-void check_certificate(Checkup& checkup, const stored::HubSecret& secret, const Clock& clock) {
-  const std::string fix = "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
-                          std::string(api::kAgentDeployment);
-  if (secret.get(stored::kCertificateKey).empty()) {
-    return checkup.fail("certificate", "the agent has no certificate yet",
-                        "accept the cluster on the hub: fleetadm accept " + secret.get(stored::kClusterNameKey));
+/// A hop of the way to the hub as a check.
+void check_hop(Checkup& checkup, std::string name, expiry::Hop hop, const Clock& clock) {
+  expiry::judge(hop, {}, clock.now());
+  std::string detail = hop.ends ? "valid until " + format_time(*hop.ends) : hop.detail;
+  switch (hop.standing) {
+    case expiry::Standing::kGood: return checkup.ok(std::move(name), detail);
+    case expiry::Standing::kSoon: return checkup.warn(std::move(name), detail + ", and was not renewed", hop.fix);
+    case expiry::Standing::kEnded: return checkup.fail(std::move(name), "expired at " + format_time(*hop.ends), hop.fix);
+    case expiry::Standing::kWrong: return checkup.fail(std::move(name), hop.detail, hop.fix);
+    case expiry::Standing::kUnknown: return checkup.skip(std::move(name), hop.detail);
   }
-  const auto parsed = pki::parse_certificates(secret.get(stored::kCertificateKey));
-  if (!parsed) return checkup.fail("certificate", parsed.error().message, fix);
-  const Instant now = clock.now();
-  const Instant end = parsed->front().not_after;
-  if (now >= end) return checkup.fail("certificate", "expired at " + format_time(end), "join the cluster again: fleetadm join");
-  // Agents renew at a fifth of the lifetime; what is left a day before the end was not renewed.
-  const Duration life = end - parsed->front().not_before;
-  const std::string detail = "valid until " + format_time(end);
-  if (end - now < std::min<Duration>(kSoon, life / 10)) return checkup.warn("certificate", detail + ", and was not renewed", fix);
-  checkup.ok("certificate", detail);
 }
 
 void check_way_to_hub(Checkup& checkup, const stored::HubSecret& secret, const Clock& clock) {
   const auto endpoint = stored::endpoint_of(secret.get(stored::kKubeconfigKey));
-  if (!endpoint) return checkup.fail("hub", endpoint.error().message, "join the cluster again: fleetadm join");
+  if (!endpoint) return checkup.fail("hub", endpoint.error().message, "give the agent a new bootstrap: fleetadm rejoin");
   const auto look = join::look_at_hub(endpoint->server, "/version", endpoint->proxy_url, kHubPatience);
   if (!look) {
     return checkup.warn("hub", "this machine cannot reach it: " + look.error().message,
@@ -109,23 +103,15 @@ void check_way_to_hub(Checkup& checkup, const stored::HubSecret& secret, const C
   }
   const join::Check time = join::clock_check(look->date, clock);
   checkup.ok("hub", endpoint->server + " answers this machine, clocks " + time.detail);
+  if (endpoint->ca_pem.empty()) return;
+  expiry::Shown shown{endpoint->server, joined(look->chain, "\n"), {}};
+  check_hop(
+      checkup, "hub CA",
+      expiry::stored_authority("", "hub CA", endpoint->ca_pem, shown, "give the agent the hub's CA of now: fleetadm rejoin"),
+      clock);
 }
 
 }  // namespace
-
-Result<bool> is_hub(const kube::Client& client) {
-  kube::Request request;
-  request.path = "/apis/" + std::string(kClusterGroup) + "/v1";
-  const auto answer = client.raw(request);
-  if (!answer && answer.error().code == 404) return false;
-  if (!answer) return tl::unexpected(answer.error());
-  return answer->body.find("\"managedclusters\"") != std::string::npos;
-}
-
-Result<bool> has_joined(const kube::Client& client) {
-  FLEETADM_TRY(const auto found, client.find(r::namespaces(), "", api::kAgentNamespace));
-  return found.has_value();
-}
 
 void check_before_installation(Checkup& checkup, const kube::Client& client) {
   check_permissions(checkup, client,
@@ -185,7 +171,7 @@ void check_managed_cluster(Checkup& checkup, const kube::Client& client, const C
                         "accept it on the hub: fleetadm accept NAME");
   }
   checkup.ok("hub kubeconfig", "for cluster " + secret->get(stored::kClusterNameKey));
-  check_certificate(checkup, *secret, clock);
+  check_hop(checkup, "certificate", expiry::agent_certificate(*secret, {}), clock);
   check_way_to_hub(checkup, *secret, clock);
 }
 

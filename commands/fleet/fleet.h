@@ -1,4 +1,4 @@
-// The commands that make and unmake a fleet: init, get token, token, join, accept, upgrade, unjoin, clean.
+// The commands that make and unmake a fleet: init, get token, token, join, rejoin, accept, upgrade, unjoin, clean.
 #pragma once
 
 #include "commands/framework/command.h"
@@ -14,6 +14,7 @@ void register_token_create(Registry& registry);
 void register_token_list(Registry& registry);
 void register_token_revoke(Registry& registry);
 void register_join(Registry& registry);
+void register_rejoin(Registry& registry);
 void register_accept(Registry& registry);
 void register_upgrade_hub(Registry& registry);
 void register_upgrade_agent(Registry& registry);

@@ -1,10 +1,10 @@
 // token create: a bootstrap token that is kept on the hub, so that it can be listed and revoked.
 #include <algorithm>
 
-#include "commands/fleet/bootstrap_secret.h"
 #include "commands/fleet/bootstrap_token.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
+#include "core/registration/join/bootstrap_secret.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -44,17 +44,17 @@ Result<Report> run_token_create(Context& context, const TokenCreateOptions& opti
   }
   FLEETADM_TRY(const auto config, context.rest_config());
   FLEETADM_TRY(const auto hub, context.client());
-  BootstrapToken wanted;
+  join::BootstrapToken wanted;
   wanted.description = options.description;
   wanted.usages = options.usages;
   if (wanted.usages.empty()) wanted.usages = {"authentication"};
   std::sort(wanted.usages.begin(), wanted.usages.end());
   wanted.usages.erase(std::unique(wanted.usages.begin(), wanted.usages.end()), wanted.usages.end());
   // Only a token that authenticates may have groups.
-  if (wanted.usages.front() == "authentication") wanted.groups = {kJoiningGroup};
+  if (wanted.usages.front() == "authentication") wanted.groups = {join::kJoiningGroup};
   if (options.ttl > Duration::zero()) wanted.expires = context.clock().now() + options.ttl;
   FLEETADM_TRY(JoinTicket ticket, ticket_without_token(config));
-  const Json secret = new_bootstrap_secret(wanted, ticket.token);
+  const Json secret = join::new_bootstrap_secret(wanted, ticket.token);
   auto made = hub.create(kube::resources::secrets(), namespace_of(secret), secret);
   if (!made) return tl::unexpected(made.error().wrap("cannot create the bootstrap token"));
   if (wanted.expires) ticket.expires = format_time(*wanted.expires);

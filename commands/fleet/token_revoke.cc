@@ -1,11 +1,11 @@
 // token revoke: ends bootstrap tokens before they expire.
 #include <algorithm>
 
-#include "commands/fleet/bootstrap_secret.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/suggest.h"
 #include "core/api/kinds.h"
+#include "core/registration/join/bootstrap_secret.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -24,7 +24,7 @@ Status validate_token_revoke(const TokenRevokeOptions& options, const std::vecto
 /// The whole token works as well as its id; what follows the dot is not repeated anywhere.
 std::string id_of(const std::string& arg) { return arg.substr(0, arg.find('.')); }
 
-Status remove_token(Context& context, const kube::Client& hub, const BootstrapToken& token, Report& report) {
+Status remove_token(Context& context, const kube::Client& hub, const join::BootstrapToken& token, Report& report) {
   kube::DeleteOptions exactly;
   exactly.uid = token.uid;
   const auto removed = hub.remove(kube::resources::secrets(), "kube-system", "bootstrap-token-" + token.id, exactly);
@@ -68,15 +68,16 @@ Result<Report> run_token_revoke(Context& context, const TokenRevokeOptions& opti
   const Instant now = context.clock().now();
   Report report;
   report.data = {{"kind", "TokenRevocation"}, {"revoked", Json::array()}, {"issued", false}};
-  std::vector<BootstrapToken> tokens;
+  std::vector<join::BootstrapToken> tokens;
   if (!args.empty() || options.expired) {
-    FLEETADM_TRY(tokens, bootstrap_tokens(hub));
+    FLEETADM_TRY(tokens, join::bootstrap_tokens(hub));
   }
   std::vector<std::string> known;
-  for (const BootstrapToken& token : tokens) known.push_back(token.id);
-  std::vector<BootstrapToken> chosen;
+  for (const join::BootstrapToken& token : tokens) known.push_back(token.id);
+  std::vector<join::BootstrapToken> chosen;
   for (const std::string& arg : args) {
-    const auto at = std::find_if(tokens.begin(), tokens.end(), [&](const BootstrapToken& one) { return one.id == id_of(arg); });
+    const auto at =
+        std::find_if(tokens.begin(), tokens.end(), [&](const join::BootstrapToken& one) { return one.id == id_of(arg); });
     if (at == tokens.end()) {
       report.failures.push_back(fail(Category::kNotFound, "there is no token \"" + id_of(arg) + "\" on this hub",
                                      did_you_mean(id_of(arg), known, "list the tokens with: fleetadm token list"))
@@ -85,12 +86,12 @@ Result<Report> run_token_revoke(Context& context, const TokenRevokeOptions& opti
       chosen.push_back(*at);
     }
   }
-  for (const BootstrapToken& token : tokens) {
+  for (const join::BootstrapToken& token : tokens) {
     // kubeadm's own tokens are cleaned up by the cluster.
-    const bool ours = std::find(token.groups.begin(), token.groups.end(), kJoiningGroup) != token.groups.end();
+    const bool ours = std::find(token.groups.begin(), token.groups.end(), join::kJoiningGroup) != token.groups.end();
     if (options.expired && ours && token.expires && *token.expires <= now) chosen.push_back(token);
   }
-  for (const BootstrapToken& token : chosen) {
+  for (const join::BootstrapToken& token : chosen) {
     if (const Status done = remove_token(context, hub, token, report); !done) report.failures.push_back(done.error());
   }
   if (options.issued) {

@@ -8,6 +8,7 @@
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/guard.h"
+#include "commands/framework/hub_side.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/names.h"
@@ -17,8 +18,7 @@ namespace {
 
 struct UnjoinOptions {
   std::string cluster_name;
-  std::string hub_context;
-  std::string hub_kubeconfig;
+  HubSide hub;
   bool hub_only = false;
   bool force = false;
   bool keep_namespace = false;
@@ -30,11 +30,7 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
   auto& name =
       flags.text(&options.cluster_name, "cluster-name", "Name of the cluster in the fleet (default: the one it joined under)");
   name.complete = Complete::kClusters;
-  auto& context = flags.text(&options.hub_context, "hub-context", "Context of the hub; the cluster is removed there first");
-  context.complete = Complete::kContexts;
-  auto& kubeconfig = flags.text(&options.hub_kubeconfig, "hub-kubeconfig", "Kubeconfig of the hub, if it is a different file");
-  kubeconfig.value_name = "FILE";
-  kubeconfig.complete = Complete::kFiles;
+  bind_hub_side(flags, options.hub, "; the cluster is removed there first");
   flags.boolean(&options.hub_only, "hub-only",
                 "The current context is the hub; remove the cluster there and leave its agent alone");
   flags.boolean(&options.force, "force", "Do not wait for an agent that no longer runs; remove what it applied without it");
@@ -44,8 +40,7 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
 }
 
 Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::string>&) {
-  const bool names_hub = !options.hub_context.empty() || !options.hub_kubeconfig.empty();
-  if (options.hub_only && names_hub)
+  if (options.hub_only && options.hub.named())
     return fail(Category::kUsage, "--hub-only cannot be combined with --hub-context or --hub-kubeconfig");
   if (options.hub_only && options.cluster_name.empty()) return fail(Category::kUsage, "--hub-only requires --cluster-name");
   if (!options.cluster_name.empty() && !is_dns_label(options.cluster_name)) {
@@ -127,7 +122,7 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
   if (!options.hub_only) {
     FLEETADM_TRY(how.cluster_name, which_cluster(here, options));
   }
-  const bool with_hub = options.hub_only || !options.hub_context.empty() || !options.hub_kubeconfig.empty();
+  const bool with_hub = options.hub_only || options.hub.named();
   if (with_hub && how.cluster_name.empty()) {
     return fail(Category::kUsage, "this cluster no longer records the name it joined under", "pass --cluster-name");
   }
@@ -136,11 +131,8 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
     hub = here;
     FLEETADM_CHECK(check_known(here, how.cluster_name));
   } else if (with_hub) {
-    kube::ConfigOverrides overrides = context.global().config;
-    overrides.context = options.hub_context;
-    if (!options.hub_kubeconfig.empty()) overrides.kubeconfig = options.hub_kubeconfig;
-    FLEETADM_TRY(const auto config, context.rest_config(overrides));
-    hub = context.client(config);
+    FLEETADM_TRY(const auto config, hub_side(context, options.hub));
+    hub = context.client(*config);
   }
   Report report;
   FLEETADM_TRY(auto plan, confirm_unjoin(context, options, how.cluster_name, hub ? &*hub : nullptr, here, report.notes));

@@ -168,6 +168,14 @@ Status KubeServer::prepare() {
 }
 
 Status KubeServer::write_files() {
+  FLEETADM_CHECK(write_ca_and_server());
+  FLEETADM_TRY(const auto service_account_key, pki::generate_key());
+  folder_.write("service-account.key", service_account_key);
+  folder_.write("audit-policy.yaml", kAuditPolicy);
+  return {};
+}
+
+Status KubeServer::write_ca_and_server() {
   FLEETADM_TRY(ca_, pki::make_ca(options_.name + "-ca", std::chrono::hours(24 * 365)));
   pki::LeafOptions serving;
   serving.subject.common_name = "kube-apiserver";
@@ -176,12 +184,9 @@ Status KubeServer::write_files() {
   serving.server = true;
   serving.backdate = pki::kClocksApart;  // tests have clocks that differ
   FLEETADM_TRY(const auto server, pki::issue(ca_, serving));
-  FLEETADM_TRY(const auto service_account_key, pki::generate_key());
   FLEETADM_CHECK(make_clients());
   folder_.write("server.crt", server.certificate);
   folder_.write("server.key", server.key);
-  folder_.write("service-account.key", service_account_key);
-  folder_.write("audit-policy.yaml", kAuditPolicy);
   return {};
 }
 
@@ -341,6 +346,24 @@ Status KubeServer::start_apiserver() {
     FLEETADM_CHECK(start_apiserver_process());
   }
   return wait_ready(kReadyTimeout);
+}
+
+Status KubeServer::replace_ca() {
+  stop_apiserver();
+  if (controller_manager_) controller_manager_->stop(std::chrono::seconds(5));
+  controller_manager_.reset();
+  if (embedded_) {
+    fs::remove(embedded_->options.folder / "ca.crt");
+    FLEETADM_CHECK(start_embedded());
+    ca_ = embedded_->cluster->ca();
+    FLEETADM_CHECK(make_clients());
+    // kube-apiserver publishes its own.
+    request("PATCH", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication",
+            dump_json({{"data", {{"client-ca-file", ca_.certificate}}}}), "application/merge-patch+json");
+    return wait_ready(kReadyTimeout);
+  }
+  FLEETADM_CHECK(write_ca_and_server());
+  return start_apiserver();
 }
 
 KubeServer::Answer KubeServer::request(std::string_view method, std::string_view path, std::string_view body,

@@ -123,6 +123,9 @@ class KubeServer {
   void thaw();
   void stop_apiserver();
   Status start_apiserver();
+  /// Another CA of the same name, as after a reinstallation on the old data: the server's certificate, and the clients that it
+  /// takes, are of it; tokens stay good. ca() and kubeconfigs are the new ones.
+  Status replace_ca();
 
  private:
   explicit KubeServer(KubeServerOptions options);
@@ -136,6 +139,7 @@ class KubeServer {
   void stop_embedded();
   Status make_clients();
   Status write_files();
+  Status write_ca_and_server();
   std::string kubeconfig_with(const pki::KeyPair& user) const;
   Status wait_ready(Duration timeout);
   std::string ended();  // a sentence about a process that ended, with the end of its log; empty while all run

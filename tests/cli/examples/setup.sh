@@ -216,7 +216,7 @@ example() {
   code=$?
   case "${3:+endless}:$code:$2" in
   :0:* | endless:124:* | endless:2:*) return ;;
-  :1:*"work diff"* | :[78]:*"rollout status"* | :1:*doctor*) grep -q '^error:' err || return ;;
+  :1:*"work diff"* | :[78]:*"rollout status"* | :1:*doctor* | :1:*"certs check"*) grep -q '^error:' err || return ;;
   esac
   echo "FAILED $code: $2"
   head -n 4 err

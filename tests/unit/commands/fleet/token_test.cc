@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <regex>
 
-#include "commands/fleet/bootstrap_secret.h"
 #include "commands/fleet/fleet.h"
+#include "core/registration/join/bootstrap_secret.h"
 #include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
@@ -44,7 +44,7 @@ TEST_F(Tokens, CreateStoresWhatTheApiServerTakesForABootstrapToken) {
   EXPECT_EQ(value(stored, "token-id") + "." + value(stored, "token-secret"), token);
   EXPECT_EQ(value(stored, "usage-bootstrap-authentication"), "true");
   EXPECT_EQ(find(stored, {"data", "usage-bootstrap-signing"}), nullptr);
-  EXPECT_EQ(value(stored, "auth-extra-groups"), kJoiningGroup);
+  EXPECT_EQ(value(stored, "auth-extra-groups"), join::kJoiningGroup);
   EXPECT_EQ(value(stored, "expiration"), "2026-03-01T14:00:00Z");
   EXPECT_EQ(value(stored, "description"), "batch 7");
   EXPECT_NE(create(), create());

@@ -1,4 +1,4 @@
-#include "commands/fleet/bootstrap_secret.h"
+#include "core/registration/join/bootstrap_secret.h"
 
 #include <algorithm>
 #include <sstream>
@@ -6,7 +6,7 @@
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
 
-namespace fleetadm::commands {
+namespace fleetadm::join {
 namespace {
 
 constexpr const char* kType = "bootstrap.kubernetes.io/token";
@@ -84,4 +84,4 @@ Json to_json(const BootstrapToken& token, Instant now) {
           {"joins", token.joins(now)}};
 }
 
-}  // namespace fleetadm::commands
+}  // namespace fleetadm::join

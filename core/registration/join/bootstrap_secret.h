@@ -8,7 +8,7 @@
 
 #include "kubeclient/rest/client.h"
 
-namespace fleetadm::commands {
+namespace fleetadm::join {
 
 /// Whoever is in it may ask to join the fleet.
 inline constexpr const char* kJoiningGroup = "system:bootstrappers:managedcluster";
@@ -37,4 +37,4 @@ Result<std::vector<BootstrapToken>> bootstrap_tokens(const kube::Client& hub);
 /// {"id", "description", "usages", "groups", "expires", "expired", "joins"}.
 Json to_json(const BootstrapToken& token, Instant now);
 
-}  // namespace fleetadm::commands
+}  // namespace fleetadm::join
