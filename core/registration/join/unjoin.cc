@@ -6,6 +6,7 @@
 #include "core/api/kinds.h"
 #include "core/install/wait_deleted.h"
 #include "core/registration/hub/rbac.h"
+#include "core/registration/join/blockers.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/names.h"
 
@@ -15,6 +16,8 @@ namespace {
 namespace r = kube::resources;
 using install::Action;
 using install::Change;
+
+constexpr auto kStretch = std::chrono::seconds(3);  // of a wait
 
 // The items of a type that the server may not serve (any more): then there are none.
 Result<std::vector<Json>> list_if_served(const kube::Client& client, const kube::Resource& resource, std::string_view ns,
@@ -51,16 +54,66 @@ Status strip_finalizers(const kube::Client& client, const kube::Resource& resour
 }
 
 // What keeps a ManagedCluster that is being deleted, in words.
-Error why_cluster_stays(const kube::Client& hub, const Json& cluster, const DepartureOptions& options, const Error& cause) {
-  Error error = cause.wrap("the ManagedCluster " + options.cluster_name + " is still being deleted");
-  if (const auto works = list_if_served(hub, api::manifest_works(), options.cluster_name); works && !works->empty()) {
-    error.message += "; " + std::to_string(works->size()) + " of its ManifestWorks wait for the agent";
+Error why_cluster_stays(const kube::Client& hub, const DepartureOptions& options) {
+  Error error;
+  error.category = Category::kTimeout;
+  error.message =
+      "the ManagedCluster " + options.cluster_name + " is still being deleted after " + format_duration(options.timeout);
+  const auto blockers = hub_blockers(hub, options.cluster_name);
+  if (!blockers || blockers->empty()) {
+    error.hint = "run the command again";
+    return error;
+  }
+  error.message += "; " + first_blockers(*blockers);
+  const bool for_agent = std::any_of(blockers->begin(), blockers->end(), [](const Blocker& one) {
+    return one.waits_for.starts_with("the agent of ") || one.waits_for.starts_with("its pre-delete hooks");
+  });
+  if (for_agent && !options.force) {
     error.hint = "bring the cluster's agent back, or give up what it applied: --force";
+  } else if (blockers->front().kind == api::managed_clusters().kind) {
+    error.hint = "see whether the hub controllers run (namespace " + std::string(api::kHubNamespace) + "): fleetadm doctor";
   } else {
-    error.hint = "the hub controllers remove its finalizers (" + dump_json(list_at(cluster, {"metadata", "finalizers"})) +
-                 "): see whether they run (namespace " + std::string(api::kHubNamespace) + ")";
+    error.hint = "see " + blockers->front().kind + " " + kube::object_key(blockers->front().ns, blockers->front().name) +
+                 "; the command can be run again";
   }
   return error;
+}
+
+// What only the cluster's agent would finish. Hooks of add-ons may make works while their add-on goes, so this is done again and
+// again.
+Status let_go(const kube::Client& hub, const std::string& cluster, std::vector<Change>& changes) {
+  for (const kube::Resource* type : {&api::managed_cluster_addons(), &api::manifest_works()}) {
+    FLEETADM_TRY(const auto items, list_if_served(hub, *type, cluster));
+    for (const Json& item : items) {
+      const bool told_before = std::any_of(changes.begin(), changes.end(), [&](const Change& change) {
+        return change.kind == type->kind && change.ns == cluster && change.name == name_of(item);
+      });
+      std::vector<Change> now;
+      FLEETADM_CHECK(remove_one(hub, *type, item, now));
+      FLEETADM_CHECK(strip_finalizers(hub, *type, item));
+      if (!told_before) changes.insert(changes.end(), now.begin(), now.end());
+    }
+  }
+  return {};
+}
+
+// In stretches, so that what blocks is told while it is waited for.
+Status wait_for_departure(const kube::Client& hub, const Json& cluster, const DepartureOptions& options,
+                          std::vector<Change>& changes) {
+  using Steady = std::chrono::steady_clock;
+  const auto deadline = Steady::now() + options.timeout;
+  while (true) {
+    if (options.force) FLEETADM_CHECK(let_go(hub, options.cluster_name, changes));
+    const Duration left = std::max<Duration>(deadline - Steady::now(), Duration::zero());
+    const Status gone =
+        install::wait_deleted(hub, api::managed_clusters(), cluster, std::min<Duration>(left, kStretch), options.stop);
+    if (gone) return {};
+    if (gone.error().category != Category::kTimeout)
+      return fail(gone.error().wrap("the ManagedCluster " + options.cluster_name + " is still being deleted"));
+    if (left <= kStretch) return fail(why_cluster_stays(hub, options));
+    if (const auto blockers = hub_blockers(hub, options.cluster_name); blockers && !blockers->empty() && options.told)
+      options.told(first_blockers(*blockers));
+  }
 }
 
 Status delete_cluster(const kube::Client& hub, const DepartureOptions& options, std::vector<Change>& changes) {
@@ -69,17 +122,7 @@ Status delete_cluster(const kube::Client& hub, const DepartureOptions& options, 
   if (options.told) options.told("deleting the ManagedCluster " + options.cluster_name + " and what was distributed to it");
   FLEETADM_CHECK(remove_one(hub, api::managed_clusters(), *cluster, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
-  if (options.force) {
-    FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), options.cluster_name));
-    for (const Json& work : works) {
-      FLEETADM_CHECK(remove_one(hub, api::manifest_works(), work, changes));
-      FLEETADM_CHECK(strip_finalizers(hub, api::manifest_works(), work));
-    }
-  }
-  if (Status gone = install::wait_deleted(hub, api::managed_clusters(), *cluster, options.timeout, options.stop); !gone) {
-    return fail(why_cluster_stays(hub, *cluster, options, gone.error()));
-  }
-  return {};
+  return wait_for_departure(hub, *cluster, options, changes);
 }
 
 // A namespace that was there before the cluster joined, whatever it holds: it loses the label that the hub gave it, and stays.
@@ -181,6 +224,17 @@ Result<std::vector<std::string>> applied_work_names(const kube::Client& spoke) {
   for (const Json& one : applied) names.push_back(str(one, {"spec", "manifestWorkName"}, name_of(one)));
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& cluster_name) {
+  LeftBehind left;
+  for (const auto& [type, names] :
+       {std::pair{&api::manifest_works(), &left.works}, {&api::managed_cluster_addons(), &left.addons}}) {
+    FLEETADM_TRY(const auto items, list_if_served(hub, *type, cluster_name));
+    for (const Json& item : items) names->push_back(name_of(item));
+    std::sort(names->begin(), names->end());
+  }
+  return left;
 }
 
 Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options) {

@@ -15,7 +15,8 @@ namespace fleetadm::join {
 
 struct DepartureOptions {
   std::string cluster_name;
-  bool force = false;           // do not wait for an agent that is gone: finalizers that only it would remove are removed
+  /// Do not wait for an agent that is gone: add-ons and works are deleted with whatever finalizers they have.
+  bool force = false;
   bool keep_namespace = false;  // the cluster's namespace on the hub
   bool left_hub = false;        // leave_on_hub() came first: in a dry run the works that it would have removed are still there
   Duration timeout = std::chrono::minutes(5);
@@ -23,9 +24,9 @@ struct DepartureOptions {
   std::function<void(std::string_view)> told;  // progress
 };
 
-/// Deletes the ManagedCluster and waits until the hub controllers and the agent have cleaned up; then the cluster's namespace
-/// (only where the hub made it and it holds no works; one that was there before loses the cluster's label and stays) and its
-/// certificate requests.
+/// Deletes the ManagedCluster and waits until the hub controllers and the agent have cleaned up, telling what blocks; then the
+/// cluster's namespace (only where the hub made it and it holds no works; one that was there before loses the cluster's label and
+/// stays) and its certificate requests.
 Result<std::vector<install::Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options);
 
 /// Whether the hub has the ManagedCluster, or anything that leave_on_hub() would still remove.
@@ -33,6 +34,13 @@ Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_na
 
 /// The works that the agent has applied on this cluster, by the names they have on the hub, sorted.
 Result<std::vector<std::string>> applied_work_names(const kube::Client& spoke);
+
+/// What stays on a cluster that the hub gives up without its agent, by the names that it has on the hub, sorted.
+struct LeftBehind {
+  std::vector<std::string> works;
+  std::vector<std::string> addons;
+};
+Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& cluster_name);
 
 /// Removes the agent. kConflict while AppliedManifestWorks are left, unless forced (then the objects they own are removed).
 Result<std::vector<install::Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options);
