@@ -170,21 +170,10 @@ TEST_F(GrammarTest, ClustersAndSetsAreNamedByEitherNumber) {
 
 TEST_F(GrammarTest, FilesAreNamedAlike) {
   // Other files than the one with what the command is about.
-  const Names others = {"kubeconfig",
-                        "hub-kubeconfig",
-                        "spoke-kubeconfig",
-                        "bootstrap-kubeconfig",
-                        "ca-file",
-                        "proxy-ca-file",
-                        "hub-token-file",
-                        "scenarios",
-                        "object",
-                        "merge",
-                        "config-file",
-                        "audit-log",
-                        "ca-certificates",
-                        "auth-file",
-                        "image-pull-credential-file"};
+  const Names others = {"kubeconfig", "hub-kubeconfig",  "spoke-kubeconfig", "bootstrap-kubeconfig",
+                        "ca-file",    "proxy-ca-file",   "hub-token-file",   "scenarios",
+                        "object",     "merge",           "config-file",      "audit-log",
+                        "bundle",     "ca-certificates", "auth-file",        "image-pull-credential-file"};
   int found = 0;
   each_flag([&](const Command& command, const Flag& flag) {
     if (flag.complete != commands::Complete::kFiles && flag.value_name != "FILE") return;
