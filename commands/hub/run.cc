@@ -48,7 +48,8 @@ void bind(FlagSet& flags, HubRunOptions& options) {
                             "clusters once; repeatable");
   users.value_name = "USER";
   flags.boolean(&options.cluster_profiles, "cluster-profiles",
-                "Copy tokens of managed service accounts into the namespaces of ClusterProfiles");
+                "Keep a ClusterProfile of each cluster in the namespaces that its cluster sets are bound to, and copy tokens of "
+                "managed service accounts there");
   flags
       .comma_texts(&options.labels, "labels",
                    "Labels for the namespaces, roles, bindings, leases and cluster sets that the hub creates")

@@ -13,6 +13,7 @@
 #include "core/msa/hub/profile_copies.h"
 #include "core/placement/hub/controller.h"
 #include "core/proxy/hub/impersonation_controller.h"
+#include "core/registration/hub/profiles.h"
 #include "core/registration/hub/registration_hub.h"
 #include "core/work/hub/replica_set.h"
 #include "core/work/hub/ttl_controller.h"
@@ -90,11 +91,16 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     log::warn(kName, added.error().message + ": it goes on without add-ons (" + added.error().hint + ")");
   }
 
-  std::optional<controller::Manager> profiles;  // the kind may come later, or never
+  // The kinds of each may come later, or never: profiles need no accounts.
+  std::optional<controller::Manager> profiles;
+  std::optional<controller::Manager> copies;
   if (options.cluster_profiles) {
     profiles.emplace(part_options);
     manager.count_too(*profiles);
-    msa::add_profile_copies(*profiles, client, recorder);
+    registration::hub::add_profiles(*profiles, client);
+    copies.emplace(part_options);
+    manager.count_too(*copies);
+    msa::add_profile_copies(*copies, client, recorder);
   }
 
   manager.add({.name = "memory", .resync = kTidying, .resync_keys = {"process"}},
@@ -115,7 +121,9 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     if (webhook) webhook->lead(true);
     FLEETADM_CHECK(addons.start());
     if (profiles) FLEETADM_CHECK(profiles->start());
+    if (copies) FLEETADM_CHECK(copies->start());
     const Status ended = manager.run(std::move(leading));
+    if (copies) copies->stop();
     if (profiles) profiles->stop();
     addons.stop();
     return ended;

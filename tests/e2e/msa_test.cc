@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "core/controller/controller.h"
 #include "kubeclient/rest/client.h"
 #include "tests/support/cluster_profiles.h"
 #include "tests/support/fleet_test.h"
@@ -94,6 +95,16 @@ TEST_F(ManagedServiceAccounts, AreCopiedForTheProgramsOfClusterProfiles) {
   ASSERT_TRUE(hub().eventually(
       copy, [](const Json& object) { return !object.is_null(); }, std::chrono::seconds(90)));
   EXPECT_EQ(hub().get(copy)["data"], hub().get(std::string(kSecrets) + "shared")["data"]);
+  const std::string profile = std::string(kProfilesOfApps) + "/c1";
+  EXPECT_TRUE(hub().eventually(
+      profile,
+      [](const Json& object) {
+        return controller::condition_is(object, "Joined", "True") &&
+               controller::condition_is(object, "ControlPlaneHealthy", "True") &&
+               !str(object, {"status", "version", "kubernetes"}).empty() && !list_at(object, {"status", "properties"}).empty();
+      },
+      std::chrono::seconds(60)))
+      << hub().get(profile);
 
   RunOptions as_plugin;
   as_plugin.environment["NAMESPACE"] = "apps";
@@ -113,6 +124,9 @@ TEST_F(ManagedServiceAccounts, AreCopiedForTheProgramsOfClusterProfiles) {
   ASSERT_EQ(msa({"delete", "shared"}).code, 0);
   EXPECT_TRUE(hub().eventually(
       copy, [](const Json& object) { return object.is_null(); }, std::chrono::seconds(60)));
+  ASSERT_EQ(run({"clusterset", "unbind", "default", "-n", "apps", "--context", "hub"}).code, 0);
+  EXPECT_TRUE(hub().eventually(
+      profile, [](const Json& object) { return object.is_null(); }, std::chrono::seconds(60)));
   for (const AuditEntry& one : hub().audit_since(on_hub)) {
     if (one.user != "system:serviceaccount:open-cluster-management-hub:fleetadm-hub") continue;
     EXPECT_NE(one.code, 403) << one.verb << " " << one.uri;

@@ -11,7 +11,8 @@ namespace fleetadm::testkit {
 
 inline constexpr std::string_view kProfilesOfApps = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/apps/clusterprofiles";
 
-/// The kind, the namespace "apps", and in it the profile of c1. Empty, or what was refused.
+/// The kind, the namespace "apps" with the cluster set "default", and in it the profile of c1, which a hub may make itself.
+/// Empty, or what was refused.
 inline std::string make_cluster_profile(const KubeServer& hub) {
   const auto definition = parse_yaml(R"(apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -36,11 +37,18 @@ metadata:
   labels: {x-k8s.io/cluster-manager: open-cluster-management, open-cluster-management.io/cluster-name: c1}
 spec: {clusterManager: {name: open-cluster-management}}
 )");
-  if (!definition || !profile) return "a mistake in the test's YAML";
+  const auto binding = parse_yaml(R"(apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: default, namespace: apps}
+spec: {clusterSet: default}
+)");
+  if (!definition || !profile || !binding) return "a mistake in the test's YAML";
   const Json ns{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "apps"}}}};
   for (const auto& [collection, object] :
        {std::pair<std::string, Json>("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", *definition),
-        std::pair<std::string, Json>("/api/v1/namespaces", ns)}) {
+        std::pair<std::string, Json>("/api/v1/namespaces", ns),
+        std::pair<std::string, Json>("/apis/cluster.open-cluster-management.io/v1beta2/namespaces/apps/managedclustersetbindings",
+                                     *binding)}) {
     const auto made = hub.create(collection, object);
     if (made.status != 201 && made.status != 409) return made.body;
   }
@@ -48,7 +56,7 @@ spec: {clusterManager: {name: open-cluster-management}}
   const auto served = [&] {
     const auto made = hub.create(kProfilesOfApps, *profile);
     refused = made.body;
-    return made.status == 201;
+    return made.status == 201 || made.status == 409;
   };
   return eventually(served) ? "" : refused;
 }
