@@ -16,6 +16,7 @@ constexpr std::int64_t kShortestToken = 600;  // that Kubernetes issues
 
 struct AgentRunOptions {
   agent::AgentOptions agent;
+  std::vector<std::string> labels;       // key=value
   std::vector<std::string> annotations;  // key=value
   work::WorkAgentOptions work;
   std::int64_t max_raw_length = 1024;
@@ -36,6 +37,7 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
       agent.hub_kubeconfig_secret;
   flags.text(&agent.work_service_account, "work-service-account",
              "Service account to apply works as, by impersonation (default: the agent's own identity)");
+  flags.texts(&options.labels, "cluster-labels", "Label for the managed cluster when it is registered, key=value; repeatable");
   flags.texts(&options.annotations, "cluster-annotations",
               "Annotation for the managed cluster, key=value with a key under agent.open-cluster-management.io; "
               "repeatable");
@@ -86,10 +88,12 @@ Status validate_agent(const AgentRunOptions& options, const std::vector<std::str
     return fail(Category::kUsage, "--addon-token-expiration-seconds must be 0 or at least " + std::to_string(kShortestToken));
   }
   if (options.work.eviction_grace < Duration::zero()) return fail(Category::kUsage, "--work-eviction-grace cannot be negative");
-  for (const std::string& annotation : options.annotations) {
-    const auto equals = annotation.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return fail(Category::kUsage, "--cluster-annotations \"" + annotation + "\" is not key=value");
+  for (const auto& [flag, words] :
+       {std::pair{"--cluster-labels", &options.labels}, std::pair{"--cluster-annotations", &options.annotations}}) {
+    for (const std::string& word : *words) {
+      const auto equals = word.find('=');
+      if (equals == std::string::npos || equals == 0)
+        return fail(Category::kUsage, std::string(flag) + " \"" + word + "\" is not key=value");
     }
   }
   return {};
@@ -100,6 +104,16 @@ std::string instance(const Context& context) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) return "unknown";
   return host.data();
+}
+
+/// Of words that were validated.
+std::map<std::string, std::string> pairs_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> pairs;
+  for (const std::string& word : words) {
+    const auto equals = word.find('=');
+    pairs[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return pairs;
 }
 
 /// What an agent is started with.
@@ -118,10 +132,8 @@ Result<Prepared> prepare(Context& context, const AgentRunOptions& given) {
   Prepared prepared;
   agent::AgentOptions& options = prepared.options;
   options = given.agent;
-  for (const std::string& annotation : given.annotations) {
-    const auto equals = annotation.find('=');
-    options.cluster_annotations[annotation.substr(0, equals)] = annotation.substr(equals + 1);
-  }
+  options.cluster_labels = pairs_of(given.labels);
+  options.cluster_annotations = pairs_of(given.annotations);
   // -n, else the pod's own, else the usual one: never a kubeconfig context's, which says nothing about agents.
   const auto variable = [&context](const char* name) { return context.env(name); };
   if (std::string ns = context.global().config.ns; !ns.empty()) {

@@ -13,6 +13,10 @@ void register_cluster(Registry& registry) {
   register_cluster_uncordon(registry);
   register_cluster_drain(registry);
   register_cluster_deny(registry);
+  register_cluster_claim_set(registry);
+  register_cluster_claim_delete(registry);
+  register_cluster_claim_list(registry);
+  register_reject(registry);
 }
 
 }  // namespace fleetadm::commands

@@ -1,4 +1,4 @@
-// `fleetadm cluster`: labels, taints and the acceptance of clusters that are in the fleet.
+// `fleetadm cluster`: labels, taints and the acceptance of clusters that are in the fleet; and `reject` of those that ask to be.
 #pragma once
 
 #include "commands/framework/command.h"
@@ -18,5 +18,9 @@ void register_cluster_cordon(Registry& registry);
 void register_cluster_uncordon(Registry& registry);
 void register_cluster_drain(Registry& registry);
 void register_cluster_deny(Registry& registry);
+void register_cluster_claim_set(Registry& registry);
+void register_cluster_claim_delete(Registry& registry);
+void register_cluster_claim_list(Registry& registry);
+void register_reject(Registry& registry);
 
 }  // namespace fleetadm::commands

@@ -1,8 +1,6 @@
 // cluster deny: the hub no longer accepts the cluster; accept takes it back.
 #include "commands/cluster/cluster.h"
-#include "commands/cluster/edit.h"
-#include "core/registration/hub/cluster_defaulter.h"
-#include "core/registration/hub/lease_rules.h"
+#include "commands/cluster/denial.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -16,19 +14,7 @@ Result<Report> run_deny(Context& context, const DenyOptions& options, const std:
   ClusterSelection selection = options.selection;
   selection.names = args;
   FLEETADM_CHECK(validate_cluster_selection(selection));
-  ClusterEdit edit;
-  edit.what = "denying";
-  edit.done = "denied";
-  edit.edit = [](Json& cluster) -> Status {
-    if (flag(cluster, {"spec", "hubAcceptsClient"})) at_or_make(cluster, {"spec", "hubAcceptsClient"}) = false;
-    return {};
-  };
-  // A denied cluster cannot renew its lease: minutes later it counts as unreachable, and placements drop it.
-  edit.consequence = [now = context.clock().now()](Json& cluster) {
-    registration::hub::set_lease_stopped(cluster, now);
-    registration::hub::sync_taints(cluster, now);
-  };
-  FLEETADM_TRY(Report report, edit_clusters(context, selection, options.guard, edit));
+  FLEETADM_TRY(Report report, edit_clusters(context, selection, options.guard, denial(context.clock().now())));
   if (!options.guard.plan && !report.lines.empty() && args.size() == 1)
     report.notes.push_back("to accept it again: fleetadm accept " + args.front());
   return report;

@@ -44,6 +44,7 @@ struct AgentOptions {
   std::string hub_kubeconfig_secret = std::string(api::kHubKubeconfigSecret);
   /// Service account (of the agent's namespace) that works are applied as, by impersonation; empty: the agent's own identity.
   std::string work_service_account;
+  std::map<std::string, std::string> cluster_labels;  // that the agent registers its cluster with
   std::map<std::string, std::string> cluster_annotations;
   std::vector<std::string> external_server_urls;
   Duration healthcheck_period = std::chrono::minutes(1);

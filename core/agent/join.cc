@@ -72,6 +72,7 @@ void Joining::watch_answer(const std::string& request) {
 Status register_cluster(const Runtime& runtime, const kube::Client& hub, const reg::Identity& identity) {
   reg::ClusterOptions cluster;
   cluster.name = identity.cluster;
+  cluster.labels = runtime.options.cluster_labels;
   cluster.annotations = runtime.options.cluster_annotations;
   cluster.external_urls = runtime.options.external_server_urls;
   cluster.ca_pem = runtime.spoke_ca;

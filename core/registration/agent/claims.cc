@@ -6,29 +6,21 @@
 #include <string_view>
 
 #include "core/api/agent_version.h"
+#include "core/api/cluster_claim.h"
 
 namespace fleetadm::registration::agent {
 namespace {
 
 constexpr const char* kSpokeOnlyLabel = "open-cluster-management.io/spoke-only";
-constexpr std::size_t kLongestName = 253;
-constexpr std::size_t kLongestValue = 1024;
 constexpr std::array<std::string_view, 5> kReserved = {"id.k8s.io", "kubeversion.open-cluster-management.io",
                                                        "platform.open-cluster-management.io",
                                                        "product.open-cluster-management.io", api::kAgentVersionClaim};
-
-// The API counts characters, not bytes.
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 void collect(const std::vector<Json>& objects, std::map<std::string, std::string>& into) {
   for (const Json& object : objects) {
     std::string name = name_of(object);
     std::string value = str(object, {"spec", "value"});
-    const bool fits = !name.empty() && name.size() <= kLongestName && !value.empty() && characters(value) <= kLongestValue;
-    if (!fits || object_at(object, {"metadata", "labels"}).contains(kSpokeOnlyLabel)) continue;
+    if (!api::claim_fits(name, value) || object_at(object, {"metadata", "labels"}).contains(kSpokeOnlyLabel)) continue;
     into[std::move(name)] = std::move(value);
   }
 }

@@ -26,6 +26,7 @@ Json managed_cluster_object(const ClusterOptions& options) {
                  {"kind", api::managed_clusters().kind},
                  {"metadata", {{"name", options.name}}},
                  {"spec", {{"hubAcceptsClient", false}}}};
+  for (const auto& [key, value] : options.labels) at_or_make(object, {"metadata", "labels"})[key] = value;
   for (const auto& [key, value] : options.annotations) {
     if (key.starts_with(kAnnotationPrefix)) at_or_make(object, {"metadata", "annotations"})[key] = value;
   }

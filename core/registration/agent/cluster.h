@@ -11,6 +11,7 @@ namespace fleetadm::registration::agent {
 
 struct ClusterOptions {
   std::string name;
+  std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;  // only those under agent.open-cluster-management.io are sent
   std::vector<std::string> external_urls;          // https addresses of this cluster's API server as the hub reaches it
   std::string ca_pem;                              // of those addresses

@@ -12,9 +12,12 @@ namespace {
 
 using controller::Outcome;
 
+/// Nobody has decided about it yet. The condition is there from the first acceptance on, and tells of a denial after it, whoever
+/// accepted the cluster before.
 bool waits_for_acceptance(const Json& cluster) {
   return !is_deleting(cluster) && !flag(cluster, {"spec", "hubAcceptsClient"}) &&
-         annotation_of(cluster, kAutoAcceptedAnnotation).empty();
+         annotation_of(cluster, kAutoAcceptedAnnotation).empty() &&
+         controller::find_condition(cluster, api::kConditionHubAccepted) == nullptr;
 }
 
 }  // namespace

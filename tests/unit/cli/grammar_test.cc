@@ -109,8 +109,8 @@ TEST_F(GrammarTest, GroupsShowWhatAliasesPutThere) {
 
 // What is not in a namespace, or not on a hub at all.
 TEST_F(GrammarTest, NamespacedListsTakeAllNamespaces) {
-  const Names elsewhere = {"get clusters", "get clustersets",    "get token",  "token list",
-                           "sandbox list", "sandbox fault list", "plugin list"};
+  const Names elsewhere = {"get clusters", "get clustersets",    "get token",   "token list",
+                           "sandbox list", "sandbox fault list", "plugin list", "cluster claim list"};
   for (const Command& command : registry_.commands()) {
     const Names names = names_of(command);
     if (std::none_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("get "); })) continue;
@@ -170,10 +170,23 @@ TEST_F(GrammarTest, ClustersAndSetsAreNamedByEitherNumber) {
 
 TEST_F(GrammarTest, FilesAreNamedAlike) {
   // Other files than the one with what the command is about.
-  const Names others = {"kubeconfig", "hub-kubeconfig",  "spoke-kubeconfig", "bootstrap-kubeconfig",
-                        "ca-file",    "proxy-ca-file",   "hub-token-file",   "scenarios",
-                        "object",     "merge",           "config-file",      "audit-log",
-                        "bundle",     "ca-certificates", "auth-file",        "image-pull-credential-file"};
+  const Names others = {"kubeconfig",
+                        "hub-kubeconfig",
+                        "spoke-kubeconfig",
+                        "bootstrap-kubeconfig",
+                        "ca-file",
+                        "proxy-ca-file",
+                        "hub-token-file",
+                        "scenarios",
+                        "object",
+                        "merge",
+                        "config-file",
+                        "audit-log",
+                        "bundle",
+                        "ca-certificates",
+                        "auth-file",
+                        "image-pull-credential-file",
+                        "output-join-command-file"};
   int found = 0;
   each_flag([&](const Command& command, const Flag& flag) {
     if (flag.complete != commands::Complete::kFiles && flag.value_name != "FILE") return;

@@ -118,6 +118,7 @@ const GuardCase kCases[] = {
     {"taint", "cluster taint", {"c1", "maintenance:NoSelect"}, {}, "1 of 3 clusters (c1) would lose 1 work (apps/web)"},
     {"drain", "cluster drain", {"c1"}, {{"timeout", "10ms"}}, "1 of 3 clusters (c1) would lose 1 work (apps/web)"},
     {"deny", "cluster deny", {"c2"}, {}, "1 of 3 clusters (c2) would lose 1 work (apps/web)"},
+    {"reject", "reject", {"c2"}, {}, "1 of 3 clusters (c2) would lose 1 work (apps/web)"},
     {"unjoin", "unjoin", {}, {{"hub-only", "true"}, {"cluster-name", "c1"}}, "1 of 3 clusters (c1) would lose 1 work (apps/web)"},
 };
 

@@ -294,6 +294,21 @@ TEST(Namespaces, AFailureIsToldAndTriedAgain) {
   EXPECT_TRUE(second->empty());
 }
 
+TEST(Registration, LabelsAreThoseOfTheFirstDay) {
+  const auto hub = FakeApi::make();
+  ClusterOptions options;
+  options.name = "c1";
+  options.labels = {{"env", "prod"}};
+  options.annotations = {{"agent.open-cluster-management.io/owner", "a"}, {"other", "b"}};
+  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
+  options.labels = {{"env", "dev"}};
+  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
+  const Json cluster = hub->get(api::managed_clusters(), {}, "c1").value();
+  EXPECT_EQ(object_at(cluster, {"metadata", "labels"}), (Json{{"env", "prod"}})) << "an administrator may have changed them";
+  EXPECT_EQ(annotation_of(cluster, "agent.open-cluster-management.io/owner"), "a");
+  EXPECT_EQ(annotation_of(cluster, "other"), "");
+}
+
 TEST(Registration, CreatesOnceAndKeepsWhatAdministratorsWrote) {
   const auto hub = FakeApi::make();
   ClusterOptions options;

@@ -435,6 +435,21 @@ TEST_F(ApprovalTest, AClusterOfATrustedUserIsAcceptedOnce) {
   EXPECT_FALSE(flag(cluster("c1"), {"spec", "hubAcceptsClient"})) << "a denial stays";
 }
 
+TEST_F(ApprovalTest, ADenialAfterAPersonsAcceptanceStaysToo) {
+  put_csr(bootstrap, agent);
+  put_cluster("c1", true);
+  HubLife careful(api, clock);
+  ASSERT_TRUE(careful.settle());
+  EXPECT_EQ(hub_condition(cluster("c1"), "HubAcceptedManagedCluster"), "True");
+  HubLife trusting(api, clock, -1, {bootstrap});
+  accept("c1", false);  // the condition still tells of the acceptance
+  ASSERT_TRUE(trusting.settle());
+  EXPECT_FALSE(flag(cluster("c1"), {"spec", "hubAcceptsClient"}));
+  EXPECT_EQ(hub_condition(cluster("c1"), "HubAcceptedManagedCluster"), "False");
+  ASSERT_TRUE(trusting.settle());
+  EXPECT_FALSE(flag(cluster("c1"), {"spec", "hubAcceptsClient"}));
+}
+
 TEST_F(ApprovalTest, OnlyAWellFormedRequestOfATrustedUserAcceptsACluster) {
   put_cluster("c1", false);
   put_csr("system:bootstrap:abcdef", agent, "of-another");
