@@ -43,7 +43,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"--bundle-version", "use --image to name the image and its version"},
     {"--image-registry", "use --image with the whole name of the image"},
     {"--feature-gates", "features are not behind gates; pass options of the hub or the agent with --hub-arg or --agent-arg"},
-    {"--output-join-command-file", "redirect the output: fleetadm get token > FILE"},
     {"--mode", "only the default mode is supported"},
     {"--singleton", "only the default mode is supported"},
     {"--force-internal-endpoint-lookup", "use --hub-apiserver to name the address that the cluster can reach"},

@@ -1,34 +1,38 @@
 #include <algorithm>
-#include <set>
+#include <optional>
 #include <utility>
 
+#include "commands/fleet/auto_accept_users.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
-#include "core/registration/hub/csr_rules.h"
-#include "kubeclient/base/encoding.h"
+#include "core/registration/hub/requests.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/base/plural.h"
-#include "kubeclient/pki/csr_key.h"
-#include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {
 namespace {
 
 namespace r = kube::resources;
+using registration::hub::request_sentence;
+using registration::hub::RequestView;
+using registration::hub::view_request;
 constexpr std::string_view kBootstrapUser = "system:serviceaccount:open-cluster-management:agent-registration-bootstrap";
 constexpr std::string_view kBootstrapTokenUser = "system:bootstrap:";
 constexpr std::string_view kBootstrapTokenGroup = "system:bootstrappers:managedcluster";
 
 struct AcceptOptions {
   std::vector<std::string> clusters;
+  std::string selector;
   bool all = false;
+  std::vector<std::string> auto_accept_users;
   std::vector<std::string> requesters;
   std::string csr;
+  std::string agent_id;
   bool yes = false;
   std::string wait = "none";
   Duration timeout = kWaitTimeout;
@@ -39,11 +43,26 @@ void bind_accept(FlagSet& flags, AcceptOptions& options) {
   flags.boolean(&options.all, "all",
                 "Accept every pending cluster that has a valid request (needs --yes if there is no terminal)");
   flags
+      .text(&options.selector, "selector",
+            "Accept the pending clusters with these labels, as --all does; whoever registered a cluster has chosen its first "
+            "labels",
+            'l')
+      .value_name = "SELECTOR";
+  flags
+      .texts(&options.auto_accept_users, "auto-accept-user",
+             "From now on, approve the requests of this user and accept each of its clusters once, without asking; USER- ends "
+             "that again; repeatable")
+      .value_name = "USER";
+  flags
       .texts(&options.requesters, "requester",
              "Also approve requests from this user, in addition to the bootstrap identities; repeatable")
       .value_name = "USER";
   flags.text(&options.csr, "csr", "Certificate request to approve if the cluster has more than one, or has already joined")
       .value_name = "NAME";
+  flags
+      .text(&options.agent_id, "agent-id",
+            "Approve only a request of the agent with this ID, which `fleetadm join` prints on the cluster")
+      .value_name = "ID";
   flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
   wait_flag(flags, &options.wait, {"accepted", "joined", "available"}, "joined",
             "Wait for the request if it has not arrived yet, and then until the cluster has joined or is available");
@@ -60,14 +79,18 @@ std::vector<std::string> wanted(const AcceptOptions& options, const std::vector<
 
 Status validate_accept(const AcceptOptions& options, const std::vector<std::string>& args) {
   const auto names = wanted(options, args);
-  if (names.empty() != options.all) {
-    return fail(Category::kUsage,
-                options.all ? "--all cannot be combined with cluster names" : "name the clusters to accept, or pass --all");
+  const int ways = (names.empty() ? 0 : 1) + (options.all ? 1 : 0) + (options.selector.empty() ? 0 : 1) +
+                   (options.auto_accept_users.empty() ? 0 : 1);
+  if (ways == 0) return fail(Category::kUsage, "name the clusters to accept, or pass -l SELECTOR or --all");
+  if (ways > 1) {
+    return fail(Category::kUsage, "cluster names, -l, --all and --auto-accept-user cannot be combined", "use only one of them");
   }
+  FLEETADM_CHECK(check_auto_accept_users(options.auto_accept_users));
   for (const std::string& name : names) {
     if (!is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name (must be a DNS label)");
   }
   if (!options.csr.empty() && names.size() != 1) return fail(Category::kUsage, "--csr requires exactly one cluster");
+  if (!options.agent_id.empty() && names.size() != 1) return fail(Category::kUsage, "--agent-id requires exactly one cluster");
   return {};
 }
 
@@ -92,12 +115,9 @@ struct Seen {
 };
 
 Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const AcceptOptions& options) {
-  kube::ListOptions which;
-  which.label_selector = std::string(api::kClusterNameLabel) + "=" + name;
-  FLEETADM_TRY(const Json list, hub.list(r::certificate_signing_requests(), "", which));
+  FLEETADM_TRY(const auto all, registration::hub::agent_requests(hub, name));
   Seen seen;
-  for (const Json& csr : list_at(list, {"items"})) {
-    if (!label_of(csr, api::kAddonNameLabel).empty()) continue;
+  for (const Json& csr : all) {
     const auto identity = registration::hub::csr_identity(csr);
     if (registration::hub::csr_decided(csr)) {
       if (identity && controller::condition_is(csr, "Approved", "True")) seen.approved.push_back(csr);
@@ -107,6 +127,9 @@ Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const
       seen.refused.push_back(name_of(csr) + ": " + identity.error().message);
     } else if (identity->cluster != name) {
       seen.refused.push_back(name_of(csr) + ": it asks for cluster " + identity->cluster);
+    } else if (!options.agent_id.empty() && identity->agent != options.agent_id) {
+      seen.refused.push_back(name_of(csr) + ": it was made by the agent with the ID " + identity->agent + ", not " +
+                             options.agent_id);
     } else if (!is_trusted_requester(csr, options)) {
       seen.refused.push_back(name_of(csr) + ": it was requested by " + str(csr, {"spec", "username"}) +
                              ", which is not a bootstrap identity (use --requester to allow it)");
@@ -117,36 +140,18 @@ Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const
   return seen;
 }
 
-struct Shown {
-  std::string request, requester, common_name, organizations, key, fingerprint, age;
-};
-
-Shown show(const Json& csr, Instant now) {
-  Shown shown;
-  shown.request = name_of(csr);
-  shown.requester = str(csr, {"spec", "username"});
-  const auto pem = base64_decode(str(csr, {"spec", "request"}));
-  if (const auto info = pem ? pki::parse_csr(*pem) : Result<pki::CsrInfo>(fail(Category::kInvalid, "")); info) {
-    shown.common_name = info->subject.common_name;
-    shown.organizations = joined(info->subject.organizations, ",");
-    shown.key = info->public_key_algorithm;
-    if (const auto key = pki::csr_key(*pem)) shown.fingerprint = "sha256:" + key->spki_sha256;
-  }
-  const auto created = parse_time(str(csr, {"metadata", "creationTimestamp"}));
-  shown.age = format_age(created.value_or(Instant{}), now);
-  return shown;
-}
-
-std::string sentence(const Json& csr, Instant now) {
-  const Shown shown = show(csr, now);
-  return shown.request + " (by " + shown.requester + ", " + shown.age + " ago, CN=" + shown.common_name + ", " + shown.key +
-         " key " + shown.fingerprint + ")";
-}
-
 std::string sentences(const std::vector<Json>& csrs, Instant now) {
   std::vector<std::string> all;
-  for (const Json& csr : csrs) all.push_back(sentence(csr, now));
+  for (const Json& csr : csrs) all.push_back(request_sentence(view_request(csr, now)));
   return joined(all, ", ");
+}
+
+/// Whether one of the requests is of that agent; also where none is asked for, or there are none.
+bool is_of_agent(const std::vector<Json>& csrs, const std::string& agent) {
+  return agent.empty() || csrs.empty() || std::any_of(csrs.begin(), csrs.end(), [&](const Json& csr) {
+           const auto identity = registration::hub::csr_identity(csr);
+           return identity && identity->agent == agent;
+         });
 }
 
 /// A second identity for a cluster that has one: whoever holds a bootstrap token can ask for it, so a person names the request.
@@ -191,12 +196,18 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
     return fail(Category::kNotFound, "cluster \"" + name + "\" has no certificate request \"" + options.csr + "\"",
                 "list its requests: kubectl get csr -l " + std::string(api::kClusterNameLabel) + "=" + name);
   }
+  if (!is_of_agent(candidate.approved, options.agent_id)) {
+    return fail(Category::kAuth, "the request of cluster \"" + name +
+                                     "\" that was approved before is not of the agent with the ID " + options.agent_id + ": " +
+                                     sentences(candidate.approved, now));
+  }
   if (options.csr.empty() ? !candidate.approved.empty() : seen.refused.empty()) return candidate;
   if (!seen.refused.empty()) {
     return fail(Category::kAuth, "no request from cluster \"" + name + "\" can be approved: " + joined(seen.refused, "; "));
   }
-  // Accepted and joined long ago: its request has been cleaned up since.
-  if (controller::condition_is(candidate.cluster, api::kConditionJoined, "True")) return candidate;
+  // Accepted and joined long ago: its request has been cleaned up since, so that its agent is not known any more.
+  const bool comparable = options.agent_id.empty() || flag(candidate.cluster, {"spec", "hubAcceptsClient"});
+  if (comparable && controller::condition_is(candidate.cluster, api::kConditionJoined, "True")) return candidate;
   return fail(Category::kNotFound, "cluster \"" + name + "\" has no certificate request",
               "a running agent creates one within seconds; wait for it with --wait");
 }
@@ -280,9 +291,11 @@ Status wait_for_condition(Context& context, const kube::Client& hub, const std::
   return {};
 }
 
-Result<std::vector<std::string>> all_waiting(const kube::Client& hub) {
+Result<std::vector<std::string>> all_waiting(const kube::Client& hub, const std::string& selector) {
+  kube::ListOptions which;
+  which.label_selector = selector;
   std::vector<std::string> names;
-  FLEETADM_CHECK(hub.list_each(api::managed_clusters(), "", {}, [&](const Json& cluster) -> Status {
+  FLEETADM_CHECK(hub.list_each(api::managed_clusters(), "", which, [&](const Json& cluster) -> Status {
     if (!flag(cluster, {"spec", "hubAcceptsClient"}) && !is_deleting(cluster)) names.push_back(name_of(cluster));
     return {};
   }));
@@ -292,23 +305,44 @@ Result<std::vector<std::string>> all_waiting(const kube::Client& hub) {
 struct Plan {
   std::string name;
   Candidate candidate;
-  Shown shown;
+  std::optional<RequestView> request;  // what is approved, or was approved before
 };
+
+std::optional<RequestView> request_of(const Candidate& candidate, Instant now) {
+  if (candidate.csr) return view_request(*candidate.csr, now);
+  if (candidate.approved.size() == 1) return view_request(candidate.approved.front(), now);
+  return std::nullopt;
+}
+
+Json to_json(const Plan& plan, bool already) {
+  Json item{{"cluster", plan.name}, {"result", already ? "unchanged" : "accepted"}};
+  if (!plan.request) return item;
+  item["request"] = plan.request->name;
+  item["requester"] = plan.request->requester;
+  item["commonName"] = plan.request->common_name;
+  item["organizations"] = plan.request->organizations;
+  item["agentId"] = plan.request->agent;
+  item["key"] = plan.request->key;
+  item["keyFingerprint"] = plan.request->fingerprint;
+  return item;
+}
 
 Status confirm(Context& context, const AcceptOptions& options, const std::vector<Plan>& plans) {
   for (const Plan& plan : plans) {
-    if (!plan.candidate.csr) continue;
+    if (!plan.candidate.csr || !plan.request) continue;
+    const RequestView& request = *plan.request;
     if (!plan.candidate.approved.empty()) {
       context.progress().begin(plan.name + ": approved before");
       context.progress().done(sentences(plan.candidate.approved, context.clock().now()));
     }
-    context.progress().begin(plan.name + ": request " + plan.shown.request + " from " + plan.shown.requester);
-    context.progress().done("CN=" + plan.shown.common_name + " O=" + plan.shown.organizations + ", " + plan.shown.key + " " +
-                            plan.shown.fingerprint + ", " + plan.shown.age + " old");
+    context.progress().begin(plan.name + ": request " + request.name + " from " + request.requester);
+    context.progress().done("agent ID " + request.agent + ", CN=" + request.common_name +
+                            " O=" + joined(request.organizations, ",") + ", " + request.key + " " + request.fingerprint + ", " +
+                            request.age + " old");
   }
   if (options.yes || plans.empty() || context.global().dry_run != kube::DryRun::kNone) return {};
-  // A script that names its clusters has chosen them; --all takes whoever asked, so it needs an answer, be it --yes.
-  if (!context.terminal().interactive() && !options.all) return {};
+  // A script that names its clusters has chosen them; --all and -l take whoever asked, so they need an answer, be it --yes.
+  if (!context.terminal().interactive() && !options.all && options.selector.empty()) return {};
   FLEETADM_TRY(const bool sure, context.terminal().confirm("Accept " + pluralize(plans.size(), "cluster") + "?"));
   if (!sure) return fail(Category::kCancelled, "nothing was changed");
   return {};
@@ -316,9 +350,11 @@ Status confirm(Context& context, const AcceptOptions& options, const std::vector
 
 Result<Report> run_accept(Context& context, const AcceptOptions& options, const std::vector<std::string>& args) {
   FLEETADM_TRY(const auto hub, context.client());
+  if (!options.auto_accept_users.empty())
+    return change_auto_accept_users(context, hub, options.auto_accept_users, options.wait != "none", options.timeout);
   auto names = wanted(options, args);
-  if (options.all) {
-    FLEETADM_TRY(names, all_waiting(hub));
+  if (names.empty()) {
+    FLEETADM_TRY(names, all_waiting(hub, options.selector));
   }
   Report report;
   std::vector<Plan> plans;
@@ -328,9 +364,8 @@ Result<Report> run_accept(Context& context, const AcceptOptions& options, const 
       report.failures.push_back(candidate.error().with_cluster(name));
       continue;
     }
-    Shown shown{"-", "-", "-", "-", "-", "-", "-"};
-    if (candidate->csr) shown = show(*candidate->csr, context.clock().now());
-    plans.push_back({name, std::move(*candidate), std::move(shown)});
+    auto request = request_of(*candidate, context.clock().now());
+    plans.push_back({name, std::move(*candidate), std::move(request)});
   }
   FLEETADM_CHECK(confirm(context, options, plans));
 
@@ -344,16 +379,10 @@ Result<Report> run_accept(Context& context, const AcceptOptions& options, const 
       report.failures.push_back(done.error().with_cluster(plan.name));
       continue;
     }
-    items.push_back(Json{{"cluster", plan.name},
-                         {"request", plan.shown.request},
-                         {"requester", plan.shown.requester},
-                         {"commonName", plan.shown.common_name},
-                         {"organizations", plan.shown.organizations},
-                         {"key", plan.shown.key},
-                         {"keyFingerprint", plan.shown.fingerprint},
-                         {"result", already ? "unchanged" : "accepted"}});
+    items.push_back(to_json(plan, already));
+    const std::string agent = plan.request ? plan.request->agent : std::string();
     report.lines.push_back("cluster " + plan.name + (already ? " was already accepted" : " accepted") +
-                           (dry_run ? " (dry run)" : ""));
+                           (agent.empty() ? "" : ", agent ID " + agent) + (dry_run ? " (dry run)" : ""));
     report.names.push_back("managedcluster.cluster.open-cluster-management.io/" + plan.name);
   }
   if (plans.empty() && report.failures.empty()) report.notes.emplace_back("No clusters are waiting to be accepted.");
@@ -370,15 +399,22 @@ void register_accept(Registry& registry) {
   command.group = "Fleet";
   command.summary = "Accept clusters that have asked to join";
   command.description =
-      "Shows each cluster's certificate request (requester, name, groups, key and age), approves it and "
+      "Shows each cluster's certificate request (requester, agent ID, name, groups, key and age), approves it and "
       "marks the cluster as accepted. Only a request that matches exactly what that cluster's agent "
-      "would send, made by a bootstrap identity, is approved. Success is reported only after both "
-      "changes are confirmed.";
+      "would send, made by a bootstrap identity, is approved. Compare the agent ID with the one that \"fleetadm join\" "
+      "printed on the cluster. Success is reported only after both changes are confirmed.\n\n"
+      "--auto-accept-user accepts no cluster itself. It tells the hub controllers to approve the requests of a user and to accept "
+      "each of its clusters once, pending ones included; a cluster that is denied afterwards stays denied. \"fleetadm init\" "
+      "sets the same users with --auto-approve-user, and replaces them.";
   command.args.usage = "[CLUSTER...]";
   command.args.max = -1;
   command.args.complete = Complete::kClusters;
   command.examples = {{"Accept a cluster and wait until it has joined", "fleetadm accept c1 --wait"},
                       {"Accept all pending clusters without a prompt", "fleetadm accept --all --yes"},
+                      {"Accept pending clusters by their labels", "fleetadm accept -l env=dev --yes"},
+                      {"Accept whoever has a token of the hub's bootstrap account",
+                       "fleetadm accept --auto-accept-user "
+                       "system:serviceaccount:open-cluster-management:agent-registration-bootstrap"},
                       {"See what would be approved", "fleetadm accept c1 --dry-run=server"}};
   command.make = invocation<AcceptOptions>(bind_accept, validate_accept, run_accept);
   registry.add(std::move(command));

@@ -1,6 +1,12 @@
 #include "commands/fleet/bootstrap_token.h"
 
+#include <filesystem>
+#include <system_error>
+
+#include "commands/framework/dry_run.h"
+#include "commands/framework/files.h"
 #include "core/api/kinds.h"
+#include "kubeclient/config/files.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::commands {
@@ -63,5 +69,36 @@ Report ticket_report(const JoinTicket& ticket, bool show_token) {
 }
 
 bool may_show_token(Context& context, bool asked) { return asked || !context.terminal().stdout_is_terminal(); }
+
+Flag& join_file_flag(FlagSet& flags, std::string* into) {
+  return file_flag(flags, into, "output-join-command-file",
+                   "Also write the join command, with the token, as a shell script to this file: sh FILE CLUSTER_NAME [FLAG...]");
+}
+
+Result<std::string> join_script(const JoinTicket& ticket) {
+  if (ticket.hub_apiserver.find_first_of("'\n\r") != std::string::npos)
+    return fail(Category::kUsage, "the hub's address cannot be written into a script",
+                "correct the server's URL in the kubeconfig");
+  const std::string until = ticket.expires.empty() ? "does not expire" : "expires at " + ticket.expires;
+  std::string text = "#!/bin/sh\n# Joins the cluster of the current context to a hub. The token in here " + until + ".\n";
+  text += "name=${1:?usage: sh \"$0\" CLUSTER_NAME [FLAG...]}\nshift\n";
+  text += "exec fleetadm join --hub-token-file - --hub-apiserver '" + ticket.hub_apiserver + "'";
+  text += ticket.ca_pin.empty() ? " --system-roots" : " --ca-cert-hash " + ticket.ca_pin;
+  return text + " --cluster-name \"$name\" \"$@\" <<'END'\n" + ticket.token + "\nEND\n";
+}
+
+Status write_join_script(Context& context, const std::string& path, const JoinTicket& ticket, Report& report) {
+  if (path.empty()) return {};
+  if (!is_dry(context)) {
+    FLEETADM_TRY(const std::string script, join_script(ticket));
+    std::error_code ignored;  // of a file that is not there yet
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all, ignored);
+    FLEETADM_CHECK(kube::write_file(path, script));
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all, ignored);
+  }
+  report.lines.push_back("The join command is in " + path + ", with the token. To join a cluster: sh " + path +
+                         " <cluster_name>" + dry_run_mark(context));
+  return {};
+}
 
 }  // namespace fleetadm::commands

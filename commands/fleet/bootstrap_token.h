@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "commands/framework/context.h"
+#include "commands/framework/command.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::commands {
@@ -30,5 +30,14 @@ Report ticket_report(const JoinTicket& ticket, bool show_token);
 
 /// Whether a token may be printed: a terminal keeps what is on it, so there it has to be asked for.
 bool may_show_token(Context& context, bool asked);
+
+/// --output-join-command-file
+Flag& join_file_flag(FlagSet& flags, std::string* into);
+
+/// A shell script that joins the cluster that is its first argument; it holds the token. kUsage: an address that no shell takes.
+Result<std::string> join_script(const JoinTicket& ticket);
+
+/// Writes it, for its owner alone, and tells so in the report; in a dry run it only tells.
+Status write_join_script(Context& context, const std::string& path, const JoinTicket& ticket, Report& report);
 
 }  // namespace fleetadm::commands

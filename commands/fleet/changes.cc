@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+#include "commands/framework/dry_run.h"
+#include "core/api/kinds.h"
+#include "kubeclient/base/joined.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/base/yaml.h"
+
 namespace fleetadm::commands {
 
 Status check_program_args(std::string_view flag, const std::vector<std::string>& args) {
@@ -60,6 +66,27 @@ std::vector<std::string> change_names(const std::vector<install::Change>& change
     names.push_back(kind + (change.group.empty() ? "" : "." + change.group) + "/" + change.name);
   }
   return names;
+}
+
+bool wants_manifests(Context& context) { return is_dry(context) && context.global().output == "yaml"; }
+
+void print_manifests(Context& context, std::string_view part, const std::vector<Json>& objects, Report& report) {
+  std::vector<std::string> secrets;
+  std::string text;
+  for (Json object : objects) {
+    const bool filled = !object_at(object, {"data"}).empty() || !object_at(object, {"stringData"}).empty();
+    if (str(object, {"kind"}) == "Secret" && filled) {
+      secrets.push_back(kube::object_key(object));
+      continue;
+    }
+    if (str(object, {"kind"}) != api::cluster_claims().kind)
+      at_or_make(object, {"metadata", "labels", install::kPartLabel}) = part;
+    text += "---\n" + dump_yaml(object);
+  }
+  (void)context.terminal().write_stdout(context.terminal().stdout_is_terminal() ? log::escape_terminal(text, true) : text);
+  report.data = nullptr;
+  if (secrets.empty()) return;
+  report.notes.push_back("Secrets are not among these manifests and have to be made otherwise: " + joined(secrets, ", ") + ".");
 }
 
 }  // namespace fleetadm::commands

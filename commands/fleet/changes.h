@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/framework/context.h"
+#include "commands/framework/report.h"
 #include "core/install/install.h"
 #include "core/install/pod_trouble.h"
 
@@ -32,5 +33,12 @@ std::vector<std::string> change_lines(const std::vector<install::Change>& change
 
 /// "deployment.apps/name", one a change, for -o name: all but what was kept because it is someone else's.
 std::vector<std::string> change_names(const std::vector<install::Change>& changes);
+
+/// Whether a dry run is to print the objects that it would apply (-o yaml).
+bool wants_manifests(Context& context);
+
+/// Prints them as one stream of documents, as they are applied for `part`, and leaves the report without data. Secrets that hold
+/// something are left out, which a note tells: a repository is not where they belong.
+void print_manifests(Context& context, std::string_view part, const std::vector<Json>& objects, Report& report);
 
 }  // namespace fleetadm::commands

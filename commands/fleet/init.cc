@@ -47,6 +47,7 @@ struct InitOptions {
   std::string gateway_tunnel_address;  // HOST[:PORT]
   bool publish_ca = true;
   bool show_token = false;
+  std::string join_file;
   bool wait = false;
   Duration timeout = kWaitTimeout;
 };
@@ -70,8 +71,9 @@ void bind_init(FlagSet& flags, InitOptions& options) {
                 "Let only pods of the same namespace connect to the hub controllers and the gateway (health and metrics); "
                 "what they serve to clients and clusters, and the kubelet's probes, are not affected");
   flags.boolean(&options.cluster_profiles, "cluster-profiles",
-                "Let the hub controllers copy tokens of managed service accounts into the namespaces of ClusterProfiles; "
-                "they get permission to read and write Secrets by name");
+                "Let the hub controllers keep a ClusterProfile of each cluster in the namespaces that its cluster sets are bound "
+                "to (the kind has to be installed), and copy tokens of managed service accounts there; they get permission to "
+                "read and write Secrets by name");
   flags.boolean(&options.gateway, "gateway", "Install the gateway too, through which clients reach the API servers of clusters");
   flags.integer(&options.gateway_replicas, "gateway-replicas", "Number of replicas of the gateway").default_text = "1";
   flags.boolean(&options.accept_konnectivity, "accept-konnectivity",
@@ -92,6 +94,7 @@ void bind_init(FlagSet& flags, InitOptions& options) {
                "its hash")
       .default_text = "true";
   flags.boolean(&options.show_token, "show-token", "Show the token of the join command even if stdout is a terminal");
+  join_file_flag(flags, &options.join_file);
   wait_flag(flags, &options.wait, "Wait until the hub controllers are running and have created the default cluster set");
   timeout_flag(flags, &options.timeout, "How long to wait");
 }
@@ -300,20 +303,27 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   warn_of_missing_image(context, hub, image);
   FLEETADM_TRY(auto objects, manifests(hub, options, image, config));
   FLEETADM_CHECK(install::keep_webhook_urls(hub, objects));
+  const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
+  if (wants_manifests(context)) {
+    Report printed;
+    print_manifests(context, install::kHubPart, objects, printed);
+    return printed;
+  }
 
   const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
   FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the hub",
                                                       [&] { return install::apply_all(hub, std::move(objects), how); }));
 
-  const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
   if (options.wait && !dry_run) FLEETADM_CHECK(wait_ready(context, hub, options));
 
   Report report;
   if (!dry_run) {
     FLEETADM_TRY(const auto ticket, make_ticket(hub, config, std::chrono::hours(1)));
     report = ticket_report(ticket, may_show_token(context, options.show_token));
+    FLEETADM_CHECK(write_join_script(context, options.join_file, ticket, report));
   } else {
     report.data = Json::object();
+    FLEETADM_CHECK(write_join_script(context, options.join_file, {}, report));
   }
   report.data["kind"] = "InitReport";
   report.data["changes"] = install::to_json(changes);
@@ -336,7 +346,8 @@ void register_init(Registry& registry) {
       "Installs the fleet's CRDs, admission policies, roles, the bootstrap identity and the hub "
       "controllers on the cluster of the current context, and prints the join command. "
       "Running it again updates only what has changed. Objects with the same name that fleetadm did not "
-      "create are kept as they are.";
+      "create are kept as they are.\n\n"
+      "A dry run with -o yaml prints what would be installed as one stream of documents, for a repository: without Secrets.";
   command.examples = {
       {"Make a hub and wait until its controllers are running", "fleetadm init --wait"},
       {"From a registry of your own, which wants a login",
@@ -345,7 +356,8 @@ void register_init(Registry& registry) {
       {"Close the health and metrics port to other namespaces", "fleetadm init --network-policy"},
       {"With a gateway that clusters and clients reach at a load balancer",
        "fleetadm init --gateway --gateway-address gateway.example.com:443"},
-      {"Write the join command to a file for a script", "fleetadm init --wait -o jsonpath={.join-command} > join.txt"}};
+      {"Write the join command as a script for whoever joins a cluster", "fleetadm init --output-join-command-file join.sh"},
+      {"Manifests for a repository", "fleetadm init --dry-run=client -o yaml"}};
   command.make = invocation<InitOptions>(bind_init, validate_init, run_init);
   registry.add(std::move(command));
 }

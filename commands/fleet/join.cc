@@ -3,17 +3,16 @@
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
-#include "commands/fleet/image_flags.h"
-#include "commands/fleet/pod_flags.h"
+#include "commands/fleet/join_options.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
-#include "commands/framework/grammar.h"
+#include "core/api/cluster_claim.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/install/wait_deployment.h"
+#include "core/registration/join/agent_id.h"
 #include "core/registration/join/agent_manifests.h"
 #include "kubeclient/base/ascii.h"
-#include "kubeclient/base/names.h"
 #include "kubeclient/pki/pki.h"
 #include "kubeclient/watch/informer.h"
 
@@ -21,123 +20,6 @@ namespace fleetadm::commands {
 namespace {
 
 constexpr std::size_t kMaxFile = 1U << 20U;
-constexpr std::string_view kTokenVariable = "FLEETADM_HUB_TOKEN";
-
-struct JoinOptions {
-  std::string cluster_name;
-  std::string hub_apiserver;
-  std::string hub_token;
-  std::string hub_token_file;
-  std::string ca_cert_hash;
-  std::string ca_file;
-  bool system_roots = false;
-  std::string proxy_url;
-  std::string proxy_ca_file;
-  ImageOptions image;
-  PodOptions pods;
-  std::vector<std::string> agent_args;
-  bool network_policy = false;
-  bool preflight_only = false;
-  std::string wait = "none";
-  Duration timeout = kWaitTimeout;
-};
-
-void bind_join(FlagSet& flags, JoinOptions& options) {
-  flags.text(&options.cluster_name, "cluster-name", "Name of this cluster in the fleet (a DNS label)").required = true;
-  auto& hub = flags.text(&options.hub_apiserver, "hub-apiserver", "Address of the hub's API server");
-  hub.required = true;
-  hub.value_name = "URL";
-  flags
-      .text(&options.hub_token, "hub-token",
-            "Bootstrap token from `fleetadm get token`; visible to other users of this machine, "
-            "prefer --hub-token-file or the environment variable FLEETADM_HUB_TOKEN")
-      .value_name = "TOKEN";
-  auto& token_file =
-      flags.text(&options.hub_token_file, "hub-token-file", "File with the bootstrap token; - reads standard input");
-  token_file.value_name = "FILE";
-  token_file.complete = Complete::kFiles;
-  flags.text(&options.ca_cert_hash, "ca-cert-hash", "SHA-256 hash of the hub CA's public key, as sha256:HEX").value_name = "PIN";
-  auto& ca_file = flags.text(&options.ca_file, "ca-file", "File with the hub's CA (PEM)");
-  ca_file.value_name = "FILE";
-  ca_file.complete = Complete::kFiles;
-  flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
-  flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub").value_name = "URL";
-  auto& proxy_ca = flags.text(&options.proxy_ca_file, "proxy-ca-file",
-                              "File with the CA of that proxy (PEM), trusted in addition to the hub's; requires --proxy-url");
-  proxy_ca.value_name = "FILE";
-  proxy_ca.complete = Complete::kFiles;
-  image_flags(flags, options.image, "the agent");
-  pod_flags(flags, options.pods, "the agent");
-  flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
-      .value_name = "ARG";
-  flags.boolean(&options.network_policy, "network-policy",
-                "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
-                "affected");
-  flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
-  wait_flag(flags, &options.wait, {"registered", "joined", "available"}, "registered",
-            "Wait until the agent is running and the cluster is registered on the hub, or for a later state (which requires "
-            "acceptance on the hub)");
-  timeout_flag(flags, &options.timeout, "How long to wait");
-}
-
-bool is_ca_pin(std::string_view text) {
-  constexpr std::string_view kKind = "sha256:";
-  return text.size() == kKind.size() + 64 && text.starts_with(kKind) &&
-         std::all_of(text.begin() + kKind.size(), text.end(), is_hex);
-}
-
-/// https://host[:port][/prefix] and nothing else: no credentials, no query, nothing that a terminal or a header would obey.
-bool is_hub_url(std::string_view text) {
-  constexpr std::string_view kScheme = "https://";
-  if (!text.starts_with(kScheme)) return false;
-  text.remove_prefix(kScheme.size());
-  const std::string_view host = text.substr(0, text.find_first_of("/:"));
-  return !host.empty() && std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || std::string_view("@?#\\\"<>").find(c) != std::string_view::npos;
-  });
-}
-
-Status check_trust(const JoinOptions& options) {
-  if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
-    return fail(Category::kUsage, "the hub's CA is not specified",
-                "pass --ca-cert-hash as printed by `fleetadm init`, --ca-file, or --system-roots if the hub's "
-                "certificate is publicly signed");
-  }
-  if (options.system_roots && !(options.ca_cert_hash.empty() && options.ca_file.empty())) {
-    return fail(Category::kUsage, "--system-roots cannot be combined with --ca-cert-hash or --ca-file", "use only one of them");
-  }
-  if (!options.ca_cert_hash.empty() && !is_ca_pin(options.ca_cert_hash)) {
-    return fail(
-        Category::kUsage,
-        "--ca-cert-hash \"" + options.ca_cert_hash + "\" is not a valid CA hash (expected sha256: followed by 64 hex digits)",
-        "copy all of it from what `fleetadm init` or `fleetadm get token` prints on the hub");
-  }
-  return {};
-}
-
-Status validate_join(const JoinOptions& options, const std::vector<std::string>&) {
-  if (!is_dns_label(options.cluster_name)) {
-    return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is not a valid DNS label",
-                "use at most 63 lowercase letters, digits and '-': the name becomes a namespace on the hub");
-  }
-  if (!is_hub_url(options.hub_apiserver)) {
-    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is not an https URL",
-                "for example: https://hub.example.com:6443");
-  }
-  if (!options.hub_token.empty() && !options.hub_token_file.empty())
-    return fail(Category::kUsage, "--hub-token cannot be combined with --hub-token-file", "use only one of them");
-  FLEETADM_CHECK(check_trust(options));
-  FLEETADM_CHECK(check_proxy_url("--proxy-url", options.proxy_url));
-  if (!options.proxy_ca_file.empty() && options.proxy_url.empty())
-    return fail(Category::kUsage, "--proxy-ca-file requires --proxy-url");
-  if (!options.proxy_ca_file.empty() && options.system_roots) {
-    return fail(Category::kUsage, "--proxy-ca-file cannot be combined with --system-roots",
-                "name with --ca-file all CAs that are to be trusted");
-  }
-  FLEETADM_CHECK(validate_image_options(options.image));
-  FLEETADM_CHECK(validate_pod_options(options.pods));
-  return check_program_args("agent-arg", options.agent_args);
-}
 
 // A flag comes before the variable. None of the messages repeats the token.
 Result<std::string> bootstrap_token(Context& context, const JoinOptions& options) {
@@ -148,8 +30,8 @@ Result<std::string> bootstrap_token(Context& context, const JoinOptions& options
     problem = "--hub-token-file: " + (options.hub_token_file == "-" ? "standard input" : "\"" + options.hub_token_file + "\"") +
               " holds no token";
   } else if (token.empty()) {
-    token = context.env(kTokenVariable);
-    problem = "the bootstrap token is missing: use --hub-token-file or " + std::string(kTokenVariable);
+    token = context.env(kHubTokenVariable);
+    problem = "the bootstrap token is missing: use --hub-token-file or " + std::string(kHubTokenVariable);
   }
   token = std::string(trimmed(token));
   if (!token.empty()) return token;
@@ -254,14 +136,51 @@ void tell(Progress& progress, const std::vector<join::Check>& checks) {
   }
 }
 
-Result<Report> run_join(Context& context, const JoinOptions& options, const std::vector<std::string>&) {
-  FLEETADM_TRY(const auto endpoint, endpoint_of(context, options));
+std::vector<Json> claim_objects(const JoinOptions& options) {
+  std::vector<Json> claims;
+  for (const auto& [name, value] : claims_of(options)) claims.push_back(api::cluster_claim(name, value));
+  return claims;
+}
+
+/// Behind the installation, which brings their kind along.
+Status set_claims(const kube::Client& spoke, const JoinOptions& options, std::vector<install::Change>& changes) {
+  using Outcome = api::StoredClaim::Outcome;
+  const bool dry_run = spoke.gate().dry_run != kube::DryRun::kNone;
+  for (const auto& [name, value] : claims_of(options)) {
+    install::Change change{api::cluster_claims().kind, {}, name, install::Action::kCreated, api::cluster_claims().group};
+    const auto stored = api::set_claim(spoke, name, value);
+    if (!stored && !(dry_run && stored.error().code == 404)) return fail(stored.error().wrap("claim " + name));
+    if (!stored) change.unchecked = "its kind does not exist yet";
+    if (stored && stored->outcome == Outcome::kChanged) change.action = install::Action::kConfigured;
+    if (stored && stored->outcome == Outcome::kUnchanged) change.action = install::Action::kUnchanged;
+    changes.push_back(std::move(change));
+  }
+  return {};
+}
+
+/// Each field of a Klusterlet: what it becomes, or why not.
+void tell_fields(const std::string& filename, const std::vector<join::FieldOutcome>& fields, Report& report) {
+  Json list = Json::array();
+  for (const join::FieldOutcome& field : fields) {
+    report.lines.push_back(field.field + (field.effective ? ": " : " has no effect: ") + field.outcome);
+    list.push_back(Json{{"field", field.field}, {"effective", field.effective}, {"outcome", field.outcome}});
+  }
+  if (!filename.empty()) report.data["klusterlet"] = std::move(list);
+}
+
+Result<Report> run_join(Context& context, const JoinOptions& given, const std::vector<std::string>&) {
+  JoinOptions options = given;
+  FLEETADM_TRY(const JoinFile file, read_join_file(context, options));
+  FLEETADM_CHECK(validate_join(options));
+  FLEETADM_TRY(auto endpoint, endpoint_of(context, options));
+  if (!file.hub_ca_pem.empty()) endpoint.ca_pem = file.hub_ca_pem;
   FLEETADM_TRY(const auto spoke, context.client());
   const join::Preflight preflight = join::check_hub(endpoint, context.clock(), context.stop());
   tell(context.progress(), preflight.checks);
   if (preflight.error) return fail(*preflight.error);
   Report report;
   report.data = Json{{"kind", "JoinReport"}, {"cluster-name", options.cluster_name}, {"checks", to_json(preflight.checks)}};
+  tell_fields(options.filename, file.fields, report);
   if (options.preflight_only) {
     report.table = to_table(preflight.checks);
     return report;
@@ -269,22 +188,50 @@ Result<Report> run_join(Context& context, const JoinOptions& options, const std:
   FLEETADM_CHECK(join::check_not_elsewhere(spoke, options.cluster_name, endpoint.server));
   FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, api::kAgentNamespace));
   warn_of_missing_image(context, spoke, image);
-  const join::AgentInstall agent{options.cluster_name,      image.image,           options.agent_args,
-                                 options.network_policy,    std::move(image.pull), std::move(image.secret),
-                                 pod_settings(options.pods)};
+  const bool dry_run = spoke.gate().dry_run != kube::DryRun::kNone;
+  const std::vector<std::string> given_args = agent_args_of(options);
+  FLEETADM_TRY(const join::AgentId agent_id, join::choose_agent_id(spoke, given_args, !dry_run));
+  join::AgentInstall agent;
+  agent.cluster_name = options.cluster_name;
+  agent.image = image.image;
+  agent.args = given_args;
+  if (!agent_id.arg.empty()) agent.args.push_back(agent_id.arg);
+  agent.network_policy = options.network_policy;
+  agent.image_pull = std::move(image.pull);
+  agent.image_pull_secret = std::move(image.secret);
+  agent.pods = pods_of(options, file);
   FLEETADM_TRY(auto objects, join::agent_manifests(agent, endpoint, preflight.hub));
+  if (wants_manifests(context)) {
+    for (Json& claim : claim_objects(options)) objects.push_back(std::move(claim));
+    // What would be said of fields and checks does not belong into the stream.
+    report.notes.insert(report.notes.end(), report.lines.begin(), report.lines.end());
+    print_manifests(context, install::kAgentPart, objects, report);
+    return report;
+  }
 
   const install::Options how = options_with_progress(context, install::kAgentPart, options.timeout);
-  FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the agent",
-                                                      [&] { return install::apply_all(spoke, std::move(objects), how); }));
-  const bool dry_run = spoke.gate().dry_run != kube::DryRun::kNone;
+  FLEETADM_TRY(const auto changes,
+               step_with_progress(context, "Installing the agent", [&]() -> Result<std::vector<install::Change>> {
+                 FLEETADM_TRY(auto done, install::apply_all(spoke, std::move(objects), how));
+                 FLEETADM_CHECK(set_claims(spoke, options, done));
+                 return done;
+               }));
   if (options.wait != "none" && !dry_run) FLEETADM_CHECK(wait_for_cluster(context, spoke, preflight.hub, options));
 
   report.data["changes"] = install::to_json(changes);
-  report.lines = change_lines(changes, dry_run_mark(context));
-  if (report.lines.empty()) report.lines.emplace_back("The agent is already installed; nothing changed.");
+  std::vector<std::string> lines = change_lines(changes, dry_run_mark(context));
+  if (lines.empty()) lines.emplace_back("The agent is already installed; nothing changed.");
+  report.lines.insert(report.lines.end(), lines.begin(), lines.end());
   report.names = change_names(changes);
-  if (!dry_run) report.notes.push_back("Now accept the cluster on the hub: fleetadm accept " + options.cluster_name);
+  if (dry_run) return report;
+  std::string accept = "fleetadm accept " + options.cluster_name;
+  if (!agent_id.id.empty()) {
+    report.data["agent-id"] = agent_id.id;
+    report.notes.push_back("The agent of this cluster has the ID " + agent_id.id +
+                           "; what is accepted has to show the same one.");
+    accept += " --agent-id " + agent_id.id;
+  }
+  report.notes.push_back("Now accept the cluster on the hub: " + accept);
   return report;
 }
 
@@ -299,18 +246,31 @@ void register_join(Registry& registry) {
   command.description =
       "Checks connectivity to the hub step by step, verifies the hub's CA against its hash before "
       "sending the token, and installs the agent on the cluster of the current context. "
-      "The cluster becomes a member once it has been accepted on the hub. Running it again updates only "
-      "what has changed; a new token replaces the old one.";
+      "The cluster becomes a member once it has been accepted on the hub: compare the agent ID, which join prints, with "
+      "that of the request there. Running it again updates only "
+      "what has changed; a new token replaces the old one.\n\n"
+      "A dry run with -o yaml prints what would be installed as one stream of documents, for a repository: without Secrets, and "
+      "for the image, the arguments and the settings that were given.";
   command.examples = {{"Join with a token from a file",
                        "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
                        "--cluster-name c1 --wait"},
                       {"Join without storing or showing the token",
                        "fleetadm get token --context hub -o jsonpath={.hub-token} | fleetadm join --context c1 "
                        "--hub-token-file - --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c1"},
+                      {"With labels, a claim, and the address of the cluster's API server",
+                       "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
+                       "--cluster-name c1 --labels env=prod,region=eu --claim owner.example.com=team-a "
+                       "--external-server-urls https://c1.example.com:6443"},
+                      {"As a Klusterlet of upstream's operator says, and what becomes of its fields",
+                       "fleetadm join -f klusterlet.yaml --dry-run=client"},
+                      {"Manifests for a repository",
+                       "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
+                       "--cluster-name c1 --dry-run=client -o yaml"},
                       {"Only check connectivity to the hub",
                        "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file "
                        "hub.crt --cluster-name c1"}};
-  command.make = invocation<JoinOptions>(bind_join, validate_join, run_join);
+  command.make = invocation<JoinOptions>(
+      bind_join, [](const JoinOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_join);
   registry.add(std::move(command));
 }
 

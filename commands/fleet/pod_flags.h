@@ -13,6 +13,8 @@ struct PodOptions {
   std::vector<std::string> node_selector;  // KEY=VALUE
   std::vector<std::string> tolerations;    // KEY[=VALUE][:EFFECT]
   std::string priority_class;
+  std::vector<std::string> requests;  // RESOURCE=QUANTITY
+  std::vector<std::string> limits;    // RESOURCE=QUANTITY
   std::string http_proxy;
   std::string https_proxy;
   std::string no_proxy;

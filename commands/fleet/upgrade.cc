@@ -93,9 +93,6 @@ Status confirm_plan(Context& context, const UpgradeOptions& options, const Upgra
   return {};
 }
 
-/// What an installation by Helm puts on each object.
-constexpr std::string_view kHelmRelease = "meta.helm.sh/release-name";
-
 }  // namespace
 
 void bind_upgrade(FlagSet& flags, UpgradeOptions& options, const std::string& what) {
@@ -141,7 +138,7 @@ Result<Upgrade> begin_upgrade(const kube::Client& cluster, const UpgradeOptions&
   const Json* live = upgrade.installed.find("Deployment", part.ns, part.deployment);
   if (live == nullptr)
     return fail(Category::kNotFound, "fleetadm has installed no " + part.component + " on this cluster", part.absent_hint);
-  if (const std::string release = annotation_of(*live, kHelmRelease); !release.empty()) {
+  if (const std::string release = upgrade::helm_release_of(*live); !release.empty()) {
     return fail(Category::kConflict, "the " + part.component + " was installed by Helm, as release \"" + release + "\"",
                 "upgrade it with: helm upgrade " + release);
   }

@@ -27,6 +27,11 @@ void set_pod_settings(std::vector<Json>& objects, const PodSettings& settings) {
     if (!settings.node_selector.empty()) pod["nodeSelector"] = settings.node_selector;
     if (!settings.tolerations.empty()) pod["tolerations"] = settings.tolerations;
     if (!settings.priority_class.empty()) pod["priorityClassName"] = settings.priority_class;
+    if (!settings.host_aliases.empty()) pod["hostAliases"] = settings.host_aliases;
+    if (!settings.resources.is_null()) {
+      at_or_make(object, {"metadata", "annotations", kOwnResources}) = "true";
+      for (Json& container : pod["containers"]) container["resources"] = settings.resources;
+    }
     for (Json& container : pod["containers"]) add_proxy(container, settings);
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kubeclient/base/json.h"
@@ -12,11 +13,16 @@ struct PodSettings {
   Json node_selector = Json::object();
   Json tolerations = Json::array();
   std::string priority_class;
+  Json resources = nullptr;  // of each container, instead of those of the template; null: these
+  Json host_aliases = Json::array();
   // Variables of the environment; empty: none. Connections within the cluster never take a proxy.
   std::string http_proxy;
   std::string https_proxy;
   std::string no_proxy;  // further hosts, with commas
 };
+
+/// On a Deployment whose `resources` were given: an upgrade keeps them.
+inline constexpr std::string_view kOwnResources = "fleetadm.io/own-resources";
 
 /// Puts them into the pod template of each Deployment.
 void set_pod_settings(std::vector<Json>& objects, const PodSettings& settings);

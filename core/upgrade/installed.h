@@ -24,5 +24,7 @@ Result<Installed> read_installed(const kube::Client& cluster, std::string_view p
 std::string image_of(const Json& deployment);
 /// Its arguments.
 std::vector<std::string> args_of(const Json& deployment);
+/// The release by which Helm has installed an object; empty: Helm has not.
+std::string helm_release_of(const Json& object);
 
 }  // namespace fleetadm::upgrade

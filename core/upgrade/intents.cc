@@ -8,6 +8,7 @@
 #include "core/api/kinds.h"
 #include "core/api/proxy_server_secrets.h"
 #include "core/install/owned_fields.h"
+#include "core/install/pod_settings.h"
 #include "core/install/program_args.h"
 #include "core/install/webhook_urls.h"
 #include "core/registration/join/agent_manifests.h"
@@ -30,8 +31,13 @@ Json all_args(Json own, const Json* live) {
 void keep_pod_settings(std::vector<Json>& objects, const Installed& installed, std::string_view manager) {
   for (Json& object : objects) {
     if (str(object, {"kind"}) != "Deployment") continue;
-    if (const Json* live = installed.find("Deployment", namespace_of(object), name_of(object)))
-      install::keep_applied(object, *live, manager, {"spec", "template", "spec"});
+    const Json* live = installed.find("Deployment", namespace_of(object), name_of(object));
+    if (live == nullptr) continue;
+    if (!annotation_of(*live, install::kOwnResources).empty()) {
+      at_or_make(object, {"metadata", "annotations", install::kOwnResources}) = "true";
+      for (Json& container : at_or_make(object, {"spec", "template", "spec", "containers"})) container.erase("resources");
+    }
+    install::keep_applied(object, *live, manager, {"spec", "template", "spec"});
   }
 }
 

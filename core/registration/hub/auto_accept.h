@@ -1,7 +1,7 @@
 // Clusters of users whose registration is approved without a person (`hub run --auto-approve-user`) are accepted once. Whoever
-// denies such a cluster later, or one that a person had accepted, is not overruled: the annotation that tells when it was accepted
-// and the condition of the acceptance stay (upstream's gate ManagedClusterAutoApproval; that one accepts every cluster, whoever
-// registered it, and one that was denied before).
+// denies such a cluster later, or one that a person had accepted, is not overruled: the annotation that tells when it was
+// accepted and the condition of the acceptance stay (upstream's gate ManagedClusterAutoApproval; that one accepts every cluster,
+// whoever registered it, and one that was denied before).
 #pragma once
 
 #include <memory>

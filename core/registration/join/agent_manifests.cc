@@ -12,9 +12,7 @@
 #include "templates/templates.h"
 
 namespace fleetadm::join {
-namespace {
 
-/// What the agent is told by one of its arguments, or what it does without it: its role names its secrets.
 std::string given_or(const std::vector<std::string>& args, std::string_view flag, std::string_view otherwise) {
   std::string value(otherwise);
   for (const std::string& arg : args) {
@@ -22,8 +20,6 @@ std::string given_or(const std::vector<std::string>& args, std::string_view flag
   }
   return value;
 }
-
-}  // namespace
 
 Status check_not_elsewhere(const kube::Client& spoke, const std::string& cluster, const std::string& server) {
   FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));

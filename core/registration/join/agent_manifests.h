@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/install/image_pull.h"
@@ -29,6 +30,9 @@ Result<std::vector<Json>> agent_objects(const AgentInstall& agent);
 
 /// What `fleetadm agent run` of a cluster is started with, before AgentInstall::args.
 Json agent_args(const std::string& cluster_name);
+
+/// What the agent is told by one of its arguments ("--flag="), or what it does without it.
+std::string given_or(const std::vector<std::string>& args, std::string_view flag, std::string_view otherwise);
 
 /// A cluster is in one fleet under one name. Joining again with the same ones repairs; kConflict: anything else must unjoin
 /// first.

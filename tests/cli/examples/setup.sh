@@ -31,6 +31,22 @@ printf '{"auths":{"registry.example.com":{"auth":"%s"}}}' "$(printf me:secret | 
 HUB=$(value hub-apiserver) PIN=$(value ca-cert-hash)
 sed -n 's/^ *certificate-authority-data: //p' .kube/config | head -n1 | base64 -d >hub.crt
 [ -s hub.crt ] || exit 15
+cat >klusterlet.yaml <<END
+apiVersion: operator.open-cluster-management.io/v1
+kind: Klusterlet
+metadata: {name: klusterlet}
+spec: {clusterName: c1, deployOption: {mode: Singleton}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: bootstrap-hub-kubeconfig, namespace: open-cluster-management-agent}
+stringData:
+  kubeconfig: |
+    current-context: hub
+    contexts: [{name: hub, context: {cluster: hub, user: hub}}]
+    clusters: [{name: hub, cluster: {server: "$HUB", certificate-authority-data: $(base64 -w0 hub.crt)}}]
+    users: [{name: hub, user: {token: "$(cat token)"}}]
+END
 fleetadm init --context c2 -q || exit 16
 fleetadm join --context c1 --cluster-name c1 --hub-token-file token --hub-apiserver "$HUB" --ca-cert-hash "$PIN" || exit 17
 cat >joined.yaml <<'END'

@@ -101,5 +101,99 @@ TEST_F(SecondIdentityTest, IsApprovedByTheNameOfItsRequest) {
   EXPECT_TRUE(approved("second"));
 }
 
+TEST_F(SecondIdentityTest, TheRequestsAgentIsShownAndMayBeDemanded) {
+  api_->put(api::managed_clusters(), {{"apiVersion", "cluster.open-cluster-management.io/v1"},
+                                      {"kind", "ManagedCluster"},
+                                      {"metadata", {{"name", "c1"}}},
+                                      {"spec", {{"hubAcceptsClient", false}}}});
+  put_request("x7k2p", false);
+  const auto other = testkit::run_command(registry_, "accept", context_, {{"agent-id", "other"}}, {"c1"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().category, Category::kAuth);
+  EXPECT_NE(other.error().message.find("the ID x7k2p, not other"), std::string::npos) << other.error().message;
+  EXPECT_FALSE(approved("x7k2p"));
+  const auto report = testkit::run_command(registry_, "accept", context_, {{"agent-id", "x7k2p"}}, {"c1"});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->lines, std::vector<std::string>{"cluster c1 accepted, agent ID x7k2p"});
+  EXPECT_EQ(str(list_at(report->data, {"items"}).front(), {"agentId"}), "x7k2p");
+  EXPECT_TRUE(list_at(report->data, {"items"}).front().at("organizations").is_array());
+  EXPECT_TRUE(approved("x7k2p"));
+}
+
+TEST_F(SecondIdentityTest, AnAgentThatCannotBeComparedIsNotAccepted) {
+  const auto gone = testkit::run_command(registry_, "accept", context_, {{"agent-id", "mine"}}, {"c1"});
+  ASSERT_FALSE(gone) << "its request was cleaned up";
+  EXPECT_EQ(gone.error().category, Category::kNotFound);
+  put_request("other", true);
+  const auto other = testkit::run_command(registry_, "accept", context_, {{"agent-id", "mine"}}, {"c1"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().category, Category::kAuth) << other.error().message;
+  EXPECT_FALSE(accepted());
+  EXPECT_TRUE(testkit::run_command(registry_, "accept", context_, {{"agent-id", "other"}}, {"c1"}));
+  EXPECT_TRUE(accepted());
+}
+
+TEST_F(SecondIdentityTest, OneOfTwoAgentsIsChosenByItsId) {
+  api_->put(api::managed_clusters(), {{"apiVersion", "cluster.open-cluster-management.io/v1"},
+                                      {"kind", "ManagedCluster"},
+                                      {"metadata", {{"name", "c1"}}},
+                                      {"spec", {{"hubAcceptsClient", false}}}});
+  put_request("mine", false);
+  put_request("foreign", false);
+  const auto both = testkit::run_command(registry_, "accept", context_, {}, {"c1"});
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().category, Category::kConflict);
+  ASSERT_TRUE(testkit::run_command(registry_, "accept", context_, {{"agent-id", "mine"}}, {"c1"}));
+  EXPECT_TRUE(approved("mine"));
+  EXPECT_FALSE(approved("foreign"));
+}
+
+TEST_F(AcceptTest, LabelsSelectPendingClustersAndNeedAnAnswerToo) {
+  Json other = *api_->get(api::managed_clusters(), "", "c1");
+  other["metadata"] = {{"name", "c2"}, {"labels", {{"env", "dev"}}}};
+  api_->put(api::managed_clusters(), other);
+  const auto unasked = testkit::run_command(registry_, "accept", context_, {{"selector", "env=dev"}}, {});
+  ASSERT_FALSE(unasked);
+  EXPECT_EQ(unasked.error().category, Category::kCancelled);
+  const auto report = testkit::run_command(registry_, "accept", context_, {{"selector", "env=dev"}, {"yes", "true"}}, {});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(flag(*api_->get(api::managed_clusters(), "", "c2"), {"spec", "hubAcceptsClient"}));
+  EXPECT_FALSE(accepted()) << "c1 has no such label";
+  const auto twice = testkit::run_command(registry_, "accept", context_, {{"selector", "env=dev"}, {"all", "true"}}, {});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().category, Category::kUsage);
+}
+
+class AutoAcceptUserTest : public AcceptTest {
+ protected:
+  void refused(const std::string& user, Category category, const std::string& words) {
+    const auto report = testkit::run_command(registry_, "accept", context_, {{"auto-accept-user", user}}, {});
+    ASSERT_FALSE(report) << user;
+    EXPECT_EQ(report.error().category, category) << report.error().message;
+    EXPECT_NE((report.error().message + report.error().hint).find(words), std::string::npos)
+        << report.error().message << report.error().hint;
+    EXPECT_EQ(api_->write_count(), 0);
+  }
+};
+
+TEST_F(AutoAcceptUserTest, IsAUserAndNotEverybody) {
+  refused("", Category::kUsage, "requires a user name");
+  refused("-", Category::kUsage, "requires a user name");
+  refused("system:anonymous", Category::kUsage, "everyone");
+}
+
+TEST_F(AutoAcceptUserTest, OnlyControllersThatFleetadmInstalledAreChanged) {
+  refused("ann", Category::kNotFound, "fleetadm hub run --auto-approve-user");
+  Json deployment{{"apiVersion", "apps/v1"},
+                  {"kind", "Deployment"},
+                  {"metadata", {{"name", "fleetadm-hub"}, {"namespace", "open-cluster-management-hub"}}},
+                  {"spec", Json::object()}};
+  api_->put(kube::resources::deployments(), deployment);
+  refused("ann", Category::kConflict, "were not set by fleetadm");
+  deployment["metadata"]["annotations"]["meta.helm.sh/release-name"] = "fleet";
+  api_->put(kube::resources::deployments(), deployment);
+  refused("ann", Category::kConflict, "autoApproveUsers with: helm upgrade fleet");
+}
+
 }  // namespace
 }  // namespace fleetadm::commands

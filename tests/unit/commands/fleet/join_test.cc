@@ -76,5 +76,26 @@ TEST_F(JoinTest, WhatTheAgentWouldFailOnIsRefusedHere) {
   refused({{"cluster-name", "C_1"}}, "C_1");
 }
 
+TEST_F(JoinTest, WhatTheClusterSaysOfItselfIsChecked) {
+  refused({{"labels", "env"}}, "--labels \"env\"");
+  refused({{"labels", "env=a b"}}, "--labels");
+  refused({{"annotation", "owner"}}, "--annotation \"owner\"");
+  refused({{"claim", "region"}}, "--claim \"region\" is not NAME=VALUE");
+  refused({{"claim", "agentversion.fleetadm.io=v9"}}, "is the agent's own");
+  refused({{"external-server-urls", "http://c1"}}, "--external-server-urls");
+  refused({{"resource-limits", "memory=much"}}, "--resource-limits");
+}
+
+TEST_F(JoinTest, AFileMaySayWhatNoFlagDoes) {
+  const std::string spec = "apiVersion: operator.open-cluster-management.io/v1\nkind: Klusterlet\nmetadata: {name: k}\nspec: ";
+  const std::string file = folder_.write("klusterlet.yaml", spec + "{clusterName: C_1}\n");
+  refused({{"cluster-name", ""}, {"filename", file}}, "\"C_1\"");
+  refused({{"cluster-name", ""}, {"hub-apiserver", ""}}, "missing required flags: --cluster-name, --hub-apiserver");
+  refused({{"hub-apiserver", ""}, {"filename", file}}, "missing required flag: --hub-apiserver");
+  const std::string none = folder_.write("none.yaml", "kind: ConfigMap\n");
+  refused({{"filename", none}}, "there is no Klusterlet");
+  refused({{"filename", "-"}, {"hub-token", ""}, {"hub-token-file", "-"}}, "cannot both read standard input");
+}
+
 }  // namespace
 }  // namespace fleetadm::commands

@@ -36,6 +36,8 @@ TEST(PodSettingsTest, PodsGetTheirPlaceAndTheirProxy) {
   settings.priority_class = "fleet";
   settings.https_proxy = "http://proxy:3128";
   settings.no_proxy = "hub.example.com";
+  settings.resources = {{"limits", {{"memory", "1Gi"}}}};
+  settings.host_aliases = Json::array({{{"ip", "10.0.0.1"}, {"hostnames", {"hub"}}}});
   set_pod_settings(objects, settings);
   const Json& pod = object_at(objects[0], {"spec", "template", "spec"});
   EXPECT_EQ(pod["nodeSelector"], settings.node_selector);
@@ -47,6 +49,9 @@ TEST(PodSettingsTest, PodsGetTheirPlaceAndTheirProxy) {
   const std::string direct = variable(container, "NO_PROXY");
   EXPECT_TRUE(direct.starts_with("$(KUBERNETES_SERVICE_HOST),")) << direct;
   EXPECT_TRUE(direct.ends_with(",hub.example.com")) << direct;
+  EXPECT_EQ(container["resources"], settings.resources);
+  EXPECT_EQ(pod["hostAliases"], settings.host_aliases);
+  EXPECT_EQ(annotation_of(objects[0], kOwnResources), "true");
   EXPECT_EQ(objects[1].size(), 3U);
 }
 

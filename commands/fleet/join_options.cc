@@ -1,0 +1,259 @@
+#include "commands/fleet/join_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "commands/fleet/changes.h"
+#include "commands/framework/files.h"
+#include "core/api/cluster_claim.h"
+#include "kubeclient/base/ascii.h"
+#include "kubeclient/base/joined.h"
+#include "kubeclient/base/names.h"
+#include "kubeclient/base/yaml.h"
+
+namespace fleetadm::commands {
+namespace {
+
+constexpr std::string_view kAgentAnnotations = "agent.open-cluster-management.io/";
+
+bool is_ca_pin(std::string_view text) {
+  constexpr std::string_view kKind = "sha256:";
+  return text.size() == kKind.size() + 64 && text.starts_with(kKind) &&
+         std::all_of(text.begin() + kKind.size(), text.end(), is_hex);
+}
+
+/// https://host[:port][/prefix] and nothing else: no credentials, no query, nothing that a terminal or a header would obey.
+bool is_hub_url(std::string_view text) {
+  constexpr std::string_view kScheme = "https://";
+  if (!text.starts_with(kScheme)) return false;
+  text.remove_prefix(kScheme.size());
+  const std::string_view host = text.substr(0, text.find_first_of("/:"));
+  return !host.empty() && std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || std::string_view("@?#\\\"<>").find(c) != std::string_view::npos;
+  });
+}
+
+Status check_trust(const JoinOptions& options) {
+  if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
+    return fail(Category::kUsage, "the hub's CA is not specified",
+                "pass --ca-cert-hash as printed by `fleetadm init`, --ca-file, or --system-roots if the hub's "
+                "certificate is publicly signed");
+  }
+  if (options.system_roots && !(options.ca_cert_hash.empty() && options.ca_file.empty())) {
+    return fail(Category::kUsage, "--system-roots cannot be combined with --ca-cert-hash or --ca-file", "use only one of them");
+  }
+  if (!options.ca_cert_hash.empty() && !is_ca_pin(options.ca_cert_hash)) {
+    return fail(
+        Category::kUsage,
+        "--ca-cert-hash \"" + options.ca_cert_hash + "\" is not a valid CA hash (expected sha256: followed by 64 hex digits)",
+        "copy all of it from what `fleetadm init` or `fleetadm get token` prints on the hub");
+  }
+  return {};
+}
+
+/// The part before the first '=' and the part after it; none of both without one.
+std::pair<std::string, std::string> pair_of(const std::string& word) {
+  const auto equals = word.find('=');
+  if (equals == std::string::npos) return {};
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::string annotation_key(const std::string& key) {
+  return key.starts_with(kAgentAnnotations) ? key : std::string(kAgentAnnotations) + key;
+}
+
+Status check_pairs(const JoinOptions& options) {
+  for (const std::string& word : options.labels) {
+    const auto [key, value] = pair_of(word);
+    if (!qualified_name_problems(key).empty() || !label_value_problems(value).empty())
+      return fail(Category::kUsage, "--labels \"" + word + "\" is not a label as KEY=VALUE",
+                  "for example: --labels env=prod,region=eu");
+  }
+  for (const std::string& word : options.annotations) {
+    const auto [key, value] = pair_of(word);
+    if (key.empty() || !qualified_name_problems(annotation_key(key)).empty()) {
+      return fail(Category::kUsage,
+                  "--annotation \"" + word + "\" is not KEY=VALUE with a key below " + std::string(kAgentAnnotations),
+                  "for example: --annotation owner=team-a");
+    }
+  }
+  for (const std::string& word : options.claims) {
+    const auto [name, value] = pair_of(word);
+    if (word.find('=') == std::string::npos)
+      return fail(Category::kUsage, "--claim \"" + word + "\" is not NAME=VALUE", "for example: --claim region.example.com=eu");
+    if (Status good = api::check_claim(name, value); !good) return fail(good.error().wrap("--claim"));
+  }
+  return {};
+}
+
+}  // namespace
+
+void bind_join(FlagSet& flags, JoinOptions& options) {
+  filename_flag(
+      flags, &options.filename,
+      "Klusterlet of upstream's operator, with its bootstrap Secret if it is there, to join as; - reads standard input. "
+      "Each field is told: what it becomes, or why it has no effect. Flags come before it");
+  flags.text(&options.cluster_name, "cluster-name", "Name of this cluster in the fleet (a DNS label); required unless -f has it");
+  flags
+      .comma_texts(&options.labels, "labels",
+                   "Labels that the cluster is registered with; `fleetadm cluster label` changes them later")
+      .value_name = "KEY=VALUE,...";
+  flags
+      .texts(&options.annotations, "annotation",
+             "Annotation that the cluster is registered with; its key is below agent.open-cluster-management.io/, which is added "
+             "where it is missing; repeatable")
+      .value_name = "KEY=VALUE";
+  flags
+      .texts(&options.claims, "claim",
+             "Claim (ClusterClaim) that the cluster makes about itself and its agent reports to the hub; repeatable")
+      .value_name = "NAME=VALUE";
+  flags
+      .comma_texts(&options.external_server_urls, "external-server-urls",
+                   "Addresses at which the hub's users reach this cluster's API server (managedClusterClientConfigs)")
+      .value_name = "URL,...";
+  auto& hub = flags.text(&options.hub_apiserver, "hub-apiserver", "Address of the hub's API server; required unless -f has it");
+  hub.value_name = "URL";
+  flags
+      .text(&options.hub_token, "hub-token",
+            "Bootstrap token from `fleetadm get token`; visible to other users of this machine, "
+            "prefer --hub-token-file or the environment variable FLEETADM_HUB_TOKEN")
+      .value_name = "TOKEN";
+  auto& token_file =
+      flags.text(&options.hub_token_file, "hub-token-file", "File with the bootstrap token; - reads standard input");
+  token_file.value_name = "FILE";
+  token_file.complete = Complete::kFiles;
+  flags.text(&options.ca_cert_hash, "ca-cert-hash", "SHA-256 hash of the hub CA's public key, as sha256:HEX").value_name = "PIN";
+  auto& ca_file = flags.text(&options.ca_file, "ca-file", "File with the hub's CA (PEM)");
+  ca_file.value_name = "FILE";
+  ca_file.complete = Complete::kFiles;
+  flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
+  flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub").value_name = "URL";
+  auto& proxy_ca = flags.text(&options.proxy_ca_file, "proxy-ca-file",
+                              "File with the CA of that proxy (PEM), trusted in addition to the hub's; requires --proxy-url");
+  proxy_ca.value_name = "FILE";
+  proxy_ca.complete = Complete::kFiles;
+  image_flags(flags, options.image, "the agent");
+  pod_flags(flags, options.pods, "the agent");
+  flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
+      .value_name = "ARG";
+  flags.boolean(&options.network_policy, "network-policy",
+                "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
+                "affected");
+  flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
+  wait_flag(flags, &options.wait, {"registered", "joined", "available"}, "registered",
+            "Wait until the agent is running and the cluster is registered on the hub, or for a later state (which requires "
+            "acceptance on the hub)");
+  timeout_flag(flags, &options.timeout, "How long to wait");
+}
+
+Status validate_join(const JoinOptions& options) {
+  std::vector<std::string> missing;
+  if (options.cluster_name.empty()) missing.emplace_back("--cluster-name");
+  if (options.hub_apiserver.empty()) missing.emplace_back("--hub-apiserver");
+  if (!missing.empty()) {
+    return fail(Category::kUsage,
+                std::string("missing required flag") + (missing.size() == 1 ? ": " : "s: ") + joined(missing, ", "),
+                options.filename.empty() ? "-f reads them from a Klusterlet" : options.filename + " does not say it either");
+  }
+  if (!is_dns_label(options.cluster_name)) {
+    return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is not a valid DNS label",
+                "use at most 63 lowercase letters, digits and '-': the name becomes a namespace on the hub");
+  }
+  FLEETADM_CHECK(check_pairs(options));
+  for (const std::string& url : options.external_server_urls) {
+    if (!is_hub_url(url))
+      return fail(Category::kUsage, "--external-server-urls \"" + url + "\" is not an https URL",
+                  "for example: https://c1.example.com:6443");
+  }
+  if (!is_hub_url(options.hub_apiserver)) {
+    return fail(Category::kUsage, "--hub-apiserver \"" + options.hub_apiserver + "\" is not an https URL",
+                "for example: https://hub.example.com:6443");
+  }
+  if (!options.hub_token.empty() && !options.hub_token_file.empty())
+    return fail(Category::kUsage, "--hub-token cannot be combined with --hub-token-file", "use only one of them");
+  if (!options.hub_in_file) FLEETADM_CHECK(check_trust(options));
+  FLEETADM_CHECK(check_proxy_url("--proxy-url", options.proxy_url));
+  if (!options.proxy_ca_file.empty() && options.proxy_url.empty())
+    return fail(Category::kUsage, "--proxy-ca-file requires --proxy-url");
+  if (!options.proxy_ca_file.empty() && options.system_roots) {
+    return fail(Category::kUsage, "--proxy-ca-file cannot be combined with --system-roots",
+                "name with --ca-file all CAs that are to be trusted");
+  }
+  FLEETADM_CHECK(validate_image_options(options.image));
+  FLEETADM_CHECK(validate_pod_options(options.pods));
+  return check_program_args("agent-arg", options.agent_args);
+}
+
+std::vector<std::pair<std::string, std::string>> claims_of(const JoinOptions& options) {
+  std::vector<std::pair<std::string, std::string>> claims;
+  for (const std::string& word : options.claims) claims.push_back(pair_of(word));
+  return claims;
+}
+
+std::vector<std::string> agent_args_of(const JoinOptions& options) {
+  std::vector<std::string> args = options.agent_args;
+  for (const std::string& label : options.labels) args.push_back("--cluster-labels=" + label);
+  for (const std::string& word : options.annotations) {
+    const auto [key, value] = pair_of(word);
+    args.push_back("--cluster-annotations=" + annotation_key(key) + "=" + value);
+  }
+  if (!options.external_server_urls.empty())
+    args.push_back("--spoke-external-server-urls=" + joined(options.external_server_urls, ","));
+  return args;
+}
+
+Result<JoinFile> read_join_file(Context& context, JoinOptions& options) {
+  if (options.filename.empty()) return JoinFile{};
+  const std::string name = options.filename == "-" ? "standard input" : "\"" + options.filename + "\"";
+  if (options.filename == "-" && options.hub_token_file == "-")
+    return fail(Category::kUsage, "-f and --hub-token-file cannot both read standard input", "put one of them into a file");
+  FLEETADM_TRY(const std::string text, read_file_or_stdin(context, options.filename));
+  auto documents = parse_yaml_documents(text);
+  if (!documents) return fail(documents.error().wrap(name));
+  std::vector<Json> objects;
+  for (YamlDocument& document : *documents) {
+    if (str(document.value, {"kind"}) != "List") {
+      objects.push_back(std::move(document.value));
+      continue;
+    }
+    for (const Json& item : list_at(document.value, {"items"})) objects.push_back(item);
+  }
+  auto read = join::read_klusterlet(objects);
+  if (!read) return fail(read.error().wrap(name));
+  JoinFile file;
+  const bool other_hub = !options.hub_apiserver.empty() && options.hub_apiserver != read->hub_server;
+  if (options.cluster_name.empty()) options.cluster_name = read->cluster_name;
+  if (options.hub_apiserver.empty()) options.hub_apiserver = read->hub_server;
+  const bool told_trust = !options.ca_cert_hash.empty() || !options.ca_file.empty() || options.system_roots;
+  if (!other_hub && !told_trust && !read->hub_ca_pem.empty()) {
+    file.hub_ca_pem = read->hub_ca_pem;
+    options.hub_in_file = true;
+  }
+  if (!other_hub && options.hub_token.empty() && options.hub_token_file.empty() && context.env(kHubTokenVariable).empty())
+    options.hub_token = read->hub_token;
+  if (!other_hub && options.proxy_url.empty()) options.proxy_url = read->hub_proxy_url;
+  if (options.external_server_urls.empty()) options.external_server_urls = read->external_server_urls;
+  options.network_policy = options.network_policy || read->network_policy;
+  // What comes last counts: first the file, then the flags.
+  options.agent_args.insert(options.agent_args.begin(), read->agent_args.begin(), read->agent_args.end());
+  for (const auto& [claim, value] : read->claims) {
+    const bool given = std::any_of(options.claims.begin(), options.claims.end(),
+                                   [&](const std::string& word) { return pair_of(word).first == claim; });
+    if (!given) options.claims.push_back(claim + "=" + value);
+  }
+  file.pods = std::move(read->pods);
+  file.fields = std::move(read->fields);
+  return file;
+}
+
+install::PodSettings pods_of(const JoinOptions& options, const JoinFile& file) {
+  install::PodSettings pods = pod_settings(options.pods);
+  if (pods.node_selector.empty()) pods.node_selector = file.pods.node_selector;
+  if (pods.tolerations.empty()) pods.tolerations = file.pods.tolerations;
+  if (pods.priority_class.empty()) pods.priority_class = file.pods.priority_class;
+  if (pods.resources.is_null()) pods.resources = file.pods.resources;
+  pods.host_aliases = file.pods.host_aliases;
+  return pods;
+}
+
+}  // namespace fleetadm::commands

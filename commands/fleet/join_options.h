@@ -1,0 +1,66 @@
+// The flags of join, and what they make of the agent.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/fleet/image_flags.h"
+#include "commands/fleet/pod_flags.h"
+#include "commands/framework/command.h"
+#include "commands/framework/grammar.h"
+#include "core/registration/join/klusterlet.h"
+
+namespace fleetadm::commands {
+
+inline constexpr std::string_view kHubTokenVariable = "FLEETADM_HUB_TOKEN";
+
+struct JoinOptions {
+  std::string filename;  // of a Klusterlet
+  std::string cluster_name;
+  std::vector<std::string> labels;                // KEY=VALUE of the ManagedCluster
+  std::vector<std::string> annotations;           // KEY=VALUE, as annotation_key() completes the key
+  std::vector<std::string> claims;                // NAME=VALUE
+  std::vector<std::string> external_server_urls;  // of this cluster's API server
+  std::string hub_apiserver;
+  std::string hub_token;
+  std::string hub_token_file;
+  std::string ca_cert_hash;
+  std::string ca_file;
+  bool system_roots = false;
+  bool hub_in_file = false;  // what is trusted is in --filename
+  std::string proxy_url;
+  std::string proxy_ca_file;
+  ImageOptions image;
+  PodOptions pods;
+  std::vector<std::string> agent_args;
+  bool network_policy = false;
+  bool preflight_only = false;
+  std::string wait = "none";
+  Duration timeout = kWaitTimeout;
+};
+
+void bind_join(FlagSet& flags, JoinOptions& options);
+/// Of options that are complete.
+Status validate_join(const JoinOptions& options);
+
+/// What a file says and no flag does.
+struct JoinFile {
+  std::string hub_ca_pem;  // of its bootstrap Secret, where no flag tells how the hub is known
+  install::PodSettings pods;
+  std::vector<join::FieldOutcome> fields;
+};
+
+/// Reads --filename into `options`, where flags come before it.
+Result<JoinFile> read_join_file(Context& context, JoinOptions& options);
+
+/// Of the flags and, for what they leave open, of the file.
+install::PodSettings pods_of(const JoinOptions& options, const JoinFile& file);
+
+/// Names and values of the claims.
+std::vector<std::pair<std::string, std::string>> claims_of(const JoinOptions& options);
+
+/// Further arguments of `agent run` that follow from the flags: first those of --agent-arg.
+std::vector<std::string> agent_args_of(const JoinOptions& options);
+
+}  // namespace fleetadm::commands

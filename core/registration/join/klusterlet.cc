@@ -1,0 +1,368 @@
+#include "core/registration/join/klusterlet.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "core/api/cluster_claim.h"
+#include "core/api/kinds.h"
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/base/joined.h"
+#include "kubeclient/base/yaml.h"
+#include "kubeclient/rest/resource.h"
+
+namespace fleetadm::join {
+namespace {
+
+constexpr std::string_view kAgentAnnotations = "agent.open-cluster-management.io";
+constexpr const char* kNoLimit = "the agent does not limit its own requests; priority and fairness of the API server do";
+constexpr const char* kOtherImage = "it names an image of upstream's agents; choose that of fleetadm with --image";
+
+/// Takes the fields of a spec one by one, and tells in the end which ones nobody knew.
+class Fields {
+ public:
+  Fields(Json rest, std::string path, std::vector<FieldOutcome>& told)
+      : rest_(std::move(rest)), path_(std::move(path)), told_(told) {}
+
+  /// Null: it is not there.
+  Json take(const char* name) {
+    const auto at = rest_.find(name);
+    if (at == rest_.end()) return {};
+    Json value = std::move(*at);
+    rest_.erase(at);
+    return value;
+  }
+  /// Null also where it has another type, which is told, or is empty.
+  Json take(const char* name, Json::value_t type) {
+    Json value = take(name);
+    if (value.type() == type && (!value.empty() && value != "")) return value;
+    if (!value.is_null() && value.type() != type) without_effect(name, "it has another type than Klusterlets give it");
+    return {};
+  }
+  std::string take_text(const char* name) {
+    const Json value = take(name, Json::value_t::string);
+    return value.is_null() ? std::string() : value.get<std::string>();
+  }
+  Fields inside(const char* name) {
+    Json value = take(name, Json::value_t::object);
+    return {value.is_null() ? Json::object() : std::move(value), path_ + "." + name, told_};
+  }
+  void becomes(const std::string& name, std::string what) const { told_.push_back({path_ + "." + name, true, std::move(what)}); }
+  void without_effect(const std::string& name, std::string why) const {
+    told_.push_back({path_ + "." + name, false, std::move(why)});
+  }
+  /// Takes the field where it is there.
+  void ignore(const char* name, const std::string& why) {
+    if (!take(name).is_null()) without_effect(name, why);
+  }
+  void end() const {
+    for (const auto& item : rest_.items()) without_effect(item.key(), "Klusterlets have no such field");
+  }
+
+ private:
+  Json rest_;
+  std::string path_;
+  std::vector<FieldOutcome>& told_;
+};
+
+tl::unexpected<Error> not_had(const std::string& field, const std::string& value, const std::string& hint) {
+  return fail(Category::kUnsupported, field + " is \"" + value + "\", which the agent of fleetadm does not have", hint);
+}
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
+
+void argument(Fields& fields, const char* name, const char* flag, KlusterletSettings& settings, bool zero_is_unset = false) {
+  const Json value = fields.take(name);
+  if (value.is_null()) return;
+  if (zero_is_unset && value == Json(0)) return fields.without_effect(name, "0 leaves it to the hub, as without it");
+  settings.agent_args.push_back(std::string(flag) + "=" + text_of(value));
+  fields.becomes(name, "the agent's " + settings.agent_args.back());
+}
+
+Status read_deploy_option(Fields fields) {
+  const std::string mode = fields.take_text("mode");
+  if (mode == "Hosted" || mode == "SingletonHosted") {
+    return not_had("spec.deployOption.mode", mode, "install the agent on the cluster itself: set the mode to Singleton");
+  }
+  if (!mode.empty()) fields.becomes("mode", "one Deployment, whose process has the duties of all of upstream's agents");
+  fields.end();
+  return {};
+}
+
+void read_placement(Fields fields, KlusterletSettings& settings) {
+  if (Json selector = fields.take("nodeSelector", Json::value_t::object); !selector.is_null()) {
+    settings.pods.node_selector = std::move(selector);
+    fields.becomes("nodeSelector", "the nodeSelector of the agent's pod");
+  }
+  if (Json tolerations = fields.take("tolerations", Json::value_t::array); !tolerations.is_null()) {
+    settings.pods.tolerations = std::move(tolerations);
+    fields.becomes("tolerations", "the tolerations of the agent's pod");
+  }
+  fields.end();
+}
+
+void read_resources(Fields fields, KlusterletSettings& settings) {
+  const std::string type = fields.take_text("type");
+  Json given = fields.take("resourceRequirements", Json::value_t::object);
+  if (type == "BestEffort") {
+    settings.pods.resources = Json::object();
+    fields.becomes("type", "no requests and limits of the agent's container");
+  } else if (type == "ResourceRequirement") {
+    settings.pods.resources = given.is_null() ? Json::object() : std::move(given);
+    fields.becomes("resourceRequirements", "the resources of the agent's container");
+  } else {
+    if (!type.empty()) fields.becomes("type", "the requests and limits that fleetadm sets");
+    if (!given.is_null())
+      fields.without_effect("resourceRequirements", "spec.resourceRequirement.type is not ResourceRequirement");
+  }
+  fields.end();
+}
+
+void read_external_urls(const Json& list, const Fields& fields, KlusterletSettings& settings) {
+  bool bundle = false;
+  for (const Json& entry : list) {
+    const std::string url = str(entry, {"url"});
+    bundle = bundle || !str(entry, {"caBundle"}).empty();
+    if (url.empty()) continue;
+    if (url.starts_with("https://")) {
+      settings.external_server_urls.push_back(url);
+    } else {
+      fields.without_effect("externalServerURLs", "\"" + url + "\" is not an https URL, and hubs refuse others");
+    }
+  }
+  if (!settings.external_server_urls.empty())
+    fields.becomes("externalServerURLs", "--external-server-urls " + joined(settings.external_server_urls));
+  if (bundle)
+    fields.without_effect("externalServerURLs.caBundle",
+                          "the agent tells the CA by which it reaches this cluster's API server itself");
+}
+
+struct Gate {
+  const char* name;
+  bool always;       // what it is here, whatever the file says
+  const char* text;  // about it
+};
+
+// Those that the agent follows are handled where they are read.
+constexpr std::array kRegistrationGates = {
+    Gate{"ClusterClaim", true, "the agent always reports claims"},
+    Gate{"ClusterProperty", true, "the agent always reports ClusterProperties, where their kind exists"},
+    Gate{"AddonManagement", true, "the agent always registers add-ons"},
+    Gate{"V1beta1CSRAPICompatibility", false, "the agent uses certificates.k8s.io/v1 alone"},
+    Gate{"MultipleHubs", false, "the agent has one hub"},
+};
+constexpr std::array kWorkGates = {
+    Gate{"ExecutorValidatingCaches", false, "the agent asks for the permissions of executors in access reviews"},
+};
+
+template <std::size_t N>
+void read_gates(const Json& list, const Fields& fields, const std::array<Gate, N>& known,
+                const std::map<std::string, std::pair<std::string, std::function<void()>>>& followed) {
+  for (const Json& entry : list) {
+    const std::string name = str(entry, {"feature"});
+    const bool on = str(entry, {"mode"}) == "Enable";
+    const std::string field = "featureGates." + name;
+    if (const auto at = followed.find(name); at != followed.end()) {
+      if (on) at->second.second();
+      fields.becomes(field, on ? at->second.first : "off, as without it");
+      continue;
+    }
+    const auto at = std::find_if(known.begin(), known.end(), [&](const Gate& gate) { return name == gate.name; });
+    if (at == known.end()) {
+      fields.without_effect(field, "no gate of a Klusterlet has this name");
+    } else if (at->always == on) {
+      fields.becomes(field, at->text);
+    } else {
+      fields.without_effect(field, at->text);
+    }
+  }
+}
+
+void read_map(Fields& fields, const char* name, const std::string& flag, std::string_view prefix, KlusterletSettings& settings) {
+  const Json map = fields.take(name, Json::value_t::object);
+  for (const auto& item : map.items()) {
+    const std::string field = std::string(name) + "." + item.key();
+    if (!item.key().starts_with(prefix)) {
+      fields.without_effect(field, "agents may set only annotations below " + std::string(prefix));
+      continue;
+    }
+    settings.agent_args.push_back(flag + "=" + item.key() + "=" + text_of(item.value()));
+    fields.becomes(field, "the agent's " + settings.agent_args.back());
+  }
+}
+
+/// The Secret of the first hub.
+std::string read_bootstrap(Fields fields) {
+  const std::string type = fields.take_text("type");
+  const Json local = fields.take("localSecretsConfig", Json::value_t::object);
+  const Json& secrets = list_at(local, {"kubeConfigSecrets"});
+  fields.end();
+  if (type != "LocalSecrets" || secrets.empty()) return std::string(api::kBootstrapSecret);
+  std::string first = str(secrets.front(), {"name"});
+  fields.becomes("localSecretsConfig.kubeConfigSecrets", "the hub of the first Secret, " + first);
+  if (secrets.size() > 1) {
+    std::vector<std::string> others;
+    for (const Json& secret : secrets) others.push_back(str(secret, {"name"}));
+    others.erase(others.begin());
+    fields.without_effect("localSecretsConfig.kubeConfigSecrets",
+                          "the agent has one hub: " + joined(others, ", ") + " is not used");
+  }
+  if (local.contains("hubConnectionTimeoutSeconds"))
+    fields.without_effect("localSecretsConfig.hubConnectionTimeoutSeconds", "the agent has one hub to connect to");
+  return first;
+}
+
+Status read_drivers(Fields& fields, KlusterletSettings& settings) {
+  Fields driver = fields.inside("registrationDriver");
+  const std::string type = driver.take_text("authType");
+  if (!type.empty() && type != "csr")
+    return not_had("spec.registrationConfiguration.registrationDriver.authType", type, "only csr is supported");
+  if (!type.empty()) driver.becomes("authType", "a client certificate, by a certificate request");
+  driver.ignore("awsIrsa", "the driver is csr");
+  driver.end();
+  Fields addons = fields.inside("addOnKubeClientRegistrationDriver");
+  argument(addons, "authType", "--addon-driver", settings);
+  Fields token = addons.inside("token");
+  argument(token, "expirationSeconds", "--addon-token-expiration-seconds", settings, true);
+  token.end();
+  addons.end();
+  return {};
+}
+
+/// Answers the name of the bootstrap Secret.
+Result<std::string> read_registration(Fields fields, KlusterletSettings& settings) {
+  FLEETADM_CHECK(read_drivers(fields, settings));
+  std::string secret = read_bootstrap(fields.inside("bootstrapKubeConfigs"));
+  argument(fields, "clientCertExpirationSeconds", "--client-cert-expiration-seconds", settings, true);
+  read_map(fields, "clusterAnnotations", "--cluster-annotations", kAgentAnnotations, settings);
+  read_map(fields, "clusterLabels", "--cluster-labels", "", settings);
+  Fields claims = fields.inside("clusterClaimConfiguration");
+  argument(claims, "maxCustomClusterClaims", "--max-custom-cluster-claims", settings);
+  if (const Json suffixes = claims.take("reservedClusterClaimSuffixes", Json::value_t::array); !suffixes.is_null()) {
+    settings.agent_args.push_back("--reserved-cluster-claim-suffixes=" + joined(string_list_at(suffixes, {})));
+    claims.becomes("reservedClusterClaimSuffixes", "the agent's " + settings.agent_args.back());
+  }
+  claims.end();
+  read_gates(fields.take("featureGates", Json::value_t::array), fields, kRegistrationGates,
+             {{"NetworkPolicies", {"--network-policy", [&] { settings.network_policy = true; }}}});
+  fields.ignore("kubeAPIQPS", kNoLimit);
+  fields.ignore("kubeAPIBurst", kNoLimit);
+  fields.end();
+  return secret;
+}
+
+void read_work(Fields fields, KlusterletSettings& settings) {
+  argument(fields, "appliedManifestWorkEvictionGracePeriod", "--work-eviction-grace", settings);
+  read_gates(
+      fields.take("featureGates", Json::value_t::array), fields, kWorkGates,
+      {{"RawFeedbackJsonString", {"the agent's --raw-feedback", [&] { settings.agent_args.emplace_back("--raw-feedback"); }}}});
+  for (const char* name : {"hubKubeAPIQPS", "hubKubeAPIBurst", "kubeAPIQPS", "kubeAPIBurst"}) fields.ignore(name, kNoLimit);
+  fields.ignore("statusSyncInterval", "the agent watches what it has applied, and reports changes as they happen");
+  fields.end();
+}
+
+/// Answers the name of the bootstrap Secret.
+Result<std::string> read_spec(const Json& spec, KlusterletSettings& settings) {
+  Fields fields(spec, "spec", settings.fields);
+  if (settings.cluster_name = fields.take_text("clusterName"); !settings.cluster_name.empty()) {
+    fields.becomes("clusterName", "--cluster-name " + settings.cluster_name);
+  }
+  if (const std::string ns = fields.take_text("namespace"); !ns.empty()) {
+    if (ns == api::kAgentNamespace) {
+      fields.becomes("namespace", "the agent's namespace");
+    } else {
+      fields.without_effect("namespace", "the agent runs in " + std::string(api::kAgentNamespace));
+    }
+  }
+  FLEETADM_CHECK(read_deploy_option(fields.inside("deployOption")));
+  read_external_urls(fields.take("externalServerURLs", Json::value_t::array), fields, settings);
+  if (const Json alias = fields.take("hubApiServerHostAlias", Json::value_t::object); !alias.is_null()) {
+    settings.pods.host_aliases =
+        Json::array({{{"ip", str(alias, {"ip"})}, {"hostnames", Json::array({str(alias, {"hostname"})})}}});
+    fields.becomes("hubApiServerHostAlias", "the hostAliases of the agent's pod");
+  }
+  read_placement(fields.inside("nodePlacement"), settings);
+  if (settings.pods.priority_class = fields.take_text("priorityClassName"); !settings.pods.priority_class.empty())
+    fields.becomes("priorityClassName", "--priority-class " + settings.pods.priority_class);
+  read_resources(fields.inside("resourceRequirement"), settings);
+  for (const char* image : {"imagePullSpec", "registrationImagePullSpec", "workImagePullSpec"}) fields.ignore(image, kOtherImage);
+  FLEETADM_TRY(std::string secret, read_registration(fields.inside("registrationConfiguration"), settings));
+  read_work(fields.inside("workConfiguration"), settings);
+  fields.end();
+  return secret;
+}
+
+/// The entry that a kubeconfig's current context names.
+Json entry_of(const Json& kubeconfig, const char* list, const char* member) {
+  std::string wanted;
+  for (const Json& context : list_at(kubeconfig, {"contexts"})) {
+    if (str(context, {"name"}) == str(kubeconfig, {"current-context"})) wanted = str(context, {"context", member});
+  }
+  for (const Json& entry : list_at(kubeconfig, {list})) {
+    if (str(entry, {"name"}) == wanted) return object_at(entry, {member});
+  }
+  return Json::object();
+}
+
+/// Only what is in the Secret itself: a file that it names is none of this machine's.
+Status read_hub(const Json& secret, KlusterletSettings& settings) {
+  const std::string where = "Secret " + name_of(secret);
+  std::string text = str(secret, {"stringData", "kubeconfig"});
+  if (text.empty()) text = base64_decode(str(secret, {"data", "kubeconfig"})).value_or("");
+  const auto kubeconfig = parse_yaml(text);
+  if (text.empty() || !kubeconfig) return fail(Category::kUsage, where + " holds no kubeconfig", "give the hub by flags");
+  const Json cluster = entry_of(*kubeconfig, "clusters", "cluster");
+  settings.hub_server = str(cluster, {"server"});
+  settings.hub_proxy_url = str(cluster, {"proxy-url"});
+  settings.hub_ca_pem = base64_decode(str(cluster, {"certificate-authority-data"})).value_or("");
+  settings.hub_token = str(entry_of(*kubeconfig, "users", "user"), {"token"});
+  if (settings.hub_server.empty()) return fail(Category::kUsage, where + ": its kubeconfig names no server");
+  settings.fields.push_back({where, true, "the hub " + settings.hub_server});
+  if (settings.hub_token.empty())
+    settings.fields.push_back({where, false, "its kubeconfig has no token, and the agent joins with one: give it by flags"});
+  if (flag(cluster, {"insecure-skip-tls-verify"}))
+    settings.fields.push_back({where, false, "insecure-skip-tls-verify: the hub's certificate is always verified"});
+  return {};
+}
+
+Status read_others(const std::vector<Json>& documents, const std::string& secret, KlusterletSettings& settings) {
+  for (const Json& document : documents) {
+    const std::string kind = str(document, {"kind"});
+    if (kind == "Klusterlet") continue;
+    if (kind == "Secret" && name_of(document) == secret) {
+      FLEETADM_CHECK(read_hub(document, settings));
+    } else if (kind == "ClusterClaim") {
+      const std::string value = str(document, {"spec", "value"});
+      FLEETADM_CHECK(api::check_claim(name_of(document), value));
+      settings.claims.emplace_back(name_of(document), value);
+      settings.fields.push_back({"ClusterClaim " + name_of(document), true, "--claim " + name_of(document) + "=" + value});
+    } else {
+      settings.fields.push_back({kind + " " + kube::object_key(document), false, "only what the Klusterlet needs is read"});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<KlusterletSettings> read_klusterlet(const std::vector<Json>& documents) {
+  std::vector<const Json*> found;
+  for (const Json& document : documents) {
+    if (str(document, {"kind"}) == "Klusterlet" &&
+        str(document, {"apiVersion"}).starts_with("operator.open-cluster-management.io/"))
+      found.push_back(&document);
+  }
+  if (found.size() != 1) {
+    return fail(Category::kUsage, found.empty() ? "there is no Klusterlet" : "there are several Klusterlets",
+                "one Klusterlet of operator.open-cluster-management.io/v1 tells how the cluster joins");
+  }
+  KlusterletSettings settings;
+  FLEETADM_TRY(const std::string secret, read_spec(object_at(*found.front(), {"spec"}), settings));
+  FLEETADM_CHECK(read_others(documents, secret, settings));
+  return settings;
+}
+
+}  // namespace fleetadm::join

@@ -1,0 +1,40 @@
+// The Klusterlet of upstream's operator, and what comes with it in a file, as settings of this agent
+// (docs/reference/registration.md#klusterlets). Every field is told: what it becomes, or that it has no effect, and why. Pure.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/install/pod_settings.h"
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::join {
+
+struct FieldOutcome {
+  std::string field;  // "spec.nodePlacement.tolerations"
+  bool effective = true;
+  std::string outcome;  // what it becomes, or why it has no effect
+};
+
+struct KlusterletSettings {
+  std::string cluster_name;  // empty: the file does not say
+  std::vector<std::string> agent_args;
+  std::vector<std::string> external_server_urls;
+  install::PodSettings pods;
+  bool network_policy = false;
+  std::vector<std::pair<std::string, std::string>> claims;  // of ClusterClaims in the file
+  // Of the bootstrap Secret; empty where it is not in the file.
+  std::string hub_server;
+  std::string hub_ca_pem;
+  std::string hub_token;
+  std::string hub_proxy_url;
+  std::vector<FieldOutcome> fields;
+};
+
+/// `documents`: one Klusterlet, and objects that are deployed with it: its bootstrap Secret and ClusterClaims are read, others
+/// told as left out. kUsage: no Klusterlet or several, or a Secret without a kubeconfig. kUnsupported: a way of joining that this
+/// agent does not have.
+Result<KlusterletSettings> read_klusterlet(const std::vector<Json>& documents);
+
+}  // namespace fleetadm::join
