@@ -5,21 +5,26 @@
 
 #include "commands/framework/program.h"
 #include "core/agent/agent.h"
+#include "core/agent/hosted.h"
 #include "core/work/agent/agent.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/config/in_cluster.h"
 
 namespace fleetadm::commands {
 namespace {
 
-constexpr std::int64_t kLongestRaw = 65536;   // of many values, all have to fit into one status
+constexpr std::int64_t kLongestRaw = 65536;  // of many values, all have to fit into one status
+constexpr Duration kShortestHubTimeout = std::chrono::seconds(10);
 constexpr std::int64_t kShortestToken = 600;  // that Kubernetes issues
 
 struct AgentRunOptions {
   agent::AgentOptions agent;
-  std::vector<std::string> labels;       // key=value
-  std::vector<std::string> annotations;  // key=value
+  std::vector<std::string> bootstrap_secrets;  // none: the usual one
+  std::vector<std::string> labels;             // key=value
+  std::vector<std::string> annotations;        // key=value
   work::WorkAgentOptions work;
   std::int64_t max_raw_length = 1024;
+  std::string hosted_from;  // namespace with the members' Secrets
 };
 
 void bind_agent(FlagSet& flags, AgentRunOptions& options) {
@@ -27,12 +32,19 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
   flags.text(&agent.cluster_name, "cluster-name", "Name of this cluster on the hub (default: the stored one, otherwise random)");
   flags.text(&agent.agent_id, "agent-id",
              "Suffix of the agent's certificate common name (default: the stored one, otherwise random)");
-  Flag& bootstrap = flags.text(&agent.bootstrap_kubeconfig, "bootstrap-kubeconfig",
-                               "Kubeconfig file to join the hub with, instead of the secret");
+  Flag& bootstrap = flags.texts(&agent.bootstrap_kubeconfigs, "bootstrap-kubeconfig",
+                                "Kubeconfig file to join the hub with, instead of the secret; repeatable, for several hubs");
   bootstrap.value_name = "FILE";
   bootstrap.complete = Complete::kFiles;
-  flags.text(&agent.bootstrap_secret, "bootstrap-secret", "Secret that holds the bootstrap kubeconfig").default_text =
-      agent.bootstrap_secret;
+  flags
+      .texts(&options.bootstrap_secrets, "bootstrap-secret",
+             "Secret that holds the bootstrap kubeconfig of a hub; repeatable, for several hubs in the order of preference")
+      .default_text = agent.bootstrap_secrets.front();
+  flags
+      .duration(
+          &agent.hub_connection_timeout, "hub-connection-timeout",
+          "Of several hubs, how long the one that was joined may be silent before another one is joined; at least three lease periods")
+      .default_text = "10m";
   flags.text(&agent.hub_kubeconfig_secret, "hub-kubeconfig-secret", "Secret that keeps the hub credential").default_text =
       agent.hub_kubeconfig_secret;
   flags.text(&agent.work_service_account, "work-service-account",
@@ -76,6 +88,11 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
       .default_text = "true";
   flags.boolean(&agent.cluster_proxy, "cluster-proxy",
                 "Serve the add-on cluster-proxy of the hub in place of the add-on's own pods");
+  flags
+      .text(&options.hosted_from, "hosted-from",
+            "Run an agent for each member whose kubeconfig is in this namespace, in Secrets with the label " +
+                std::string(agent::kHostedMemberLabel))
+      .value_name = "NAMESPACE";
   flags.text(&agent.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
       .value_name = "HOST:PORT";
   flags.boolean(&agent.leader_elect, "leader-elect", "Use leader election (needed with more than one replica)");
@@ -87,6 +104,14 @@ Status validate_agent(const AgentRunOptions& options, const std::vector<std::str
   if (const std::int64_t seconds = options.agent.addon_token_expiration_seconds; seconds != 0 && seconds < kShortestToken) {
     return fail(Category::kUsage, "--addon-token-expiration-seconds must be 0 or at least " + std::to_string(kShortestToken));
   }
+  if (!options.hosted_from.empty()) {
+    if (!is_dns_label(options.hosted_from))
+      return fail(Category::kUsage, "--hosted-from: \"" + options.hosted_from + "\" is not a valid namespace name");
+    if (!options.agent.cluster_name.empty() || !options.agent.agent_id.empty())
+      return fail(Category::kUsage, "--hosted-from cannot be used with --cluster-name or --agent-id: each member has its own");
+  }
+  if (options.agent.hub_connection_timeout < kShortestHubTimeout)
+    return fail(Category::kUsage, "--hub-connection-timeout must be at least " + format_duration(kShortestHubTimeout));
   if (options.work.eviction_grace < Duration::zero()) return fail(Category::kUsage, "--work-eviction-grace cannot be negative");
   for (const auto& [flag, words] :
        {std::pair{"--cluster-labels", &options.labels}, std::pair{"--cluster-annotations", &options.annotations}}) {
@@ -132,6 +157,7 @@ Result<Prepared> prepare(Context& context, const AgentRunOptions& given) {
   Prepared prepared;
   agent::AgentOptions& options = prepared.options;
   options = given.agent;
+  if (!given.bootstrap_secrets.empty()) options.bootstrap_secrets = given.bootstrap_secrets;
   options.cluster_labels = pairs_of(given.labels);
   options.cluster_annotations = pairs_of(given.annotations);
   // -n, else the pod's own, else the usual one: never a kubeconfig context's, which says nothing about agents.
@@ -157,7 +183,12 @@ Result<Prepared> prepare(Context& context, const AgentRunOptions& given) {
 
 Result<Report> run_agent(Context& context, const AgentRunOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const Prepared prepared, prepare(context, options));
-  FLEETADM_CHECK(agent::run_agent(prepared.options, prepared.spoke, prepared.parts, context.stop()));
+  if (options.hosted_from.empty()) {
+    FLEETADM_CHECK(agent::run_agent(prepared.options, prepared.spoke, prepared.parts, context.stop()));
+  } else {
+    const agent::HostedOptions hosted{options.hosted_from, prepared.options};
+    FLEETADM_CHECK(agent::run_hosted(hosted, prepared.spoke, prepared.parts, context.stop()));
+  }
   return Report{};
 }
 
@@ -174,7 +205,7 @@ class AgentProgram final : public Program {
 Result<std::unique_ptr<Program>> start_agent(std::shared_ptr<Context> context, const AgentRunOptions& options,
                                              const Hosting& hosting) {
   // A kubeconfig file may name programs to run: whose they are is known of a process alone, by its environment.
-  if (options.agent.leader_elect || !options.agent.bootstrap_kubeconfig.empty()) return nullptr;
+  if (!options.hosted_from.empty() || options.agent.leader_elect || !options.agent.bootstrap_kubeconfigs.empty()) return nullptr;
   FLEETADM_TRY(Prepared prepared, prepare(*context, options));
   prepared.options.health_address.clear();  // whoever hosts it knows how it is
   prepared.parts.pool = hosting.pool;
@@ -196,14 +227,26 @@ void register_agent(Registry& registry) {
   command.description =
       "Joins the hub that the bootstrap kubeconfig names, keeps the credential fresh, reports the "
       "cluster's state and applies the works that the hub has for it. Runs until it is stopped. "
-      "If the hub is unreachable or refuses, the agent waits and retries.\n\n"
+      "If the hub is unreachable or refuses, the agent waits and retries. With the bootstrap "
+      "kubeconfigs of several hubs it is with one of them at a time: it leaves a hub that denies the "
+      "cluster at once, and one that is silent after --hub-connection-timeout, and joins the first "
+      "of the others that can be joined.\n\n"
       "The cluster itself is the one of --kubeconfig, and inside a pod the pod's own. "
       "--namespace names where the agent keeps its secrets (default: the pod's own, "
-      "else open-cluster-management-agent).";
+      "else open-cluster-management-agent).\n\n"
+      "With --hosted-from one process has an agent for each of many members. Each member is a Secret in "
+      "that namespace with the label fleetadm.io/hosted-member=NAME, which names the cluster, and a kubeconfig of "
+      "the member in the key kubeconfig. The bootstrap secret is there too, one for all members, or "
+      "named for a member by the annotation fleetadm.io/bootstrap-secrets; so are the credentials on the hub. "
+      "Members come and go with their Secrets.";
   command.examples = {{"As the agent's Deployment runs it", "fleetadm agent run --cluster-name c1"},
                       {"Outside of a cluster",
                        "fleetadm agent run --kubeconfig spoke.kubeconfig --bootstrap-kubeconfig bootstrap.kubeconfig "
-                       "--cluster-name c1"}};
+                       "--cluster-name c1"},
+                      {"For many members that cannot run an agent of their own",
+                       "fleetadm agent run --hosted-from members --work-service-account fleetadm-agent-work"},
+                      {"With a second hub to change to when the first is lost",
+                       "fleetadm agent run --cluster-name c1 --bootstrap-secret hub1 --bootstrap-secret hub2"}};
   command.make = program_invocation<AgentRunOptions>(bind_agent, validate_agent, run_agent, start_agent);
   registry.add(std::move(command));
 }

@@ -31,6 +31,10 @@ Status validate(const AgentOptions& options) {
     return fail(Category::kUsage, "client certificate expiration of " + std::to_string(expiration) + " s is too short",
                 "use 0 (the hub's choice) or at least 3600");
   }
+  if (options.bootstrap_secrets.empty() && options.bootstrap_kubeconfigs.empty())
+    return fail(Category::kUsage, "the agent has no bootstrap secret");
+  if (options.hub_connection_timeout <= Duration::zero())
+    return fail(Category::kUsage, "the timeout of the connection to the hub must be positive");
   if (options.healthcheck_period <= Duration::zero()) return fail(Category::kUsage, "the health check period must be positive");
   if (!options.work_service_account.empty() && !is_dns_subdomain(options.work_service_account)) {
     return fail(Category::kUsage, "\"" + options.work_service_account + "\" is not a valid service account name");
@@ -59,8 +63,15 @@ class Agent final : public RunningAgent {
     health_.reset();  // its page shows what the runtime holds
   }
 
+  Json describe() const override {
+    Json said = runtime_.phase.describe();
+    if (Json gateway = runtime_.gateway.describe(); !gateway.is_null()) said["gateway"] = std::move(gateway);
+    if (Json addon = runtime_.cluster_proxy.describe(); !addon.is_null()) said["clusterProxy"] = std::move(addon);
+    return said;
+  }
+
   Status serve_health() { return health_->serve_health(); }
-  const kube::Client& spoke() const { return runtime_.spoke; }
+  const kube::Client& home() const { return runtime_.home; }
 
   /// Once in its life.
   Status start() {
@@ -79,7 +90,9 @@ class Agent final : public RunningAgent {
     runtime_.bootstrap_changed.set_hook(wake);
     runtime_.credential_changed.set_hook(wake);
     watch(runtime_.options.hub_kubeconfig_secret, runtime_.credential_changed, wake);
-    if (!runtime_.bootstrap.is_file()) watch(runtime_.options.bootstrap_secret, runtime_.bootstrap_changed, wake);
+    if (!runtime_.hubs.from_files()) {
+      for (const std::string& secret : runtime_.options.bootstrap_secrets) watch(secret, runtime_.bootstrap_changed, wake);
+    }
     queue->add_after("agent", kUnwatched);
     return steps_->start();
   }
@@ -95,21 +108,33 @@ class Agent final : public RunningAgent {
   }
 
  private:
+  static std::vector<BootstrapSource> bootstrap_sources(const AgentOptions& options, const kube::Client& home,
+                                                        const std::string& ns) {
+    std::vector<BootstrapSource> sources;
+    for (const std::string& file : options.bootstrap_kubeconfigs) sources.emplace_back(home, ns, "", file);
+    if (!sources.empty()) return sources;
+    for (const std::string& secret : options.bootstrap_secrets) sources.emplace_back(home, ns, secret, "");
+    return sources;
+  }
+
   static Runtime make_runtime(const AgentOptions& options, const kube::RestConfig& spoke, const AgentParts& parts,
                               controller::Manager& health) {
     const kube::Client client = parts.connect(spoke);
+    const kube::Client home = parts.home.value_or(client);
+    const std::string& secrets = parts.home ? options.home_ns : options.ns;
     kube::RestConfig as_worker = spoke;
     if (!options.work_service_account.empty()) {
       as_worker.impersonate_user = "system:serviceaccount:" + options.ns + ":" + options.work_service_account;
     }
     return Runtime{options,
                    parts,
+                   home,
                    client,
                    spoke,
                    options.work_service_account.empty() ? client : parts.connect(as_worker),
                    spoke.ca_data,
-                   reg::HubSecretStore(client, options.ns, options.hub_kubeconfig_secret),
-                   BootstrapSource(client, options.ns, options.bootstrap_secret, options.bootstrap_kubeconfig),
+                   reg::HubSecretStore(home, secrets, options.hub_kubeconfig_secret),
+                   HubChoice(bootstrap_sources(options, home, secrets)),
                    {},
                    {},
                    {},
@@ -119,23 +144,16 @@ class Agent final : public RunningAgent {
                    health};
   }
 
-  Json describe() const {
-    Json said = runtime_.phase.describe();
-    if (Json gateway = runtime_.gateway.describe(); !gateway.is_null()) said["gateway"] = std::move(gateway);
-    if (Json addon = runtime_.cluster_proxy.describe(); !addon.is_null()) said["clusterProxy"] = std::move(addon);
-    return said;
-  }
-
   // Fires the signal whenever a secret comes, changes or goes, and wakes where there is none. Its content is not kept.
   void watch(const std::string& name, Signal& signal, const std::function<void()>& wake) {
     kube::InformerOptions options;
-    options.ns = runtime_.options.ns;
+    options.ns = runtime_.store.ns();
     options.field_selector = "metadata.name=" + name;
     options.project = [](Json& secret) {
       for (const char* member : {"data", "stringData"}) erase_at(secret, {member});
       erase_at(secret, {"metadata", "annotations"});
     };
-    auto informer = kube::Informer::make(runtime_.spoke, kube::resources::secrets(), std::move(options));
+    auto informer = kube::Informer::make(runtime_.home, kube::resources::secrets(), std::move(options));
     informer->on_event([&signal](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { signal.fire(); });
     informer->on_synced(wake);
     informer->start();
@@ -187,7 +205,7 @@ Status run_agent(const AgentOptions& options, const kube::RestConfig& spoke, con
   election.ns = options.ns;
   election.name = std::string(kComponent) + "-lock";
   election.identity = options.instance;
-  return kube::run_as_leader(agent.spoke(), election, serve, stop);
+  return kube::run_as_leader(agent.home(), election, serve, stop);
 }
 
 }  // namespace fleetadm::agent

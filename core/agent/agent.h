@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -33,14 +34,20 @@ struct Timing {
   Duration bootstrap_reread = std::chrono::seconds(30);  // of a bootstrap kubeconfig file
   Duration rejected_for = std::chrono::seconds(20);      // 401 for this long: the credential is lost
   Duration certificate_check = std::chrono::minutes(5);
+  Duration other_hub_look =
+      std::chrono::minutes(1);  // of several hubs, while the one that was joined has not accepted the cluster
 };
 
 struct AgentOptions {
   std::string ns = std::string(api::kAgentNamespace);
-  std::string cluster_name;          // empty: what was stored, else random
-  std::string agent_id;              // empty: what was stored, else random
-  std::string bootstrap_kubeconfig;  // file, instead of the secret
-  std::string bootstrap_secret = std::string(api::kBootstrapSecret);
+  std::string home_ns;       // of its secrets, where they are on another cluster than its own (AgentParts::home)
+  std::string cluster_name;  // empty: what was stored, else random
+  std::string agent_id;      // empty: what was stored, else random
+  std::vector<std::string> bootstrap_kubeconfigs;  // files, instead of the secrets
+  /// One for each hub, in the order of preference; the agent is with one of them at a time.
+  std::vector<std::string> bootstrap_secrets{std::string(api::kBootstrapSecret)};
+  /// Silence after which, of several hubs, another one is joined; at least three lease periods.
+  Duration hub_connection_timeout = std::chrono::minutes(10);
   std::string hub_kubeconfig_secret = std::string(api::kHubKubeconfigSecret);
   /// Service account (of the agent's namespace) that works are applied as, by impersonation; empty: the agent's own identity.
   std::string work_service_account;
@@ -78,7 +85,8 @@ struct AgentParts {
   std::shared_ptr<Clock> clock = Clock::system();
   /// Where its controllers work; null: a pool of its own. One that agents share needs enough threads for works of some that hang.
   std::shared_ptr<controller::WorkerPool> pool = nullptr;
-  std::string log_file = {};  // lines of its controllers are appended to it; empty: stderr
+  std::string log_file = {};                        // lines of its controllers are appended to it; empty: stderr
+  std::optional<kube::Client> home = std::nullopt;  // the cluster with its secrets, where that is not its own
 };
 
 /// Runs until `stop`. An Error only for what no waiting repairs: options that make no sense, a health address that cannot be
@@ -90,6 +98,8 @@ class RunningAgent {
  public:
   virtual ~RunningAgent() = default;  // stops it: at once where its clients' requests are stopped before
   RunningAgent() = default;
+  /// What it does now, as on /debug/agent.
+  virtual Json describe() const = 0;
   RunningAgent(const RunningAgent&) = delete;
   RunningAgent& operator=(const RunningAgent&) = delete;
 };

@@ -8,9 +8,7 @@
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::agent {
-namespace {
 
-/// A Secret comes from whoever may write it: its kubeconfig must neither start programs nor read files of the agent's.
 Status check_holds_data_only(const std::string& text) {
   const Result<Json> parsed = parse_yaml(text);
   if (!parsed) return tl::unexpected(parsed.error());
@@ -31,14 +29,12 @@ Status check_holds_data_only(const std::string& text) {
       if (member == nullptr || member->is_null() || *member == "") continue;
       return fail(Category::kInvalid,
                   std::string(refused.entry) + " \"" + log::escape_terminal(str(one, {"name"})) + "\" has " +
-                      std::string(refused.member) + ": a bootstrap kubeconfig in a Secret must not name programs or files",
+                      std::string(refused.member) + ": a kubeconfig in a Secret must not name programs or files",
                   "put the data itself there: " + std::string(refused.instead));
     }
   }
   return {};
 }
-
-}  // namespace
 
 BootstrapSource::BootstrapSource(kube::Client spoke, std::string ns, std::string secret, std::string file)
     : spoke_(std::move(spoke)), ns_(std::move(ns)), secret_(std::move(secret)), file_(std::move(file)) {}

@@ -16,6 +16,10 @@ struct Bootstrap {
   kube::RestConfig config;
 };
 
+/// A kubeconfig in a Secret comes from whoever may write the Secret: one that names programs or files (exec, auth-provider,
+/// tokenFile, client-certificate, …) is refused.
+Status check_holds_data_only(const std::string& kubeconfig);
+
 /// Not thread-safe.
 class BootstrapSource {
  public:

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/agent/agent.h"
-#include "core/agent/bootstrap_source.h"
+#include "core/agent/hub_choice.h"
 #include "core/agent/signals.h"
 #include "core/controller/controller.h"
 #include "core/controller/worker_pool.h"
@@ -43,13 +43,14 @@ class TunnelsView {
 struct Runtime {
   AgentOptions options;
   AgentParts parts;
+  kube::Client home;  // with its secrets
   kube::Client spoke;
   kube::RestConfig spoke_config;
   kube::Client work_spoke;  // as whom works are applied
   std::string spoke_ca;
   registration::agent::HubSecretStore store;
-  BootstrapSource bootstrap;
-  Signal bootstrap_changed;   // the bootstrap secret
+  HubChoice hubs;
+  Signal bootstrap_changed;   // a bootstrap secret
   Signal credential_changed;  // the hub kubeconfig secret
   Phase phase;
   TunnelsView gateway;

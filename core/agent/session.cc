@@ -7,6 +7,7 @@
 #include "core/agent/join.h"
 #include "core/api/cluster_proxy.h"
 #include "core/registration/agent/certificate_keeper.h"
+#include "core/registration/agent/hub_check.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
 #include "kubeclient/base/backoff.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr const char* kKey = "cluster";  // of controllers that have one thing to look after
 constexpr auto kSoon = std::chrono::seconds(5);
 constexpr auto kSpokeTimeout = std::chrono::seconds(10);
+constexpr int kRenewals = 3;  // of the lease that a hub has to miss before it counts as silent
 constexpr auto kSyncTimeout = std::chrono::minutes(10);
 
 std::vector<std::string> one_key(const kube::CachedObject& /*object*/) { return {kKey}; }
@@ -41,9 +43,11 @@ Session::Session(Runtime& runtime, reg::Identity identity, reg::Endpoint endpoin
       identity_(std::move(identity)),
       endpoint_(std::move(endpoint)),
       bootstrap_(std::move(bootstrap)),
-      hub_(connect()),
+      hub_(connect_to_hub(runtime, endpoint_, credentials_)),
+      heard_(runtime.now()),
       bootstrap_read_(runtime.now()),
-      registered_(runtime.now()),
+      began_(runtime.now()),
+      registered_(began_),
       accept_pause_(runtime.options.timing.accept_first) {
   credentials_->set(secret);
 }
@@ -53,15 +57,32 @@ Session::~Session() {
   runtime_.cluster_proxy.show({});
 }
 
-kube::Client Session::connect() const {
+kube::Client connect_to_hub(const Runtime& runtime, const reg::Endpoint& endpoint,
+                            std::shared_ptr<kube::CredentialSource> credentials) {
   kube::RestConfig config;
-  config.server = endpoint_.server;
-  config.ca_data = endpoint_.ca_pem;
-  config.proxy_url = endpoint_.proxy_url;
-  config.tls_server_name = endpoint_.tls_server_name;
-  config.credentials = credentials_;
+  config.server = endpoint.server;
+  config.ca_data = endpoint.ca_pem;
+  config.proxy_url = endpoint.proxy_url;
+  config.tls_server_name = endpoint.tls_server_name;
+  config.credentials = std::move(credentials);
   config.name = "hub";
-  return runtime_.parts.connect(config);
+  return runtime.parts.connect(config);
+}
+
+std::optional<SessionEnd> Session::leaves_hub(Instant now) const {
+  const auto end = [this](const std::string& why) {
+    return SessionEnd{SessionEnd::Why::kLookAgain, "the hub at " + endpoint_.server + " " + why + ": looking for another one"};
+  };
+  const std::optional<Json> managed = registration_ ? cluster() : std::nullopt;
+  Duration timeout = runtime_.options.hub_connection_timeout;
+  if (managed) timeout = std::max(timeout, kRenewals * reg::lease_period(*managed));
+  if (now - heard_.load() >= timeout) return end("has not answered for " + format_duration(timeout));
+  if (!registration_) {
+    if (now - began_ < runtime_.options.timing.other_hub_look) return std::nullopt;
+    return SessionEnd{SessionEnd::Why::kLookAgain, {}};
+  }
+  if (managed && reg::is_denied(*managed)) return end("does not accept cluster " + identity_.cluster + " any more");
+  return std::nullopt;
 }
 
 // Whether the session has to end. Fired signals are consumed here: the bootstrap kubeconfig is read again.
@@ -71,11 +92,14 @@ std::optional<SessionEnd> Session::over() {
   if (rejections_.lasting(now, runtime_.options.timing.rejected_for)) {
     return SessionEnd{SessionEnd::Why::kCredentialLost, "the hub does not take the client certificate any more"};
   }
-  const bool reread = runtime_.bootstrap.is_file() && now - bootstrap_read_ >= runtime_.options.timing.bootstrap_reread;
+  if (runtime_.hubs.several()) {
+    if (auto left = leaves_hub(now)) return left;
+  }
+  const bool reread = runtime_.hubs.from_files() && now - bootstrap_read_ >= runtime_.options.timing.bootstrap_reread;
   if (runtime_.bootstrap_changed.take() || reread) {
     bootstrap_read_ = now;
     // Unreadable or gone: the running session is no worse for it.
-    if (auto current = runtime_.bootstrap.read(); current && *current) {
+    if (auto current = runtime_.hubs.read_for(endpoint_); current && *current) {
       bootstrap_ = std::move(**current);
       if (!(bootstrap_->endpoint == endpoint_)) {
         return SessionEnd{SessionEnd::Why::kBootstrapChanged, "the bootstrap kubeconfig names another hub"};
@@ -87,7 +111,8 @@ std::optional<SessionEnd> Session::over() {
 
 bool Session::accepted() {
   const auto found = hub_.find(api::managed_clusters(), {}, identity_.cluster);
-  if (found && *found && reg::is_accepted(**found)) return true;
+  if (found) heard_ = runtime_.now();
+  if (found && *found && reg::is_accepted(**found) && !(runtime_.hubs.several() && reg::is_denied(**found))) return true;
   rejections_.note("cluster", found ? std::nullopt : std::optional<Error>(found.error()), runtime_.now());
   const bool trouble = !found && found.error().category != Category::kAuth;
   runtime_.phase.set("waiting", "for the hub at " + endpoint_.server + " to accept cluster " + identity_.cluster +
@@ -134,6 +159,7 @@ void Session::add_lease(const controller::ControllerOptions& base) {
   const auto queue = registration_->add(row, [this, lease](const std::string&, std::stop_token) -> Result<controller::Outcome> {
     auto outcome = lease->reconcile(cluster());
     rejections_.note("lease", outcome ? std::nullopt : std::optional<Error>(outcome.error()), runtime_.now());
+    if (const auto renewed = lease->renewed()) heard_ = std::max(heard_.load(), *renewed);
     if (outcome) return outcome;
     log::warn("agent", "lease: " + outcome.error().message);
     return controller::Outcome{kSoon};
@@ -156,8 +182,9 @@ void Session::add_status(const controller::ControllerOptions& base) {
   kube::InformerOptions nodes;
   nodes.project = reg::project_node;
   reg::SpokeSources sources{source(kube::resources::nodes(), std::move(nodes)), source(api::cluster_claims(), {}),
-                            source(api::cluster_properties(), {}),
-                            source(kube::resources::deployments(), reg::own_deployment(options.ns))};
+                            source(api::cluster_properties(), {}), nullptr};
+  // A hosted agent is not deployed on its cluster.
+  if (!runtime_.parts.home) sources.own_deployment = source(kube::resources::deployments(), reg::own_deployment(options.ns));
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
                            options.reserved_cluster_claim_suffixes, FLEETADM_VERSION};
   auto events = std::make_shared<kube::Recorder>(hub_, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);

@@ -2,6 +2,7 @@
 // add-ons until the credential is lost, the bootstrap kubeconfig names another hub, or the agent is told to stop.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -43,10 +44,14 @@ class Rejections {
   std::map<std::string, Instant> since_;
 };
 
+/// As the agent itself.
+kube::Client connect_to_hub(const Runtime& runtime, const registration::agent::Endpoint& endpoint,
+                            std::shared_ptr<kube::CredentialSource> credentials);
+
 struct SessionEnd {
   enum class Why { kBootstrapChanged, kCredentialLost, kLookAgain };
   Why why = Why::kLookAgain;
-  std::string detail;
+  std::string detail;  // empty: nothing that somebody has to know
 };
 
 /// At a time, of the agent's pool. It has as many as all together, so that works that hang do not delay the lease.
@@ -74,7 +79,6 @@ class Session {
   Look look();
 
  private:
-  kube::Client connect() const;
   bool accepted();
   void start_controllers();
   void add_lease(const controller::ControllerOptions& base);
@@ -84,6 +88,8 @@ class Session {
   void add_gateway(const controller::ControllerOptions& base);
   void add_cluster_proxy();
   std::optional<SessionEnd> over();
+  /// Of several hubs: whether this one denies the cluster, is silent, or leaves it waiting.
+  std::optional<SessionEnd> leaves_hub(Instant now) const;
   std::optional<Json> cluster() const;
 
   Runtime& runtime_;
@@ -93,8 +99,10 @@ class Session {
   std::shared_ptr<HubCredentials> credentials_ = std::make_shared<HubCredentials>();
   kube::Client hub_;
   Rejections rejections_;
+  std::atomic<Instant> heard_;  // when the hub last answered as it should
   Instant bootstrap_read_{};
-  Instant registered_{};
+  Instant began_{};
+  Instant registered_{};  // last
   Duration accept_pause_{};
   std::chrono::steady_clock::time_point started_{};  // the controllers
   std::shared_ptr<kube::Informer> clusters_;

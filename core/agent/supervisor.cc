@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/registration/agent/hub_check.h"
+#include "core/registration/agent/status.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::agent {
@@ -13,6 +15,13 @@ using Steady = std::chrono::steady_clock;
 
 constexpr auto kGoodSession = std::chrono::minutes(5);
 constexpr auto kNoBootstrapLook = std::chrono::seconds(30);
+constexpr auto kHubTimeout = std::chrono::seconds(10);  // of one request that asks whether a hub can be joined
+
+kube::Client client_of_hub(const Runtime& runtime, const reg::Endpoint& endpoint, const reg::HubSecret& stored) {
+  auto credentials = std::make_shared<HubCredentials>();
+  credentials->set(stored);
+  return connect_to_hub(runtime, endpoint, std::move(credentials)).with_timeout(kHubTimeout);
+}
 
 }  // namespace
 
@@ -41,6 +50,7 @@ Duration Supervisor::step() {
     return *next;
   }
   runtime_.phase.set("retrying", next.error().message);
+  runtime_.hubs.doubt();
   if (!next.error().hint.empty()) log::info(0, "agent", next.error().hint);
   return pause(retry_.next());
 }
@@ -60,20 +70,75 @@ Result<reg::HubSecret> Supervisor::keep_identity(const reg::Identity& identity) 
   });
 }
 
+Result<std::optional<Bootstrap>> Supervisor::choose_hub(const reg::Identity& identity, const reg::HubSecret& stored) {
+  std::optional<reg::Endpoint> current;
+  if (auto endpoint = reg::endpoint_of(stored.get(reg::kKubeconfigKey))) current = std::move(*endpoint);
+  const auto check = [&](const Bootstrap& hub) -> Result<std::string> {
+    // A hub that still takes the agent's own credential needs no bootstrap identity, whose token may have ended long ago.
+    if (current && hub.endpoint == *current && reg::why_unusable(stored, identity, current, runtime_.now()).empty()) {
+      const auto found = client_of_hub(runtime_, hub.endpoint, stored).find(api::managed_clusters(), {}, identity.cluster);
+      if (found && *found && reg::is_accepted(**found) && !reg::is_denied(**found)) return std::string();
+    }
+    return reg::why_not_joinable(runtime_.parts.connect(hub.config).with_timeout(kHubTimeout), identity.cluster);
+  };
+  return runtime_.hubs.choose(current, check, runtime_.now());
+}
+
+Result<reg::HubSecret> Supervisor::adopt_ca(const reg::Identity& identity, reg::HubSecret stored,
+                                            const reg::Endpoint& hub) const {
+  auto current = reg::endpoint_of(stored.get(reg::kKubeconfigKey));
+  if (!current || *current == hub) return stored;
+  if (!reg::why_unusable(stored, identity, *current, runtime_.now()).empty()) return stored;
+  current->ca_pem = hub.ca_pem;
+  current->entry = hub.entry;
+  if (!(*current == hub)) return stored;
+  const auto asked = client_of_hub(runtime_, hub, stored).find(api::managed_clusters(), {}, identity.cluster);
+  const bool known = asked || asked.error().code == 403;  // it has no rights while the cluster is denied
+  if (!known) return stored;
+  log::info(0, "agent", "the bootstrap kubeconfig has another CA for the hub, which the hub agrees with: it is taken over");
+  return runtime_.store.edit([&](reg::HubSecret& secret) -> Status {
+    secret.data[reg::kKubeconfigKey] = reg::hub_kubeconfig(hub);
+    return {};
+  });
+}
+
+Result<reg::HubSecret> Supervisor::change_hub(const reg::Identity& identity, reg::HubSecret stored,
+                                              const reg::Endpoint& hub) const {
+  const auto current = reg::endpoint_of(stored.get(reg::kKubeconfigKey));
+  if (!current || *current == hub || stored.get(reg::kCertificateKey).empty()) return stored;
+  const reg::HubSecret former = stored.former();
+  const bool comes_back = reg::why_unusable(former, identity, hub, runtime_.now()).empty() &&
+                          client_of_hub(runtime_, hub, former).find(api::managed_clusters(), {}, identity.cluster).has_value();
+  if (!comes_back && former.get(reg::kCertificateKey) == stored.get(reg::kCertificateKey)) return stored;
+  return runtime_.store.edit([&](reg::HubSecret& secret) -> Status {
+    for (const char* key : {reg::kKubeconfigKey, reg::kCertificateKey, reg::kPrivateKeyKey}) {
+      secret.data[std::string(reg::kFormerPrefix) + key] = stored.get(key);
+      if (comes_back) secret.data[key] = former.get(key);
+    }
+    return {};
+  });
+}
+
 Result<Duration> Supervisor::turn() {
   const AgentOptions& options = runtime_.options;
   FLEETADM_TRY(reg::HubSecret stored, runtime_.store.load());
   const auto wanted = reg::choose_identity({options.cluster_name, options.agent_id}, stored.identity());
   // Flags were checked at start: the secret holds something that is no name, which a person has to repair.
-  if (!wanted) return fail(wanted.error().wrap("secret " + options.ns + "/" + options.hub_kubeconfig_secret));
+  if (!wanted) return fail(wanted.error().wrap("secret " + runtime_.store.ns() + "/" + options.hub_kubeconfig_secret));
   if (!(stored.identity() == *wanted)) {
     FLEETADM_TRY(stored, keep_identity(*wanted));
   }
   const reg::Identity identity = stored.identity();
   runtime_.bootstrap_changed.take();  // what fired until now is read now
-  const auto bootstrap = runtime_.bootstrap.read();
+  const auto bootstrap = choose_hub(identity, stored);
   std::optional<reg::Endpoint> hub;
   if (bootstrap && *bootstrap) hub = (*bootstrap)->endpoint;
+  if (hub && lost_.empty()) {
+    FLEETADM_TRY(stored, adopt_ca(identity, std::move(stored), *hub));
+    if (runtime_.hubs.several()) {
+      FLEETADM_TRY(stored, change_hub(identity, std::move(stored), *hub));
+    }
+  }
   std::string why = reg::why_unusable(stored, identity, hub, runtime_.now());
   if (why.empty()) why = lost_;
   if (why.empty()) {
@@ -84,7 +149,7 @@ Result<Duration> Supervisor::turn() {
   FLEETADM_CHECK(bootstrap.map([](const auto&) {}));
   if (*bootstrap) return join(identity, **bootstrap, why);
   joining_.reset();
-  runtime_.phase.set("waiting", "for " + runtime_.bootstrap.name() + " (" + why + ")");
+  runtime_.phase.set("waiting", "for " + runtime_.hubs.names() + " (" + why + ")");
   return pause(kNoBootstrapLook);
 }
 
@@ -117,7 +182,8 @@ Duration Supervisor::look_after_session() {
   if (!look.end) return look.again;
   session_.reset();
   if (runtime_.now() - session_began_ >= kGoodSession) rejoin_.reset();
-  log::warn("agent", look.end->detail);
+  if (!look.end->detail.empty()) log::warn("agent", look.end->detail);
+  runtime_.hubs.doubt();
   if (look.end->why != SessionEnd::Why::kCredentialLost) return Duration::zero();
   lost_ = look.end->detail;
   // A hub that refuses what it has just issued must not be flooded with requests.

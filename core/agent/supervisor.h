@@ -25,6 +25,19 @@ class Supervisor {
  private:
   /// A join, or the begin of a session. Errors are tried again.
   Result<Duration> turn();
+  /// The hub to be with.
+  Result<std::optional<Bootstrap>> choose_hub(const registration::agent::Identity& identity,
+                                              const registration::agent::HubSecret& stored);
+  /// The credential as it is stored then: where the bootstrap kubeconfig names the same hub with another CA, and the hub proves
+  /// itself with this one and takes the certificate, only the CA is replaced.
+  Result<registration::agent::HubSecret> adopt_ca(const registration::agent::Identity& identity,
+                                                  registration::agent::HubSecret stored,
+                                                  const registration::agent::Endpoint& hub) const;
+  /// The credential as it is stored then: when one of several hubs is left for another, its credential is kept as the former one,
+  /// and a former one that the other hub still takes comes back into use, so that nobody has to approve it again.
+  Result<registration::agent::HubSecret> change_hub(const registration::agent::Identity& identity,
+                                                    registration::agent::HubSecret stored,
+                                                    const registration::agent::Endpoint& hub) const;
   Result<registration::agent::HubSecret> keep_identity(const registration::agent::Identity& identity) const;
   Result<Duration> join(const registration::agent::Identity& identity, const Bootstrap& bootstrap, const std::string& why);
   Duration begin_session(const registration::agent::Identity& identity, const registration::agent::HubSecret& stored,

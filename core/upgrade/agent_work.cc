@@ -29,8 +29,7 @@ bool has_unknown(const Json& value) {
 /// The agent's own roles and accounts, as far as they are the same on every cluster.
 Status add_rights(Json& manifests) {
   const std::string unknown(kUnknown);
-  FLEETADM_TRY(const auto rendered,
-               templates::render("agent/rbac.yaml", {{"bootstrap_secret", unknown}, {"hub_secret", unknown}}));
+  FLEETADM_TRY(const auto rendered, templates::render("agent/rbac.yaml", {{"secrets", unknown}, {"hub_secret", unknown}}));
   for (const Json& object : rendered) {
     if (has_unknown(object)) continue;
     manifests.push_back(object);

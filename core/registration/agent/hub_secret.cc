@@ -41,6 +41,14 @@ void encode(const HubSecret& before, const HubSecret& after, Json& secret) {
 
 }  // namespace
 
+HubSecret HubSecret::former() const {
+  HubSecret other;
+  for (const char* key : {kClusterNameKey, kAgentNameKey}) other.data[key] = get(key);
+  for (const char* key : {kKubeconfigKey, kCertificateKey, kPrivateKeyKey})
+    other.data[key] = get(std::string(kFormerPrefix) + key);
+  return other;
+}
+
 std::string HubSecret::get(const std::string& key) const {
   const auto found = data.find(key);
   return found == data.end() ? std::string() : found->second;

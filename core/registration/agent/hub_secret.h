@@ -25,6 +25,8 @@ inline constexpr const char* kClusterNameKey = "cluster-name";
 inline constexpr const char* kAgentNameKey = "agent-name";
 inline constexpr const char* kCertificateKey = "tls.crt";
 inline constexpr const char* kPrivateKeyKey = "tls.key";
+/// Before the keys kubeconfig, tls.crt and tls.key: of the hub that was left for another one of several.
+inline constexpr const char* kFormerPrefix = "former-";
 inline constexpr const char* kPendingKeyKey = "pending-tls.key";
 inline constexpr const char* kPendingRequestKey = "pending-tls.csr";
 
@@ -34,6 +36,8 @@ struct HubSecret {
 
   std::string get(const std::string& key) const;
   Identity identity() const { return {get(kClusterNameKey), get(kAgentNameKey)}; }
+  /// The credential of the former hub, for the same identity.
+  HubSecret former() const;
 };
 
 /// Where a hub is and how it proves itself: the cluster entry of a kubeconfig's current context.

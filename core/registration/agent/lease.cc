@@ -30,6 +30,7 @@ Result<controller::Outcome> LeaseRenewer::reconcile(const std::optional<Json>& m
   const bool running = due_ && period == period_ && now < *due_ && *due_ - now <= period_ + period_ / 2;
   if (!running) {
     FLEETADM_CHECK(renew());
+    renewed_ = now;
     period_ = period;
     due_ = now + period + std::chrono::duration_cast<Duration>(period * (kJitterShare * jitter_()));
   }

@@ -26,6 +26,8 @@ class LeaseRenewer {
   /// `managed_cluster`: as cached now, or nothing where it is not there. What failed is told by the Error; the caller tries again
   /// soon, long before the hub's grace of five periods ends.
   Result<controller::Outcome> reconcile(const std::optional<Json>& managed_cluster);
+  /// When the hub last took a renewal.
+  std::optional<Instant> renewed() const { return renewed_; }
 
  private:
   Status renew();
@@ -37,6 +39,7 @@ class LeaseRenewer {
   std::optional<Json> lease_;   // as last answered by the hub
   Duration period_{};           // of the running interval
   std::optional<Instant> due_;  // nullopt: at once
+  std::optional<Instant> renewed_;
 };
 
 }  // namespace fleetadm::registration::agent

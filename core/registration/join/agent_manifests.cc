@@ -21,6 +21,22 @@ std::string given_or(const std::vector<std::string>& args, std::string_view flag
   return value;
 }
 
+namespace {
+
+/// The secrets that the agent reads: the bootstrap kubeconfigs, one for each hub, and its credential.
+Json secrets_of(const std::vector<std::string>& args, const std::string& hub_secret) {
+  constexpr std::string_view kBootstrap = "--bootstrap-secret=";
+  Json secrets = Json::array();
+  for (const std::string& arg : args) {
+    if (arg.starts_with(kBootstrap)) secrets.push_back(arg.substr(kBootstrap.size()));
+  }
+  if (secrets.empty()) secrets.push_back(std::string(api::kBootstrapSecret));
+  secrets.push_back(hub_secret);
+  return secrets;
+}
+
+}  // namespace
+
 Status check_not_elsewhere(const kube::Client& spoke, const std::string& cluster, const std::string& server) {
   FLEETADM_TRY(const auto stored, spoke.find(kube::resources::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
   if (stored) {
@@ -51,11 +67,9 @@ Json agent_args(const std::string& cluster_name) {
 Result<std::vector<Json>> agent_objects(const AgentInstall& agent) {
   Json args = agent_args(agent.cluster_name);
   for (const std::string& arg : agent.args) args.push_back(arg);
+  const std::string hub_secret = given_or(agent.args, "--hub-kubeconfig-secret=", api::kHubKubeconfigSecret);
   const std::map<std::string, Json> values{
-      {"image", agent.image},
-      {"args", args},
-      {"bootstrap_secret", given_or(agent.args, "--bootstrap-secret=", api::kBootstrapSecret)},
-      {"hub_secret", given_or(agent.args, "--hub-kubeconfig-secret=", api::kHubKubeconfigSecret)}};
+      {"image", agent.image}, {"args", args}, {"secrets", secrets_of(agent.args, hub_secret)}, {"hub_secret", hub_secret}};
   std::vector<Json> objects;
   std::vector<std::string_view> files{"agent/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);

@@ -86,7 +86,7 @@ TEST(Templates, EveryFileIsYamlWithNamedObjects) {
                                            {"gateway_replicas", 1},
                                            {"args", Json::array({"x"})},
                                            {"gateway_args", Json::array({"x"})},
-                                           {"bootstrap_secret", "bootstrap"},
+                                           {"secrets", Json::array({"bootstrap"})},
                                            {"hub_secret", "hub"},
                                            {"proxy_namespace", "proxy"},
                                            {"proxy_secrets", Json::array({"x"})}};

@@ -82,7 +82,8 @@ TEST(Rights, AreThoseThatWereApproved) {
       rights("hub/gateway.yaml", {{"image", "x"}, {"gateway_replicas", 1}, {"gateway_args", Json::array()}}) +
       rights("hub/konnectivity.yaml",
              {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client", "signer"}}}) +
-      rights("agent/rbac.yaml", {{"bootstrap_secret", "bootstrap-hub-kubeconfig"}, {"hub_secret", "hub-kubeconfig-secret"}});
+      rights("agent/rbac.yaml",
+             {{"secrets", Json{"bootstrap-hub-kubeconfig", "hub-kubeconfig-secret"}}, {"hub_secret", "hub-kubeconfig-secret"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
   std::ifstream in(approved_file());
   std::stringstream approved;
@@ -91,7 +92,7 @@ TEST(Rights, AreThoseThatWereApproved) {
 }
 
 TEST(Rights, RegistrationCannotChangeWorkloads) {
-  const std::string agent = rights("agent/rbac.yaml", {{"bootstrap_secret", "b"}, {"hub_secret", "h"}});
+  const std::string agent = rights("agent/rbac.yaml", {{"secrets", Json{"b", "h"}}, {"hub_secret", "h"}});
   const std::size_t own = agent.find("ServiceAccount fleetadm-agent everywhere");
   const std::size_t work = agent.find("ServiceAccount fleetadm-agent-work everywhere");
   ASSERT_NE(own, std::string::npos);

@@ -272,6 +272,41 @@ TEST(Agent, AnotherHubInTheBootstrapSecretIsJoined) {
   EXPECT_EQ(fleet.requests(fleet.other_hub).size(), 1U);
 }
 
+// The hub's CA is replaced while both are valid: nothing has to be approved again.
+TEST(Agent, AnotherCaOfTheSameHubCostsNoNewCertificate) {
+  MemoryFleet fleet;
+  MemoryFleet::Process process(fleet, fleet.options());
+  ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  const std::string certificate = fleet.stored("tls.crt");
+  const std::string before = fleet.stored("kubeconfig");
+  fleet.approves = false;
+  const int renewals = fleet.hub->count("update", "leases");
+  const auto another = pki::make_ca("another", std::chrono::hours(1)).value();
+  fleet.bootstrap_with("hub", "bootstrap-hub-kubeconfig", another.certificate);
+  ASSERT_TRUE(soon([&] { return fleet.stored("kubeconfig") != before; }));
+  const auto endpoint = reg::endpoint_of(fleet.stored("kubeconfig"));
+  ASSERT_TRUE(endpoint);
+  EXPECT_NE(endpoint->ca_pem.find(another.certificate), std::string::npos);
+  EXPECT_EQ(fleet.stored("tls.crt"), certificate);
+  EXPECT_TRUE(soon([&] { return fleet.hub->count("update", "leases") > renewals; })) << "a session with the new CA has begun";
+  EXPECT_EQ(fleet.requests(fleet.hub).size(), 1U);
+}
+
+// A hub that does not know the certificate is not the same hub, whatever its address.
+TEST(Agent, AnotherCaOfAHubThatDoesNotKnowTheCertificateIsJoined) {
+  MemoryFleet fleet;
+  {
+    MemoryFleet::Process process(fleet, fleet.options());
+    ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  }
+  const std::string certificate = fleet.stored("tls.crt");
+  fleet.reject(certificate);
+  fleet.bootstrap_with("hub", "bootstrap-hub-kubeconfig", pki::make_ca("another", std::chrono::hours(1)).value().certificate);
+  MemoryFleet::Process process(fleet, fleet.options());
+  EXPECT_TRUE(soon([&] { return fleet.stored("tls.crt") != certificate; }));
+  EXPECT_EQ(fleet.requests(fleet.hub).size(), 2U);
+}
+
 TEST(Agent, JoinsAgainWhenTheHubRefusesItsCertificate) {
   MemoryFleet fleet;
   MemoryFleet::Process process(fleet, fleet.options());

@@ -77,14 +77,13 @@ MemoryFleet::~MemoryFleet() {
   controllers_.join();
 }
 
-void MemoryFleet::bootstrap_with(const std::string& name) {
-  registration::agent::Endpoint endpoint{name, server_of(name), ca_.certificate, "", ""};
+void MemoryFleet::bootstrap_with(const std::string& name, const std::string& secret, const std::string& more_cas) {
+  registration::agent::Endpoint endpoint{name, server_of(name), ca_.certificate + more_cas, "", ""};
   std::string kubeconfig = registration::agent::hub_kubeconfig(endpoint);
   const std::string files = "    client-certificate: tls.crt\n    client-key: tls.key\n";
   kubeconfig.replace(kubeconfig.find(files), files.size(), "    token: bootstrap\n");
-  spoke->put(kube::resources::secrets(),
-             {{"metadata", {{"name", "bootstrap-hub-kubeconfig"}, {"namespace", "open-cluster-management-agent"}}},
-              {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}});
+  spoke->put(kube::resources::secrets(), {{"metadata", {{"name", secret}, {"namespace", "open-cluster-management-agent"}}},
+                                          {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}});
 }
 
 std::set<std::string> MemoryFleet::spoke_users() const {

@@ -38,8 +38,9 @@ class MemoryFleet {
   std::atomic<bool> accepts{true};
   std::atomic<int> certificate_seconds{36000};
 
-  /// Writes the bootstrap secret for "hub" or "other-hub".
-  void bootstrap_with(const std::string& name);
+  /// Writes a bootstrap secret for "hub" or "other-hub".
+  void bootstrap_with(const std::string& name, const std::string& secret = "bootstrap-hub-kubeconfig",
+                      const std::string& more_cas = {});
   /// From now on the hubs answer 401 to this client certificate.
   void reject(const std::string& certificate);
 
