@@ -152,7 +152,6 @@ constexpr std::array kRegistrationGates = {
     Gate{"ClusterProperty", true, "the agent always reports ClusterProperties, where their kind exists"},
     Gate{"AddonManagement", true, "the agent always registers add-ons"},
     Gate{"V1beta1CSRAPICompatibility", false, "the agent uses certificates.k8s.io/v1 alone"},
-    Gate{"MultipleHubs", false, "the agent has one hub"},
 };
 constexpr std::array kWorkGates = {
     Gate{"ExecutorValidatingCaches", false, "the agent asks for the permissions of executors in access reviews"},
@@ -194,24 +193,38 @@ void read_map(Fields& fields, const char* name, const std::string& flag, std::st
   }
 }
 
-/// The Secret of the first hub.
-std::string read_bootstrap(Fields fields) {
+/// The Secret of the first hub, which join writes by its own name; those of others have to be there.
+std::string read_bootstrap(Fields fields, bool several, KlusterletSettings& settings) {
   const std::string type = fields.take_text("type");
   const Json local = fields.take("localSecretsConfig", Json::value_t::object);
   const Json& secrets = list_at(local, {"kubeConfigSecrets"});
   fields.end();
   if (type != "LocalSecrets" || secrets.empty()) return std::string(api::kBootstrapSecret);
+  constexpr const char* kSecrets = "localSecretsConfig.kubeConfigSecrets";
+  constexpr const char* kTimeout = "localSecretsConfig.hubConnectionTimeoutSeconds";
   std::string first = str(secrets.front(), {"name"});
-  fields.becomes("localSecretsConfig.kubeConfigSecrets", "the hub of the first Secret, " + first);
-  if (secrets.size() > 1) {
-    std::vector<std::string> others;
-    for (const Json& secret : secrets) others.push_back(str(secret, {"name"}));
-    others.erase(others.begin());
-    fields.without_effect("localSecretsConfig.kubeConfigSecrets",
-                          "the agent has one hub: " + joined(others, ", ") + " is not used");
+  std::vector<std::string> others;
+  for (const Json& secret : secrets) others.push_back(str(secret, {"name"}));
+  others.erase(others.begin());
+  const bool used = several && !others.empty();
+  fields.becomes(kSecrets, "the hub of the first Secret, " + first +
+                               (used ? ", and after it those of " + joined(others, ", ") + ", which have to be in namespace " +
+                                           std::string(api::kAgentNamespace)
+                                     : ""));
+  if (!others.empty() && !several)
+    fields.without_effect(kSecrets, "without the feature gate MultipleHubs, " + joined(others, ", ") + " is not used");
+  if (used) {
+    settings.agent_args.push_back("--bootstrap-secret=" + std::string(api::kBootstrapSecret));
+    for (const std::string& other : others) settings.agent_args.push_back("--bootstrap-secret=" + other);
   }
-  if (local.contains("hubConnectionTimeoutSeconds"))
-    fields.without_effect("localSecretsConfig.hubConnectionTimeoutSeconds", "the agent has one hub to connect to");
+  const Json* timeout = find(local, {"hubConnectionTimeoutSeconds"});
+  if (timeout == nullptr) return first;
+  if (used) {
+    settings.agent_args.push_back("--hub-connection-timeout=" + text_of(*timeout) + "s");
+    fields.becomes(kTimeout, "the agent's " + settings.agent_args.back());
+  } else {
+    fields.without_effect(kTimeout, "the agent has one hub to connect to");
+  }
   return first;
 }
 
@@ -235,7 +248,11 @@ Status read_drivers(Fields& fields, KlusterletSettings& settings) {
 /// Answers the name of the bootstrap Secret.
 Result<std::string> read_registration(Fields fields, KlusterletSettings& settings) {
   FLEETADM_CHECK(read_drivers(fields, settings));
-  std::string secret = read_bootstrap(fields.inside("bootstrapKubeConfigs"));
+  const Json gates = fields.take("featureGates", Json::value_t::array);
+  const bool several = std::any_of(gates.begin(), gates.end(), [](const Json& gate) {
+    return str(gate, {"feature"}) == "MultipleHubs" && str(gate, {"mode"}) == "Enable";
+  });
+  std::string secret = read_bootstrap(fields.inside("bootstrapKubeConfigs"), several, settings);
   argument(fields, "clientCertExpirationSeconds", "--client-cert-expiration-seconds", settings, true);
   read_map(fields, "clusterAnnotations", "--cluster-annotations", kAgentAnnotations, settings);
   read_map(fields, "clusterLabels", "--cluster-labels", "", settings);
@@ -246,8 +263,9 @@ Result<std::string> read_registration(Fields fields, KlusterletSettings& setting
     claims.becomes("reservedClusterClaimSuffixes", "the agent's " + settings.agent_args.back());
   }
   claims.end();
-  read_gates(fields.take("featureGates", Json::value_t::array), fields, kRegistrationGates,
-             {{"NetworkPolicies", {"--network-policy", [&] { settings.network_policy = true; }}}});
+  read_gates(gates, fields, kRegistrationGates,
+             {{"NetworkPolicies", {"--network-policy", [&] { settings.network_policy = true; }}},
+              {"MultipleHubs", {"the hubs of bootstrapKubeConfigs", [] {}}}});
   fields.ignore("kubeAPIQPS", kNoLimit);
   fields.ignore("kubeAPIBurst", kNoLimit);
   fields.end();

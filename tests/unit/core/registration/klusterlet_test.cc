@@ -127,6 +127,21 @@ TEST(Klusterlet, EveryFieldOfTheSchemaIsKnown) {
   EXPECT_NE(told(settings, hubs).find("first Secret, x"), std::string::npos) << told(settings, hubs);
 }
 
+TEST(Klusterlet, SeveralHubsAreThoseOfTheAgent) {
+  const std::string hubs =
+      "bootstrapKubeConfigs: {type: LocalSecrets, localSecretsConfig: {hubConnectionTimeoutSeconds: 300, "
+      "kubeConfigSecrets: [{name: hub-a}, {name: hub-b}]}}";
+  const std::string field = "spec.registrationConfiguration.bootstrapKubeConfigs.localSecretsConfig.";
+  const KlusterletSettings on =
+      read(klusterlet("{registrationConfiguration: {featureGates: [{feature: MultipleHubs, mode: Enable}], " + hubs + "}}"));
+  EXPECT_EQ(on.agent_args, (std::vector<std::string>{"--bootstrap-secret=bootstrap-hub-kubeconfig", "--bootstrap-secret=hub-b",
+                                                     "--hub-connection-timeout=300s"}));
+  EXPECT_NE(told(on, field + "kubeConfigSecrets").find("after it those of hub-b"), std::string::npos);
+  const KlusterletSettings off = read(klusterlet("{registrationConfiguration: {" + hubs + "}}"));
+  EXPECT_TRUE(off.agent_args.empty());
+  EXPECT_NE(told(off, field + "hubConnectionTimeoutSeconds").find("one hub"), std::string::npos);
+}
+
 TEST(Klusterlet, WaysOfJoiningThatTheAgentDoesNotHaveAreRefused) {
   for (const char* spec : {"{deployOption: {mode: Hosted}}", "{deployOption: {mode: SingletonHosted}}",
                            "{registrationConfiguration: {registrationDriver: {authType: awsirsa}}}",
