@@ -18,9 +18,9 @@
 namespace fleetadm::agent {
 namespace {
 
-constexpr std::size_t kMemberThreads = 12;            // of all members: as many as one agent has, and some for works that hang
-constexpr auto kLookAgain = std::chrono::minutes(1);  // at a member that cannot run
-constexpr auto kTidying = std::chrono::minutes(1);
+constexpr std::size_t kMemberThreads = 12;              // of all members: as many as one agent has, and some for works that hang
+constexpr auto kMemberAgain = std::chrono::minutes(1);  // at a member that cannot run
+constexpr auto kHostedTidying = std::chrono::minutes(1);
 constexpr const char* kLock = "klusterlet-agent-lock";
 
 /// What a member's Secret says.
@@ -65,7 +65,7 @@ class HostedMembers {
     const auto queue = manager_.add({.name = "hosted-members"},
                                     [this](const std::string& key, const std::stop_token&) { return reconcile(key); });
     controller::Manager::enqueue_on(*secrets, queue);
-    manager_.add({.name = "memory", .resync = kTidying, .resync_keys = {"process"}},
+    manager_.add({.name = "memory", .resync = kHostedTidying, .resync_keys = {"process"}},
                  [](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
                    controller::give_memory_back();
                    return controller::Outcome{};
@@ -106,7 +106,7 @@ class HostedMembers {
     Running started = begin(name, wanted);
     controller::Outcome outcome;
     if (!started.trouble.empty()) {
-      outcome.requeue_after = kLookAgain;
+      outcome.requeue_after = kMemberAgain;
       if (started.trouble != trouble_before)
         log::warn("agent", "hosted member (secret " + log::escape_terminal(key) + "): " + started.trouble);
     }

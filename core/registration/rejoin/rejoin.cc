@@ -34,13 +34,13 @@ void read_args(const Json& deployment, Agent& agent) {
   }
 }
 
-bool has_bootstrap_file(const Json& deployment) {
-  const Json& containers = list_at(deployment, {"spec", "template", "spec", "containers"});
-  return std::any_of(containers.begin(), containers.end(), [](const Json& container) {
+std::ptrdiff_t count_args(const Json& deployment, std::string_view begin) {
+  std::ptrdiff_t count = 0;
+  for (const Json& container : list_at(deployment, {"spec", "template", "spec", "containers"})) {
     const auto args = string_list_at(container, {"args"});
-    return std::any_of(args.begin(), args.end(),
-                       [](const std::string& arg) { return arg.starts_with("--bootstrap-kubeconfig"); });
-  });
+    count += std::count_if(args.begin(), args.end(), [begin](const std::string& arg) { return arg.starts_with(begin); });
+  }
+  return count;
 }
 
 /// Of the bootstrap, else of what the agent joined with.
@@ -99,7 +99,10 @@ Result<Agent> read_agent(const kube::Client& spoke) {
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, api::kAgentDeployment));
   if (deployment) {
     agent.deployed = true;
-    if (has_bootstrap_file(*deployment))
+    if (count_args(*deployment, "--bootstrap-secret=") > 1)
+      return fail(Category::kConflict, "the agent has the bootstrap secrets of several hubs (--bootstrap-secret)",
+                  "replace the kubeconfig in the Secret of this hub: the agent reads it again at once");
+    if (count_args(*deployment, "--bootstrap-kubeconfig") > 0)
       return fail(Category::kConflict, "the agent reads its bootstrap kubeconfig from a file of its own (--bootstrap-kubeconfig)",
                   "replace that file: the agent reads it again within a minute");
     read_args(*deployment, agent);
@@ -180,7 +183,9 @@ Result<Step> advance(const kube::Client& spoke, const kube::Client& hub, const A
   FLEETADM_TRY(const agent::HubSecret secret,
                agent::HubSecretStore(spoke, std::string(api::kAgentNamespace), agent.hub_secret).load());
   const std::string certificate = secret.get(agent::kCertificateKey);
-  if (certificate != before && agent::why_unusable(secret, secret.identity(), endpoint, now).empty()) {
+  // An agent whose certificate the hub still takes only takes over the hub's CA.
+  const bool changed = certificate != before || secret.get(agent::kKubeconfigKey) != agent.stored.get(agent::kKubeconfigKey);
+  if (changed && agent::why_unusable(secret, secret.identity(), endpoint, now).empty()) {
     Step step;
     step.done = true;
     if (const auto parsed = pki::parse_certificates(certificate)) step.expires = parsed->front().not_after;

@@ -44,7 +44,7 @@ struct Step {
   std::optional<Instant> expires;  // of the certificate, where it is done
 };
 /// One step: approves the request that the agent has stored on its cluster, and no other; done once the cluster has a certificate
-/// of this hub that is not `before`.
+/// of this hub that is not `before`, or has taken over the CA of `endpoint` where the hub still takes its certificate.
 Result<Step> advance(const kube::Client& spoke, const kube::Client& hub, const Agent& agent, const agent::Endpoint& endpoint,
                      const std::string& before, Instant now);
 
