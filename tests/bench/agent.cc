@@ -1,6 +1,7 @@
 // What idle agents cost: one that runs for itself, and many hosted members in one process: memory, threads and processor time
 // of the process, and requests a minute to the servers beside watches. The servers are a sandbox's.
 //   bench_agent   FLEETADM_BENCH_AGENTS=1,200 (1: one for itself), FLEETADM_BENCH_IDLE=120 seconds of rest that are measured
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -40,7 +41,8 @@ class Lab {
         command({"sandbox", "up", "--name", kName, "--clusters", std::to_string(members), "--ephemeral", "--nodes=false"}));
     FLEETADM_TRY(kubeconfig_, kube::Kubeconfig::load({.kubeconfig = file()}));
     FLEETADM_CHECK(command({"init", "--context", context(0), "-o", "json"}));
-    FLEETADM_TRY(const Json ticket, parse_json(testkit::read_file(output())));
+    const std::string told = testkit::read_file(output());  // progress, then the report
+    FLEETADM_TRY(const Json ticket, parse_json(std::string_view(told).substr(std::min(told.find('{'), told.size()))));
     FLEETADM_TRY(hub_, client(0));
     FLEETADM_CHECK(start({"hub", "run", "--context", context(0), "--leader-elect=false"}).map([](pid_t) {}));
     FLEETADM_TRY(Json bootstrap, kubeconfig_.flatten(context(0)));

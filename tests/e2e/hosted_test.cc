@@ -8,7 +8,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-const std::string kSecrets = "/api/v1/namespaces/members/secrets";
+const std::string kMemberSecrets = "/api/v1/namespaces/members/secrets";
 
 class Hosted : public FleetTest {
  protected:
@@ -64,7 +64,7 @@ class Hosted : public FleetTest {
                 {"metadata", {{"name", name}, {"namespace", "members"}}},
                 {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}};
     if (!member.empty()) object["metadata"]["labels"] = {{"fleetadm.io/hosted-member", member}};
-    make(kSecrets, object);
+    make(kMemberSecrets, object);
   }
   static void work(const std::string& cluster, const std::string& name) {
     make("/apis/work.open-cluster-management.io/v1/namespaces/" + cluster + "/manifestworks",
@@ -90,7 +90,7 @@ TEST_F(Hosted, A_BothMembersJoinAndTakeWorks) {
   EXPECT_TRUE(has_map(1, "first"));
   EXPECT_TRUE(has_map(2, "first"));
   for (const char* name : {"c1-hub-kubeconfig-secret", "c2-hub-kubeconfig-secret"})
-    EXPECT_FALSE(fleet()->hub().get(kSecrets + "/" + name).is_null()) << name;
+    EXPECT_FALSE(fleet()->hub().get(kMemberSecrets + "/" + name).is_null()) << name;
   EXPECT_TRUE(fleet()->spoke(1).get("/api/v1/namespaces/open-cluster-management-agent/secrets/hub-kubeconfig-secret").is_null());
 }
 
@@ -108,8 +108,8 @@ TEST_F(Hosted, B_AMemberThatIsAwayCostsTheOtherNothing) {
 }
 
 TEST_F(Hosted, C_AMemberGoesWithItsSecretAndComesBackWithIt) {
-  const Json kept = fleet()->hub().get(kSecrets + "/member-c2");
-  ASSERT_LT(fleet()->hub().request("DELETE", kSecrets + "/member-c2").status, 300);
+  const Json kept = fleet()->hub().get(kMemberSecrets + "/member-c2");
+  ASSERT_LT(fleet()->hub().request("DELETE", kMemberSecrets + "/member-c2").status, 300);
   EXPECT_TRUE(eventually([] { return read_file(log_file()).find("hosted member c2 ends") != std::string::npos; }));
   work("c2", "third");
   std::this_thread::sleep_for(std::chrono::seconds(3));

@@ -7,7 +7,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-const std::string kHubPods = "/api/v1/namespaces/open-cluster-management-hub/pods";
+const std::string kPodsOfHub = "/api/v1/namespaces/open-cluster-management-hub/pods";
 
 class PodsOnAServer : public FleetTest {
  protected:
@@ -26,7 +26,7 @@ class PodsOnAServer : public FleetTest {
             {"metadata", {{"name", name}, {"labels", {{"pod-security.kubernetes.io/enforce", "restricted"}}}}}};
   }
   static Json pods(const std::string& app) {
-    const Json list = fleet()->hub().get(kHubPods + "?labelSelector=app=" + app);
+    const Json list = fleet()->hub().get(kPodsOfHub + "?labelSelector=app=" + app);
     return list_at(list, {"items"});
   }
 };
@@ -67,7 +67,7 @@ TEST_F(PodsOnAServer, AreTakenUnderTheRestrictedProfileAndTellWhyTheyDoNotRun) {
                                                         {"restartCount", 0},
                                                         {"state", {{"waiting", waiting}}}}})}};
   for (const Json& pod : pods("fleetadm-hub")) {
-    const auto answer = hub.request("PATCH", kHubPods + "/" + name_of(pod) + "/status", dump_json({{"status", status}}),
+    const auto answer = hub.request("PATCH", kPodsOfHub + "/" + name_of(pod) + "/status", dump_json({{"status", status}}),
                                     "application/merge-patch+json");
     ASSERT_EQ(answer.status, 200) << answer.body;
   }

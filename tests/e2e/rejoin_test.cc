@@ -10,7 +10,7 @@ namespace fleetadm::testkit {
 namespace {
 
 constexpr std::string_view kSecrets = "/api/v1/namespaces/open-cluster-management-agent/secrets/";
-constexpr std::string_view kPage = "/api/v1/namespaces/default/configmaps/page";
+constexpr std::string_view kPageMap = "/api/v1/namespaces/default/configmaps/page";
 constexpr std::string_view kAgentDeployment = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
 
 class Rejoin : public FleetTest {
@@ -35,7 +35,7 @@ class Rejoin : public FleetTest {
         "page.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page, namespace: default}\ndata: {text: " + text + "}\n");
     const Ran ran = run({"work", "apply", "page", "-f", file, "--clusters", "c1", "--wait=applied", "--context", "hub"});
     ASSERT_EQ(ran.code, 0) << ran.both();
-    EXPECT_TRUE(eventually([&] { return str(fleet()->spoke(1).get(kPage), {"data", "text"}) == text; }));
+    EXPECT_TRUE(eventually([&] { return str(fleet()->spoke(1).get(kPageMap), {"data", "text"}) == text; }));
   }
   static std::string stored(const std::string& key) {
     const Json secret = fleet()->spoke(1).get(std::string(kSecrets) + "hub-kubeconfig-secret");
@@ -53,7 +53,7 @@ class Rejoin : public FleetTest {
   /// What must not change while the agent is mended.
   struct Kept {
     std::string agent_id = stored("agent-name");
-    std::string page = uid_of(fleet()->spoke(1).get(kPage));
+    std::string page = uid_of(fleet()->spoke(1).get(kPageMap));
     std::int64_t deployment = num(fleet()->spoke(1).get(kAgentDeployment), {"metadata", "generation"});
     bool operator==(const Kept&) const = default;
   };
@@ -67,7 +67,7 @@ class Rejoin : public FleetTest {
     EXPECT_EQ(result_of(good, "agent certificate"), "ok") << good.both();
     EXPECT_EQ(result_of(good, "hub CA of the agent"), "ok") << good.both();
     deliver(text);
-    EXPECT_EQ(uid_of(fleet()->spoke(1).get(kPage)), before.page);
+    EXPECT_EQ(uid_of(fleet()->spoke(1).get(kPageMap)), before.page);
     const auto from = fleet()->spoke(1).audit_position();
     const Ran again = rejoin();
     EXPECT_EQ(again.code, 0) << again.both();
