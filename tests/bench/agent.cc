@@ -40,16 +40,23 @@ class Lab {
     FLEETADM_CHECK(
         command({"sandbox", "up", "--name", kName, "--clusters", std::to_string(members), "--ephemeral", "--nodes=false"}));
     FLEETADM_TRY(kubeconfig_, kube::Kubeconfig::load({.kubeconfig = file()}));
-    FLEETADM_CHECK(command({"init", "--context", context(0), "-o", "json"}));
-    const std::string told = testkit::read_file(output());  // progress, then the report
-    FLEETADM_TRY(const Json ticket, parse_json(std::string_view(told).substr(std::min(told.find('{'), told.size()))));
+    FLEETADM_CHECK(command({"init", "--context", context(0)}));
     FLEETADM_TRY(hub_, client(0));
+    const Json request{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", Json::object()}};
+    FLEETADM_TRY(const Json issued, hub_->post("/api/v1/namespaces/open-cluster-management/serviceaccounts/"
+                                               "agent-registration-bootstrap/token",
+                                               request, false));
     FLEETADM_CHECK(start({"hub", "run", "--context", context(0), "--leader-elect=false"}).map([](pid_t) {}));
     FLEETADM_TRY(Json bootstrap, kubeconfig_.flatten(context(0)));
-    bootstrap["users"][0]["user"] = {{"token", str(ticket, {"hub-token"})}};
+    bootstrap["users"][0]["user"] = {{"token", str(issued, {"status", "token"})}};
     bootstrap_ = dump_yaml(bootstrap);
     return in_parallel(members, [this](int i) -> Status {
       FLEETADM_TRY(const kube::Client member, client(i + 1));
+      FLEETADM_CHECK(
+          member
+              .create(kube::resources::namespaces(), "",
+                      {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", std::string(api::kAgentNamespace)}}}})
+              .map([](const Json&) {}));
       return install_types(member, "crds/spoke/", "agent");
     });
   }
