@@ -41,6 +41,7 @@ class Kill : public FleetTest {
     const Ran init = fleet()->run({"init", "--context", "hub", "-o", "json"});
     ASSERT_EQ(init.code, 0) << init.both();
     join() = join_args(init.json());
+    join().emplace_back("--agent-arg=--agent-id=agent1");  // else join draws one, which differs each time
     start_controllers();
   }
 
