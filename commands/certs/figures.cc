@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/controller/metrics.h"
+
 namespace fleetadm::commands {
 namespace {
 
@@ -13,22 +15,8 @@ std::string time_left(const Hop& hop, Instant now) {
   return *hop.ends > now ? format_age(now, *hop.ends) : "-" + format_age(*hop.ends, now);
 }
 
-/// As the text format wants a label's value.
-std::string label_text(const std::string& value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 std::string figure_labels(const Hop& hop) {
-  return "{cluster=\"" + label_text(hop.place) + "\",hop=\"" + label_text(hop.what) + "\"}";
+  return "{cluster=\"" + controller::metric_label(hop.place) + "\",hop=\"" + controller::metric_label(hop.what) + "\"}";
 }
 
 Json hop_entry(const Hop& hop, Instant now) {

@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 namespace fleetadm::controller {
-namespace {
-
-std::string label_value(const std::string& text) {
+std::string metric_label(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\' || c == '"') out += '\\';
@@ -18,6 +16,8 @@ std::string label_value(const std::string& text) {
   }
   return out;
 }
+
+namespace {
 
 class Text {
  public:
@@ -43,7 +43,7 @@ std::string render_metrics(const std::vector<LaneStats>& lanes, const std::vecto
   Text text;
   const auto each = [&](const char* name, const char* type, const char* help, auto value) {
     text.family(name, type, help);
-    for (const LaneStats& lane : lanes) text.sample("{name=\"" + label_value(lane.name) + "\"}", value(lane));
+    for (const LaneStats& lane : lanes) text.sample("{name=\"" + metric_label(lane.name) + "\"}", value(lane));
   };
   each("workqueue_depth", "gauge", "Keys that wait for a worker", [](const LaneStats& s) { return s.depth; });
   each("workqueue_delayed", "gauge", "Keys that wait for a moment", [](const LaneStats& s) { return s.delayed; });
@@ -52,15 +52,15 @@ std::string render_metrics(const std::vector<LaneStats>& lanes, const std::vecto
   each("workqueue_retries_total", "counter", "Keys added again after a failure", [](const LaneStats& s) { return s.retries; });
   text.family("reconcile_total", "counter", "Reconciles by outcome");
   for (const LaneStats& lane : lanes) {
-    const std::string name = "{name=\"" + label_value(lane.name) + "\",result=\"";
+    const std::string name = "{name=\"" + metric_label(lane.name) + "\",result=\"";
     text.sample(name + "success\"}", lane.succeeded);
     text.sample(name + "error\"}", lane.failed);
   }
   each("reconcile_seconds_total", "counter", "Time spent in reconciles", [](const LaneStats& s) { return s.seconds; });
   text.family("informer_objects", "gauge", "Objects in a cache");
-  for (const auto& one : informers) text.sample("{resource=\"" + label_value(one.resource) + "\"}", one.objects);
+  for (const auto& one : informers) text.sample("{resource=\"" + metric_label(one.resource) + "\"}", one.objects);
   text.family("informer_synced", "gauge", "1 once the first complete list is in the cache");
-  for (const auto& one : informers) text.sample("{resource=\"" + label_value(one.resource) + "\"}", one.synced ? 1 : 0);
+  for (const auto& one : informers) text.sample("{resource=\"" + metric_label(one.resource) + "\"}", one.synced ? 1 : 0);
   if (resident > 0) {
     text.family("process_resident_memory_bytes", "gauge", "Resident memory");
     text.sample("", resident);

@@ -14,6 +14,9 @@ struct InformerStats {
   bool synced = false;
 };
 
+/// A label's value between its quotes.
+std::string metric_label(const std::string& text);
+
 /// Text exposition format 0.0.4. `resident_bytes` 0: unknown, left out.
 std::string render_metrics(const std::vector<LaneStats>& lanes, const std::vector<InformerStats>& informers,
                            std::uint64_t resident_bytes);
