@@ -149,10 +149,7 @@ class Agent final : public RunningAgent {
     kube::InformerOptions options;
     options.ns = runtime_.store.ns();
     options.field_selector = "metadata.name=" + name;
-    options.project = [](Json& secret) {
-      for (const char* member : {"data", "stringData"}) erase_at(secret, {member});
-      erase_at(secret, {"metadata", "annotations"});
-    };
+    options.project = drop_secret_content;
     auto informer = kube::Informer::make(runtime_.home, kube::resources::secrets(), std::move(options));
     informer->on_event([&signal](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { signal.fire(); });
     informer->on_synced(wake);

@@ -36,6 +36,11 @@ Status check_holds_data_only(const std::string& text) {
   return {};
 }
 
+void drop_secret_content(Json& secret) {
+  for (const char* member : {"data", "stringData"}) erase_at(secret, {member});
+  erase_at(secret, {"metadata", "annotations"});
+}
+
 BootstrapSource::BootstrapSource(kube::Client spoke, std::string ns, std::string secret, std::string file)
     : spoke_(std::move(spoke)), ns_(std::move(ns)), secret_(std::move(secret)), file_(std::move(file)) {}
 

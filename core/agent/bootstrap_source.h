@@ -20,6 +20,9 @@ struct Bootstrap {
 /// tokenFile, client-certificate, …) is refused.
 Status check_holds_data_only(const std::string& kubeconfig);
 
+/// Removes what a cache of Secrets must not hold: their data, and the annotations, among which kubectl keeps a copy of it.
+void drop_secret_content(Json& secret);
+
 /// Not thread-safe.
 class BootstrapSource {
  public:

@@ -11,6 +11,7 @@
 #include "core/controller/worker_pool.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/lease/leader.h"
 #include "kubeclient/watch/informer.h"
@@ -39,7 +40,11 @@ Result<Member> member_of(const Json& secret) {
   FLEETADM_CHECK(check_holds_data_only(member.kubeconfig));
   std::istringstream names(annotation_of(secret, kHostedBootstrapAnnotation));
   for (std::string name; std::getline(names, name, ',');) {
-    if (!name.empty()) member.bootstrap_secrets.push_back(name);
+    if (name.empty()) continue;
+    if (!is_dns_subdomain(name))
+      return fail(Category::kInvalid, "its annotation " + std::string(kHostedBootstrapAnnotation) + " names no Secret: \"" +
+                                          log::escape_terminal(name) + "\"");
+    member.bootstrap_secrets.push_back(name);
   }
   return member;
 }
@@ -60,7 +65,7 @@ class HostedMembers {
     kube::InformerOptions which;
     which.ns = options.ns;
     which.label_selector = kHostedMemberLabel;
-    which.project = [](Json& secret) { erase_at(secret, {"data"}); };  // read again when it is needed, and not kept
+    which.project = drop_secret_content;  // it is read again when it is needed
     const auto secrets = manager_.informer(home_, kube::resources::secrets(), std::move(which));
     const auto queue = manager_.add({.name = "hosted-members"},
                                     [this](const std::string& key, const std::stop_token&) { return reconcile(key); });

@@ -117,6 +117,21 @@ TEST_F(Hosted, ASecretThatCannotBeUsedCostsTheOthersNothing) {
   EXPECT_TRUE(soon([&] { return available("c1"); }));
 }
 
+TEST_F(Hosted, ABootstrapSecretIsNamedAsSecretsAre) {
+  member("one", "c1");
+  Json secret = home->get(kube::resources::secrets(), kNamespace, "one").value();
+  const std::string annotation(agent::kHostedBootstrapAnnotation);
+  secret["metadata"]["annotations"] = {{annotation, "../other/secrets/x"}};
+  home->put(kube::resources::secrets(), secret);
+  member("two", "c2");
+  begin();
+  ASSERT_TRUE(soon([&] { return available("c2"); }));
+  EXPECT_FALSE(fleet.hub->get(api::managed_clusters(), {}, "c1"));
+  secret["metadata"]["annotations"] = {{annotation, std::string(api::kBootstrapSecret)}};
+  home->put(kube::resources::secrets(), secret);
+  EXPECT_TRUE(soon([&] { return available("c1"); })) << "a change of the annotation alone is seen";
+}
+
 TEST_F(Hosted, AClusterIsThatOfOneSecretOnly) {
   member("a", "c1");
   begin();
