@@ -158,11 +158,13 @@ void GatewayTunnels::told(std::string problem) {
 }
 
 Json GatewayTunnels::describe() const {
+  std::shared_ptr<serve::HttpRuntime> runtime;  // outlives the clients, also where stop() lets go of both meanwhile
   std::shared_ptr<proxy::TunnelClients> clients;
   Json tunnels = Json::array();
   std::string problem;
   {
     const std::lock_guard lock(mutex_);
+    runtime = runtime_;
     clients = clients_;
     problem = problem_;
   }

@@ -170,8 +170,8 @@ bool MemoryFleet::joined(const std::shared_ptr<FakeApi>& at) const {
   const auto lease = at->get(kube::resources::leases(), cluster_, api::kClusterLease);
   return managed && controller::condition_is(*managed, api::kConditionJoined, "True") &&
          controller::condition_is(*managed, api::kConditionAvailable, "True") &&
-         !str(*managed, {"status", "capacity", "cpu"}).empty() && lease && !str(*lease, {"spec", "renewTime"}).empty() &&
-         at->all(kube::resources::events()).size() == 1;
+         !str(*managed, {"status", "capacity", "cpu"}).empty() && !list_at(*managed, {"status", "clusterClaims"}).empty() &&
+         lease && !str(*lease, {"spec", "renewTime"}).empty() && at->all(kube::resources::events()).size() == 1;
 }
 
 MemoryFleet::Process::Process(MemoryFleet& fleet, agent::AgentOptions options, int dies_after) {

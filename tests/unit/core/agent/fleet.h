@@ -73,6 +73,7 @@ class MemoryFleet {
   std::vector<Json> requests(const std::shared_ptr<FakeApi>& at) const;
   /// A decoded key of the hub kubeconfig secret.
   std::string stored(const std::string& key) const;
+  /// And has reported all that it reports: nothing is left to write.
   bool joined(const std::shared_ptr<FakeApi>& at) const;
   /// As whom clients of the spoke were made; empty: as the agent itself.
   std::set<std::string> spoke_users() const;

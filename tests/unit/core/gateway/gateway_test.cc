@@ -294,6 +294,9 @@ TEST_F(GatewayPath, AClusterThatIsNoLongerAcceptedIsCutOff) {
 TEST_F(GatewayPath, AGatewayThatIsTakenAwayIsLeftAlone) {
   ASSERT_TRUE(answers());
   stop_gateway();
+  const std::jthread reader([&](const std::stop_token& stop) {  // as /debug/agent may be read at any moment
+    while (!stop.stop_requested()) static_cast<void>(agent->describe());
+  });
   ASSERT_TRUE(hub->erase(types::config_maps(), api::kHubNamespace, api::kGatewayConfigMap));
   EXPECT_TRUE(eventually([&] { return list_at(agent->describe(), {"tunnels"}).empty(); }));
 }
