@@ -238,10 +238,11 @@ Result<Report> run_rejoin(Context& context, const RejoinOptions& options, const 
   }
   FLEETADM_TRY(const rejoin::Step step,
                wait_for_agent(context, the, options, the.agent.stored.get(stored::kCertificateKey), report));
-  report.data["certificate"] = "issued";
+  if (step.issued) report.data["certificate"] = "issued";
   if (step.expires) {
     report.data["certificate-expires"] = format_time(*step.expires);
-    report.lines.push_back("cluster " + name + " has a certificate of the hub, valid until " + format_time(*step.expires));
+    report.lines.push_back("cluster " + name + (step.issued ? " has" : " keeps") + " a certificate of the hub, valid until " +
+                           format_time(*step.expires));
   }
   return report;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/registration/agent/hub_check.h"
+#include "core/registration/agent/rotation.h"
 #include "core/registration/agent/status.h"
 #include "kubeclient/base/log.h"
 
@@ -89,7 +90,7 @@ Result<reg::HubSecret> Supervisor::adopt_ca(const reg::Identity& identity, reg::
   auto current = reg::endpoint_of(stored.get(reg::kKubeconfigKey));
   if (!current || *current == hub) return stored;
   if (!reg::why_unusable(stored, identity, *current, runtime_.now()).empty()) return stored;
-  current->ca_pem = hub.ca_pem;
+  const std::string former = std::exchange(current->ca_pem, hub.ca_pem);
   current->entry = hub.entry;
   if (!(*current == hub)) return stored;
   const auto asked = client_of_hub(runtime_, hub, stored).find(api::managed_clusters(), {}, identity.cluster);
@@ -97,6 +98,7 @@ Result<reg::HubSecret> Supervisor::adopt_ca(const reg::Identity& identity, reg::
   if (!known) return stored;
   log::info(0, "agent", "the bootstrap kubeconfig has another CA for the hub, which the hub agrees with: it is taken over");
   return runtime_.store.edit([&](reg::HubSecret& secret) -> Status {
+    reg::note_authorities(secret, former, hub.ca_pem);
     secret.data[reg::kKubeconfigKey] = reg::hub_kubeconfig(hub);
     return {};
   });

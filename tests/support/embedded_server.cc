@@ -71,13 +71,20 @@ Status KubeServer::prepare_embedded() {
   url_ = embedded_->cluster->url();
   ca_ = embedded_->cluster->ca();
   folder_.write("service-account.key", read_text(embedded_->options.folder / "tokens.key"));
-  return make_clients();
+  return make_clients({});
 }
 
 Status KubeServer::start_embedded() {
   if (embedded_->cluster) return {};
   FLEETADM_TRY(embedded_->cluster, sandbox::Cluster::start(embedded_->runtime, embedded_->options));
   return {};
+}
+
+void KubeServer::write_embedded_ca(const std::string& other_cas) const {
+  const auto& folder = embedded_->options.folder;
+  std::ofstream(folder / "ca.crt", std::ios::binary | std::ios::trunc) << ca_.certificate;
+  std::ofstream(folder / "ca.key", std::ios::binary | std::ios::trunc) << ca_.key;
+  embedded_->options.former_cas = other_cas;
 }
 
 void KubeServer::stop_embedded() { embedded_->cluster.reset(); }

@@ -168,15 +168,17 @@ Status KubeServer::prepare() {
 }
 
 Status KubeServer::write_files() {
-  FLEETADM_CHECK(write_ca_and_server());
+  FLEETADM_TRY(ca_, new_ca());
+  FLEETADM_CHECK(write_ca_and_server({}));
   FLEETADM_TRY(const auto service_account_key, pki::generate_key());
   folder_.write("service-account.key", service_account_key);
   folder_.write("audit-policy.yaml", kAuditPolicy);
   return {};
 }
 
-Status KubeServer::write_ca_and_server() {
-  FLEETADM_TRY(ca_, pki::make_ca(options_.name + "-ca", std::chrono::hours(24 * 365)));
+Result<pki::KeyPair> KubeServer::new_ca() const { return pki::make_ca(options_.name + "-ca", std::chrono::hours(24 * 365)); }
+
+Status KubeServer::write_ca_and_server(const std::string& other_cas) {
   pki::LeafOptions serving;
   serving.subject.common_name = "kube-apiserver";
   serving.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
@@ -184,13 +186,13 @@ Status KubeServer::write_ca_and_server() {
   serving.server = true;
   serving.backdate = pki::kClocksApart;  // tests have clocks that differ
   FLEETADM_TRY(const auto server, pki::issue(ca_, serving));
-  FLEETADM_CHECK(make_clients());
+  FLEETADM_CHECK(make_clients(other_cas));
   folder_.write("server.crt", server.certificate);
   folder_.write("server.key", server.key);
   return {};
 }
 
-Status KubeServer::make_clients() {
+Status KubeServer::make_clients(const std::string& other_cas) {
   auto client = [this](std::string_view name) {
     pki::LeafOptions leaf;
     leaf.subject = {.common_name = std::string(name), .organizations = {"system:masters"}, .organizational_units = {}};
@@ -202,6 +204,7 @@ Status KubeServer::make_clients() {
   kubeconfig_ = kubeconfig_with(admin_);
   folder_.write("ca.crt", ca_.certificate);
   folder_.write("ca.key", ca_.key);
+  folder_.write("trusted-cas.crt", ca_.certificate + other_cas);
   folder_.write("admin.kubeconfig", kubeconfig_);
   FLEETADM_TRY(const auto manager, client("system:kube-controller-manager"));
   folder_.write("controller-manager.kubeconfig", kubeconfig_with(manager));
@@ -232,7 +235,7 @@ ChildSpec KubeServer::apiserver_spec() const {
                           "--endpoint-reconciler-type=none",
                           "--tls-cert-file=" + file("server.crt"),
                           "--tls-private-key-file=" + file("server.key"),
-                          "--client-ca-file=" + file("ca.crt"),
+                          "--client-ca-file=" + file("trusted-cas.crt"),
                           "--authorization-mode=Node,RBAC",
                           "--enable-bootstrap-token-auth",
                           "--allow-privileged=true",
@@ -257,7 +260,7 @@ ChildSpec KubeServer::controller_manager_spec() const {
   auto file = [this](const char* name) { return (folder() / name).string(); };
   ChildSpec spec{.program = *programs() + "/kube-controller-manager",
                  .args = {"--kubeconfig=" + file("controller-manager.kubeconfig"), "--secure-port=0", "--leader-elect=false",
-                          "--controllers=" + std::string(kControllers), "--root-ca-file=" + file("ca.crt"),
+                          "--controllers=" + std::string(kControllers), "--root-ca-file=" + file("trusted-cas.crt"),
                           "--service-account-private-key-file=" + file("service-account.key"),
                           "--cluster-signing-cert-file=" + file("ca.crt"), "--cluster-signing-key-file=" + file("ca.key"),
                           "--kube-api-qps=200", "--kube-api-burst=400", "--profiling=false"},
@@ -349,21 +352,26 @@ Status KubeServer::start_apiserver() {
 }
 
 Status KubeServer::replace_ca() {
+  FLEETADM_TRY(const pki::KeyPair another, new_ca());
+  return change_ca(another, {});
+}
+
+Status KubeServer::change_ca(pki::KeyPair ca, std::string others) {
   stop_apiserver();
   if (controller_manager_) controller_manager_->stop(std::chrono::seconds(5));
   controller_manager_.reset();
-  if (embedded_) {
-    fs::remove(embedded_->options.folder / "ca.crt");
-    FLEETADM_CHECK(start_embedded());
-    ca_ = embedded_->cluster->ca();
-    FLEETADM_CHECK(make_clients());
-    // kube-apiserver publishes its own.
-    request("PATCH", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication",
-            dump_json({{"data", {{"client-ca-file", ca_.certificate}}}}), "application/merge-patch+json");
-    return wait_ready(kReadyTimeout);
+  ca_ = std::move(ca);
+  if (!embedded_) {
+    FLEETADM_CHECK(write_ca_and_server(others));
+    return start_apiserver();
   }
-  FLEETADM_CHECK(write_ca_and_server());
-  return start_apiserver();
+  write_embedded_ca(others);
+  FLEETADM_CHECK(start_embedded());
+  FLEETADM_CHECK(make_clients(others));
+  // kube-apiserver publishes its own.
+  request("PATCH", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication",
+          dump_json({{"data", {{"client-ca-file", ca_.certificate + others}}}}), "application/merge-patch+json");
+  return wait_ready(kReadyTimeout);
 }
 
 KubeServer::Answer KubeServer::request(std::string_view method, std::string_view path, std::string_view body,

@@ -126,6 +126,9 @@ class KubeServer {
   /// Another CA of the same name, as after a reinstallation on the old data: the server's certificate, and the clients that it
   /// takes, are of it; tokens stay good. ca() and kubeconfigs are the new ones.
   Status replace_ca();
+  /// The server's certificate, what its signer signs, ca() and kubeconfigs are of `ca` from now on; it takes clients of
+  /// `others` (PEM), too.
+  Status change_ca(pki::KeyPair ca, std::string others);
 
  private:
   explicit KubeServer(KubeServerOptions options);
@@ -137,9 +140,11 @@ class KubeServer {
   Status prepare_embedded();
   Status start_embedded();
   void stop_embedded();
-  Status make_clients();
+  void write_embedded_ca(const std::string& other_cas) const;
+  Status make_clients(const std::string& other_cas);
   Status write_files();
-  Status write_ca_and_server();
+  Result<pki::KeyPair> new_ca() const;
+  Status write_ca_and_server(const std::string& other_cas);
   std::string kubeconfig_with(const pki::KeyPair& user) const;
   Status wait_ready(Duration timeout);
   std::string ended();  // a sentence about a process that ended, with the end of its log; empty while all run

@@ -84,6 +84,7 @@ Result<Issuance> take(const Stores& stores, const CertificateOrder& order, const
     // Another request may have been prepared meanwhile by a second agent; it is of no use any more either way.
     secret.data.erase(kPendingKeyKey);
     secret.data.erase(kPendingRequestKey);
+    secret.data.erase(kSupersededKey);
     return {};
   }));
   if (stores.pending.name() != stores.issued.name()) FLEETADM_CHECK(stores.pending.remove());

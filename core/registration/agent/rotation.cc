@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/pki/chain.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::registration::agent {
@@ -22,6 +23,13 @@ double renewal_threshold(std::string_view certificate_pem) {
   return kLowest + kSpread * (static_cast<double>(drawn) / static_cast<double>(UINT32_MAX));
 }
 
+void note_authorities(HubSecret& secret, std::string_view former, std::string_view next) {
+  const std::string certificate = secret.get(kCertificateKey);
+  if (pki::anchor_of(certificate, former) && !pki::anchor_of(certificate, next)) {
+    secret.data[kSupersededKey] = sha256_hex(certificate);
+  }
+}
+
 RenewalPlan plan_renewal(const HubSecret& secret, const pki::Subject& subject, Instant now) {
   const std::string certificate = secret.get(kCertificateKey);
   const std::string key = secret.get(kPrivateKeyKey);
@@ -30,6 +38,7 @@ RenewalPlan plan_renewal(const HubSecret& secret, const pki::Subject& subject, I
   const pki::CertInfo& leaf = chain->front();
   if (!same_subject(leaf.subject, subject)) return {true, "the client certificate is for another subject", {}};
   if (!pki::key_matches(certificate, key)) return {true, "the client certificate does not belong to the private key", {}};
+  if (secret.get(kSupersededKey) == sha256_hex(certificate)) return {true, "the hub has replaced the CA that issued it", {}};
   const Duration total = leaf.not_after - leaf.not_before;
   const auto left = std::chrono::duration_cast<Duration>(total * renewal_threshold(certificate));
   const Instant at = leaf.not_after - left;

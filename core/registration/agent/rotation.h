@@ -18,7 +18,12 @@ struct RenewalPlan {
   Instant at{};     // where it is not due: when it will be
 };
 
-/// Due at once where the certificate is missing, unreadable, expired, for another subject or for another key.
+/// Before the hub's kubeconfig gets the CAs `next` (PEM) instead of `former`: where one that has gone issued the client
+/// certificate, this is due for renewal. The hub will not take it much longer.
+void note_authorities(HubSecret& secret, std::string_view former, std::string_view next);
+
+/// Due at once where the certificate is missing, unreadable, expired, for another subject or for another key, or where the hub
+/// has replaced the CA that issued it.
 RenewalPlan plan_renewal(const HubSecret& secret, const pki::Subject& subject, Instant now);
 
 }  // namespace fleetadm::registration::agent

@@ -188,6 +188,7 @@ Result<Step> advance(const kube::Client& spoke, const kube::Client& hub, const A
   if (changed && agent::why_unusable(secret, secret.identity(), endpoint, now).empty()) {
     Step step;
     step.done = true;
+    step.issued = certificate != before;
     if (const auto parsed = pki::parse_certificates(certificate)) step.expires = parsed->front().not_after;
     return step;
   }

@@ -42,6 +42,7 @@ struct Step {
   std::string waits_for;           // for people
   std::string approved;            // the request that was approved in this step
   std::optional<Instant> expires;  // of the certificate, where it is done
+  bool issued = false;             // then: the certificate is a new one
 };
 /// One step: approves the request that the agent has stored on its cluster, and no other; done once the cluster has a certificate
 /// of this hub that is not `before`, or has taken over the CA of `endpoint` where the hub still takes its certificate.

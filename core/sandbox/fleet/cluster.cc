@@ -154,11 +154,11 @@ Result<std::unique_ptr<Cluster>> Cluster::start(serve::HttpRuntime& runtime, con
                 "remove the sandbox and make it anew");
   }
   FLEETADM_TRY(api.token_key, kept(options.folder, "tokens.key", [] { return pki::generate_key(); }));
-  api.ca_pem = inner->ca.certificate;
+  api.ca_pem = inner->ca.certificate + options.former_cas;
   serve::ListenOptions listen;
   listen.loopback_only = true;  // whoever reaches a sandbox could run commands as its pods
   listen.port = options.port;
-  listen.client_ca = inner->ca.certificate;
+  listen.client_ca = inner->ca.certificate + options.former_cas;
   listen.now = [clock = inner->clock] {
     return static_cast<std::time_t>(std::chrono::duration_cast<std::chrono::seconds>(clock->now().time_since_epoch()).count());
   };

@@ -17,6 +17,7 @@ struct ClusterOptions {
   std::string name;              // "hub", "c1"
   std::filesystem::path folder;  // keys, certificates and the store; empty: nothing is kept
   int port = 0;                  // 0: any free one
+  std::string former_cas;        // PEM: it takes clients of these, too, and its pods trust them
   std::shared_ptr<Clock> clock;
   Store::Limits store;
   AuditHook seen;                                    // of every request; may be empty

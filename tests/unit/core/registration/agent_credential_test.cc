@@ -210,6 +210,28 @@ TEST(Renewal, IsDueAtOnceForWhatCannotBeUsed) {
   EXPECT_TRUE(plan_renewal(foreign, subject_of(kMe), now()).due);
 }
 
+TEST(Renewal, IsDueWhenTheHubsCasLoseTheOneThatIssuedTheCertificate) {
+  const pki::KeyPair next = pki::make_ca("next", hours(48)).value();
+  HubSecret secret = secret_for(subject_of(kMe));
+  const auto due = [&secret] { return plan_renewal(secret, subject_of(kMe), now()).due; };
+  note_authorities(secret, ca().certificate, ca().certificate + next.certificate);
+  EXPECT_FALSE(due()) << "both are valid for a while";
+  note_authorities(secret, ca().certificate + next.certificate, next.certificate);
+  EXPECT_TRUE(due());
+  // Another writer's certificate is not the one that was meant.
+  const HubSecret other = secret_for(subject_of(kMe));
+  for (const char* key : {kCertificateKey, kPrivateKeyKey}) secret.data[key] = other.get(key);
+  EXPECT_FALSE(due());
+}
+
+TEST(Renewal, IsNotDueWhereAnotherCaThanTheServersIssuesCertificates) {
+  const pki::KeyPair before = pki::make_ca("before", hours(48)).value();
+  const pki::KeyPair after = pki::make_ca("after", hours(48)).value();
+  HubSecret secret = secret_for(subject_of(kMe));
+  note_authorities(secret, before.certificate, after.certificate);
+  EXPECT_FALSE(plan_renewal(secret, subject_of(kMe), now()).due);
+}
+
 TEST(Renewal, MessageSpellsTimesAsUpstreamDoes) {
   const Instant from = parse_time("2026-11-21T18:14:19Z").value();
   const Instant to = parse_time("2027-11-21T18:14:19Z").value();
