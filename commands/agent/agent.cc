@@ -6,6 +6,7 @@
 #include "commands/framework/program.h"
 #include "core/agent/agent.h"
 #include "core/agent/hosted.h"
+#include "core/api/hosted_member.h"
 #include "core/work/agent/agent.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/config/in_cluster.h"
@@ -91,7 +92,7 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
   flags
       .text(&options.hosted_from, "hosted-from",
             "Run an agent for each member whose kubeconfig is in this namespace, in Secrets with the label " +
-                std::string(agent::kHostedMemberLabel))
+                std::string(api::kHostedMemberLabel))
       .value_name = "NAMESPACE";
   flags.text(&agent.health_address, "health-address", "Address of the health and metrics server, such as :8000 (default: none)")
       .value_name = "HOST:PORT";

@@ -3,18 +3,18 @@
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fleet.h"
+#include "commands/fleet/join_hosted.h"
 #include "commands/fleet/join_options.h"
+#include "commands/fleet/join_steps.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
-#include "core/api/cluster_claim.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
-#include "core/install/wait_deployment.h"
 #include "core/registration/join/agent_id.h"
 #include "core/registration/join/agent_manifests.h"
+#include "core/registration/join/hosted_sides.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/pki/pki.h"
-#include "kubeclient/watch/informer.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -67,107 +67,6 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
   return endpoint;
 }
 
-Status wait_for_cluster(Context& context, const kube::Client& spoke, const kube::RestConfig& hub, const JoinOptions& options) {
-  context.progress().begin("Waiting for the agent");
-  if (Status running = install::wait_deployment(spoke, api::kAgentNamespace, api::kAgentDeployment, options.timeout,
-                                                context.stop(), warn_of_trouble(context));
-      !running) {
-    context.progress().failed(running.error().message);
-    return running;
-  }
-  context.progress().done("running");
-  const std::string condition = options.wait == "joined"      ? std::string(api::kConditionJoined)
-                                : options.wait == "available" ? std::string(api::kConditionAvailable)
-                                                              : std::string();
-  context.progress().begin("Waiting until the hub shows the cluster as " + options.wait);
-  // The bootstrap token may read clusters; the agent's own credential is none of ours.
-  const auto client = context.client(hub);
-  auto reached = [&](const std::optional<Json>& cluster) -> Result<bool> {
-    if (!cluster) return false;
-    if (condition.empty()) return true;
-    for (const Json& entry : list_at(*cluster, {"status", "conditions"})) {
-      if (str(entry, {"type"}) == condition) return str(entry, {"status"}) == "True";
-    }
-    return false;
-  };
-  auto waited =
-      kube::wait_for(client, api::managed_clusters(), "", options.cluster_name, reached, options.timeout, context.stop());
-  if (!waited) {
-    context.progress().failed(waited.error().message);
-    Error error = waited.error().wrap("the hub does not show the cluster " + options.cluster_name + " as " + options.wait);
-    error.hint = "check the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
-                 std::string(api::kAgentDeployment);
-    return fail(std::move(error));
-  }
-  context.progress().done();
-  return {};
-}
-
-Json to_json(const std::vector<join::Check>& checks) {
-  Json list = Json::array();
-  for (const auto& check : checks) {
-    list.push_back(
-        Json{{"check", check.name}, {"outcome", std::string(join::to_string(check.outcome))}, {"detail", check.detail}});
-  }
-  return list;
-}
-
-Table to_table(const std::vector<join::Check>& checks) {
-  Table table;
-  table.columns = {{"CHECK"}, {"OUTCOME"}, {"DETAIL"}};
-  for (const auto& check : checks) table.rows.push_back({check.name, std::string(join::to_string(check.outcome)), check.detail});
-  return table;
-}
-
-void tell(Progress& progress, const std::vector<join::Check>& checks) {
-  for (const auto& check : checks) {
-    // A check that did not run has no tick; the error tells at which one the way ended.
-    if (check.outcome == join::Outcome::kSkipped) continue;
-    if (check.outcome == join::Outcome::kWarning) {
-      progress.warn(check.name + ": " + check.detail);
-      continue;
-    }
-    progress.begin(check.name);
-    if (check.outcome == join::Outcome::kPassed) {
-      progress.done(check.detail);
-    } else {
-      progress.failed(check.detail);
-    }
-  }
-}
-
-std::vector<Json> claim_objects(const JoinOptions& options) {
-  std::vector<Json> claims;
-  for (const auto& [name, value] : claims_of(options)) claims.push_back(api::cluster_claim(name, value));
-  return claims;
-}
-
-/// Behind the installation, which brings their kind along.
-Status set_claims(const kube::Client& spoke, const JoinOptions& options, std::vector<install::Change>& changes) {
-  using Outcome = api::StoredClaim::Outcome;
-  const bool dry_run = spoke.gate().dry_run != kube::DryRun::kNone;
-  for (const auto& [name, value] : claims_of(options)) {
-    install::Change change{api::cluster_claims().kind, {}, name, install::Action::kCreated, api::cluster_claims().group};
-    const auto stored = api::set_claim(spoke, name, value);
-    if (!stored && !(dry_run && stored.error().code == 404)) return fail(stored.error().wrap("claim " + name));
-    if (!stored) change.unchecked = "its kind does not exist yet";
-    if (stored && stored->outcome == Outcome::kChanged) change.action = install::Action::kConfigured;
-    if (stored && stored->outcome == Outcome::kUnchanged) change.action = install::Action::kUnchanged;
-    changes.push_back(std::move(change));
-  }
-  return {};
-}
-
-/// Each field of a Klusterlet: what it becomes, or why not.
-void tell_fields(const std::string& filename, const std::vector<join::FieldOutcome>& fields, Report& report) {
-  Json list = Json::array();
-  for (const join::FieldOutcome& field : fields) {
-    report.lines.push_back(field.field + (field.effective ? ": " : " has no effect: ") + field.outcome);
-    list.push_back(Json{{"field", field.field}, {"effective", field.effective}, {"outcome", field.outcome}});
-  }
-  if (!filename.empty()) report.data["klusterlet"] = std::move(list);
-}
-
 Result<Report> run_join(Context& context, const JoinOptions& given, const std::vector<std::string>&) {
   JoinOptions options = given;
   FLEETADM_TRY(const JoinFile file, read_join_file(context, options));
@@ -175,16 +74,23 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
   FLEETADM_TRY(auto endpoint, endpoint_of(context, options));
   if (!file.hub_ca_pem.empty()) endpoint.ca_pem = file.hub_ca_pem;
   FLEETADM_TRY(const auto spoke, context.client());
-  const join::Preflight preflight = join::check_hub(endpoint, context.clock(), context.stop());
-  tell(context.progress(), preflight.checks);
+  std::optional<HostedSides> hosted;
+  if (is_hosted_mode(options.member)) {
+    FLEETADM_TRY(hosted, hosted_sides(context, options.member));
+  }
+  join::Preflight preflight = join::check_hub(endpoint, context.clock(), context.stop());
+  if (hosted) join::check_hosted_sides(hosted->hosting, hosted_namespace(options.member), hosted->member, preflight);
+  tell_checks(context.progress(), preflight.checks);
   if (preflight.error) return fail(*preflight.error);
   Report report;
-  report.data = Json{{"kind", "JoinReport"}, {"cluster-name", options.cluster_name}, {"checks", to_json(preflight.checks)}};
+  report.data = Json{{"kind", "JoinReport"}, {"cluster-name", options.cluster_name}, {"checks", checks_json(preflight.checks)}};
   tell_fields(options.filename, file.fields, report);
   if (options.preflight_only) {
-    report.table = to_table(preflight.checks);
+    report.table = checks_table(preflight.checks);
     return report;
   }
+  if (hosted) return join_hosted(context, {options, file, endpoint, preflight.hub, *hosted}, std::move(report));
+  FLEETADM_CHECK(join::check_not_hosted(spoke));
   FLEETADM_CHECK(join::check_not_elsewhere(spoke, options.cluster_name, endpoint.server));
   FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, api::kAgentNamespace));
   warn_of_missing_image(context, spoke, image);
@@ -216,22 +122,12 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
                  FLEETADM_CHECK(set_claims(spoke, options, done));
                  return done;
                }));
-  if (options.wait != "none" && !dry_run) FLEETADM_CHECK(wait_for_cluster(context, spoke, preflight.hub, options));
-
-  report.data["changes"] = install::to_json(changes);
-  std::vector<std::string> lines = change_lines(changes, dry_run_mark(context));
-  if (lines.empty()) lines.emplace_back("The agent is already installed; nothing changed.");
-  report.lines.insert(report.lines.end(), lines.begin(), lines.end());
-  report.names = change_names(changes);
-  if (dry_run) return report;
-  std::string accept = "fleetadm accept " + options.cluster_name;
-  if (!agent_id.id.empty()) {
-    report.data["agent-id"] = agent_id.id;
-    report.notes.push_back("The agent of this cluster has the ID " + agent_id.id +
-                           "; what is accepted has to show the same one.");
-    accept += " --agent-id " + agent_id.id;
+  if (options.wait != "none" && !dry_run) {
+    FLEETADM_CHECK(wait_for_cluster(context, {spoke, std::string(api::kAgentNamespace), std::string(api::kAgentDeployment)},
+                                    preflight.hub, options));
   }
-  report.notes.push_back("Now accept the cluster on the hub: " + accept);
+
+  finish_join(context, options.cluster_name, changes, agent_id.id, report);
   return report;
 }
 
@@ -249,6 +145,13 @@ void register_join(Registry& registry) {
       "The cluster becomes a member once it has been accepted on the hub: compare the agent ID, which join prints, with "
       "that of the request there. Running it again updates only "
       "what has changed; a new token replaces the old one.\n\n"
+      "With --mode hosted the agent runs on the cluster of the current context, and the managed cluster is the one of "
+      "--managed-cluster-kubeconfig or --managed-cluster-context, on which nothing runs. It gets the agent's accounts, roles and "
+      "CRDs; a Secret on the hosting cluster gets a kubeconfig with a token of the agent's account there, and not your own "
+      "credentials. The token lasts 30 days, or as long as the managed cluster allows, and the agent renews it after four fifths "
+      "of that time: if the hosting cluster is away for longer, run join again. One pod has the agents of all members in a "
+      "namespace of the hosting cluster; what concerns the pod (--image, --tolerations and the like) is changed for all of them, "
+      "and stays as it is where it is not given.\n\n"
       "A dry run with -o yaml prints what would be installed as one stream of documents, for a repository: without Secrets, and "
       "for the image, the arguments and the settings that were given.";
   command.examples = {{"Join with a token from a file",
@@ -263,6 +166,9 @@ void register_join(Registry& registry) {
                        "--external-server-urls https://c1.example.com:6443"},
                       {"As a Klusterlet of upstream's operator says, and what becomes of its fields",
                        "fleetadm join -f klusterlet.yaml --dry-run=client"},
+                      {"With the agent on another cluster",
+                       "fleetadm join --mode hosted --context hub --managed-cluster-context c2 --hub-token-file token "
+                       "--hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c2"},
                       {"Manifests for a repository",
                        "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
                        "--cluster-name c1 --dry-run=client -o yaml"},

@@ -6,6 +6,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/framework/files.h"
 #include "core/api/cluster_claim.h"
+#include "core/api/hosted_member.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/names.h"
@@ -86,6 +87,22 @@ Status check_pairs(const JoinOptions& options) {
   return {};
 }
 
+Status check_member(const JoinOptions& options) {
+  FLEETADM_CHECK(validate_member_side(options.member, true));
+  const std::string& url = options.member_apiserver;
+  if (!url.empty() && !is_hosted_mode(options.member))
+    return fail(Category::kUsage, "--managed-cluster-apiserver requires --mode hosted");
+  if (!url.empty() && !is_hub_url(url)) {
+    return fail(Category::kUsage, "--managed-cluster-apiserver \"" + url + "\" is not an https URL",
+                "for example: https://c1.example.com:6443");
+  }
+  if (!is_hosted_mode(options.member)) return {};
+  for (const std::string& arg : options.agent_args) {
+    if (Status good = api::check_hosted_member_arg(arg); !good) return fail(good.error().wrap("--agent-arg"));
+  }
+  return {};
+}
+
 }  // namespace
 
 void bind_join(FlagSet& flags, JoinOptions& options) {
@@ -111,6 +128,14 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
       .comma_texts(&options.external_server_urls, "external-server-urls",
                    "Addresses at which the hub's users reach this cluster's API server (managedClusterClientConfigs)")
       .value_name = "URL,...";
+  bind_member_side(
+      flags, options.member,
+      "Where the agent runs: on the managed cluster itself, or (hosted) on the cluster of --kubeconfig and --context "
+      "for a managed cluster that it reaches over the network, where nothing runs");
+  flags
+      .text(&options.member_apiserver, "managed-cluster-apiserver",
+            "Address of the managed cluster's API server as the hosting cluster reaches it (default: that of its kubeconfig)")
+      .value_name = "URL";
   auto& hub = flags.text(&options.hub_apiserver, "hub-apiserver", "Address of the hub's API server; required unless -f has it");
   hub.value_name = "URL";
   flags
@@ -160,6 +185,7 @@ Status validate_join(const JoinOptions& options) {
                 "use at most 63 lowercase letters, digits and '-': the name becomes a namespace on the hub");
   }
   FLEETADM_CHECK(check_pairs(options));
+  FLEETADM_CHECK(check_member(options));
   for (const std::string& url : options.external_server_urls) {
     if (!is_hub_url(url))
       return fail(Category::kUsage, "--external-server-urls \"" + url + "\" is not an https URL",

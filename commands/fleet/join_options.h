@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commands/fleet/image_flags.h"
+#include "commands/fleet/member_side.h"
 #include "commands/fleet/pod_flags.h"
 #include "commands/framework/command.h"
 #include "commands/framework/grammar.h"
@@ -31,6 +32,8 @@ struct JoinOptions {
   bool hub_in_file = false;  // what is trusted is in --filename
   std::string proxy_url;
   std::string proxy_ca_file;
+  MemberSide member;
+  std::string member_apiserver;  // as the hosting cluster reaches it; empty: that of the kubeconfig
   ImageOptions image;
   PodOptions pods;
   std::vector<std::string> agent_args;

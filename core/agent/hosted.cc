@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "core/agent/bootstrap_source.h"
+#include "core/agent/member_args.h"
+#include "core/agent/member_token.h"
+#include "core/api/hosted_member.h"
 #include "core/controller/memory.h"
 #include "core/controller/worker_pool.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/names.h"
-#include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/lease/leader.h"
 #include "kubeclient/watch/informer.h"
 
@@ -22,31 +24,50 @@ namespace {
 constexpr std::size_t kMemberThreads = 12;              // of all members: as many as one agent has, and some for works that hang
 constexpr auto kMemberAgain = std::chrono::minutes(1);  // at a member that cannot run
 constexpr auto kHostedTidying = std::chrono::minutes(1);
+constexpr auto kRenewalAgain = std::chrono::minutes(10);  // at a token that could not be renewed
+constexpr auto kRenewalTimeout = std::chrono::seconds(10);
 constexpr const char* kLock = "klusterlet-agent-lock";
 
 /// What a member's Secret says.
 struct Member {
   std::string cluster;
-  std::string kubeconfig;
+  MemberAccess access;
   std::vector<std::string> bootstrap_secrets;  // none: those of all
-  bool operator==(const Member&) const = default;
+  std::string args;                            // of this member alone
+
+  /// But for its credentials, which an agent takes while it runs.
+  bool same_agent(const Member& other) const {
+    return cluster == other.cluster && access.frame == other.access.frame && bootstrap_secrets == other.bootstrap_secrets &&
+           args == other.args;
+  }
 };
+
+Result<std::string> kubeconfig_of(const Json& secret) {
+  FLEETADM_TRY(std::string kubeconfig, base64_decode(str(secret, {"data", registration::agent::kKubeconfigKey})));
+  if (kubeconfig.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
+  return kubeconfig;
+}
 
 Result<Member> member_of(const Json& secret) {
   Member member;
-  member.cluster = label_of(secret, kHostedMemberLabel);
-  FLEETADM_TRY(member.kubeconfig, base64_decode(str(secret, {"data", registration::agent::kKubeconfigKey})));
-  if (member.kubeconfig.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
-  FLEETADM_CHECK(check_holds_data_only(member.kubeconfig));
-  std::istringstream names(annotation_of(secret, kHostedBootstrapAnnotation));
+  member.cluster = label_of(secret, api::kHostedMemberLabel);
+  FLEETADM_TRY(const std::string kubeconfig, kubeconfig_of(secret));
+  FLEETADM_TRY(member.access, member_access(kubeconfig));
+  FLEETADM_TRY(member.args, base64_decode(str(secret, {"data", api::kHostedArgsKey})));
+  std::istringstream names(annotation_of(secret, api::kHostedBootstrapAnnotation));
   for (std::string name; std::getline(names, name, ',');) {
     if (name.empty()) continue;
     if (!is_dns_subdomain(name))
-      return fail(Category::kInvalid, "its annotation " + std::string(kHostedBootstrapAnnotation) + " names no Secret: \"" +
+      return fail(Category::kInvalid, "its annotation " + std::string(api::kHostedBootstrapAnnotation) + " names no Secret: \"" +
                                           log::escape_terminal(name) + "\"");
     member.bootstrap_secrets.push_back(name);
   }
   return member;
+}
+
+AgentParts with_pool(AgentParts parts) {
+  if (!parts.pool) parts.pool = std::make_shared<controller::WorkerPool>(kMemberThreads);
+  return parts;
 }
 
 class HostedMembers {
@@ -54,22 +75,25 @@ class HostedMembers {
   HostedMembers(const HostedOptions& options, const kube::RestConfig& home, AgentParts parts)
       : options_(options),
         home_(parts.connect(home)),
-        parts_(std::move(parts)),
+        parts_(with_pool(std::move(parts))),
+        tokens_(
+            controller::Manager::Options{.threads = 1, .clock = parts_.clock, .pool = parts_.pool, .log_file = parts_.log_file}),
         manager_(controller::Manager::Options{
             .threads = 1, .health_address = options.agent.health_address, .clock = parts_.clock, .log_file = parts_.log_file}) {
     parts_.home = home_;
-    if (!parts_.pool) parts_.pool = std::make_shared<controller::WorkerPool>(kMemberThreads);
     manager_.add_page("/debug/agent", [this](std::string_view) {
       return controller::Manager::Page{200, "application/json", dump_json(describe())};
     });
     kube::InformerOptions which;
     which.ns = options.ns;
-    which.label_selector = kHostedMemberLabel;
+    which.label_selector = api::kHostedMemberLabel;
     which.project = drop_secret_content;  // it is read again when it is needed
     const auto secrets = manager_.informer(home_, kube::resources::secrets(), std::move(which));
     const auto queue = manager_.add({.name = "hosted-members"},
                                     [this](const std::string& key, const std::stop_token&) { return reconcile(key); });
     controller::Manager::enqueue_on(*secrets, queue);
+    renewals_ = tokens_.add({.name = "hosted-member-tokens"},
+                            [this](const std::string& name, const std::stop_token&) { return renew(name); });
     manager_.add({.name = "memory", .resync = kHostedTidying, .resync_keys = {"process"}},
                  [](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
                    controller::give_memory_back();
@@ -80,7 +104,9 @@ class HostedMembers {
   const kube::Client& home() const { return home_; }
   Status serve_health() { return manager_.serve_health(); }
   Status run(std::stop_token stop) {
+    FLEETADM_CHECK(tokens_.start());
     const Status done = manager_.run(std::move(stop));
+    tokens_.stop();
     std::map<std::string, Running> ended;
     const std::lock_guard lock(mutex_);
     ended.swap(running_);
@@ -90,14 +116,16 @@ class HostedMembers {
  private:
   struct Running {
     std::optional<Member> member;  // as it runs
+    std::shared_ptr<MemberCredentials> credentials;
     std::unique_ptr<RunningAgent> agent;
-    std::string trouble;  // why it does not run
+    std::string trouble;        // why it does not run
+    std::string token_trouble;  // why its token could not be renewed
   };
 
   Result<controller::Outcome> reconcile(const std::string& key) {
     const std::string name = key.substr(key.find('/') + 1);
     FLEETADM_TRY(const std::optional<Json> secret, home_.find(kube::resources::secrets(), options_.ns, name));
-    if (!secret || label_of(*secret, kHostedMemberLabel).empty()) {
+    if (!secret || label_of(*secret, api::kHostedMemberLabel).empty()) {
       end(name);
       return controller::Outcome{};
     }
@@ -105,7 +133,11 @@ class HostedMembers {
     {
       const std::lock_guard lock(mutex_);
       const auto now = running_.find(name);
-      if (wanted && now != running_.end() && now->second.agent && now->second.member == *wanted) return controller::Outcome{};
+      if (wanted && now != running_.end() && now->second.agent && now->second.member->same_agent(*wanted)) {
+        now->second.credentials->set(wanted->access.credentials);
+        renewals_->add(name);
+        return controller::Outcome{};
+      }
     }
     const std::string trouble_before = end(name);
     Running started = begin(name, wanted);
@@ -115,9 +147,48 @@ class HostedMembers {
       if (started.trouble != trouble_before)
         log::warn("agent", "hosted member (secret " + log::escape_terminal(key) + "): " + started.trouble);
     }
+    if (started.agent) renewals_->add(name);
     const std::lock_guard lock(mutex_);
     running_[name] = std::move(started);
     return outcome;
+  }
+
+  /// Writes a new token into the member's Secret when it is time; the Secret's change has the agent take it.
+  Result<controller::Outcome> renew(const std::string& name) {
+    FLEETADM_TRY(std::optional<Json> secret, home_.find(kube::resources::secrets(), options_.ns, name));
+    if (!secret || label_of(*secret, api::kHostedMemberLabel).empty()) return controller::Outcome{};
+    const auto member = member_of(*secret);
+    if (!member) return controller::Outcome{};  // it does not run, and says why
+    const auto due = renew_token_at(member->access.credentials.token);
+    if (!due) return controller::Outcome{};
+    const Instant now = parts_.clock->now();
+    if (now < *due) return controller::Outcome{*due - now};
+    const Status renewed = write_new_token(*std::move(secret), member->access, now);
+    note_token(name, member->cluster, renewed);
+    return controller::Outcome{renewed ? Duration::zero() : Duration(kRenewalAgain)};
+  }
+
+  Status write_new_token(Json secret, const MemberAccess& access, Instant now) const {
+    FLEETADM_TRY(const std::string kubeconfig, kubeconfig_of(secret));
+    const kube::Client client = parts_.connect(access.config).with_timeout(kRenewalTimeout);
+    FLEETADM_TRY(const std::string renewed, with_new_token(kubeconfig, client, now));
+    secret["data"][registration::agent::kKubeconfigKey] = base64_encode(renewed);
+    return home_.update(kube::resources::secrets(), secret).map([](const Json&) {});
+  }
+
+  void note_token(const std::string& name, const std::string& cluster, const Status& renewed) {
+    std::string trouble = renewed ? std::string() : renewed.error().message;
+    std::string before;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto now = running_.find(name);
+      if (now != running_.end()) before = std::exchange(now->second.token_trouble, trouble);
+    }
+    if (renewed) {
+      log::info(0, "agent", "hosted member " + cluster + ": its token is renewed");
+    } else if (trouble != before) {
+      log::warn("agent", "hosted member " + cluster + ": " + trouble);
+    }
   }
 
   /// Why it did not run.
@@ -135,26 +206,26 @@ class HostedMembers {
   }
 
   Running begin(const std::string& name, const Result<Member>& wanted) {
-    const auto not_running = [](const Error& error) { return Running{std::nullopt, nullptr, error.message}; };
+    const auto not_running = [](const Error& error) { return Running{.trouble = error.message}; };
     if (!wanted) return not_running(wanted.error());
     if (const std::string other = runs_as(wanted->cluster); !other.empty()) {
       return not_running(fail(Category::kConflict, "cluster " + wanted->cluster + " is already that of secret " + other).value());
     }
-    auto agent = start(*wanted);
+    auto credentials = std::make_shared<MemberCredentials>(wanted->access.credentials);
+    auto agent = start(*wanted, credentials);
     if (!agent) return not_running(agent.error());
     log::info(0, "agent", "hosted member " + wanted->cluster + " (secret " + log::escape_terminal(name) + ") begins");
-    return {*wanted, std::move(*agent), {}};
+    return {.member = *wanted, .credentials = std::move(credentials), .agent = std::move(*agent)};
   }
 
-  Result<std::unique_ptr<RunningAgent>> start(const Member& member) const {
-    FLEETADM_TRY(const kube::Kubeconfig parsed, kube::Kubeconfig::from_text(member.kubeconfig, "the member's kubeconfig"));
-    kube::ConfigOverrides overrides;
-    overrides.interactive = false;
-    FLEETADM_TRY(const kube::RestConfig config, parsed.resolve(overrides));
+  Result<std::unique_ptr<RunningAgent>> start(const Member& member, std::shared_ptr<MemberCredentials> credentials) const {
+    kube::RestConfig config = member.access.config;
+    config.credentials = std::move(credentials);
     AgentOptions options = options_.agent;
+    FLEETADM_CHECK(apply_member_args(member.args, options));
     options.health_address.clear();
     options.cluster_name = member.cluster;
-    options.hub_kubeconfig_secret = member.cluster + std::string(kHostedCredentialSuffix);
+    options.hub_kubeconfig_secret = api::hosted_credential_secret(member.cluster);
     options.home_ns = options_.ns;
     if (!member.bootstrap_secrets.empty()) options.bootstrap_secrets = member.bootstrap_secrets;
     return start_agent(options, config, parts_);
@@ -176,6 +247,7 @@ class HostedMembers {
       Json& one = members[name];
       one = running.agent ? running.agent->describe() : Json{{"phase", "not running"}, {"detail", running.trouble}};
       if (running.member) one["cluster"] = running.member->cluster;
+      if (!running.token_trouble.empty()) one["token"] = running.token_trouble;
     }
     return {{"members", std::move(members)}};
   }
@@ -185,7 +257,10 @@ class HostedMembers {
   AgentParts parts_;
   mutable std::mutex mutex_;
   std::map<std::string, Running> running_;  // by the Secret's name
-  controller::Manager manager_;             // last: its controller uses the others
+  std::shared_ptr<controller::Queue> renewals_;
+  // Last: their controllers use the others. A member that does not answer holds up no other one's begin.
+  controller::Manager tokens_;
+  controller::Manager manager_;
 };
 
 }  // namespace

@@ -1,21 +1,14 @@
 // Members hosted by one process: every labelled Secret of a namespace holds the kubeconfig of a member, and for each there is an
-// agent (docs/reference/registration.md#hosted-members). They share threads; none of them waits for another.
+// agent (docs/reference/registration.md#hosted-members). They share threads; none of them waits for another. The tokens of their
+// kubeconfigs are renewed.
 #pragma once
 
 #include <stop_token>
 #include <string>
-#include <string_view>
 
 #include "core/agent/agent.h"
 
 namespace fleetadm::agent {
-
-/// On a Secret with the key `kubeconfig`; its value is the cluster's name on the hub.
-inline constexpr std::string_view kHostedMemberLabel = "fleetadm.io/hosted-member";
-/// On the same Secret: the bootstrap secrets of this member, separated by commas, where it does not share those of all.
-inline constexpr std::string_view kHostedBootstrapAnnotation = "fleetadm.io/bootstrap-secrets";
-/// What the Secret with a member's credential is named after the cluster's name.
-inline constexpr std::string_view kHostedCredentialSuffix = "-hub-kubeconfig-secret";
 
 struct HostedOptions {
   std::string ns;      // of the Secrets of members, of bootstrap kubeconfigs and of credentials

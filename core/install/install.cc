@@ -186,7 +186,10 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
   kube::ListOptions which;
   which.label_selector = std::string(kPartLabel) + "=" + options.part;
   for (const kube::Resource& resource : removal_order()) {
-    auto found = client.list(resource, "", which);
+    const bool whole = options.ns.empty();
+    if (!whole && !resource.namespaced && resource != r::namespaces()) continue;
+    which.field_selector = whole || resource.namespaced ? std::string() : "metadata.name=" + options.ns;
+    auto found = client.list(resource, resource.namespaced ? options.ns : std::string(), which);
     if (!found) return fail(found.error().wrap("cannot list what is left of " + resource.qualified()));
     std::vector<Json> removed_objects;
     for (const Json& object : list_at(*found, {"items"})) {

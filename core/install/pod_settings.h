@@ -19,6 +19,8 @@ struct PodSettings {
   std::string http_proxy;
   std::string https_proxy;
   std::string no_proxy;  // further hosts, with commas
+
+  bool operator==(const PodSettings&) const = default;
 };
 
 /// On a Deployment whose `resources` were given: an upgrade keeps them.

@@ -29,6 +29,8 @@ std::optional<TokenClaims> token_claims(std::string_view token) {
   const auto claims = payload_of(token);
   if (!claims) return std::nullopt;
   TokenClaims read;
+  read.account_namespace = str(*claims, {"kubernetes.io", "namespace"});
+  read.account = str(*claims, {"kubernetes.io", "serviceaccount", "name"});
   read.account_uid = str(*claims, {"kubernetes.io", "serviceaccount", "uid"});
   const std::int64_t issued = num(*claims, {"iat"});
   const std::int64_t expires = num(*claims, {"exp"});

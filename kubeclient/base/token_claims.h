@@ -12,6 +12,8 @@
 namespace fleetadm {
 
 struct TokenClaims {
+  std::string account_namespace;
+  std::string account;
   std::string account_uid;
   Instant issued{};
   Instant expires{};

@@ -1,5 +1,6 @@
 #include "core/registration/join/agent_id.h"
 
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/registration/join/agent_manifests.h"
 #include "kubeclient/base/encoding.h"
@@ -15,6 +16,16 @@ std::vector<std::string> args_of_agent(const Json& deployment) {
   return containers.empty() ? std::vector<std::string>{} : string_list_at(containers.front(), {"args"});
 }
 
+/// That a credential was stored with; empty where there is none.
+std::string id_in(const std::optional<Json>& credential) {
+  return credential ? base64_decode(str(*credential, {"data", "agent-name"})).value_or("") : std::string();
+}
+
+AgentId fresh_id() {
+  std::string id = random_suffix(kAgentIdLength);
+  return AgentId{id, std::string(kAgentIdFlag) + id};
+}
+
 }  // namespace
 
 Result<AgentId> choose_agent_id(const kube::Client& spoke, const std::vector<std::string>& args, bool fresh) {
@@ -24,13 +35,20 @@ Result<AgentId> choose_agent_id(const kube::Client& spoke, const std::vector<std
   FLEETADM_TRY(const auto live, spoke.find(kube::resources::deployments(), api::kAgentNamespace, api::kAgentDeployment));
   const std::string told = live ? given_or(args_of_agent(*live), kAgentIdFlag, {}) : std::string();
   if (!told.empty()) return AgentId{told, std::string(kAgentIdFlag) + told};
-  if (stored) {
-    const auto id = base64_decode(str(*stored, {"data", "agent-name"}));
-    if (id && !id->empty()) return AgentId{*id, {}};
-  }
+  if (std::string id = id_in(stored); !id.empty()) return AgentId{std::move(id), {}};
   if (live || !fresh) return AgentId{};
-  std::string id = random_suffix(kAgentIdLength);
-  return AgentId{id, std::string(kAgentIdFlag) + id};
+  return fresh_id();
+}
+
+Result<AgentId> choose_hosted_agent_id(const kube::Client& hosting, const std::string& ns, const std::string& cluster,
+                                       const std::vector<std::string>& args, const std::vector<std::string>& stored_args,
+                                       bool fresh) {
+  if (std::string given = given_or(args, kAgentIdFlag, {}); !given.empty()) return AgentId{std::move(given), {}};
+  if (const std::string told = given_or(stored_args, kAgentIdFlag, {}); !told.empty())
+    return AgentId{told, std::string(kAgentIdFlag) + told};
+  FLEETADM_TRY(const auto stored, hosting.find(kube::resources::secrets(), ns, api::hosted_credential_secret(cluster)));
+  if (std::string id = id_in(stored); !id.empty()) return AgentId{std::move(id), {}};
+  return fresh ? fresh_id() : AgentId{};
 }
 
 }  // namespace fleetadm::join

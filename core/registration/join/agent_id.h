@@ -18,4 +18,9 @@ struct AgentId {
 /// such an argument does not get one, so that joining again changes nothing.
 Result<AgentId> choose_agent_id(const kube::Client& spoke, const std::vector<std::string>& args, bool fresh);
 
+/// Likewise of a hosted member: `args` are those of this command, `stored_args` those of the member's Secret.
+Result<AgentId> choose_hosted_agent_id(const kube::Client& hosting, const std::string& ns, const std::string& cluster,
+                                       const std::vector<std::string>& args, const std::vector<std::string>& stored_args,
+                                       bool fresh);
+
 }  // namespace fleetadm::join

@@ -6,6 +6,7 @@
 
 #include "core/api/kinds.h"
 #include "core/install/install.h"
+#include "core/registration/join/hosted_manifests.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
@@ -86,14 +87,14 @@ Result<std::vector<Json>> agent_objects(const AgentInstall& agent) {
   return objects;
 }
 
-Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub) {
+std::string bootstrap_kubeconfig(const HubEndpoint& endpoint, const kube::RestConfig& hub) {
   Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
   if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
-  Json secret{{"apiVersion", "v1"},
-              {"kind", "Secret"},
-              {"metadata", {{"name", std::string(api::kBootstrapSecret)}, {"namespace", std::string(api::kAgentNamespace)}}},
-              {"type", "Opaque"},
-              {"data", {{"kubeconfig", base64_encode(dump_yaml(kubeconfig))}}}};
+  return dump_yaml(kubeconfig);
+}
+
+Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub) {
+  Json secret = kubeconfig_secret(api::kAgentNamespace, api::kBootstrapSecret, bootstrap_kubeconfig(endpoint, hub));
   FLEETADM_TRY(std::vector<Json> objects, agent_objects(agent));
   // Before the agent that needs it.
   const auto deployment =

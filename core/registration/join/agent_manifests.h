@@ -25,7 +25,10 @@ struct AgentInstall {
 /// The objects of the agent in the order in which they are applied. `hub`: of check_hub().
 Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub);
 
-/// The same for an agent that has joined before: without the bootstrap Secret.
+/// The kubeconfig to join the hub with, as text: a secret.
+std::string bootstrap_kubeconfig(const HubEndpoint& endpoint, const kube::RestConfig& hub);
+
+/// agent_manifests() for an agent that has joined before: without the bootstrap Secret.
 Result<std::vector<Json>> agent_objects(const AgentInstall& agent);
 
 /// What `fleetadm agent run` of a cluster is started with, before AgentInstall::args.

@@ -170,17 +170,19 @@ Result<bool> keep_type_in_use(const kube::Client& spoke, const kube::Resource& r
   return !left.empty();
 }
 
+Status works_left(const kube::Client& spoke, const std::vector<Json>& applied, const DepartureOptions& options) {
+  if (applied.empty() || options.force) return {};
+  if (options.left_hub && spoke.gate().dry_run != kube::DryRun::kNone) return {};
+  return fail(
+      Category::kConflict,
+      std::to_string(applied.size()) + " works are still applied on this cluster (first: " + name_of(applied.front()) + ")",
+      "take the cluster out on the hub too, so that they are removed: fleetadm unjoin --cluster-name " + options.cluster_name +
+          " --hub-context CONTEXT; or remove them with everything they applied: --force");
+}
+
 Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& options, std::vector<Change>& changes) {
   FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
-  if (applied.empty()) return {};
-  if (!options.force && options.left_hub && spoke.gate().dry_run != kube::DryRun::kNone) return {};
-  if (!options.force) {
-    return fail(
-        Category::kConflict,
-        std::to_string(applied.size()) + " works are still applied on this cluster (first: " + name_of(applied.front()) + ")",
-        "take the cluster out on the hub too, so that they are removed: fleetadm unjoin --cluster-name " + options.cluster_name +
-            " --hub-context CONTEXT; or remove them with everything they applied: --force");
-  }
+  if (applied.empty() || !options.force) return works_left(spoke, applied, options);
   // The agent would only make them again, so it goes first; then the garbage collector removes what they own.
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, api::kAgentDeployment));
   if (deployment && label_of(*deployment, install::kPartLabel) == install::kAgentPart) {
@@ -235,6 +237,11 @@ Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& clust
     std::sort(names->begin(), names->end());
   }
   return left;
+}
+
+Status check_no_applied_works(const kube::Client& spoke, const DepartureOptions& options) {
+  FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
+  return works_left(spoke, applied, options);
 }
 
 Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options) {

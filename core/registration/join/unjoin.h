@@ -42,6 +42,9 @@ struct LeftBehind {
 };
 Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& cluster_name);
 
+/// kConflict where the agent has applied works that nothing removes: options.force does, and so did leave_on_hub().
+Status check_no_applied_works(const kube::Client& spoke, const DepartureOptions& options);
+
 /// Removes the agent. kConflict while AppliedManifestWorks are left, unless forced (then the objects they own are removed).
 Result<std::vector<install::Change>> leave_on_spoke(const kube::Client& spoke, const DepartureOptions& options);
 

@@ -177,6 +177,7 @@ TEST_F(GrammarTest, FilesAreNamedAlike) {
                         "ca-file",
                         "proxy-ca-file",
                         "hub-token-file",
+                        "managed-cluster-kubeconfig",
                         "scenarios",
                         "object",
                         "merge",

@@ -83,7 +83,8 @@ TEST(Rights, AreThoseThatWereApproved) {
       rights("hub/konnectivity.yaml",
              {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client", "signer"}}}) +
       rights("agent/rbac.yaml",
-             {{"secrets", Json{"bootstrap-hub-kubeconfig", "hub-kubeconfig-secret"}}, {"hub_secret", "hub-kubeconfig-secret"}});
+             {{"secrets", Json{"bootstrap-hub-kubeconfig", "hub-kubeconfig-secret"}}, {"hub_secret", "hub-kubeconfig-secret"}}) +
+      rights("hosted/rbac.yaml", {{"namespace", "hosted"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
   std::ifstream in(approved_file());
   std::stringstream approved;

@@ -86,6 +86,23 @@ TEST_F(JoinTest, WhatTheClusterSaysOfItselfIsChecked) {
   refused({{"resource-limits", "memory=much"}}, "--resource-limits");
 }
 
+TEST_F(JoinTest, WhatBelongsToHostedModeNeedsIt) {
+  refused({{"mode", "hosted"}}, "--mode hosted requires --managed-cluster-kubeconfig or --managed-cluster-context");
+  const Flags hosted{{"mode", "hosted"}, {"managed-cluster-context", "c1"}};
+  const auto with = [&](Flags more) {
+    more.insert(more.begin(), hosted.begin(), hosted.end());
+    return more;
+  };
+  refused(with({{"hosted-namespace", "A"}}), "--hosted-namespace \"A\"");
+  refused(with({{"managed-cluster-apiserver", "c1:6443"}}), "--managed-cluster-apiserver \"c1:6443\" is not an https URL");
+  refused(with({{"agent-arg", "--work-eviction-grace=1h"}}), "cannot be set for one hosted member");
+  for (const char* flag : {"managed-cluster-kubeconfig", "managed-cluster-context", "hosted-namespace"}) {
+    const auto report = join({{flag, "x"}});
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().message, "--" + std::string(flag) + " requires --mode hosted");
+  }
+}
+
 TEST_F(JoinTest, AFileMaySayWhatNoFlagDoes) {
   const std::string spec = "apiVersion: operator.open-cluster-management.io/v1\nkind: Klusterlet\nmetadata: {name: k}\nspec: ";
   const std::string file = folder_.write("klusterlet.yaml", spec + "{clusterName: C_1}\n");

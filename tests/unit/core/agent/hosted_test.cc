@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "fleet.h"
 #include "kubeclient/base/encoding.h"
@@ -49,7 +50,7 @@ class Hosted : public testing::Test {
     home->put(kube::resources::secrets(), {{"metadata",
                                             {{"name", secret},
                                              {"namespace", std::string(kNamespace)},
-                                             {"labels", {{std::string(agent::kHostedMemberLabel), cluster}}}}},
+                                             {"labels", {{std::string(api::kHostedMemberLabel), cluster}}}}},
                                            {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}});
   }
   bool available(const std::string& cluster) const {
@@ -64,7 +65,7 @@ class Hosted : public testing::Test {
     return count;
   }
   std::optional<Json> credential(const std::string& cluster) const {
-    return home->get(kube::resources::secrets(), kNamespace, cluster + std::string(agent::kHostedCredentialSuffix));
+    return home->get(kube::resources::secrets(), kNamespace, cluster + std::string(api::kHostedCredentialSuffix));
   }
 
   std::shared_ptr<FakeApi> home = FakeApi::make();
@@ -120,7 +121,7 @@ TEST_F(Hosted, ASecretThatCannotBeUsedCostsTheOthersNothing) {
 TEST_F(Hosted, ABootstrapSecretIsNamedAsSecretsAre) {
   member("one", "c1");
   Json secret = home->get(kube::resources::secrets(), kNamespace, "one").value();
-  const std::string annotation(agent::kHostedBootstrapAnnotation);
+  const std::string annotation(api::kHostedBootstrapAnnotation);
   secret["metadata"]["annotations"] = {{annotation, "../other/secrets/x"}};
   home->put(kube::resources::secrets(), secret);
   member("two", "c2");
@@ -130,6 +131,53 @@ TEST_F(Hosted, ABootstrapSecretIsNamedAsSecretsAre) {
   secret["metadata"]["annotations"] = {{annotation, std::string(api::kBootstrapSecret)}};
   home->put(kube::resources::secrets(), secret);
   EXPECT_TRUE(soon([&] { return available("c1"); })) << "a change of the annotation alone is seen";
+}
+
+TEST_F(Hosted, ATokenIsRenewedAndTheAgentGoesOn) {
+  const auto token_of = [](Instant issued, Duration life) {
+    const auto second = [](Instant at) {
+      return std::chrono::duration_cast<std::chrono::seconds>(at.time_since_epoch()).count();
+    };
+    const Json claims{
+        {"iat", second(issued)},
+        {"exp", second(issued + life)},
+        {"kubernetes.io", {{"namespace", "agents"}, {"serviceaccount", {{"name", "fleetadm-agent"}, {"uid", "u"}}}}}};
+    return "e30." + base64url_encode(dump_json(claims)) + ".signature";
+  };
+  const Instant now = Clock::system()->now();
+  const std::string next = token_of(now, std::chrono::hours(720));
+  fleet.spoke->on_request([next](const ApiCall& call) -> std::optional<kube::Response> {
+    if (call.subresource != "token") return std::nullopt;
+    return kube::Response{201, {}, dump_json(Json{{"kind", "TokenRequest"}, {"status", {{"token", next}}}})};
+  });
+  member("one", "c1", "token: " + token_of(now - std::chrono::hours(590), std::chrono::hours(720)));
+  begin();
+  ASSERT_TRUE(soon([&] { return available("c1"); }));
+  const auto stored = [&] {
+    const auto secret = home->get(kube::resources::secrets(), kNamespace, "one");
+    return base64_decode(str(*secret, {"data", "kubeconfig"})).value_or("");
+  };
+  ASSERT_TRUE(soon([&] { return stored().find(next) != std::string::npos; }));
+  const auto requests = fleet.requests(fleet.hub).size();
+  const int tokens = fleet.spoke->count("create", "serviceaccounts");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(fleet.spoke->count("create", "serviceaccounts"), tokens) << "the new one is good for long";
+  EXPECT_EQ(fleet.requests(fleet.hub).size(), requests);
+  EXPECT_TRUE(available("c1"));
+}
+
+TEST_F(Hosted, AMembersOwnArgumentsAreItsAlone) {
+  member("one", "c1");
+  Json secret = home->get(kube::resources::secrets(), kNamespace, "one").value();
+  secret["data"][std::string(api::kHostedArgsKey)] = base64_encode(R"(["--agent-id=mine","--cluster-labels=env=prod"])");
+  home->put(kube::resources::secrets(), secret);
+  member("two", "c2");
+  begin();
+  ASSERT_TRUE(soon([&] { return available("c1") && available("c2"); }));
+  EXPECT_EQ(base64_decode(str(*credential("c1"), {"data", "agent-name"})).value_or(""), "mine");
+  EXPECT_NE(base64_decode(str(*credential("c2"), {"data", "agent-name"})).value_or(""), "mine");
+  EXPECT_EQ(label_of(*fleet.hub->get(api::managed_clusters(), {}, "c1"), "env"), "prod");
+  EXPECT_EQ(label_of(*fleet.hub->get(api::managed_clusters(), {}, "c2"), "env"), "");
 }
 
 TEST_F(Hosted, AClusterIsThatOfOneSecretOnly) {

@@ -1,0 +1,52 @@
+#include "commands/fleet/member_side.h"
+
+#include "commands/framework/files.h"
+#include "core/api/hosted_member.h"
+#include "kubeclient/base/names.h"
+
+namespace fleetadm::commands {
+
+std::string hosted_namespace(const MemberSide& side) { return side.ns.empty() ? std::string(api::kHostedNamespace) : side.ns; }
+
+void bind_member_side(FlagSet& flags, MemberSide& side, const std::string& mode) {
+  flags.choice(&side.mode, "mode", {"default", "hosted"}, mode).default_text = "default";
+  file_flag(flags, &side.kubeconfig, "managed-cluster-kubeconfig",
+            "Kubeconfig of the managed cluster in hosted mode, if it is a different file");
+  flags.text(&side.context, "managed-cluster-context", "Context of the managed cluster in hosted mode").complete =
+      Complete::kContexts;
+  Flag& ns = flags.text(&side.ns, "hosted-namespace", "Namespace of the agents on the hosting cluster");
+  ns.value_name = "NAMESPACE";
+  ns.default_text = api::kHostedNamespace;
+}
+
+Status validate_member_side(const MemberSide& side, bool member_needed) {
+  if (!is_hosted_mode(side)) {
+    const std::string flag = !side.kubeconfig.empty() ? "--managed-cluster-kubeconfig"
+                             : !side.context.empty()  ? "--managed-cluster-context"
+                             : !side.ns.empty()       ? "--hosted-namespace"
+                                                      : "";
+    if (!flag.empty()) return fail(Category::kUsage, flag + " requires --mode hosted");
+    return {};
+  }
+  if (!is_dns_label(hosted_namespace(side)))
+    return fail(Category::kUsage, "--hosted-namespace \"" + side.ns + "\" is not a valid namespace name",
+                "use at most 63 lowercase letters, digits and '-'");
+  if (member_needed && !side.named()) {
+    return fail(Category::kUsage, "--mode hosted requires --managed-cluster-kubeconfig or --managed-cluster-context",
+                "the agent runs on the cluster of --kubeconfig and --context, and the managed cluster is another one");
+  }
+  return {};
+}
+
+Result<HostedSides> hosted_sides(Context& context, const MemberSide& side) {
+  FLEETADM_TRY(const kube::Client hosting, context.client());
+  kube::ConfigOverrides overrides;  // who acts on the hosting cluster, and how it is reached, says nothing of the member
+  overrides.interactive = context.global().config.interactive;
+  overrides.kubeconfig = side.kubeconfig.empty() ? context.global().config.kubeconfig : side.kubeconfig;
+  overrides.context = side.context;
+  auto config = context.rest_config(overrides);
+  if (!config) return fail(config.error().wrap("the managed cluster"));
+  return HostedSides{hosting, context.client(*config), *config};
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,37 @@
+// The member of a command whose own connection leads to the cluster that hosts its agent.
+#pragma once
+
+#include <string>
+
+#include "commands/framework/command.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::commands {
+
+struct MemberSide {
+  std::string mode;  // "default" where it is empty
+  std::string kubeconfig;
+  std::string context;
+  std::string ns;  // on the hosting cluster; the usual one where it is empty
+
+  bool named() const { return !kubeconfig.empty() || !context.empty(); }
+};
+
+inline bool is_hosted_mode(const MemberSide& side) { return side.mode == "hosted"; }
+/// The namespace on the hosting cluster.
+std::string hosted_namespace(const MemberSide& side);
+
+/// --mode, --managed-cluster-kubeconfig, --managed-cluster-context and --hosted-namespace. `mode`: what --mode says of itself.
+void bind_member_side(FlagSet& flags, MemberSide& side, const std::string& mode);
+/// kUsage where the others are given without the mode, or it lacks the member while that is needed.
+Status validate_member_side(const MemberSide& side, bool member_needed);
+
+struct HostedSides {
+  kube::Client hosting;
+  kube::Client member;
+  kube::RestConfig member_config;
+};
+/// Both clients; the member has to be named.
+Result<HostedSides> hosted_sides(Context& context, const MemberSide& side);
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,46 @@
+// What unjoin does in any mode: its options, the question before it, and what it tells afterwards.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/fleet/member_side.h"
+#include "commands/framework/context.h"
+#include "commands/framework/grammar.h"
+#include "commands/framework/guard.h"
+#include "commands/framework/hub_side.h"
+#include "core/registration/join/unjoin.h"
+
+namespace fleetadm::commands {
+
+struct UnjoinOptions {
+  std::string cluster_name;
+  HubSide hub;
+  MemberSide member;
+  bool hub_only = false;
+  bool force = false;
+  bool keep_namespace = false;
+  GuardOptions guard;
+  Duration timeout = kWaitTimeout;
+};
+
+join::DepartureOptions departure_options(Context& context, const UnjoinOptions& options);
+
+/// Answers --plan; otherwise asks once, about the works that would be lost or else whether this is meant at all. `spoke`: null
+/// where the cluster is not asked.
+Result<std::optional<Report>> confirm_unjoin(Context& context, const UnjoinOptions& options, const std::string& name,
+                                             const kube::Client* hub, const kube::Client* spoke, std::vector<std::string>& notes);
+
+/// An agent that could not be asked has everything still: what (with `what`, that was installed for it), and how it goes when the
+/// cluster is back.
+void tell_left_behind(const join::LeftBehind& left, const std::string& name, const std::string& what, Report& report);
+/// Nothing was done on the hub.
+void tell_hub_left(const std::string& name, Report& report);
+
+bool does_not_answer(const Error& error);
+
+/// unjoin --mode hosted: the agent of another cluster than the current one.
+Result<Report> unjoin_hosted(Context& context, const UnjoinOptions& options);
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,36 @@
+// The kubeconfig with which a hosted agent reaches its member: the token of a ServiceAccount with the agent's rights, and not
+// what the person who joins it has.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "kubeclient/base/clock.h"
+#include "kubeclient/config/rest_config.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::join {
+
+/// How the hosting cluster reaches the member.
+struct MemberWay {
+  std::string server;
+  std::string ca_pem;  // empty: a CA that the agent's system trusts
+  std::string tls_server_name;
+  std::string proxy_url;
+};
+
+/// A kubeconfig of this way with a token.
+std::string member_kubeconfig(const MemberWay& way, const std::string& token);
+
+/// The token in `kubeconfig`, where it is of this way and is not to be renewed at `now`; else empty.
+std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, Instant now);
+
+/// A new token of the agent's account on the member, for 30 days or as long as the member allows.
+Result<std::string> new_member_token(const kube::Client& member);
+
+/// Whether the member takes the token for what an agent does: `as_agent` is a client with it. Asks again for some seconds while
+/// the member has not seen the account's rights yet.
+Status check_member_token(const kube::Client& as_agent, std::stop_token stop);
+
+}  // namespace fleetadm::join
