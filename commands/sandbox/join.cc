@@ -169,6 +169,38 @@ Status join_clusters(Context& context, const kube::Kubeconfig& kubeconfig, const
                       });
 }
 
+/// Tells which clusters have asked to join: one watch of the hub's certificate requests for all of them.
+class AskedToJoin {
+ public:
+  explicit AskedToJoin(const kube::Client& hub) {
+    kube::InformerOptions options;
+    options.label_selector = api::kClusterNameLabel;
+    options.project = [](Json& request) { request = {{"metadata", object_at(request, {"metadata"})}}; };
+    requests_ = kube::Informer::make(hub, kube::resources::certificate_signing_requests(), std::move(options));
+    requests_->on_event([this](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr& after) {
+      if (!after) return;
+      const std::lock_guard lock(mutex_);
+      if (asked_.insert(label_of(after->decode(), api::kClusterNameLabel)).second) changed_.notify_all();
+    });
+    requests_->start();
+  }
+  ~AskedToJoin() { requests_->stop(); }
+  AskedToJoin(const AskedToJoin&) = delete;
+  AskedToJoin& operator=(const AskedToJoin&) = delete;
+
+  /// Until the cluster has asked, or kWaitTimeout is over.
+  void wait(const std::string& cluster, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, kWaitTimeout, [&] { return asked_.contains(cluster); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::set<std::string> asked_;
+  std::shared_ptr<kube::Informer> requests_;
+};
+
 /// One watch for all of them: an agent needs some seconds to notice that it was accepted.
 Status wait_until_available(Context& context, const kube::Client& hub, const std::string& sandbox,
                             const std::vector<std::string>& clusters) {
@@ -224,11 +256,16 @@ Status join_sandbox(Context& context, const SandboxFleet& fleet) {
   if (fleet.clusters.empty()) return {};
   FLEETADM_CHECK(join_clusters(context, kubeconfig, fleet, ticket.data));
   FLEETADM_TRY(const auto hub_client, hub.client());
-  FLEETADM_CHECK(side_by_side(
-      context, fleet.clusters, "Accepting the clusters", "accepted", [&](const std::string& name, Progress& progress) -> Status {
-        ClusterContext one(context, kubeconfig, fleet.kubeconfig, hub_name, &progress, hub_client);
-        return run_command(one, registry, "accept", {{"yes", "true"}, {"wait", "accepted"}}, {name}).map([](const Report&) {});
-      }));
+  std::optional<AskedToJoin> asked;
+  if (fleet.fresh) asked.emplace(hub_client);  // what was accepted before need not ask again
+  Words accepting{{"yes", "true"}};
+  if (!fleet.fresh) accepting.emplace_back("wait", "accepted");
+  FLEETADM_CHECK(side_by_side(context, fleet.clusters, "Accepting the clusters", "accepted",
+                              [&](const std::string& name, Progress& progress) -> Status {
+                                ClusterContext one(context, kubeconfig, fleet.kubeconfig, hub_name, &progress, hub_client);
+                                if (asked) asked->wait(name, context.stop());
+                                return run_command(one, registry, "accept", accepting, {name}).map([](const Report&) {});
+                              }));
   return wait_until_available(context, hub_client, fleet.sandbox, fleet.clusters);
 }
 
