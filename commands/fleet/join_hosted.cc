@@ -110,7 +110,7 @@ class MemberKubeconfig {
 };
 
 /// What is installed where.
-struct Plan {
+struct HostedPlan {
   std::vector<Json> on_member;
   std::vector<Json> on_hosting;
   join::MemberSecrets secrets;  // without the kubeconfig
@@ -118,10 +118,10 @@ struct Plan {
   std::string agent_id;
 };
 
-Result<Plan> make_plan(Context& context, const HostedJoin& join, const join::Hosting& hosting, const Found& found) {
+Result<HostedPlan> make_plan(Context& context, const HostedJoin& join, const join::Hosting& hosting, const Found& found) {
   const JoinOptions& options = join.options;
   const std::string ns = hosted_namespace(options.member);
-  Plan plan;
+  HostedPlan plan;
   FLEETADM_TRY(plan.on_member, join::member_objects(hosting));
   FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, ns));
   join::HostedAgents agents;
@@ -148,7 +148,7 @@ Result<Plan> make_plan(Context& context, const HostedJoin& join, const join::Hos
   return plan;
 }
 
-void print_plan(Context& context, const JoinOptions& options, Plan plan, Report& report) {
+void print_plan(Context& context, const JoinOptions& options, HostedPlan plan, Report& report) {
   for (Json& claim : claim_objects(options)) plan.on_member.push_back(std::move(claim));
   for (Json& secret : join::member_secrets(plan.secrets)) plan.on_hosting.push_back(std::move(secret));
   report.notes.insert(report.notes.end(), report.lines.begin(), report.lines.end());
@@ -160,7 +160,7 @@ void print_plan(Context& context, const JoinOptions& options, Plan plan, Report&
                          std::string(join::kHostingPart) + " on the hosting cluster, all others on the managed one.");
 }
 
-void tell_program(const Plan& plan, const Found& found, const std::string& ns, Report& report) {
+void tell_program(const HostedPlan& plan, const Found& found, const std::string& ns, Report& report) {
   if (found.others == 0) return;
   report.notes.push_back("The agents of " + pluralize(found.others, "other member") + " run in the same pod (namespace " + ns +
                          ")" + (plan.keeps_program ? ", which stays as it is: --image changes it for all of them." : "."));
@@ -176,7 +176,7 @@ Result<Report> join_hosted(Context& context, const HostedJoin& join, Report repo
   FLEETADM_TRY(hosting.by, join::hosting_by(sides.hosting, ns));
   FLEETADM_CHECK(join::check_hostable(sides.hosting, ns, sides.member, hosting));
   FLEETADM_TRY(const Found found, look_around(sides.hosting, ns, options.cluster_name));
-  FLEETADM_TRY(Plan plan, make_plan(context, join, hosting, found));
+  FLEETADM_TRY(HostedPlan plan, make_plan(context, join, hosting, found));
   MemberKubeconfig kubeconfig(context, sides, way_to_member(context, options, sides.member_config), found.kubeconfig);
   if (wants_manifests(context)) {
     plan.secrets.kubeconfig = kubeconfig.of_dry_run();

@@ -13,8 +13,8 @@ namespace {
 
 using Input = Terminal::Input;
 
-constexpr Duration kPatience = std::chrono::milliseconds(100);  // how long a stop request may wait for input
-constexpr std::size_t kRound = 4U << 20U;                       // enough for every thread to have something to do
+constexpr Duration kScenarioPatience = std::chrono::milliseconds(100);  // how long a stop request may wait for input
+constexpr std::size_t kRound = 4U << 20U;                               // enough for every thread to have something to do
 constexpr std::size_t kLongest = 256U << 20U;
 constexpr unsigned kMaxThreads = 16;
 
@@ -167,7 +167,7 @@ Result<Report> answer_scenarios(Context& context, const std::string& path, const
   std::string text;
   for (bool more = true; more && !batch.reader_gone();) {
     if (context.stop().stop_requested()) return fail(Category::kCancelled, "cancelled");
-    FLEETADM_TRY(Input got, source.read(text, kPatience));
+    FLEETADM_TRY(Input got, source.read(text, kScenarioPatience));
     // Whoever writes faster than answers come gets larger rounds; who waits for an answer gets it at once.
     while (got == Input::kMore && text.size() < kRound) {
       FLEETADM_TRY(got, source.read(text, Duration::zero()));

@@ -11,7 +11,7 @@
 namespace fleetadm::cli_cases {
 namespace {
 
-constexpr int kSeconds = 400;  // a hundred programs beside two sandboxes, with sanitizers
+constexpr int kSecondsOfExample = 400;  // a hundred programs beside two sandboxes, with sanitizers
 
 struct Excused {
   std::string_view line;  // its beginning
@@ -93,7 +93,7 @@ std::string script() {
 TEST(Examples, OfEveryCommandRun) {
   Case one;
   one.run = ". " + std::string(testkit::source_folder()) + "/tests/cli/examples/setup.sh\n" + script() + "echo all were run";
-  const Outcome outcome = run_case(one, std::getenv("FLEETADM_BINARY"), kSeconds);
+  const Outcome outcome = run_case(one, std::getenv("FLEETADM_BINARY"), kSecondsOfExample);
   EXPECT_FALSE(outcome.timed_out);
   EXPECT_EQ(outcome.exit_code, 0) << "the setup ends with the number of its step";
   EXPECT_EQ(outcome.out, "all were run\n") << outcome.err;

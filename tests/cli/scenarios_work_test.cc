@@ -70,7 +70,7 @@ void expect_answers(const char* file, const std::function<bool(const Json& line)
 
 bool every(const Json&) { return true; }
 
-bool asks_cel(const Json& line) {
+bool rules_ask_cel(const Json& line) {
   for (const Json& rule : list_at(line, {"rules"})) {
     if (str(rule, {"type"}) != "WellKnownConditions" || !str(rule, {"messageExpression"}).empty()) return true;
   }
@@ -78,7 +78,7 @@ bool asks_cel(const Json& line) {
 }
 
 // Whether the binary evaluates CEL rules.
-bool knows_cel() {
+bool knows_cel_rules() {
   const char* probe = R"({"id":"p","object":{},"rules":[{"condition":"A","type":"CEL","celExpressions":["true"]}]})";
   const BinaryOutcome outcome = run_binary({"work", "evaluate", "--scenarios", "-"}, std::string(probe) + "\n");
   return outcome.out.find("ConditionRuleEvaluated") != std::string::npos;
@@ -89,9 +89,9 @@ TEST(WorkScenarios, EveryRecordedFeedbackIsAnsweredByTheBinary) {
 }
 
 TEST(WorkScenarios, EveryRecordedConditionIsAnsweredByTheBinary) {
-  const bool cel = knows_cel();
+  const bool cel = knows_cel_rules();
   expect_answers(
-      "condition.jsonl.gz", [&](const Json& line) { return cel || !asks_cel(line); }, conditions_compared);
+      "condition.jsonl.gz", [&](const Json& line) { return cel || !rules_ask_cel(line); }, conditions_compared);
 }
 
 }  // namespace

@@ -9,11 +9,6 @@
 namespace fleetadm::conformance {
 namespace {
 
-std::string header(const Answer& answer, const std::string& name) {
-  const auto at = answer.headers.find(name);
-  return at == answer.headers.end() ? std::string() : at->second;
-}
-
 void g01(Lab& lab) {
   for (const std::string path : {"/healthz", "/livez", "/readyz"}) {
     const auto all = lab.get(path + "?verbose");

@@ -34,6 +34,12 @@ struct Answer {
   std::string message() const;
 };
 
+/// The value of a header; empty where there is none.
+inline std::string header(const Answer& answer, const std::string& name) {
+  const auto at = answer.headers.find(name);
+  return at == answer.headers.end() ? std::string() : at->second;
+}
+
 /// An API server that is up for as long as this lives.
 class Server {
  public:

@@ -6,11 +6,6 @@
 namespace fleetadm::conformance {
 namespace {
 
-std::string header(const Answer& answer, const std::string& name) {
-  const auto at = answer.headers.find(name);
-  return at == answer.headers.end() ? std::string() : at->second;
-}
-
 void g07(Lab& lab) {
   const auto path = lab.maps() + "/x";
   expect(lab.post(lab.maps(), lab.config_map("x")), 201);

@@ -10,8 +10,8 @@
 namespace fleetadm::testkit {
 namespace {
 
-const std::string kHosted = "/api/v1/namespaces/open-cluster-management-hosted";
-const std::string kHostedSecrets = kHosted + "/secrets/";
+const std::string kHostedFolder = "/api/v1/namespaces/open-cluster-management-hosted";
+const std::string kHostedSecrets = kHostedFolder + "/secrets/";
 constexpr std::string_view kProgram =
     "/apis/apps/v1/namespaces/open-cluster-management-hosted/deployments/fleetadm-hosted-agents";
 constexpr std::string_view kMemberAccount = "/api/v1/namespaces/open-cluster-management-agent/serviceaccounts/fleetadm-agent";

@@ -9,9 +9,9 @@
 namespace fleetadm::testkit {
 namespace {
 
-constexpr std::string_view kSecrets = "/api/v1/namespaces/open-cluster-management-agent/secrets/";
+constexpr std::string_view kSecretsOfAgent = "/api/v1/namespaces/open-cluster-management-agent/secrets/";
 constexpr std::string_view kPageMap = "/api/v1/namespaces/default/configmaps/page";
-constexpr std::string_view kAgentDeployment = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
+constexpr std::string_view kRejoinedAgent = "/apis/apps/v1/namespaces/open-cluster-management-agent/deployments/fleetadm-agent";
 
 class Rejoin : public FleetTest {
  protected:
@@ -38,7 +38,7 @@ class Rejoin : public FleetTest {
     EXPECT_TRUE(eventually([&] { return str(fleet()->spoke(1).get(kPageMap), {"data", "text"}) == text; }));
   }
   static std::string stored(const std::string& key) {
-    const Json secret = fleet()->spoke(1).get(std::string(kSecrets) + "hub-kubeconfig-secret");
+    const Json secret = fleet()->spoke(1).get(std::string(kSecretsOfAgent) + "hub-kubeconfig-secret");
     return base64_decode(str(secret, {"data", key})).value_or("");
   }
   static Ran rejoin() { return run({"rejoin", "--context", "c1", "--hub-context", "hub", "--timeout", "2m", "-o", "json"}); }
@@ -54,7 +54,7 @@ class Rejoin : public FleetTest {
   struct Kept {
     std::string agent_id = stored("agent-name");
     std::string page = uid_of(fleet()->spoke(1).get(kPageMap));
-    std::int64_t deployment = num(fleet()->spoke(1).get(kAgentDeployment), {"metadata", "generation"});
+    std::int64_t deployment = num(fleet()->spoke(1).get(kRejoinedAgent), {"metadata", "generation"});
     bool operator==(const Kept&) const = default;
   };
   static void expect_mended(const Kept& before, const std::string& text) {
@@ -126,13 +126,13 @@ TEST_F(Rejoin, C_AnExpiredCertificateIsReplaced) {
   const auto patch = [](const std::string& name, const Json& data) {
     return fleet()
         ->spoke(1)
-        .request("PATCH", std::string(kSecrets) + name, dump_json({{"data", data}}), "application/merge-patch+json")
+        .request("PATCH", std::string(kSecretsOfAgent) + name, dump_json({{"data", data}}), "application/merge-patch+json")
         .status;
   };
   ASSERT_EQ(patch("hub-kubeconfig-secret",
                   {{"tls.crt", base64_encode(expired->certificate)}, {"tls.key", base64_encode(expired->key)}}),
             200);
-  const Json bootstrap = fleet()->spoke(1).get(std::string(kSecrets) + "bootstrap-hub-kubeconfig");
+  const Json bootstrap = fleet()->spoke(1).get(std::string(kSecretsOfAgent) + "bootstrap-hub-kubeconfig");
   std::string kubeconfig = base64_decode(str(bootstrap, {"data", "kubeconfig"})).value_or("");
   const auto token = kubeconfig.find("token: ");
   ASSERT_NE(token, std::string::npos);

@@ -5,7 +5,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-constexpr std::string_view kReplicaSets =
+constexpr std::string_view kReplicaSetKind =
     "/apis/work.open-cluster-management.io/v1alpha1/namespaces/apps/manifestworkreplicasets";
 constexpr std::string_view kRolloutWorks =
     "/apis/work.open-cluster-management.io/v1/manifestworks?labelSelector="
@@ -136,12 +136,13 @@ Status RolloutFleet::create_set(const std::string& name, const Json& manifest_wo
                  {"spec",
                   {{"placementRefs", Json::array({{{"name", placement}, {"rolloutStrategy", strategy}}})},
                    {"manifestWorkTemplate", manifest_work_template}}}};
-  return stored(hub().create(kReplicaSets, set), "set " + name);
+  return stored(hub().create(kReplicaSetKind, set), "set " + name);
 }
 
 Status RolloutFleet::change(const std::string& set, const Json& patch) {
-  return stored(hub().request("PATCH", std::string(kReplicaSets) + "/" + set, dump_json(patch), "application/merge-patch+json"),
-                "set " + set);
+  return stored(
+      hub().request("PATCH", std::string(kReplicaSetKind) + "/" + set, dump_json(patch), "application/merge-patch+json"),
+      "set " + set);
 }
 
 std::vector<Json> RolloutFleet::works(const std::string& set) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kCluster = "/apis/cluster.open-cluster-management.io/v1/managedclusters/c1";
 constexpr std::string_view kLease = "/apis/coordination.k8s.io/v1/namespaces/c1/leases/managed-cluster-lease";
 constexpr std::string_view kAgentSecrets = "/api/v1/namespaces/open-cluster-management-agent/secrets";
-constexpr std::string_view kWorks = "/apis/work.open-cluster-management.io/v1/namespaces/c1/manifestworks";
+constexpr std::string_view kWorkKind = "/apis/work.open-cluster-management.io/v1/namespaces/c1/manifestworks";
 
 class SeveralHubs : public FleetTest {
  protected:
@@ -87,14 +87,14 @@ TEST_F(SeveralHubs, A_TheFirstIsJoined) {
   accepted_by("hub", first());
   EXPECT_TRUE(second().get(kCluster).is_null()) << "nothing is asked of the second";
   const auto made = first().create(
-      kWorks, {{"apiVersion", "work.open-cluster-management.io/v1"},
-               {"kind", "ManifestWork"},
-               {"metadata", {{"name", "kept"}, {"namespace", "c1"}}},
-               {"spec",
-                {{"workload",
-                  {{"manifests", Json::array({{{"apiVersion", "v1"},
-                                               {"kind", "ConfigMap"},
-                                               {"metadata", {{"name", "kept"}, {"namespace", "default"}}}}})}}}}}});
+      kWorkKind, {{"apiVersion", "work.open-cluster-management.io/v1"},
+                  {"kind", "ManifestWork"},
+                  {"metadata", {{"name", "kept"}, {"namespace", "c1"}}},
+                  {"spec",
+                   {{"workload",
+                     {{"manifests", Json::array({{{"apiVersion", "v1"},
+                                                  {"kind", "ConfigMap"},
+                                                  {"metadata", {{"name", "kept"}, {"namespace", "default"}}}}})}}}}}});
   ASSERT_EQ(made.status, 201) << made.body;
   EXPECT_TRUE(eventually([] { return !fleet()->spoke(1).get("/api/v1/namespaces/default/configmaps/kept").is_null(); }));
 }

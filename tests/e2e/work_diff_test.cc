@@ -14,8 +14,8 @@ namespace fleetadm::testkit {
 namespace {
 
 const std::vector<std::string> kClusters{"c1", "c2", "c3"};
-constexpr const char* kPage = "/api/v1/namespaces/default/configmaps/page";
-constexpr const char* kSecret = "/api/v1/namespaces/default/secrets/key";
+constexpr const char* kPageToDiff = "/api/v1/namespaces/default/configmaps/page";
+constexpr const char* kSecretManifest = "/api/v1/namespaces/default/secrets/key";
 constexpr const char* kWeb = "/apis/apps/v1/namespaces/default/deployments/web";
 constexpr const char* kMerge = "application/merge-patch+json";
 
@@ -125,10 +125,10 @@ TEST_F(WorkDiff, A_NothingDiffersWhereNobodyChangedAnything) {
 
 TEST_F(WorkDiff, B_EqualDifferencesAreToldOnceWithTheirOwners) {
   for (const int i : {1, 2}) {
-    write(i, kPage, R"({"data": {"title": "goodbye", "extra": "x"}})", "mallory");
+    write(i, kPageToDiff, R"({"data": {"title": "goodbye", "extra": "x"}})", "mallory");
     write(i, kWeb, R"({"spec": {"replicas": 5}})", "scaler");
   }
-  write(3, kSecret, R"({"data": {"token": "YWJyYWNhZGFicmE="}})", "mallory");
+  write(3, kSecretManifest, R"({"data": {"token": "YWJyYWNhZGFicmE="}})", "mallory");
   ASSERT_LT(fleet()->spoke(3).request("DELETE", kWeb).status, 300);
   const Ran ran = diff();
   EXPECT_EQ(ran.code, 1) << ran.both();

@@ -152,33 +152,34 @@ const std::vector<std::string_view> kAnswerWords = {"HTTP/1.1 200 OK\r\n",
                                                     "\r\n ",
                                                     "\r",
                                                     "\n"};
-const std::vector<std::string_view> kRequestWords = {"GET /api/v1/pods?watch=true\n",
-                                                     "POST ",
-                                                     "/%2e%2e/",
-                                                     "fleetadm-user: alice\n",
-                                                     "fleetadm-group: ops\n",
-                                                     "fleetadm-uid: 1\n",
-                                                     "fleetadm-extra-a: b\n",
-                                                     "fleetadm-token: member\n",
-                                                     "fleetadm-upgrade: SPDY/3.1\n",
-                                                     "authorization: Bearer t\n",
-                                                     "impersonate-user: admin\n",
-                                                     "impersonate-group: system:masters\n",
-                                                     "x-remote-user: admin\n",
-                                                     "connection: Upgrade\n",
-                                                     "upgrade: websocket\n",
-                                                     "system%3amasters",
-                                                     "cluster%3ahub%3asystem%3aserviceaccount%3aa%3ab",
-                                                     "%20",
-                                                     "%0d%0a",
-                                                     "%00",
-                                                     ": ",
-                                                     "\r"};
+const std::vector<std::string_view> kProxyRequestWords = {"GET /api/v1/pods?watch=true\n",
+                                                          "POST ",
+                                                          "/%2e%2e/",
+                                                          "fleetadm-user: alice\n",
+                                                          "fleetadm-group: ops\n",
+                                                          "fleetadm-uid: 1\n",
+                                                          "fleetadm-extra-a: b\n",
+                                                          "fleetadm-token: member\n",
+                                                          "fleetadm-upgrade: SPDY/3.1\n",
+                                                          "authorization: Bearer t\n",
+                                                          "impersonate-user: admin\n",
+                                                          "impersonate-group: system:masters\n",
+                                                          "x-remote-user: admin\n",
+                                                          "connection: Upgrade\n",
+                                                          "upgrade: websocket\n",
+                                                          "system%3amasters",
+                                                          "cluster%3ahub%3asystem%3aserviceaccount%3aa%3ab",
+                                                          "%20",
+                                                          "%0d%0a",
+                                                          "%00",
+                                                          ": ",
+                                                          "\r"};
 
 }  // namespace
 
 std::vector<Target> proxy_targets() {
-  return {{"proxy_answer", 4'000, false, kAnswerWords, run_answer}, {"proxy_request", 4'000, false, kRequestWords, run_request}};
+  return {{"proxy_answer", 4'000, false, kAnswerWords, run_answer},
+          {"proxy_request", 4'000, false, kProxyRequestWords, run_request}};
 }
 
 }  // namespace fleetadm::fuzz

@@ -15,7 +15,7 @@ using Args = std::span<const Value>;
 using Cost = std::optional<std::uint64_t>;
 
 constexpr double kTraversal = 0.1;
-constexpr std::uint64_t kListCost = 10;
+constexpr std::uint64_t kListOfStringsCost = 10;
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 std::uint64_t traversal(std::uint64_t size) {
@@ -32,7 +32,9 @@ Cost replace_cost(Args args, const Value& result) {
   const std::uint64_t needle = std::max<std::uint64_t>(cost_size(args[1]), 1);
   return 1 + traversal(target * needle) + cost_size(result);
 }
-Cost split_cost(Args args, const Value& result) { return 1 + traversal(cost_size(args[0]) + 1) + cost_size(result) + kListCost; }
+Cost split_cost(Args args, const Value& result) {
+  return 1 + traversal(cost_size(args[0]) + 1) + cost_size(result) + kListOfStringsCost;
+}
 Cost join_cost(Args args, const Value& result) { return 1 + traversal(cost_size(args[0]) + 1) + cost_size(result); }
 Cost traversal_cost(Args args, const Value&) { return traversal(cost_size(args[0])); }
 

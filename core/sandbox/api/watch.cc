@@ -14,7 +14,7 @@ namespace fleetadm::sandbox {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kEventBatch = 256;
 constexpr auto kBookmarkEvery = std::chrono::seconds(60);
 constexpr auto kBookmarkBeforeEnd = std::chrono::milliseconds(2500);
 
@@ -94,7 +94,7 @@ class ApiWatch final : public serve::BodyStream {
       bookmark(into, start_, true);
     }
     while (into.size() < most) {
-      auto events = watch_->take(kBatch, most - into.size());
+      auto events = watch_->take(kEventBatch, most - into.size());
       if (!events) return into.empty() ? More::kCut : More::kYes;  // too slow: cut, as the real server does
       if (events->empty()) break;
       for (const auto& event : *events) send(into, *event);

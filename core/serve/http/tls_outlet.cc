@@ -14,7 +14,7 @@ ssize_t send_now(int socket, std::string_view bytes) {
 }
 
 /// One for all connections of a thread: memory of this size costs page faults each time it is taken.
-std::string& spare() {
+std::string& spare_room() {
   static thread_local std::string bytes;
   return bytes;
 }
@@ -26,7 +26,7 @@ void TlsOutlet::gather() {
   if (left() > 0) return;
   sent_ = 0;
   held_.clear();
-  if (held_.capacity() < kMostHeld) held_.swap(spare());
+  if (held_.capacity() < kMostHeld) held_.swap(spare_room());
   held_.reserve(kMostHeld);
 }
 
@@ -44,7 +44,7 @@ TlsOutlet::Sent TlsOutlet::flush() {
   }
   held_.clear();
   sent_ = 0;
-  spare().swap(held_);
+  spare_room().swap(held_);
   held_ = {};
   return Sent::kAll;
 }
