@@ -5,6 +5,7 @@
 #include "commands/fleet/fleet.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
+#include "core/api/cluster_profile.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "kubeclient/base/plural.h"
@@ -74,11 +75,26 @@ Status confirm(Context& context, const kube::Client& hub, const CleanOptions& op
   return {};
 }
 
+/// The kind of ClusterProfiles is of all managers of clusters: it stays while another one has profiles.
+Result<bool> others_use(const kube::Client& hub, const kube::Resource& resource, const Json& object) {
+  const kube::Resource& profiles = api::cluster_profiles();
+  if (resource.kind != kube::resources::custom_resource_definitions().kind || name_of(object) != profiles.qualified())
+    return false;
+  bool others = false;
+  const Status listed = hub.list_each(profiles, "", {}, [&others](const Json& profile) -> Status {
+    others = others || str(profile, {"spec", "clusterManager", "name"}) != api::kClusterManager;
+    return {};
+  });
+  if (!listed && listed.error().category != Category::kNotFound) return fail(listed.error());
+  return others;
+}
+
 Result<Report> run_clean(Context& context, const CleanOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto hub, context.client());
   FLEETADM_CHECK(check_empty(hub));
   FLEETADM_CHECK(confirm(context, hub, options));
-  const install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
+  install::Options how = options_with_progress(context, install::kHubPart, options.timeout);
+  how.keep = [&hub](const kube::Resource& resource, const Json& object) { return others_use(hub, resource, object); };
   FLEETADM_TRY(const auto changes,
                step_with_progress(context, "Removing the hub", [&] { return install::remove_part(hub, how); }));
   Report report;
@@ -99,6 +115,7 @@ void register_clean(Registry& registry) {
   command.description =
       "Removes what init installed: controllers, admission policies, roles, the bootstrap identity, "
       "namespaces and CRDs (with the remaining placements and cluster sets). "
+      "The kind of ClusterProfiles stays while another manager of clusters has some. "
       "It refuses while clusters or works remain, because only the hub controllers can remove those "
       "cleanly.";
   command.examples = {{"Remove the hub without a prompt", "fleetadm clean --yes"},

@@ -72,8 +72,8 @@ void bind_init(FlagSet& flags, InitOptions& options) {
                 "what they serve to clients and clusters, and the kubelet's probes, are not affected");
   flags.boolean(&options.cluster_profiles, "cluster-profiles",
                 "Let the hub controllers keep a ClusterProfile of each cluster in the namespaces that its cluster sets are bound "
-                "to (the kind has to be installed), and copy tokens of managed service accounts there; they get permission to "
-                "read and write Secrets by name");
+                "to, and copy tokens of managed service accounts there; installs the kind where it is not there, and gives them "
+                "permission to read and write Secrets by name (upstream's feature gate ClusterProfile)");
   flags.boolean(&options.gateway, "gateway", "Install the gateway too, through which clients reach the API servers of clusters");
   flags.integer(&options.gateway_replicas, "gateway-replicas", "Number of replicas of the gateway").default_text = "1";
   flags.boolean(&options.accept_konnectivity, "accept-konnectivity",
@@ -216,6 +216,7 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
       {"proxy_secrets", Json{proxy.ca, proxy.front, proxy.agents, proxy.client, proxy.signer}}};
   std::vector<std::string_view> files{"hub/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/hub/")) files.push_back(crd);
+  if (options.cluster_profiles) files.emplace_back("crds/profiles/clusterprofiles.yaml");
   files.emplace_back("hub/admission.yaml");
   if (options.require_executor) files.emplace_back("hub/require-executor.yaml");
   if (options.network_policy) files.emplace_back("hub/network-policy.yaml");

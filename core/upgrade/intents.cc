@@ -107,6 +107,7 @@ Result<std::vector<Json>> hub_intent(const kube::Client& hub, const Installed& i
   };
   FLEETADM_CHECK(add(first.front(), false));
   for (const std::string_view crd : templates::list("crds/hub/")) FLEETADM_CHECK(add(crd, false));
+  for (const std::string_view crd : templates::list("crds/profiles/")) FLEETADM_CHECK(add(crd, true));
   FLEETADM_CHECK(add_options(false));
   for (const std::string_view file : always) FLEETADM_CHECK(add(file, false));
   FLEETADM_CHECK(add_options(true));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/controller/controller.h"
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/rest/client.h"
 #include "tests/support/cluster_profiles.h"
 #include "tests/support/fleet_test.h"
@@ -24,7 +25,9 @@ class ManagedServiceAccounts : public FleetTest {
     ASSERT_NO_FATAL_FAILURE(begin(1, true));
     const Ran init = run({"init", "--context", "hub", "--cluster-profiles", "--wait", "-o", "json"});
     ASSERT_EQ(init.code, 0) << init.both();
-    const Ran joined = run(join_args(init.json()));
+    std::vector<std::string> join = join_args(init.json());
+    join.insert(join.end(), {"--external-server-urls", spoke().url()});
+    const Ran joined = run(join);
     ASSERT_EQ(joined.code, 0) << joined.both();
     const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait=available"});
     ASSERT_EQ(accepted.code, 0) << accepted.both();
@@ -106,14 +109,25 @@ TEST_F(ManagedServiceAccounts, AreCopiedForTheProgramsOfClusterProfiles) {
       std::chrono::seconds(60)))
       << hub().get(profile);
 
+  // What the profile tells is all that a program needs: the address, its CA, and what the plugin is asked with.
+  const Json ways = list_at(hub().get(profile), {"status", "accessProviders"});
+  ASSERT_EQ(ways.size(), 1U) << hub().get(profile);
+  const Json& way = object_at(ways.front(), {"cluster"});
+  EXPECT_EQ(str(way, {"server"}), spoke().url());
   RunOptions as_plugin;
   as_plugin.environment["NAMESPACE"] = "apps";
-  as_plugin.environment["KUBERNETES_EXEC_INFO"] =
-      R"({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "spec": {"interactive": false,
-          "cluster": {"server": "https://member.example.com", "config": {"clusterName": "c1"}}}})";
+  as_plugin.environment["KUBERNETES_EXEC_INFO"] = dump_json(
+      {{"apiVersion", "client.authentication.k8s.io/v1"},
+       {"kind", "ExecCredential"},
+       {"spec",
+        {{"interactive", false},
+         {"cluster",
+          {{"server", str(way, {"server"})}, {"config", object_at(list_at(way, {"extensions"}).front(), {"extension"})}}}}}});
   const Ran answered = run({"--managed-serviceaccount", "shared", "--context", "hub"}, as_plugin);
   ASSERT_EQ(answered.code, 0) << answered.both();
-  EXPECT_EQ(answer_to(str(answered.json(), {"status", "token"}), kube::resources::pods()), 403);
+  const std::string ca = base64_decode(str(way, {"certificate-authority-data"})).value_or("");
+  ASSERT_FALSE(ca.empty());
+  EXPECT_EQ(answer_to(str(answered.json(), {"status", "token"}), kube::resources::pods(), ca), 403);
   EXPECT_FALSE(str(answered.json(), {"status", "expirationTimestamp"}).empty());
 
   // The account is replaced: so is the copy's token.

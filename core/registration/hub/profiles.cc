@@ -20,6 +20,10 @@ constexpr const char* kProfiles = "cluster-profiles";
 constexpr const char* kByCluster = "cluster";
 constexpr const char* kBySet = "set";
 constexpr std::string_view kProfileSetLabel = "multicluster.x-k8s.io/clusterset";
+// Programs tell ways to a cluster apart by this name: the one for which credential plugins of Open Cluster Management answer.
+constexpr std::string_view kProvider = api::kClusterManager;
+constexpr const char* kExecExtension = "client.authentication.k8s.io/exec";  // what a plugin is told of the cluster
+constexpr const char* kDirectExtension = "fleetadm.io/direct";               // on the way that the hub writes
 // Whether a foreign object has gone, or a cache has caught up: nobody tells.
 constexpr auto kForeignPause = std::chrono::minutes(10);
 constexpr auto kBehind = std::chrono::seconds(1);
@@ -48,6 +52,50 @@ void place_condition(Json& status, std::string_view type, Json condition) {
     *at = std::move(condition);
   } else {
     conditions.push_back(std::move(condition));
+  }
+}
+
+Json extension(const char* name, Json content) { return {{"name", name}, {"extension", std::move(content)}}; }
+
+/// The way at the first address that the cluster has told; null: it has told none.
+Json direct_way(const Json& cluster) {
+  for (const Json& config : list_at(cluster, {"spec", "managedClusterClientConfigs"})) {
+    const std::string server = str(config, {"url"});
+    if (server.empty()) continue;
+    Json way{{"server", server},
+             {"extensions", Json::array({extension(kExecExtension, {{"clusterName", name_of(cluster)}}),
+                                         extension(kDirectExtension, Json::object())})}};
+    if (const std::string ca = str(config, {"caBundle"}); !ca.empty()) way["certificate-authority-data"] = ca;
+    return {{"name", std::string(kProvider)}, {"cluster", std::move(way)}};
+  }
+  return nullptr;
+}
+
+bool is_direct_way(const Json& provider) {
+  const Json& extensions = list_at(provider, {"cluster", "extensions"});
+  return std::any_of(extensions.begin(), extensions.end(),
+                     [](const Json& one) { return str(one, {"name"}) == kDirectExtension; });
+}
+
+/// Somebody else's way of that name, as of the add-on cluster-proxy, stays.
+void place_direct_way(Json& status, Json way) {
+  const Json& before = list_at(status, {"accessProviders"});
+  const auto named = [](const Json& one) { return str(one, {"name"}) == kProvider; };
+  const auto found = std::find_if(before.begin(), before.end(), named);
+  if (found == before.end() ? way.is_null() : !is_direct_way(*found)) return;
+  Json after = Json::array();
+  for (const Json& one : before) {
+    if (!named(one)) {
+      after.push_back(one);
+    } else if (!way.is_null()) {
+      after.push_back(way);
+    }
+  }
+  if (found == before.end()) after.push_back(std::move(way));
+  if (after.empty()) {
+    status.erase("accessProviders");
+  } else {
+    status["accessProviders"] = std::move(after);
   }
 }
 
@@ -181,7 +229,8 @@ class Profiles {
 void keep_what_profiles_tell(Json& cluster) {
   erase_at(cluster, {"metadata", "annotations"});
   erase_at(cluster, {"metadata", "managedFields"});
-  erase_at(cluster, {"spec"});
+  const Json configs = list_at(cluster, {"spec", "managedClusterClientConfigs"});
+  cluster["spec"] = {{"managedClusterClientConfigs", configs}};
   for (const char* member : {"capacity", "allocatable", "managedNamespaces"}) erase_at(cluster, {"status", member});
 }
 
@@ -238,6 +287,7 @@ bool mirror_cluster(Json& profile, const Json& cluster) {
   place_condition(status, "ControlPlaneHealthy", mirrored(cluster, api::kConditionAvailable, "ControlPlaneHealthy"));
   place_condition(status, "Joined", mirrored(cluster, api::kConditionJoined, "Joined"));
   if (status["conditions"].empty()) status.erase("conditions");
+  place_direct_way(status, direct_way(cluster));
   return status != before;
 }
 

@@ -22,8 +22,9 @@ bool is_our_profile(const Json& profile);
 /// Gives a profile the labels that it has to have; true where that changed something.
 bool label_profile(Json& profile, const Json& cluster);
 
-/// Makes status tell of the cluster: version, claims as properties, ControlPlaneHealthy and Joined. What others have written into
-/// it stays. True where that changed something.
+/// Makes status tell of the cluster: version, claims as properties, ControlPlaneHealthy and Joined, and the access provider
+/// "open-cluster-management" with the address that the cluster has told. What others have written into it stays. True where that
+/// changed something.
 bool mirror_cluster(Json& profile, const Json& cluster);
 
 /// Adds the controller "cluster-profiles". Nothing happens before the hub has the kind.

@@ -22,7 +22,7 @@ void drop_descriptions(Json& node) {
 
 std::vector<std::string_view> all_crds() {
   auto names = list("crds/hub/");
-  for (const char* folder : {"crds/spoke/", "crds/addons/"}) {
+  for (const char* folder : {"crds/spoke/", "crds/addons/", "crds/profiles/"}) {
     const auto more = list(folder);
     names.insert(names.end(), more.begin(), more.end());
   }

@@ -76,6 +76,44 @@ TEST(Profiles, MirrorTheClusterAndKeepWhatOthersWrote) {
   EXPECT_NE(controller::find_condition(profile, "Other"), nullptr);
 }
 
+TEST(Profiles, TellTheAddressOfTheClusterWithWhatACredentialPluginNeeds) {
+  Json c1 = cluster("c1", "prod");
+  Json profile = profile_object("apps", c1);
+  mirror_cluster(profile, c1);
+  EXPECT_TRUE(list_at(profile, {"status", "accessProviders"}).empty()) << "the cluster has told no address";
+  c1["spec"]["managedClusterClientConfigs"] =
+      Json::array({{{"url", "https://c1.example.com:6443"}, {"caBundle", "Q0E="}}, {{"url", "https://other.example.com"}}});
+  EXPECT_TRUE(mirror_cluster(profile, c1));
+  EXPECT_FALSE(mirror_cluster(profile, c1)) << "once is enough";
+  ASSERT_EQ(list_at(profile, {"status", "accessProviders"}).size(), 1U);
+  const Json provider = list_at(profile, {"status", "accessProviders"}).front();
+  EXPECT_EQ(str(provider, {"name"}), "open-cluster-management");
+  EXPECT_EQ(str(provider, {"cluster", "server"}), "https://c1.example.com:6443");
+  EXPECT_EQ(str(provider, {"cluster", "certificate-authority-data"}), "Q0E=");
+  const Json& extension = list_at(provider, {"cluster", "extensions"}).front();
+  EXPECT_EQ(str(extension, {"name"}), "client.authentication.k8s.io/exec");
+  EXPECT_EQ(str(extension, {"extension", "clusterName"}), "c1");
+
+  profile["status"]["accessProviders"].push_back({{"name", "theirs"}, {"cluster", {{"server", "https://x"}}}});
+  c1["spec"]["managedClusterClientConfigs"][0]["url"] = "https://moved.example.com";
+  EXPECT_TRUE(mirror_cluster(profile, c1));
+  EXPECT_EQ(str(list_at(profile, {"status", "accessProviders"})[0], {"cluster", "server"}), "https://moved.example.com");
+  c1["spec"].erase("managedClusterClientConfigs");
+  EXPECT_TRUE(mirror_cluster(profile, c1));
+  ASSERT_EQ(list_at(profile, {"status", "accessProviders"}).size(), 1U);
+  EXPECT_EQ(str(list_at(profile, {"status", "accessProviders"})[0], {"name"}), "theirs");
+}
+
+TEST(Profiles, LeaveTheWayOfTheAddOnClusterProxyAsItIs) {
+  Json c1 = cluster("c1", "prod");
+  c1["spec"]["managedClusterClientConfigs"] = Json::array({{{"url", "https://c1.example.com:6443"}}});
+  Json profile = profile_object("apps", c1);
+  const Json theirs = Json::array({{{"name", "open-cluster-management"}, {"cluster", {{"server", "https://proxy:9092/c1"}}}}});
+  profile["status"]["accessProviders"] = theirs;
+  mirror_cluster(profile, c1);
+  EXPECT_EQ(list_at(profile, {"status", "accessProviders"}), theirs);
+}
+
 class ProfilesTest : public ::testing::Test {
  protected:
   ProfilesTest() {
