@@ -9,6 +9,7 @@
 #include "commands/framework/hub_side.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
+#include "core/registration/expiry/figures.h"
 #include "core/registration/expiry/hub_hops.h"
 #include "core/registration/expiry/spoke_hops.h"
 #include "core/registration/join/roles.h"
@@ -137,7 +138,8 @@ Result<Report> run_certs(Context& context, const CertsOptions& options, const st
   if (!report.failures.empty() && report.exit_code == 0) report.exit_code = kPartialExitCode;
   if (options.prometheus) {
     report.table.reset();
-    report.lines = figures(hops);
+    report.lines = {expiry::figures(hops)};
+    while (report.lines.front().ends_with('\n')) report.lines.front().pop_back();
   } else if (hub && !members) {
     report.notes.emplace_back("For what the hub knows of its clusters, add --all.");
   }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/controller/metrics.h"
-
 namespace fleetadm::commands {
 namespace {
 
@@ -13,10 +11,6 @@ using registration::expiry::Standing;
 std::string time_left(const Hop& hop, Instant now) {
   if (!hop.ends) return "-";
   return *hop.ends > now ? format_age(now, *hop.ends) : "-" + format_age(*hop.ends, now);
-}
-
-std::string figure_labels(const Hop& hop) {
-  return "{cluster=\"" + controller::metric_label(hop.place) + "\",hop=\"" + controller::metric_label(hop.what) + "\"}";
 }
 
 Json hop_entry(const Hop& hop, Instant now) {
@@ -50,25 +44,6 @@ Report certificate_report(const std::vector<Hop>& hops, Instant now) {
   }
   report.exit_code = failed ? 1 : 0;
   return report;
-}
-
-std::vector<std::string> figures(const std::vector<Hop>& hops) {
-  std::vector<std::string> lines{
-      "# HELP fleetadm_expiration_timestamp_seconds When a certificate, CA or token ends.",
-      "# TYPE fleetadm_expiration_timestamp_seconds gauge",
-  };
-  for (const Hop& hop : hops) {
-    if (!hop.ends) continue;
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(hop.ends->time_since_epoch()).count();
-    lines.push_back("fleetadm_expiration_timestamp_seconds" + figure_labels(hop) + " " + std::to_string(seconds));
-  }
-  lines.emplace_back("# HELP fleetadm_expiration_ok Whether a certificate or CA is good and does not end soon.");
-  lines.emplace_back("# TYPE fleetadm_expiration_ok gauge");
-  for (const Hop& hop : hops) {
-    if (!hop.counts || hop.standing == Standing::kUnknown) continue;
-    lines.push_back("fleetadm_expiration_ok" + figure_labels(hop) + (hop.standing == Standing::kGood ? " 1" : " 0"));
-  }
-  return lines;
 }
 
 }  // namespace fleetadm::commands

@@ -8,6 +8,7 @@
 #include "core/agent/runtime.h"
 #include "core/agent/supervisor.h"
 #include "core/controller/memory.h"
+#include "core/registration/expiry/figures.h"
 #include "kubeclient/base/log_file.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/lease/leader.h"
@@ -57,6 +58,7 @@ class Agent final : public RunningAgent {
     health_->add_page("/debug/agent", [this](std::string_view) {
       return controller::Manager::Page{200, "application/json", dump_json(describe())};
     });
+    health_->add_metrics([this] { return registration::expiry::figures(certificates()); });
   }
   ~Agent() override {
     stop();
@@ -69,6 +71,8 @@ class Agent final : public RunningAgent {
     if (Json addon = runtime_.cluster_proxy.describe(); !addon.is_null()) said["clusterProxy"] = std::move(addon);
     return said;
   }
+
+  std::vector<registration::expiry::Hop> certificates() const override { return runtime_.certificates.judged(runtime_.now()); }
 
   Status serve_health() { return health_->serve_health(); }
   const kube::Client& home() const { return runtime_.home; }
@@ -135,6 +139,7 @@ class Agent final : public RunningAgent {
                    spoke.ca_data,
                    reg::HubSecretStore(home, secrets, options.hub_kubeconfig_secret),
                    HubChoice(bootstrap_sources(options, home, secrets)),
+                   {},
                    {},
                    {},
                    {},

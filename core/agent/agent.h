@@ -15,6 +15,7 @@
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/agent/identity.h"
+#include "core/registration/expiry/hop.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/result.h"
 #include "kubeclient/config/rest_config.h"
@@ -100,6 +101,8 @@ class RunningAgent {
   RunningAgent() = default;
   /// What it does now, as on /debug/agent.
   virtual Json describe() const = 0;
+  /// What it holds that ends some day, judged as of now.
+  virtual std::vector<registration::expiry::Hop> certificates() const = 0;
   RunningAgent(const RunningAgent&) = delete;
   RunningAgent& operator=(const RunningAgent&) = delete;
 };

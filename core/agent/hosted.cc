@@ -12,6 +12,7 @@
 #include "core/api/hosted_member.h"
 #include "core/controller/memory.h"
 #include "core/controller/worker_pool.h"
+#include "core/registration/expiry/figures.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/names.h"
@@ -84,6 +85,7 @@ class HostedMembers {
     manager_.add_page("/debug/agent", [this](std::string_view) {
       return controller::Manager::Page{200, "application/json", dump_json(describe())};
     });
+    manager_.add_metrics([this] { return registration::expiry::figures(certificates()); });
     kube::InformerOptions which;
     which.ns = options.ns;
     which.label_selector = api::kHostedMemberLabel;
@@ -238,6 +240,17 @@ class HostedMembers {
       if (running.agent && running.member->cluster == cluster) return name;
     }
     return {};
+  }
+
+  std::vector<registration::expiry::Hop> certificates() const {
+    std::vector<registration::expiry::Hop> hops;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, running] : running_) {
+      if (!running.agent) continue;
+      std::vector<registration::expiry::Hop> more = running.agent->certificates();
+      hops.insert(hops.end(), more.begin(), more.end());
+    }
+    return hops;
   }
 
   Json describe() const {

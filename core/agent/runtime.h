@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/agent/agent.h"
+#include "core/agent/certificates.h"
 #include "core/agent/hub_choice.h"
 #include "core/agent/signals.h"
 #include "core/controller/controller.h"
@@ -53,6 +54,7 @@ struct Runtime {
   Signal bootstrap_changed;   // a bootstrap secret
   Signal credential_changed;  // the hub kubeconfig secret
   Phase phase;
+  Certificates certificates;
   TunnelsView gateway;
   TunnelsView cluster_proxy;
   std::shared_ptr<controller::WorkerPool> pool;  // of each session's managers

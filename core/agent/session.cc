@@ -101,6 +101,7 @@ std::optional<SessionEnd> Session::over() {
     // Unreadable or gone: the running session is no worse for it.
     if (auto current = runtime_.hubs.read_for(endpoint_); current && *current) {
       bootstrap_ = std::move(**current);
+      runtime_.certificates.hold(bootstrap_, identity_.cluster);
       if (!(bootstrap_->endpoint == endpoint_)) {
         return SessionEnd{SessionEnd::Why::kBootstrapChanged, "the bootstrap kubeconfig names another hub"};
       }
@@ -210,8 +211,11 @@ void Session::add_status(const controller::ControllerOptions& base) {
 void Session::add_certificate(const controller::ControllerOptions& base) {
   const Duration period = runtime_.options.timing.certificate_check;
   reg::CertificateKeeper::Options keep{identity_, endpoint_, {runtime_.options.client_cert_expiration_seconds}, period};
-  auto keeper = std::make_shared<reg::CertificateKeeper>(hub_, runtime_.store, std::move(keep), runtime_.parts.clock,
-                                                         [this](const reg::HubSecret& secret) { credentials_->set(secret); });
+  const auto use = [this](const reg::HubSecret& secret) {
+    credentials_->set(secret);
+    runtime_.certificates.hold(secret);
+  };
+  auto keeper = std::make_shared<reg::CertificateKeeper>(hub_, runtime_.store, std::move(keep), runtime_.parts.clock, use);
   controller::ControllerOptions row = base;
   row.name = "certificate";
   row.resync = period;

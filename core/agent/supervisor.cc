@@ -141,6 +141,8 @@ Result<Duration> Supervisor::turn() {
       FLEETADM_TRY(stored, change_hub(identity, std::move(stored), *hub));
     }
   }
+  runtime_.certificates.hold(stored);
+  if (bootstrap) runtime_.certificates.hold(*bootstrap, identity.cluster);
   std::string why = reg::why_unusable(stored, identity, hub, runtime_.now());
   if (why.empty()) why = lost_;
   if (why.empty()) {

@@ -77,6 +77,8 @@ class Manager {
     std::string body;
   };
   void add_page(std::string prefix, std::function<Page(std::string_view path)> page);
+  /// More of /metrics, in the same format. It is asked on the health server's thread and must not wait.
+  void add_metrics(std::function<std::string()> more);
   /// Shows the controllers and caches of `other` in this manager's /metrics, too, for as long as `other` lives.
   void count_too(const Manager& other);
 

@@ -33,6 +33,7 @@ struct Manager::State {
   std::map<ShareKey, std::shared_ptr<kube::Informer>> shared;
   std::vector<std::pair<std::string, std::function<std::string()>>> checks;
   std::vector<std::pair<std::string, std::function<Page(std::string_view)>>> pages;
+  std::vector<std::function<std::string()>> more_metrics;
   bool running = false;
   bool begun = false;  // by start(): the reconciles
   std::unique_ptr<HealthServer> health;
@@ -85,9 +86,11 @@ Manager::Page Manager::State::metrics() const {
   std::vector<LaneStats> lanes = scheduler->stats();
   std::vector<std::shared_ptr<kube::Informer>> caches = all_informers();
   std::vector<std::weak_ptr<const State>> others;
+  std::vector<std::function<std::string()>> more;
   {
     const std::lock_guard lock(mutex);
     others = counted_too;
+    more = more_metrics;
   }
   for (const auto& other : others) {
     const auto alive = other.lock();
@@ -106,7 +109,9 @@ Manager::Page Manager::State::metrics() const {
     entry.resource = name;
     stats.push_back(entry);
   }
-  return {200, "text/plain; version=0.0.4; charset=utf-8", render_metrics(lanes, stats, resident_bytes())};
+  std::string text = render_metrics(lanes, stats, resident_bytes());
+  for (const auto& one : more) text += one();
+  return {200, "text/plain; version=0.0.4; charset=utf-8", std::move(text)};
 }
 
 Manager::Page Manager::State::page(const HealthServer::Request& request) const {
@@ -183,6 +188,11 @@ void Manager::add_health_check(std::string name, std::function<std::string()> ch
 void Manager::add_page(std::string prefix, std::function<Page(std::string_view path)> page) {
   const std::lock_guard lock(state_->mutex);
   state_->pages.emplace_back(std::move(prefix), std::move(page));
+}
+
+void Manager::add_metrics(std::function<std::string()> more) {
+  const std::lock_guard lock(state_->mutex);
+  state_->more_metrics.push_back(std::move(more));
 }
 
 void Manager::count_too(const Manager& other) {

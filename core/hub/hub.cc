@@ -10,6 +10,7 @@
 #include "core/controller/controller.h"
 #include "core/controller/memory.h"
 #include "core/controller/worker_pool.h"
+#include "core/hub/certificates.h"
 #include "core/msa/hub/profile_copies.h"
 #include "core/placement/hub/controller.h"
 #include "core/proxy/hub/impersonation_controller.h"
@@ -52,11 +53,10 @@ Status check_types(const kube::Client& client) {
 
 }  // namespace
 
-Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::stop_token stop) {
-  return run_hub(kube::Client::connect(config, options.gate), options, std::move(stop));
-}
+namespace {
 
-Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_token stop) {
+/// `config`: how the client reaches the hub, where that is known.
+Status run(const kube::Client& client, const kube::RestConfig* config, const HubOptions& options, std::stop_token stop) {
   FLEETADM_CHECK(check_types(client.with_stop(stop)));
 
   controller::Manager::Options manager_options;
@@ -103,6 +103,7 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
     msa::add_profile_copies(*copies, client, recorder);
   }
 
+  if (config != nullptr) add_certificates(manager, client, *config, options.clock);
   manager.add({.name = "memory", .resync = kTidying, .resync_keys = {"process"}},
               [](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
                 controller::give_memory_back();
@@ -142,6 +143,16 @@ Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_
   recorder->flush(std::chrono::seconds(2));
   log::info(1, kName, outcome ? "stopped" : "stopped: " + outcome.error().message);
   return outcome;
+}
+
+}  // namespace
+
+Status run_hub(const kube::RestConfig& config, const HubOptions& options, std::stop_token stop) {
+  return run(kube::Client::connect(config, options.gate), &config, options, std::move(stop));
+}
+
+Status run_hub(const kube::Client& client, const HubOptions& options, std::stop_token stop) {
+  return run(client, nullptr, options, std::move(stop));
 }
 
 }  // namespace fleetadm::hub

@@ -21,7 +21,10 @@ enum class Standing {
 /// "ok", "soon", "ended", "wrong", "unknown".
 std::string_view to_string(Standing standing);
 
+// What hops are called that are looked at from several places: figures are told apart by these.
 inline constexpr const char* kAgentCertificate = "agent certificate";
+inline constexpr const char* kAuthorityOfAgent = "hub CA of the agent";
+inline constexpr const char* kAuthorityOfBootstrap = "hub CA of the bootstrap";
 
 struct Hop {
   std::string place;  // "hub", or the cluster's name

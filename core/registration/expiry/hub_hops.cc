@@ -140,6 +140,12 @@ std::vector<Hop> hub_hops(const kube::Client& hub, const kube::RestConfig& confi
   return hops;
 }
 
+std::vector<Hop> own_hops(const kube::Client& hub, const kube::RestConfig& config, const Shown& shown) {
+  std::vector<Hop> hops = server_hops(kHub, shown, config.ca_data);
+  add_own_authority(hub, "webhook CA", kWebhookSecret, hops);
+  return hops;
+}
+
 std::vector<Hop> member_hops(const Json& cluster, const std::vector<Json>& requests) {
   std::vector<Hop> hops;
   hops.push_back(agent_certificate_seen(cluster, requests));

@@ -15,6 +15,9 @@ namespace fleetadm::registration::expiry {
 /// tokens that it stores. What the caller may not read is unknown.
 std::vector<Hop> hub_hops(const kube::Client& hub, const kube::RestConfig& config, const Shown& shown, Instant now);
 
+/// Those that the hub's controllers can see: its API server's, and the CA of their own webhook.
+std::vector<Hop> own_hops(const kube::Client& hub, const kube::RestConfig& config, const Shown& shown);
+
 /// The CA bundle (PEM) that the hub takes client certificates of; empty: it does not publish one, or the caller may not read it.
 std::string client_authorities(const kube::Client& hub);
 

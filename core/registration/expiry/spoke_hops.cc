@@ -59,7 +59,7 @@ void add_agent(const std::string& name, const agent::HubSecret& secret, const Hu
   const auto endpoint = agent::endpoint_of(secret.get(agent::kKubeconfigKey));
   if (!endpoint) {
     hops.push_back(std::move(certificate));
-    return hops.push_back(wrong(name, "hub CA of the agent", endpoint.error().message, kRejoin));
+    return hops.push_back(wrong(name, kAuthorityOfAgent, endpoint.error().message, kRejoin));
   }
   const Shown shown = look_at_hub(*endpoint, hub);
   if (certificate.standing != Standing::kWrong && can_be_asked(*endpoint, shown)) {
@@ -69,7 +69,7 @@ void add_agent(const std::string& name, const agent::HubSecret& secret, const Hu
     ask_hub(certificate, *endpoint, std::move(credentials), stop);
   }
   hops.push_back(std::move(certificate));
-  hops.push_back(hub_authority(name, "hub CA of the agent", *endpoint, shown));
+  hops.push_back(hub_authority(name, kAuthorityOfAgent, *endpoint, shown));
 }
 
 void add_bootstrap(const std::string& name, const kube::Client& spoke, const HubView& hub, const std::stop_token& stop,
@@ -87,7 +87,7 @@ void add_bootstrap(const std::string& name, const kube::Client& spoke, const Hub
     return hops.push_back(wrong(name, "bootstrap credential", error.message, kRejoin));
   }
   const Shown shown = look_at_hub(*endpoint, hub);
-  hops.push_back(hub_authority(name, "hub CA of the bootstrap", *endpoint, shown));
+  hops.push_back(hub_authority(name, kAuthorityOfBootstrap, *endpoint, shown));
   Hop hop = bootstrap_hop(name, *credential, hub);
   if ((!credential->token.empty() || !credential->key.empty()) && can_be_asked(*endpoint, shown)) {
     kube::Credentials credentials;

@@ -134,10 +134,6 @@ TEST_F(Certs, FiguresAreLinesThatPrometheusReads) {
       << text;
   EXPECT_NE(text.find("\nfleetadm_expiration_ok{cluster=\"c1\",hop=\"agent certificate\"} 0"), std::string::npos) << text;
   EXPECT_FALSE(report.table.has_value());
-  registration::expiry::Hop odd;
-  odd.place = "a\"b\\c\nd";
-  odd.standing = registration::expiry::Standing::kGood;
-  EXPECT_EQ(figures({odd}).back(), R"(fleetadm_expiration_ok{cluster="a\"b\\c\nd",hop=""} 1)");
 }
 
 }  // namespace

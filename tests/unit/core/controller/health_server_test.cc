@@ -165,6 +165,15 @@ TEST(Metrics, IsPrometheusText) {
   EXPECT_GT(resident_bytes(), 1000000u);
 }
 
+TEST(Metrics, CarryWhatAProgramAdds) {
+  Manager manager({.threads = 1, .health_address = "127.0.0.1:0"});
+  ASSERT_TRUE(manager.serve_health());
+  manager.add_metrics([] { return std::string("# TYPE mine gauge\nmine 1\n"); });
+  const std::string text = get(manager.health_endpoint(), "/metrics");
+  EXPECT_NE(text.find("workqueue_depth"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("# TYPE mine gauge\nmine 1\n")) << text;
+}
+
 TEST(Metrics, OfAnotherManagerAsLongAsItLives) {
   Manager outer({.threads = 1, .health_address = "127.0.0.1:0"});
   ASSERT_TRUE(outer.serve_health());

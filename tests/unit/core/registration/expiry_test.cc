@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "core/registration/agent/certificate_keeper.h"
+#include "core/registration/expiry/agent_hops.h"
+#include "core/registration/expiry/figures.h"
 #include "core/registration/expiry/hub_hops.h"
 #include "core/registration/expiry/spoke_hops.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
+#include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::registration::expiry {
 namespace {
@@ -160,6 +163,58 @@ TEST(Bootstrap, ItsEndIsThatOfTheTokenOrOfTheHubsList) {
             Instant(std::chrono::seconds(1800000000)));
   EXPECT_EQ(with({{"exec", {{"command", "true"}}}})->token, "") << "no program is run";
   EXPECT_FALSE(bootstrap_credential("{}").has_value());
+}
+
+TEST(Figures, AreThoseOfWhatHasAnEndAndOfWhatCounts) {
+  Hop odd = hop(kDay, 300 * kDay);
+  odd.place = "a\"b\\c\nd";
+  odd.standing = Standing::kGood;
+  Hop token = hop(kDay, hours(1));
+  token.place = "c1";
+  token.what = "bootstrap token";
+  token.counts = false;
+  const std::string text = figures({odd, token, unknown("c1", "x", "why")});
+  EXPECT_NE(text.find("# TYPE fleetadm_expiration_timestamp_seconds gauge\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(fleetadm_expiration_ok{cluster="a\"b\\c\nd",hop=""} 1)"), std::string::npos) << text;
+  const auto ends = std::to_string((kNow + hours(1)).time_since_epoch() / std::chrono::seconds(1));
+  EXPECT_NE(text.find("fleetadm_expiration_timestamp_seconds{cluster=\"c1\",hop=\"bootstrap token\"} " + ends + "\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("fleetadm_expiration_ok{cluster=\"c1\""), std::string::npos) << "neither counts, nor can it be seen";
+}
+
+TEST(Figures, OfAnAgentHaveTheNamesThatCertsCheckGivesThem) {
+  const pki::KeyPair ca = *pki::make_ca("hub", 10 * kDay);
+  pki::LeafOptions leaf;
+  leaf.subject = agent::subject_of({"c1", "abcde"});
+  leaf.client = true;
+  leaf.validity = 2 * kDay;
+  const pki::KeyPair pair = *pki::issue(ca, leaf);
+  const agent::Endpoint hub{"hub", "https://hub", ca.certificate, "", ""};
+  agent::HubSecret secret;
+  EXPECT_TRUE(credential_hops(secret).empty()) << "it has not joined yet";
+  secret.data = {{agent::kClusterNameKey, "c1"},
+                 {agent::kKubeconfigKey, agent::hub_kubeconfig(hub)},
+                 {agent::kCertificateKey, pair.certificate},
+                 {agent::kPrivateKeyKey, pair.key}};
+  std::vector<Hop> hops = credential_hops(secret);
+  const std::vector<Hop> more =
+      bootstrap_hops("c1", dump_yaml(kube::make_kubeconfig("https://hub", ca.certificate, Json{{"token", "abcdef.secret"}})));
+  hops.insert(hops.end(), more.begin(), more.end());
+  std::vector<std::string> names;
+  for (Hop& one : hops) {
+    EXPECT_EQ(one.place, "c1");
+    judge(one, {}, Clock::system()->now());
+    names.push_back(one.what);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"agent certificate", "hub CA of the agent", "hub CA of the bootstrap", "bootstrap token"}));
+  const std::string text = figures(hops);
+  EXPECT_NE(text.find("fleetadm_expiration_ok{cluster=\"c1\",hop=\"agent certificate\"} 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("fleetadm_expiration_timestamp_seconds{cluster=\"c1\",hop=\"hub CA of the bootstrap\"} "),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("secret"), std::string::npos);
 }
 
 }  // namespace
