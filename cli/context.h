@@ -27,6 +27,7 @@ class ProcessContext final : public commands::Context {
   Result<kube::RestConfig> rest_config(const kube::ConfigOverrides& overrides) override;
   Result<kube::Client> client() override;
   kube::Client client(const kube::RestConfig& config) override;
+  void name_side(const kube::RestConfig& config, std::string_view side) override { written_to_->name_side(config, side); }
   Result<std::string> ns() override;
   Clock& clock() override;
   commands::Progress& progress() override;

@@ -42,10 +42,20 @@ std::string connection_text(const kube::RestConfig& config) {
 std::function<Status(kube::Method, std::string_view)> WrittenTo::hook(const kube::RestConfig& config, bool own) {
   if (target_ == Target::kSilent) return {};
   const bool hub = (target_ == Target::kHub) == own;
-  return [this, config, side = std::string(hub ? "hub" : "cluster")](kube::Method, std::string_view) -> Status {
+  std::string called(hub ? "hub" : "cluster");
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto named = sides_.find({config.name, config.server}); named != sides_.end()) called = named->second;
+  }
+  return [this, config, side = std::move(called)](kube::Method, std::string_view) -> Status {
     add(side, config);
     return {};
   };
+}
+
+void WrittenTo::name_side(const kube::RestConfig& config, std::string_view side) {
+  const std::lock_guard lock(mutex_);
+  sides_[{config.name, config.server}] = side;
 }
 
 void WrittenTo::add(const std::string& side, const kube::RestConfig& config) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "commands/framework/command.h"
@@ -24,6 +26,9 @@ class WrittenTo {
   /// sent.
   WrittenTo(commands::Target target, Say say) : target_(target), say_(std::move(say)) {}
 
+  /// Of hooks that are made afterwards for this connection.
+  void name_side(const kube::RestConfig& config, std::string_view side);
+
   /// The hook of a write gate (WriteGate::before) of one connection. `own`: the command's own one; others lead to the other side.
   std::function<Status(kube::Method, std::string_view)> hook(const kube::RestConfig& config, bool own);
 
@@ -41,7 +46,7 @@ class WrittenTo {
   void add(const std::string& side, const kube::RestConfig& config);
 
   struct Place {
-    std::string side;  // "hub" or "cluster"
+    std::string side;  // "hub" or "cluster", or as name_side() said
     std::string context;
     std::string server;
     std::string line;
@@ -51,7 +56,8 @@ class WrittenTo {
   Say say_;
   mutable std::mutex mutex_;
   std::vector<Place> places_;
-  std::map<std::string, std::map<std::string, int>> done_;  // resource → "created" → how often
+  std::map<std::pair<std::string, std::string>, std::string> sides_;  // by context and server
+  std::map<std::string, std::map<std::string, int>> done_;            // resource → "created" → how often
 };
 
 }  // namespace fleetadm::cli

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "commands/fleet/changes.h"
+#include "commands/fleet/fallback_hubs.h"
 #include "commands/fleet/fleet.h"
 #include "commands/fleet/join_hosted.h"
 #include "commands/fleet/join_options.h"
@@ -13,6 +14,7 @@
 #include "core/registration/join/agent_id.h"
 #include "core/registration/join/agent_manifests.h"
 #include "core/registration/join/hosted_sides.h"
+#include "core/registration/join/hub_secrets.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/pki/pki.h"
 
@@ -73,7 +75,8 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
   FLEETADM_CHECK(validate_join(options));
   FLEETADM_TRY(auto endpoint, endpoint_of(context, options));
   if (!file.hub_ca_pem.empty()) endpoint.ca_pem = file.hub_ca_pem;
-  FLEETADM_TRY(const auto spoke, context.client());
+  FLEETADM_TRY(const auto fallbacks, read_fallback_hubs(options, endpoint.server));
+  FLEETADM_TRY(const auto spoke, is_hosted_mode(options.member) ? hosting_client(context) : context.client());
   std::optional<HostedSides> hosted;
   if (is_hosted_mode(options.member)) {
     FLEETADM_TRY(hosted, hosted_sides(context, options.member));
@@ -82,6 +85,9 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
   if (hosted) join::check_hosted_sides(hosted->hosting, hosted_namespace(options.member), hosted->member, preflight);
   tell_checks(context.progress(), preflight.checks);
   if (preflight.error) return fail(*preflight.error);
+  check_fallback_hubs(context, fallbacks);
+  std::vector<std::string> bootstraps{join::bootstrap_kubeconfig(endpoint, preflight.hub)};
+  for (const FallbackHub& hub : fallbacks) bootstraps.push_back(hub.kubeconfig);
   Report report;
   report.data = Json{{"kind", "JoinReport"}, {"cluster-name", options.cluster_name}, {"checks", checks_json(preflight.checks)}};
   tell_fields(options.filename, file.fields, report);
@@ -89,7 +95,7 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
     report.table = checks_table(preflight.checks);
     return report;
   }
-  if (hosted) return join_hosted(context, {options, file, endpoint, preflight.hub, *hosted}, std::move(report));
+  if (hosted) return join_hosted(context, {options, file, endpoint, preflight.hub, bootstraps, *hosted}, std::move(report));
   FLEETADM_CHECK(join::check_not_hosted(spoke));
   FLEETADM_CHECK(join::check_not_elsewhere(spoke, options.cluster_name, endpoint.server));
   FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, api::kAgentNamespace));
@@ -106,7 +112,7 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
   agent.image_pull = std::move(image.pull);
   agent.image_pull_secret = std::move(image.secret);
   agent.pods = pods_of(options, file);
-  FLEETADM_TRY(auto objects, join::agent_manifests(agent, endpoint, preflight.hub));
+  FLEETADM_TRY(auto objects, join::agent_manifests(agent, bootstraps));
   if (wants_manifests(context)) {
     for (Json& claim : claim_objects(options)) objects.push_back(std::move(claim));
     // What would be said of fields and checks does not belong into the stream.
@@ -120,6 +126,9 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
                step_with_progress(context, "Installing the agent", [&]() -> Result<std::vector<install::Change>> {
                  FLEETADM_TRY(auto done, install::apply_all(spoke, std::move(objects), how));
                  FLEETADM_CHECK(set_claims(spoke, options, done));
+                 FLEETADM_TRY(const auto dropped, join::drop_further_hubs(spoke, api::kAgentNamespace, api::kBootstrapSecret,
+                                                                          bootstraps.size(), install::kAgentPart));
+                 done.insert(done.end(), dropped.begin(), dropped.end());
                  return done;
                }));
   if (options.wait != "none" && !dry_run) {
@@ -152,6 +161,9 @@ void register_join(Registry& registry) {
       "of that time: if the hosting cluster is away for longer, run join again. One pod has the agents of all members in a "
       "namespace of the hosting cluster; what concerns the pod (--image, --tolerations and the like) is changed for all of them, "
       "and stays as it is where it is not given.\n\n"
+      "With --fallback-hub the agent has several hubs and is with one of them at a time: it leaves a hub that denies the cluster, and "
+      "one that is silent for 10 minutes (--agent-arg=--hub-connection-timeout=DURATION), and joins the first of the others that "
+      "can be joined. Each hub has to accept the cluster.\n\n"
       "A dry run with -o yaml prints what would be installed as one stream of documents, for a repository: without Secrets, and "
       "for the image, the arguments and the settings that were given.";
   command.examples = {{"Join with a token from a file",
@@ -169,6 +181,9 @@ void register_join(Registry& registry) {
                       {"With the agent on another cluster",
                        "fleetadm join --mode hosted --context hub --managed-cluster-context c2 --hub-token-file token "
                        "--hub-apiserver https://hub:6443 --ca-cert-hash sha256:… --cluster-name c2"},
+                      {"With a second hub, which the agent joins when the first one is lost",
+                       "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
+                       "--cluster-name c1 --fallback-hub second-hub.kubeconfig"},
                       {"Manifests for a repository",
                        "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
                        "--cluster-name c1 --dry-run=client -o yaml"},

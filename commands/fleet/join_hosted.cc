@@ -9,10 +9,10 @@
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/registration/join/agent_id.h"
-#include "core/registration/join/agent_manifests.h"
 #include "core/registration/join/hosted_manifests.h"
 #include "core/registration/join/hosted_sides.h"
 #include "core/registration/join/hosted_token.h"
+#include "core/registration/join/hub_secrets.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/plural.h"
 
@@ -139,7 +139,7 @@ Result<HostedPlan> make_plan(Context& context, const HostedJoin& join, const joi
     std::erase_if(plan.on_hosting, [](const Json& object) { return str(object, {"kind"}) == "Deployment"; });
   plan.secrets.ns = ns;
   plan.secrets.cluster = options.cluster_name;
-  plan.secrets.bootstraps = {join::bootstrap_kubeconfig(join.endpoint, join.hub)};
+  plan.secrets.bootstraps = join.bootstraps;
   plan.secrets.args = agent_args_of(options);
   FLEETADM_TRY(const join::AgentId id, join::choose_hosted_agent_id(join.sides.hosting, ns, options.cluster_name,
                                                                     plan.secrets.args, found.args, !is_dry(context)));
@@ -204,7 +204,12 @@ Result<Report> join_hosted(Context& context, const HostedJoin& join, Report repo
         std::find_if(objects.begin(), objects.end(), [](const Json& object) { return str(object, {"kind"}) == "Deployment"; });
     auto secrets = join::member_secrets(plan.secrets);
     objects.insert(deployment, std::make_move_iterator(secrets.begin()), std::make_move_iterator(secrets.end()));
-    return install::apply_all(sides.hosting, std::move(objects), how);
+    FLEETADM_TRY(auto done, install::apply_all(sides.hosting, std::move(objects), how));
+    FLEETADM_TRY(const auto dropped,
+                 join::drop_further_hubs(sides.hosting, ns, api::hosted_bootstrap_secret(options.cluster_name),
+                                         join.bootstraps.size(), join::kHostingPart));
+    done.insert(done.end(), dropped.begin(), dropped.end());
+    return done;
   };
   FLEETADM_TRY(const Changes hosted, step_with_progress(context, "Installing the agent on the hosting cluster", on_hosting));
   changes.insert(changes.end(), hosted.begin(), hosted.end());

@@ -12,6 +12,7 @@ struct HostedJoin {
   const JoinFile& file;
   const join::HubEndpoint& endpoint;
   const kube::RestConfig& hub;
+  const std::vector<std::string>& bootstraps;  // kubeconfigs of all hubs, in order
   const HostedSides& sides;
 };
 

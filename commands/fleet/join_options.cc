@@ -128,6 +128,10 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
       .comma_texts(&options.external_server_urls, "external-server-urls",
                    "Addresses at which the hub's users reach this cluster's API server (managedClusterClientConfigs)")
       .value_name = "URL,...";
+  files_flag(
+      flags, &options.fallback_hubs, "fallback-hub",
+      "Kubeconfig with a bootstrap token of a further hub, which the agent joins where the hubs before it deny the cluster or "
+      "are silent; repeatable, in the order of preference");
   bind_member_side(
       flags, options.member,
       "Where the agent runs: on the managed cluster itself, or (hosted) on the cluster of --kubeconfig and --context "
@@ -244,8 +248,12 @@ Result<JoinFile> read_join_file(Context& context, JoinOptions& options) {
     }
     for (const Json& item : list_at(document.value, {"items"})) objects.push_back(item);
   }
-  auto read = join::read_klusterlet(objects);
+  auto read = join::read_klusterlet(objects, is_hosted_mode(options.member));
   if (!read) return fail(read.error().wrap(name));
+  if (read->hosted && options.member.mode == "default")
+    return fail(Category::kUsage, name + " is of hosted mode, and --mode default is not", "choose one of them");
+  if (read->hosted) options.member.mode = "hosted";
+  options.member.text = read->member_kubeconfig;
   JoinFile file;
   const bool other_hub = !options.hub_apiserver.empty() && options.hub_apiserver != read->hub_server;
   if (options.cluster_name.empty()) options.cluster_name = read->cluster_name;

@@ -32,6 +32,7 @@ struct JoinOptions {
   bool hub_in_file = false;  // what is trusted is in --filename
   std::string proxy_url;
   std::string proxy_ca_file;
+  std::vector<std::string> fallback_hubs;  // files
   MemberSide member;
   std::string member_apiserver;  // as the hosting cluster reaches it; empty: that of the kubeconfig
   ImageOptions image;

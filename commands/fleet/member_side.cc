@@ -38,14 +38,26 @@ Status validate_member_side(const MemberSide& side, bool member_needed) {
   return {};
 }
 
+Result<kube::Client> hosting_client(Context& context) {
+  FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
+  context.name_side(config, "hosting-cluster");
+  return context.client();
+}
+
 Result<HostedSides> hosted_sides(Context& context, const MemberSide& side) {
-  FLEETADM_TRY(const kube::Client hosting, context.client());
+  FLEETADM_TRY(const kube::Client hosting, hosting_client(context));
   kube::ConfigOverrides overrides;  // who acts on the hosting cluster, and how it is reached, says nothing of the member
   overrides.interactive = context.global().config.interactive;
   overrides.kubeconfig = side.kubeconfig.empty() ? context.global().config.kubeconfig : side.kubeconfig;
   overrides.context = side.context;
-  auto config = context.rest_config(overrides);
+  const auto resolve = [&]() -> Result<kube::RestConfig> {
+    if (!side.kubeconfig.empty() || !side.context.empty()) return context.rest_config(overrides);
+    FLEETADM_TRY(const kube::Kubeconfig parsed, kube::Kubeconfig::from_text(side.text));
+    return parsed.resolve({});
+  };
+  auto config = resolve();
   if (!config) return fail(config.error().wrap("the managed cluster"));
+  context.name_side(*config, "cluster");
   return HostedSides{hosting, context.client(*config), *config};
 }
 

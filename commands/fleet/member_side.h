@@ -12,9 +12,10 @@ struct MemberSide {
   std::string mode;  // "default" where it is empty
   std::string kubeconfig;
   std::string context;
-  std::string ns;  // on the hosting cluster; the usual one where it is empty
+  std::string ns;    // on the hosting cluster; the usual one where it is empty
+  std::string text;  // a kubeconfig, where the others name none; it holds data only
 
-  bool named() const { return !kubeconfig.empty() || !context.empty(); }
+  bool named() const { return !kubeconfig.empty() || !context.empty() || !text.empty(); }
 };
 
 inline bool is_hosted_mode(const MemberSide& side) { return side.mode == "hosted"; }
@@ -25,6 +26,9 @@ std::string hosted_namespace(const MemberSide& side);
 void bind_member_side(FlagSet& flags, MemberSide& side, const std::string& mode);
 /// kUsage where the others are given without the mode, or it lacks the member while that is needed.
 Status validate_member_side(const MemberSide& side, bool member_needed);
+
+/// The command's own client, of the hosting cluster. Before Context::client() was called.
+Result<kube::Client> hosting_client(Context& context);
 
 struct HostedSides {
   kube::Client hosting;

@@ -50,7 +50,7 @@ Result<std::string> which_cluster(const kube::Client& spoke, const UnjoinOptions
   FLEETADM_TRY(const auto hosted, join::hosted_as(spoke));
   if (hosted && !options.force) {
     return fail(Category::kConflict, "the agent of this cluster does not run here: it is hosted, as \"" + hosted->cluster + "\"",
-                "remove it on the cluster that hosts it: fleetadm unjoin --mode hosted --cluster-name " + hosted->cluster +
+                "remove it there: fleetadm unjoin --context HOSTING_CLUSTER --mode hosted --cluster-name " + hosted->cluster +
                     " --managed-cluster-context CONTEXT; or, where that cluster is gone for good: --force");
   }
   FLEETADM_TRY(std::string stored, join::joined_as(spoke));

@@ -47,7 +47,7 @@ Result<std::optional<kube::Client>> member_of(Context& context, const UnjoinOpti
 }  // namespace
 
 Result<Report> unjoin_hosted(Context& context, const UnjoinOptions& options) {
-  FLEETADM_TRY(const auto hosting, context.client());
+  FLEETADM_TRY(const auto hosting, hosting_client(context));
   const std::string ns = hosted_namespace(options.member);
   FLEETADM_TRY(const std::string by, join::hosting_by(hosting, ns));
   join::DepartureOptions how = departure_options(context, options);

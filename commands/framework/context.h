@@ -83,6 +83,9 @@ class Context {
   virtual Result<kube::RestConfig> rest_config(const kube::ConfigOverrides& overrides) = 0;
   virtual Result<kube::Client> client() = 0;
   virtual kube::Client client(const kube::RestConfig& config) = 0;
+  /// What the line and the report that name the clusters that were written to call the one of this connection, in place of "hub"
+  /// and "cluster", which follow from the command's target. Before its client is made.
+  virtual void name_side(const kube::RestConfig& /*config*/, std::string_view /*side*/) {}
   /// -n, else the context's namespace, else "default".
   virtual Result<std::string> ns() = 0;
   virtual Clock& clock() = 0;

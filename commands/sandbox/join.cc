@@ -15,6 +15,7 @@
 #include "core/controller/controller.h"
 #include "core/install/install.h"
 #include "core/registration/join/agent_manifests.h"
+#include "core/registration/join/hub_secrets.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/watch/informer.h"
 
@@ -155,7 +156,7 @@ Status join_clusters(Context& context, const kube::Kubeconfig& kubeconfig, const
     ClusterContext cluster(context, kubeconfig, fleet.kubeconfig, fleet.sandbox + "-" + name, &progress);
     FLEETADM_TRY(const auto spoke, cluster.client());
     if (!fleet.fresh) FLEETADM_CHECK(join::check_not_elsewhere(spoke, name, endpoint.server));
-    FLEETADM_TRY(auto objects, join::agent_manifests({.cluster_name = name}, endpoint, hub.hub));
+    FLEETADM_TRY(auto objects, join::agent_manifests({.cluster_name = name}, {join::bootstrap_kubeconfig(endpoint, hub.hub)}));
     install::Options how;
     how.part = install::kAgentPart;
     how.fresh = fleet.fresh;

@@ -1,40 +1,11 @@
 #include "core/agent/bootstrap_source.h"
 
-#include <array>
-
 #include "kubeclient/base/encoding.h"
-#include "kubeclient/base/log.h"
 #include "kubeclient/base/yaml.h"
+#include "kubeclient/config/data_only.h"
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::agent {
-
-Status check_holds_data_only(const std::string& text) {
-  const Result<Json> parsed = parse_yaml(text);
-  if (!parsed) return tl::unexpected(parsed.error());
-  struct Refused {
-    std::string_view list, entry, member, instead;
-  };
-  static constexpr std::array<Refused, 6> kRefused{{
-      {"users", "user", "exec", "token or client-certificate-data"},
-      {"users", "user", "auth-provider", "token or client-certificate-data"},
-      {"users", "user", "tokenFile", "token"},
-      {"users", "user", "client-certificate", "client-certificate-data"},
-      {"users", "user", "client-key", "client-key-data"},
-      {"clusters", "cluster", "certificate-authority", "certificate-authority-data"},
-  }};
-  for (const Refused& refused : kRefused) {
-    for (const Json& one : list_at(*parsed, {refused.list})) {
-      const Json* member = find(one, {refused.entry, refused.member});
-      if (member == nullptr || member->is_null() || *member == "") continue;
-      return fail(Category::kInvalid,
-                  std::string(refused.entry) + " \"" + log::escape_terminal(str(one, {"name"})) + "\" has " +
-                      std::string(refused.member) + ": a kubeconfig in a Secret must not name programs or files",
-                  "put the data itself there: " + std::string(refused.instead));
-    }
-  }
-  return {};
-}
 
 void drop_secret_content(Json& secret) {
   for (const char* member : {"data", "stringData"}) erase_at(secret, {member});
@@ -63,7 +34,7 @@ Result<std::optional<std::string>> BootstrapSource::text() const {
 }
 
 Result<Bootstrap> BootstrapSource::parse(std::string text) const {
-  if (!is_file()) FLEETADM_CHECK(check_holds_data_only(text));
+  if (!is_file()) FLEETADM_CHECK(kube::check_holds_data_only(text));
   Bootstrap bootstrap;
   bootstrap.text = std::move(text);
   FLEETADM_TRY(bootstrap.endpoint, registration::agent::endpoint_of(bootstrap.text));

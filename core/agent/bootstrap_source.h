@@ -16,10 +16,6 @@ struct Bootstrap {
   kube::RestConfig config;
 };
 
-/// A kubeconfig in a Secret comes from whoever may write the Secret: one that names programs or files (exec, auth-provider,
-/// tokenFile, client-certificate, …) is refused.
-Status check_holds_data_only(const std::string& kubeconfig);
-
 /// Removes what a cache of Secrets must not hold: their data, and the annotations, among which kubectl keeps a copy of it.
 void drop_secret_content(Json& secret);
 

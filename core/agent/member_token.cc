@@ -1,8 +1,8 @@
 #include "core/agent/member_token.h"
 
-#include "core/agent/bootstrap_source.h"
 #include "kubeclient/base/token_claims.h"
 #include "kubeclient/base/yaml.h"
+#include "kubeclient/config/data_only.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/rest/resource.h"
 
@@ -30,7 +30,7 @@ Result<kube::Credentials> MemberCredentials::current() {
 }
 
 Result<MemberAccess> member_access(const std::string& kubeconfig) {
-  FLEETADM_CHECK(check_holds_data_only(kubeconfig));
+  FLEETADM_CHECK(kube::check_holds_data_only(kubeconfig));
   FLEETADM_TRY(const kube::Kubeconfig parsed, kube::Kubeconfig::from_text(kubeconfig, "the member's kubeconfig"));
   kube::ConfigOverrides overrides;
   overrides.interactive = false;

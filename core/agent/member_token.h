@@ -25,7 +25,7 @@ class MemberCredentials final : public kube::CredentialSource {
   kube::Credentials credentials_;
 };
 
-/// A member's kubeconfig, read: data only (check_holds_data_only).
+/// A member's kubeconfig, read: data only (kube::check_holds_data_only).
 struct MemberAccess {
   std::string frame;  // the kubeconfig without its tokens; no secret unless it has a key
   kube::RestConfig config;

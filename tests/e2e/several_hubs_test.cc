@@ -20,35 +20,22 @@ class SeveralHubs : public FleetTest {
     if (!KubeServer::programs()) return;
     ASSERT_NO_FATAL_FAILURE(begin(2, true));
     Json ticket;
+    std::string second_hub;
     for (const char* context : {"c2", "hub"}) {
       const Ran init = fleet()->run({"init", "--context", context, "--wait", "-o", "json"});
       ASSERT_EQ(init.code, 0) << init.both();
       ticket = init.json();
-      if (context == std::string_view("c2")) keep_bootstrap("second-hub", second(), ticket);
+      if (context == std::string_view("c2"))
+        second_hub = fleet()->folder().write("second.kubeconfig", second().kubeconfig_with_token(str(ticket, {"hub-token"})));
     }
     auto args = join_args(ticket);
-    args.insert(args.end(), {"--agent-arg=--bootstrap-secret=bootstrap-hub-kubeconfig",
-                             "--agent-arg=--bootstrap-secret=second-hub", "--agent-arg=--hub-connection-timeout=10s"});
+    args.insert(args.end(), {"--fallback-hub", second_hub, "--agent-arg=--hub-connection-timeout=10s"});
     const Ran join = fleet()->run(args);
     ASSERT_EQ(join.code, 0) << join.both();
   }
 
   static KubeServer& first() { return fleet()->hub(); }
   static KubeServer& second() { return fleet()->spoke(2); }
-
-  /// A bootstrap kubeconfig for the agent of c1.
-  static void keep_bootstrap(const std::string& name, const KubeServer& hub, const Json& ticket) {
-    fleet()->spoke(1).create(
-        "/api/v1/namespaces",
-        {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "open-cluster-management-agent"}}}});
-    const std::string kubeconfig = hub.kubeconfig_with_token(str(ticket, {"hub-token"}));
-    const auto made =
-        fleet()->spoke(1).create(kAgentSecrets, {{"apiVersion", "v1"},
-                                                 {"kind", "Secret"},
-                                                 {"metadata", {{"name", name}, {"namespace", "open-cluster-management-agent"}}},
-                                                 {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}});
-    ASSERT_EQ(made.status, 201) << made.body;
-  }
 
   static void accepted_by(const char* context, const KubeServer& hub) {
     ASSERT_TRUE(hub.eventually(

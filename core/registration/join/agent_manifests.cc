@@ -1,14 +1,14 @@
 #include "core/registration/join/agent_manifests.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "core/api/kinds.h"
 #include "core/install/install.h"
-#include "core/registration/join/hosted_manifests.h"
+#include "core/registration/join/hub_secrets.h"
 #include "kubeclient/base/encoding.h"
-#include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "templates/templates.h"
 
@@ -87,19 +87,17 @@ Result<std::vector<Json>> agent_objects(const AgentInstall& agent) {
   return objects;
 }
 
-std::string bootstrap_kubeconfig(const HubEndpoint& endpoint, const kube::RestConfig& hub) {
-  Json kubeconfig = kube::make_kubeconfig(hub.server, hub.ca_data, Json{{"token", endpoint.token}}, "bootstrap");
-  if (!endpoint.proxy_url.empty()) kubeconfig["clusters"][0]["cluster"]["proxy-url"] = endpoint.proxy_url;
-  return dump_yaml(kubeconfig);
-}
-
-Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub) {
-  Json secret = kubeconfig_secret(api::kAgentNamespace, api::kBootstrapSecret, bootstrap_kubeconfig(endpoint, hub));
-  FLEETADM_TRY(std::vector<Json> objects, agent_objects(agent));
-  // Before the agent that needs it.
+Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const std::vector<std::string>& hubs) {
+  const std::vector<std::string> names = hub_secret_names(api::kBootstrapSecret, hubs.size());
+  AgentInstall with_hubs = agent;
+  add_hub_args(names, with_hubs.args);
+  std::vector<Json> secrets;
+  for (std::size_t i = 0; i < hubs.size(); ++i) secrets.push_back(kubeconfig_secret(api::kAgentNamespace, names[i], hubs[i]));
+  FLEETADM_TRY(std::vector<Json> objects, agent_objects(with_hubs));
+  // Before the agent that needs them.
   const auto deployment =
       std::find_if(objects.begin(), objects.end(), [](const Json& object) { return str(object, {"kind"}) == "Deployment"; });
-  objects.insert(deployment, std::move(secret));
+  objects.insert(deployment, std::make_move_iterator(secrets.begin()), std::make_move_iterator(secrets.end()));
   return objects;
 }
 

@@ -8,7 +8,7 @@
 
 #include "core/install/image_pull.h"
 #include "core/install/pod_settings.h"
-#include "core/registration/join/preflight.h"
+#include "kubeclient/rest/client.h"
 
 namespace fleetadm::join {
 
@@ -22,11 +22,8 @@ struct AgentInstall {
   install::PodSettings pods = {};
 };
 
-/// The objects of the agent in the order in which they are applied. `hub`: of check_hub().
-Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const HubEndpoint& endpoint, const kube::RestConfig& hub);
-
-/// The kubeconfig to join the hub with, as text: a secret.
-std::string bootstrap_kubeconfig(const HubEndpoint& endpoint, const kube::RestConfig& hub);
+/// The objects of the agent in the order in which they are applied. `hubs`: its bootstrap kubeconfigs, in order (hub_secrets.h).
+Result<std::vector<Json>> agent_manifests(const AgentInstall& agent, const std::vector<std::string>& hubs);
 
 /// agent_manifests() for an agent that has joined before: without the bootstrap Secret.
 Result<std::vector<Json>> agent_objects(const AgentInstall& agent);

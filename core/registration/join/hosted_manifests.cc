@@ -6,6 +6,7 @@
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
+#include "core/registration/join/hub_secrets.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
 #include "templates/templates.h"
@@ -64,23 +65,9 @@ Result<std::vector<Json>> hosting_objects(const HostedAgents& agents) {
   return objects;
 }
 
-Json kubeconfig_secret(std::string_view ns, std::string_view name, std::string_view kubeconfig) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Secret"},
-          {"metadata", {{"name", std::string(name)}, {"namespace", std::string(ns)}}},
-          {"type", "Opaque"},
-          {"data", {{"kubeconfig", base64_encode(kubeconfig)}}}};
-}
-
-std::vector<std::string> bootstrap_names(std::string_view cluster, std::size_t count) {
-  std::vector<std::string> names;
-  for (std::size_t i = 1; i <= count; ++i)
-    names.push_back(api::hosted_bootstrap_secret(cluster) + (i == 1 ? std::string() : "-" + std::to_string(i)));
-  return names;
-}
-
 std::vector<Json> member_secrets(const MemberSecrets& secrets) {
-  const std::vector<std::string> names = bootstrap_names(secrets.cluster, secrets.bootstraps.size());
+  const std::vector<std::string> names =
+      hub_secret_names(api::hosted_bootstrap_secret(secrets.cluster), secrets.bootstraps.size());
   std::vector<Json> objects;
   for (std::size_t i = 0; i < names.size(); ++i) {
     objects.push_back(kubeconfig_secret(secrets.ns, names[i], secrets.bootstraps[i]));

@@ -49,9 +49,4 @@ struct MemberSecrets {
 /// The member's own comes last: with it its agent begins.
 std::vector<Json> member_secrets(const MemberSecrets& secrets);
 
-/// An Opaque Secret with a kubeconfig.
-Json kubeconfig_secret(std::string_view ns, std::string_view name, std::string_view kubeconfig);
-/// The names of the bootstrap Secrets of a member with so many hubs.
-std::vector<std::string> bootstrap_names(std::string_view cluster, std::size_t count);
-
 }  // namespace fleetadm::join

@@ -72,10 +72,9 @@ void check_side(const char* name, const std::string& flags, const kube::Client& 
 }
 
 tl::unexpected<Error> hosted_elsewhere(const Hosting& now) {
-  return fail(
-      Category::kConflict,
-      "this cluster is already hosted, as \"" + now.cluster + "\" with the hub " + now.hub_server + ", by " + now.by,
-      "leave that fleet first, on the cluster that hosts it: fleetadm unjoin --mode hosted --cluster-name " + now.cluster);
+  return fail(Category::kConflict,
+              "this cluster is already hosted, as \"" + now.cluster + "\" with the hub " + now.hub_server + ", by " + now.by,
+              "leave that fleet first: fleetadm unjoin --context HOSTING_CLUSTER --mode hosted --cluster-name " + now.cluster);
 }
 
 /// An agent that runs on the cluster itself has at least one of these.

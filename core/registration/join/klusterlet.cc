@@ -8,16 +8,19 @@
 #include <string_view>
 
 #include "core/api/cluster_claim.h"
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/yaml.h"
+#include "kubeclient/config/data_only.h"
 #include "kubeclient/rest/resource.h"
 
 namespace fleetadm::join {
 namespace {
 
 constexpr std::string_view kAgentAnnotations = "agent.open-cluster-management.io";
+constexpr std::string_view kMemberKubeconfig = "external-managed-kubeconfig";
 constexpr const char* kNoLimit = "the agent does not limit its own requests; priority and fairness of the API server do";
 constexpr const char* kOtherImage = "it names an image of upstream's agents; choose that of fleetadm with --image";
 
@@ -82,14 +85,29 @@ void argument(Fields& fields, const char* name, const char* flag, KlusterletSett
   fields.becomes(name, "the agent's " + settings.agent_args.back());
 }
 
-Status read_deploy_option(Fields fields) {
+void read_deploy_option(Fields fields, KlusterletSettings& settings) {
   const std::string mode = fields.take_text("mode");
-  if (mode == "Hosted" || mode == "SingletonHosted") {
-    return not_had("spec.deployOption.mode", mode, "install the agent on the cluster itself: set the mode to Singleton");
+  settings.hosted = settings.hosted || mode == "Hosted" || mode == "SingletonHosted";
+  if (settings.hosted) {
+    fields.becomes("mode",
+                   "--mode hosted: one Deployment on the hosting cluster, whose process has the agents of all its members");
+  } else if (!mode.empty()) {
+    fields.becomes("mode", "one Deployment, whose process has the duties of all of upstream's agents");
   }
-  if (!mode.empty()) fields.becomes("mode", "one Deployment, whose process has the duties of all of upstream's agents");
   fields.end();
-  return {};
+}
+
+/// Arguments of the process, which other members share.
+void drop_shared_args(KlusterletSettings& settings) {
+  std::erase_if(settings.agent_args, [&](const std::string& arg) {
+    if (api::check_hosted_member_arg(arg)) return false;
+    for (FieldOutcome& field : settings.fields) {
+      if (field.outcome != "the agent's " + arg) continue;
+      field.effective = false;
+      field.outcome = "in hosted mode " + arg.substr(0, arg.find('=')) + " is the same for all members: set it on the Deployment";
+    }
+    return true;
+  });
 }
 
 void read_placement(Fields fields, KlusterletSettings& settings) {
@@ -206,11 +224,13 @@ std::string read_bootstrap(Fields fields, bool several, KlusterletSettings& sett
   std::vector<std::string> others;
   for (const Json& secret : secrets) others.push_back(str(secret, {"name"}));
   others.erase(others.begin());
-  const bool used = several && !others.empty();
+  const bool used = several && !others.empty() && !settings.hosted;
   fields.becomes(kSecrets, "the hub of the first Secret, " + first +
                                (used ? ", and after it those of " + joined(others, ", ") + ", which have to be in namespace " +
                                            std::string(api::kAgentNamespace)
                                      : ""));
+  if (!others.empty() && several && settings.hosted)
+    fields.without_effect(kSecrets, "in hosted mode give the kubeconfigs of " + joined(others, ", ") + " with --fallback-hub");
   if (!others.empty() && !several)
     fields.without_effect(kSecrets, "without the feature gate MultipleHubs, " + joined(others, ", ") + " is not used");
   if (used) {
@@ -295,7 +315,7 @@ Result<std::string> read_spec(const Json& spec, KlusterletSettings& settings) {
       fields.without_effect("namespace", "the agent runs in " + std::string(api::kAgentNamespace));
     }
   }
-  FLEETADM_CHECK(read_deploy_option(fields.inside("deployOption")));
+  read_deploy_option(fields.inside("deployOption"), settings);
   read_external_urls(fields.take("externalServerURLs", Json::value_t::array), fields, settings);
   if (const Json alias = fields.take("hubApiServerHostAlias", Json::value_t::object); !alias.is_null()) {
     settings.pods.host_aliases =
@@ -325,13 +345,19 @@ Json entry_of(const Json& kubeconfig, const char* list, const char* member) {
   return Json::object();
 }
 
+Result<std::string> kubeconfig_in(const Json& secret) {
+  std::string text = str(secret, {"stringData", "kubeconfig"});
+  if (text.empty()) text = base64_decode(str(secret, {"data", "kubeconfig"})).value_or("");
+  if (text.empty() || !parse_yaml(text))
+    return fail(Category::kUsage, "Secret " + name_of(secret) + " holds no kubeconfig", "give the cluster by flags");
+  return text;
+}
+
 /// Only what is in the Secret itself: a file that it names is none of this machine's.
 Status read_hub(const Json& secret, KlusterletSettings& settings) {
   const std::string where = "Secret " + name_of(secret);
-  std::string text = str(secret, {"stringData", "kubeconfig"});
-  if (text.empty()) text = base64_decode(str(secret, {"data", "kubeconfig"})).value_or("");
-  const auto kubeconfig = parse_yaml(text);
-  if (text.empty() || !kubeconfig) return fail(Category::kUsage, where + " holds no kubeconfig", "give the hub by flags");
+  FLEETADM_TRY(const std::string text, kubeconfig_in(secret));
+  FLEETADM_TRY(const std::optional<Json> kubeconfig, parse_yaml(text));
   const Json cluster = entry_of(*kubeconfig, "clusters", "cluster");
   settings.hub_server = str(cluster, {"server"});
   settings.hub_proxy_url = str(cluster, {"proxy-url"});
@@ -352,6 +378,12 @@ Status read_others(const std::vector<Json>& documents, const std::string& secret
     if (kind == "Klusterlet") continue;
     if (kind == "Secret" && name_of(document) == secret) {
       FLEETADM_CHECK(read_hub(document, settings));
+    } else if (settings.hosted && kind == "Secret" && name_of(document) == kMemberKubeconfig) {
+      FLEETADM_TRY(settings.member_kubeconfig, kubeconfig_in(document));
+      if (Status good = kube::check_holds_data_only(settings.member_kubeconfig); !good)
+        return fail(good.error().wrap("Secret " + name_of(document)));
+      settings.fields.push_back(
+          {"Secret " + name_of(document), true, "the managed cluster, in place of --managed-cluster-kubeconfig"});
     } else if (kind == "ClusterClaim") {
       const std::string value = str(document, {"spec", "value"});
       FLEETADM_CHECK(api::check_claim(name_of(document), value));
@@ -366,7 +398,7 @@ Status read_others(const std::vector<Json>& documents, const std::string& secret
 
 }  // namespace
 
-Result<KlusterletSettings> read_klusterlet(const std::vector<Json>& documents) {
+Result<KlusterletSettings> read_klusterlet(const std::vector<Json>& documents, bool hosted) {
   std::vector<const Json*> found;
   for (const Json& document : documents) {
     if (str(document, {"kind"}) == "Klusterlet" &&
@@ -378,7 +410,9 @@ Result<KlusterletSettings> read_klusterlet(const std::vector<Json>& documents) {
                 "one Klusterlet of operator.open-cluster-management.io/v1 tells how the cluster joins");
   }
   KlusterletSettings settings;
+  settings.hosted = hosted;
   FLEETADM_TRY(const std::string secret, read_spec(object_at(*found.front(), {"spec"}), settings));
+  if (settings.hosted) drop_shared_args(settings);
   FLEETADM_CHECK(read_others(documents, secret, settings));
   return settings;
 }

@@ -24,6 +24,8 @@ struct KlusterletSettings {
   install::PodSettings pods;
   bool network_policy = false;
   std::vector<std::pair<std::string, std::string>> claims;  // of ClusterClaims in the file
+  bool hosted = false;                                      // the agent runs on another cluster
+  std::string member_kubeconfig;  // then, where its Secret is in the file; it names no programs or files
   // Of the bootstrap Secret; empty where it is not in the file.
   std::string hub_server;
   std::string hub_ca_pem;
@@ -32,9 +34,9 @@ struct KlusterletSettings {
   std::vector<FieldOutcome> fields;
 };
 
-/// `documents`: one Klusterlet, and objects that are deployed with it: its bootstrap Secret and ClusterClaims are read, others
-/// told as left out. kUsage: no Klusterlet or several, or a Secret without a kubeconfig. kUnsupported: a way of joining that this
-/// agent does not have.
-Result<KlusterletSettings> read_klusterlet(const std::vector<Json>& documents);
+/// `documents`: one Klusterlet, and objects that are deployed with it: its bootstrap Secret, the managed cluster's kubeconfig in
+/// hosted mode, and ClusterClaims are read, others told as left out. `hosted`: it is hosted, whatever it says. kUsage: no
+/// Klusterlet or several, or a Secret without a kubeconfig. kUnsupported: a way of joining that this agent does not have.
+Result<KlusterletSettings> read_klusterlet(const std::vector<Json>& documents, bool hosted = false);
 
 }  // namespace fleetadm::join

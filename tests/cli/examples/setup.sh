@@ -48,6 +48,14 @@ stringData:
     users: [{name: hub, user: {token: "$(cat token)"}}]
 END
 fleetadm init --context c2 -q || exit 16
+fleetadm get token --context c2 -o json >second.json || exit 16
+second() { sed -n "s/^ *\"$1\": \"\(.*\)\",*$/\1/p" second.json; }
+cat >second-hub.kubeconfig <<END
+current-context: hub
+contexts: [{name: hub, context: {cluster: hub, user: hub}}]
+clusters: [{name: hub, cluster: {server: "$(second hub-apiserver)", certificate-authority-data: $(sed -n 's/^ *certificate-authority-data: //p' .kube/config | head -n1)}}]
+users: [{name: hub, user: {token: "$(second hub-token)"}}]
+END
 fleetadm join --context c1 --cluster-name c1 --hub-token-file token --hub-apiserver "$HUB" --ca-cert-hash "$PIN" || exit 17
 cat >joined.yaml <<'END'
 apiVersion: v1

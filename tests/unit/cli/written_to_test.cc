@@ -40,6 +40,18 @@ TEST(WrittenToTest, AJoinsOwnSideIsTheCluster) {
   EXPECT_FALSE(WrittenTo(Target::kSilent, {}).hook(config("a", "b"), true));
 }
 
+TEST(WrittenToTest, ASideThatIsNamedIsCalledSo) {
+  WrittenTo written(Target::kCluster, {});
+  written.name_side(config("a", "https://a"), "hosting-cluster");
+  written.name_side(config("b", "https://b"), "cluster");
+  ASSERT_TRUE(written.hook(config("a", "https://a"), true)(Method::kPost, "/a"));
+  ASSERT_TRUE(written.hook(config("b", "https://b"), false)(Method::kPost, "/a"));
+  ASSERT_TRUE(written.hook(config("hub", "https://hub"), false)(Method::kPost, "/a"));
+  EXPECT_EQ(written.lines(),
+            (std::vector<std::string>{"hosting-cluster: context \"a\" (https://a)", "cluster: context \"b\" (https://b)",
+                                      "hub: context \"hub\" (https://hub)"}));
+}
+
 TEST(WrittenToTest, WhatWasDoneIsCountedByResource) {
   WrittenTo written(Target::kHub, {});
   const auto count = written.count();

@@ -86,6 +86,19 @@ TEST_F(JoinTest, WhatTheClusterSaysOfItselfIsChecked) {
   refused({{"resource-limits", "memory=much"}}, "--resource-limits");
 }
 
+TEST_F(JoinTest, AFurtherHubHasATokenAndIsAnotherOne) {
+  const auto hub = [&](const std::string& name, const std::string& server, const std::string& user) {
+    return folder_.write(name,
+                         "current-context: h\ncontexts: [{name: h, context: {cluster: h, user: h}}]\nclusters: [{name: h, "
+                         "cluster: {server: '" +
+                             server + "'}}]\nusers: [{name: h, user: " + user + "}]\n");
+  };
+  refused({{"fallback-hub", hub("admin", "https://other", "{client-certificate-data: YQ==, client-key-data: YQ==}")}},
+          "its user has no token");
+  refused({{"fallback-hub", hub("program", "https://other", "{exec: {command: sh}}")}}, "must not name programs or files");
+  refused({{"fallback-hub", hub("same", "https://hub.example:6443", "{token: t}")}}, "is the hub https://hub.example:6443 again");
+}
+
 TEST_F(JoinTest, WhatBelongsToHostedModeNeedsIt) {
   refused({{"mode", "hosted"}}, "--mode hosted requires --managed-cluster-kubeconfig or --managed-cluster-context");
   const Flags hosted{{"mode", "hosted"}, {"managed-cluster-context", "c1"}};

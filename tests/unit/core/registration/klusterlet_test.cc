@@ -143,14 +143,38 @@ TEST(Klusterlet, SeveralHubsAreThoseOfTheAgent) {
 }
 
 TEST(Klusterlet, WaysOfJoiningThatTheAgentDoesNotHaveAreRefused) {
-  for (const char* spec : {"{deployOption: {mode: Hosted}}", "{deployOption: {mode: SingletonHosted}}",
-                           "{registrationConfiguration: {registrationDriver: {authType: awsirsa}}}",
+  for (const char* spec : {"{registrationConfiguration: {registrationDriver: {authType: awsirsa}}}",
                            "{registrationConfiguration: {registrationDriver: {authType: grpc}}}"}) {
     const auto settings = read_klusterlet(klusterlet(spec));
     ASSERT_FALSE(settings) << spec;
     EXPECT_EQ(settings.error().category, Category::kUnsupported);
     EXPECT_FALSE(settings.error().hint.empty());
   }
+}
+
+TEST(Klusterlet, OfHostedModeIsThatOfJoin) {
+  for (const char* mode : {"Hosted", "SingletonHosted"}) {
+    const KlusterletSettings settings = read(klusterlet(std::string("{deployOption: {mode: ") + mode + "}}"));
+    EXPECT_TRUE(settings.hosted);
+    EXPECT_NE(told(settings, "spec.deployOption.mode").find("--mode hosted"), std::string::npos);
+  }
+  EXPECT_FALSE(read(klusterlet("{deployOption: {mode: Singleton}}")).hosted);
+  EXPECT_TRUE(read_klusterlet(klusterlet("{}"), true)->hosted);
+}
+
+TEST(Klusterlet, OfHostedModeSetsWhatIsOfOneMemberAlone) {
+  const KlusterletSettings settings = read(klusterlet(
+      "{deployOption: {mode: Hosted}, workConfiguration: {appliedManifestWorkEvictionGracePeriod: 5m}, "
+      "registrationConfiguration: {clientCertExpirationSeconds: 7200, featureGates: [{feature: MultipleHubs, mode: Enable}], "
+      "bootstrapKubeConfigs: {type: LocalSecrets, localSecretsConfig: {kubeConfigSecrets: [{name: a}, {name: b}]}}}}"));
+  EXPECT_EQ(settings.agent_args, std::vector<std::string>{"--client-cert-expiration-seconds=7200"});
+  EXPECT_NE(told(settings, "spec.workConfiguration.appliedManifestWorkEvictionGracePeriod").find("the same for all members"),
+            std::string::npos);
+  const auto further = std::find_if(settings.fields.begin(), settings.fields.end(), [](const FieldOutcome& field) {
+    return field.outcome.find("with --fallback-hub") != std::string::npos;
+  });
+  ASSERT_NE(further, settings.fields.end());
+  EXPECT_FALSE(further->effective);
 }
 
 TEST(Klusterlet, IsExactlyOne) {
@@ -167,6 +191,24 @@ std::string kubeconfig(const std::string& user) {
          "https://hub:6443, certificate-authority-data: " +
          base64_encode("PEM") +
          ", proxy-url: http://proxy:3128}}]\nusers: [{name: a, user: {token: wrong}}, {name: b, user: " + user + "}]\n";
+}
+
+TEST(Klusterlet, TheMemberOfHostedModeIsThatOfItsSecret) {
+  const auto with = [](const std::string& spec, const std::string& user) {
+    std::vector<Json> objects = klusterlet(spec);
+    objects.push_back({{"apiVersion", "v1"},
+                       {"kind", "Secret"},
+                       {"metadata", {{"name", "external-managed-kubeconfig"}, {"namespace", "k"}}},
+                       {"stringData", {{"kubeconfig", kubeconfig(user)}}}});
+    return read_klusterlet(objects);
+  };
+  const auto settings = with("{deployOption: {mode: Hosted}}", "{token: t}");
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->member_kubeconfig, kubeconfig("{token: t}"));
+  EXPECT_TRUE(with("{}", "{token: t}")->member_kubeconfig.empty()) << "of a cluster that runs its agent itself";
+  const auto program = with("{deployOption: {mode: Hosted}}", "{exec: {command: sh}}");
+  ASSERT_FALSE(program);
+  EXPECT_NE(program.error().message.find("must not name programs"), std::string::npos);
 }
 
 TEST(Klusterlet, TheHubIsThatOfTheBootstrapSecret) {
