@@ -1,5 +1,6 @@
 #include "core/agent/hosted.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -26,6 +27,7 @@ constexpr std::size_t kMemberThreads = 12;              // of all members: as ma
 constexpr auto kMemberAgain = std::chrono::minutes(1);  // at a member that cannot run
 constexpr auto kHostedTidying = std::chrono::minutes(1);
 constexpr auto kRenewalAgain = std::chrono::minutes(10);  // at a token that could not be renewed
+constexpr auto kTokenLook = std::chrono::hours(6);        // clocks are set, and machines sleep
 constexpr auto kRenewalTimeout = std::chrono::seconds(10);
 constexpr const char* kLock = "klusterlet-agent-lock";
 
@@ -164,7 +166,7 @@ class HostedMembers {
     const auto due = renew_token_at(member->access.credentials.token);
     if (!due) return controller::Outcome{};
     const Instant now = parts_.clock->now();
-    if (now < *due) return controller::Outcome{*due - now};
+    if (now < *due) return controller::Outcome{std::min<Duration>(*due - now, kTokenLook)};
     const Status renewed = write_new_token(*std::move(secret), member->access, now);
     note_token(name, member->cluster, renewed);
     return controller::Outcome{renewed ? Duration::zero() : Duration(kRenewalAgain)};
