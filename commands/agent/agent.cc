@@ -7,6 +7,7 @@
 #include "core/agent/agent.h"
 #include "core/agent/hosted.h"
 #include "core/api/hosted_member.h"
+#include "core/registration/aws/names.h"
 #include "core/work/agent/agent.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/config/in_cluster.h"
@@ -26,6 +27,8 @@ struct AgentRunOptions {
   work::WorkAgentOptions work;
   std::int64_t max_raw_length = 1024;
   std::string hosted_from;  // namespace with the members' Secrets
+  std::string registration_auth = "csr";
+  agent::AgentOptions::AwsIrsa awsirsa;
 };
 
 void bind_agent(FlagSet& flags, AgentRunOptions& options) {
@@ -68,6 +71,16 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
                "Lifetime to request for the client certificate, at least 3600; 0 leaves it to the hub")
       .default_text = "0";
   flags
+      .choice(&options.registration_auth, "registration-auth", {"csr", "awsirsa"},
+              "How the agent registers: with a client certificate of the hub, or on EKS with an IAM role of its own")
+      .default_text = "csr";
+  flags.text(&options.awsirsa.hub_arn, "hub-cluster-arn", "ARN of the hub's EKS cluster, with awsirsa").value_name = "ARN";
+  flags.text(&options.awsirsa.managed_arn, "managed-cluster-arn", "ARN of this EKS cluster, with awsirsa").value_name = "ARN";
+  flags
+      .text(&options.awsirsa.role_suffix, "managed-cluster-role-suffix",
+            "What the names of both IAM roles end in, with awsirsa (default: the hash of both ARNs)")
+      .value_name = "SUFFIX";
+  flags
       .choice(&agent.addon_driver, "addon-driver", {"csr", "token"},
               "How add-ons authenticate to the hub: with a client certificate or a service account token")
       .default_text = "csr";
@@ -99,6 +112,23 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
   flags.boolean(&agent.leader_elect, "leader-elect", "Use leader election (needed with more than one replica)");
 }
 
+Status validate_awsirsa(const AgentRunOptions& options) {
+  const auto& [hub_arn, managed_arn, suffix] = options.awsirsa;
+  if (options.registration_auth != "awsirsa") {
+    if (hub_arn.empty() && managed_arn.empty() && suffix.empty()) return {};
+    return fail(Category::kUsage, "--hub-cluster-arn, --managed-cluster-arn and --managed-cluster-role-suffix require awsirsa",
+                "add --registration-auth awsirsa");
+  }
+  for (const auto& [flag, arn] : {std::pair{"--hub-cluster-arn", hub_arn}, std::pair{"--managed-cluster-arn", managed_arn}}) {
+    const auto parsed = registration::aws::parse_eks_arn(arn);
+    if (!parsed) return fail(parsed.error().wrap(flag));
+  }
+  if (!options.hosted_from.empty())
+    return fail(Category::kUsage, "--hosted-from cannot be used with --registration-auth awsirsa",
+                "members that are hosted have no IAM role of their own");
+  return {};
+}
+
 Status validate_agent(const AgentRunOptions& options, const std::vector<std::string>&) {
   if (options.max_raw_length < 0 || options.max_raw_length > kLongestRaw)
     return fail(Category::kUsage, "--max-raw-feedback must be between 0 and " + std::to_string(kLongestRaw));
@@ -114,6 +144,7 @@ Status validate_agent(const AgentRunOptions& options, const std::vector<std::str
   if (options.agent.hub_connection_timeout < kShortestHubTimeout)
     return fail(Category::kUsage, "--hub-connection-timeout must be at least " + format_duration(kShortestHubTimeout));
   if (options.work.eviction_grace < Duration::zero()) return fail(Category::kUsage, "--work-eviction-grace cannot be negative");
+  FLEETADM_CHECK(validate_awsirsa(options));
   for (const auto& [flag, words] :
        {std::pair{"--cluster-labels", &options.labels}, std::pair{"--cluster-annotations", &options.annotations}}) {
     for (const std::string& word : *words) {
@@ -159,6 +190,7 @@ Result<Prepared> prepare(Context& context, const AgentRunOptions& given) {
   agent::AgentOptions& options = prepared.options;
   options = given.agent;
   if (!given.bootstrap_secrets.empty()) options.bootstrap_secrets = given.bootstrap_secrets;
+  if (given.registration_auth == "awsirsa") options.awsirsa = given.awsirsa;
   options.cluster_labels = pairs_of(given.labels);
   options.cluster_annotations = pairs_of(given.annotations);
   // -n, else the pod's own, else the usual one: never a kubeconfig context's, which says nothing about agents.

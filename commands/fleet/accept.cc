@@ -8,6 +8,7 @@
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "core/registration/aws/names.h"
 #include "core/registration/hub/requests.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/names.h"
@@ -167,6 +168,12 @@ Status check_second_identity(const std::string& name, const Candidate& candidate
                   " --csr " + name_of(pending.front()));
 }
 
+/// It sends no certificate request: the hub makes its identity when it is accepted.
+bool registers_by_aws(const Json& cluster) {
+  return !annotation_of(cluster, registration::aws::kArnAnnotation).empty() &&
+         !annotation_of(cluster, registration::aws::kSuffixAnnotation).empty();
+}
+
 // What would be done for one cluster, or why nothing can be.
 Result<Candidate> examine(const kube::Client& hub, const std::string& name, const AcceptOptions& options, Instant now) {
   FLEETADM_TRY(auto cluster, hub.find(api::managed_clusters(), "", name));
@@ -189,6 +196,11 @@ Result<Candidate> examine(const kube::Client& hub, const std::string& name, cons
   if (seen.pending.size() == 1) {
     candidate.csr = std::move(seen.pending.front());
     return candidate;
+  }
+  if (options.csr.empty() && registers_by_aws(candidate.cluster)) {
+    if (options.agent_id.empty()) return candidate;
+    return fail(Category::kUsage, "cluster \"" + name + "\" registers with an identity of AWS: nothing of it has the agent's ID",
+                "compare its ARN instead: " + annotation_of(candidate.cluster, registration::aws::kArnAnnotation));
   }
   if (!options.csr.empty() && seen.refused.empty() &&
       std::none_of(candidate.approved.begin(), candidate.approved.end(),
@@ -316,6 +328,8 @@ std::optional<RequestView> request_of(const Candidate& candidate, Instant now) {
 
 Json to_json(const Plan& plan, bool already) {
   Json item{{"cluster", plan.name}, {"result", already ? "unchanged" : "accepted"}};
+  if (registers_by_aws(plan.candidate.cluster))
+    item["arn"] = annotation_of(plan.candidate.cluster, registration::aws::kArnAnnotation);
   if (!plan.request) return item;
   item["request"] = plan.request->name;
   item["requester"] = plan.request->requester;
@@ -329,6 +343,10 @@ Json to_json(const Plan& plan, bool already) {
 
 Status confirm(Context& context, const AcceptOptions& options, const std::vector<Plan>& plans) {
   for (const Plan& plan : plans) {
+    if (!plan.candidate.csr && registers_by_aws(plan.candidate.cluster)) {
+      context.progress().begin(plan.name + ": an identity of AWS");
+      context.progress().done(annotation_of(plan.candidate.cluster, registration::aws::kArnAnnotation));
+    }
     if (!plan.candidate.csr || !plan.request) continue;
     const RequestView& request = *plan.request;
     if (!plan.candidate.approved.empty()) {
@@ -401,7 +419,8 @@ void register_accept(Registry& registry) {
   command.description =
       "Shows each cluster's certificate request (requester, agent ID, name, groups, key and age), approves it and "
       "marks the cluster as accepted. Only a request that matches exactly what that cluster's agent "
-      "would send, made by a bootstrap identity, is approved. Compare the agent ID with the one that \"fleetadm join\" "
+      "would send, made by a bootstrap identity, is approved; a cluster that registers with an identity of AWS sends none, and its "
+      "ARN is shown. Compare the agent ID with the one that \"fleetadm join\" "
       "printed on the cluster. Success is reported only after both changes are confirmed.\n\n"
       "--auto-accept-user accepts no cluster itself. It tells the hub controllers to approve the requests of a user and to accept "
       "each of its clusters once, pending ones included; a cluster that is denied afterwards stays denied. \"fleetadm init\" "

@@ -7,6 +7,7 @@
 #include "commands/fleet/pod_flags.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
+#include "commands/framework/hub_drivers.h"
 #include "core/api/cluster_proxy.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
@@ -37,6 +38,7 @@ struct InitOptions {
   std::int64_t replicas = 1;
   std::int64_t gateway_replicas = 1;
   std::vector<std::string> auto_approve_users;
+  HubDriverOptions drivers;
   std::vector<std::string> hub_args;
   bool require_executor = false;
   bool network_policy = false;
@@ -62,6 +64,7 @@ void bind_init(FlagSet& flags, InitOptions& options) {
              "User whose registration requests are approved and whose clusters are accepted automatically; "
              "repeatable")
       .value_name = "USER";
+  bind_hub_drivers(flags, options.drivers);
   flags.texts(&options.hub_args, "hub-arg", "Extra argument for `fleetadm hub run`, as --name=value; repeatable").value_name =
       "ARG";
   flags.boolean(&options.require_executor, "require-executor",
@@ -118,6 +121,7 @@ Status validate_init(const InitOptions& options, const std::vector<std::string>&
   for (const std::string& user : options.auto_approve_users) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
+  FLEETADM_CHECK(validate_hub_drivers(options.drivers));
   if (!options.gateway_tunnel_address.empty() && options.gateway_address.empty())
     return fail(Category::kUsage, "--gateway-tunnel-address requires --gateway-address");
   if (!options.gateway_address.empty() && !options.gateway) return fail(Category::kUsage, "--gateway-address requires --gateway");
@@ -143,6 +147,7 @@ Json container_args(const InitOptions& options) {
   Json args = install::hub_args();
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   if (options.cluster_profiles) args.emplace_back("--cluster-profiles");
+  for (const std::string& arg : hub_driver_args(options.drivers)) args.push_back(arg);
   for (const std::string& arg : options.hub_args) args.push_back(arg);
   return args;
 }
@@ -233,6 +238,11 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
     if (file == "hub/deployment.yaml" && image.secret) objects.push_back(*image.secret);  // before the pods that need it
     FLEETADM_TRY(auto rendered, templates::render(file, values));
     for (Json& object : rendered) objects.push_back(std::move(object));
+  }
+  if (options.drivers.awsirsa()) {
+    FLEETADM_TRY(const auto own, registration::aws::parse_eks_arn(options.drivers.hub_cluster_arn));
+    install::annotate_account(objects, kHubDeployment, registration::aws::kRoleAnnotation,
+                              registration::aws::identity_creator_arn(own));
   }
   install::set_image_pull(objects, image.pull);
   install::set_pod_settings(objects, pod_settings(options.pods));
@@ -358,6 +368,8 @@ void register_init(Registry& registry) {
       {"With a gateway that clusters and clients reach at a load balancer",
        "fleetadm init --gateway --gateway-address gateway.example.com:443"},
       {"Write the join command as a script for whoever joins a cluster", "fleetadm init --output-join-command-file join.sh"},
+      {"A hub on EKS, for clusters that come with an IAM role of their own",
+       "fleetadm init --registration-drivers csr,awsirsa --hub-cluster-arn arn:aws:eks:us-west-2:123456789012:cluster/hub"},
       {"Manifests for a repository", "fleetadm init --dry-run=client -o yaml"}};
   command.make = invocation<InitOptions>(bind_init, validate_init, run_init);
   registry.add(std::move(command));

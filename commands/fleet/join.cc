@@ -11,6 +11,7 @@
 #include "commands/framework/files.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
+#include "core/registration/aws/names.h"
 #include "core/registration/join/agent_id.h"
 #include "core/registration/join/agent_manifests.h"
 #include "core/registration/join/hosted_sides.h"
@@ -113,6 +114,8 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
   agent.image_pull_secret = std::move(image.secret);
   agent.pods = pods_of(options, file);
   FLEETADM_TRY(auto objects, join::agent_manifests(agent, bootstraps));
+  if (const std::string role = role_of(options); !role.empty())
+    install::annotate_account(objects, api::kAgentDeployment, registration::aws::kRoleAnnotation, role);
   if (wants_manifests(context)) {
     for (Json& claim : claim_objects(options)) objects.push_back(std::move(claim));
     // What would be said of fields and checks does not belong into the stream.

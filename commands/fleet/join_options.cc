@@ -7,6 +7,7 @@
 #include "commands/framework/files.h"
 #include "core/api/cluster_claim.h"
 #include "core/api/hosted_member.h"
+#include "core/registration/aws/names.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/names.h"
@@ -61,6 +62,23 @@ std::pair<std::string, std::string> pair_of(const std::string& word) {
 
 std::string annotation_key(const std::string& key) {
   return key.starts_with(kAgentAnnotations) ? key : std::string(kAgentAnnotations) + key;
+}
+
+Status check_registration(const JoinOptions& options) {
+  if (options.registration_auth != "awsirsa") {
+    if (options.hub_cluster_arn.empty() && options.managed_cluster_arn.empty()) return {};
+    return fail(Category::kUsage, "--hub-cluster-arn and --managed-cluster-arn require --registration-auth awsirsa");
+  }
+  if (is_hosted_mode(options.member))
+    return fail(Category::kUsage, "--mode hosted cannot be combined with --registration-auth awsirsa",
+                "a member that is hosted has no IAM role of its own");
+  for (const auto& [flag, arn] : {std::pair{"--hub-cluster-arn", options.hub_cluster_arn},
+                                  std::pair{"--managed-cluster-arn", options.managed_cluster_arn}}) {
+    if (arn.empty()) return fail(Category::kUsage, std::string("--registration-auth awsirsa requires ") + flag);
+    const auto parsed = registration::aws::parse_eks_arn(arn);
+    if (!parsed) return fail(parsed.error().wrap(flag));
+  }
+  return {};
 }
 
 Status check_pairs(const JoinOptions& options) {
@@ -156,6 +174,14 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   ca_file.value_name = "FILE";
   ca_file.complete = Complete::kFiles;
   flags.boolean(&options.system_roots, "system-roots", "The hub's certificate is signed by a CA that this system trusts");
+  flags
+      .choice(&options.registration_auth, "registration-auth", {"csr", "awsirsa"},
+              "How the cluster registers: with a client certificate of the hub, or on EKS with an IAM role of its own")
+      .default_text = "csr";
+  flags.text(&options.hub_cluster_arn, "hub-cluster-arn", "ARN of the hub's EKS cluster; required with awsirsa").value_name =
+      "ARN";
+  flags.text(&options.managed_cluster_arn, "managed-cluster-arn", "ARN of this EKS cluster; required with awsirsa").value_name =
+      "ARN";
   flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub").value_name = "URL";
   auto& proxy_ca = flags.text(&options.proxy_ca_file, "proxy-ca-file",
                               "File with the CA of that proxy (PEM), trusted in addition to the hub's; requires --proxy-url");
@@ -209,6 +235,7 @@ Status validate_join(const JoinOptions& options) {
     return fail(Category::kUsage, "--proxy-ca-file cannot be combined with --system-roots",
                 "name with --ca-file all CAs that are to be trusted");
   }
+  FLEETADM_CHECK(check_registration(options));
   FLEETADM_CHECK(validate_image_options(options.image));
   FLEETADM_CHECK(validate_pod_options(options.pods));
   return check_program_args("agent-arg", options.agent_args);
@@ -226,6 +253,10 @@ std::vector<std::string> agent_args_of(const JoinOptions& options) {
   for (const std::string& word : options.annotations) {
     const auto [key, value] = pair_of(word);
     args.push_back("--cluster-annotations=" + annotation_key(key) + "=" + value);
+  }
+  if (options.registration_auth == "awsirsa") {
+    args.insert(args.end(), {"--registration-auth=awsirsa", "--hub-cluster-arn=" + options.hub_cluster_arn,
+                             "--managed-cluster-arn=" + options.managed_cluster_arn});
   }
   if (!options.external_server_urls.empty())
     args.push_back("--spoke-external-server-urls=" + joined(options.external_server_urls, ","));
@@ -268,6 +299,11 @@ Result<JoinFile> read_join_file(Context& context, JoinOptions& options) {
   if (!other_hub && options.proxy_url.empty()) options.proxy_url = read->hub_proxy_url;
   if (options.external_server_urls.empty()) options.external_server_urls = read->external_server_urls;
   options.network_policy = options.network_policy || read->network_policy;
+  if (!read->registration_auth.empty() && options.hub_cluster_arn.empty() && options.managed_cluster_arn.empty()) {
+    options.registration_auth = read->registration_auth;
+    options.hub_cluster_arn = read->hub_cluster_arn;
+    options.managed_cluster_arn = read->managed_cluster_arn;
+  }
   // What comes last counts: first the file, then the flags.
   options.agent_args.insert(options.agent_args.begin(), read->agent_args.begin(), read->agent_args.end());
   for (const auto& [claim, value] : read->claims) {
@@ -278,6 +314,13 @@ Result<JoinFile> read_join_file(Context& context, JoinOptions& options) {
   file.pods = std::move(read->pods);
   file.fields = std::move(read->fields);
   return file;
+}
+
+std::string role_of(const JoinOptions& options) {
+  if (options.registration_auth != "awsirsa") return {};
+  const auto hub = registration::aws::parse_eks_arn(options.hub_cluster_arn);
+  const auto member = registration::aws::parse_eks_arn(options.managed_cluster_arn);
+  return hub && member ? registration::aws::member_role_arn(*member, registration::aws::role_suffix(*hub, *member)) : "";
 }
 
 install::PodSettings pods_of(const JoinOptions& options, const JoinFile& file) {

@@ -37,6 +37,9 @@ struct JoinOptions {
   std::string member_apiserver;  // as the hosting cluster reaches it; empty: that of the kubeconfig
   ImageOptions image;
   PodOptions pods;
+  std::string registration_auth = "csr";
+  std::string hub_cluster_arn;      // with awsirsa
+  std::string managed_cluster_arn;  // with awsirsa
   std::vector<std::string> agent_args;
   bool network_policy = false;
   bool preflight_only = false;
@@ -60,6 +63,9 @@ Result<JoinFile> read_join_file(Context& context, JoinOptions& options);
 
 /// Of the flags and, for what they leave open, of the file.
 install::PodSettings pods_of(const JoinOptions& options, const JoinFile& file);
+
+/// The IAM role of the agent, with awsirsa; else empty.
+std::string role_of(const JoinOptions& options);
 
 /// Names and values of the claims.
 std::vector<std::pair<std::string, std::string>> claims_of(const JoinOptions& options);

@@ -47,6 +47,7 @@ void bind(FlagSet& flags, HubRunOptions& options) {
                             "Approve certificate requests from this user automatically, and accept each of its "
                             "clusters once; repeatable");
   users.value_name = "USER";
+  bind_hub_drivers(flags, options.drivers);
   flags.boolean(&options.cluster_profiles, "cluster-profiles",
                 "Keep a ClusterProfile of each cluster in the namespaces that its cluster sets are bound to, and copy tokens of "
                 "managed service accounts there");
@@ -104,6 +105,8 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
   hub_options.webhook_url = options.webhook_url;
   hub_options.auto_approve_users = options.auto_approve_users;
   hub_options.cluster_profiles = options.cluster_profiles;
+  hub_options.csr = options.drivers.csr();
+  FLEETADM_TRY(hub_options.awsirsa, awsirsa_of(options.drivers));
   FLEETADM_TRY(hub_options.labels, labels_of(options.labels));
   hub_options.leader_timing = options.leader_timing;
   hub_options.gate = std::make_shared<kube::WriteGate>();
@@ -121,6 +124,7 @@ Status validate_hub_run(const HubRunOptions& options) {
   for (const std::string& user : options.auto_approve_users) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
+  FLEETADM_CHECK(validate_hub_drivers(options.drivers));
   if (options.webhook_address.empty() && !options.webhook_url.empty())
     return fail(Category::kUsage, "--webhook-url requires --webhook-address");
   if (!options.webhook_address.empty())

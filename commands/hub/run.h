@@ -2,6 +2,7 @@
 #pragma once
 
 #include "commands/framework/command.h"
+#include "commands/framework/hub_drivers.h"
 #include "kubeclient/lease/leader.h"
 
 namespace fleetadm::commands {
@@ -12,6 +13,7 @@ struct HubRunOptions {
   std::string webhook_address;
   std::string webhook_url;
   std::vector<std::string> auto_approve_users;
+  HubDriverOptions drivers;
   std::vector<std::string> labels;  // key=value
   bool cluster_profiles = false;
   kube::LeaderTiming leader_timing;

@@ -8,6 +8,7 @@
 #include "core/agent/runtime.h"
 #include "core/agent/supervisor.h"
 #include "core/controller/memory.h"
+#include "core/registration/agent/awsirsa_driver.h"
 #include "core/registration/expiry/figures.h"
 #include "kubeclient/base/log_file.h"
 #include "kubeclient/base/names.h"
@@ -40,12 +41,23 @@ Status validate(const AgentOptions& options) {
   if (!options.work_service_account.empty() && !is_dns_subdomain(options.work_service_account)) {
     return fail(Category::kUsage, "\"" + options.work_service_account + "\" is not a valid service account name");
   }
+  if (options.awsirsa) {
+    for (const std::string& arn : {options.awsirsa->hub_arn, options.awsirsa->managed_arn})
+      FLEETADM_CHECK(registration::aws::parse_eks_arn(arn).map([](const registration::aws::EksCluster&) {}));
+  }
   if (options.max_custom_cluster_claims < 0)
     return fail(Category::kUsage, "the limit of custom cluster claims must not be negative");
   for (const std::string& url : options.external_server_urls) {
     if (!url.starts_with("https://")) return fail(Category::kUsage, "external server URL \"" + url + "\" is not https");
   }
   return reg::choose_identity({options.cluster_name, options.agent_id}, {}).map([](const reg::Identity&) {});
+}
+
+/// Of options that are valid.
+std::shared_ptr<const reg::RegistrationDriver> driver_of(const AgentOptions& options) {
+  if (!options.awsirsa) return reg::csr_driver({options.client_cert_expiration_seconds});
+  return reg::awsirsa_driver(*registration::aws::parse_eks_arn(options.awsirsa->hub_arn),
+                             *registration::aws::parse_eks_arn(options.awsirsa->managed_arn), options.awsirsa->role_suffix);
 }
 
 /// An agent with all that it needs.
@@ -138,6 +150,7 @@ class Agent final : public RunningAgent {
                    options.work_service_account.empty() ? client : parts.connect(as_worker),
                    spoke.ca_data,
                    reg::HubSecretStore(home, secrets, options.hub_kubeconfig_secret),
+                   driver_of(options),
                    HubChoice(bootstrap_sources(options, home, secrets)),
                    {},
                    {},

@@ -59,6 +59,14 @@ struct AgentOptions {
   std::int64_t max_custom_cluster_claims = 20;
   std::vector<std::string> reserved_cluster_claim_suffixes;
   std::int64_t client_cert_expiration_seconds = 0;
+  /// Registration with an identity of AWS, of an agent on EKS: the ARNs of the hub's cluster and of its own. Without:
+  /// certificates.
+  struct AwsIrsa {
+    std::string hub_arn;
+    std::string managed_arn;
+    std::string role_suffix;  // empty: that of both ARNs
+  };
+  std::optional<AwsIrsa> awsirsa;
   bool gateway = true;                              // keep tunnels to the hub's gateway, where it has one
   bool cluster_proxy = false;                       // serve the add-on cluster-proxy, where the hub has upstream's
   std::string addon_driver = "csr";                 // how add-ons authenticate to the hub: "csr" or "token"

@@ -11,7 +11,7 @@ namespace reg = registration::agent;
 namespace {
 
 constexpr auto kRefusedAgain = std::chrono::minutes(1);
-constexpr auto kUnwatchedAgain = std::chrono::seconds(5);  // while the watch has not begun
+constexpr auto kUnwatchedAgain = std::chrono::seconds(5);  // while the watch has not begun, or there is none
 
 }  // namespace
 
@@ -31,7 +31,6 @@ bool Joining::is_for(const reg::Identity& identity, const Bootstrap& bootstrap) 
 }
 
 Result<std::optional<Duration>> Joining::step() {
-  const reg::RequestOptions options{runtime_.options.client_cert_expiration_seconds};
   const std::string who = "cluster " + identity_.cluster + " at " + bootstrap_.endpoint.server;
   runtime_.phase.set("joining", who);
   if (!registered_ || runtime_.now() - *registered_ >= kRegisterAgain) {
@@ -39,12 +38,14 @@ Result<std::optional<Duration>> Joining::step() {
     registered_ = runtime_.now();
   }
   FLEETADM_TRY(const reg::Issuance issuance,
-               reg::advance(hub_, {runtime_.store, runtime_.store}, reg::agent_order(identity_, bootstrap_.endpoint, options),
-                            *runtime_.parts.clock));
+               runtime_.driver->advance(hub_, runtime_.store, identity_, bootstrap_.endpoint, *runtime_.parts.clock));
   runtime_.phase.set("joining", who + ": " + issuance.detail);
   switch (issuance.state) {
     case reg::Issuance::State::kIssued: return std::nullopt;
-    case reg::Issuance::State::kWaiting: watch_answer(issuance.request_name); break;
+    case reg::Issuance::State::kWaiting:
+      if (issuance.request_name.empty()) return kUnwatchedAgain;
+      watch_answer(issuance.request_name);
+      break;
     case reg::Issuance::State::kDenied:
       // An administrator who deletes the denied request lets the agent ask again.
       return kRefusedAgain;
@@ -74,6 +75,7 @@ Status register_cluster(const Runtime& runtime, const kube::Client& hub, const r
   cluster.name = identity.cluster;
   cluster.labels = runtime.options.cluster_labels;
   cluster.annotations = runtime.options.cluster_annotations;
+  for (const auto& [key, value] : runtime.driver->annotations()) cluster.annotations[key] = value;
   cluster.external_urls = runtime.options.external_server_urls;
   cluster.ca_pem = runtime.spoke_ca;
   const Status done = reg::ensure_managed_cluster(hub, cluster);

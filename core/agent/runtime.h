@@ -12,7 +12,7 @@
 #include "core/agent/signals.h"
 #include "core/controller/controller.h"
 #include "core/controller/worker_pool.h"
-#include "core/registration/agent/hub_secret.h"
+#include "core/registration/agent/driver.h"
 
 namespace fleetadm::agent {
 
@@ -50,6 +50,7 @@ struct Runtime {
   kube::Client work_spoke;  // as whom works are applied
   std::string spoke_ca;
   registration::agent::HubSecretStore store;
+  std::shared_ptr<const registration::agent::RegistrationDriver> driver;
   HubChoice hubs;
   Signal bootstrap_changed;   // a bootstrap secret
   Signal credential_changed;  // the hub kubeconfig secret

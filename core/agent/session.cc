@@ -43,6 +43,7 @@ Session::Session(Runtime& runtime, reg::Identity identity, reg::Endpoint endpoin
       identity_(std::move(identity)),
       endpoint_(std::move(endpoint)),
       bootstrap_(std::move(bootstrap)),
+      credentials_(std::make_shared<HubCredentials>(*runtime.driver)),
       hub_(connect_to_hub(runtime, endpoint_, credentials_)),
       heard_(runtime.now()),
       bootstrap_read_(runtime.now()),
@@ -135,7 +136,7 @@ Session::Look Session::look() {
     return {std::exchange(accept_pause_, std::min(accept_pause_ * 3 / 2, timing.accept_longest)), std::nullopt};
   }
   if (!registration_) start_controllers();
-  if (credential_changed) certificate_queue_->add(kKey);
+  if (credential_changed && certificate_queue_) certificate_queue_->add(kKey);
   rejections_.note("watch", clusters_->last_error(), runtime_.now());
   if (auto end = over()) return {{}, std::move(end)};
   // Where its caches cannot be filled, the hub has taken the rights away again.
@@ -250,8 +251,9 @@ void Session::start_controllers() {
   row.resync_keys = {kKey};
   add_lease(row);
   add_status(row);
-  add_certificate(row);
-  if (runtime_.options.gateway) add_gateway(row);
+  const bool certificate = runtime_.driver->has_certificate();
+  if (certificate) add_certificate(row);
+  if (runtime_.options.gateway && certificate) add_gateway(row);  // tunnels know the cluster by its certificate
   runtime_.health.count_too(*registration_);
   const auto begin = [](controller::Manager& manager) {
     if (const Status begun = manager.start(); !begun) log::error("agent", begun.error().message);
@@ -301,7 +303,12 @@ void Session::add_cluster_proxy() {
   });
 }
 
+HubCredentials::HubCredentials(const reg::RegistrationDriver& driver) {
+  if (!driver.has_certificate()) source_ = driver.credentials();
+}
+
 void HubCredentials::set(const reg::HubSecret& secret) {
+  if (source_) return;
   const auto chain = pki::parse_certificates(secret.get(reg::kCertificateKey));
   const std::lock_guard lock(mutex_);
   credentials_.client_certificate = secret.get(reg::kCertificateKey);
@@ -310,11 +317,13 @@ void HubCredentials::set(const reg::HubSecret& secret) {
 }
 
 Result<kube::Credentials> HubCredentials::current() {
+  if (source_) return *source_ ? (**source_)->current() : tl::unexpected(source_->error());
   const std::lock_guard lock(mutex_);
   return credentials_;
 }
 
 Instant HubCredentials::expires() const {
+  if (source_) return Instant::max();
   const std::lock_guard lock(mutex_);
   return expires_;
 }

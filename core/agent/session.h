@@ -17,16 +17,20 @@
 
 namespace fleetadm::agent {
 
-/// The client certificate that requests to the hub are made with; replaced on renewal, for new connections.
+/// What requests to the hub are made with: the client certificate, replaced on renewal, for new connections, or what the driver
+/// has instead.
 class HubCredentials final : public kube::CredentialSource {
  public:
+  explicit HubCredentials(const registration::agent::RegistrationDriver& driver);
   void set(const registration::agent::HubSecret& secret);
   Result<kube::Credentials> current() override;
-  bool refresh() override { return false; }
+  bool refresh() override { return source_ && *source_ && (**source_)->refresh(); }
+  bool blocks() const override { return source_ && *source_ && (**source_)->blocks(); }
   /// When the first certificate of the chain ends.
   Instant expires() const;
 
  private:
+  std::optional<Result<std::shared_ptr<kube::CredentialSource>>> source_;  // of an agent without a certificate
   mutable std::mutex mutex_;
   kube::Credentials credentials_;
   Instant expires_{};
@@ -96,7 +100,7 @@ class Session {
   registration::agent::Identity identity_;
   registration::agent::Endpoint endpoint_;
   std::optional<Bootstrap> bootstrap_;
-  std::shared_ptr<HubCredentials> credentials_ = std::make_shared<HubCredentials>();
+  std::shared_ptr<HubCredentials> credentials_;
   kube::Client hub_;
   Rejections rejections_;
   std::atomic<Instant> heard_;  // when the hub last answered as it should

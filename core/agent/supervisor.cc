@@ -19,7 +19,7 @@ constexpr auto kNoBootstrapLook = std::chrono::seconds(30);
 constexpr auto kHubTimeout = std::chrono::seconds(10);  // of one request that asks whether a hub can be joined
 
 kube::Client client_of_hub(const Runtime& runtime, const reg::Endpoint& endpoint, const reg::HubSecret& stored) {
-  auto credentials = std::make_shared<HubCredentials>();
+  auto credentials = std::make_shared<HubCredentials>(*runtime.driver);
   credentials->set(stored);
   return connect_to_hub(runtime, endpoint, std::move(credentials)).with_timeout(kHubTimeout);
 }
@@ -76,7 +76,7 @@ Result<std::optional<Bootstrap>> Supervisor::choose_hub(const reg::Identity& ide
   if (auto endpoint = reg::endpoint_of(stored.get(reg::kKubeconfigKey))) current = std::move(*endpoint);
   const auto check = [&](const Bootstrap& hub) -> Result<std::string> {
     // A hub that still takes the agent's own credential needs no bootstrap identity, whose token may have ended long ago.
-    if (current && hub.endpoint == *current && reg::why_unusable(stored, identity, current, runtime_.now()).empty()) {
+    if (current && hub.endpoint == *current && runtime_.driver->why_unusable(stored, identity, current, runtime_.now()).empty()) {
       const auto found = client_of_hub(runtime_, hub.endpoint, stored).find(api::managed_clusters(), {}, identity.cluster);
       if (found && *found && reg::is_accepted(**found) && !reg::is_denied(**found)) return std::string();
     }
@@ -89,7 +89,7 @@ Result<reg::HubSecret> Supervisor::adopt_ca(const reg::Identity& identity, reg::
                                             const reg::Endpoint& hub) const {
   auto current = reg::endpoint_of(stored.get(reg::kKubeconfigKey));
   if (!current || *current == hub) return stored;
-  if (!reg::why_unusable(stored, identity, *current, runtime_.now()).empty()) return stored;
+  if (!runtime_.driver->why_unusable(stored, identity, *current, runtime_.now()).empty()) return stored;
   const std::string former = std::exchange(current->ca_pem, hub.ca_pem);
   current->entry = hub.entry;
   if (!(*current == hub)) return stored;
@@ -99,7 +99,7 @@ Result<reg::HubSecret> Supervisor::adopt_ca(const reg::Identity& identity, reg::
   log::info(0, "agent", "the bootstrap kubeconfig has another CA for the hub, which the hub agrees with: it is taken over");
   return runtime_.store.edit([&](reg::HubSecret& secret) -> Status {
     reg::note_authorities(secret, former, hub.ca_pem);
-    secret.data[reg::kKubeconfigKey] = reg::hub_kubeconfig(hub);
+    secret.data[reg::kKubeconfigKey] = runtime_.driver->kubeconfig(hub);
     return {};
   });
 }
@@ -107,9 +107,10 @@ Result<reg::HubSecret> Supervisor::adopt_ca(const reg::Identity& identity, reg::
 Result<reg::HubSecret> Supervisor::change_hub(const reg::Identity& identity, reg::HubSecret stored,
                                               const reg::Endpoint& hub) const {
   const auto current = reg::endpoint_of(stored.get(reg::kKubeconfigKey));
-  if (!current || *current == hub || stored.get(reg::kCertificateKey).empty()) return stored;
+  if (!current || *current == hub || (runtime_.driver->has_certificate() && stored.get(reg::kCertificateKey).empty()))
+    return stored;
   const reg::HubSecret former = stored.former();
-  const bool comes_back = reg::why_unusable(former, identity, hub, runtime_.now()).empty() &&
+  const bool comes_back = runtime_.driver->why_unusable(former, identity, hub, runtime_.now()).empty() &&
                           client_of_hub(runtime_, hub, former).find(api::managed_clusters(), {}, identity.cluster).has_value();
   if (!comes_back && former.get(reg::kCertificateKey) == stored.get(reg::kCertificateKey)) return stored;
   return runtime_.store.edit([&](reg::HubSecret& secret) -> Status {
@@ -143,7 +144,7 @@ Result<Duration> Supervisor::turn() {
   }
   runtime_.certificates.hold(stored);
   if (bootstrap) runtime_.certificates.hold(*bootstrap, identity.cluster);
-  std::string why = reg::why_unusable(stored, identity, hub, runtime_.now());
+  std::string why = runtime_.driver->why_unusable(stored, identity, hub, runtime_.now());
   if (why.empty()) why = lost_;
   if (why.empty()) {
     if (!bootstrap) log::warn("agent", bootstrap.error().message);

@@ -74,10 +74,12 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
   registration::hub::RegistrationOptions registration;
   registration.hub_namespace = options.ns;
   registration.auto_approve_users = {options.auto_approve_users.begin(), options.auto_approve_users.end()};
+  registration.csr = options.csr;
+  registration.awsirsa = options.awsirsa;
   registration.labels = options.labels;
   registration.clock = options.clock;
   registration.recorder = recorder;
-  registration::hub::add_registration_controllers(manager, client, registration);
+  FLEETADM_CHECK(registration::hub::add_registration_controllers(manager, client, registration));
   work::add_replica_set_controller(manager, client, options.clock);
   work::add_finished_works_controller(manager, client, options.clock);
   proxy::add_impersonation_controller(manager, client);

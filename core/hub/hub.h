@@ -3,10 +3,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "core/registration/hub/awsirsa_driver.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/lease/leader.h"
@@ -23,10 +25,12 @@ struct HubOptions {
   std::string webhook_address;  // of the conversion of add-on versions; empty: not served
   std::string webhook_url;      // how API servers reach it (addon::WebhookOptions)
   std::vector<std::string> auto_approve_users;
-  bool cluster_profiles = false;              // copies of accounts' tokens for ClusterProfiles
-  std::map<std::string, std::string> labels;  // for the objects that registration creates
-  int threads = 16;                           // workers mostly wait for the API server
-  std::shared_ptr<kube::WriteGate> gate;      // null: an ordinary one
+  bool csr = true;                                           // clusters register with certificates
+  std::optional<registration::hub::AwsIrsaOptions> awsirsa;  // clusters of EKS register with their own identity
+  bool cluster_profiles = false;                             // copies of accounts' tokens for ClusterProfiles
+  std::map<std::string, std::string> labels;                 // for the objects that registration creates
+  int threads = 16;                                          // workers mostly wait for the API server
+  std::shared_ptr<kube::WriteGate> gate;                     // null: an ordinary one
   std::shared_ptr<Clock> clock = Clock::system();
 };
 

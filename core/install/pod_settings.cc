@@ -36,4 +36,11 @@ void set_pod_settings(std::vector<Json>& objects, const PodSettings& settings) {
   }
 }
 
+void annotate_account(std::vector<Json>& objects, std::string_view account, std::string_view key, const std::string& value) {
+  for (Json& object : objects) {
+    if (str(object, {"kind"}) == "ServiceAccount" && name_of(object) == account)
+      at_or_make(object, {"metadata", "annotations"})[std::string(key)] = value;
+  }
+}
+
 }  // namespace fleetadm::install

@@ -26,6 +26,9 @@ struct PodSettings {
 /// On a Deployment whose `resources` were given: an upgrade keeps them.
 inline constexpr std::string_view kOwnResources = "fleetadm.io/own-resources";
 
+/// An annotation of the ServiceAccount of that name.
+void annotate_account(std::vector<Json>& objects, std::string_view account, std::string_view key, const std::string& value);
+
 /// Puts them into the pod template of each Deployment.
 void set_pod_settings(std::vector<Json>& objects, const PodSettings& settings);
 

@@ -30,6 +30,12 @@ Json all_args(Json own, const Json* live) {
 /// What a Deployment's pods were given beyond the template: node selectors, tolerations, pull secrets, variables, volumes.
 void keep_pod_settings(std::vector<Json>& objects, const Installed& installed, std::string_view manager) {
   for (Json& object : objects) {
+    if (str(object, {"kind"}) == "ServiceAccount") {
+      // The IAM role that it may assume.
+      const Json* live = installed.find("ServiceAccount", namespace_of(object), name_of(object));
+      if (live != nullptr) install::keep_applied(object, *live, manager, {"metadata", "annotations"});
+      continue;
+    }
     if (str(object, {"kind"}) != "Deployment") continue;
     const Json* live = installed.find("Deployment", namespace_of(object), name_of(object));
     if (live == nullptr) continue;

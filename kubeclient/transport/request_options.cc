@@ -114,7 +114,8 @@ void log_header(std::string_view arrow, std::string_view line) {
   std::string name(line.substr(0, line.find(':')));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const bool secret = name == "authorization" || name == "proxy-authorization" || name == "cookie" || name == "set-cookie";
+  const bool secret = name == "authorization" || name == "proxy-authorization" || name == "cookie" || name == "set-cookie" ||
+                      name == "x-amz-security-token";
   log::info(7, "http", std::string(arrow) + (secret ? name + ": <redacted>" : std::string(line)));
 }
 

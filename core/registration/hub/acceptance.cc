@@ -55,10 +55,10 @@ Result<Outcome> AcceptanceController::reconcile(const std::string& key, std::sto
   FLEETADM_TRY(cluster, client.find(api::managed_clusters(), {}, key));
   switch (decide_acceptance(cluster)) {
     case Acceptance::kNothing: return Outcome{};
-    case Acceptance::kAccept: return accept(client, *cluster);
-    case Acceptance::kDeny: return deny(client, *cluster);
+    case Acceptance::kAccept: return accept(client, *cluster, stop);
+    case Acceptance::kDeny: return deny(client, *cluster, stop);
     case Acceptance::kRelease:
-    case Acceptance::kForget: return withdraw(client, key, cluster);
+    case Acceptance::kForget: return withdraw(client, key, cluster, stop);
   }
   return Outcome{};
 }
@@ -84,7 +84,7 @@ bool AcceptanceController::any_rbac_cached(const std::string& name) const {
          caches_.role_bindings->get(kube::object_key(name, work_binding_name(name)));
 }
 
-Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluster) {
+Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluster, const std::stop_token& stop) {
   const std::string name = name_of(cluster);
   const auto ns_cached = caches_.namespaces->get(name);
   FLEETADM_CHECK(ensure(client, res::namespaces(), tools_.labelled(cluster_namespace(name)), ns_cached));
@@ -109,10 +109,11 @@ Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluste
     FLEETADM_CHECK(
         ensure(client, res::role_bindings(), tools_.labelled(binding), caches_.role_bindings->get(kube::object_key(binding))));
   }
+  FLEETADM_CHECK(drivers_.grant(cluster, stop));
   return cluster;
 }
 
-Result<Outcome> AcceptanceController::accept(const kube::Client& client, const Json& cluster) {
+Result<Outcome> AcceptanceController::accept(const kube::Client& client, const Json& cluster, const std::stop_token& stop) {
   const std::string name = name_of(cluster);
   if (const std::string why = reserved_name(name, hub_namespace_); !why.empty()) {
     FLEETADM_CHECK(report(client, cluster, "False", "Error", why));
@@ -137,7 +138,7 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
       return Outcome{kLookForUse};
     }
   }
-  const Result<Json> granted = grant(client, cluster);
+  const Result<Json> granted = grant(client, cluster, stop);
   if (!granted) {
     if (!is_transient(granted.error())) FLEETADM_CHECK(report(client, cluster, "False", "Error", granted.error().message));
     return tl::unexpected(granted.error());
@@ -146,7 +147,7 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
   return Outcome{};
 }
 
-Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Json& cluster) {
+Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Json& cluster, const std::stop_token& stop) {
   const std::string name = name_of(cluster);
   // A name that is refused (reserved) never got anything, and its role names are not its own.
   if (reserved_name(name, hub_namespace_).empty()) {
@@ -159,13 +160,14 @@ Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Jso
     FLEETADM_TRY(const bool left, works_left(client, name));
     if (left) return Outcome{kLookAgain};
     FLEETADM_CHECK(drop_finalizer(client, res::role_bindings(), name, work_binding_name(name), kWorkCleanupFinalizer, {}));
+    FLEETADM_CHECK(drivers_.withdraw(cluster, stop));
   }
   FLEETADM_CHECK(report(client, cluster, "False", kDenied, "Denied by hub cluster admin"));
   return Outcome{};
 }
 
 Result<Outcome> AcceptanceController::withdraw(const kube::Client& client, const std::string& name,
-                                               const std::optional<Json>& cluster) {
+                                               const std::optional<Json>& cluster, const std::stop_token& stop) {
   if (reserved_name(name, hub_namespace_).empty()) {
     FLEETADM_CHECK(remove_labelled(client, res::cluster_roles(), {}, cluster_role_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::cluster_role_bindings(), {}, cluster_role_name(name), name));
@@ -182,6 +184,7 @@ Result<Outcome> AcceptanceController::withdraw(const kube::Client& client, const
     FLEETADM_CHECK(drop_finalizer(client, res::role_bindings(), name, work_binding_name(name), kWorkCleanupFinalizer, {}));
   }
   if (!cluster) return Outcome{};
+  if (reserved_name(name, hub_namespace_).empty()) FLEETADM_CHECK(drivers_.withdraw(*cluster, stop));
   FLEETADM_CHECK(drop_finalizer(client, api::managed_clusters(), {}, name, kApiCleanupFinalizer, uid_of(*cluster)));
   return Outcome{};
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/controller/controller.h"
+#include "core/registration/hub/driver.h"
 #include "core/registration/hub/objects.h"
 
 namespace fleetadm::registration::hub {
@@ -35,8 +36,11 @@ class AcceptanceController {
     std::shared_ptr<kube::Informer> cluster_role_bindings;  //
     std::shared_ptr<kube::Informer> role_bindings;          //
   };
-  AcceptanceController(Tools tools, Caches caches, std::string hub_namespace)
-      : tools_(std::move(tools)), caches_(std::move(caches)), hub_namespace_(std::move(hub_namespace)) {}
+  AcceptanceController(Tools tools, Caches caches, std::string hub_namespace, RegistrationDrivers drivers)
+      : tools_(std::move(tools)),
+        caches_(std::move(caches)),
+        hub_namespace_(std::move(hub_namespace)),
+        drivers_(std::move(drivers)) {}
 
   /// `key` is the cluster's name.
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
@@ -44,17 +48,19 @@ class AcceptanceController {
  private:
   bool accepted_and_settled(const Json& cluster) const;
   bool any_rbac_cached(const std::string& name) const;
-  Result<controller::Outcome> accept(const kube::Client& client, const Json& cluster);
+  Result<controller::Outcome> accept(const kube::Client& client, const Json& cluster, const std::stop_token& stop);
   /// Answers the cluster as it was stored.
-  Result<Json> grant(const kube::Client& client, Json cluster);
-  Result<controller::Outcome> deny(const kube::Client& client, const Json& cluster);
-  Result<controller::Outcome> withdraw(const kube::Client& client, const std::string& name, const std::optional<Json>& cluster);
+  Result<Json> grant(const kube::Client& client, Json cluster, const std::stop_token& stop);
+  Result<controller::Outcome> deny(const kube::Client& client, const Json& cluster, const std::stop_token& stop);
+  Result<controller::Outcome> withdraw(const kube::Client& client, const std::string& name, const std::optional<Json>& cluster,
+                                       const std::stop_token& stop);
   Status report(const kube::Client& client, const Json& cluster, std::string_view status, std::string_view reason,
                 std::string_view message);
 
   Tools tools_;
   Caches caches_;
   std::string hub_namespace_;
+  RegistrationDrivers drivers_;
 };
 
 /// Keeps the two ClusterRoles that all clusters share, while there is a cluster.

@@ -6,6 +6,7 @@
 #include "core/registration/hub/cleanup.h"
 #include "core/registration/hub/cluster_defaulter.h"
 #include "core/registration/hub/csr_controller.h"
+#include "core/registration/hub/csr_driver.h"
 #include "core/registration/hub/lease_controller.h"
 #include "core/registration/hub/sets.h"
 
@@ -52,19 +53,32 @@ class Wiring {
     cluster_roles_ = labelled(res::cluster_roles());
   }
 
-  void csrs() const {
+  /// The driver of certificates last: it takes every cluster that none before it knows.
+  Status drivers() {
+    if (options_.awsirsa) {
+      FLEETADM_TRY(auto awsirsa, AwsIrsaDriver::make(*options_.awsirsa, clusters_));
+      drivers_.add(std::move(awsirsa));
+    }
+    if (!options_.csr) return {};
     kube::InformerOptions which;
     which.label_selector = std::string(api::kClusterNameLabel) + ",!" + std::string(api::kAddonNameLabel);
-    const auto requests = manager_.informer(client_, res::certificate_signing_requests(), which);
-    const auto queue = manager_.add(
-        named("csr-approval"),
-        reconciler(std::make_shared<CsrController>(tools_, requests, options_.recorder, options_.auto_approve_users)));
-    Manager::enqueue_on(*requests, queue);
-    if (options_.auto_approve_users.empty()) return;
-    const auto accepting = manager_.add(named("cluster-auto-accept"),
-                                        reconciler(std::make_shared<AutoAcceptController>(
-                                            tools_, clusters_, requests, options_.auto_approve_users, options_.hub_namespace)));
-    Manager::enqueue_on(*requests, accepting, cluster_of_label);
+    requests_ = manager_.informer(client_, res::certificate_signing_requests(), which);
+    drivers_.add(std::make_shared<CsrDriver>(requests_, options_.auto_approve_users));
+    return {};
+  }
+
+  void csrs() const {
+    if (requests_) {
+      const auto queue = manager_.add(
+          named("csr-approval"),
+          reconciler(std::make_shared<CsrController>(tools_, requests_, options_.recorder, options_.auto_approve_users)));
+      Manager::enqueue_on(*requests_, queue);
+    }
+    if (options_.auto_approve_users.empty() && !(options_.awsirsa && !options_.awsirsa->patterns.empty())) return;
+    const auto accepting =
+        manager_.add(named("cluster-auto-accept"),
+                     reconciler(std::make_shared<AutoAcceptController>(tools_, clusters_, drivers_, options_.hub_namespace)));
+    if (requests_) Manager::enqueue_on(*requests_, accepting, cluster_of_label);
     Manager::enqueue_on(*clusters_, accepting);
   }
 
@@ -75,8 +89,9 @@ class Wiring {
     caches.namespaces = labelled(res::namespaces());
     caches.cluster_role_bindings = labelled(res::cluster_role_bindings());
     caches.role_bindings = labelled(res::role_bindings());
-    const auto queue = manager_.add(named("cluster-acceptance", 2),
-                                    reconciler(std::make_shared<AcceptanceController>(tools_, caches, options_.hub_namespace)));
+    const auto queue =
+        manager_.add(named("cluster-acceptance", 2),
+                     reconciler(std::make_shared<AcceptanceController>(tools_, caches, options_.hub_namespace, drivers_)));
     Manager::enqueue_on(*clusters_, queue);
     // What someone else changed or removed is brought back at once.
     for (const auto& owned : {caches.namespaces, caches.cluster_roles, caches.cluster_role_bindings, caches.role_bindings}) {
@@ -163,17 +178,21 @@ class Wiring {
   const RegistrationOptions& options_;
   Tools tools_;
   std::shared_ptr<kube::Informer> clusters_, sets_, cluster_roles_;
+  std::shared_ptr<kube::Informer> requests_;  // null: agents get no certificates
+  RegistrationDrivers drivers_;
 };
 
 }  // namespace
 
-void add_registration_controllers(Manager& manager, const kube::Client& client, const RegistrationOptions& options) {
-  const Wiring wiring(manager, client, options);
+Status add_registration_controllers(Manager& manager, const kube::Client& client, const RegistrationOptions& options) {
+  Wiring wiring(manager, client, options);
+  FLEETADM_CHECK(wiring.drivers());
   wiring.csrs();
   wiring.acceptance();
   wiring.cluster_defaulter();
   wiring.leases();
   wiring.sets();
+  return {};
 }
 
 }  // namespace fleetadm::registration::hub

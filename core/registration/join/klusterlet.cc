@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "core/api/cluster_claim.h"
 #include "core/api/hosted_member.h"
@@ -248,13 +249,28 @@ std::string read_bootstrap(Fields fields, bool several, KlusterletSettings& sett
   return first;
 }
 
+constexpr const char* kAwsIrsaDriver = "awsirsa";
+
 Status read_drivers(Fields& fields, KlusterletSettings& settings) {
   Fields driver = fields.inside("registrationDriver");
   const std::string type = driver.take_text("authType");
-  if (!type.empty() && type != "csr")
-    return not_had("spec.registrationConfiguration.registrationDriver.authType", type, "only csr is supported");
-  if (!type.empty()) driver.becomes("authType", "a client certificate, by a certificate request");
-  driver.ignore("awsIrsa", "the driver is csr");
+  if (!type.empty() && type != "csr" && type != kAwsIrsaDriver)
+    return not_had("spec.registrationConfiguration.registrationDriver.authType", type, "use csr, or on EKS awsirsa");
+  if (type == kAwsIrsaDriver) {
+    settings.registration_auth = type;
+    driver.becomes("authType", "an IAM role of the cluster's own (--registration-auth)");
+    Fields irsa = driver.inside("awsIrsa");
+    for (const auto& [name, flag, into] :
+         {std::tuple{"hubClusterArn", "--hub-cluster-arn", &settings.hub_cluster_arn},
+          std::tuple{"managedClusterArn", "--managed-cluster-arn", &settings.managed_cluster_arn}}) {
+      *into = irsa.take_text(name);
+      if (!into->empty()) irsa.becomes(name, std::string("as with ") + flag);
+    }
+    irsa.end();
+  } else {
+    if (!type.empty()) driver.becomes("authType", "a client certificate, by a certificate request");
+    driver.ignore("awsIrsa", "the driver is csr");
+  }
   driver.end();
   Fields addons = fields.inside("addOnKubeClientRegistrationDriver");
   argument(addons, "authType", "--addon-driver", settings);

@@ -23,6 +23,9 @@ struct KlusterletSettings {
   std::vector<std::string> external_server_urls;
   install::PodSettings pods;
   bool network_policy = false;
+  std::string registration_auth;                            // empty: the usual one
+  std::string hub_cluster_arn;                              // with awsirsa
+  std::string managed_cluster_arn;                          // with awsirsa
   std::vector<std::pair<std::string, std::string>> claims;  // of ClusterClaims in the file
   bool hosted = false;                                      // the agent runs on another cluster
   std::string member_kubeconfig;  // then, where its Secret is in the file; it names no programs or files

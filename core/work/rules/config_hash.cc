@@ -1,10 +1,9 @@
 #include "core/work/rules/config_hash.h"
 
-#include <array>
-#include <openssl/evp.h>
 #include <utility>
 
 #include "core/cel/convert.h"
+#include "kubeclient/base/md5.h"
 
 namespace fleetadm::work {
 namespace {
@@ -67,16 +66,7 @@ std::string config_spec_hash(const Json& object) {
   std::string text = "&{";
   print(without_null_times(object), text);
   text += '}';
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_md5(), nullptr) != 1) return {};
-  static constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) {
-    out += kHex[digest[i] >> 4U];
-    out += kHex[digest[i] & 15U];
-  }
-  return out;
+  return md5_hex(text);
 }
 
 }  // namespace fleetadm::work

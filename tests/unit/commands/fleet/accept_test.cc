@@ -49,6 +49,27 @@ TEST_F(AcceptTest, AScriptThatNamesAClusterHasChosenIt) {
   EXPECT_TRUE(accepted());
 }
 
+TEST_F(AcceptTest, AClusterWithAnIdentityOfAwsNeedsNoRequest) {
+  const std::string arn = "arn:aws:eks:us-west-2:123456789012:cluster/c2";
+  const Json plain{{"apiVersion", "cluster.open-cluster-management.io/v1"},
+                   {"kind", "ManagedCluster"},
+                   {"metadata", {{"name", "c2"}}},
+                   {"spec", {{"hubAcceptsClient", false}}}};
+  api_->put(api::managed_clusters(), plain);
+  EXPECT_FALSE(testkit::run_command(registry_, "accept", context_, {}, {"c2"})) << "nobody has asked for it";
+  Json by_aws = plain;
+  by_aws["metadata"]["annotations"] = {{"agent.open-cluster-management.io/managed-cluster-arn", arn},
+                                       {"agent.open-cluster-management.io/managed-cluster-iam-role-suffix", "abc"}};
+  api_->put(api::managed_clusters(), by_aws);
+  const auto compared = testkit::run_command(registry_, "accept", context_, {{"agent-id", "abcde"}}, {"c2"});
+  ASSERT_FALSE(compared);
+  EXPECT_NE(compared.error().hint.find(arn), std::string::npos);
+  const auto report = testkit::run_command(registry_, "accept", context_, {}, {"c2"});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(str(list_at(report->data, {"items"}).front(), {"arn"}), arn);
+  EXPECT_TRUE(flag(*api_->get(api::managed_clusters(), "", "c2"), {"spec", "hubAcceptsClient"}));
+}
+
 class SecondIdentityTest : public AcceptTest {
  protected:
   /// A well-formed first request by a bootstrap identity. Returns the fingerprint of its key.

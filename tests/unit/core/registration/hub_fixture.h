@@ -17,6 +17,7 @@
 #include "core/registration/hub/cleanup.h"
 #include "core/registration/hub/cluster_defaulter.h"
 #include "core/registration/hub/csr_controller.h"
+#include "core/registration/hub/csr_driver.h"
 #include "core/registration/hub/lease_controller.h"
 #include "core/registration/hub/rbac.h"
 #include "core/registration/hub/sets.h"
@@ -123,9 +124,10 @@ class HubLife {
       labels->observe(type, after ? *after : *before, touched);
       names_.insert((after ? after : before)->key());
     });
+    drivers.add(std::make_shared<CsrDriver>(csrs, auto_approve));
     acceptance = std::make_unique<AcceptanceController>(
         tools, AcceptanceController::Caches{clusters, namespaces, cluster_roles, cluster_role_bindings, role_bindings},
-        std::string(api::kHubNamespace));
+        std::string(api::kHubNamespace), drivers);
     shared = std::make_unique<SharedRolesController>(tools, clusters, cluster_roles);
     cluster_defaulter = std::make_unique<ClusterDefaulter>(tools, clusters);
     cleanup = std::make_unique<CleanupController>(tools, clusters);
@@ -133,7 +135,7 @@ class HubLife {
     standard = std::make_unique<StandardSetsController>(tools, sets);
     set_status = std::make_unique<SetStatusController>(tools, sets, labels);
     binding_status = std::make_unique<BindingStatusController>(tools, bindings, sets);
-    auto_accept = std::make_unique<AutoAcceptController>(tools, clusters, csrs, auto_approve, std::string(api::kHubNamespace));
+    auto_accept = std::make_unique<AutoAcceptController>(tools, clusters, drivers, std::string(api::kHubNamespace));
     csr = std::make_unique<CsrController>(tools, csrs, nullptr, std::move(auto_approve));
     refresh();
   }
@@ -184,6 +186,7 @@ class HubLife {
       leases, csrs;
   std::shared_ptr<LeaseObservations> sightings;
   std::shared_ptr<ClusterLabels> labels = std::make_shared<ClusterLabels>();
+  RegistrationDrivers drivers;
   std::unique_ptr<AcceptanceController> acceptance;
   std::unique_ptr<SharedRolesController> shared;
   std::unique_ptr<ClusterDefaulter> cluster_defaulter;

@@ -143,8 +143,7 @@ TEST(Klusterlet, SeveralHubsAreThoseOfTheAgent) {
 }
 
 TEST(Klusterlet, WaysOfJoiningThatTheAgentDoesNotHaveAreRefused) {
-  for (const char* spec : {"{registrationConfiguration: {registrationDriver: {authType: awsirsa}}}",
-                           "{registrationConfiguration: {registrationDriver: {authType: grpc}}}"}) {
+  for (const char* spec : {"{registrationConfiguration: {registrationDriver: {authType: grpc}}}"}) {
     const auto settings = read_klusterlet(klusterlet(spec));
     ASSERT_FALSE(settings) << spec;
     EXPECT_EQ(settings.error().category, Category::kUnsupported);
@@ -175,6 +174,18 @@ TEST(Klusterlet, OfHostedModeSetsWhatIsOfOneMemberAlone) {
   });
   ASSERT_NE(further, settings.fields.end());
   EXPECT_FALSE(further->effective);
+}
+
+TEST(Klusterlet, MayRegisterWithAnIdentityOfAws) {
+  const KlusterletSettings settings =
+      read(klusterlet(R"({registrationConfiguration: {registrationDriver: {authType: awsirsa, awsIrsa: {
+      hubClusterArn: "arn:aws:eks:us-west-2:123456789012:cluster/hub",
+      managedClusterArn: "arn:aws:eks:us-west-2:123456789012:cluster/c1"}}}})"));
+  EXPECT_EQ(settings.registration_auth, "awsirsa");
+  EXPECT_EQ(settings.hub_cluster_arn, "arn:aws:eks:us-west-2:123456789012:cluster/hub");
+  EXPECT_EQ(settings.managed_cluster_arn, "arn:aws:eks:us-west-2:123456789012:cluster/c1");
+  EXPECT_NE(told(settings, "spec.registrationConfiguration.registrationDriver.awsIrsa.hubClusterArn").find("--hub-cluster-arn"),
+            std::string::npos);
 }
 
 TEST(Klusterlet, IsExactlyOne) {
