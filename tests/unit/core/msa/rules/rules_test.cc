@@ -93,7 +93,11 @@ TEST(TokenSecret, OfSomebodyElseIsRefused) {
 
 TokenClaims ten_minutes() {
   const Instant issued = *parse_time("2026-03-01T10:00:00Z");
-  return {"uid", issued, issued + minutes(10)};
+  TokenClaims claims;
+  claims.account_uid = "uid";
+  claims.issued = issued;
+  claims.expires = issued + minutes(10);
+  return claims;
 }
 
 TEST(TokenStatus, ATokenIsReplacedAfterFourFifthsOfItsRealLifetime) {
