@@ -17,7 +17,7 @@ namespace aws = registration::aws;
 constexpr const char* kArnOfHub = "arn:aws:eks:us-west-2:123456789012:cluster/hub";
 constexpr const char* kArnOfC1 = "arn:aws:eks:us-west-2:567890123456:cluster/spoke";
 constexpr std::string_view kC1 = "/apis/cluster.open-cluster-management.io/v1/managedclusters/c1";
-constexpr std::string_view kStored = "/api/v1/namespaces/open-cluster-management-agent/secrets/hub-kubeconfig-secret";
+constexpr std::string_view kAgentCredential = "/api/v1/namespaces/open-cluster-management-agent/secrets/hub-kubeconfig-secret";
 
 class AwsIrsa : public FleetTest {
  protected:
@@ -110,7 +110,7 @@ TEST_F(AwsIrsa, A_RegistersWithoutACertificateAndWithoutAPerson) {
 }
 
 TEST_F(AwsIrsa, B_TheStoredKubeconfigAsksAws) {
-  const Json secret = fleet()->spoke(1).get(kStored);
+  const Json secret = fleet()->spoke(1).get(kAgentCredential);
   EXPECT_TRUE(str(secret, {"data", "tls.crt"}).empty());
   const Json kubeconfig = parse_yaml(base64_decode(str(secret, {"data", "kubeconfig"})).value_or("")).value_or(Json());
   const Json& exec = object_at(list_at(kubeconfig, {"users"}).front(), {"user", "exec"});
