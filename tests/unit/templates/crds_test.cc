@@ -88,6 +88,7 @@ TEST(Templates, EveryFileIsYamlWithNamedObjects) {
                                            {"gateway_args", Json::array({"x"})},
                                            {"secrets", Json::array({"bootstrap"})},
                                            {"hub_secret", "hub"},
+                                           {"namespace", "agents"},
                                            {"proxy_namespace", "proxy"},
                                            {"proxy_secrets", Json::array({"x"})}};
   ASSERT_FALSE(list("").empty());
