@@ -50,8 +50,6 @@ void OptionalSource::ensure(Instant now) {
   informer_->start();
 }
 
-bool OptionalSource::pending() const { return informer_ && !informer_->synced() && !informer_->last_error(); }
-
 std::optional<std::vector<Json>> OptionalSource::objects() const {
   if (!informer_) {
     if (absent_) return std::vector<Json>{};

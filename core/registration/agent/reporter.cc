@@ -16,9 +16,6 @@ constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is n
 /// An agent that has just joined runs: what its pods are like is no part of what the hub waits for.
 constexpr Duration kOwnHealthAfter = std::chrono::seconds(30);
 
-/// Each report is a write on the hub and work for all who watch it: the first one waits so long for what is about to be known.
-constexpr Duration kSourcesWait = std::chrono::seconds(2);
-
 std::string available_of(const Json& status) {
   for (const Json& condition : list_at(status, {"conditions"})) {
     if (str(condition, {"type"}) == api::kConditionAvailable) return str(condition, {"status"});
@@ -50,10 +47,6 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   if (seen.probe.state != Probe::State::kUp) outcome.requeue_after = ProbeJudge::kRetry;
   if (is_clock_off(managed_cluster)) {
     log::warn("registration", "the hub finds the clock of this cluster to be off: no status is reported until it is set right");
-    return outcome;
-  }
-  if (seen.probe.state == Probe::State::kUp && sources_pending() && now >= began_ && now - began_ < kSourcesWait) {
-    outcome.requeue_after = kSourcesWait - (now - began_);
     return outcome;
   }
   const Json wanted = wanted_status(managed_cluster, seen, now);
@@ -96,10 +89,6 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
     log::warn("registration", "managed namespaces: " + failures.error().message);
   }
   return seen;
-}
-
-bool StatusReporter::sources_pending() const {
-  return sources_.nodes->pending() || sources_.cluster_claims->pending() || sources_.cluster_properties->pending();
 }
 
 bool StatusReporter::tells_own_health(const Json& managed_cluster, Instant now) const {

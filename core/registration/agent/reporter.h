@@ -32,7 +32,6 @@ class StatusReporter {
 
  private:
   ClusterObservation look(const Json& managed_cluster, Instant now);
-  bool sources_pending() const;
   /// From the beginning on where it was told before.
   bool tells_own_health(const Json& managed_cluster, Instant now) const;
   /// Of the cached Deployment; its pods are not read again for each event of the hub while all is well.

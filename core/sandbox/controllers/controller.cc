@@ -26,10 +26,6 @@ KindPtr kind_of(const ControllerContext& context, std::string_view group, std::s
 
 bool change(const ControllerContext& context, const Kind& kind, const Json& object, const WriteOptions& by,
             const std::function<void(Json&)>& edit) {
-  // Mostly all is as it should be. Where it is not so in the store by now, that write calls the controller again.
-  Json edited = object;
-  edit(edited);
-  if (edited == object) return true;
   const auto uid = uid_of(object);
   const auto done =
       context.engine.modify(kind, namespace_of(object), name_of(object), by, false, [&](const Json* old) -> ApiResult<Json> {

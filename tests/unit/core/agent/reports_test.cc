@@ -1,5 +1,4 @@
 // Lease, status and namespaces against servers in memory.
-#include <future>
 #include <gtest/gtest.h>
 
 #include "core/api/agent_health.h"
@@ -113,15 +112,7 @@ class Reporting : public testing::Test {
     const Json* found = controller::find_condition(object, api::kConditionAvailable);
     return found == nullptr ? "" : str(*found, {"status"});
   }
-  Result<controller::Outcome> round() {
-    const auto pending = [this] {
-      return sources.nodes->pending() || sources.cluster_claims->pending() || sources.cluster_properties->pending();
-    };
-    auto outcome = reporter.reconcile(managed());
-    if (!pending()) return outcome;
-    EXPECT_TRUE(testkit::soon([&] { return !pending(); }));
-    return reporter.reconcile(managed());
-  }
+  Result<controller::Outcome> round() { return reporter.reconcile(managed()); }
   void health(int status) { spoke->route("/livez", {status, {}, status == 200 ? "ok" : "no"}); }
 
   std::shared_ptr<FakeApi> hub = FakeApi::make();
@@ -163,22 +154,6 @@ TEST_F(Reporting, TellsOfFlipsByEvents) {
   for (const Json& event : hub->all(kube::resources::events()))
     reasons.insert(str(event, {"type"}) + " " + str(event, {"reason"}));
   EXPECT_EQ(reasons, (std::set<std::string>{"Normal Available", "Warning Unavailable"}));
-}
-
-TEST_F(Reporting, TheFirstReportWaitsAMomentForWhatIsAboutToBeKnown) {
-  health(200);
-  std::promise<void> release;
-  const auto released = release.get_future().share();
-  spoke->on_request([&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
-    if (call.verb == "watch" && call.plural == "nodes") released.wait();
-    return std::nullopt;
-  });
-  EXPECT_EQ(reporter.reconcile(managed())->requeue_after, Duration(seconds(2)));
-  EXPECT_EQ(hub->write_count(), 0);
-  clock->advance(seconds(2));
-  ASSERT_TRUE(reporter.reconcile(managed()));
-  EXPECT_EQ(available(), "True") << "a list that does not come holds up nothing";
-  release.set_value();
 }
 
 TEST_F(Reporting, SecondRoundWritesNothing) {
