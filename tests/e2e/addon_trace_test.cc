@@ -219,6 +219,9 @@ TEST_F(AddonTrace, OurWritesAreUpstreamsWrites) {
   must({"join", "--context", "c1", "--cluster-name", "c1", "--hub-apiserver", str(ticket, {"hub-apiserver"}), "--hub-token",
         str(ticket, {"hub-token"}), "--ca-cert-hash", str(ticket, {"ca-cert-hash"}), "--wait"});
   must({"accept", "c1", "--context", "hub", "--yes", "--wait=available"});
+  // The first report after the acceptance may come before the claims are known; the report with them is no part of the steps.
+  const std::string c1 = std::string(kManagedClusters) + "/c1";
+  ASSERT_TRUE(fleet()->hub().eventually(c1, [](const Json& it) { return !list_at(it, {"status", "clusterClaims"}).empty(); }));
   ASSERT_EQ(fleet()
                 ->hub()
                 .create("/api/v1/namespaces", {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "apps"}}}})
@@ -254,7 +257,7 @@ TEST_F(AddonTrace, OurWritesAreUpstreamsWrites) {
   ASSERT_TRUE(eventually([] { return completed("9"); }, std::chrono::seconds(90))) << fleet()->hub().get(kTracedAddon);
   expect_the_states(*theirs, "addon-config-change");
   const std::string label = "feature.open-cluster-management.io/addon-hello";
-  const auto labelled = [&] { return label_of(fleet()->hub().get(std::string(kManagedClusters) + "/c1"), label); };
+  const auto labelled = [&] { return label_of(fleet()->hub().get(c1), label); };
   EXPECT_TRUE(eventually([&] { return labelled() == "available"; })) << labelled();
   ASSERT_EQ(fleet()->hub().request("DELETE", std::string(kTracedDeclaration)).status, 200);
   ASSERT_TRUE(eventually([] { return fleet()->hub().get(kTracedAddon).is_null() && fleet()->hub().get(kTracedWork).is_null(); },

@@ -61,7 +61,7 @@ TEST(RemovePart, LeavesATypeAloneThatIsBeingEmptied) {
   const auto changes = remove_part(api->client(), hub_part(std::chrono::milliseconds(2500)));
   ASSERT_FALSE(changes);
   EXPECT_EQ(changes.error().category, Category::kTimeout);
-  EXPECT_NE(changes.error().message.find("is still being deleted: timed out after 2.5s: as it says"), std::string::npos)
+  EXPECT_NE(changes.error().message.find("is still being deleted: timed out after "), std::string::npos)
       << changes.error().message;
   EXPECT_EQ(api->count("patch"), 0);
 }
