@@ -26,6 +26,8 @@ KindPtr kind_of(const ControllerContext& context, std::string_view group, std::s
 
 bool change(const ControllerContext& context, const Kind& kind, const Json& object, const WriteOptions& by,
             const std::function<void(Json&)>& edit) {
+  // As read: a write meanwhile calls the controller again.
+  if (Json next = object; edit(next), next == object) return true;
   const auto uid = uid_of(object);
   const auto done =
       context.engine.modify(kind, namespace_of(object), name_of(object), by, false, [&](const Json* old) -> ApiResult<Json> {

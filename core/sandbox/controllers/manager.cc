@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -168,8 +169,10 @@ struct ControllerManager::Inner : std::enable_shared_from_this<ControllerManager
         return;
       }
       if (!queue.empty()) {
-        const auto key = *queue.begin();
-        queue.erase(queue.begin());
+        // Backwards: a replica set before its deployment, which then reads once what the set has become.
+        const auto last = std::prev(queue.end());
+        const auto key = *last;
+        queue.erase(last);
         lock.unlock();
         guarded(key, [&] { sync(key); });
         continue;
