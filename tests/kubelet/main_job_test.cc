@@ -242,7 +242,7 @@ TEST_F(RealNodes, J_ACommandRunsInAPodOfTheHub) {
   EXPECT_NE(refused.out.find("forbidden"), std::string::npos) << refused.both();
 }
 
-TEST_F(RealNodes, Y_NothingIsLeftInTheEnd) {
+TEST_F(RealNodes, T_MembersLeave) {
   auto since = Steady::now();
   const Ran deleted = on_hub({"work", "delete", "web", "--placement", "apps/all", "--allow-removals"});
   EXPECT_EQ(deleted.code, 0) << deleted.both();
@@ -259,8 +259,64 @@ TEST_F(RealNodes, Y_NothingIsLeftInTheEnd) {
     EXPECT_EQ(left.code, 0) << left.both();
   }
   tell("unjoin of both", since);
-  EXPECT_EQ(fleet()->hub().request("DELETE", "/api/v1/namespaces/apps").status, 200);
+}
+
+// The hub itself as a member, and the cluster that the agents run on.
+TEST_F(RealNodes, U_AgentsOfTwoMembersShareAPod) {
+  const Ran token = on_hub({"get", "token", "-o", "json"});
+  ASSERT_EQ(token.code, 0) << token.both();
+  const Json ticket = token.json();
+  const std::vector<std::pair<std::string, int>> members{{"local", kHub}, {"host", 1}};
+  const auto on_members = [&](const std::string& verb, const std::vector<std::string>& more) {
+    for (const auto& [name, at] : members) {
+      std::vector<std::string> args{verb, "--mode", "hosted", "--context", "c1", "--cluster-name", name};
+      args.insert(args.end(), {"--managed-cluster-context", at == kHub ? "hub" : cluster(at)});
+      args.insert(args.end(), more.begin(), more.end());
+      const Ran ran = fleet()->run(1, args);
+      ASSERT_EQ(ran.code, 0) << ran.both() << fleet()->node(1).kubelet_log();
+    }
+  };
+  auto since = Steady::now();
+  ASSERT_NO_FATAL_FAILURE(
+      on_members("join", {"--hub-apiserver", str(ticket, {"hub-apiserver"}), "--hub-token", str(ticket, {"hub-token"}),
+                          "--ca-cert-hash", str(ticket, {"ca-cert-hash"}), "--wait"}));
+  const Ran accepted = on_hub({"accept", "--all", "--yes", "--wait=available"});
+  ASSERT_EQ(accepted.code, 0) << accepted.both();
+  tell("two hosted members available", since);
+  const auto works = [&](const std::string& name) {
+    for (const auto& [member, at] : members) {
+      const Json map{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}, {"namespace", "default"}}}};
+      const auto made = fleet()->hub().create("/apis/work.open-cluster-management.io/v1/namespaces/" + member + "/manifestworks",
+                                              {{"apiVersion", "work.open-cluster-management.io/v1"},
+                                               {"kind", "ManifestWork"},
+                                               {"metadata", {{"name", name}, {"namespace", member}}},
+                                               {"spec", {{"workload", {{"manifests", Json::array({map})}}}}}});
+      ASSERT_EQ(made.status, 201) << made.body;
+      const std::string path = "/api/v1/namespaces/default/configmaps/" + name;
+      EXPECT_TRUE(fleet()->server(at).eventually(path, [](const Json& it) { return !it.is_null(); })) << member;
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(works("first"));
+  const Json hosting = pod(1, kHostedNamespace, "fleetadm-hosted-agents");
+  ASSERT_TRUE(pod_is_ready(hosting)) << dump_json(hosting);
+  const auto processes = processes_of_pod(str(hosting, {"metadata", "uid"}));
+  ASSERT_EQ(processes.size(), 1U);
+  std::printf("agents of two members: %.1f MiB of their process's own\n",
+              static_cast<double>(processes.front().anonymous) / kMiB);
+  ASSERT_EQ(fleet()
+                ->server(1)
+                .request("DELETE", "/api/v1/namespaces/" + std::string(kHostedNamespace) + "/pods/" + name_of(hosting))
+                .status,
+            200);
+  ASSERT_NO_FATAL_FAILURE(works("second"));
   since = Steady::now();
+  ASSERT_NO_FATAL_FAILURE(on_members("unjoin", {"--hub-context", "hub", "--yes", "--allow-removals"}));
+  tell("unjoin of both", since);
+}
+
+TEST_F(RealNodes, Y_NothingIsLeftInTheEnd) {
+  auto since = Steady::now();
+  EXPECT_EQ(fleet()->hub().request("DELETE", "/api/v1/namespaces/apps").status, 200);
   const Ran cleaned = on_hub({"clean", "--yes"});
   EXPECT_EQ(cleaned.code, 0) << cleaned.both();
   tell("clean", since);

@@ -22,6 +22,7 @@ using std::chrono::seconds;
 inline constexpr int kHub = 0;
 inline constexpr const char* kHubNamespace = "open-cluster-management-hub";
 inline constexpr const char* kAgentNamespace = "open-cluster-management-agent";
+inline constexpr const char* kHostedNamespace = "open-cluster-management-hosted";
 inline constexpr seconds kPatience{120};
 
 class RealNodes : public FleetTest {
