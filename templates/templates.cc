@@ -1,18 +1,39 @@
 #include "templates/templates.h"
 
-#include <array>
+#include <mutex>
 #include <utility>
+#include <zlib.h>
 
 #include "kubeclient/base/yaml.h"
+#include "templates/embedded.h"
 
 namespace fleetadm::templates {
-
-// The generated source (cmake/embed_files.cmake): sorted by path.
-extern const std::size_t kEmbeddedCount;
-extern const std::pair<std::string_view, std::string_view>* const kEmbeddedBegin;
-extern const std::string_view kApiTypes;
-
 namespace {
+
+constexpr int kWindowBits = -15;  // raw
+
+std::string inflated(const Embedded& file) {
+  std::string out(file.size, '\0');
+  z_stream stream{};
+  if (inflateInit2(&stream, kWindowBits) != Z_OK) return {};
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file.deflated.data()));  // zlib reads its input only
+  stream.avail_in = static_cast<uInt>(file.deflated.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool done = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out == out.size();
+  inflateEnd(&stream);
+  return done ? out : std::string();
+}
+
+/// Inflated when it is first asked for, and kept: callers hold views of it.
+std::string_view text_of(const Embedded& file) {
+  static std::mutex mutex;
+  static auto& texts = *new std::map<std::string_view, std::string>;  // threads may read them while the process ends
+  const std::lock_guard lock(mutex);
+  const auto [at, added] = texts.try_emplace(file.path);
+  if (added) at->second = inflated(file);
+  return at->second;
+}
 
 Status substitute(Json& node, const std::map<std::string, Json>& values) {
   if (node.is_structured()) {
@@ -46,20 +67,20 @@ Status substitute(Json& node, const std::map<std::string, Json>& values) {
 
 std::vector<std::string_view> list(std::string_view folder) {
   std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < kEmbeddedCount; ++i) {
-    if (kEmbeddedBegin[i].first.starts_with(folder)) names.push_back(kEmbeddedBegin[i].first);
+  for (const Embedded& file : kEmbedded) {
+    if (file.path.starts_with(folder) && file.path.ends_with(".yaml")) names.push_back(file.path);
   }
   return names;
 }
 
 std::string_view text(std::string_view path) {
-  for (std::size_t i = 0; i < kEmbeddedCount; ++i) {
-    if (kEmbeddedBegin[i].first == path) return kEmbeddedBegin[i].second;
+  for (const Embedded& file : kEmbedded) {
+    if (file.path == path) return text_of(file);
   }
   return {};
 }
 
-std::string_view api_types() { return kApiTypes; }
+std::string_view api_types() { return text("sandbox/types.facts"); }
 
 Result<std::vector<Json>> render(std::string_view path, const std::map<std::string, Json>& values) {
   const std::string_view source = text(path);

@@ -1,4 +1,4 @@
-// The manifests that fleetadm installs, embedded in the binary from templates/*.yaml at build time.
+// The manifests that fleetadm installs, embedded in the binary from templates/*.yaml at build time, deflated.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace fleetadm::templates {
 
-/// All embedded files under a folder, by path ("crds/…yaml"), sorted.
+/// All embedded manifests under a folder, by path ("crds/…yaml"), sorted.
 std::vector<std::string_view> list(std::string_view folder);
 /// The text of one file; empty where there is none (a defect: tests read every name that code uses).
 std::string_view text(std::string_view path);

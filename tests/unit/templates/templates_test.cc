@@ -1,9 +1,12 @@
 #include "templates/templates.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
 
 #include "kubeclient/base/yaml.h"
+#include "tests/support/source_folder.h"
 
 namespace fleetadm::templates {
 namespace {
@@ -20,6 +23,18 @@ TEST(Templates, EveryEmbeddedFileParsesAndHoldsObjects) {
       EXPECT_FALSE(str(document.value, {"kind"}).empty()) << name << ":" << document.line;
     }
   }
+}
+
+TEST(Templates, EveryTextIsThatOfItsFile) {
+  auto names = list("");
+  names.push_back("sandbox/types.facts");
+  for (const auto name : names) {
+    std::ifstream in(testkit::source_folder() + "/templates/" + std::string(name), std::ios::binary);
+    ASSERT_TRUE(in) << name;
+    EXPECT_EQ(text(name), std::string(std::istreambuf_iterator<char>(in), {})) << name;
+    EXPECT_EQ(text(name).data(), text(name).data()) << name;  // kept: views of it stay valid
+  }
+  EXPECT_EQ(api_types().data(), text("sandbox/types.facts").data());
 }
 
 TEST(Templates, CrdsAreNamedByPluralAndGroup) {
