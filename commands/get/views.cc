@@ -1,6 +1,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 
 #include "commands/get/get.h"
 #include "core/api/agent_health.h"
@@ -56,10 +57,9 @@ std::string memory_cell(const std::string& text) {
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   std::array<char, 64> buffer{};
-  const auto [end, error] =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, unit == 0 ? 0 : 1);
-  if (error != std::errc{}) return text;
-  std::string number(buffer.data(), end);
+  const int length = std::snprintf(buffer.data(), buffer.size(), "%.*f", unit == 0 ? 0 : 1, value);
+  if (length < 0 || static_cast<std::size_t>(length) >= buffer.size()) return text;
+  std::string number(buffer.data(), static_cast<std::size_t>(length));
   if (number.size() > 2 && number.compare(number.size() - 2, 2, ".0") == 0) number.resize(number.size() - 2);
   return number + std::string(kUnits[unit]);
 }
