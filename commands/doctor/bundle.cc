@@ -141,6 +141,13 @@ class BundleCollector {
   std::string missing_;
 };
 
+/// A namespace of fleetadm.
+void collect_program(BundleCollector& into, const std::string& folder, const std::string& ns) {
+  for (const kube::Resource* type : {&r::deployments(), &r::pods(), &r::core_events(), &r::leases()})
+    into.list(folder, *type, ns);
+  into.pods(folder, ns);
+}
+
 void collect_hub(BundleCollector& into) {
   const std::string ns(api::kHubNamespace);
   for (const kube::Resource* type :
@@ -152,8 +159,7 @@ void collect_hub(BundleCollector& into) {
   }
   into.list("hub", r::leases(), "", "metadata.name=" + std::string(api::kClusterLease));
   into.list("hub", r::core_events(), "", "involvedObject.kind=ManagedCluster");
-  for (const kube::Resource* type : {&r::deployments(), &r::pods(), &r::core_events(), &r::leases()}) into.list("hub", *type, ns);
-  into.pods("hub", ns);
+  collect_program(into, "hub", ns);
 }
 
 void collect_cluster(BundleCollector& into) {
@@ -161,9 +167,7 @@ void collect_cluster(BundleCollector& into) {
   into.list("cluster", api::applied_manifest_works());
   into.list("cluster", api::cluster_claims());
   into.list("cluster", r::nodes());
-  for (const kube::Resource* type : {&r::deployments(), &r::pods(), &r::core_events(), &r::leases()})
-    into.list("cluster", *type, ns);
-  into.pods("cluster", ns);
+  collect_program(into, "cluster", ns);
 }
 
 }  // namespace
@@ -176,11 +180,12 @@ Json redact_object(Json object) {
   return std::move(*redacted);
 }
 
-BundleFiles collect_bundle(const kube::Client& client, bool hub, bool joined) {
+BundleFiles collect_bundle(const kube::Client& client, const BundleOf& of) {
   BundleCollector into(client);
   into.text("version.json", "/version");
-  if (hub) collect_hub(into);
-  if (joined) collect_cluster(into);
+  if (of.hub) collect_hub(into);
+  if (of.joined) collect_cluster(into);
+  if (!of.hosting.empty()) collect_program(into, "hosting", of.hosting);
   return into.take();
 }
 

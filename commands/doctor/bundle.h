@@ -13,8 +13,14 @@ namespace fleetadm::commands {
 /// Files by their names in the bundle. What could not be read is told in missing.txt.
 using BundleFiles = std::map<std::string, std::string>;
 
-/// `hub`, `joined`: what the cluster is. Lists are the first 500 objects, logs the last 2,000 lines of each container.
-BundleFiles collect_bundle(const kube::Client& client, bool hub, bool joined);
+/// What the cluster is.
+struct BundleOf {
+  bool hub = false;
+  bool joined = false;
+  std::string hosting;  // the namespace with the agents that it hosts; empty: it hosts none
+};
+/// Lists are the first 500 objects, logs the last 2,000 lines of each container.
+BundleFiles collect_bundle(const kube::Client& client, const BundleOf& of);
 
 /// An object for a bundle: no managed fields, no values of Secrets, environment variables and add-on variables, of manifests only
 /// what they are, and no text that looks like a credential.

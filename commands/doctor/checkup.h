@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/registration/expiry/hop.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/rest/client.h"
 
@@ -32,6 +34,8 @@ class Checkup {
     add({std::move(name), Finding::kFail, std::move(detail), std::move(fix)});
   }
   void skip(std::string name, std::string why) { add({std::move(name), Finding::kSkip, std::move(why), {}}); }
+  /// What the checks that follow are of: "c1: ".
+  void of(std::string prefix) { prefix_ = std::move(prefix); }
   /// What could not be read: skipped where the user may not, failed otherwise.
   void unreadable(std::string name, const Error& error);
 
@@ -39,8 +43,12 @@ class Checkup {
   bool failed() const;
 
  private:
-  void add(DoctorCheck check) { checks_.push_back(std::move(check)); }
+  void add(DoctorCheck check) {
+    check.name = prefix_ + check.name;
+    checks_.push_back(std::move(check));
+  }
 
+  std::string prefix_;
   std::vector<DoctorCheck> checks_;
 };
 
@@ -72,5 +80,22 @@ void check_addons(Checkup& checkup, const kube::Client& client);
 void check_before_installation(Checkup& checkup, const kube::Client& client);
 void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock);
 void check_managed_cluster(Checkup& checkup, const kube::Client& client, const Clock& clock);
+
+/// A hop of the way to the hub, or to a hosted member, as a check.
+void check_hop(Checkup& checkup, std::string name, registration::expiry::Hop hop, const Clock& clock);
+/// The Secret with an agent's credential on its hub, and the hub as this machine sees it. `rejoin`: how to replace it.
+void check_credential(Checkup& checkup, const kube::Client& client, const std::string& ns, const std::string& secret,
+                      const std::string& rejoin, const Clock& clock);
+
+/// The cluster that hosts the agents of others.
+struct HostingCase {
+  kube::Client hosting;
+  std::string ns;
+  std::vector<std::string> only;            // these members; empty: all
+  std::optional<kube::Client> member = {};  // then only this one, and the cluster itself too
+};
+/// The pod with the agents, and of each member what its agent says of itself, its token on the member, and its credential on the
+/// hub.
+void check_hosting(Checkup& checkup, const HostingCase& the, const Clock& clock, std::stop_token stop);
 
 }  // namespace fleetadm::commands

@@ -3,7 +3,10 @@
 #include "commands/doctor/bundle.h"
 #include "commands/doctor/checkup.h"
 #include "commands/framework/files.h"
+#include "commands/framework/grammar.h"
+#include "commands/framework/member_side.h"
 #include "core/registration/join/roles.h"
+#include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
@@ -12,6 +15,8 @@ namespace {
 struct DoctorOptions {
   bool before = false;
   std::string bundle;
+  std::vector<std::string> clusters;
+  MemberSide member;
 };
 
 Report doctor_report(const Checkup& checkup, const std::string& role) {
@@ -33,13 +38,16 @@ Report doctor_report(const Checkup& checkup, const std::string& role) {
   return report;
 }
 
-/// What the cluster turned out to be.
-struct Role {
-  bool hub = false;
-  bool joined = false;
-};
+std::string words_of(const join::Roles& roles) {
+  std::vector<std::string> words;
+  if (roles.hub) words.emplace_back("hub");
+  if (roles.joined) words.emplace_back("managed cluster");
+  if (roles.hosting) words.emplace_back("hosting cluster");
+  return joined(words, " and ");
+}
 
-Report checked_report(Context& context, const DoctorOptions& options, const kube::Client& client, Role& found) {
+Report checked_report(Context& context, const DoctorOptions& options, const HostingCase& sides, join::Roles& found) {
+  const kube::Client& client = sides.hosting;
   Checkup checkup;
   if (!check_server(checkup, client, context.clock())) {
     checkup.skip("everything else", "needs a server that answers");
@@ -49,30 +57,28 @@ Report checked_report(Context& context, const DoctorOptions& options, const kube
     check_before_installation(checkup, client);
     return doctor_report(checkup, "none");
   }
-  const auto hub = join::is_hub(client);
-  auto joined = join::has_joined(client);
-  if (hub && *hub && !joined && joined.error().code == 403) joined = false;  // what its user may not see is not checked
-  if (!hub || !joined) {
-    checkup.unreadable("role", hub ? joined.error() : hub.error());
+  const auto roles = is_hosted_mode(options.member) ? Result<join::Roles>(join::Roles{.hosting = true}) : join::roles_of(client);
+  if (!roles) {
+    checkup.unreadable("role", roles.error());
     return doctor_report(checkup, "unknown");
   }
-  std::string role = *hub ? "hub" : "";
-  if (*joined) role += *hub ? " and managed cluster" : "managed cluster";
-  if (role.empty()) {
+  if (!roles->any()) {
     checkup.fail("role", "neither a hub nor a managed cluster",
                  "run \"fleetadm init\" or \"fleetadm join\" on it, or choose another --context");
     return doctor_report(checkup, "none");
   }
-  checkup.ok("role", role);
-  found = {*hub, *joined};
-  if (*hub) check_hub(checkup, client, context.clock());
-  if (*joined) check_managed_cluster(checkup, client, context.clock());
-  return doctor_report(checkup, role);
+  checkup.ok("role", words_of(*roles));
+  found = *roles;
+  if (roles->hub) check_hub(checkup, client, context.clock());
+  if (roles->joined) check_managed_cluster(checkup, client, context.clock());
+  if (roles->hosting) check_hosting(checkup, sides, context.clock(), context.stop());
+  return doctor_report(checkup, words_of(*roles));
 }
 
 /// What was found and what is there, in a file to be passed on.
-Status add_bundle(const kube::Client& client, const DoctorOptions& options, const Role& role, Report& report) {
-  BundleFiles files = collect_bundle(client, role.hub, role.joined);
+Status add_bundle(const kube::Client& client, const DoctorOptions& options, const join::Roles& roles, Report& report) {
+  BundleFiles files =
+      collect_bundle(client, {roles.hub, roles.joined, roles.hosting ? hosted_namespace(options.member) : std::string()});
   files["doctor.json"] = dump_json_pretty(redact_object(report.data)) + "\n";
   files["fleetadm.txt"] = std::string(FLEETADM_VERSION) + "\n";
   FLEETADM_CHECK(write_bundle(options.bundle, files));
@@ -82,11 +88,27 @@ Status add_bundle(const kube::Client& client, const DoctorOptions& options, cons
   return {};
 }
 
+Status validate_doctor(const DoctorOptions& options, const std::vector<std::string>&) {
+  if (options.before && is_hosted_mode(options.member))
+    return fail(Category::kUsage, "--pre cannot be combined with --mode hosted",
+                "check both clusters with: fleetadm join --mode hosted --preflight-only");
+  if (!options.clusters.empty() && !is_hosted_mode(options.member))
+    return fail(Category::kUsage, "--clusters requires --mode hosted",
+                "without it the cluster of the current context is checked");
+  return validate_member_side(options.member, false);
+}
+
 Result<Report> run_doctor(Context& context, const DoctorOptions& options, const std::vector<std::string>&) {
+  std::optional<kube::Client> member;
+  if (options.member.named()) {
+    FLEETADM_TRY(const HostedSides sides, hosted_sides(context, options.member));
+    member = sides.member;
+  }
   FLEETADM_TRY(const kube::Client client, context.client());
-  Role role;
-  Report report = checked_report(context, options, client, role);
-  if (!options.bundle.empty()) FLEETADM_CHECK(add_bundle(client, options, role, report));
+  join::Roles roles;
+  Report report =
+      checked_report(context, options, {client, hosted_namespace(options.member), options.clusters, std::move(member)}, roles);
+  if (!options.bundle.empty()) FLEETADM_CHECK(add_bundle(client, options, roles, report));
   return report;
 }
 
@@ -100,7 +122,9 @@ void register_doctor(Registry& registry) {
   command.description =
       "Checks the cluster of the current context in numbered steps: the server, its version and clock; on a hub the CRDs, "
       "controllers, leader lease, admission policies, your permissions, waiting requests, clusters and add-ons; on a managed "
-      "cluster the CRDs, the agent, its kubeconfig and certificate, and whether this machine reaches the hub. "
+      "cluster the CRDs, the agent, its kubeconfig and certificate, and whether this machine reaches the hub; on a cluster that hosts "
+      "agents (--mode hosted) their pod, and of each member its agent, the agent's token on the member, and its kubeconfig and "
+      "certificate for the hub; with --managed-cluster-context also the managed cluster. "
       "Each result is ok, warn, fail or skip, and what is wrong comes with the next step. Nothing is changed.\n\n"
       "With --pre it checks a cluster before \"fleetadm init\" or \"fleetadm join\". The way from a cluster to its future hub is "
       "checked by \"fleetadm join --preflight-only\".\n\n"
@@ -111,14 +135,19 @@ void register_doctor(Registry& registry) {
   command.examples = {
       {"Check the hub of the current context", "fleetadm doctor"},
       {"Check whether fleetadm can be installed", "fleetadm doctor --pre"},
+      {"Check the members whose agents the current cluster hosts", "fleetadm doctor --mode hosted --context hub"},
       {"Write a file for somebody who helps", "fleetadm doctor --bundle fleet.tar"},
       {"List the failed checks in a script", "fleetadm doctor -o jsonpath='{.checks[?(@.result==\"fail\")].check}'"}};
   command.make = invocation<DoctorOptions>(
       [](FlagSet& flags, DoctorOptions& options) {
         flags.boolean(&options.before, "pre", "check whether fleetadm can be installed on the cluster");
         file_flag(flags, &options.bundle, "bundle", "write what a person who helps needs to see into this file (tar)");
+        clusters_flag(flags, &options.clusters, "Of hosted members only these");
+        bind_member_side(flags, options.member,
+                         "What is checked: a hub or a managed cluster, or (hosted) the members whose agents the current cluster "
+                         "hosts");
       },
-      [](const DoctorOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_doctor);
+      validate_doctor, run_doctor);
   registry.add(std::move(command));
 }
 

@@ -7,11 +7,9 @@
 #include "core/api/kinds.h"
 #include "core/hub/hub.h"
 #include "core/install/install.h"
-#include "core/registration/agent/hub_secret.h"
-#include "core/registration/expiry/spoke_hops.h"
 #include "core/registration/hub/csr_rules.h"
-#include "core/registration/join/hub_discovery.h"
-#include "core/registration/join/preflight.h"
+#include "core/registration/join/hosted_members.h"
+#include "core/registration/join/hosted_sides.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/plural.h"
 #include "templates/templates.h"
@@ -20,11 +18,8 @@ namespace fleetadm::commands {
 namespace {
 
 namespace r = kube::resources;
-namespace stored = registration::agent;
-namespace expiry = registration::expiry;
 
 constexpr std::string_view kClusterGroup = "cluster.open-cluster-management.io";
-constexpr auto kHubPatience = std::chrono::seconds(5);
 
 void check_admission(Checkup& checkup, const kube::Client& client) {
   const auto rendered = templates::render("hub/admission.yaml", {});
@@ -80,37 +75,6 @@ void check_clusters(Checkup& checkup, const kube::Client& client) {
                "run doctor on them: fleetadm doctor --context CONTEXT_OF_THE_CLUSTER");
 }
 
-/// A hop of the way to the hub as a check.
-void check_hop(Checkup& checkup, std::string name, expiry::Hop hop, const Clock& clock) {
-  expiry::judge(hop, {}, clock.now());
-  std::string detail = hop.ends ? "valid until " + format_time(*hop.ends) : hop.detail;
-  switch (hop.standing) {
-    case expiry::Standing::kGood: return checkup.ok(std::move(name), detail);
-    case expiry::Standing::kSoon: return checkup.warn(std::move(name), detail + ", and was not renewed", hop.fix);
-    case expiry::Standing::kEnded: return checkup.fail(std::move(name), "expired at " + format_time(*hop.ends), hop.fix);
-    case expiry::Standing::kWrong: return checkup.fail(std::move(name), hop.detail, hop.fix);
-    case expiry::Standing::kUnknown: return checkup.skip(std::move(name), hop.detail);
-  }
-}
-
-void check_way_to_hub(Checkup& checkup, const stored::HubSecret& secret, const Clock& clock) {
-  const auto endpoint = stored::endpoint_of(secret.get(stored::kKubeconfigKey));
-  if (!endpoint) return checkup.fail("hub", endpoint.error().message, "give the agent a new bootstrap: fleetadm rejoin");
-  const auto look = join::look_at_hub(endpoint->server, "/version", endpoint->proxy_url, kHubPatience);
-  if (!look) {
-    return checkup.warn("hub", "this machine cannot reach it: " + look.error().message,
-                        "check the way from the cluster itself: fleetadm join --preflight-only");
-  }
-  const join::Check time = join::clock_check(look->date, clock);
-  checkup.ok("hub", endpoint->server + " answers this machine, clocks " + time.detail);
-  if (endpoint->ca_pem.empty()) return;
-  expiry::Shown shown{endpoint->server, joined(look->chain, "\n"), {}};
-  check_hop(
-      checkup, "hub CA",
-      expiry::stored_authority("", "hub CA", endpoint->ca_pem, shown, "give the agent the hub's CA of now: fleetadm rejoin"),
-      clock);
-}
-
 }  // namespace
 
 void check_before_installation(Checkup& checkup, const kube::Client& client) {
@@ -158,21 +122,15 @@ void check_hub(Checkup& checkup, const kube::Client& client, const Clock& clock)
 
 void check_managed_cluster(Checkup& checkup, const kube::Client& client, const Clock& clock) {
   check_crds(checkup, client, "crds/spoke/", "restore them: fleetadm join");
+  if (const auto hosted = join::hosted_as(client); hosted && *hosted)
+    return checkup.skip("agent", join::runs_elsewhere(**hosted, "fleetadm doctor"));
   const bool deployed = check_deployment(checkup, client, "agent", api::kAgentNamespace, api::kAgentDeployment);
   if (!deployed) checkup.skip("agent", "not deployed by fleetadm join; it may run elsewhere");
   check_lease(checkup, client, clock, api::kAgentNamespace, std::string(api::kAgentDeployment) + "-lock", false,
               "see the agent's log: kubectl -n " + std::string(api::kAgentNamespace) + " logs deploy/" +
                   std::string(api::kAgentDeployment));
-  const auto secret =
-      stored::HubSecretStore(client, std::string(api::kAgentNamespace), std::string(api::kHubKubeconfigSecret)).load();
-  if (!secret) return checkup.unreadable("hub kubeconfig", secret.error());
-  if (secret->get(stored::kKubeconfigKey).empty()) {
-    return checkup.fail("hub kubeconfig", "the agent has none: the cluster has not been accepted yet",
-                        "accept it on the hub: fleetadm accept NAME");
-  }
-  checkup.ok("hub kubeconfig", "for cluster " + secret->get(stored::kClusterNameKey));
-  check_hop(checkup, "certificate", expiry::agent_certificate(*secret, {}), clock);
-  check_way_to_hub(checkup, *secret, clock);
+  check_credential(checkup, client, std::string(api::kAgentNamespace), std::string(api::kHubKubeconfigSecret), "fleetadm rejoin",
+                   clock);
 }
 
 }  // namespace fleetadm::commands

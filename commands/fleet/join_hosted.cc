@@ -10,10 +10,10 @@
 #include "core/api/kinds.h"
 #include "core/registration/join/agent_id.h"
 #include "core/registration/join/hosted_manifests.h"
+#include "core/registration/join/hosted_members.h"
 #include "core/registration/join/hosted_sides.h"
 #include "core/registration/join/hosted_token.h"
 #include "core/registration/join/hub_secrets.h"
-#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
@@ -31,17 +31,14 @@ struct Found {
 
 Result<Found> look_around(const kube::Client& hosting, const std::string& ns, const std::string& cluster) {
   Found found;
-  kube::ListOptions which;
-  which.label_selector = std::string(api::kHostedMemberLabel);
-  FLEETADM_TRY(const Json members, hosting.list(r::secrets(), ns, which));
-  for (const Json& secret : list_at(members, {"items"})) {
-    if (name_of(secret) != api::hosted_member_secret(cluster)) {
+  FLEETADM_TRY(const auto members, join::hosted_members(hosting, ns));
+  for (const join::HostedMember& member : members) {
+    if (member.secret != api::hosted_member_secret(cluster)) {
       ++found.others;
       continue;
     }
-    found.kubeconfig = base64_decode(str(secret, {"data", "kubeconfig"})).value_or("");
-    const auto args = parse_json(base64_decode(str(secret, {"data", api::kHostedArgsKey})).value_or(""));
-    if (args) found.args = string_list_at(*args, {});
+    found.kubeconfig = member.kubeconfig;
+    found.args = member.args;
   }
   FLEETADM_TRY(found.deployment, hosting.find(r::deployments(), ns, api::kHostedDeployment));
   if (found.deployment && label_of(*found.deployment, install::kPartLabel) != join::kHostingPart) {

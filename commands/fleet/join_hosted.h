@@ -2,7 +2,7 @@
 #pragma once
 
 #include "commands/fleet/join_options.h"
-#include "commands/fleet/member_side.h"
+#include "commands/framework/member_side.h"
 #include "core/registration/join/preflight.h"
 
 namespace fleetadm::commands {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "commands/fleet/image_flags.h"
-#include "commands/fleet/member_side.h"
 #include "commands/fleet/pod_flags.h"
 #include "commands/framework/command.h"
 #include "commands/framework/grammar.h"
+#include "commands/framework/member_side.h"
 #include "core/registration/join/klusterlet.h"
 
 namespace fleetadm::commands {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "commands/fleet/member_side.h"
 #include "commands/framework/context.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/guard.h"
 #include "commands/framework/hub_side.h"
+#include "commands/framework/member_side.h"
 #include "core/registration/join/unjoin.h"
 
 namespace fleetadm::commands {

@@ -9,11 +9,12 @@
 
 #include "core/agent/bootstrap_source.h"
 #include "core/agent/member_args.h"
-#include "core/agent/member_token.h"
 #include "core/api/hosted_member.h"
 #include "core/controller/memory.h"
 #include "core/controller/worker_pool.h"
 #include "core/registration/expiry/figures.h"
+#include "core/registration/expiry/hosted_hops.h"
+#include "core/registration/join/member_token.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/base/names.h"
@@ -22,6 +23,9 @@
 
 namespace fleetadm::agent {
 namespace {
+
+using join::MemberAccess;
+using join::MemberCredentials;
 
 constexpr std::size_t kMemberThreads = 12;              // of all members: as many as one agent has, and some for works that hang
 constexpr auto kMemberAgain = std::chrono::minutes(1);  // at a member that cannot run
@@ -55,7 +59,7 @@ Result<Member> member_of(const Json& secret) {
   Member member;
   member.cluster = label_of(secret, api::kHostedMemberLabel);
   FLEETADM_TRY(const std::string kubeconfig, kubeconfig_of(secret));
-  FLEETADM_TRY(member.access, member_access(kubeconfig));
+  FLEETADM_TRY(member.access, join::member_access(kubeconfig));
   FLEETADM_TRY(member.args, base64_decode(str(secret, {"data", api::kHostedArgsKey})));
   std::istringstream names(annotation_of(secret, api::kHostedBootstrapAnnotation));
   for (std::string name; std::getline(names, name, ',');) {
@@ -163,7 +167,7 @@ class HostedMembers {
     if (!secret || label_of(*secret, api::kHostedMemberLabel).empty()) return controller::Outcome{};
     const auto member = member_of(*secret);
     if (!member) return controller::Outcome{};  // it does not run, and says why
-    const auto due = renew_token_at(member->access.credentials.token);
+    const auto due = join::renew_token_at(member->access.credentials.token);
     if (!due) return controller::Outcome{};
     const Instant now = parts_.clock->now();
     if (now < *due) return controller::Outcome{std::min<Duration>(*due - now, kTokenLook)};
@@ -175,7 +179,7 @@ class HostedMembers {
   Status write_new_token(Json secret, const MemberAccess& access, Instant now) const {
     FLEETADM_TRY(const std::string kubeconfig, kubeconfig_of(secret));
     const kube::Client client = parts_.connect(access.config).with_timeout(kRenewalTimeout);
-    FLEETADM_TRY(const std::string renewed, with_new_token(kubeconfig, client, now));
+    FLEETADM_TRY(const std::string renewed, join::with_new_token(kubeconfig, client, now));
     secret["data"][registration::agent::kKubeconfigKey] = base64_encode(renewed);
     return home_.update(kube::resources::secrets(), secret).map([](const Json&) {});
   }
@@ -251,6 +255,10 @@ class HostedMembers {
       if (!running.agent) continue;
       std::vector<registration::expiry::Hop> more = running.agent->certificates();
       hops.insert(hops.end(), more.begin(), more.end());
+      if (const auto now = running.credentials->current()) {
+        hops.push_back(registration::expiry::member_credential(running.member->cluster, *now));
+        registration::expiry::judge(hops.back(), {}, parts_.clock->now());
+      }
     }
     return hops;
   }

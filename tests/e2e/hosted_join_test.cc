@@ -2,6 +2,8 @@
 // last.
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/token_claims.h"
@@ -146,7 +148,43 @@ TEST_F(HostedJoin, E_TheAgentReachesItsMemberWithTheRightsOfAnAgentAlone) {
   EXPECT_EQ(annotation_of(account, "fleetadm.io/hosted-as"), "c1");
 }
 
-TEST_F(HostedJoin, F_ANewPodGoesOnWithTheSameIdentity) {
+TEST_F(HostedJoin, F_DoctorAndCertsCheckKnowWhereTheAgentIs) {
+  const auto result = [](const Json& report, const std::string& name) {
+    for (const Json& check : list_at(report, {"checks"})) {
+      if (str(check, {"check"}) == name) return str(check, {"result"}) + ": " + str(check, {"detail"});
+    }
+    return std::string("no such check");
+  };
+  const Ran both = run({"doctor", "--mode", "hosted", "--context", "c3", "--managed-cluster-context", "c1", "-o", "json"});
+  EXPECT_EQ(both.code, 0) << both.both();
+  for (const char* name : {"hosted agents", "hosted members", "managed cluster: server", "managed cluster: CRDs",
+                           "managed cluster: hosted by", "c1: member token", "c1: certificate", "c1: hub", "c1: hub CA"})
+    EXPECT_TRUE(result(both.json(), name).starts_with("ok: ")) << name << " " << result(both.json(), name);
+  EXPECT_NE(result(both.json(), "c1: member token").find("the member takes it"), std::string::npos);
+  // kube-apiserver brings nobody to pods on loopback, and the sandbox to none.
+  EXPECT_TRUE(result(both.json(), "c1: agent").starts_with("skip: it could not be asked")) << result(both.json(), "c1: agent");
+  EXPECT_EQ(result(both.json(), "c2: certificate"), "no such check") << "only the member that is named";
+  const Ran unasked = run({"doctor", "--context", "c3", "-o", "json"});
+  EXPECT_EQ(str(unasked.json(), {"role"}), "hosting cluster") << unasked.both();
+  EXPECT_TRUE(result(unasked.json(), "c2: certificate").starts_with("ok: "));
+  EXPECT_TRUE(result(unasked.json(), "c2: managed cluster").starts_with("skip: "));
+  const Ran of_member = run({"doctor", "--context", "c1", "-o", "json"});
+  EXPECT_EQ(of_member.code, 0) << of_member.both();
+  EXPECT_TRUE(result(of_member.json(), "agent").starts_with("skip: it runs on another cluster")) << of_member.both();
+
+  const Ran certs = run({"certs", "check", "--mode", "hosted", "--context", "c3", "--hub-context", "hub", "-o", "json"});
+  EXPECT_EQ(certs.code, 0) << certs.both();
+  std::set<std::string> taken;
+  for (const Json& hop : list_at(certs.json(), {"items"})) {
+    if (str(hop, {"detail"}).find(" takes it") != std::string::npos)
+      taken.insert(str(hop, {"cluster"}) + " " + str(hop, {"hop"}));
+  }
+  for (const char* hop : {"c1 member token", "c2 member token", "c1 agent certificate", "c2 agent certificate"})
+    EXPECT_TRUE(taken.contains(hop)) << hop << " " << certs.both();
+  for (const Ran* ran : {&both, &certs}) EXPECT_EQ(ran->both().find(member_token("c1")), std::string::npos);
+}
+
+TEST_F(HostedJoin, G_ANewPodGoesOnWithTheSameIdentity) {
   const auto requests = [] {
     return list_at(fleet()->hub().get("/apis/certificates.k8s.io/v1/certificatesigningrequests"), {"items"}).size();
   };
@@ -161,7 +199,7 @@ TEST_F(HostedJoin, F_ANewPodGoesOnWithTheSameIdentity) {
   EXPECT_EQ(requests(), asked);
 }
 
-TEST_F(HostedJoin, G_OneLeavesAndTheOtherGoesOn) {
+TEST_F(HostedJoin, H_OneLeavesAndTheOtherGoesOn) {
   const Ran plan = unjoin("c1", "c1", {"--hub-context", "hub", "--plan"});
   ASSERT_EQ(plan.code, 0) << plan.both();
   EXPECT_EQ(list_at(plan.json(), {"blockers"}).size(), 3U) << plan.both();
@@ -181,7 +219,7 @@ TEST_F(HostedJoin, G_OneLeavesAndTheOtherGoesOn) {
   EXPECT_TRUE(list_at(again.json(), {"changes"}).empty()) << again.both();
 }
 
-TEST_F(HostedJoin, H_TheProgramGoesWithTheLastMember) {
+TEST_F(HostedJoin, I_TheProgramGoesWithTheLastMember) {
   const Ran works_left = unjoin("c2", "c2", {"--yes"});
   EXPECT_NE(works_left.code, 0) << "its works would be orphaned";
   EXPECT_FALSE(fleet()->spoke(kHosting).get(kHostedSecrets + "c2.member").is_null()) << "nothing was done";

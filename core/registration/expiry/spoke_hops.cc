@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/api/kinds.h"
+#include "core/registration/join/hosted_members.h"
+#include "core/registration/join/hosted_sides.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/token_claims.h"
 #include "kubeclient/base/yaml.h"
@@ -29,8 +31,8 @@ std::string decoded(const Json& user, std::string_view key) {
 }
 
 /// The text under "kubeconfig" of a Secret; empty where there is none.
-Result<std::string> kubeconfig_of(const kube::Client& spoke, std::string_view secret) {
-  FLEETADM_TRY(const auto found, spoke.find(r::secrets(), api::kAgentNamespace, secret));
+Result<std::string> kubeconfig_of(const kube::Client& cluster, std::string_view ns, std::string_view secret) {
+  FLEETADM_TRY(const auto found, cluster.find(r::secrets(), ns, secret));
   if (!found) return std::string();
   return base64_decode(str(*found, {"data", agent::kKubeconfigKey}));
 }
@@ -72,9 +74,9 @@ void add_agent(const std::string& name, const agent::HubSecret& secret, const Hu
   hops.push_back(hub_authority(name, kAuthorityOfAgent, *endpoint, shown));
 }
 
-void add_bootstrap(const std::string& name, const kube::Client& spoke, const HubView& hub, const std::stop_token& stop,
+void add_bootstrap(const std::string& name, const AgentSecrets& secrets, const HubView& hub, const std::stop_token& stop,
                    std::vector<Hop>& hops) {
-  const auto text = kubeconfig_of(spoke, api::kBootstrapSecret);
+  const auto text = kubeconfig_of(secrets.cluster, secrets.ns, secrets.bootstrap);
   if (!text) return hops.push_back(unknown(name, "bootstrap credential", text.error().message));
   if (text->empty()) {
     return hops.push_back(
@@ -168,32 +170,55 @@ void ask_hub(Hop& hop, const agent::Endpoint& endpoint, kube::Credentials creden
   config.credentials = kube::static_credentials(std::move(credentials));
   config.name = "hub";
   const auto hub = kube::Client::connect(config).with_timeout(kAskingTimeout).with_stop(std::move(stop));
-  const Json review{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
-  const auto answer = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, true);
-  const std::string before = hop.detail.empty() ? "" : hop.detail + "; ";
-  if (answer) {
-    hop.detail = before + "the hub takes it";
-    if (hop.standing == Standing::kUnknown) hop.standing = Standing::kGood;
-  } else if (answer.error().code == 401) {
-    hop.detail = before + "the hub does not take it";
-    hop.standing = hop.counts ? Standing::kWrong : Standing::kEnded;
-    if (!hop.counts) hop.ends.reset();
-  }
+  (void)ask_who(hub, hop, "the hub");
 }
 
-std::vector<Hop> spoke_hops(const kube::Client& spoke, const kube::RestConfig& config, const Shown& shown, const HubView& hub,
-                            std::stop_token stop) {
-  const auto secret =
-      agent::HubSecretStore(spoke, std::string(api::kAgentNamespace), std::string(api::kHubKubeconfigSecret)).load();
-  std::string name = secret ? secret->get(agent::kClusterNameKey) : std::string();
-  if (name.empty()) name = "cluster";
-  std::vector<Hop> hops = server_hops(name, shown, config.ca_data);
+Status ask_who(const kube::Client& server, Hop& hop, const std::string& who) {
+  const Json review{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
+  const auto answer = server.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, true);
+  const std::string before = hop.detail.empty() ? "" : hop.detail + "; ";
+  if (answer) {
+    hop.detail = before + who + " takes it";
+    if (hop.standing == Standing::kUnknown) hop.standing = Standing::kGood;
+    return {};
+  }
+  if (answer.error().code != 401) return fail(answer.error());
+  hop.detail = before + who + " does not take it";
+  hop.standing = hop.counts ? Standing::kWrong : Standing::kEnded;
+  if (!hop.counts) hop.ends.reset();
+  return {};
+}
+
+std::vector<Hop> agent_hops(const AgentSecrets& secrets, const std::string& name, const HubView& hub, std::stop_token stop) {
+  std::vector<Hop> hops;
+  const auto secret = agent::HubSecretStore(secrets.cluster, secrets.ns, secrets.credential).load();
   if (secret) {
     add_agent(name, *secret, hub, stop, hops);
   } else {
     hops.push_back(unknown(name, kAgentCertificate, secret.error().message));
   }
-  add_bootstrap(name, spoke, hub, stop, hops);
+  add_bootstrap(name, secrets, hub, stop, hops);
+  for (Hop& hop : hops) {
+    if (hop.fix == kRejoin) hop.fix = secrets.fix;
+  }
+  return hops;
+}
+
+std::vector<Hop> spoke_hops(const kube::Client& spoke, const kube::RestConfig& config, const Shown& shown, const HubView& hub,
+                            std::stop_token stop) {
+  const std::string ns(api::kAgentNamespace);
+  if (const auto hosted = join::hosted_as(spoke); hosted && *hosted) {
+    const std::string name = (*hosted)->cluster;
+    std::vector<Hop> hops = server_hops(name, shown, config.ca_data);
+    hops.push_back(unknown(name, kAgentCertificate, join::runs_elsewhere(**hosted, "fleetadm certs check")));
+    return hops;
+  }
+  const auto secret = agent::HubSecretStore(spoke, ns, std::string(api::kHubKubeconfigSecret)).load();
+  std::string name = secret ? secret->get(agent::kClusterNameKey) : std::string();
+  if (name.empty()) name = "cluster";
+  std::vector<Hop> hops = server_hops(name, shown, config.ca_data);
+  const AgentSecrets secrets{spoke, ns, std::string(api::kBootstrapSecret), std::string(api::kHubKubeconfigSecret), kRejoin};
+  for (Hop& hop : agent_hops(secrets, name, hub, stop)) hops.push_back(std::move(hop));
   return hops;
 }
 

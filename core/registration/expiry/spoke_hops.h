@@ -40,7 +40,21 @@ Hop bootstrap_hop(const std::string& place, const BootstrapCredential& credentia
 /// keeps. A refusal makes the hop wrong, or ended where it does not count; what cannot be asked changes nothing.
 void ask_hub(Hop& hop, const agent::Endpoint& endpoint, kube::Credentials credentials, std::stop_token stop);
 
-/// All of the cluster, in the order of the way to the hub.
+/// The same question with a client of the server, `who` in words. An Error: it could not be asked.
+Status ask_who(const kube::Client& server, Hop& hop, const std::string& who);
+
+/// Where an agent has its Secrets.
+struct AgentSecrets {
+  kube::Client cluster;
+  std::string ns;
+  std::string bootstrap;  // its first, where there are several
+  std::string credential;
+  std::string fix;  // the next step where one is not good
+};
+/// The agent's certificate, the hub's CA as it keeps it, and the same of its bootstrap. `name`: of the cluster.
+std::vector<Hop> agent_hops(const AgentSecrets& secrets, const std::string& name, const HubView& hub, std::stop_token stop);
+
+/// All of the cluster, in the order of the way to the hub; of one whose agent another cluster hosts, what it has itself.
 std::vector<Hop> spoke_hops(const kube::Client& spoke, const kube::RestConfig& config, const Shown& shown, const HubView& hub,
                             std::stop_token stop);
 

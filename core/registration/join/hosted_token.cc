@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "core/api/kinds.h"
-#include "kubeclient/base/token_claims.h"
+#include "core/registration/join/member_token.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/rest/resource.h"
@@ -41,8 +41,8 @@ std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, I
   const auto stored = parse_yaml(kubeconfig);
   if (!stored || list_at(*stored, {"users"}).empty()) return {};
   std::string token = str(list_at(*stored, {"users"}).front(), {"user", "token"});
-  const auto claims = token_claims(token);
-  if (!claims || now >= claims->issued + (claims->expires - claims->issued) / 5 * 4) return {};
+  const auto due = renew_token_at(token);
+  if (!due || now >= *due) return {};
   return *stored == document_of(way, token) ? token : std::string();
 }
 

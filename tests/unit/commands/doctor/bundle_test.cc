@@ -86,7 +86,7 @@ class Bundle : public testing::Test {
 
 TEST_F(Bundle, NoPlantedSecretIsInAnyFile) {
   plant();
-  const BundleFiles files = collect_bundle(api->client(), true, true);
+  const BundleFiles files = collect_bundle(api->client(), {.hub = true, .joined = true, .hosting = "hosted"});
   for (const auto& [name, content] : files) {
     for (const char* plant : kPlants) EXPECT_EQ(content.find(plant), std::string::npos) << name << " shows " << plant;
     EXPECT_EQ(content.find(base64_encode("plant-in-env")), std::string::npos) << name;
@@ -97,7 +97,7 @@ TEST_F(Bundle, NoPlantedSecretIsInAnyFile) {
 
 TEST_F(Bundle, WhatHelpsIsInIt) {
   plant();
-  BundleFiles files = collect_bundle(api->client(), true, false);
+  BundleFiles files = collect_bundle(api->client(), {.hub = true});
   EXPECT_NE(files["hub/managedclusters.json"].find("ManagedClusterJoined"), std::string::npos);
   EXPECT_NE(files["hub/manifestworks.json"].find("\"shown\""), std::string::npos) << "what a work has, by name";
   EXPECT_NE(files["hub/logs/fleetadm-hub-0.hub.log"].find("started"), std::string::npos);
@@ -108,7 +108,7 @@ TEST_F(Bundle, WhatHelpsIsInIt) {
 
 TEST_F(Bundle, WhatCannotBeReadIsTold) {
   api->fail_next("list", "placements", 403, "Forbidden");
-  BundleFiles files = collect_bundle(api->client(), true, false);
+  BundleFiles files = collect_bundle(api->client(), {.hub = true});
   EXPECT_NE(files["missing.txt"].find("hub/placements.json: "), std::string::npos) << files["missing.txt"];
   EXPECT_EQ(files.count("hub/managedclusters.json"), 1U) << "the others are there";
 }

@@ -10,7 +10,7 @@
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/rest/client.h"
 
-namespace fleetadm::agent {
+namespace fleetadm::join {
 
 /// The credentials of one member, which change while its clients live. Thread-safe.
 class MemberCredentials final : public kube::CredentialSource {
@@ -40,4 +40,4 @@ std::optional<Instant> renew_token_at(const std::string& token);
 /// there. `member`: with that one.
 Result<std::string> with_new_token(const std::string& kubeconfig, const kube::Client& member, Instant now);
 
-}  // namespace fleetadm::agent
+}  // namespace fleetadm::join

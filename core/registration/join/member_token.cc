@@ -1,4 +1,4 @@
-#include "core/agent/member_token.h"
+#include "core/registration/join/member_token.h"
 
 #include "kubeclient/base/token_claims.h"
 #include "kubeclient/base/yaml.h"
@@ -6,7 +6,7 @@
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/rest/resource.h"
 
-namespace fleetadm::agent {
+namespace fleetadm::join {
 namespace {
 
 /// Of each user that has one.
@@ -70,4 +70,4 @@ Result<std::string> with_new_token(const std::string& kubeconfig, const kube::Cl
   return dump_yaml(document);
 }
 
-}  // namespace fleetadm::agent
+}  // namespace fleetadm::join

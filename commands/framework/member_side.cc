@@ -1,4 +1,4 @@
-#include "commands/fleet/member_side.h"
+#include "commands/framework/member_side.h"
 
 #include "commands/framework/files.h"
 #include "core/api/hosted_member.h"
@@ -8,15 +8,19 @@ namespace fleetadm::commands {
 
 std::string hosted_namespace(const MemberSide& side) { return side.ns.empty() ? std::string(api::kHostedNamespace) : side.ns; }
 
-void bind_member_side(FlagSet& flags, MemberSide& side, const std::string& mode) {
+void bind_hosting(FlagSet& flags, MemberSide& side, const std::string& mode) {
   flags.choice(&side.mode, "mode", {"default", "hosted"}, mode).default_text = "default";
+  Flag& ns = flags.text(&side.ns, "hosted-namespace", "Namespace of the agents on the hosting cluster");
+  ns.value_name = "NAMESPACE";
+  ns.default_text = api::kHostedNamespace;
+}
+
+void bind_member_side(FlagSet& flags, MemberSide& side, const std::string& mode) {
+  bind_hosting(flags, side, mode);
   file_flag(flags, &side.kubeconfig, "managed-cluster-kubeconfig",
             "Kubeconfig of the managed cluster in hosted mode, if it is a different file");
   flags.text(&side.context, "managed-cluster-context", "Context of the managed cluster in hosted mode").complete =
       Complete::kContexts;
-  Flag& ns = flags.text(&side.ns, "hosted-namespace", "Namespace of the agents on the hosting cluster");
-  ns.value_name = "NAMESPACE";
-  ns.default_text = api::kHostedNamespace;
 }
 
 Status validate_member_side(const MemberSide& side, bool member_needed) {
@@ -36,6 +40,12 @@ Status validate_member_side(const MemberSide& side, bool member_needed) {
                 "the agent runs on the cluster of --kubeconfig and --context, and the managed cluster is another one");
   }
   return {};
+}
+
+Error not_hosted(const std::string& cluster, const std::string& ns) {
+  return fail(Category::kNotFound, "cluster \"" + cluster + "\" is not hosted in namespace " + ns,
+              "check --context and --hosted-namespace; who is hosted: fleetadm certs check --mode hosted")
+      .value();
 }
 
 Result<kube::Client> hosting_client(Context& context) {

@@ -22,10 +22,15 @@ inline bool is_hosted_mode(const MemberSide& side) { return side.mode == "hosted
 /// The namespace on the hosting cluster.
 std::string hosted_namespace(const MemberSide& side);
 
-/// --mode, --managed-cluster-kubeconfig, --managed-cluster-context and --hosted-namespace. `mode`: what --mode says of itself.
+/// --mode and --hosted-namespace. `mode`: what --mode says of itself.
+void bind_hosting(FlagSet& flags, MemberSide& side, const std::string& mode);
+/// The same, and the member: --managed-cluster-kubeconfig and --managed-cluster-context.
 void bind_member_side(FlagSet& flags, MemberSide& side, const std::string& mode);
 /// kUsage where the others are given without the mode, or it lacks the member while that is needed.
 Status validate_member_side(const MemberSide& side, bool member_needed);
+
+/// A member that is not hosted in the namespace: kNotFound.
+Error not_hosted(const std::string& cluster, const std::string& ns);
 
 /// The command's own client, of the hosting cluster. Before Context::client() was called.
 Result<kube::Client> hosting_client(Context& context);
