@@ -1,5 +1,6 @@
 // What idle agents cost: one that runs for itself, and many hosted members in one process: memory, threads and processor time
-// of the process, and requests a minute to the servers beside watches. The servers are a sandbox's.
+// of the process, and requests a minute to the servers beside watches. The servers are a sandbox's. Beside the one that runs for
+// itself: upstream's registration and work agents, on another sandbox with our hub, where $FLEETADM_PEERS has them.
 //   bench_agent   FLEETADM_BENCH_AGENTS=1,200 (1: one for itself), FLEETADM_BENCH_IDLE=120 seconds of rest that are measured
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include "kubeclient/base/yaml.h"
 #include "tests/bench/in_parallel.h"
 #include "tests/bench/report.h"
+#include "tests/interop/peers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fleetadm::bench {
@@ -70,8 +72,8 @@ class Lab {
                         {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", kMembers}}}}));
     FLEETADM_CHECK(make(kube::resources::secrets(), kMembers, secret("bootstrap-hub-kubeconfig", bootstrap_)));
     for (int i = 1; i <= members; ++i) {
-      FLEETADM_TRY(const Json flat, kubeconfig_.flatten(context(i)));
-      Json object = secret("member-c" + std::to_string(i), dump_yaml(flat));
+      FLEETADM_TRY(const std::string kubeconfig, member_kubeconfig(i));
+      Json object = secret("member-c" + std::to_string(i), kubeconfig);
       object["metadata"]["labels"] = {{"fleetadm.io/hosted-member", "c" + std::to_string(i)}};
       FLEETADM_CHECK(make(kube::resources::secrets(), kMembers, object));
     }
@@ -81,6 +83,18 @@ class Lab {
     const auto path = folder_.path() / "bootstrap.kubeconfig";
     std::ofstream(path) << bootstrap_;
     return path.string();
+  }
+
+  const std::string& bootstrap() const { return bootstrap_; }
+  Result<std::string> member_kubeconfig(int i) const {
+    FLEETADM_TRY(const Json flat, kubeconfig_.flatten(context(i)));
+    return dump_yaml(flat);
+  }
+  /// Waits until they are accepted, or available.
+  Status accept(int members, const std::string& until) {
+    std::vector<std::string> args = {"accept", "--context", context(0), "--wait=" + until, "--yes", "--timeout=10m"};
+    for (int i = 1; i <= members; ++i) args.push_back("c" + std::to_string(i));
+    return command(args);
   }
 
   /// A process of the binary that runs on.
@@ -152,6 +166,32 @@ int threads_of(pid_t pid) {
   return static_cast<int>(std::distance(std::filesystem::directory_iterator(tasks), {}));
 }
 
+/// Accepts all members, and looks at the processes of their agents (begun at `begun`) once they have nothing to do.
+Result<Figures> figures_at_rest(Lab& lab, int members, const std::vector<pid_t>& agents, Timer::time_point begun) {
+  FLEETADM_CHECK(lab.accept(members, "available"));
+  Figures figures;
+  figures.set("joined", seconds_since(begun));
+  const auto idle = std::chrono::seconds(number("FLEETADM_BENCH_IDLE", 120, 10));
+  const auto sum = [&](const auto& of_one) {
+    double all = 0;
+    for (const pid_t agent : agents) all += of_one(agent);
+    return all;
+  };
+  std::this_thread::sleep_for(kSettle);
+  FLEETADM_TRY(const double before, lab.requests(members));
+  const double busy = sum(cpu_seconds);
+  std::this_thread::sleep_for(idle);
+  const double minutes = std::chrono::duration<double>(idle).count() / 60;
+  figures.set("cpu", (sum(cpu_seconds) - busy) / minutes);
+  FLEETADM_TRY(const double after, lab.requests(members));
+  figures.set("requests", (after - before) / minutes / members);
+  figures.set("memory", sum([](pid_t agent) { return mebibytes(agent, "VmRSS:"); }));
+  figures.set("anonymous", sum([](pid_t agent) { return mebibytes(agent, "RssAnon:"); }));
+  figures.set("peak", sum([](pid_t agent) { return mebibytes(agent, "VmHWM:"); }));
+  figures.set("threads", sum(threads_of));
+  return figures;
+}
+
 Result<Figures> measure(const std::string& binary, int members) {
   Lab lab(binary);
   FLEETADM_CHECK(lab.begin(members));
@@ -165,25 +205,26 @@ Result<Figures> measure(const std::string& binary, int members) {
   }
   const auto begun = Timer::now();
   FLEETADM_TRY(const pid_t agent, lab.start(args));
-  std::vector<std::string> accept = {"accept", "--context", "bench-hub", "--wait=available", "--yes", "--timeout=10m"};
-  for (int i = 1; i <= members; ++i) accept.push_back("c" + std::to_string(i));
-  FLEETADM_CHECK(lab.command(accept));
-  Figures figures;
-  figures.set("joined", seconds_since(begun));
-  const auto idle = std::chrono::seconds(number("FLEETADM_BENCH_IDLE", 120, 10));
-  std::this_thread::sleep_for(kSettle);
-  FLEETADM_TRY(const double before, lab.requests(members));
-  const double busy = cpu_seconds(agent);
-  std::this_thread::sleep_for(idle);
-  const double minutes = std::chrono::duration<double>(idle).count() / 60;
-  figures.set("cpu", (cpu_seconds(agent) - busy) / minutes);
-  FLEETADM_TRY(const double after, lab.requests(members));
-  figures.set("requests", (after - before) / minutes / members);
-  figures.set("memory", mebibytes(agent, "VmRSS:"));
-  figures.set("anonymous", mebibytes(agent, "RssAnon:"));
-  figures.set("peak", mebibytes(agent, "VmHWM:"));
-  figures.set("threads", threads_of(agent));
-  return figures;
+  return figures_at_rest(lab, members, {agent}, begun);
+}
+
+/// Upstream's two agents of one cluster; nothing without its programs.
+Result<std::optional<Figures>> measure_upstream(const std::string& binary) {
+  if (!testkit::peers_folder()) return std::nullopt;
+  Lab lab(binary);
+  FLEETADM_CHECK(lab.begin(1));
+  const testkit::TemporaryFolder folder("bench-upstream");
+  testkit::Peers peers(folder);
+  FLEETADM_TRY(const std::string member, lab.member_kubeconfig(1));
+  const std::string spoke = folder.write("spoke.kubeconfig", member);
+  const auto begun = Timer::now();
+  FLEETADM_CHECK(peers.start_registration_agent(spoke, "c1", lab.bootstrap()));
+  FLEETADM_CHECK(lab.accept(1, "accepted"));
+  for (int i = 0; i < 300 && !peers.has_hub_kubeconfig("c1"); ++i) std::this_thread::sleep_for(100ms);
+  FLEETADM_CHECK(peers.start_work_agent(spoke, "c1"));
+  auto figures = figures_at_rest(lab, 1, {*peers.pid("c1-registration-agent"), *peers.pid("c1-work-agent")}, begun);
+  if (!figures) return fail(figures.error().wrap(peers.log("c1-registration-agent") + peers.log("c1-work-agent")));
+  return std::optional(std::move(*figures));
 }
 
 Status all(const std::string& binary) {
@@ -193,6 +234,10 @@ Status all(const std::string& binary) {
     const bool hosted = members > 1;
     std::printf("\n%s\n", hosted ? (size + " hosted members in one process").c_str() : "One agent");
     FLEETADM_TRY(const Figures figures, measure(binary, members));
+    std::optional<Figures> theirs;
+    if (!hosted) {
+      FLEETADM_TRY(theirs, measure_upstream(binary));
+    }
     const Row rows[] = {{"joined", "until all are available", "s"},
                         {"memory", "resident at rest", "MiB", hosted ? 64.0 : 10.0},
                         {"anonymous", "of it its own", "MiB"},
@@ -201,7 +246,7 @@ Status all(const std::string& binary) {
                         {"cpu", "processor time a minute", "s"},
                         // A lease is renewed every 60 to 75 s. The hub's own requests are among these.
                         {"requests", "requests a minute, a member", ""}};
-    print_table(rows, figures, std::nullopt);
+    print_table(rows, figures, theirs);
     std::printf("{\"bench\": \"agent\", \"members\": %d, \"mib\": %.1f, \"threads\": %.0f, \"cpu\": %.3f, \"requests\": %.2f}\n",
                 members, figures.get("memory").value_or(0), figures.get("threads").value_or(0), figures.get("cpu").value_or(0),
                 figures.get("requests").value_or(0));

@@ -75,23 +75,31 @@ void Peers::stop_hub() {
 
 Status Peers::start_registration_agent(const KubeServer& spoke, const std::string& cluster, const std::string& bootstrap,
                                        const std::string& addon_auth) {
+  return start_registration_agent(spoke.kubeconfig_file_for("upstream-registration-agent", {"system:masters"}), cluster,
+                                  bootstrap, addon_auth);
+}
+
+Status Peers::start_registration_agent(const std::string& spoke, const std::string& cluster, const std::string& bootstrap,
+                                       const std::string& addon_auth) {
   const std::string file = folder_.write(cluster + "-bootstrap.kubeconfig", bootstrap);
   return start(cluster + "-registration-agent", "registration",
                {"agent", "--spoke-cluster-name=" + cluster, "--bootstrap-kubeconfig=" + file,
-                "--hub-kubeconfig-dir=" + hub_kubeconfig_folder(cluster),
-                "--kubeconfig=" + spoke.kubeconfig_file_for("upstream-registration-agent", {"system:masters"}),
+                "--hub-kubeconfig-dir=" + hub_kubeconfig_folder(cluster), "--kubeconfig=" + spoke,
                 "--feature-gates=ClusterClaim=true,AddonManagement=true", "--addon-kubeclient-registration-auth=" + addon_auth},
                "open-cluster-management-agent");
 }
 
 Status Peers::start_work_agent(const KubeServer& spoke, const std::string& cluster, const std::string& status_sync) {
+  return start_work_agent(spoke.kubeconfig_file_for("upstream-work-agent", {"system:masters"}), cluster, status_sync);
+}
+
+Status Peers::start_work_agent(const std::string& spoke, const std::string& cluster, const std::string& status_sync) {
   const std::string folder = hub_kubeconfig_folder(cluster);
-  return start(cluster + "-work-agent", "work",
-               {"agent", "--spoke-cluster-name=" + cluster, "--hub-kubeconfig-dir=" + folder, "--workload-source-driver=kube",
-                "--workload-source-config=" + folder + "/kubeconfig",
-                "--kubeconfig=" + spoke.kubeconfig_file_for("upstream-work-agent", {"system:masters"}),
-                "--status-sync-interval=" + status_sync},
-               "open-cluster-management-agent");
+  return start(
+      cluster + "-work-agent", "work",
+      {"agent", "--spoke-cluster-name=" + cluster, "--hub-kubeconfig-dir=" + folder, "--workload-source-driver=kube",
+       "--workload-source-config=" + folder + "/kubeconfig", "--kubeconfig=" + spoke, "--status-sync-interval=" + status_sync},
+      "open-cluster-management-agent");
 }
 
 Status Peers::start_addon_manager(const KubeServer& hub) {

@@ -29,9 +29,13 @@ class Peers {
   /// The registration agent of a spoke, with a bootstrap kubeconfig (text). `addon_auth`: how add-ons authenticate, csr or token.
   Status start_registration_agent(const KubeServer& spoke, const std::string& cluster, const std::string& bootstrap,
                                   const std::string& addon_auth = "csr");
+  /// `spoke`: a kubeconfig file.
+  Status start_registration_agent(const std::string& spoke, const std::string& cluster, const std::string& bootstrap,
+                                  const std::string& addon_auth = "csr");
   /// The work agent; the registration agent must have its hub kubeconfig by now.
   /// It looks at the status of what it applied every `status_sync` (upstream's default: 10s).
   Status start_work_agent(const KubeServer& spoke, const std::string& cluster, const std::string& status_sync = "10s");
+  Status start_work_agent(const std::string& spoke, const std::string& cluster, const std::string& status_sync = "10s");
   bool has_hub_kubeconfig(const std::string& cluster) const;
   /// The add-on manager, and the webhook without which it reads nothing: the hub's definitions of add-ons name it from then on.
   Status start_addon_manager(const KubeServer& hub);
