@@ -5,6 +5,7 @@
 
 #include "commands/fleet/changes.h"
 #include "commands/fleet/join_steps.h"
+#include "commands/fleet/member_kubeconfig.h"
 #include "commands/framework/dry_run.h"
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
@@ -12,7 +13,6 @@
 #include "core/registration/join/hosted_manifests.h"
 #include "core/registration/join/hosted_members.h"
 #include "core/registration/join/hosted_sides.h"
-#include "core/registration/join/hosted_token.h"
 #include "core/registration/join/hub_secrets.h"
 #include "kubeclient/base/plural.h"
 
@@ -54,57 +54,6 @@ bool told_of_program(const JoinOptions& options, const install::PodSettings& pod
   return !image.image.empty() || !image.registry.empty() || !image.policy.empty() || !image.secrets.empty() ||
          !image.credential_file.empty() || options.network_policy || !(pods == install::PodSettings{});
 }
-
-bool is_loopback(const std::string& server) {
-  const std::string host = server.substr(std::min(server.size(), server.find("://") + 3));
-  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
-}
-
-join::MemberWay way_to_member(Context& context, const JoinOptions& options, const kube::RestConfig& config) {
-  join::MemberWay way{config.server, config.ca_data, config.tls_server_name, config.proxy_url};
-  if (!options.member_apiserver.empty()) way.server = options.member_apiserver;
-  if (is_loopback(way.server)) {
-    context.progress().warn("pods of the hosting cluster do not reach the managed cluster at " + way.server +
-                            ", an address of this machine: name another one with --managed-cluster-apiserver");
-  }
-  return way;
-}
-
-/// The member's kubeconfig for its agent: what is stored, as long as it is good. A dry run asks for no token.
-class MemberKubeconfig {
- public:
-  MemberKubeconfig(Context& context, const HostedSides& sides, join::MemberWay way, std::string stored)
-      : context_(context), sides_(sides), way_(std::move(way)), stored_(std::move(stored)) {
-    kept_ = join::token_to_keep(stored_, way_, context_.clock().now());
-  }
-
-  std::string of_dry_run() const { return kept_.empty() ? join::member_kubeconfig(way_, {}) : stored_; }
-
-  /// Once the account is on the member.
-  Result<std::string> get() {
-    if (!kept_.empty() && check(kept_)) return stored_;
-    FLEETADM_TRY(const std::string token, join::new_member_token(sides_.member));
-    FLEETADM_CHECK(check(token));
-    return join::member_kubeconfig(way_, token);
-  }
-
- private:
-  Status check(const std::string& token) {
-    kube::RestConfig as_agent = sides_.member_config;
-    as_agent.credentials = kube::static_credentials({.token = token});
-    as_agent.impersonate_user.clear();
-    as_agent.impersonate_uid.clear();
-    as_agent.impersonate_groups.clear();
-    as_agent.impersonate_extra.clear();
-    return join::check_member_token(context_.client(as_agent), context_.stop());
-  }
-
-  Context& context_;
-  const HostedSides& sides_;
-  join::MemberWay way_;
-  std::string stored_;
-  std::string kept_;
-};
 
 /// What is installed where.
 struct HostedPlan {
@@ -174,7 +123,8 @@ Result<Report> join_hosted(Context& context, const HostedJoin& join, Report repo
   FLEETADM_CHECK(join::check_hostable(sides.hosting, ns, sides.member, hosting));
   FLEETADM_TRY(const Found found, look_around(sides.hosting, ns, options.cluster_name));
   FLEETADM_TRY(HostedPlan plan, make_plan(context, join, hosting, found));
-  MemberKubeconfig kubeconfig(context, sides, way_to_member(context, options, sides.member_config), found.kubeconfig);
+  MemberKubeconfig kubeconfig(context, sides, way_to_member(context, options.member_apiserver, sides.member_config),
+                              found.kubeconfig);
   if (wants_manifests(context)) {
     plan.secrets.kubeconfig = kubeconfig.of_dry_run();
     print_plan(context, options, std::move(plan), report);

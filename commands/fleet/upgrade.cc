@@ -135,6 +135,7 @@ Result<Upgrade> begin_upgrade(const kube::Client& cluster, const UpgradeOptions&
   upgrade.component = part.component;
   upgrade.part = part.part;
   FLEETADM_TRY(upgrade.installed, upgrade::read_installed(cluster, part.part));
+  if (part.in_ns_only) upgrade::keep_namespace(upgrade.installed, part.ns);
   const Json* live = upgrade.installed.find("Deployment", part.ns, part.deployment);
   if (live == nullptr)
     return fail(Category::kNotFound, "fleetadm has installed no " + part.component + " on this cluster", part.absent_hint);

@@ -56,6 +56,7 @@ struct UpgradePart {
   std::function<Result<std::vector<Json>>(const upgrade::Installed& installed, const std::string& image,
                                           std::string_view manager)>
       intent;
+  bool in_ns_only = false;  // another one of the same kind may be in another namespace
 };
 
 /// Reads what is installed, and says what is to become of it. kNotFound where the part is not installed; kConflict where Helm has

@@ -45,6 +45,12 @@ Result<Installed> read_installed(const kube::Client& cluster, std::string_view p
   return installed;
 }
 
+void keep_namespace(Installed& installed, std::string_view ns) {
+  std::erase_if(installed.objects, [&](const Json& object) {
+    return str(object, {"kind"}) == "Namespace" ? name_of(object) != ns : namespace_of(object) != ns;
+  });
+}
+
 std::string image_of(const Json& deployment) { return str(first_container(deployment), {"image"}); }
 
 std::vector<std::string> args_of(const Json& deployment) { return string_list_at(first_container(deployment), {"args"}); }

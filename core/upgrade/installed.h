@@ -20,6 +20,9 @@ struct Installed {
 /// A kind that the server does not know has no objects; one that may not be listed is an error.
 Result<Installed> read_installed(const kube::Client& cluster, std::string_view part);
 
+/// Only what is in one namespace, and the namespace itself.
+void keep_namespace(Installed& installed, std::string_view ns);
+
 /// The image of the first container of a Deployment.
 std::string image_of(const Json& deployment);
 /// Its arguments.

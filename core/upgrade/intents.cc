@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/api/cluster_proxy.h"
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/api/proxy_server_secrets.h"
 #include "core/install/owned_fields.h"
@@ -12,6 +13,7 @@
 #include "core/install/program_args.h"
 #include "core/install/webhook_urls.h"
 #include "core/registration/join/agent_manifests.h"
+#include "core/registration/join/hosted_manifests.h"
 #include "templates/templates.h"
 
 namespace fleetadm::upgrade {
@@ -135,6 +137,17 @@ Result<std::vector<Json>> agent_intent(const Installed& installed, const std::st
   agent.args = added_args(join::agent_args(cluster), args);
   agent.network_policy = installed.find("NetworkPolicy", api::kAgentNamespace, api::kAgentDeployment) != nullptr;
   FLEETADM_TRY(std::vector<Json> objects, join::agent_objects(agent));
+  keep_pod_settings(objects, installed, manager);
+  return objects;
+}
+
+Result<std::vector<Json>> hosting_intent(const Installed& installed, const std::string& ns, const std::string& image,
+                                         std::string_view manager) {
+  join::HostedAgents agents;
+  agents.ns = ns;
+  agents.image = image;
+  agents.network_policy = installed.find("NetworkPolicy", ns, api::kHostedDeployment) != nullptr;
+  FLEETADM_TRY(std::vector<Json> objects, join::hosting_objects(agents));
   keep_pod_settings(objects, installed, manager);
   return objects;
 }

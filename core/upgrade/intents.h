@@ -23,6 +23,10 @@ Result<std::vector<Json>> hub_intent(const kube::Client& hub, const Installed& i
 /// Likewise of an agent; its Secrets stay as they are.
 Result<std::vector<Json>> agent_intent(const Installed& installed, const std::string& image, std::string_view manager);
 
+/// Likewise of the program for the members that are hosted in a namespace; their Secrets, and what is on the members, stay.
+Result<std::vector<Json>> hosting_intent(const Installed& installed, const std::string& ns, const std::string& image,
+                                         std::string_view manager);
+
 /// The Deployments as they were applied, with another image. kConflict: one was not applied by `manager`.
 Result<std::vector<Json>> with_image(const Installed& installed, const std::string& image, std::string_view manager);
 

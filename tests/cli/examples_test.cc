@@ -20,6 +20,8 @@ struct Excused {
 constexpr auto kExcused = std::to_array<Excused>({
     {"fleetadm accept c1", "needs an agent that asks to join; the end-to-end suites have one"},
     {"fleetadm reject c1 --csr", "needs the request that it names; the end-to-end suites have one"},
+    {"fleetadm rejoin --mode hosted", "needs a hosted member; the end-to-end suites have one"},
+    {"fleetadm upgrade agent --mode hosted", "needs a hosted member; the end-to-end suites have one"},
     {"fleetadm agent msa", "runs until it is stopped, with the identities of an add-on's agent"},
     {"fleetadm agent run", "runs in a pod, or with a bootstrap kubeconfig that an agent uses up"},
     {"fleetadm gateway run", "listens on ports that may be taken; the end-to-end suites have one"},

@@ -199,10 +199,82 @@ TEST_F(HostedJoin, G_ANewPodGoesOnWithTheSameIdentity) {
   EXPECT_EQ(requests(), asked);
 }
 
-TEST_F(HostedJoin, H_OneLeavesAndTheOtherGoesOn) {
+TEST_F(HostedJoin, H_RejoinMendsBothWaysAndKeepsTheIdentity) {
+  const auto rejoin = [] {
+    return run({"rejoin", "--mode", "hosted", "--context", "c3", "--managed-cluster-context", "c1", "--hub-context", "hub", "-o",
+                "json"});
+  };
+  const auto credential = [] { return fleet()->spoke(kHosting).get(kHostedSecrets + "c1-hub-kubeconfig-secret"); };
+  const auto replace = [](const std::string& secret, const std::string& kubeconfig) {
+    const Json change{{"data", {{"kubeconfig", base64_encode(kubeconfig)}}}};
+    const auto done =
+        fleet()->spoke(kHosting).request("PATCH", kHostedSecrets + secret, dump_json(change), "application/merge-patch+json");
+    ASSERT_EQ(done.status, 200) << done.body;
+  };
+  const Ran well = rejoin();
+  ASSERT_EQ(well.code, 0) << well.both();
+  EXPECT_EQ(str(well.json(), {"member-token"}), "unchanged");
+  EXPECT_EQ(str(well.json(), {"certificate"}), "unchanged");
+  const std::string token = member_token("c1");
+  const std::string agent = str(credential(), {"data", "agent-name"});
+  ASSERT_FALSE(agent.empty());
+  const Ran not_there = run({"rejoin", "--context", "c1", "--hub-context", "hub"});
+  EXPECT_NE(not_there.err.find("it is hosted, as \"c1\""), std::string::npos) << not_there.both();
+
+  // Neither the member nor the hub takes the agent any more.
+  replace("c1.bootstrap", fleet()->hub().kubeconfig_with_token("abcdef.0123456789abcdef"));
+  replace("c1.member", fleet()->spoke(1).kubeconfig_with_token("no-token"));
+  ASSERT_LT(fleet()->spoke(kHosting).request("DELETE", kHostedSecrets + "c1-hub-kubeconfig-secret").status, 300);
+  const Ran ill = run({"doctor", "--mode", "hosted", "--context", "c3", "--clusters", "c1"});
+  EXPECT_EQ(ill.code, 1) << ill.both();
+  EXPECT_NE(ill.both().find("fleetadm rejoin --context HOSTING_CLUSTER --mode hosted"), std::string::npos) << ill.both();
+  const Ran mended = rejoin();
+  ASSERT_EQ(mended.code, 0) << mended.both();
+  EXPECT_EQ(str(mended.json(), {"member-token"}), "issued");
+  EXPECT_EQ(str(mended.json(), {"bootstrap"}), "configured");
+  EXPECT_EQ(str(mended.json(), {"certificate"}), "issued");
+  EXPECT_NE(member_token("c1"), token);
+  EXPECT_EQ(mended.both().find(member_token("c1")), std::string::npos);
+  EXPECT_EQ(str(credential(), {"data", "agent-name"}), agent) << "the same agent";
+  work("c1", "mended");
+  EXPECT_TRUE(has_map(1, "mended"));
+  EXPECT_FALSE(fleet()->spoke(1).get("/api/v1/namespaces/default/configmaps/first").is_null()) << "what was applied stays";
+  work("c2", "meanwhile");
+  EXPECT_TRUE(has_map(2, "meanwhile"));
+}
+
+TEST_F(HostedJoin, I_AnUpgradeIsOneOfAllMembers) {
+  const auto upgrade = [](const std::vector<std::string>& more) {
+    std::vector<std::string> args{"upgrade", "agent", "--mode", "hosted", "--context", "c3", "-o", "json"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args);
+  };
+  const Ran same = upgrade({"--plan"});
+  ASSERT_EQ(same.code, 0) << same.both();
+  EXPECT_EQ(string_list_at(same.json(), {"members"}), (std::vector<std::string>{"c1", "c2"})) << same.both();
+  EXPECT_TRUE(list_at(same.json(), {"changes"}).empty()) << "this version is installed; " << same.both();
+  const auto pods = [] {
+    std::set<std::string> running;
+    for (const Json& pod : list_at(fleet()->spoke(kHosting).get(kHostedFolder + "/pods"), {"items"})) running.insert(uid_of(pod));
+    return running;
+  };
+  const auto before = pods();
+  const Ran back = upgrade({"--to", "v0.0.9", "--yes", "--wait"});
+  ASSERT_EQ(back.code, 0) << back.both();
+  EXPECT_NE(dump_json(fleet()->spoke(kHosting).get(kProgram)).find(":v0.0.9\""), std::string::npos);
+  EXPECT_NE(pods(), before);
+  for (const char* cluster : {"c1", "c2"}) work(cluster, "upgraded");
+  EXPECT_TRUE(has_map(1, "upgraded"));
+  EXPECT_TRUE(has_map(2, "upgraded"));
+  const Ran elsewhere = upgrade({"--hosted-namespace", "nowhere"});
+  EXPECT_NE(elsewhere.code, 0);
+  EXPECT_EQ(upgrade({"--clusters", "c1"}).code, 64);
+}
+
+TEST_F(HostedJoin, J_OneLeavesAndTheOtherGoesOn) {
   const Ran plan = unjoin("c1", "c1", {"--hub-context", "hub", "--plan"});
   ASSERT_EQ(plan.code, 0) << plan.both();
-  EXPECT_EQ(list_at(plan.json(), {"blockers"}).size(), 3U) << plan.both();
+  EXPECT_EQ(list_at(plan.json(), {"blockers"}).size(), 5U) << plan.both();
   const Ran left = unjoin("c1", "c1", {"--hub-context", "hub", "--allow-removals"});
   ASSERT_EQ(left.code, 0) << left.both();
   EXPECT_TRUE(fleet()->hub().get(std::string(kManagedClusters) + "/c1").is_null());
@@ -219,7 +291,7 @@ TEST_F(HostedJoin, H_OneLeavesAndTheOtherGoesOn) {
   EXPECT_TRUE(list_at(again.json(), {"changes"}).empty()) << again.both();
 }
 
-TEST_F(HostedJoin, I_TheProgramGoesWithTheLastMember) {
+TEST_F(HostedJoin, K_TheProgramGoesWithTheLastMember) {
   const Ran works_left = unjoin("c2", "c2", {"--yes"});
   EXPECT_NE(works_left.code, 0) << "its works would be orphaned";
   EXPECT_FALSE(fleet()->spoke(kHosting).get(kHostedSecrets + "c2.member").is_null()) << "nothing was done";

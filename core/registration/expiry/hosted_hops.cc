@@ -14,8 +14,8 @@ constexpr auto kMemberTimeout = std::chrono::seconds(10);
 constexpr const char* kMemberToken = "member token";
 
 std::string fix_of(const std::string& cluster) {
-  return "join it again, which keeps what is good: fleetadm join --context HOSTING_CLUSTER --mode hosted --cluster-name " +
-         cluster + " --managed-cluster-context CONTEXT_OF_THE_CLUSTER";
+  return "fleetadm rejoin --context HOSTING_CLUSTER --mode hosted --managed-cluster-context CONTEXT_OF_" + cluster +
+         " --hub-context HUB";
 }
 
 std::string with(const std::string& detail, const std::string& more) { return detail.empty() ? more : detail + "; " + more; }
@@ -34,7 +34,7 @@ Hop member_credential(const std::string& cluster, const kube::Credentials& crede
   Hop hop;
   hop.place = cluster;
   hop.what = kMemberToken;
-  hop.fix = fix_of(cluster);
+  hop.fix = "give it a new one: " + fix_of(cluster);
   const auto claims = token_claims(credentials.token);
   const auto due = join::renew_token_at(credentials.token);
   if (!claims || !due) {
@@ -51,7 +51,7 @@ Hop ask_member(const join::HostedMember& member, std::stop_token stop) {
   const auto access = join::member_access(member.kubeconfig);
   if (!access) {
     return wrong(member.cluster, kMemberToken, "the kubeconfig in Secret " + member.secret + ": " + access.error().message,
-                 fix_of(member.cluster));
+                 "give it a new one: " + fix_of(member.cluster));
   }
   Hop hop = member_credential(member.cluster, access->credentials);
   const auto client = kube::Client::connect(access->config).with_timeout(kMemberTimeout).with_stop(std::move(stop));
@@ -69,7 +69,7 @@ std::vector<Hop> hosted_hops(const kube::Client& hosting, std::string_view ns, c
   const std::string bootstrap =
       member.bootstrap_secrets.empty() ? std::string(api::kBootstrapSecret) : member.bootstrap_secrets.front();
   const AgentSecrets secrets{hosting, std::string(ns), bootstrap, api::hosted_credential_secret(member.cluster),
-                             fix_of(member.cluster)};
+                             "give the agent a new bootstrap: " + fix_of(member.cluster)};
   for (Hop& hop : agent_hops(secrets, member.cluster, hub, stop)) hops.push_back(std::move(hop));
   return hops;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/api/certificate_request.h"
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/registration/agent/issuance.h"
@@ -90,10 +91,22 @@ Result<Step> approve(const kube::Client& hub, const agent::HubSecret& secret, co
   return step;
 }
 
+Status read_secrets(const kube::Client& home, Agent& agent) {
+  FLEETADM_TRY(agent.stored, agent::HubSecretStore(home, agent.ns, agent.hub_secret).load());
+  if (const std::string stored = agent.stored.get(agent::kClusterNameKey); !stored.empty()) agent.cluster_name = stored;
+  FLEETADM_TRY(const auto bootstrap, home.find(r::secrets(), agent.ns, agent.bootstrap_secret));
+  if (bootstrap) {
+    FLEETADM_TRY(agent.bootstrap, base64_decode(str(*bootstrap, {"data", agent::kKubeconfigKey})));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Agent> read_agent(const kube::Client& spoke) {
   Agent agent;
+  agent.ns = api::kAgentNamespace;
+  agent.labels = {{std::string(install::kPartLabel), std::string(install::kAgentPart)}};
   agent.bootstrap_secret = api::kBootstrapSecret;
   agent.hub_secret = api::kHubKubeconfigSecret;
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, api::kAgentDeployment));
@@ -107,12 +120,27 @@ Result<Agent> read_agent(const kube::Client& spoke) {
                   "replace that file: the agent reads it again within a minute");
     read_args(*deployment, agent);
   }
-  FLEETADM_TRY(agent.stored, agent::HubSecretStore(spoke, std::string(api::kAgentNamespace), agent.hub_secret).load());
-  if (const std::string stored = agent.stored.get(agent::kClusterNameKey); !stored.empty()) agent.cluster_name = stored;
-  FLEETADM_TRY(const auto bootstrap, spoke.find(r::secrets(), api::kAgentNamespace, agent.bootstrap_secret));
-  if (bootstrap) {
-    FLEETADM_TRY(agent.bootstrap, base64_decode(str(*bootstrap, {"data", agent::kKubeconfigKey})));
-  }
+  FLEETADM_CHECK(read_secrets(spoke, agent));
+  return agent;
+}
+
+Result<Agent> read_hosted_agent(const kube::Client& hosting, const std::string& ns, const join::HostedMember& member) {
+  if (member.bootstrap_secrets.size() > 1)
+    return fail(Category::kConflict,
+                "the agent has the bootstrap secrets of several hubs (annotation of Secret " + member.secret + ")",
+                "replace the kubeconfig in the Secret of this hub: the agent reads it again at once");
+  Agent agent;
+  agent.deployed = true;
+  agent.ns = ns;
+  agent.labels = {{std::string(install::kPartLabel), std::string(join::kHostingPart)},
+                  {std::string(api::kHostedOfLabel), member.cluster}};
+  agent.cluster_name = member.cluster;
+  agent.hub_secret = api::hosted_credential_secret(member.cluster);
+  agent.bootstrap_secret =
+      member.bootstrap_secrets.empty() ? api::hosted_bootstrap_secret(member.cluster) : member.bootstrap_secrets.front();
+  FLEETADM_CHECK(read_secrets(hosting, agent));
+  if (agent.cluster_name != member.cluster)
+    return fail(Category::kConflict, "Secret " + agent.hub_secret + " is of cluster \"" + agent.cluster_name + "\"");
   return agent;
 }
 
@@ -137,11 +165,11 @@ std::string bootstrap_kubeconfig(const agent::Endpoint& endpoint, const std::str
   return dump_yaml(kubeconfig);
 }
 
-Result<bool> write_bootstrap(const kube::Client& spoke, const Agent& agent, const std::string& kubeconfig) {
-  FLEETADM_TRY(const auto before, spoke.find(r::secrets(), api::kAgentNamespace, agent.bootstrap_secret));
+Result<bool> write_bootstrap(const kube::Client& home, const Agent& agent, const std::string& kubeconfig) {
+  FLEETADM_TRY(const auto before, home.find(r::secrets(), agent.ns, agent.bootstrap_secret));
   if (before) {
     FLEETADM_TRY([[maybe_unused]] const Json written,
-                 spoke.modify(r::secrets(), api::kAgentNamespace, agent.bootstrap_secret, [&](Json& secret) -> Status {
+                 home.modify(r::secrets(), agent.ns, agent.bootstrap_secret, [&](Json& secret) -> Status {
                    at_or_make(secret, {"data", agent::kKubeconfigKey}) = base64_encode(kubeconfig);
                    return {};
                  }));
@@ -150,12 +178,9 @@ Result<bool> write_bootstrap(const kube::Client& spoke, const Agent& agent, cons
   const Json secret{{"apiVersion", "v1"},
                     {"kind", "Secret"},
                     {"type", "Opaque"},
-                    {"metadata",
-                     {{"name", agent.bootstrap_secret},
-                      {"namespace", std::string(api::kAgentNamespace)},
-                      {"labels", {{std::string(install::kPartLabel), std::string(install::kAgentPart)}}}}},
+                    {"metadata", {{"name", agent.bootstrap_secret}, {"namespace", agent.ns}, {"labels", agent.labels}}},
                     {"data", {{agent::kKubeconfigKey, base64_encode(kubeconfig)}}}};
-  FLEETADM_TRY([[maybe_unused]] const Json made, spoke.create(r::secrets(), api::kAgentNamespace, secret));
+  FLEETADM_TRY([[maybe_unused]] const Json made, home.create(r::secrets(), agent.ns, secret));
   return true;
 }
 
@@ -178,10 +203,9 @@ Result<std::vector<std::string>> works_unknown_to_hub(const kube::Client& spoke,
   return std::vector<std::string>(applied.begin(), applied.end());
 }
 
-Result<Step> advance(const kube::Client& spoke, const kube::Client& hub, const Agent& agent, const agent::Endpoint& endpoint,
+Result<Step> advance(const kube::Client& home, const kube::Client& hub, const Agent& agent, const agent::Endpoint& endpoint,
                      const std::string& before, Instant now) {
-  FLEETADM_TRY(const agent::HubSecret secret,
-               agent::HubSecretStore(spoke, std::string(api::kAgentNamespace), agent.hub_secret).load());
+  FLEETADM_TRY(const agent::HubSecret secret, agent::HubSecretStore(home, agent.ns, agent.hub_secret).load());
   const std::string certificate = secret.get(agent::kCertificateKey);
   // An agent whose certificate the hub still takes only takes over the hub's CA.
   const bool changed = certificate != before || secret.get(agent::kKubeconfigKey) != agent.stored.get(agent::kKubeconfigKey);

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
 #include "core/install/program_args.h"
+#include "core/registration/join/hosted_manifests.h"
 #include "core/upgrade/plan.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/vectors.h"
@@ -110,6 +112,24 @@ TEST(AgentIntent, NeedsTheNameOfTheCluster) {
   const auto intent = agent_intent(installed, "fleetadm:v9.0.0", "fleetadm");
   ASSERT_FALSE(intent);
   EXPECT_EQ(intent.error().category, Category::kConflict);
+}
+
+TEST(HostingIntent, IsOfOneNamespaceAndKeepsItsNetworkPolicy) {
+  Installed installed;
+  for (const char* ns : {"hosted", "other"}) {
+    const auto objects = join::hosting_objects({.ns = ns, .image = "fleetadm:v0.0.9", .network_policy = true}).value();
+    installed.objects.insert(installed.objects.end(), objects.begin(), objects.end());
+  }
+  keep_namespace(installed, "hosted");
+  EXPECT_EQ(installed.find("Deployment", "other", api::kHostedDeployment), nullptr);
+  EXPECT_EQ(installed.find("Namespace", "", "other"), nullptr);
+  const auto intent = hosting_intent(installed, "hosted", "fleetadm:v9.0.0", "fleetadm");
+  ASSERT_TRUE(intent) << intent.error().message;
+  const Installed made{*intent};
+  EXPECT_EQ(made.objects.size(), installed.objects.size());
+  for (const Json& object : installed.objects)
+    EXPECT_TRUE(made.has(object)) << str(object, {"kind"}) << " " << name_of(object) << " would be retired";
+  EXPECT_EQ(image_of(*made.find("Deployment", "hosted", api::kHostedDeployment)), "fleetadm:v9.0.0");
 }
 
 TEST(WithImage, RefusesWhatFleetadmHasNotApplied) {
