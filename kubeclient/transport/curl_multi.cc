@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <utility>
 #include <vector>
 
 namespace fleetadm::kube {
+namespace {
+
+constexpr auto kSilence = std::chrono::seconds(20);
+
+}  // namespace
 
 std::shared_ptr<CurlMulti> CurlMulti::make(std::shared_ptr<EpollLoop> loop) {
   auto inner = std::make_shared<CurlMulti>(Private{}, loop);
@@ -55,6 +61,16 @@ void CurlMulti::add(CURL* easy, Done done) {
 void CurlMulti::remove(CURL* easy) {
   if (transfers_.erase(easy) == 0) return;
   curl_multi_remove_handle(multi_.get(), easy);
+}
+
+void CurlMulti::unanswered() {
+  if (one_per_stream_) return;  // libcurl has closed the request's connection
+  const auto now = std::chrono::steady_clock::now();
+  if (!silent_since_) silent_since_ = now;
+  if (now - *silent_since_ < kSilence) return;
+  silent_since_.reset();
+  // libcurl reads their end, and tells all streams.
+  for (const curl_socket_t fd : sockets_) ::shutdown(fd, SHUT_RDWR);
 }
 
 void CurlMulti::learned_version(long curl_http_version) {

@@ -3,9 +3,11 @@
 // and destruction.
 #pragma once
 
+#include <chrono>
 #include <curl/curl.h>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -31,7 +33,14 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   /// Tells what ALPN gave: HTTP/1.1 needs a connection a stream, HTTP/2 shares few.
   void learned_version(long curl_http_version);
   /// Notes that libcurl handed something out: its connections are read again, for it may hold more.
-  void delivered() { delivered_ = true; }
+  void delivered() {
+    delivered_ = true;
+    silent_since_.reset();
+  }
+  /// Notes that a request's time is over and nothing of its answer has come. Where another one ends so after a while in which
+  /// nothing came for anybody, the connections are broken: something on the way takes bytes and hands nothing on, which keepalive
+  /// does not see, and libcurl would go on with them for ever.
+  void unanswered();
 
  private:
   struct Private {};
@@ -52,8 +61,9 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
   std::unordered_map<CURL*, Done> transfers_;
   std::unordered_set<curl_socket_t> sockets_;
-  bool delivered_ = false;      // since the last look
-  bool reading_again_ = false;  // read_again() is to run
+  bool delivered_ = false;                                             // since the last look
+  std::optional<std::chrono::steady_clock::time_point> silent_since_;  // a request was not answered, and nothing came since
+  bool reading_again_ = false;                                         // read_again() is to run
   std::uint64_t timer_ = 0;
   long connections_ = -1;
   bool one_per_stream_ = false;

@@ -281,6 +281,7 @@ void Exchange::on_done(CURLcode code) {
   // kube-apiserver closes an HTTP/2 connection right after a 401, sometimes before the answer is through: the status says it all.
   const bool answered = code == CURLE_OK || (status_ == 401 && thrown_.empty() && is_cut(code));
   if (!answered) {
+    if (code == CURLE_OPERATION_TIMEDOUT && status_ == 0) context_->multi->unanswered();
     Error error = thrown_.empty() ? connection_error(easy_.get(), code, detail_.data(), context_->config, context_->endpoint)
                                   : fail(Category::kInternal, "the answer cannot be taken: " + thrown_).value();
     log_outcome(error.message);

@@ -17,7 +17,8 @@ constexpr std::string_view kCutMaps = "/api/v1/namespaces/default/configmaps";
 constexpr std::string_view kAgentPods = "/api/v1/namespaces/open-cluster-management-agent/pods";
 constexpr std::string_view kCutRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 constexpr const char* kIsAvailable = "ManagedClusterConditionAvailable";
-constexpr auto kSoon = std::chrono::seconds(15);  // from the mended network to a fleet that is well
+constexpr auto kSoon = std::chrono::seconds(15);      // from the mended network to a fleet that is well
+constexpr auto kSoonAnew = std::chrono::seconds(45);  // where silent connections have to be given up first
 
 std::string at(std::string_view collection, const std::string& name) { return std::string(collection) + "/" + name; }
 
@@ -85,7 +86,9 @@ class NetworkCut : public FleetTest {
   }
   static std::size_t requests() { return list_at(fleet()->hub().get(kCutRequests), {"items"}).size(); }
 
-  static void cut_and_mend(const std::string& name) {
+  /// Cuts, looks, mends, and looks again. `forget`: the connections that there are never pass again, as behind a firewall that
+  /// has forgotten them.
+  static void cut_and_mend(const std::string& name, bool forget) {
     const auto ms = [](Steady::duration time) { return static_cast<int>(time / std::chrono::milliseconds(1)); };
     work(name);
     work(name + "-gone");
@@ -119,9 +122,11 @@ class NetworkCut : public FleetTest {
     EXPECT_FALSE(has_map(name + "-new"));
     EXPECT_EQ(condition(fleet()->hub(), kCutCluster, kIsAvailable), "Unknown");
 
+    if (forget) member().network()->forget();
     const auto mended = Steady::now();
     member().network()->mend();
-    EXPECT_TRUE(is_told("True", kSoon)) << fleet()->hub().get(kCutCluster);
+    const Duration soon = forget ? kSoonAnew : kSoon;
+    EXPECT_TRUE(is_told("True", soon)) << fleet()->hub().get(kCutCluster);
     const auto available = Steady::now() - mended;
     EXPECT_TRUE(eventually([&] { return has_map(name + "-new") && !has_map(name + "-gone"); }, kSoon));
     const auto applied = Steady::now() - mended;
@@ -140,7 +145,9 @@ class NetworkCut : public FleetTest {
   }
 };
 
-TEST_F(NetworkCut, AClusterIsUnknownMeanwhileAndThenWellByItself) { cut_and_mend("cut"); }
+TEST_F(NetworkCut, AClusterIsUnknownMeanwhileAndThenWellByItself) { cut_and_mend("cut", false); }
+
+TEST_F(NetworkCut, AndWhereItsConnectionsAreForgottenOnTheWay) { cut_and_mend("forgotten", true); }
 
 }  // namespace
 }  // namespace fleetadm::testkit

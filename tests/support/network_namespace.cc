@@ -34,6 +34,7 @@ constexpr auto kGlance = std::chrono::milliseconds(20);
 
 struct Weather {
   std::atomic<bool> cut = false;
+  std::atomic<int> forgotten = 0;  // times
   std::atomic<int> lost_every = 0;
 };
 
@@ -47,7 +48,11 @@ Error not_allowed(const char* what) {
 class Pipe : public std::enable_shared_from_this<Pipe> {
  public:
   Pipe(std::shared_ptr<tcp::socket> from, std::shared_ptr<tcp::socket> into, Weather& weather)
-      : from_(std::move(from)), into_(std::move(into)), weather_(weather), timer_(from_->get_executor()) {}
+      : from_(std::move(from)),
+        into_(std::move(into)),
+        weather_(weather),
+        born_(weather.forgotten),
+        timer_(from_->get_executor()) {}
 
   void read() {
     const std::size_t most = weather_.lost_every > 0 ? kSegment : buffer_.size();
@@ -68,7 +73,7 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) { self->pass(); });
   }
   void pass() {
-    if (weather_.cut) return wait(kGlance);
+    if (weather_.cut || born_ != weather_.forgotten) return wait(kGlance);
     if (over_) {
       boost::system::error_code ignored;
       into_->shutdown(tcp::socket::shutdown_send, ignored);
@@ -85,6 +90,7 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   std::shared_ptr<tcp::socket> from_;
   std::shared_ptr<tcp::socket> into_;
   Weather& weather_;
+  int born_;
   asio::steady_timer timer_;
   std::array<char, 64 * 1024> buffer_{};
   std::size_t size_ = 0;
@@ -223,6 +229,7 @@ Status NetworkNamespace::lead_out(int port) {
 
 void NetworkNamespace::cut() { way_out().weather.cut = true; }
 void NetworkNamespace::mend() { way_out().weather.cut = false; }
+void NetworkNamespace::forget() { ++way_out().weather.forgotten; }
 void NetworkNamespace::lose_every(int nth) { way_out().weather.lost_every = nth; }
 
 }  // namespace fleetadm::testkit

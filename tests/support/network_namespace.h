@@ -41,6 +41,8 @@ class NetworkNamespace {
   /// While cut, nothing of any connection passes, not even its end; nobody is told.
   void cut();
   void mend();
+  /// The connections that there are pass nothing any more, ever; new ones do.
+  void forget();
   /// Every nth segment comes 200 ms late, with all that is behind it, as one that TCP sends again; 0: none.
   void lose_every(int nth);
 
