@@ -1,16 +1,14 @@
 #include "core/cel/convert.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <utility>
 
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/json.h"
+#include "kubeclient/base/shortest.h"
 
 namespace fleetadm::cel {
 
@@ -61,34 +59,12 @@ bool is_number(std::string_view text, bool hex) {
   return i < text.size() && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i), text.end(), is_digit);
 }
 
-/// The fewest digits that are read as this very number, as 1.25e+10: what std::to_chars gives, whose tables take 0.15 MB.
-std::string shortest(double value) {
-  const auto same = [value](std::string_view text) {
-    double read = 0;
-    return std::from_chars(text.data(), text.data() + text.size(), read).ec == std::errc() && read == value;
-  };
-  std::string text;
-  std::string before;
-  for (int digits = 0; digits < std::numeric_limits<double>::max_digits10; ++digits) {
-    std::array<char, 32> buffer{};
-    const int length = std::snprintf(buffer.data(), buffer.size(), "%.*e", digits, value);
-    before = std::exchange(text, std::string(buffer.data(), static_cast<std::size_t>(length)));
-    if (same(text)) break;
-  }
-  // Below a power of two numbers lie closer than above it: with a digit less there may be one above that is nearest to no other.
-  if (const std::size_t last = before.find('e'); last != std::string::npos && before[last - 1] != '9') {
-    ++before[last - 1];
-    if (same(before)) return before;
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string format_double(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  std::string scientific = shortest(value);
+  std::string scientific = shortest_scientific(value);
   int exponent = 0;
   const std::size_t mark = scientific.find('e');
   const char* from = scientific.data() + mark + (scientific[mark + 1] == '+' ? 2 : 1);
@@ -100,7 +76,7 @@ std::string format_fixed(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   // The shortest digits, then zeros, as Go writes them; the library's own fixed form has all digits of large numbers.
-  return plain_decimal(shortest(value));
+  return plain_decimal(shortest_scientific(value));
 }
 
 std::optional<double> parse_double(std::string_view text) {

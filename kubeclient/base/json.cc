@@ -1,8 +1,6 @@
 #include "kubeclient/base/json.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -10,6 +8,7 @@
 
 #include "kubeclient/base/json_builder.h"
 #include "kubeclient/base/json_reader.h"
+#include "kubeclient/base/shortest.h"
 #include "kubeclient/base/utf8.h"
 
 template class nlohmann::basic_json<>;
@@ -187,9 +186,7 @@ std::string dump_json_pretty(const Json& value) {
 
 std::string format_number(double value) {
   if (!std::isfinite(value)) return "null";
-  std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
-  std::string text(buffer.data(), end.ptr);
+  std::string text = shortest_scientific(value);
   const std::size_t mark = text.find('e');
   const double size = std::fabs(value);
   if (size != 0 && (size < 1e-6 || size >= 1e21)) {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/base/shortest.h"
 
 namespace fleetadm::yaml {
 namespace {
@@ -221,9 +222,7 @@ bool plain_is_string(std::string_view text) { return resolve(text).kind == Scala
 std::string format_float(double value) {
   if (std::isnan(value)) return ".nan";
   if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
-  std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
-  const std::string scientific(buffer.data(), end.ptr);
+  const std::string scientific = shortest_scientific(value);
   const std::string plain = plain_decimal(scientific);
   const bool whole = plain.find('.') == std::string::npos;
   if (whole && value < 18446744073709551615.0 && value > -9223372036854775809.0) return plain;
@@ -233,10 +232,7 @@ std::string format_float(double value) {
 
 std::string format_float_key(double value) {
   if (!std::isfinite(value)) return format_float(value);
-  std::array<char, 40> buffer{};
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), static_cast<float>(value), std::chars_format::scientific);
-  const std::string scientific(buffer.data(), end.ptr);
+  const std::string scientific = shortest_scientific(static_cast<float>(value));
   const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
   return exponent < -4 || exponent >= 6 ? scientific : plain_decimal(scientific);
 }
