@@ -19,6 +19,9 @@ target_compile_options(
             -fdata-sections
             -fvisibility=hidden
             "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.")
+if(FLEETADM_ROOT) # the last that fits counts: both may lie in the source's folder
+  target_compile_options(fleetadm_flags INTERFACE "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build" "-ffile-prefix-map=${FLEETADM_ROOT}=")
+endif()
 target_link_options(fleetadm_flags INTERFACE -Wl,--as-needed,--gc-sections)
 
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND FLEETADM_TESTS)
@@ -67,8 +70,14 @@ endif()
 
 find_program(FLEETADM_CCACHE ccache)
 if(FLEETADM_CCACHE)
+  # Every checkout is served; for a release this one alone: with relative paths, which the maps above do not fit, its debug symbols
+  # would be others than without the cache.
+  set(base "${PROJECT_SOURCE_DIR}")
+  if(FLEETADM_ROOT)
+    set(base "")
+  endif()
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      ${CMAKE_COMMAND} -E env "CCACHE_BASEDIR=${base}" CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime ${FLEETADM_CCACHE})
 endif()
 
