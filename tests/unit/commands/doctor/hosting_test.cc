@@ -19,7 +19,7 @@ namespace {
 namespace r = kube::resources;
 using Flags = std::vector<std::pair<std::string, std::string>>;
 const Flags kHosted{{"mode", "hosted"}, {"hosted-namespace", "hosted"}};
-constexpr auto kDay = std::chrono::hours(24);
+constexpr auto kOneDay = std::chrono::hours(24);
 
 class DoctorOfHosted : public testing::Test {
  protected:
@@ -92,8 +92,8 @@ class DoctorOfHosted : public testing::Test {
 };
 
 TEST_F(DoctorOfHosted, TellsOfEachMemberWhatItsAgentSaysAndHowLongItsTokenLasts) {
-  add_member("c1", 10 * kDay, 20 * kDay);
-  add_member("c2", 31 * kDay, -kDay);
+  add_member("c1", 10 * kOneDay, 20 * kOneDay);
+  add_member("c2", 31 * kOneDay, -kOneDay);
   agents_say({{"c1.member", {{"phase", "joined"}, {"detail", "cluster c1 at https://hub"}, {"token", "cannot renew its token"}}},
               {"c2.member", {{"phase", "not running"}, {"detail", "its kubeconfig is none"}}}});
   const Report report = run("doctor", kHosted);
@@ -122,14 +122,14 @@ TEST_F(DoctorOfHosted, TellsOfEachMemberWhatItsAgentSaysAndHowLongItsTokenLasts)
 }
 
 TEST_F(DoctorOfHosted, SkipsWhatNoPodTells) {
-  add_member("c1", kDay, 20 * kDay);
+  add_member("c1", kOneDay, 20 * kOneDay);
   hosting->erase(r::pods(), "hosted", "agents-0");
   EXPECT_EQ(said(run("doctor", kHosted), "c1: agent"), "skip: it could not be asked: no pod runs them");
 }
 
 TEST_F(DoctorOfHosted, ChecksTheManagedClusterThatIsNamed) {
-  add_member("c1", kDay, 20 * kDay);
-  add_member("c2", kDay, 20 * kDay);
+  add_member("c1", kOneDay, 20 * kOneDay);
+  add_member("c2", kOneDay, 20 * kOneDay);
   const std::string by = join::hosting_by(hosting->client(), "hosted").value();
   host("c1", by);
   Flags flags = kHosted;
@@ -159,8 +159,8 @@ TEST_F(DoctorOfHosted, AMemberSaysWhereItsAgentIs) {
 }
 
 TEST_F(DoctorOfHosted, CertsCheckListsWhatEndsOfEachMember) {
-  add_member("c1", 10 * kDay, 20 * kDay);
-  add_member("c2", 28 * kDay, 2 * kDay);
+  add_member("c1", 10 * kOneDay, 20 * kOneDay);
+  add_member("c2", 28 * kOneDay, 2 * kOneDay);
   const Report report = run("certs check", kHosted);
   EXPECT_EQ(str(hop(report, "c1", "member token"), {"result"}), "ok");
   EXPECT_EQ(num(hop(report, "c1", "member token"), {"daysLeft"}), 20);

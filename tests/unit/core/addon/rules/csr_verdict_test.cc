@@ -15,7 +15,7 @@
 namespace fleetadm::addon {
 namespace {
 
-constexpr const char* kSigner = "example.com/signer";
+constexpr const char* kVerdictSigner = "example.com/signer";
 
 Json template_with(Json registrations) {
   return {{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
@@ -57,7 +57,7 @@ class AddonCsr : public ::testing::Test {
       objects.put(enabled_addon(name, "hello"));
       objects.put(enabled_addon(name, "other"));
     }
-    objects.put(template_with(Json::array({kube_client(), custom_signer(kSigner)})));
+    objects.put(template_with(Json::array({kube_client(), custom_signer(kVerdictSigner)})));
   }
 
   static pki::Subject hello_of(const std::string& cluster) {
@@ -98,7 +98,7 @@ TEST_F(AddonCsr, OfTheClustersOwnAgentIsSound) {
   pki::Subject authenticated = hello_of("prod1");
   authenticated.organizations.push_back("system:authenticated");
   EXPECT_EQ(verdict(csr(request(authenticated))), "approved");
-  const CsrVerdict custom = judge_addon_request(objects, good_csr(kSigner));
+  const CsrVerdict custom = judge_addon_request(objects, good_csr(kVerdictSigner));
   ASSERT_EQ(custom.answer, CsrVerdict::Answer::kApproved) << custom.why;
   EXPECT_EQ(str(custom.signer, {"signingCA", "name"}), "ca");
 }
@@ -161,14 +161,14 @@ TEST_F(AddonCsr, WithMoreOrFewerOrganizationsIsRefused) {
     pki::Subject subject = hello_of("prod1");
     subject.organizations.emplace_back(more);
     EXPECT_EQ(verdict(csr(request(subject))), "subject") << more;
-    EXPECT_EQ(verdict(csr(request(subject), kSigner)), "subject") << more;
+    EXPECT_EQ(verdict(csr(request(subject), kVerdictSigner)), "subject") << more;
   }
   pki::Subject fewer = hello_of("prod1");
   fewer.organizations.pop_back();
   EXPECT_EQ(verdict(csr(request(fewer))), "subject");
   pki::Subject units = hello_of("prod1");
   units.organizational_units.emplace_back("system:masters");
-  EXPECT_EQ(verdict(csr(request(units), kSigner)), "subject");
+  EXPECT_EQ(verdict(csr(request(units), kVerdictSigner)), "subject");
 }
 
 TEST_F(AddonCsr, ForAnotherUserIsRefused) {
@@ -209,7 +209,7 @@ TEST_F(AddonCsr, WithOtherNamesIsRefused) {
                                                 {"hello.addon.open-cluster-management.io", "kubernetes"},
                                                 {"other.addon.open-cluster-management.io"},
                                                 {"*.addon.open-cluster-management.io"}}) {
-    EXPECT_EQ(verdict(csr(request(hello_of("prod1"), names), kSigner)), "alternative-names") << names.front();
+    EXPECT_EQ(verdict(csr(request(hello_of("prod1"), names), kVerdictSigner)), "alternative-names") << names.front();
     EXPECT_EQ(verdict(csr(request(hello_of("prod1"), names))), "alternative-names") << names.front();
   }
 }
@@ -239,7 +239,7 @@ TEST_F(AddonCsr, ThatIsNoRequestIsRefused) {
   const std::string good = request(hello_of("prod1"));
   for (const std::string& text : {std::string("garbage"), std::string(), "x" + good, good + good}) {
     EXPECT_EQ(verdict(csr(text)), "request") << text.substr(0, 40);
-    EXPECT_EQ(verdict(csr(text, kSigner)), "request") << text.substr(0, 40);
+    EXPECT_EQ(verdict(csr(text, kVerdictSigner)), "request") << text.substr(0, 40);
   }
 }
 
@@ -261,7 +261,7 @@ TEST_F(AddonCsr, OfAnotherProgramsMakingIsApprovedOnlyWhereItIsTheRegistrations)
     const std::string signer = str(row, {"signer"}, "kubernetes.io/kube-apiserver-client");
     const Json request = csr(str(row, {"request"}), signer);
     EXPECT_EQ(verdict(request), str(row, {"expect"})) << str(row, {"name"}) << ": " << judge_addon_request(objects, request).why;
-    if (signer != kSigner || verdict(request) != "approved") return;
+    if (signer != kVerdictSigner || verdict(request) != "approved") return;
     const auto signed_one = sign_addon_request(request, secret, Clock::system()->now());
     ASSERT_TRUE(signed_one) << str(row, {"name"}) << ": " << signed_one.error().message;
     const pki::CertInfo leaf = pki::parse_certificates(*signed_one).value().front();
@@ -276,11 +276,11 @@ TEST_F(AddonCsr, OfAnotherProgramsMakingIsApprovedOnlyWhereItIsTheRegistrations)
 
 TEST_F(AddonCsr, OfACustomSignerHasTheSubjectOfItsRegistration) {
   const Json subject{{"user", "u"}, {"groups", Json::array({"g"})}, {"organizationUnit", Json::array({"ou"})}};
-  objects.put(template_with(Json::array({custom_signer(kSigner, {{"subject", subject}})})));
-  EXPECT_EQ(verdict(csr(request({"u", {"g"}, {"ou"}}), kSigner)), "approved");
-  EXPECT_EQ(verdict(csr(request({"u", {"g"}, {}}), kSigner)), "subject");
-  EXPECT_EQ(verdict(csr(request({"u", {"g", "system:authenticated"}, {"ou"}}), kSigner)), "subject");
-  EXPECT_EQ(verdict(good_csr(kSigner)), "subject");
+  objects.put(template_with(Json::array({custom_signer(kVerdictSigner, {{"subject", subject}})})));
+  EXPECT_EQ(verdict(csr(request({"u", {"g"}, {"ou"}}), kVerdictSigner)), "approved");
+  EXPECT_EQ(verdict(csr(request({"u", {"g"}, {}}), kVerdictSigner)), "subject");
+  EXPECT_EQ(verdict(csr(request({"u", {"g", "system:authenticated"}, {"ou"}}), kVerdictSigner)), "subject");
+  EXPECT_EQ(verdict(good_csr(kVerdictSigner)), "subject");
 }
 
 TEST_F(AddonCsr, IsSignedForServersAndClientsAndNeverAsACa) {
@@ -289,7 +289,7 @@ TEST_F(AddonCsr, IsSignedForServersAndClientsAndNeverAsACa) {
                     {"metadata", {{"name", "ca"}, {"namespace", "open-cluster-management-hub"}}},
                     {"data", {{"tls.crt", base64_encode(ca.certificate)}, {"tls.key", base64_encode(ca.key)}}}};
   const Instant now = Clock::system()->now();
-  const auto pem = sign_addon_request(good_csr(kSigner), secret, now);
+  const auto pem = sign_addon_request(good_csr(kVerdictSigner), secret, now);
   ASSERT_TRUE(pem) << pem.error().message;
   const pki::CertInfo leaf = pki::parse_certificates(*pem).value().front();
   EXPECT_EQ(leaf.subject.common_name, hello_of("prod1").common_name);
