@@ -236,7 +236,7 @@ exec >&9 9>&-
 example() {
   [ -d "files/$1" ] && cp "files/$1"/* .
   export HUB PIN TOKEN="$(cat token)"
-  timeout -k 2 "${3:-30}" bash -c "$2" >out 2>err </dev/null
+  timeout -k 2 "${3:-60}" bash -c "$2" >out 2>err </dev/null
   code=$?
   case "${3:+endless}:$code:$2" in
   :0:* | endless:124:* | endless:2:*) return ;;
