@@ -182,7 +182,7 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
       "ARN";
   flags.text(&options.managed_cluster_arn, "managed-cluster-arn", "ARN of this EKS cluster; required with awsirsa").value_name =
       "ARN";
-  flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub").value_name = "URL";
+  flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub and its gateway").value_name = "URL";
   auto& proxy_ca = flags.text(&options.proxy_ca_file, "proxy-ca-file",
                               "File with the CA of that proxy (PEM), trusted in addition to the hub's; requires --proxy-url");
   proxy_ca.value_name = "FILE";

@@ -80,13 +80,8 @@ ClusterProxy::ClusterProxy(ClusterProxyOptions options)
       }()),
       as_account_(options_.connect(as_account_config_)),
       as_addon_config_([this] {
-        kube::RestConfig config;
-        config.server = options_.endpoint.server;
-        config.ca_data = options_.endpoint.ca_pem;
-        config.proxy_url = options_.endpoint.proxy_url;
-        config.tls_server_name = options_.endpoint.tls_server_name;
+        kube::RestConfig config = registration::agent::config_of(options_.endpoint);
         config.credentials = on_hub_;
-        config.name = "hub";
         return config;
       }()),
       as_addon_(options_.connect(as_addon_config_)) {}

@@ -106,6 +106,7 @@ Status GatewayTunnels::start() {
   watch_grants();
   proxy::TunnelClientOptions tunnel;
   tunnel.certificate = options_.certificate;
+  tunnel.proxy = [hub = options_.hub_config](const std::string& host) { return kube::forward_proxy(hub, host); };
   tunnel.handle =
       proxy::answer_tunnel(std::make_shared<proxy::GrantedHop>(std::make_shared<proxy::MemberHop>(api_server_), [this] {
         const std::lock_guard lock(mutex_);

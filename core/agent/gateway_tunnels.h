@@ -24,6 +24,7 @@ struct GatewayTunnelsOptions {
   kube::Client hub;
   kube::Client member;
   kube::RestConfig member_config;  // of the same
+  kube::RestConfig hub_config;     // whose proxy is the tunnels', too
   /// The client certificate for the hub, of the moment. Any thread.
   std::function<Result<pki::KeyPair>()> certificate;
   /// Asks for reconcile(), on any thread.

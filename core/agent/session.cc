@@ -60,13 +60,8 @@ Session::~Session() {
 
 kube::Client connect_to_hub(const Runtime& runtime, const reg::Endpoint& endpoint,
                             std::shared_ptr<kube::CredentialSource> credentials) {
-  kube::RestConfig config;
-  config.server = endpoint.server;
-  config.ca_data = endpoint.ca_pem;
-  config.proxy_url = endpoint.proxy_url;
-  config.tls_server_name = endpoint.tls_server_name;
+  kube::RestConfig config = reg::config_of(endpoint);
   config.credentials = std::move(credentials);
-  config.name = "hub";
   return runtime.parts.connect(config);
 }
 
@@ -231,7 +226,8 @@ void Session::add_gateway(const controller::ControllerOptions& base) {
   row.name = "gateway";
   const auto queue =
       registration_->add(row, [this](const std::string&, const std::stop_token&) { return gateway_->reconcile(); });
-  GatewayTunnelsOptions options{hub_, runtime_.spoke, runtime_.spoke_config, {}, [queue] { queue->add(kKey); }};
+  GatewayTunnelsOptions options{
+      hub_, runtime_.spoke, runtime_.spoke_config, reg::config_of(endpoint_), {}, [queue] { queue->add(kKey); }};
   options.certificate = [credentials = credentials_]() -> Result<pki::KeyPair> {
     FLEETADM_TRY(const kube::Credentials now, credentials->current());
     return pki::KeyPair{now.client_certificate, now.client_key};

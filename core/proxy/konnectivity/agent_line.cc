@@ -106,7 +106,7 @@ void AgentLine::answered(const Packet& packet) {
 
 void AgentLine::open(std::int64_t number, const DialedPtr& dialed) {
   const std::weak_ptr<AgentLine> weak = weak_from_this();
-  LocalPipe::Events events;
+  proxy::LocalPipe::Events events;
   events.read = [weak, number](std::string_view bytes) {
     const auto self = weak.lock();
     if (!self || self->over_) return;
@@ -116,7 +116,7 @@ void AgentLine::open(std::int64_t number, const DialedPtr& dialed) {
   events.closed = [weak, number] {
     if (const auto self = weak.lock()) self->close(number);
   };
-  auto ends = LocalPipe::make(executor_, std::move(events));
+  auto ends = proxy::LocalPipe::make(executor_, std::move(events));
   if (!ends) {
     say(dialed->connection.close());
     return finish(dialed, fail(ends.error()));

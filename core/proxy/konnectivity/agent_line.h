@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
+#include "core/proxy/hop/local_pipe.h"
 #include "core/proxy/konnectivity/connections.h"
 #include "core/proxy/konnectivity/grpc_frames.h"
-#include "core/proxy/konnectivity/local_pipe.h"
 #include "core/serve/http/body_pipe.h"
 
 namespace fleetadm::konnectivity {
@@ -45,7 +45,7 @@ class AgentLine final : public serve::BodyStream, public std::enable_shared_from
     explicit Dialed(ClientConnection made) : connection(std::move(made)) {}
     ClientConnection connection;
     Done done;
-    std::shared_ptr<LocalPipe> pipe;
+    std::shared_ptr<proxy::LocalPipe> pipe;
     std::shared_ptr<boost::asio::steady_timer> deadline;
   };
   using DialedPtr = std::shared_ptr<Dialed>;

@@ -58,7 +58,7 @@ void AgentStream::dial(const Packet& packet) {
   // The number that the connection will have: it is the answer's.
   const auto number = std::make_shared<std::int64_t>(0);
   const std::weak_ptr<AgentStream> weak = weak_from_this();
-  LocalPipe::Events events;
+  proxy::LocalPipe::Events events;
   events.read = [weak, number](std::string_view bytes) {
     const auto self = weak.lock();
     if (!self || self->over() || !self->connections_.has(*number)) return;
@@ -67,7 +67,7 @@ void AgentStream::dial(const Packet& packet) {
   events.closed = [weak, number] {
     if (const auto self = weak.lock()) self->close(*number, {});
   };
-  auto ends = LocalPipe::make(executor_, std::move(events));
+  auto ends = proxy::LocalPipe::make(executor_, std::move(events));
   const Status accepted = ends ? accept_(packet.address, std::move(ends->other)) : Status(fail(ends.error()));
   if (!accepted) {
     if (const auto answer = connections_.failed(packet.random, accepted.error().message)) say(*answer);

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "core/proxy/hop/local_pipe.h"
 #include "core/proxy/konnectivity/agent_connections.h"
-#include "core/proxy/konnectivity/local_pipe.h"
 #include "core/proxy/konnectivity/packet_stream.h"
 
 namespace fleetadm::konnectivity {
@@ -56,7 +56,7 @@ class AgentStream final : public PacketStream, public std::enable_shared_from_th
   Greeted greeted_;
   std::function<void(const Error&)> ended_;
   AgentConnections connections_{kMostConnections};
-  std::map<std::int64_t, std::shared_ptr<LocalPipe>> pipes_;
+  std::map<std::int64_t, std::shared_ptr<proxy::LocalPipe>> pipes_;
 };
 
 }  // namespace fleetadm::konnectivity

@@ -62,7 +62,7 @@ void FrontStream::take(const Packet& packet) {
 
 void FrontStream::opened() {
   const std::weak_ptr<FrontStream> weak = weak_from_this();
-  LocalPipe::Events events;
+  proxy::LocalPipe::Events events;
   events.read = [weak](std::string_view bytes) {
     const auto self = weak.lock();
     if (!self || self->over() || self->closing_) return;
@@ -77,7 +77,7 @@ void FrontStream::opened() {
   events.closed = [weak] {
     if (const auto self = weak.lock()) self->close_connection();
   };
-  auto ends = LocalPipe::make(executor_, std::move(events));
+  auto ends = proxy::LocalPipe::make(executor_, std::move(events));
   if (!ends) return break_off(ends.error());
   pipe_ = ends->pipe;
   pipe_->await();

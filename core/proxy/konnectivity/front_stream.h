@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "core/proxy/hop/local_pipe.h"
 #include "core/proxy/konnectivity/connections.h"
-#include "core/proxy/konnectivity/local_pipe.h"
 #include "core/proxy/konnectivity/packet_stream.h"
 
 namespace fleetadm::konnectivity {
@@ -40,7 +40,7 @@ class FrontStream final : public PacketStream, public std::enable_shared_from_th
   const std::string target_;
   const std::chrono::steady_clock::time_point deadline_;  // for the target's connection
   ClientConnection connection_;
-  std::shared_ptr<LocalPipe> pipe_;
+  std::shared_ptr<proxy::LocalPipe> pipe_;
   std::optional<std::chrono::steady_clock::time_point> closing_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/serve/http/server.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/result.h"
+#include "kubeclient/config/forward_proxy.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::proxy {
@@ -22,8 +24,10 @@ struct TunnelClientOptions {
   std::function<Result<pki::KeyPair>()> certificate;
   /// The gateway's requests, all bodies streamed (HttpRequest::content). On the I/O thread; must not block.
   serve::HttpHandler handle;
+  /// By which proxy a host (a name, or an address without brackets) is reached; without it, and for nothing, directly.
+  std::function<Result<std::optional<kube::ForwardProxy>>(const std::string& host)> proxy;
   TunnelLimits limits;
-  std::chrono::milliseconds dial{5000};        // to have a TCP connection
+  std::chrono::milliseconds dial{5000};        // to have a TCP connection, and the proxy's
   std::chrono::milliseconds first_delay{200};  // before the next attempt, doubled with each, and shortened at random
   std::chrono::milliseconds longest_delay{10'000};
   std::chrono::milliseconds drain{30'000};  // what runs on a connection that was replaced has so much time

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/proxy/hop/dial.h"
+#include "core/proxy/hop/proxy_dial.h"
 #include "core/serve/http/protocol.h"
 #include "core/serve/http/tls_context.h"
 #include "kubeclient/base/log.h"
@@ -116,16 +116,19 @@ void TunnelLink::connect() {
   certificate_ = certificate->certificate;
   auto tls = serve::make_client_tls({.ca = ca_, .certificate = std::move(*certificate), .http2 = true, .only_tls13 = true});
   if (!tls) return failed(line, tls.error());
-  dial(executor_, address_.host, address_.port, options_->dial,
-       [self = weak_from_this(), line, tls = std::move(*tls)](Result<boost::asio::ip::tcp::socket> socket) {
-         const auto here = self.lock();
-         if (!here || here->stopped_) {
-           if (here) here->lost(line);
-           return;
-         }
-         if (!socket) return here->failed(line, socket.error());
-         here->dialed(line, tls, std::move(*socket));
-       });
+  Result<std::optional<kube::ForwardProxy>> proxy = std::nullopt;
+  if (options_->proxy) proxy = options_->proxy(address_.host);
+  if (!proxy) return failed(line, proxy.error());
+  dial_by(executor_, *proxy, address_.host, address_.port, options_->dial,
+          [self = weak_from_this(), line, tls = std::move(*tls)](Result<boost::asio::ip::tcp::socket> socket) {
+            const auto here = self.lock();
+            if (!here || here->stopped_) {
+              if (here) here->lost(line);
+              return;
+            }
+            if (!socket) return here->failed(line, socket.error());
+            here->dialed(line, tls, std::move(*socket));
+          });
 }
 
 void TunnelLink::dialed(const std::shared_ptr<Line>& line, std::shared_ptr<boost::asio::ssl::context> tls,

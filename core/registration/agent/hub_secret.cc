@@ -77,6 +77,16 @@ Result<Endpoint> endpoint_of(std::string_view kubeconfig) {
   return endpoint;
 }
 
+kube::RestConfig config_of(const Endpoint& endpoint) {
+  kube::RestConfig config;
+  config.server = endpoint.server;
+  config.ca_data = endpoint.ca_pem;
+  config.proxy_url = endpoint.proxy_url;
+  config.tls_server_name = endpoint.tls_server_name;
+  config.name = "hub";
+  return config;
+}
+
 std::string hub_kubeconfig(const Endpoint& endpoint, StoredCredential credential) {
   const Json user = credential == StoredCredential::kToken
                         ? Json{{"tokenFile", "token"}}

@@ -54,6 +54,8 @@ struct Endpoint {
 
 /// Category::kInvalid where the text is no kubeconfig, has no current context, or keeps the CA outside of it.
 Result<Endpoint> endpoint_of(std::string_view kubeconfig);
+/// For connections to it, which still need a credential.
+kube::RestConfig config_of(const Endpoint& endpoint);
 enum class StoredCredential { kCertificate, kToken };
 /// The stored kubeconfig: the endpoint, with the certificate and key, or the token, as files beside it (relative paths).
 std::string hub_kubeconfig(const Endpoint& endpoint, StoredCredential credential = StoredCredential::kCertificate);

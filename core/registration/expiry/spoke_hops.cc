@@ -162,13 +162,8 @@ Hop bootstrap_hop(const std::string& place, const BootstrapCredential& credentia
 }
 
 void ask_hub(Hop& hop, const agent::Endpoint& endpoint, kube::Credentials credentials, std::stop_token stop) {
-  kube::RestConfig config;
-  config.server = endpoint.server;
-  config.ca_data = endpoint.ca_pem;
-  config.proxy_url = endpoint.proxy_url;
-  config.tls_server_name = endpoint.tls_server_name;
+  kube::RestConfig config = agent::config_of(endpoint);
   config.credentials = kube::static_credentials(std::move(credentials));
-  config.name = "hub";
   const auto hub = kube::Client::connect(config).with_timeout(kAskingTimeout).with_stop(std::move(stop));
   (void)ask_who(hub, hop, "the hub");
 }

@@ -126,7 +126,7 @@ class GatewayPath : public ::testing::Test {
     const pki::KeyPair own = client_of("system:serviceaccount:a:fleetadm-agent", {});
     shown.client_certificate = own.certificate;
     shown.client_key = own.key;
-    agent::GatewayTunnelsOptions tunnels{hub->client(), member_api->client(), {}, {}, [this] { asked = true; }};
+    agent::GatewayTunnelsOptions tunnels{hub->client(), member_api->client(), {}, {}, {}, [this] { asked = true; }};
     tunnels.member_config.server = member.url();
     tunnels.member_config.ca_data = ca.certificate;
     tunnels.member_config.credentials = kube::static_credentials(shown);

@@ -160,6 +160,7 @@ class TunnelPki {
   pki::KeyPair gateway() const {
     pki::LeafOptions leaf;
     leaf.ip_addresses = {"127.0.0.1"};
+    leaf.dns_names = {"gateway.invalid"};
     leaf.server = true;
     return *pki::issue(gateway_, leaf);
   }

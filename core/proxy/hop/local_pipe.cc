@@ -1,4 +1,4 @@
-#include "core/proxy/konnectivity/local_pipe.h"
+#include "core/proxy/hop/local_pipe.h"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace fleetadm::konnectivity {
+namespace fleetadm::proxy {
 
 namespace asio = boost::asio;
 
@@ -103,4 +103,4 @@ void LocalPipe::over() {
   if (closed) closed();
 }
 
-}  // namespace fleetadm::konnectivity
+}  // namespace fleetadm::proxy

@@ -13,7 +13,7 @@
 
 #include "kubeclient/base/result.h"
 
-namespace fleetadm::konnectivity {
+namespace fleetadm::proxy {
 
 /// I/O thread only. Nothing is called from within the functions below.
 class LocalPipe : public std::enable_shared_from_this<LocalPipe> {
@@ -54,4 +54,4 @@ class LocalPipe : public std::enable_shared_from_this<LocalPipe> {
   bool closed_ = false;
 };
 
-}  // namespace fleetadm::konnectivity
+}  // namespace fleetadm::proxy
