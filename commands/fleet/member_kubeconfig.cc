@@ -1,24 +1,16 @@
 #include "commands/fleet/member_kubeconfig.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/registration/join/member_token.h"
+#include "kubeclient/transport/endpoint.h"
 
 namespace fleetadm::commands {
-namespace {
-
-bool is_loopback(const std::string& server) {
-  const std::string host = server.substr(std::min(server.size(), server.find("://") + 3));
-  return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
-}
-
-}  // namespace
 
 join::MemberWay way_to_member(Context& context, const std::string& server, const kube::RestConfig& config) {
   join::MemberWay way{config.server, config.ca_data, config.tls_server_name, config.proxy_url};
   if (!server.empty()) way.server = server;
-  if (is_loopback(way.server)) {
+  if (kube::is_loopback_server(way.server)) {
     context.progress().warn("pods of the hosting cluster do not reach the managed cluster at " + way.server +
                             ", an address of this machine: name another one with --managed-cluster-apiserver");
   }

@@ -4,11 +4,10 @@
 #include "core/addon/webhook/keeper.h"
 #include "core/controller/memory.h"
 #include "core/hub/hub.h"
-#include "kubeclient/base/host_port.h"
-#include "kubeclient/base/ip_address.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/rest/kill_hook.h"
+#include "kubeclient/transport/endpoint.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -72,16 +71,6 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
   return labels;
 }
 
-/// "https://127.0.0.1:6443": on this machine, so that it can call back.
-bool is_loopback_server(const std::string& server) {
-  const std::size_t scheme = server.find("://");
-  const std::string rest = scheme == std::string::npos ? server : server.substr(scheme + 3);
-  const auto parts = split_host_port(rest.substr(0, rest.find('/')));
-  if (!parts) return false;
-  const auto address = IpAddress::parse(parts->host);
-  return parts->host == "localhost" || (address && address->is_loopback());
-}
-
 Result<Report> run_hub(Context& context, const HubRunOptions& options, const std::vector<std::string>&) {
   if (context.global().dry_run != kube::DryRun::kNone) {
     return fail(Category::kUsage, "--dry-run does not apply to \"hub run\", which is a long-running process",
@@ -100,8 +89,9 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
   hub_options.leader_elect = options.leader_elect == kAuto ? in_pod : options.leader_elect == "true";
   hub_options.identity = context.env("POD_NAME");
   hub_options.health_address = options.health_address;
+  // An API server of this machine can call back.
   hub_options.webhook_address =
-      options.webhook_address.empty() && is_loopback_server(config.server) ? "127.0.0.1:0" : options.webhook_address;
+      options.webhook_address.empty() && kube::is_loopback_server(config.server) ? "127.0.0.1:0" : options.webhook_address;
   hub_options.webhook_url = options.webhook_url;
   hub_options.auto_approve_users = options.auto_approve_users;
   hub_options.cluster_profiles = options.cluster_profiles;

@@ -63,9 +63,8 @@ void CurlMulti::remove(CURL* easy) {
   curl_multi_remove_handle(multi_.get(), easy);
 }
 
-void CurlMulti::unanswered() {
+void CurlMulti::unanswered(std::chrono::steady_clock::time_point now) {
   if (one_per_stream_) return;  // libcurl has closed the request's connection
-  const auto now = std::chrono::steady_clock::now();
   if (!silent_since_) silent_since_ = now;
   if (now - *silent_since_ < kSilence) return;
   silent_since_.reset();

@@ -40,7 +40,7 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   /// Notes that a request's time is over and nothing of its answer has come. Where another one ends so after a while in which
   /// nothing came for anybody, the connections are broken: something on the way takes bytes and hands nothing on, which keepalive
   /// does not see, and libcurl would go on with them for ever.
-  void unanswered();
+  void unanswered(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
  private:
   struct Private {};

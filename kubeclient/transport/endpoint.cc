@@ -70,6 +70,13 @@ Result<Endpoint> parse_endpoint(const RestConfig& config) {
   return endpoint;
 }
 
+bool is_loopback_server(const std::string& server) {
+  RestConfig config;
+  config.server = server;
+  const auto endpoint = parse_endpoint(config);
+  return endpoint && endpoint->loopback;
+}
+
 std::string default_user_agent() {
 #if defined(__x86_64__)
   constexpr std::string_view kArch = "amd64";

@@ -23,6 +23,9 @@ struct Endpoint {
 /// kUsage for an address that is none, kTls for insecure-skip-tls-verify and for plain http beyond loopback.
 Result<Endpoint> parse_endpoint(const RestConfig& config);
 
+/// Whether a kubeconfig's server is this machine itself. An address that is none is not.
+bool is_loopback_server(const std::string& server);
+
 /// "fleetadm/<version> (<os>/<arch>)".
 std::string default_user_agent();
 

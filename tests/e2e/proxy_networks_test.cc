@@ -10,7 +10,7 @@
 #include "core/proxy/client/gateway_access.h"
 #include "kubeclient/config/kubeconfig.h"
 #include "kubeclient/watch/blocking_watch.h"
-#include "tests/support/fleet_test.h"
+#include "tests/support/own_network_test.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -18,35 +18,20 @@ namespace {
 using Steady = std::chrono::steady_clock;
 constexpr std::string_view kFarMaps = "/api/v1/namespaces/default/configmaps";
 
-class ProxyNetworks : public FleetTest {
+class ProxyNetworks : public OwnNetworkTest {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
-    auto network = NetworkNamespace::make();
-    ASSERT_TRUE(network) << network.error().message << "; " << network.error().hint;
-    KubeServerOptions of_member;
-    of_member.network = *network;
-    ASSERT_NO_FATAL_FAILURE(begin(1, true, {}, of_member));
-    const Ran made = run({"init", "--context", "hub", "--gateway", "--wait", "-o", "json"});
-    ASSERT_EQ(made.code, 0) << made.both();
-    lead_out(hub().url());
-    lead_out(str(hub().get("/api/v1/namespaces/open-cluster-management-hub/configmaps/fleetadm-gateway"), {"data", "tunnel"}));
-    RunOptions inside;
-    inside.network = network->get();
-    const Ran joined = run(join_args(made.json()), inside);
-    ASSERT_EQ(joined.code, 0) << joined.both();
-    const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait"});
-    ASSERT_EQ(accepted.code, 0) << accepted.both();
+    ASSERT_NO_FATAL_FAILURE(begin_in_own_network({"--gateway"}, [] {
+      const Json published = hub().get("/api/v1/namespaces/open-cluster-management-hub/configmaps/fleetadm-gateway");
+      return std::vector<std::string>{str(published, {"data", "tunnel"})};
+    }));
     const Json rule = {{"apiGroups", {"", "apps"}}, {"resources", {"*"}}, {"verbs", {"*"}}};
     allow_carol(hub(),
                 {{"apiGroups", {"proxy.open-cluster-management.io"}}, {"resources", {"clusters/proxy"}}, {"verbs", {"*"}}});
     allow_carol(member(), rule);
     const Ran health = run_until_well();
     ASSERT_EQ(health.code, 0) << health.both();
-  }
-  static void lead_out(const std::string& address) {
-    const Status led = member().network()->lead_out(std::stoi(address.substr(address.rfind(':') + 1)));
-    ASSERT_TRUE(led) << address << ": " << led.error().message;
   }
   static Ran run_until_well() {
     Ran health;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <iostream>
 
-#include "tests/support/fleet_test.h"
+#include "tests/support/own_network_test.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -22,25 +22,11 @@ constexpr auto kSoonAnew = std::chrono::seconds(45);  // where silent connection
 
 std::string at(std::string_view collection, const std::string& name) { return std::string(collection) + "/" + name; }
 
-class NetworkCut : public FleetTest {
+class NetworkCut : public OwnNetworkTest {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
-    auto network = NetworkNamespace::make();
-    ASSERT_TRUE(network) << network.error().message << "; " << network.error().hint;
-    KubeServerOptions of_member;
-    of_member.network = *network;
-    ASSERT_NO_FATAL_FAILURE(begin(1, true, {}, of_member));
-    const Ran made = run({"init", "--context", "hub", "--wait", "-o", "json"});
-    ASSERT_EQ(made.code, 0) << made.both();
-    const std::string hub = fleet()->hub().url();
-    ASSERT_TRUE(member().network()->lead_out(std::stoi(hub.substr(hub.rfind(':') + 1))));
-    RunOptions inside;
-    inside.network = network->get();
-    const Ran joined = run(join_args(made.json()), inside);
-    ASSERT_EQ(joined.code, 0) << joined.both();
-    const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait=available"});
-    ASSERT_EQ(accepted.code, 0) << accepted.both();
+    ASSERT_NO_FATAL_FAILURE(begin_in_own_network());
     const auto changed =
         fleet()->hub().request("PATCH", kCutCluster, R"({"spec":{"leaseDurationSeconds":2}})", "application/merge-patch+json");
     ASSERT_EQ(changed.status, 200) << changed.body;
