@@ -27,7 +27,8 @@ inline constexpr const char* kCertificateKey = "tls.crt";
 inline constexpr const char* kPrivateKeyKey = "tls.key";
 /// Before the keys kubeconfig, tls.crt and tls.key: of the hub that was left for another one of several.
 inline constexpr const char* kFormerPrefix = "former-";
-/// Of the certificate that no CA of the hub's kubeconfig vouches for any more, since that lost the one that did: its hash.
+/// Of the certificate that no CA of the hub's kubeconfig vouches for any more, since that lost the one that did: its hash, and
+/// how often the hub has been asked for another one in vain, and when last.
 inline constexpr const char* kSupersededKey = "superseded-tls.crt";
 inline constexpr const char* kPendingKeyKey = "pending-tls.key";
 inline constexpr const char* kPendingRequestKey = "pending-tls.csr";

@@ -4,6 +4,7 @@
 
 #include "core/api/certificate_request.h"
 #include "core/api/kinds.h"
+#include "core/registration/agent/rotation.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/base/log.h"
@@ -75,16 +76,14 @@ bool usable(const std::string& certificate, const std::string& key, const Certif
 }
 
 Result<Issuance> take(const Stores& stores, const CertificateOrder& order, const std::string& name,
-                      const std::string& certificate, const std::string& key) {
+                      const std::string& certificate, const std::string& key, Instant now) {
   FLEETADM_TRY(HubSecret stored, stores.issued.edit([&](HubSecret& secret) -> Status {
     for (const auto& [name_of_key, value] : order.early) secret.data[name_of_key] = value;
     for (const auto& [name_of_key, value] : order.late) secret.data[name_of_key] = value;
-    secret.data[kCertificateKey] = certificate;
-    secret.data[kPrivateKeyKey] = key;
+    put_certificate(secret, certificate, key, now);
     // Another request may have been prepared meanwhile by a second agent; it is of no use any more either way.
     secret.data.erase(kPendingKeyKey);
     secret.data.erase(kPendingRequestKey);
-    secret.data.erase(kSupersededKey);
     return {};
   }));
   if (stores.pending.name() != stores.issued.name()) FLEETADM_CHECK(stores.pending.remove());
@@ -160,7 +159,7 @@ Result<Issuance> advance(const kube::Client& hub, const Stores& stores, const Ce
       return Issuance{Issuance::State::kWaiting, name, "certificate request " + name + " waits for approval", {}};
     }
     FLEETADM_TRY(const std::string certificate, base64_decode(encoded));
-    if (usable(certificate, key, order, clock.now())) return take(stores, order, name, certificate, key);
+    if (usable(certificate, key, order, clock.now())) return take(stores, order, name, certificate, key, clock.now());
     if (round > 0) return fail(Category::kInvalid, "the hub's certificate for request " + name + " is not what was asked for");
     discard = pem;
   }

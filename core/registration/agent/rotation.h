@@ -22,8 +22,12 @@ struct RenewalPlan {
 /// certificate, this is due for renewal. The hub will not take it much longer.
 void note_authorities(HubSecret& secret, std::string_view former, std::string_view next);
 
+/// Puts a client certificate that was issued `now` in the place of the one before. Where that one was due for the sake of its CA
+/// and the hub still signs by the CA that goes, the hub has to be asked again: later and later, a few times in all.
+void put_certificate(HubSecret& secret, const std::string& certificate, const std::string& key, Instant now);
+
 /// Due at once where the certificate is missing, unreadable, expired, for another subject or for another key, or where the hub
-/// has replaced the CA that issued it.
+/// has replaced the CA that issued it; after put_certificate() in time.
 RenewalPlan plan_renewal(const HubSecret& secret, const pki::Subject& subject, Instant now);
 
 }  // namespace fleetadm::registration::agent

@@ -224,6 +224,48 @@ TEST(Renewal, IsDueWhenTheHubsCasLoseTheOneThatIssuedTheCertificate) {
   EXPECT_FALSE(due());
 }
 
+TEST(Renewal, AHubThatStillSignsByTheCaThatGoesIsAskedAgainLaterAndLaterAndNotForEver) {
+  const pki::KeyPair before = pki::make_ca("before", hours(1000)).value();
+  const pki::KeyPair next = pki::make_ca("next", hours(1000)).value();
+  const auto issued_by = [](const pki::KeyPair& issuer) {
+    pki::LeafOptions leaf;
+    leaf.subject = subject_of(kMe);
+    leaf.client = true;
+    leaf.validity = hours(900);
+    return pki::issue(issuer, leaf).value();
+  };
+  FakeClock clock(parse_time(format_time(now())).value());
+  HubSecret secret = secret_for(subject_of(kMe));
+  const auto take_from = [&](HubSecret& into, const pki::KeyPair& issuer) {
+    const pki::KeyPair issued = issued_by(issuer);
+    put_certificate(into, issued.certificate, issued.key, clock.now());
+  };
+  take_from(secret, before);
+  Endpoint hub = kHub;
+  hub.ca_pem = next.certificate;
+  note_authorities(secret, before.certificate, next.certificate);
+  secret.data[kKubeconfigKey] = hub_kubeconfig(hub);
+  std::vector<int> minutes_between;
+  HubSecret mended;
+  while (minutes_between.size() < 20) {
+    const RenewalPlan plan = plan_renewal(secret, subject_of(kMe), clock.now());
+    if (!plan.due && plan.at - clock.now() > hours(24)) break;
+    if (!plan.due) {
+      minutes_between.push_back(static_cast<int>((plan.at - clock.now()) / minutes(1)));
+      clock.set(plan.at);
+      EXPECT_TRUE(plan_renewal(secret, subject_of(kMe), clock.now()).due);
+    }
+    mended = secret;
+    take_from(secret, before);
+  }
+  EXPECT_EQ(minutes_between, (std::vector<int>{10, 20, 40, 80, 160, 320, 640, 720}));
+  EXPECT_TRUE(secret.get(kSupersededKey).empty());
+
+  take_from(mended, next);
+  EXPECT_TRUE(mended.get(kSupersededKey).empty());
+  EXPECT_FALSE(plan_renewal(mended, subject_of(kMe), clock.now()).due);
+}
+
 TEST(Renewal, IsNotDueWhereAnotherCaThanTheServersIssuesCertificates) {
   const pki::KeyPair before = pki::make_ca("before", hours(48)).value();
   const pki::KeyPair after = pki::make_ca("after", hours(48)).value();
