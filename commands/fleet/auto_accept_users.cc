@@ -6,6 +6,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/framework/dry_run.h"
 #include "core/api/kinds.h"
+#include "core/install/helm_release.h"
 #include "core/install/install.h"
 #include "core/install/owned_fields.h"
 #include "core/install/wait_deployment.h"
@@ -35,7 +36,7 @@ Result<Json> applied_hub(const kube::Client& hub) {
                 "if they run elsewhere, start them with: fleetadm hub run --auto-approve-user USER. Upstream's hub is told by "
                 "spec.registrationConfiguration of its ClusterManager");
   }
-  if (const std::string release = upgrade::helm_release_of(*live); !release.empty()) {
+  if (const std::string release = install::helm_release_of(*live); !release.empty()) {
     return fail(Category::kConflict, "the hub was installed by Helm, as release \"" + release + "\"",
                 "set its value autoApproveUsers with: helm upgrade " + release);
   }

@@ -79,6 +79,7 @@ Result<Report> unjoin_hosted(Context& context, const UnjoinOptions& options) {
   FLEETADM_CHECK(step("Ending its agent", [&] { return join::leave_hosting(hosting, ns, how); }));
   if (member) FLEETADM_CHECK(step("Removing what was installed for it", [&] { return join::leave_on_member(*member, how); }));
   FLEETADM_CHECK(step("Tidying the hosting cluster", [&] { return join::finish_hosting(hosting, ns, how); }));
+  FLEETADM_TRY(const std::string release, join::release_of_program(hosting, ns));
 
   report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
   report.lines = change_lines(changes, dry_run_mark(context));
@@ -87,6 +88,10 @@ Result<Report> unjoin_hosted(Context& context, const UnjoinOptions& options) {
     report.notes.push_back("Nothing to do: cluster \"" + how.cluster_name + "\" is not hosted in namespace " + ns + ".");
   if (!member && !changes.empty()) tell_left_behind(left, how.cluster_name, "the accounts and roles of its agent", report);
   if (!hub && !changes.empty()) tell_hub_left(how.cluster_name, report);
+  if (!release.empty()) {
+    report.notes.push_back("The pod with the hosted agents stays: it belongs to the Helm release \"" + release +
+                           "\". Without members: helm uninstall " + release);
+  }
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/framework/dry_run.h"
 #include "core/image/reference.h"
+#include "core/install/helm_release.h"
 #include "core/install/install.h"
 #include "core/install/wait_deployment.h"
 #include "core/upgrade/intents.h"
@@ -139,7 +140,7 @@ Result<Upgrade> begin_upgrade(const kube::Client& cluster, const UpgradeOptions&
   const Json* live = upgrade.installed.find("Deployment", part.ns, part.deployment);
   if (live == nullptr)
     return fail(Category::kNotFound, "fleetadm has installed no " + part.component + " on this cluster", part.absent_hint);
-  if (const std::string release = upgrade::helm_release_of(*live); !release.empty()) {
+  if (const std::string release = install::helm_release_of(*live); !release.empty()) {
     return fail(Category::kConflict, "the " + part.component + " was installed by Helm, as release \"" + release + "\"",
                 "upgrade it with: helm upgrade " + release);
   }

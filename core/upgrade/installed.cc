@@ -55,6 +55,4 @@ std::string image_of(const Json& deployment) { return str(first_container(deploy
 
 std::vector<std::string> args_of(const Json& deployment) { return string_list_at(first_container(deployment), {"args"}); }
 
-std::string helm_release_of(const Json& object) { return annotation_of(object, "meta.helm.sh/release-name"); }
-
 }  // namespace fleetadm::upgrade

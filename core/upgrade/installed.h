@@ -27,7 +27,5 @@ void keep_namespace(Installed& installed, std::string_view ns);
 std::string image_of(const Json& deployment);
 /// Its arguments.
 std::vector<std::string> args_of(const Json& deployment);
-/// The release by which Helm has installed an object; empty: Helm has not.
-std::string helm_release_of(const Json& object);
 
 }  // namespace fleetadm::upgrade

@@ -104,12 +104,14 @@ class ChartsTest : public ::testing::Test {
 };
 
 TEST_F(ChartsTest, AreCleanByHelmsOwnCheck) {
-  for (const char* words : {"fleetadm-hub", "fleetadm-agent --set clusterName=c1"}) {
+  for (const char* words : {"fleetadm-hub", "fleetadm-agent --set clusterName=c1", "fleetadm-hosted-agents"}) {
     const Ran ran = helm(std::string("lint --strict ") + words);
     EXPECT_EQ(ran.code, 0) << ran.both();
   }
-  const Ran ran = helm("template x fleetadm-hub --include-crds --kube-version 1.35.0");
-  EXPECT_EQ(ran.code, 0) << ran.both();
+  for (const char* name : {"fleetadm-hub --include-crds", "fleetadm-hosted-agents"}) {
+    const Ran ran = helm(std::string("template x ") + name + " --kube-version 1.35.0");
+    EXPECT_EQ(ran.code, 0) << ran.both();
+  }
 }
 
 TEST_F(ChartsTest, RefuseValuesThatTheCommandsWouldRefuse) {
@@ -118,7 +120,9 @@ TEST_F(ChartsTest, RefuseValuesThatTheCommandsWouldRefuse) {
         "fleetadm-hub --set hubArgs={run}", "fleetadm-hub --set gateway.address=host", "fleetadm-hub --set unknown=1",
         "fleetadm-hub --set httpsProxy=proxy:3128", "fleetadm-hub --set priorityClassName=High",
         "fleetadm-hub --set nodeSelector.pool=1", "fleetadm-hub --set tolerations[0].effect=Never", "fleetadm-agent",
-        "fleetadm-agent --set clusterName=C1", "fleetadm-agent --set clusterName=c1,agentArgs={--bootstrap-secret=other}"}) {
+        "fleetadm-agent --set clusterName=C1", "fleetadm-agent --set clusterName=c1,agentArgs={--bootstrap-secret=other}",
+        "fleetadm-hosted-agents --set namespace=", "fleetadm-hosted-agents --set namespace=a.b",
+        "fleetadm-hosted-agents --set clusterName=c1"}) {
     const Ran ran = helm(std::string("template x ") + words);
     EXPECT_NE(ran.code, 0) << words;
     EXPECT_NE(ran.err.find("schema"), std::string::npos) << words << ": " << ran.err;
@@ -231,6 +235,54 @@ TEST_F(ChartsTest, TheAgentIsWhatJoinMakes) {
   const auto by_command = installed(fleet->spoke(1), "agent");
   EXPECT_GT(by_command.size(), 10U);
   expect_same(by_command, installed(fleet->spoke(2), "agent"));
+}
+
+TEST_F(ChartsTest, TheHostedAgentsAreWhatJoinMakes) {
+  const auto fleet = servers(3);  // a member, and two clusters that could host it
+  ASSERT_TRUE(fleet);
+  const Ran init = fleet->run({"init", "--context", "hub", "-o", "json"});
+  ASSERT_EQ(init.code, 0) << init.both();
+  const std::string token = folder_->write("hub.token", str(init.json(), {"hub-token"}));
+  const std::string ca = folder_->write("hosted-hub.crt", fleet->hub().ca().certificate);
+  const auto member = [&](const char* command, const char* hosting, std::vector<std::string> more) {
+    std::vector<std::string> args{
+        command, "--mode", "hosted", "--context", hosting, "--cluster-name", "m1", "--managed-cluster-context", "c1"};
+    args.insert(args.end(), more.begin(), more.end());
+    return fleet->run(args);
+  };
+  const std::vector<std::string> to_hub{"--hub-apiserver", fleet->hub().url(), "--ca-file", ca, "--hub-token-file", token};
+  const auto and_more = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = to_hub;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const Ran join = member("join", "c2",
+                          and_more({"--network-policy", "--image", "registry.example.com/fleetadm:v1", "--node-selector",
+                                    "pool=infra", "--https-proxy", "http://egress.example.com:8080"}));
+  ASSERT_EQ(join.code, 0) << join.both();
+  const auto by_command = [&](int hosting) {
+    auto objects = installed(fleet->spoke(hosting), "hosted-agents");
+    std::erase_if(objects, [](const auto& entry) { return !label_of(entry.second, "fleetadm.io/hosted-cluster").empty(); });
+    return objects;
+  };
+  const auto joined = by_command(2);
+  EXPECT_EQ(joined.size(), 6U);
+  const std::string values =
+      "fleetadm-hosted-agents --set networkPolicy=true,image=registry.example.com/fleetadm:v1 "
+      "--set nodeSelector.pool=infra,httpsProxy=http://egress.example.com:8080";
+  ASSERT_NO_FATAL_FAILURE(install(fleet->spoke(3), values));
+  expect_same(joined, by_command(3));
+
+  // Members come and go in what the chart has made, which stays.
+  ASSERT_EQ(member("unjoin", "c2", {"--yes"}).code, 0);
+  EXPECT_TRUE(installed(fleet->spoke(2), "hosted-agents").empty()) << "what join has made goes with the last member";
+  const Ran in_chart = member("join", "c3", to_hub);
+  ASSERT_EQ(in_chart.code, 0) << in_chart.both();
+  expect_same(joined, by_command(3));
+  const Ran left = member("unjoin", "c3", {"--yes"});
+  ASSERT_EQ(left.code, 0) << left.both();
+  EXPECT_NE(left.both().find("Helm release \"fleet\""), std::string::npos) << left.both();
+  expect_same(joined, installed(fleet->spoke(3), "hosted-agents"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
+#include "core/install/helm_release.h"
 #include "core/install/wait_deleted.h"
 #include "core/registration/join/hosted_manifests.h"
 #include "kubeclient/base/encoding.h"
@@ -81,6 +82,11 @@ Result<std::vector<Change>> leave_on_member(const kube::Client& member, const De
   return changes;
 }
 
+Result<std::string> release_of_program(const kube::Client& hosting, const std::string& ns) {
+  FLEETADM_TRY(const auto program, hosting.find(r::deployments(), ns, api::kHostedDeployment));
+  return program ? install::helm_release_of(*program) : std::string();
+}
+
 Result<std::vector<Change>> finish_hosting(const kube::Client& hosting, const std::string& ns, const DepartureOptions& options) {
   std::vector<Change> changes;
   FLEETADM_TRY(const auto credential, credential_of(hosting, ns, options.cluster_name));
@@ -90,6 +96,8 @@ Result<std::vector<Change>> finish_hosting(const kube::Client& hosting, const st
     return label_of(secret, api::kHostedMemberLabel) != options.cluster_name;
   });
   if (others) return changes;
+  FLEETADM_TRY(const std::string release, release_of_program(hosting, ns));
+  if (!release.empty()) return changes;
   install::Options how;
   how.part = kHostingPart;
   how.ns = ns;

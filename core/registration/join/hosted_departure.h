@@ -18,7 +18,11 @@ Result<std::vector<install::Change>> leave_hosting(const kube::Client& hosting, 
 /// unless forced.
 Result<std::vector<install::Change>> leave_on_member(const kube::Client& member, const DepartureOptions& options);
 
-/// Deletes the member's credential, and where no member is left in the namespace the program and all that was installed for it.
+/// The Helm release that the program belongs to; empty: to none.
+Result<std::string> release_of_program(const kube::Client& hosting, const std::string& ns);
+
+/// Deletes the member's credential, and where no member is left in the namespace the program and all that was installed for it,
+/// unless that is a Helm release's.
 Result<std::vector<install::Change>> finish_hosting(const kube::Client& hosting, const std::string& ns,
                                                     const DepartureOptions& options);
 

@@ -155,6 +155,20 @@ TEST_F(HostedJoinTest, TheProgramGoesWithTheLastMemberAndThatOfAnotherNamespaceS
   EXPECT_TRUE(hosting->get(r::namespaces(), "", "second"));
 }
 
+TEST_F(HostedJoinTest, AProgramOfAHelmReleaseStaysWithoutMembers) {
+  install(wanted);
+  EXPECT_EQ(release_of_program(hosting->client(), "hosted").value(), "");
+  Json program = hosting->get(r::deployments(), "hosted", api::kHostedDeployment).value();
+  program["metadata"]["annotations"]["meta.helm.sh/release-name"] = "agents";
+  hosting->put(r::deployments(), program);
+  ASSERT_TRUE(leave_hosting(hosting->client(), "hosted", leaving));
+  ASSERT_TRUE(finish_hosting(hosting->client(), "hosted", leaving));
+  EXPECT_EQ(release_of_program(hosting->client(), "hosted").value(), "agents");
+  EXPECT_TRUE(hosting->get(r::deployments(), "hosted", api::kHostedDeployment));
+  EXPECT_TRUE(hosting->get(r::namespaces(), "", "hosted"));
+  for (const char* secret : {"c1.member", "c1.bootstrap", "c1-hub-kubeconfig-secret"}) EXPECT_FALSE(has(secret)) << secret;
+}
+
 TEST_F(HostedJoinTest, WorksThatAreAppliedKeepTheMembersAgent) {
   install(wanted);
   member->put(api::applied_manifest_works(), {{"metadata", {{"name", "w"}}}});
