@@ -85,6 +85,7 @@ Result<HostedPlan> make_plan(Context& context, const HostedJoin& join, const joi
     std::erase_if(plan.on_hosting, [](const Json& object) { return str(object, {"kind"}) == "Deployment"; });
   plan.secrets.ns = ns;
   plan.secrets.cluster = options.cluster_name;
+  plan.secrets.by = hosting.by;
   plan.secrets.bootstraps = join.bootstraps;
   plan.secrets.args = agent_args_of(options);
   FLEETADM_TRY(const join::AgentId id, join::choose_hosted_agent_id(join.sides.hosting, ns, options.cluster_name,

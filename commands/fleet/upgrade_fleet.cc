@@ -10,7 +10,9 @@
 #include "commands/framework/image.h"
 #include "commands/framework/watched.h"
 #include "core/api/agent_version.h"
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
+#include "core/registration/join/hosted_sides.h"
 #include "core/rollout/engine.h"
 #include "core/rollout/strategy.h"
 #include "core/upgrade/agent_work.h"
@@ -18,6 +20,8 @@
 #include "core/upgrade/versions.h"
 #include "core/work/rules/replica_set_state.h"
 #include "kubeclient/base/joined.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/base/names.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
@@ -43,7 +47,8 @@ class FleetUpgrade {
     works_ = watched_.add(api::manifest_works(), std::move(works));
   }
 
-  Status start() { return watched_.start(kFirstLists, context_.stop()); }
+  /// Sets those aside whose agents run elsewhere.
+  Status start();
 
   /// Looks at every cluster anew.
   Status look(Instant now);
@@ -52,6 +57,7 @@ class FleetUpgrade {
 
   std::vector<std::string> plan_lines() const;
   Report report(const std::string& kind) const;
+  std::size_t size() const { return targets_.clusters.size(); }
   std::size_t outstanding() const { return targets_.clusters.size() - count(rollout::State::kSucceeded); }
 
  private:
@@ -71,6 +77,15 @@ class FleetUpgrade {
     std::string error;  // of the hub, when the work was written
   };
 
+  /// A cluster whose agent runs in another cluster's pod, with those of others.
+  struct Hosted {
+    std::string told;
+    bool current = false;
+    Error elsewhere;
+  };
+
+  Hosted hosted_cluster(const Json& cluster, const std::string& by, std::size_t members);
+  bool is_here(const std::string& by, const std::string& ns);
   Result<const Content*> content(upgrade::AgentObjects objects);
   Status judge(const std::string& name, Instant now);
   Status begin(const std::string& name, Instant now);
@@ -90,9 +105,49 @@ class FleetUpgrade {
   std::size_t works_ = 0;
   std::map<upgrade::AgentObjects, Content> contents_;
   std::map<std::string, Known> known_;
-  Instant started_{};  // the deadline of what a former run has begun runs anew from here
+  std::map<std::string, Hosted> hosted_;
+  std::map<std::string, std::string> hub_hosts_;  // by namespace: what a member that the hub hosts there claims
+  Instant started_{};                             // the deadline of what a former run has begun runs anew from here
   bool breach_ = false;
 };
+
+Status FleetUpgrade::start() {
+  FLEETADM_CHECK(watched_.start(kFirstLists, context_.stop()));
+  std::map<std::string, std::size_t> members;
+  for (const Json& cluster : watched_.objects(clusters_)) ++members[api::hosted_by(cluster)];
+  for (const std::string& name : targets_.clusters) {
+    const std::optional<Json> cluster = watched_.find(clusters_, "", name);
+    const std::string by = cluster ? api::hosted_by(*cluster) : std::string();
+    if (!by.empty()) hosted_.emplace(name, hosted_cluster(*cluster, by, members[by]));
+  }
+  const auto is_hosted = [this](const std::string& name) { return hosted_.contains(name); };
+  std::erase_if(targets_.clusters, is_hosted);
+  for (rollout::Group& group : targets_.groups) std::erase_if(group.clusters, is_hosted);
+  return {};
+}
+
+/// A work cannot change its agent: the pod is another cluster's, and changes for all of its members at once.
+FleetUpgrade::Hosted FleetUpgrade::hosted_cluster(const Json& cluster, const std::string& by, std::size_t members) {
+  Hosted hosted;
+  hosted.told = api::agent_version(cluster);
+  hosted.current = !target_.named && !target_.version.empty() && hosted.told == target_.version && upgrade::is_available(cluster);
+  const std::string ns = by.substr(by.find('/') + 1);
+  const bool here = is_here(by, ns);
+  std::string command = "upgrade it there, with all agents of its pod: fleetadm upgrade agent --mode hosted";
+  if (!here) command += " --context HOSTING_CLUSTER";
+  if (ns != api::kHostedNamespace && is_dns_label(ns)) command += " --hosted-namespace " + ns;  // a command that people copy
+  std::string where =
+      "its agent runs on " + std::string(here ? "the hub" : "another cluster") + " (" + log::escape_terminal(by) + ")";
+  if (members > 1) where += ", in one pod with those of " + pluralize(members - 1, "other member");
+  hosted.elsewhere = fail(Category::kConflict, where, command).value().with_cluster(name_of(cluster));
+  return hosted;
+}
+
+bool FleetUpgrade::is_here(const std::string& by, const std::string& ns) {
+  auto known = hub_hosts_.find(ns);
+  if (known == hub_hosts_.end()) known = hub_hosts_.emplace(ns, join::hosting_by(hub_, ns).value_or("")).first;
+  return known->second == by;
+}
 
 /// A program of another version is not known to bring anything but its image; one that tells its version is fleetadm's.
 upgrade::AgentObjects objects_for(const UpgradeTarget& target, const std::string& told) {
@@ -281,6 +336,11 @@ std::vector<std::string> FleetUpgrade::plan_lines() const {
     lines.push_back(name + ": " + (known.told.empty() ? "unknown version" : known.told) +
                     (same ? ", up to date" : " to " + (target_.version.empty() ? target_.image : target_.version)));
   }
+  for (const auto& [name, hosted] : hosted_) {
+    lines.push_back(
+        name + ": " + (hosted.told.empty() ? "unknown version" : hosted.told) +
+        (hosted.current ? ", up to date" : ", unchanged: " + hosted.elsewhere.message + "; " + hosted.elsewhere.hint));
+  }
   // These may be another installation's, or be missing on purpose; only who reads the cluster knows.
   lines.emplace_back(target_.whole
                          ? "unchanged: the agents' CRDs, NetworkPolicies, arguments and rights to Secrets; for these run "
@@ -306,6 +366,17 @@ Report FleetUpgrade::report(const std::string& kind) const {
                (late ? "its agent was not replaced in time: " : "its agent was not replaced: ") + known.member.why)
               .value()
               .with_cluster(name));
+    }
+  }
+  for (const auto& [name, hosted] : hosted_) {
+    const std::string state = hosted.current ? "Succeeded" : "Hosted";
+    const std::string why = hosted.current ? std::string() : hosted.elsewhere.message;
+    list.push_back({{"cluster", name}, {"state", state}, {"version", hosted.told}, {"message", why}});
+    report.table->rows.push_back({name, state, hosted.told.empty() ? "<none>" : hosted.told, why});
+    if (hosted.current) {
+      report.names.push_back("managedcluster." + api::managed_clusters().group + "/" + name);
+    } else {
+      report.failures.push_back(hosted.elsewhere);
     }
   }
   report.data = {{"kind", kind},
@@ -350,7 +421,6 @@ Result<Report> upgrade_fleet(Context& context, const UpgradeFleetOptions& option
   FLEETADM_TRY(FleetTargets targets, fleet_targets(context, hub, options.targets, options.strategy));
   FLEETADM_TRY(rollout::Strategy strategy, strategy_of(options));
   std::vector<Error> missing = std::move(targets.missing);
-  const std::string number = pluralize(targets.clusters.size(), "cluster");
   FleetUpgrade fleet(context, hub, target, std::move(targets), std::move(strategy));
   FLEETADM_CHECK(fleet.start());
   FLEETADM_CHECK(fleet.look(context.clock().now()));
@@ -365,10 +435,11 @@ Result<Report> upgrade_fleet(Context& context, const UpgradeFleetOptions& option
     if (context.terminal().interactive()) {
       for (const std::string& line : fleet.plan_lines()) context.progress().say(line);
     }
-    FLEETADM_TRY(const bool sure, context.terminal().confirm("Upgrade the agents of " + number + "?"));
+    FLEETADM_TRY(const bool sure,
+                 context.terminal().confirm("Upgrade the agents of " + pluralize(fleet.size(), "cluster") + "?"));
     if (!sure) return fail(Category::kCancelled, "nothing was changed");
   }
-  FLEETADM_CHECK(fleet.roll());
+  if (fleet.size() > 0) FLEETADM_CHECK(fleet.roll());
   Report report = fleet.report("UpgradeReport");
   for (Error& error : missing) report.failures.push_back(std::move(error));
   if (fleet.outstanding() > 0) {

@@ -114,6 +114,7 @@ class Agent final : public RunningAgent {
   }
 
   void stop() {
+    shared_secrets_.clear();
     for (const auto& informer : secrets_) informer->stop();
     secrets_.clear();
     if (!steps_) return;
@@ -164,6 +165,10 @@ class Agent final : public RunningAgent {
 
   // Fires the signal whenever a secret comes, changes or goes, and wakes where there is none. Its content is not kept.
   void watch(const std::string& name, Signal& signal, const std::function<void()>& wake) {
+    if (runtime_.parts.secrets) {
+      shared_secrets_.push_back(runtime_.parts.secrets->on(name, {[&signal] { signal.fire(); }, wake}));
+      return;
+    }
     kube::InformerOptions options;
     options.ns = runtime_.store.ns();
     options.field_selector = "metadata.name=" + name;
@@ -178,6 +183,7 @@ class Agent final : public RunningAgent {
   std::unique_ptr<controller::Manager> health_;
   Runtime runtime_;
   std::vector<std::shared_ptr<kube::Informer>> secrets_;
+  std::vector<SecretWatch::Subscription> shared_secrets_;
   std::optional<Supervisor> supervisor_;
   std::optional<controller::Manager> steps_;  // its one controller takes the supervisor's steps
 };

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/agent/secret_watch.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/agent/identity.h"
@@ -42,6 +43,7 @@ struct Timing {
 struct AgentOptions {
   std::string ns = std::string(api::kAgentNamespace);
   std::string home_ns;       // of its secrets, where they are on another cluster than its own (AgentParts::home)
+  std::string hosted_by;     // api::kHostedByClaim, where it is
   std::string cluster_name;  // empty: what was stored, else random
   std::string agent_id;      // empty: what was stored, else random
   std::vector<std::string> bootstrap_kubeconfigs;  // files, instead of the secrets
@@ -96,6 +98,7 @@ struct AgentParts {
   std::shared_ptr<controller::WorkerPool> pool = nullptr;
   std::string log_file = {};                        // lines of its controllers are appended to it; empty: stderr
   std::optional<kube::Client> home = std::nullopt;  // the cluster with its secrets, where that is not its own
+  std::shared_ptr<SecretWatch> secrets = nullptr;   // of the namespace with its secrets; null: it watches each of them itself
 };
 
 /// Runs until `stop`. An Error only for what no waiting repairs: options that make no sense, a health address that cannot be

@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "core/agent/bootstrap_source.h"
@@ -41,11 +40,12 @@ struct Member {
   MemberAccess access;
   std::vector<std::string> bootstrap_secrets;  // none: those of all
   std::string args;                            // of this member alone
+  std::string by;                              // api::kHostedByClaim
 
   /// But for its credentials, which an agent takes while it runs.
   bool same_agent(const Member& other) const {
     return cluster == other.cluster && access.frame == other.access.frame && bootstrap_secrets == other.bootstrap_secrets &&
-           args == other.args;
+           args == other.args && by == other.by;
   }
 };
 
@@ -61,15 +61,20 @@ Result<Member> member_of(const Json& secret) {
   FLEETADM_TRY(const std::string kubeconfig, kubeconfig_of(secret));
   FLEETADM_TRY(member.access, join::member_access(kubeconfig));
   FLEETADM_TRY(member.args, base64_decode(str(secret, {"data", api::kHostedArgsKey})));
-  std::istringstream names(annotation_of(secret, api::kHostedBootstrapAnnotation));
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name.empty()) continue;
-    if (!is_dns_subdomain(name))
-      return fail(Category::kInvalid, "its annotation " + std::string(api::kHostedBootstrapAnnotation) + " names no Secret: \"" +
-                                          log::escape_terminal(name) + "\"");
-    member.bootstrap_secrets.push_back(name);
+  member.bootstrap_secrets = api::hosted_bootstraps(secret);
+  for (const std::string& name : member.bootstrap_secrets) {
+    if (is_dns_subdomain(name)) continue;
+    return fail(Category::kInvalid, "its annotation " + std::string(api::kHostedBootstrapAnnotation) + " names no Secret: \"" +
+                                        log::escape_terminal(name) + "\"");
   }
+  member.by = annotation_of(secret, api::kHostedByAnnotation);
+  if (member.by.empty()) member.by = namespace_of(secret);
   return member;
+}
+
+std::vector<std::string> key_of_member(const kube::CachedObject& secret) {
+  if (label_of(secret.decode(), api::kHostedMemberLabel).empty()) return {};
+  return {secret.key()};
 }
 
 AgentParts with_pool(AgentParts parts) {
@@ -94,12 +99,13 @@ class HostedMembers {
     manager_.add_metrics([this] { return registration::expiry::figures(certificates()); });
     kube::InformerOptions which;
     which.ns = options.ns;
-    which.label_selector = api::kHostedMemberLabel;
     which.project = drop_secret_content;  // it is read again when it is needed
+    // All of the namespace, which has those of members and little else: a watch for each Secret of each member takes more memory.
     const auto secrets = manager_.informer(home_, kube::resources::secrets(), std::move(which));
+    parts_.secrets = std::make_shared<SecretWatch>(*secrets);
     const auto queue = manager_.add({.name = "hosted-members"},
                                     [this](const std::string& key, const std::stop_token&) { return reconcile(key); });
-    controller::Manager::enqueue_on(*secrets, queue);
+    controller::Manager::enqueue_on(*secrets, queue, key_of_member);
     renewals_ = tokens_.add({.name = "hosted-member-tokens"},
                             [this](const std::string& name, const std::stop_token&) { return renew(name); });
     manager_.add({.name = "memory", .resync = kHostedTidying, .resync_keys = {"process"}},
@@ -235,6 +241,7 @@ class HostedMembers {
     options.cluster_name = member.cluster;
     options.hub_kubeconfig_secret = api::hosted_credential_secret(member.cluster);
     options.home_ns = options_.ns;
+    options.hosted_by = member.by;
     if (!member.bootstrap_secrets.empty()) options.bootstrap_secrets = member.bootstrap_secrets;
     return start_agent(options, config, parts_);
   }

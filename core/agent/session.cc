@@ -183,7 +183,7 @@ void Session::add_status(const controller::ControllerOptions& base) {
   // A hosted agent is not deployed on its cluster.
   if (!runtime_.parts.home) sources.own_deployment = source(kube::resources::deployments(), reg::own_deployment(options.ns));
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
-                           options.reserved_cluster_claim_suffixes, FLEETADM_VERSION};
+                           options.reserved_cluster_claim_suffixes, FLEETADM_VERSION, options.hosted_by};
   auto events = std::make_shared<kube::Recorder>(hub_, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);
   auto reporter = std::make_shared<reg::StatusReporter>(hub_, spoke, endpoint_.server, std::move(claims), std::move(sources),
                                                         std::move(events), clock);

@@ -1,12 +1,9 @@
 #include "core/api/agent_version.h"
 
+#include "core/api/cluster_claim.h"
+
 namespace fleetadm::api {
 
-std::string agent_version(const Json& cluster) {
-  for (const Json& claim : list_at(cluster, {"status", "clusterClaims"})) {
-    if (str(claim, {"name"}) == kAgentVersionClaim) return str(claim, {"value"});
-  }
-  return {};
-}
+std::string agent_version(const Json& cluster) { return told_claim(cluster, kAgentVersionClaim); }
 
 }  // namespace fleetadm::api

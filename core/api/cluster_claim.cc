@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/api/agent_version.h"
+#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/names.h"
 
@@ -26,13 +27,20 @@ bool claim_fits(std::string_view name, std::string_view value) {
   return !name.empty() && name.size() <= kLongestName && !value.empty() && characters(value) <= kLongestValue;
 }
 
+std::string told_claim(const Json& cluster, std::string_view name) {
+  for (const Json& claim : list_at(cluster, {"status", "clusterClaims"})) {
+    if (str(claim, {"name"}) == name) return str(claim, {"value"});
+  }
+  return {};
+}
+
 Status check_claim(std::string_view name, std::string_view value) {
   const std::string quoted = "\"" + std::string(name) + "\"";
   if (!is_dns_subdomain(name)) {
     return fail(Category::kUsage, quoted + " is not a valid name of a claim",
                 "use lowercase letters, digits, '-' and '.', for example region.example.com");
   }
-  if (name == kAgentVersionClaim)
+  if (name == kAgentVersionClaim || name == kHostedByClaim)
     return fail(Category::kUsage, "the claim " + quoted + " is the agent's own", "use another name");
   if (!claim_fits(name, value)) {
     return fail(Category::kUsage, "the value of claim " + quoted + " is " + (value.empty() ? "empty" : "too long"),

@@ -11,6 +11,9 @@ namespace fleetadm::api {
 /// Whether the hub takes it: the name has up to 253 characters, the value 1 to 1,024.
 bool claim_fits(std::string_view name, std::string_view value);
 
+/// The value that a ManagedCluster has of a claim; empty: none.
+std::string told_claim(const Json& cluster, std::string_view name);
+
 /// kUsage: the name cannot be a claim's, belongs to the agent, or the hub would refuse the value.
 Status check_claim(std::string_view name, std::string_view value);
 

@@ -1,7 +1,9 @@
 #include "core/api/hosted_member.h"
 
 #include <algorithm>
+#include <sstream>
 
+#include "core/api/cluster_claim.h"
 #include "kubeclient/base/joined.h"
 
 namespace fleetadm::api {
@@ -11,6 +13,17 @@ std::string hosted_bootstrap_secret(std::string_view cluster) { return std::stri
 std::string hosted_credential_secret(std::string_view cluster) {
   return std::string(cluster) + std::string(kHostedCredentialSuffix);
 }
+
+std::vector<std::string> hosted_bootstraps(const Json& secret) {
+  std::vector<std::string> names;
+  std::istringstream list(annotation_of(secret, kHostedBootstrapAnnotation));
+  for (std::string name; std::getline(list, name, ',');) {
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string hosted_by(const Json& cluster) { return told_claim(cluster, kHostedByClaim); }
 
 const std::vector<std::string_view>& hosted_member_flags() {
   static const std::vector<std::string_view> kFlags = {"agent-id",

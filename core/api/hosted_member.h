@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kubeclient/base/json.h"
 #include "kubeclient/base/result.h"
 
 namespace fleetadm::api {
@@ -14,6 +15,8 @@ namespace fleetadm::api {
 inline constexpr std::string_view kHostedMemberLabel = "fleetadm.io/hosted-member";
 /// On the same Secret: the bootstrap secrets of this member, separated by commas, where it does not share those of all.
 inline constexpr std::string_view kHostedBootstrapAnnotation = "fleetadm.io/bootstrap-secrets";
+/// These, of a member's Secret, as they are written.
+std::vector<std::string> hosted_bootstraps(const Json& secret);
 /// A key of the same Secret: arguments of `agent run` for this member alone, as a JSON list of "--flag=value".
 inline constexpr std::string_view kHostedArgsKey = "args";
 /// What the Secret with a member's credential is named after the cluster's name.
@@ -41,5 +44,11 @@ Status check_hosted_member_arg(std::string_view arg);
 inline constexpr std::string_view kHostedAsAnnotation = "fleetadm.io/hosted-as";
 inline constexpr std::string_view kHostedHubAnnotation = "fleetadm.io/hosted-hub";
 inline constexpr std::string_view kHostedByAnnotation = "fleetadm.io/hosted-by";
+
+/// What a hosted agent claims of its cluster: "ID/NAMESPACE" as in kHostedByAnnotation, which join also puts on the member's
+/// Secret; of a Secret that was made otherwise, the namespace alone.
+inline constexpr std::string_view kHostedByClaim = "hostedby.fleetadm.io";
+/// Of a ManagedCluster; empty: its agent runs on the cluster itself, or does not tell.
+std::string hosted_by(const Json& cluster);
 
 }  // namespace fleetadm::api

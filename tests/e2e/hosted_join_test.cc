@@ -259,6 +259,31 @@ TEST_F(HostedJoin, I_AnUpgradeIsOneOfAllMembers) {
     return running;
   };
   const auto before = pods();
+  // From the hub nothing reaches that pod: who asks is told where to go, and nothing is left waiting for an agent.
+  const auto from_hub = [](const std::vector<std::string>& more) {
+    std::vector<std::string> args{"upgrade", "agent", "--clusters", "c1,c2", "--context", "hub", "-o", "json", "--yes"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args);
+  };
+  const auto states = [](const Ran& ran) {
+    std::map<std::string, std::string> all;
+    for (const Json& one : list_at(ran.json(), {"clusters"})) all[str(one, {"cluster"})] = str(one, {"state"});
+    return all;
+  };
+  const Ran current = from_hub({});
+  EXPECT_EQ(current.code, 0) << current.both();
+  EXPECT_EQ(states(current), (std::map<std::string, std::string>{{"c1", "Succeeded"}, {"c2", "Succeeded"}})) << current.both();
+  const Ran plan = from_hub({"--to", "v0.0.9", "--plan"});
+  EXPECT_EQ(plan.code, 0) << plan.both();
+  EXPECT_NE(plan.out.find("in one pod with those of 1 other member"), std::string::npos) << plan.both();
+  const Ran left = from_hub({"--to", "v0.0.9"});
+  EXPECT_EQ(left.code, 3) << left.both();
+  EXPECT_EQ(states(left), (std::map<std::string, std::string>{{"c1", "Hosted"}, {"c2", "Hosted"}})) << left.both();
+  EXPECT_NE(left.err.find("fleetadm upgrade agent --mode hosted --context HOSTING_CLUSTER"), std::string::npos) << left.both();
+  for (const Json& one :
+       list_at(fleet()->hub().get("/apis/work.open-cluster-management.io/v1/namespaces/c1/manifestworks"), {"items"}))
+    EXPECT_EQ(name_of(one).find("agent"), std::string::npos) << name_of(one);
+  EXPECT_EQ(pods(), before);
   const Ran back = upgrade({"--to", "v0.0.9", "--yes", "--wait"});
   ASSERT_EQ(back.code, 0) << back.both();
   EXPECT_NE(dump_json(fleet()->spoke(kHosting).get(kProgram)).find(":v0.0.9\""), std::string::npos);

@@ -7,14 +7,18 @@
 
 #include "core/api/agent_version.h"
 #include "core/api/cluster_claim.h"
+#include "core/api/hosted_member.h"
 
 namespace fleetadm::registration::agent {
 namespace {
 
 constexpr const char* kSpokeOnlyLabel = "open-cluster-management.io/spoke-only";
-constexpr std::array<std::string_view, 5> kReserved = {"id.k8s.io", "kubeversion.open-cluster-management.io",
+constexpr std::array<std::string_view, 6> kReserved = {"id.k8s.io",
+                                                       "kubeversion.open-cluster-management.io",
                                                        "platform.open-cluster-management.io",
-                                                       "product.open-cluster-management.io", api::kAgentVersionClaim};
+                                                       "product.open-cluster-management.io",
+                                                       api::kAgentVersionClaim,
+                                                       api::kHostedByClaim};
 
 void collect(const std::vector<Json>& objects, std::map<std::string, std::string>& into) {
   for (const Json& object : objects) {
@@ -39,6 +43,8 @@ ChosenClaims choose_claims(const std::vector<Json>& cluster_claims, const std::v
   collect(cluster_claims, all);
   collect(properties, all);
   if (!options.agent_version.empty()) all[std::string(api::kAgentVersionClaim)] = options.agent_version;
+  all.erase(std::string(api::kHostedByClaim));  // nobody else knows
+  if (!options.hosted_by.empty()) all[std::string(api::kHostedByClaim)] = options.hosted_by;
   ChosenClaims chosen;
   std::vector<Claim> others;
   for (const auto& [name, value] : all) {

@@ -12,7 +12,9 @@ namespace fleetadm::registration::agent {
 struct ClaimOptions {
   std::size_t max_custom = 20;
   std::vector<std::string> reserved_suffixes;  // claims with such a name are never left out
-  std::string agent_version = {};              // told as a reserved claim, whatever the cluster's own say; empty: not told
+  // Told as reserved claims, whatever the cluster's own say. Empty: not told.
+  std::string agent_version = {};
+  std::string hosted_by = {};
 };
 
 struct Claim {

@@ -77,6 +77,7 @@ std::vector<Json> member_secrets(const MemberSecrets& secrets) {
   member["metadata"]["labels"] = {{std::string(api::kHostedMemberLabel), secrets.cluster},
                                   {std::string(api::kHostedOfLabel), secrets.cluster}};
   member["metadata"]["annotations"] = {{std::string(api::kHostedBootstrapAnnotation), joined(names, ",")}};
+  if (!secrets.by.empty()) member["metadata"]["annotations"][std::string(api::kHostedByAnnotation)] = secrets.by;
   if (!secrets.args.empty()) member["data"][std::string(api::kHostedArgsKey)] = base64_encode(dump_json(Json(secrets.args)));
   objects.push_back(std::move(member));
   return objects;

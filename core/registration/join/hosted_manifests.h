@@ -45,6 +45,7 @@ struct MemberSecrets {
   std::string kubeconfig;               // of the member
   std::vector<std::string> bootstraps;  // kubeconfigs of the hubs, in order
   std::vector<std::string> args;        // of `agent run`, for this member alone
+  std::string by = {};                  // Hosting::by
 };
 /// The member's own comes last: with it its agent begins.
 std::vector<Json> member_secrets(const MemberSecrets& secrets);

@@ -1,7 +1,6 @@
 #include "core/registration/join/hosted_members.h"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "core/api/hosted_member.h"
@@ -20,10 +19,7 @@ HostedMember read_member(const Json& secret) {
   member.kubeconfig = base64_decode(str(secret, {"data", "kubeconfig"})).value_or("");
   const auto args = parse_json(base64_decode(str(secret, {"data", api::kHostedArgsKey})).value_or(""));
   if (args) member.args = string_list_at(*args, {});
-  std::istringstream names(annotation_of(secret, api::kHostedBootstrapAnnotation));
-  for (std::string name; std::getline(names, name, ',');) {
-    if (!name.empty()) member.bootstrap_secrets.push_back(name);
-  }
+  member.bootstrap_secrets = api::hosted_bootstraps(secret);
   return member;
 }
 

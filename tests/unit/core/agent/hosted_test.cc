@@ -86,6 +86,8 @@ TEST_F(Hosted, MembersComeAndGoWithTheirSecrets) {
   ASSERT_TRUE(soon([&] { return available("c2"); }));
   EXPECT_TRUE(credential("c1"));
   EXPECT_TRUE(credential("c2"));
+  EXPECT_EQ(home->count("watch", "secrets"), 1) << "of all members' Secrets together";
+  EXPECT_TRUE(soon([&] { return api::hosted_by(*fleet.hub->get(api::managed_clusters(), {}, "c1")) == kNamespace; }));
   EXPECT_TRUE(fleet.stored("tls.crt").empty()) << "the credential is kept at home";
   EXPECT_EQ(controller::find_condition(*fleet.hub->get(api::managed_clusters(), {}, "c1"), "fleetadm.io/AgentReady"), nullptr);
 

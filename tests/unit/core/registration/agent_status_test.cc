@@ -49,6 +49,15 @@ TEST(Claims, TheAgentTellsItsOwnVersion) {
       << "whatever the cluster claims, and first";
 }
 
+TEST(Claims, AHostedAgentTellsByWhomAndNoOtherAgentDoes) {
+  const std::vector<Json> claimed = {claim("hostedby.fleetadm.io", "somebody")};
+  EXPECT_TRUE(choose_claims(claimed, {}, {}).claims.empty());
+  ClaimOptions options;
+  options.max_custom = 0;
+  options.hosted_by = "id/hosted";
+  EXPECT_EQ(choose_claims(claimed, {}, options).claims, (std::vector<Claim>{{"hostedby.fleetadm.io", "id/hosted"}}));
+}
+
 TEST(Claims, SpokeOnlyAndUnfitOnesAreNotTold) {
   std::string umlauts;
   for (int i = 0; i < 1024; ++i) umlauts += "ü";  // characters count, not bytes
