@@ -3,7 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,7 +66,7 @@ class Scheduler final : public WorkerPool::Member, public std::enable_shared_fro
   struct Lane {
     ControllerOptions options;
     Reconcile reconcile;
-    std::deque<std::string> ready;
+    std::list<std::string> ready;  // most are empty, and there are many
     std::unordered_set<std::string> queued;
     std::unordered_map<std::string, Active> active;
     std::unordered_map<std::string, int> failures;

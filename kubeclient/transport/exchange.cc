@@ -1,6 +1,7 @@
 #include "kubeclient/transport/exchange.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
@@ -37,8 +38,8 @@ Exchange::Exchange(std::shared_ptr<const ExchangeContext> context, Request reque
       started_(std::chrono::steady_clock::now()),
       deadline_(request_.timeout > Duration::zero() ? started_ + request_.timeout : std::chrono::steady_clock::time_point::max()),
       sink_(std::move(sink)) {
-  url_ =
-      server_url(context_->config, context_->endpoint) + context_->endpoint.prefix + request_.path + encode_query(request_.query);
+  url_ = server_url(context_->config, context_->endpoint) + context_->endpoint.prefix + request_.path +
+         encode_query(std::exchange(request_.query, {}));
 }
 
 Exchange::~Exchange() = default;
@@ -253,10 +254,17 @@ void Exchange::head_complete() {
   }
   hold_ = status_ == 401 && !repeated_ && context_->config.credentials != nullptr;
   if (hold_) return;
-  head_delivered_ = true;
   await_answer(false);
+  deliver_head();
+}
+
+void Exchange::deliver_head() {
+  head_delivered_ = true;
+  // A watch goes on for minutes: what it does not need any more is not kept.
+  const auto headers = std::exchange(response_headers_, {});
+  if (const auto id = headers.find("audit-id"); id != headers.end()) audit_id_ = id->second;
   log_outcome(std::to_string(status_));
-  deliver([&](StreamSink& sink) { sink.on_response(status_, response_headers_); });
+  deliver([&](StreamSink& sink) { sink.on_response(status_, headers); });
 }
 
 std::size_t Exchange::on_body(char* data, std::size_t size, std::size_t count, void* self_pointer) {
@@ -299,12 +307,8 @@ void Exchange::after_unauthorized() {
     if (again) return self->authorize_and_send();
     self->context_->loop->post([self] {
       if (self->finished_) return;
-      self->head_delivered_ = true;
-      self->log_outcome(std::to_string(self->status_));
-      self->deliver([&](StreamSink& sink) {
-        sink.on_response(self->status_, self->response_headers_);
-        sink.on_data(self->held_body_);
-      });
+      self->deliver_head();
+      self->deliver([&](StreamSink& sink) { sink.on_data(self->held_body_); });
       self->finish(std::nullopt);
     });
   };
@@ -320,8 +324,7 @@ void Exchange::log_outcome(std::string_view outcome) const {
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_).count();
   std::string text = std::string(to_string(request_.method)) + " " + (log::enabled(6) ? url_ : request_.path) + " " +
                      std::string(outcome) + " in " + std::to_string(took) + " ms";
-  const auto id = response_headers_.find("audit-id");
-  if (log::enabled(6) && id != response_headers_.end()) text += ", id " + id->second;
+  if (log::enabled(6) && !audit_id_.empty()) text += ", id " + audit_id_;
   log::info(5, kLog, text);
 }
 
@@ -345,7 +348,7 @@ void Exchange::tell_observer(const std::optional<Error>& error) const {
   facts.url = url_;
   facts.status = status_;
   if (error) facts.error = error->message;
-  if (const auto id = response_headers_.find("audit-id"); id != response_headers_.end()) facts.id = id->second;
+  facts.id = audit_id_;
   facts.begun = started_;
   facts.took = std::chrono::steady_clock::now() - started_;
   facts.sent = request_.body.size();

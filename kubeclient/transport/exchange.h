@@ -56,6 +56,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void on_done(CURLcode code);
   void after_unauthorized();
   void head_complete();
+  void deliver_head();
   void abort(Error error);
   void finish(std::optional<Error> error);
   template <class Call>
@@ -72,7 +73,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
 
   const std::shared_ptr<const ExchangeContext> context_;
-  const Request request_;
+  Request request_;  // without its query, which the URL has; does not change after construction
   std::string url_;
   bool awaited_ = false;  // sent, and the answer has not begun
   std::chrono::steady_clock::time_point started_;
@@ -87,8 +88,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_{nullptr, &curl_slist_free_all};
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> connect_to_{nullptr, &curl_slist_free_all};
   std::array<char, CURL_ERROR_SIZE> detail_{};
-  std::shared_ptr<Exchange> self_;  // while in flight
-  std::map<std::string, std::string> response_headers_;
+  std::shared_ptr<Exchange> self_;                       // while in flight
+  std::map<std::string, std::string> response_headers_;  // until they are delivered
+  std::string audit_id_;
   std::size_t header_bytes_ = 0;  // of this response, repeated names among them
   std::string thrown_;            // by the sink, or for want of memory
   std::size_t body_bytes_ = 0;    // of this response
