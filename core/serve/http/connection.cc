@@ -152,9 +152,14 @@ void Connection::read() {
   static thread_local std::array<char, 16 * 1024> input;  // what is read is taken at once
   for (int i = 0; i < kReadsAtOnce; ++i) {
     const auto [step, size] = stream_->read(input);
-    if (step != SocketStream::Step::kDone) return wait(step, &Connection::read);
-    if (!take({input.data(), size})) return;
+    if (step != SocketStream::Step::kDone) {
+      if (i > 0) flush();
+      if (!closed_) wait(step, &Connection::read);
+      return;
+    }
+    if (!take({input.data(), size})) return flush();
   }
+  flush();
   read_later();
 }
 
@@ -164,14 +169,12 @@ void Connection::read_later() {
   });
 }
 
-/// False where no more is to be read for now.
+/// False where no more is to be read for now. What it asks to be sent goes out with what the next pieces ask.
 bool Connection::take(std::string_view bytes) {
   if (frozen_) return true;
   if (!protocol_->receiving()) since_ = std::chrono::steady_clock::now();
-  const bool more = protocol_->feed(bytes);
-  ending_ = !more;
-  flush();
-  if (!more || closed_) return false;
+  ending_ = !protocol_->feed(bytes);
+  if (ending_ || closed_) return false;
   paused_ = !protocol_->wants_input();
   return !paused_;
 }

@@ -12,12 +12,10 @@ namespace asio = boost::asio;
 /// All that OpenSSL has for TLS 1.3, the one that costs least first, as Go's servers and clients have it.
 constexpr const char* kCiphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-/// Of both ends: buffers are gone while a connection is idle, and one call reads many records.
+/// Of both ends: buffers are gone while a connection is idle. What is read ahead is the stream's (tls_inlet.h).
 void tune(SSL_CTX* context) {
   SSL_CTX_set_ciphersuites(context, kCiphers);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_read_ahead(context, 1);
-  SSL_CTX_set_default_read_buffer_len(context, 64 * 1024);
 }
 
 Status use_pem(SSL_CTX* context, const pki::KeyPair& certificate, const std::string& client_ca, asio::ssl::context& tls) {

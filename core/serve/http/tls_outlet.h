@@ -14,7 +14,6 @@ class TlsOutlet {
 
   explicit TlsOutlet(int socket) : socket_(socket) {}
 
-  int socket() const { return socket_; }
   /// From here on records are held, up to a few, until flush().
   void gather();
   Sent flush();

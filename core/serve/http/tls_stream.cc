@@ -4,28 +4,37 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
-#include <sys/socket.h>
 
 #include "core/serve/http/tls_context.h"
+#include "core/serve/http/tls_inlet.h"
 #include "core/serve/http/tls_outlet.h"
 
 namespace fleetadm::serve {
+
+/// Both ways of one.
+struct TlsSocket {
+  explicit TlsSocket(int socket) : inlet(socket), outlet(socket) {}
+
+  TlsInlet inlet;
+  TlsOutlet outlet;
+};
+
 namespace {
 
-TlsOutlet& outlet_of(BIO* bio) { return *static_cast<TlsOutlet*>(BIO_get_data(bio)); }
+TlsSocket& socket_of(BIO* bio) { return *static_cast<TlsSocket*>(BIO_get_data(bio)); }
 
 bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 int send_some(BIO* bio, const char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const auto sent = outlet_of(bio).put({data, static_cast<std::size_t>(size)});
+  const auto sent = socket_of(bio).outlet.put({data, static_cast<std::size_t>(size)});
   if (sent < 0 && again()) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
 }
 
 int receive_some(BIO* bio, char* data, int size) {
   BIO_clear_retry_flags(bio);
-  const auto got = ::recv(outlet_of(bio).socket(), data, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  const auto got = socket_of(bio).inlet.get({data, static_cast<std::size_t>(size)});
   if (got < 0 && again()) BIO_set_retry_read(bio);
   return static_cast<int>(got);
 }
@@ -45,6 +54,11 @@ const BIO_METHOD* socket_method() {
   return kMethod;
 }
 
+/// An older error would be taken for the next call's. There is hardly ever one, and to look costs less than to clear.
+void forget_errors() {
+  if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 /// SSL_set_tlsext_host_name without its cast.
 bool send_server_name(SSL* ssl, std::string name) {
   return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data()) == 1;
@@ -52,7 +66,7 @@ bool send_server_name(SSL* ssl, std::string name) {
 
 }  // namespace
 
-TlsStream::TlsStream(int socket, SSL* ssl) : outlet_(std::make_unique<TlsOutlet>(socket)), ssl_(ssl) {}
+TlsStream::TlsStream(int socket, SSL* ssl) : socket_(std::make_unique<TlsSocket>(socket)), ssl_(ssl) {}
 
 TlsStream::~TlsStream() = default;
 
@@ -63,7 +77,7 @@ std::unique_ptr<TlsStream> TlsStream::make(int socket, SSL_CTX* context) {
     BIO_free(bio);
     return nullptr;
   }
-  BIO_set_data(bio, stream->outlet_.get());
+  BIO_set_data(bio, stream->socket_.get());
   BIO_set_init(bio, 1);
   SSL_set_bio(stream->ssl(), bio, bio);  // which takes it
   return stream;
@@ -102,29 +116,29 @@ TlsStream::Step TlsStream::after(int result) const {
 }
 
 TlsStream::Step TlsStream::handshake() {
-  ERR_clear_error();  // an older error would be taken for this one's
+  forget_errors();
   return after(SSL_do_handshake(ssl()));
 }
 
 TlsStream::Moved TlsStream::read(std::span<char> into) {
-  ERR_clear_error();
+  forget_errors();
   Moved out;
   out.step = after(SSL_read_ex(ssl(), into.data(), into.size(), &out.bytes));
   return out;
 }
 
 TlsStream::Moved TlsStream::write(std::string_view bytes) {
-  ERR_clear_error();
+  forget_errors();
   Moved out;
   out.step = Step::kDone;
-  outlet_->gather();
+  socket_->outlet.gather();
   while (out.bytes < bytes.size() && out.step == Step::kDone) {
     const auto rest = bytes.substr(out.bytes);
     std::size_t size = 0;
     out.step = after(SSL_write_ex(ssl(), rest.data(), rest.size(), &size));
     out.bytes += size;
   }
-  switch (outlet_->flush()) {
+  switch (socket_->outlet.flush()) {
     case TlsOutlet::Sent::kAll: break;
     case TlsOutlet::Sent::kSome:
       if (out.step == Step::kDone) out.step = Step::kWaitsToWrite;

@@ -12,7 +12,7 @@
 
 namespace fleetadm::serve {
 
-class TlsOutlet;
+struct TlsSocket;
 
 class TlsStream final : public SocketStream {
  public:
@@ -43,7 +43,7 @@ class TlsStream final : public SocketStream {
   static std::unique_ptr<TlsStream> make(int socket, SSL_CTX* context);
   Step after(int result) const;
 
-  const std::unique_ptr<TlsOutlet> outlet_;  // outlives ssl_, whose BIO writes to it
+  const std::unique_ptr<TlsSocket> socket_;  // outlives ssl_, whose BIO reads and writes it
   std::unique_ptr<SSL, Free> ssl_;
 };
 
