@@ -1,10 +1,15 @@
 #include "core/proxy/hop/held_body.h"
 
 namespace fleetadm::proxy {
+namespace {
+
+constexpr std::size_t kTail = std::size_t{4} * 1024;  // not worth a write of its own: it goes with what is before it
+
+}  // namespace
 
 serve::BodyStream::More HeldBody::read(std::string& into, std::size_t most) {
   if (size() == 0) return end_;
-  was_read(held_.take(into, most));
+  was_read(held_.take(into, size() < most + kTail ? size() : most));
   return More::kYes;
 }
 

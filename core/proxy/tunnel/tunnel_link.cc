@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/proxy/hop/proxy_dial.h"
+#include "core/serve/http/http2_frames.h"
 #include "core/serve/http/protocol.h"
 #include "core/serve/http/tls_context.h"
 #include "kubeclient/base/log.h"
@@ -157,6 +158,7 @@ std::shared_ptr<serve::Protocol> TunnelLink::serve_on(const std::shared_ptr<Line
   host.handle = options_->handle;
   host.streams_body = [](const serve::HttpRequest&) { return true; };
   host.keep_alive = options_->limits.keep_alive;
+  host.frame = serve::kHttp2LargeFrame;
   host.told_to_leave = [self = weak_from_this(), weak = std::weak_ptr(line)] {
     const auto here = self.lock();
     const auto which = weak.lock();

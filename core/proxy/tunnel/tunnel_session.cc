@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/serve/http/body_pipe.h"
+#include "core/serve/http/http2_frames.h"
 
 namespace fleetadm::proxy {
 namespace {
@@ -17,7 +18,6 @@ constexpr auto kPeriod = std::chrono::seconds(10);
 constexpr std::size_t kMostControlFrames = 1000;  // in a period: of those that answer nothing and carry nothing
 constexpr std::size_t kMostAcks = 100;            // that wait to be sent, to an agent that does not read
 constexpr std::size_t kMostSettings = 32;         // of a frame
-constexpr std::size_t kFrameHead = 9;             // bytes before a frame's payload
 
 nghttp2_nv field_of(const std::string& name, const std::string& value) {
   nghttp2_nv out{};
@@ -58,6 +58,11 @@ nghttp2_session_callbacks* TunnelSession::callbacks() {
     nghttp2_session_callbacks_set_send_data_callback(
         made, [](nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t size, nghttp2_data_source*,
                  void* self) { return static_cast<TunnelSession*>(self)->on_send(frame->hd.stream_id, head, size); });
+    nghttp2_session_callbacks_set_data_source_read_length_callback(
+        made, [](nghttp2_session*, std::uint8_t, std::int32_t, std::int32_t, std::int32_t, std::uint32_t frame, void* self) {
+          static_cast<TunnelSession*>(self)->memory_.choosing_frame();
+          return serve::most_in_frame(frame);
+        });
     nghttp2_session_callbacks_set_on_frame_not_send_callback(
         made, [](nghttp2_session*, const nghttp2_frame* frame, int, void* self) {
           if (frame->hd.type == NGHTTP2_HEADERS) {
@@ -75,6 +80,8 @@ TunnelSession::TunnelSession(serve::ProtocolHost host, TunnelSessionOptions opti
       options_(std::move(options)),
       keep_alive_(options_.limits.keep_alive, Steady::now()),
       period_(Steady::now()) {
+  host_.peer.reset();  // of which the identity was read
+  host_.watch = nullptr;
   nghttp2_option* made = nullptr;
   nghttp2_option_new(&made);
   nghttp2_option_set_no_auto_window_update(made, 1);  // a stream's window opens as its body is read
@@ -88,10 +95,11 @@ TunnelSession::TunnelSession(serve::ProtocolHost host, TunnelSessionOptions opti
   nghttp2_option_del(made);
   session_.reset(session);
   const auto window = static_cast<std::uint32_t>(std::min<std::size_t>(options_.limits.window, NGHTTP2_MAX_WINDOW_SIZE));
-  const std::array<nghttp2_settings_entry, 4> settings = {{
+  const std::array<nghttp2_settings_entry, 5> settings = {{
       {NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0},
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window},
+      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, serve::kHttp2LargeFrame},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(options_.limits.header)},
   }};
   nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
@@ -127,6 +135,7 @@ void TunnelSession::count() {
 
 void TunnelSession::run_later() {
   const auto self = shared_from_this();
+  woken_ = nullptr;
   while (!later_.empty()) {
     for (const auto& task : std::exchange(later_, {})) task();
   }
@@ -259,7 +268,7 @@ bool TunnelSession::feed(std::string_view bytes) {
     failed_ = true;
     why_ = "broke the protocol: " + std::string(nghttp2_strerror(static_cast<int>(used)));
   }
-  later([this] { pump(); });
+  if (!waiting_.empty()) later([this] { pump(); });
   run_later();
   return !failed_;
 }
@@ -382,7 +391,7 @@ void TunnelSession::resume(std::int32_t id) {
 void TunnelSession::consumed(std::int32_t stream, std::size_t bytes) {
   if (!streams_.contains(stream)) return;
   nghttp2_session_consume_stream(session_.get(), stream, bytes);
-  host_.flush();
+  if (nghttp2_session_want_write(session_.get()) != 0) host_.flush();  // the agent is told once half of the window is free
 }
 
 void TunnelSession::dropped(std::int32_t stream) {
@@ -405,17 +414,17 @@ bool TunnelSession::can_send(std::int32_t stream) const {
 
 /// How much of a body is to be sent in the next frame.
 ssize_t TunnelSession::on_read(std::int32_t id, std::size_t size, std::uint32_t* flags) {
+  memory_.frame_chosen();
   const auto at = streams_.find(id);
   if (at == streams_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   std::size_t count = 0;
   *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-  switch (at->second.next(size, count)) {
-    case TunnelStream::Give::kMore: break;
-    case TunnelStream::Give::kLater: return NGHTTP2_ERR_DEFERRED;
-    case TunnelStream::Give::kCut: return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // the stream is reset
-    case TunnelStream::Give::kEnd: *flags |= NGHTTP2_DATA_FLAG_EOF; break;
-  }
-  return static_cast<ssize_t>(count);
+  const auto give = at->second.next(size, count);
+  if (give == TunnelStream::Give::kLater) return NGHTTP2_ERR_DEFERRED;
+  if (give == TunnelStream::Give::kCut) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // the stream is reset
+  const auto payload = serve::frame_payload(size, at->second.unsent(), into_->size(), most_);
+  if (give == TunnelStream::Give::kEnd && payload == count) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  return static_cast<ssize_t>(payload);
 }
 
 /// The frame that on_read() has just been asked about, straight to where it is sent from.
@@ -423,7 +432,7 @@ int TunnelSession::on_send(std::int32_t id, const std::uint8_t* head, std::size_
   const auto at = streams_.find(id);
   if (at == streams_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   memory_.used();
-  into_->append(reinterpret_cast<const char*>(head), kFrameHead);
+  into_->append(reinterpret_cast<const char*>(head), serve::kHttp2FrameHead);
   at->second.give(*into_, count, Steady::now());
   // Whoever fills it may have been waiting for room.
   if (const auto body = at->second.body(); body && at->second.upgrade()) later([body] { body->wake(); });
@@ -514,6 +523,8 @@ int TunnelSession::on_data(std::int32_t id, std::string_view data) {
     return 0;
   }
   body->push(data);
+  if (woken_ == body.get()) return 0;
+  woken_ = body.get();
   later([body] { body->wake(); });
   return 0;
 }

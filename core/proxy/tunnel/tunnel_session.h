@@ -126,6 +126,7 @@ class TunnelSession final : public serve::Protocol,
   serve::Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   std::vector<std::function<void()>> later_;  // calls to others, once nghttp2 is not at work
+  const void* woken_ = nullptr;               // the body that the last of them wakes, if it does
   std::size_t control_frames_ = 0;            // in this period
   SteadyTime period_;
   bool failed_ = false;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/serve/http/body_pipe.h"
+#include "core/serve/http/http2_frames.h"
 #include "core/serve/http/http2_memory.h"
 #include "core/serve/http/keep_alive.h"
 #include "core/serve/http/protocol.h"
@@ -21,7 +22,6 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::array<std::uint8_t, 8> kLeavingPing = {'l', 'e', 'a', 'v', 'i', 'n', 'g', '.'};
-constexpr std::size_t kFrameHead = 9;                             // bytes before a frame's payload
 constexpr auto kLeaveLinger = std::chrono::seconds(1);            // for clients that do not answer it
 constexpr auto kAnsweredLinger = std::chrono::milliseconds(500);  // for what a client still sends behind the whole answer
 
@@ -95,6 +95,11 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     nghttp2_session_callbacks_set_send_data_callback(
         raw, [](nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t size, nghttp2_data_source*,
                 void* self) { return static_cast<Http2*>(self)->on_send(frame->hd.stream_id, head, size); });
+    nghttp2_session_callbacks_set_data_source_read_length_callback(
+        raw, [](nghttp2_session*, std::uint8_t, std::int32_t, std::int32_t, std::int32_t, std::uint32_t frame, void* self) {
+          static_cast<Http2*>(self)->memory_.choosing_frame();
+          return most_in_frame(frame);
+        });
     nghttp2_option* options = nullptr;
     nghttp2_option_new(&options);
     nghttp2_option_set_no_auto_window_update(options, 1);  // a stream's window opens as its body is read
@@ -105,8 +110,9 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     memory_.made();
     nghttp2_option_del(options);
     session_.reset(session);
-    const std::array<nghttp2_settings_entry, 3> settings = {{
+    const std::array<nghttp2_settings_entry, 4> settings = {{
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, static_cast<std::uint32_t>(host_.limits.streams)},
+        {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, host_.frame},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(host_.limits.header)},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
          static_cast<std::uint32_t>(std::min<std::size_t>(host_.limits.window, 0x7fffffff))},
@@ -386,6 +392,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
 
   /// How much of a body is to be sent in the next frame.
   ssize_t on_read(std::int32_t id, std::size_t size, std::uint32_t* flags) {
+    memory_.frame_chosen();
     const auto at = exchanges_.find(id);
     if (at == exchanges_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     Exchange& exchange = at->second;
@@ -401,7 +408,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
         return NGHTTP2_ERR_DEFERRED;
       }
     }
-    const auto count = std::min(size, exchange.body.size() - exchange.sent);
+    const auto count = frame_payload(size, exchange.body.size() - exchange.sent, into_->size(), most_);
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (exchange.sent + count == exchange.body.size() && (!exchange.stream || exchange.ended)) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(count);
@@ -413,7 +420,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     if (at == exchanges_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     Exchange& exchange = at->second;
     memory_.used();
-    into_->append(reinterpret_cast<const char*>(head), kFrameHead).append(exchange.body, exchange.sent, count);
+    into_->append(reinterpret_cast<const char*>(head), kHttp2FrameHead).append(exchange.body, exchange.sent, count);
     exchange.sent += count;
     if (count > 0) exchange.since = Steady::now();
     return into_->size() < most_ ? 0 : NGHTTP2_ERR_PAUSE;  // a pause ends output() for now

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <sys/mman.h>
 
 namespace fleetadm::serve {
 namespace {
 
 constexpr std::size_t kFrame = std::size_t{16} * 1024;  // without what stands before it
-constexpr std::size_t kTable = std::size_t{4} * 1024;
+constexpr std::size_t kTable = std::size_t{4} * 1024;   // a page
+constexpr std::size_t kRing = 1024;
+constexpr std::size_t kMostRings = 2;  // of what is sent, and of what comes
 
 }  // namespace
 
@@ -43,42 +46,71 @@ Http2Memory::Http2Memory() : allocator_{} {
 }
 
 Http2Memory::~Http2Memory() {
-  buffer_.unmap();
-  table_.unmap();
+  for (auto& buffer : buffers_) buffer.unmap();
+  tables_.unmap();
+}
+
+Http2Memory::Pages* Http2Memory::frame_at(const void* block) {
+  const auto at = std::ranges::find(buffers_, block, &Pages::at);
+  return at == buffers_.end() ? nullptr : &*at;
+}
+
+/// Null where they cannot be had.
+char* Http2Memory::tables() {
+  if (tables_.at == nullptr) tables_.map(kTable + kMostRings * kRing);
+  return static_cast<char*>(tables_.at);
+}
+
+std::size_t Http2Memory::size_in_tables(const void* block) const {
+  if (tables_.at == nullptr) return 0;
+  if (block == tables_.at) return kTable;
+  const auto* const begin = static_cast<const char*>(tables_.at);
+  const std::less<const char*> before;
+  const auto* const at = static_cast<const char*>(block);
+  return !before(at, begin) && before(at, begin + tables_.size) ? kRing : 0;
 }
 
 void* Http2Memory::take(std::size_t size) {
-  if (!making_ || buffer_.at != nullptr || size < kFrame) return std::malloc(size);
-  return buffer_.map(size) ? buffer_.at : std::malloc(size);
+  if (making_ && size == kRing && rings_ < kMostRings && tables() != nullptr) return tables() + kTable + kRing * rings_++;
+  if ((!making_ && !choosing_) || size < kFrame) return std::malloc(size);
+  const auto free = std::ranges::find(buffers_, nullptr, &Pages::at);
+  return free != buffers_.end() && free->map(size) ? free->at : std::malloc(size);
 }
 
 void* Http2Memory::take_zeros(std::size_t count, std::size_t size) {
-  const bool is_table = making_ && table_.at == nullptr && count > 1 && count * size == kTable;
-  return is_table && table_.map(kTable) ? table_.at : std::calloc(count, size);
+  const bool is_table = making_ && !has_table_ && count > 1 && count * size == kTable;
+  if (!is_table || tables() == nullptr) return std::calloc(count, size);
+  has_table_ = true;
+  return tables();
 }
 
 void* Http2Memory::move(void* block, std::size_t size) {
   if (block == nullptr) return take(size);
-  if (block != buffer_.at && block != table_.at) return std::realloc(block, size);
+  const Pages* const frame = frame_at(block);
+  const auto before = frame != nullptr ? frame->size : size_in_tables(block);
+  if (before == 0) return std::realloc(block, size);
   void* moved = std::malloc(size);
   if (moved == nullptr) return nullptr;
-  std::memcpy(moved, block, std::min(size, block == buffer_.at ? buffer_.size : table_.size));
+  std::memcpy(moved, block, std::min(size, before));
   release(block);
   return moved;
 }
 
 void Http2Memory::release(void* block) {
-  if (block == nullptr || (block != buffer_.at && block != table_.at)) return std::free(block);
-  (block == buffer_.at ? buffer_ : table_).unmap();
+  if (block == nullptr) return;
+  if (Pages* const frame = frame_at(block); frame != nullptr) return frame->unmap();
+  if (size_in_tables(block) == 0) return std::free(block);
+  if (block == tables_.at) has_table_ = false;
 }
 
 void Http2Memory::give_back() {
   if (idle_) return;
   idle_ = true;
-  buffer_.drop();
-  // A table in which something is left keeps its pages.
-  const auto* const table = static_cast<const unsigned char*>(table_.at);
-  if (table != nullptr && std::all_of(table, table + table_.size, [](unsigned char byte) { return byte == 0; })) table_.drop();
+  for (const auto& buffer : buffers_) buffer.drop();
+  // A table in which something is left keeps its page.
+  const auto* const table = static_cast<const unsigned char*>(tables_.at);
+  const bool is_free = !has_table_ || std::all_of(table, table + kTable, [](unsigned char byte) { return byte == 0; });
+  if (table != nullptr && is_free) ::madvise(tables_.at, kTable, MADV_DONTNEED);
 }
 
 }  // namespace fleetadm::serve

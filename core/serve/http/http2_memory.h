@@ -1,7 +1,9 @@
-// The memory of one HTTP/2 session. nghttp2 takes 16 KiB with each for the frame that is being sent, and 4 KiB for a table of
-// streams, which an idle connection has no use for: their pages go back to the system until then.
+// The memory of one HTTP/2 session. nghttp2 takes 16 KiB with each for the frame that is being sent, as much as the frame has
+// where the peer takes larger ones, 4 KiB for a table of streams, and twice 1 KiB for headers sent before, of which our sessions
+// keep none. An idle connection has no use for them: their pages go back to the system until then, or are never touched.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <nghttp2/nghttp2.h>
 
@@ -19,6 +21,9 @@ class Http2Memory {
   nghttp2_mem* allocator() { return &allocator_; }
   /// The session is made: what it takes from now on is neither.
   void made() { making_ = false; }
+  /// nghttp2 is told how large the next frame may be, and may take memory for it; until frame_chosen().
+  void choosing_frame() { choosing_ = true; }
+  void frame_chosen() { choosing_ = false; }
   /// Something is about to be sent.
   void used() { idle_ = false; }
   /// The session has no streams, and had nothing more to send when it was last asked.
@@ -40,11 +45,18 @@ class Http2Memory {
   void* take_zeros(std::size_t count, std::size_t size);
   void* move(void* block, std::size_t size);
   void release(void* block);
+  Pages* frame_at(const void* block);
+  /// Of a block among the tables; 0: it is not there.
+  std::size_t size_in_tables(const void* block) const;
+  char* tables();
 
   nghttp2_mem allocator_;
-  Pages buffer_;  // of the frame
-  Pages table_;   // of streams
+  std::array<Pages, 2> buffers_;  // of the frame: a larger one is taken before the other is released
+  Pages tables_;                  // of streams, then the rings of headers
+  bool has_table_ = false;
+  std::size_t rings_ = 0;
   bool making_ = true;
+  bool choosing_ = false;
   bool idle_ = true;
 };
 

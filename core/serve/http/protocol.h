@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@ struct ProtocolHost {
   HttpLimits limits;
   std::shared_ptr<MemoryBudget> room = nullptr;   // null: as much as comes
   KeepAliveTimes keep_alive = {};                 // HTTP/2 only
+  std::uint32_t frame = 16384;                    // HTTP/2 only: the largest that is taken; peers may send so much anyway
   std::function<void()> told_to_leave = nullptr;  // HTTP/2 only: the client asks nothing more on this connection (GOAWAY)
 };
 

@@ -105,6 +105,9 @@ TEST_F(HostileTunnels, FramesThatBreakTheProtocolEndTheTunnel) {
   expect_cut(wire_frame(kWireSettings, 0, 1), "settings of a stream");
   expect_cut(wire_frame(kWirePing, 0, 0, "short"), "a short ping");
   expect_cut(wire_frame(kWireHeaders, kWireEndHeaders, 1, "\xFF\xFF\xFF\xFF\xFF\xFF"), "headers that cannot be read");
+  std::string large = wire_frame(kWireData, 0, 1);
+  large.replace(0, 3, std::string("\x01\0\x01", 3));
+  expect_cut(large, "a frame of more than 64 KiB");
   std::string huge = wire_frame(kWireData, 0, 1);
   huge.replace(0, 3, "\xFF\xFF\xFF");
   expect_cut(huge, "a frame of 16 MiB");
