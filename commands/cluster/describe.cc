@@ -47,6 +47,7 @@ void describe_identity(const Json& data, Instant now, Lines& lines) {
   lines.push_back(described("Name", str(data, {"name"}) + deleted_suffix(data)));
   lines.push_back(described("Age", age_of(data, "created", now)));
   lines.push_back(described("Cluster Set", or_none(str(data, {"clusterSet"}))));
+  if (str(data, {"mode"}) == "push") lines.push_back(described("Mode", "push (the hub dials it)"));
   lines.push_back(described("Accepted", flag(data, {"accepted"}) ? "true" : "false"));
   lines.push_back(described("Joined", str(data, {"joined"})));
   lines.push_back(described("Available", str(data, {"available"})));

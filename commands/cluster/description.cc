@@ -8,6 +8,7 @@
 #include "commands/framework/named.h"
 #include "core/api/agent_version.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/controller/controller.h"
 #include "core/registration/hub/lease_rules.h"
 #include "core/work/rules/names.h"
@@ -117,6 +118,7 @@ Result<Json> describe_cluster(const kube::Client& hub, const std::string& name, 
   Json data{{"kind", "ClusterDescription"},
             {"name", name},
             {"created", str(cluster, {"metadata", "creationTimestamp"})},
+            {"mode", api::is_push_member(cluster) ? "push" : "agent"},
             {"accepted", flag(cluster, {"spec", "hubAcceptsClient"})},
             {"joined", condition_cell(cluster, api::kConditionJoined)},
             {"available", condition_cell(cluster, api::kConditionAvailable)},

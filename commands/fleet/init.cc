@@ -43,6 +43,7 @@ struct InitOptions {
   bool require_executor = false;
   bool network_policy = false;
   bool cluster_profiles = false;
+  bool push = false;
   bool gateway = false;
   bool accept_konnectivity = false;
   std::string gateway_address;         // HOST[:PORT]
@@ -77,6 +78,10 @@ void bind_init(FlagSet& flags, InitOptions& options) {
                 "Let the hub controllers keep a ClusterProfile of each cluster in the namespaces that its cluster sets are bound "
                 "to, and copy tokens of managed service accounts there; installs the kind where it is not there, and gives them "
                 "permission to read and write Secrets by name (upstream's feature gate ClusterProfile)");
+  flags.boolean(
+      &options.push, "push",
+      "Let the hub controllers dial the clusters that join with `join --push`; gives them permission to read and update "
+      "the Secrets of the namespace open-cluster-management-push");
   flags.boolean(&options.gateway, "gateway", "Install the gateway too, through which clients reach the API servers of clusters");
   flags.integer(&options.gateway_replicas, "gateway-replicas", "Number of replicas of the gateway").default_text = "1";
   flags.boolean(&options.accept_konnectivity, "accept-konnectivity",
@@ -147,6 +152,7 @@ Json container_args(const InitOptions& options) {
   Json args = install::hub_args();
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   if (options.cluster_profiles) args.emplace_back("--cluster-profiles");
+  if (options.push) args.emplace_back("--push");
   for (const std::string& arg : hub_driver_args(options.drivers)) args.push_back(arg);
   for (const std::string& arg : options.hub_args) args.push_back(arg);
   return args;
@@ -226,6 +232,7 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
   if (options.require_executor) files.emplace_back("hub/require-executor.yaml");
   if (options.network_policy) files.emplace_back("hub/network-policy.yaml");
   if (options.cluster_profiles) files.emplace_back("hub/cluster-profiles.yaml");
+  if (options.push) files.emplace_back("hub/push.yaml");
   for (const char* file : {"hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml", "hub/deployment.yaml"})
     files.emplace_back(file);
   if (options.replicas > 1) files.emplace_back("hub/disruption-budget.yaml");

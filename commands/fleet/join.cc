@@ -6,6 +6,7 @@
 #include "commands/fleet/fleet.h"
 #include "commands/fleet/join_hosted.h"
 #include "commands/fleet/join_options.h"
+#include "commands/fleet/join_push.h"
 #include "commands/fleet/join_steps.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/files.h"
@@ -71,6 +72,8 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
 }
 
 Result<Report> run_join(Context& context, const JoinOptions& given, const std::vector<std::string>&) {
+  if (given.push.on) return join_push(context, given);
+  FLEETADM_CHECK(validate_push(given.push, true));
   JoinOptions options = given;
   FLEETADM_TRY(const JoinFile file, read_join_file(context, options));
   FLEETADM_CHECK(validate_join(options));
@@ -167,6 +170,11 @@ void register_join(Registry& registry) {
       "With --fallback-hub the agent has several hubs and is with one of them at a time: it leaves a hub that denies the cluster, and "
       "one that is silent for 10 minutes (--agent-arg=--hub-connection-timeout=DURATION), and joins the first of the others that "
       "can be joined. Each hub has to accept the cluster.\n\n"
+      "With --push nothing of the fleet runs on the cluster: the hub controllers (`fleetadm init --push`) dial it. The current context "
+      "is the hub, and the cluster is that of --member-kubeconfig or --member-context; its name is that of the context unless "
+      "--cluster-name is given. Its address, its certificate, your rights on both sides and its identity are checked before "
+      "anything is written. The hub gets a token of an account of its own on the cluster, which it renews, and never your own "
+      "credentials. What a run that fails has made is removed again; a run that was killed is finished by the next.\n\n"
       "A dry run with -o yaml prints what would be installed as one stream of documents, for a repository: without Secrets, and "
       "for the image, the arguments and the settings that were given.";
   command.examples = {{"Join with a token from a file",
@@ -187,6 +195,8 @@ void register_join(Registry& registry) {
                       {"With a second hub, which the agent joins when the first one is lost",
                        "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
                        "--cluster-name c1 --fallback-hub second-hub.kubeconfig"},
+                      {"A cluster that the hub dials, where no agent runs",
+                       "fleetadm join --push --context hub --member-context c3 --wait=available"},
                       {"Manifests for a repository",
                        "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
                        "--cluster-name c1 --dry-run=client -o yaml"},

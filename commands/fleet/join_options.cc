@@ -81,7 +81,25 @@ Status check_registration(const JoinOptions& options) {
   return {};
 }
 
-Status check_pairs(const JoinOptions& options) {
+Status check_member(const JoinOptions& options) {
+  FLEETADM_CHECK(validate_member_side(options.member, true));
+  const std::string& url = options.member_apiserver;
+  if (!url.empty() && !is_hosted_mode(options.member))
+    return fail(Category::kUsage, "--managed-cluster-apiserver requires --mode hosted");
+  if (!url.empty() && !is_hub_url(url)) {
+    return fail(Category::kUsage, "--managed-cluster-apiserver \"" + url + "\" is not an https URL",
+                "for example: https://c1.example.com:6443");
+  }
+  if (!is_hosted_mode(options.member)) return {};
+  for (const std::string& arg : options.agent_args) {
+    if (Status good = api::check_hosted_member_arg(arg); !good) return fail(good.error().wrap("--agent-arg"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_labels(const JoinOptions& options) {
   for (const std::string& word : options.labels) {
     const auto [key, value] = pair_of(word);
     if (!qualified_name_problems(key).empty() || !label_value_problems(value).empty())
@@ -105,23 +123,42 @@ Status check_pairs(const JoinOptions& options) {
   return {};
 }
 
-Status check_member(const JoinOptions& options) {
-  FLEETADM_CHECK(validate_member_side(options.member, true));
-  const std::string& url = options.member_apiserver;
-  if (!url.empty() && !is_hosted_mode(options.member))
-    return fail(Category::kUsage, "--managed-cluster-apiserver requires --mode hosted");
-  if (!url.empty() && !is_hub_url(url)) {
-    return fail(Category::kUsage, "--managed-cluster-apiserver \"" + url + "\" is not an https URL",
-                "for example: https://c1.example.com:6443");
-  }
-  if (!is_hosted_mode(options.member)) return {};
-  for (const std::string& arg : options.agent_args) {
-    if (Status good = api::check_hosted_member_arg(arg); !good) return fail(good.error().wrap("--agent-arg"));
-  }
-  return {};
+std::map<std::string, std::string> labels_of_join(const JoinOptions& options) {
+  std::map<std::string, std::string> labels;
+  for (const std::string& word : options.labels) labels.insert_or_assign(pair_of(word).first, pair_of(word).second);
+  return labels;
 }
 
-}  // namespace
+std::map<std::string, std::string> annotations_of_join(const JoinOptions& options) {
+  std::map<std::string, std::string> annotations;
+  for (const std::string& word : options.annotations) {
+    const auto [key, value] = pair_of(word);
+    annotations.insert_or_assign(annotation_key(key), value);
+  }
+  return annotations;
+}
+
+void bind_push(FlagSet& flags, PushOptions& options, const std::string& what) {
+  flags.boolean(&options.on, "push", what);
+  file_flag(flags, &options.kubeconfig, "member-kubeconfig", "Kubeconfig of the cluster of --push, if it is a different file");
+  flags.text(&options.context, "member-context", "Context of the cluster of --push").complete = Complete::kContexts;
+}
+
+Status validate_push(const PushOptions& options, bool member_needed) {
+  const bool named = !options.kubeconfig.empty() || !options.context.empty();
+  if (!options.on && (named || options.allow_loopback)) {
+    return fail(Category::kUsage, std::string(!options.kubeconfig.empty() ? "--member-kubeconfig"
+                                              : named                     ? "--member-context"
+                                                                          : "--allow-loopback") +
+                                      " requires --push");
+  }
+  if (options.on && member_needed && !named) {
+    return fail(Category::kUsage, "--push requires --member-kubeconfig or --member-context",
+                "the current context is the hub, and the cluster is another one");
+  }
+  if (options.token_lifetime < std::chrono::minutes(10)) return fail(Category::kUsage, "--token-lifetime must be at least 10m");
+  return {};
+}
 
 void bind_join(FlagSet& flags, JoinOptions& options) {
   filename_flag(
@@ -195,6 +232,16 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
                 "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
                 "affected");
   flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
+  bind_push(
+      flags, options.push,
+      "Join a cluster that the hub dials, where no agent runs: the current context is the hub, and the hub gets a token of an "
+      "account of its own on the cluster");
+  flags.boolean(&options.push.allow_loopback, "allow-loopback",
+                "With --push, dial an API server on a loopback address: the hub controllers run on this machine");
+  flags
+      .duration(&options.push.token_lifetime, "token-lifetime",
+                "With --push, how long the hub's token lasts; it is renewed after four fifths of that time")
+      .default_text = "168h";
   wait_flag(flags, &options.wait, {"registered", "joined", "available"}, "registered",
             "Wait until the agent is running and the cluster is registered on the hub, or for a later state (which requires "
             "acceptance on the hub)");
@@ -214,7 +261,7 @@ Status validate_join(const JoinOptions& options) {
     return fail(Category::kUsage, "--cluster-name \"" + options.cluster_name + "\" is not a valid DNS label",
                 "use at most 63 lowercase letters, digits and '-': the name becomes a namespace on the hub");
   }
-  FLEETADM_CHECK(check_pairs(options));
+  FLEETADM_CHECK(check_labels(options));
   FLEETADM_CHECK(check_member(options));
   for (const std::string& url : options.external_server_urls) {
     if (!is_hub_url(url))

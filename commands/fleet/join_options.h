@@ -1,6 +1,7 @@
 // The flags of join, and what they make of the agent.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,19 @@
 namespace fleetadm::commands {
 
 inline constexpr std::string_view kHubTokenVariable = "FLEETADM_HUB_TOKEN";
+
+/// A member that the hub dials: the command's own connection is then the hub's.
+struct PushOptions {
+  bool on = false;
+  std::string kubeconfig;  // of the member
+  std::string context;
+  bool allow_loopback = false;
+  Duration token_lifetime = std::chrono::hours(7 * 24);
+};
+/// --push, --member-kubeconfig and --member-context; `what`: what --push is for.
+void bind_push(FlagSet& flags, PushOptions& options, const std::string& what);
+/// kUsage where the others are given without --push, or it lacks the member while that is needed.
+Status validate_push(const PushOptions& options, bool member_needed);
 
 struct JoinOptions {
   std::string filename;  // of a Klusterlet
@@ -43,9 +57,15 @@ struct JoinOptions {
   std::vector<std::string> agent_args;
   bool network_policy = false;
   bool preflight_only = false;
+  PushOptions push;
   std::string wait = "none";
   Duration timeout = kWaitTimeout;
 };
+
+/// --labels and --annotation, and whether they are any.
+Status check_labels(const JoinOptions& options);
+std::map<std::string, std::string> labels_of_join(const JoinOptions& options);
+std::map<std::string, std::string> annotations_of_join(const JoinOptions& options);
 
 void bind_join(FlagSet& flags, JoinOptions& options);
 /// Of options that are complete.

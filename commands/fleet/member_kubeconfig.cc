@@ -31,7 +31,7 @@ MemberKubeconfig::MemberKubeconfig(Context& context, const HostedSides& sides, j
 
 Result<std::string> MemberKubeconfig::get() {
   if (!kept_.empty() && check(kept_)) return stored_;
-  FLEETADM_TRY(const std::string token, join::new_member_token(sides_.member));
+  FLEETADM_TRY(const std::string token, join::new_member_token(sides_.member, join::hosted_member_account()));
   FLEETADM_CHECK(check(token));
   return join::member_kubeconfig(way_, token);
 }
@@ -43,7 +43,7 @@ Status MemberKubeconfig::check(const std::string& token) {
   as_agent.impersonate_uid.clear();
   as_agent.impersonate_groups.clear();
   as_agent.impersonate_extra.clear();
-  return join::check_member_token(context_.client(as_agent), context_.stop());
+  return join::check_member_token(context_.client(as_agent), join::hosted_member_account(), context_.stop());
 }
 
 }  // namespace fleetadm::commands

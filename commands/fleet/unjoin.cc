@@ -24,6 +24,10 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
   bind_member_side(
       flags, options.member,
       "Where the agent runs: on the managed cluster itself, or (hosted) on the cluster of --kubeconfig and --context");
+  bind_push(
+      flags, options.push,
+      "Remove a cluster that the hub dials: the current context is the hub, and the hub's own credential is used on the cluster "
+      "unless its kubeconfig is given");
   flags.boolean(&options.hub_only, "hub-only",
                 "The current context is the hub; remove the cluster there and leave its agent alone");
   flags.boolean(&options.force, "force", "Do not wait for an agent that no longer runs; remove what it applied without it");
@@ -35,6 +39,10 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
 Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::string>&) {
   if (options.hub_only && options.hub.named())
     return fail(Category::kUsage, "--hub-only cannot be combined with --hub-context or --hub-kubeconfig");
+  FLEETADM_CHECK(validate_push(options.push, false));
+  if (options.push.on && (options.hub_only || options.hub.named() || is_hosted_mode(options.member)))
+    return fail(Category::kUsage, "--push cannot be combined with --hub-only, --hub-context, --hub-kubeconfig or --mode hosted",
+                "the current context is the hub");
   if (options.hub_only && is_hosted_mode(options.member))
     return fail(Category::kUsage, "--hub-only cannot be combined with --mode hosted");
   FLEETADM_CHECK(validate_member_side(options.member, !options.force));
@@ -71,6 +79,7 @@ Status check_known(const kube::Client& hub, const std::string& name) {
 
 Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const std::vector<std::string>&) {
   if (is_hosted_mode(options.member)) return unjoin_hosted(context, options);
+  if (options.push.on) return unjoin_push(context, options);
   FLEETADM_TRY(const auto here, context.client());
   join::DepartureOptions how = departure_options(context, options);
   bool hub_only = options.hub_only;
@@ -147,6 +156,9 @@ void register_unjoin(Registry& registry) {
       "\n\nWith --mode hosted the current context is that of the cluster that hosts the agent: the member's Secrets there go, then "
       "what was installed for it on the managed cluster, and with the last member the agents' pod. Nothing of another member is "
       "touched.";
+  command.description +=
+      "\n\nWith --push the current context is the hub, which dials the cluster: its works go first, then what the hub has on the cluster "
+      "(with the hub's own credential, or that of --member-kubeconfig), then the credential.";
   command.description += kGuardText;
   command.examples = {{"Leave the fleet on both sides", "fleetadm unjoin --context c1 --hub-context hub"},
                       {"Only remove the agent", "fleetadm unjoin --context c1"},
@@ -155,6 +167,7 @@ void register_unjoin(Registry& registry) {
                       {"A cluster whose agent is hosted by another one",
                        "fleetadm unjoin --mode hosted --context hub --cluster-name c2 --managed-cluster-context c2 "
                        "--hub-context hub"},
+                      {"A cluster that the hub dials", "fleetadm unjoin --push --context hub --cluster-name c3"},
                       {"What has to go before the cluster", "fleetadm unjoin --context c1 --hub-context hub --plan"}};
   command.make = invocation<UnjoinOptions>(bind_unjoin, validate_unjoin, run_unjoin);
   registry.add(std::move(command));

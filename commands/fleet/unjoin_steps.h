@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/fleet/join_options.h"
 #include "commands/framework/context.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/guard.h"
@@ -18,6 +19,7 @@ struct UnjoinOptions {
   std::string cluster_name;
   HubSide hub;
   MemberSide member;
+  PushOptions push;
   bool hub_only = false;
   bool force = false;
   bool keep_namespace = false;
@@ -39,6 +41,9 @@ void tell_left_behind(const join::LeftBehind& left, const std::string& name, con
 void tell_hub_left(const std::string& name, Report& report);
 
 bool does_not_answer(const Error& error);
+
+/// unjoin --push: a cluster that the hub of the current context dials.
+Result<Report> unjoin_push(Context& context, const UnjoinOptions& options);
 
 /// unjoin --mode hosted: the agent of another cluster than the current one.
 Result<Report> unjoin_hosted(Context& context, const UnjoinOptions& options);

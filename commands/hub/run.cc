@@ -50,6 +50,9 @@ void bind(FlagSet& flags, HubRunOptions& options) {
   flags.boolean(&options.cluster_profiles, "cluster-profiles",
                 "Keep a ClusterProfile of each cluster in the namespaces that its cluster sets are bound to, and copy tokens of "
                 "managed service accounts there");
+  flags.boolean(
+      &options.push, "push",
+      "Dial the clusters that joined with `join --push`: probe them, apply their works and renew the hub's tokens there");
   flags
       .comma_texts(&options.labels, "labels",
                    "Labels for the namespaces, roles, bindings, leases and cluster sets that the hub creates")
@@ -95,6 +98,7 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
   hub_options.webhook_url = options.webhook_url;
   hub_options.auto_approve_users = options.auto_approve_users;
   hub_options.cluster_profiles = options.cluster_profiles;
+  hub_options.push = options.push;
   hub_options.csr = options.drivers.csr();
   FLEETADM_TRY(hub_options.awsirsa, awsirsa_of(options.drivers));
   FLEETADM_TRY(hub_options.labels, labels_of(options.labels));

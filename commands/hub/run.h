@@ -16,6 +16,7 @@ struct HubRunOptions {
   HubDriverOptions drivers;
   std::vector<std::string> labels;  // key=value
   bool cluster_profiles = false;
+  bool push = false;
   kube::LeaderTiming leader_timing;
 };
 

@@ -14,6 +14,7 @@
 #include "core/msa/hub/profile_copies.h"
 #include "core/placement/hub/controller.h"
 #include "core/proxy/hub/impersonation_controller.h"
+#include "core/push/pusher.h"
 #include "core/registration/hub/profiles.h"
 #include "core/registration/hub/registration_hub.h"
 #include "core/work/hub/replica_set.h"
@@ -27,6 +28,7 @@ namespace fleetadm::hub {
 namespace {
 
 constexpr const char* kName = "hub";
+constexpr int kPushThreads = 24;
 constexpr auto kTidying = std::chrono::seconds(2);  // of memory, while a burst goes on, too
 // Reporters of events as upstream's own hub names them: people filter by these.
 constexpr const char* kRegistrationReporter = "registration-controller";
@@ -105,6 +107,22 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
     msa::add_profile_copies(*copies, client, recorder);
   }
 
+  // Of its own, with threads of its own: a member that hangs holds up nothing else.
+  std::optional<controller::Manager> push;
+  if (options.push) {
+    FLEETADM_TRY(const Json system, client.with_stop(stop).get(kube::resources::namespaces(), "", "kube-system"));
+    controller::Manager::Options push_options = part_options;
+    push_options.pool = std::make_shared<controller::WorkerPool>(std::size_t{kPushThreads});
+    push_options.threads = kPushThreads;
+    push.emplace(push_options);
+    manager.count_too(*push);
+    push::PushOptions members;
+    members.hub_id = uid_of(system);
+    members.clock = options.clock;
+    members.connect = [gate = options.gate](const kube::RestConfig& member) { return kube::Client::connect(member, gate); };
+    push::add_push_members(*push, client, members);
+  }
+
   if (config != nullptr) add_certificates(manager, client, *config, options.clock);
   manager.add({.name = "memory", .resync = kTidying, .resync_keys = {"process"}},
               [](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
@@ -125,7 +143,9 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
     FLEETADM_CHECK(addons.start());
     if (profiles) FLEETADM_CHECK(profiles->start());
     if (copies) FLEETADM_CHECK(copies->start());
+    if (push) FLEETADM_CHECK(push->start());
     const Status ended = manager.run(std::move(leading));
+    if (push) push->stop();
     if (copies) copies->stop();
     if (profiles) profiles->stop();
     addons.stop();

@@ -28,6 +28,7 @@ struct HubOptions {
   bool csr = true;                                           // clusters register with certificates
   std::optional<registration::hub::AwsIrsaOptions> awsirsa;  // clusters of EKS register with their own identity
   bool cluster_profiles = false;                             // copies of accounts' tokens for ClusterProfiles
+  bool push = false;                                         // members that the hub dials itself (core/push)
   std::map<std::string, std::string> labels;                 // for the objects that registration creates
   int threads = 16;                                          // workers mostly wait for the API server
   std::shared_ptr<kube::WriteGate> gate;                     // null: an ordinary one

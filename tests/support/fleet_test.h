@@ -53,20 +53,21 @@ class FleetTest : public ::testing::Test {
   /// The hub's controllers as a process of their own.
   static void start_controllers() { start_controllers_as(fleet()->hub().kubeconfig_file()); }
   /// With the rights that init gives them.
-  static void start_controllers_with_own_rights() {
+  static void start_controllers_with_own_rights(const std::vector<std::string>& more = {}) {
     const KubeServer& hub = fleet()->hub();
     const KubeServer::Answer token =
         hub.request("POST", "/api/v1/namespaces/open-cluster-management-hub/serviceaccounts/fleetadm-hub/token",
                     R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})");
     ASSERT_EQ(token.status, 201) << token.body;
     start_controllers_as(
-        fleet()->folder().write("hub.kubeconfig", hub.kubeconfig_with_token(str(token.json(), {"status", "token"}))));
+        fleet()->folder().write("hub.kubeconfig", hub.kubeconfig_with_token(str(token.json(), {"status", "token"}))), more);
   }
-  static void start_controllers_as(const std::string& kubeconfig_file) {
+  static void start_controllers_as(const std::string& kubeconfig_file, const std::vector<std::string>& more = {}) {
     controllers().reset();
     sandbox::ChildSpec spec;
     spec.program = Fleet::binary();
     spec.args = {"hub", "run", "--kubeconfig", kubeconfig_file, "--leader-elect=false"};
+    spec.args.insert(spec.args.end(), more.begin(), more.end());
     spec.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin"};
     spec.output_file = (fleet()->folder().path() / "hub.log").string();
     auto child = sandbox::Child::start(spec);

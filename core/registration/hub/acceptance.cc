@@ -1,6 +1,7 @@
 #include "core/registration/hub/acceptance.h"
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/registration/hub/cleanup.h"
 #include "core/registration/hub/namespace_use.h"
 #include "core/registration/hub/rbac.h"
@@ -68,9 +69,12 @@ bool AcceptanceController::accepted_and_settled(const Json& cluster) const {
   const Json* condition = controller::find_condition(cluster, api::kConditionHubAccepted);
   if (condition == nullptr || str(*condition, {"status"}) != "True" || str(*condition, {"reason"}) != "HubClusterAdminAccepted")
     return false;
-  return has_finalizer(cluster, kApiCleanupFinalizer) &&
-         settled(tools_.labelled(cluster_namespace(name)), caches_.namespaces->get(name)) &&
-         settled(tools_.labelled(cluster_role(name, true)), caches_.cluster_roles->get(cluster_role_name(name))) &&
+  if (!has_finalizer(cluster, kApiCleanupFinalizer) ||
+      !settled(tools_.labelled(cluster_namespace(name)), caches_.namespaces->get(name)))
+    return false;
+  // Nothing on a push member speaks to the hub: no identity of such a name gets any rights.
+  if (api::is_push_member(cluster)) return true;
+  return settled(tools_.labelled(cluster_role(name, true)), caches_.cluster_roles->get(cluster_role_name(name))) &&
          settled(tools_.labelled(cluster_role_binding(name)), caches_.cluster_role_bindings->get(cluster_role_name(name))) &&
          settled(tools_.labelled(registration_binding(name)),
                  caches_.role_bindings->get(kube::object_key(name, registration_binding_name(name)))) &&
@@ -101,6 +105,7 @@ Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluste
     FLEETADM_TRY(Json stored, kube::modify_known(client, api::managed_clusters(), cluster, add_finalizer));
     cluster = std::move(stored);
   }
+  if (api::is_push_member(cluster)) return cluster;
   FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, true)),
                         caches_.cluster_roles->get(cluster_role_name(name))));
   FLEETADM_CHECK(ensure(client, res::cluster_role_bindings(), tools_.labelled(cluster_role_binding(name)),

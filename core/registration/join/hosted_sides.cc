@@ -1,13 +1,12 @@
 #include "core/registration/join/hosted_sides.h"
 
-#include <array>
 #include <utility>
 
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/install/install.h"
+#include "core/registration/join/side_rights.h"
 #include "kubeclient/base/encoding.h"
-#include "kubeclient/base/joined.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::join {
@@ -15,61 +14,16 @@ namespace {
 
 namespace r = kube::resources;
 
-struct SideRight {
-  const char* group;
-  const char* resource;
-  const char* subresource;
-  const char* verb;
-  bool in_namespace;  // of what is installed
-};
-
-constexpr std::array<SideRight, 5> kMemberRights{{{"", "namespaces", "", "create", false},
-                                                  {"apiextensions.k8s.io", "customresourcedefinitions", "", "create", false},
-                                                  {"rbac.authorization.k8s.io", "clusterroles", "", "create", false},
-                                                  {"rbac.authorization.k8s.io", "clusterrolebindings", "", "create", false},
-                                                  {"", "serviceaccounts", "token", "create", true}}};
-constexpr std::array<SideRight, 5> kHostingRights{{{"", "namespaces", "", "create", false},
-                                                   {"rbac.authorization.k8s.io", "roles", "", "create", true},
-                                                   {"apps", "deployments", "", "create", true},
-                                                   {"", "secrets", "", "create", true},
-                                                   {"", "secrets", "", "delete", true}}};
-
-/// What the identity may not do there.
-template <std::size_t N>
-Result<std::vector<std::string>> missing_rights(const kube::Client& client, std::string_view ns,
-                                                const std::array<SideRight, N>& rights) {
-  std::vector<std::string> missing;
-  for (const SideRight& right : rights) {
-    Json attributes{{"verb", right.verb}, {"group", right.group}, {"resource", right.resource}};
-    if (*right.subresource != '\0') attributes["subresource"] = right.subresource;
-    if (right.in_namespace) attributes["namespace"] = std::string(ns);
-    const Json review{{"apiVersion", "authorization.k8s.io/v1"},
-                      {"kind", "SelfSubjectAccessReview"},
-                      {"spec", {{"resourceAttributes", std::move(attributes)}}}};
-    FLEETADM_TRY(const Json answer, client.post(r::self_subject_access_reviews().path(""), review, true));
-    if (flag(answer, {"status", "allowed"})) continue;
-    missing.push_back(std::string(right.verb) + " " + right.resource + (*right.subresource == '\0' ? "" : "/") +
-                      right.subresource);
-  }
-  return missing;
-}
-
-template <std::size_t N>
-void check_side(const char* name, const std::string& flags, const kube::Client& client, std::string_view ns,
-                const std::array<SideRight, N>& rights, Preflight& into) {
-  std::optional<Error> error;
-  const auto missing = missing_rights(client, ns, rights);
-  if (!missing) {
-    error = missing.error().wrap("the " + std::string(name));
-    if (error->hint.empty()) error->hint = "check " + flags;
-  } else if (!missing->empty()) {
-    error = fail(Category::kAuth, "your identity may not " + joined(*missing, ", ") + " on the " + name,
-                 "use credentials of an administrator: " + flags)
-                .value();
-  }
-  into.checks.push_back({name, error ? Outcome::kFailed : Outcome::kPassed, error ? error->message : "reached, with the rights"});
-  if (error && !into.error) into.error = std::move(error);
-}
+constexpr SideRight kMemberRights[]{{"", "namespaces", "", "create", false},
+                                    {"apiextensions.k8s.io", "customresourcedefinitions", "", "create", false},
+                                    {"rbac.authorization.k8s.io", "clusterroles", "", "create", false},
+                                    {"rbac.authorization.k8s.io", "clusterrolebindings", "", "create", false},
+                                    {"", "serviceaccounts", "token", "create", true}};
+constexpr SideRight kHostingRights[]{{"", "namespaces", "", "create", false},
+                                     {"rbac.authorization.k8s.io", "roles", "", "create", true},
+                                     {"apps", "deployments", "", "create", true},
+                                     {"", "secrets", "", "create", true},
+                                     {"", "secrets", "", "delete", true}};
 
 tl::unexpected<Error> hosted_elsewhere(const Hosting& now) {
   return fail(Category::kConflict,

@@ -14,7 +14,6 @@ namespace {
 
 namespace r = kube::resources;
 
-constexpr std::int64_t kTokenSeconds = 30LL * 24 * 3600;
 constexpr int kLooks = 10;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 
@@ -46,10 +45,15 @@ std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, I
   return *stored == document_of(way, token) ? token : std::string();
 }
 
-Result<std::string> new_member_token(const kube::Client& member) {
+MemberAccount hosted_member_account() {
+  return {std::string(api::kAgentNamespace), std::string(api::kAgentDeployment), "fleetadm-agent-work"};
+}
+
+Result<std::string> new_member_token(const kube::Client& member, const MemberAccount& account, Duration lifetime) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lifetime).count();
   const Json request{
-      {"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", kTokenSeconds}}}};
-  const std::string path = r::service_accounts().path(api::kAgentNamespace, api::kAgentDeployment, "token");
+      {"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", seconds}}}};
+  const std::string path = r::service_accounts().path(account.ns, account.name, "token");
   const auto answer = member.post(path, request, false);
   if (!answer) return fail(answer.error().wrap("cannot get a token of the agent's account on the member"));
   std::string token = str(*answer, {"status", "token"});
@@ -57,7 +61,7 @@ Result<std::string> new_member_token(const kube::Client& member) {
   return token;
 }
 
-Status check_member_token(const kube::Client& as_agent, std::stop_token stop) {
+Status check_member_token(const kube::Client& as_agent, const MemberAccount& account, std::stop_token stop) {
   const Json review{{"apiVersion", "authorization.k8s.io/v1"},
                     {"kind", "SelfSubjectAccessReview"},
                     {"spec",
@@ -65,8 +69,8 @@ Status check_member_token(const kube::Client& as_agent, std::stop_token stop) {
                        {{"verb", "impersonate"},
                         {"group", ""},
                         {"resource", "serviceaccounts"},
-                        {"namespace", std::string(api::kAgentNamespace)},
-                        {"name", "fleetadm-agent-work"}}}}}};
+                        {"namespace", account.ns},
+                        {"name", account.acts_as}}}}}};
   for (int look = 1; look <= kLooks && !stop.stop_requested(); ++look) {
     const auto answer = as_agent.post(r::self_subject_access_reviews().path(""), review, true);
     if (!answer) return fail(answer.error().wrap("the member does not take the agent's token"));
@@ -74,7 +78,7 @@ Status check_member_token(const kube::Client& as_agent, std::stop_token stop) {
     if (look < kLooks) pause(stop);
   }
   return fail(Category::kAuth, "the agent's account on the member may not do what the agent does",
-              "see whether something removes its Role (namespace " + std::string(api::kAgentNamespace) +
+              "see whether something removes its Role (namespace " + account.ns +
                   "), and run the command "
                   "again");
 }

@@ -26,11 +26,20 @@ std::string member_kubeconfig(const MemberWay& way, const std::string& token);
 /// The token in `kubeconfig`, where it is of this way and is not to be renewed at `now`; else empty.
 std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, Instant now);
 
-/// A new token of the agent's account on the member, for 30 days or as long as the member allows.
-Result<std::string> new_member_token(const kube::Client& member);
+/// The account on the member whose token is stored, and the one that it may act as.
+struct MemberAccount {
+  std::string ns;
+  std::string name;
+  std::string acts_as;
+};
+MemberAccount hosted_member_account();
+
+/// A new token of the account, for 30 days or as long as the member allows.
+Result<std::string> new_member_token(const kube::Client& member, const MemberAccount& account,
+                                     Duration lifetime = std::chrono::hours(30 * 24));
 
 /// Whether the member takes the token for what an agent does: `as_agent` is a client with it. Asks again for some seconds while
 /// the member has not seen the account's rights yet.
-Status check_member_token(const kube::Client& as_agent, std::stop_token stop);
+Status check_member_token(const kube::Client& as_agent, const MemberAccount& account, std::stop_token stop);
 
 }  // namespace fleetadm::join

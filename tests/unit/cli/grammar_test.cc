@@ -178,6 +178,7 @@ TEST_F(GrammarTest, FilesAreNamedAlike) {
                         "proxy-ca-file",
                         "hub-token-file",
                         "managed-cluster-kubeconfig",
+                        "member-kubeconfig",
                         "fallback-hub",
                         "scenarios",
                         "object",

@@ -89,6 +89,8 @@ TEST(Templates, EveryFileIsYamlWithNamedObjects) {
                                            {"secrets", Json::array({"bootstrap"})},
                                            {"hub_secret", "hub"},
                                            {"namespace", "agents"},
+                                           {"cluster", "c1"},
+                                           {"hub", "x"},
                                            {"proxy_namespace", "proxy"},
                                            {"proxy_secrets", Json::array({"x"})}};
   ASSERT_FALSE(list("").empty());

@@ -78,13 +78,14 @@ std::string rights(std::string_view file, const std::map<std::string, Json>& val
 
 TEST(Rights, AreThoseThatWereApproved) {
   const std::string now =
-      rights("hub/rbac.yaml", {}) + rights("hub/cluster-profiles.yaml", {}) + rights("hub/bootstrap.yaml", {}) +
+      rights("hub/rbac.yaml", {}) + rights("hub/cluster-profiles.yaml", {}) + rights("hub/push.yaml", {}) +
+      rights("hub/bootstrap.yaml", {}) +
       rights("hub/gateway.yaml", {{"image", "x"}, {"gateway_replicas", 1}, {"gateway_args", Json::array()}}) +
       rights("hub/konnectivity.yaml",
              {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client", "signer"}}}) +
       rights("agent/rbac.yaml",
              {{"secrets", Json{"bootstrap-hub-kubeconfig", "hub-kubeconfig-secret"}}, {"hub_secret", "hub-kubeconfig-secret"}}) +
-      rights("hosted/rbac.yaml", {{"namespace", "hosted"}});
+      rights("hosted/rbac.yaml", {{"namespace", "hosted"}}) + rights("push/member.yaml", {{"namespace", "fleetadm-push-0"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
   std::ifstream in(approved_file());
   std::stringstream approved;

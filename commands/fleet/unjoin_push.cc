@@ -1,0 +1,123 @@
+#include <optional>
+#include <utility>
+
+#include "commands/fleet/changes.h"
+#include "commands/fleet/join_push.h"
+#include "commands/fleet/unjoin_steps.h"
+#include "commands/framework/dry_run.h"
+#include "commands/framework/named.h"
+#include "core/api/kinds.h"
+#include "core/api/push_member.h"
+#include "core/registration/join/push_departure.h"
+
+namespace fleetadm::commands {
+namespace {
+
+namespace r = kube::resources;
+
+/// Of the person where a kubeconfig is named, else with the hub's own credential.
+Result<std::optional<join::PushMemberSide>> side_of_member(Context& context, const UnjoinOptions& options,
+                                                           const kube::Client& hub, const std::string& hub_id,
+                                                           std::string& name) {
+  FLEETADM_TRY(const auto config, push_member(context, options.push));
+  if (config) {
+    const kube::Client member = context.client(*config);
+    auto as = join::pushed_as(member, hub_id);
+    if (!as) return fail(as.error().wrap("the member"));
+    if (!as->empty() && !name.empty() && *as != name) {
+      return fail(Category::kConflict, "the hub dials that cluster as \"" + *as + "\", not as \"" + name + "\"",
+                  "this may be the wrong cluster; check --member-context");
+    }
+    if (name.empty()) name = *as;
+    return join::PushMemberSide{member, member};
+  }
+  if (name.empty()) return fail(Category::kUsage, "--push requires --cluster-name, --member-kubeconfig or --member-context");
+  return join::push_member_side(hub, name, [&context](const kube::RestConfig& one) { return context.client(one); });
+}
+
+/// Not one that has an agent.
+Status check_push_member(const kube::Client& hub, const std::string& name) {
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", name));
+  if (!cluster || api::is_push_member(*cluster)) return {};
+  return fail(Category::kConflict, "cluster \"" + name + "\" is none that the hub dials",
+              "remove it without --push: fleetadm unjoin --context CONTEXT_OF_THE_CLUSTER --hub-context HUB");
+}
+
+/// Before anything is removed: works go with the member's help alone.
+Status check_answers(const join::PushMemberSide& member, const std::string& hub_id) {
+  const auto answer = member.own.find(r::namespaces(), "", api::push_namespace_on_member(hub_id));
+  if (answer) return {};
+  return fail(answer.error().wrap("the member"));
+}
+
+void tell_stays(const join::LeftBehind& left, const std::string& name, const std::string& hub_id, Report& report) {
+  const std::string ns = api::push_namespace_on_member(hub_id);
+  report.data["left"] = {{"works", left.works}, {"addons", left.addons}, {"namespace", ns}};
+  std::string text = "On cluster " + name + " stays the namespace " + ns + " with the hub's accounts";
+  if (!left.works.empty())
+    text += ", and what was applied of these works: " + work::some_names({left.works.begin(), left.works.end()});
+  report.notes.push_back(text + ".");
+  report.notes.push_back(
+      "When the cluster is back, remove it there: fleetadm unjoin --push --force --context HUB --cluster-name " + name +
+      " --member-context CONTEXT");
+}
+
+}  // namespace
+
+Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
+  FLEETADM_TRY(const kube::Client hub, push_hub(context));
+  auto system = hub.get(r::namespaces(), "", "kube-system");
+  if (!system) return fail(system.error().wrap("the hub"));
+  const std::string hub_id = uid_of(*system);
+  join::DepartureOptions how = departure_options(context, options);
+  auto member = side_of_member(context, options, hub, hub_id, how.cluster_name);
+  std::optional<join::PushMemberSide> side;
+  std::optional<Error> dead;
+  if (member) {
+    side = *member;
+    if (side) {
+      if (const Status answers = check_answers(*side, hub_id); !answers) dead = answers.error();
+    }
+  } else {
+    dead = member.error();
+  }
+  if (how.cluster_name.empty()) {
+    if (dead) return fail(*dead);
+    return fail(Category::kUsage, "the hub does not dial that cluster", "name the cluster as the hub has it: --cluster-name");
+  }
+  FLEETADM_CHECK(check_push_member(hub, how.cluster_name));
+  if (dead) {
+    if (!options.force)
+      return fail(dead->with_hint(
+          "bring it back, or give up what is there: --force; with other credentials for it: --member-kubeconfig"));
+    context.progress().warn("the cluster is given up: " + dead->message);
+    side.reset();
+  }
+  Report report;
+  FLEETADM_TRY(auto plan, confirm_unjoin(context, options, how.cluster_name, &hub, nullptr, report.notes));
+  if (plan) return std::move(*plan);
+
+  join::LeftBehind left;
+  if (!side) {
+    FLEETADM_TRY(left, join::left_behind(hub, how.cluster_name));
+  }
+  using Changes = std::vector<install::Change>;
+  Changes changes;
+  const auto step = [&](const char* title, const std::function<Result<Changes>()>& leave) -> Status {
+    FLEETADM_TRY(const auto done, step_with_progress(context, title, leave));
+    changes.insert(changes.end(), done.begin(), done.end());
+    return {};
+  };
+  FLEETADM_CHECK(step("Leaving the fleet on the hub", [&] { return join::leave_on_hub(hub, how); }));
+  if (side) FLEETADM_CHECK(step("Removing what the hub has there", [&] { return join::leave_push_member(*side, hub_id, how); }));
+  FLEETADM_CHECK(step("Removing the hub's credential", [&] { return join::drop_push_credential(hub, how); }));
+
+  report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
+  report.lines = change_lines(changes, dry_run_mark(context));
+  report.names = change_names(changes);
+  if (changes.empty()) report.notes.push_back("Nothing to do: the hub does not dial a cluster \"" + how.cluster_name + "\".");
+  if (!side && !changes.empty()) tell_stays(left, how.cluster_name, hub_id, report);
+  return report;
+}
+
+}  // namespace fleetadm::commands

@@ -1,0 +1,48 @@
+// Members that the hub dials: what is on both sides says of them (docs/reference/registration.md#push-members).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::api {
+
+/// Of the Secrets with members' kubeconfigs on the hub, and of nothing else: no cluster has rights there.
+inline constexpr std::string_view kPushNamespace = "open-cluster-management-push";
+/// On such a Secret, which has the cluster's name, too; its key is `kubeconfig`.
+inline constexpr std::string_view kPushMemberLabel = "fleetadm.io/push-member";
+/// On the Secret and on the ManagedCluster: the uid of the member's namespace kube-system, which tells clusters apart.
+inline constexpr std::string_view kClusterIdAnnotation = "fleetadm.io/cluster-id";
+/// The claim with the same value that clusters make of themselves.
+inline constexpr std::string_view kClusterIdClaim = "id.k8s.io";
+
+/// On a ManagedCluster: how it is a member.
+inline constexpr std::string_view kModeLabel = "fleetadm.io/mode";
+inline constexpr std::string_view kPushMode = "push";
+
+/// On the namespace of the hub on the member: under which name, and by which hub (the uid of its namespace kube-system).
+inline constexpr std::string_view kPushedAsAnnotation = "fleetadm.io/pushed-as";
+inline constexpr std::string_view kPushedByAnnotation = "fleetadm.io/pushed-by";
+/// The accounts there: whose token the hub holds, and as whom works are applied.
+inline constexpr std::string_view kPushAccount = "fleetadm-push";
+inline constexpr std::string_view kPushWorkAccount = "fleetadm-push-work";
+
+/// The namespace of a hub on its push members, by the uid of the hub's namespace kube-system.
+inline std::string push_namespace_on_member(std::string_view hub_id) {
+  return "fleetadm-push-" + std::string(hub_id.substr(0, 8));
+}
+/// The parts (install.h) of what is there, and of the Secret on the hub.
+inline std::string push_part_on_member(std::string_view hub_id) { return "push-" + std::string(hub_id.substr(0, 8)); }
+inline constexpr std::string_view kPushPart = "push";
+/// What a push member's works say of the hub that they are of (work::WorkAgentOptions::hub_server).
+inline std::string push_hub_name(std::string_view hub_id) { return "push:" + std::string(hub_id); }
+
+inline bool is_push_member(const Json& managed_cluster) { return label_of(managed_cluster, kModeLabel) == kPushMode; }
+
+/// Whether the member answered the last probe. Nothing holds it back: its time tells since when an outage or a recovery lasts.
+inline constexpr std::string_view kConditionResponding = "Responding";
+/// What /readyz says of a member, beside kConditionAvailable.
+inline constexpr std::string_view kConditionReady = "Ready";
+
+}  // namespace fleetadm::api

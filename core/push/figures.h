@@ -1,0 +1,59 @@
+// What the nodes and pods of a member add up to, by the scheduler's own arithmetic (docs/reference/registration.md#push-members).
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "core/registration/agent/resources.h"
+#include "kubeclient/base/cached_object.h"
+#include "kubeclient/base/json.h"
+
+namespace fleetadm::push {
+
+using registration::agent::Quantities;
+
+/// In status.capacity of a ManagedCluster, where OCM's agents leave the keys of others alone.
+inline constexpr std::string_view kNodesPrefix = "nodes.fleetadm.io/";            // total, ready
+inline constexpr std::string_view kAllocatedPrefix = "allocated.fleetadm.io/";    // what pods on nodes hold
+inline constexpr std::string_view kAllocatingPrefix = "allocating.fleetadm.io/";  // what pods without a node wait for
+
+/// What the scheduler reserves for a pod: its containers and sidecars, or the largest moment of its init containers, or what is
+/// said of the pod as a whole, and its overhead.
+Quantities requests_of(const Json& pod);
+
+/// Leaves of a Pod its identity, its requests, and whether it has a node; of one that has ended nothing that counts.
+void project_pod(Json& pod);
+/// registration::agent::project_node(), and whether the node is ready.
+void project_counted_node(Json& node);
+
+struct NodeCount {
+  std::int64_t total = 0;
+  std::int64_t ready = 0;
+};
+NodeCount count_nodes(const std::vector<Json>& projected);
+
+/// The sums over projected pods, as these come and go. Thread-safe.
+class PodSums {
+ public:
+  /// `before` is null for one that comes, `after` for one that goes.
+  void take(const kube::CachedPtr& before, const kube::CachedPtr& after);
+  struct Sums {
+    Quantities allocated;
+    Quantities allocating;
+  };
+  /// What is zero is left out.
+  Sums sums() const;
+
+ private:
+  void add(const Json& pod, bool comes);
+
+  mutable std::mutex mutex_;
+  Sums sums_;
+};
+
+/// Writes them into a ManagedCluster's status, in place of those that are there.
+void write_figures(const NodeCount& nodes, const PodSums::Sums& pods, Json& status);
+
+}  // namespace fleetadm::push

@@ -1,0 +1,193 @@
+#include "core/push/pusher.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/api/kinds.h"
+#include "core/api/push_member.h"
+#include "core/controller/worker_pool.h"
+#include "core/push/member.h"
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/base/log.h"
+
+namespace fleetadm::push {
+namespace {
+
+namespace r = kube::resources;
+using controller::Outcome;
+
+constexpr auto kTokenLook = std::chrono::hours(6);  // clocks are set, and machines sleep
+constexpr auto kTokenAgain = std::chrono::minutes(1);
+constexpr auto kAgain = std::chrono::seconds(2);
+constexpr int kReporters = 16;
+
+/// It is read again when it is needed.
+void drop_data(Json& secret) {
+  secret.erase("data");
+  erase_at(secret, {"metadata", "annotations"});
+}
+
+class Pusher {
+ public:
+  Pusher(const kube::Client& hub, const PushOptions& options)
+      : shared_{hub,
+                options.hub_id,
+                options.ns.empty() ? std::string(api::kPushNamespace) : options.ns,
+                options.connect,
+                options.clock,
+                std::make_shared<controller::WorkerPool>(options.threads),
+                options.period,
+                options.holds} {}
+
+  void watch(controller::Manager& manager) {
+    kube::InformerOptions of_secrets;
+    of_secrets.ns = shared_.ns;
+    of_secrets.label_selector = std::string(api::kPushMemberLabel);
+    of_secrets.project = drop_data;
+    secrets_ = manager.informer(shared_.hub, r::secrets(), std::move(of_secrets));
+    kube::InformerOptions of_clusters;
+    of_clusters.label_selector = std::string(api::kModeLabel) + "=" + std::string(api::kPushMode);
+    clusters_ = manager.informer(shared_.hub, api::managed_clusters(), std::move(of_clusters));
+  }
+  const std::shared_ptr<kube::Informer>& secrets() const { return secrets_; }
+  const std::shared_ptr<kube::Informer>& clusters() const { return clusters_; }
+  std::shared_ptr<controller::Queue> reports;
+  std::shared_ptr<controller::Queue> leases;
+  std::shared_ptr<controller::Queue> tokens;
+
+  /// A member comes, goes, or has another credential.
+  Result<Outcome> keep(const std::string& cluster) {
+    if (!clusters_->get(cluster)) {
+      end(cluster);
+      return Outcome{};
+    }
+    FLEETADM_TRY(const auto secret, shared_.hub.find(r::secrets(), shared_.ns, cluster));
+    const auto credential = [&]() -> Result<Credential> {
+      if (!secret || label_of(*secret, api::kPushMemberLabel) != cluster)
+        return fail(Category::kNotFound, "there is no Secret " + shared_.ns + "/" + cluster);
+      return credential_of(*secret);
+    };
+    const auto member = begin(cluster);
+    member->set(credential());
+    for (const auto& queue : {reports, leases, tokens}) queue->add(cluster);
+    return Outcome{};
+  }
+
+  Result<Outcome> report(const std::string& cluster) {
+    const auto member = find_member(cluster);
+    const auto now = cached(cluster);
+    if (!member || !now) return Outcome{};
+    auto outcome = member->report(*now);
+    if (outcome) return outcome;
+    // Never after a long back-off: what is silent for five lease periods counts as gone.
+    log::warn("push", cluster + ": " + outcome.error().message);
+    return Outcome{kAgain};
+  }
+
+  Result<Outcome> lease(const std::string& cluster) {
+    const auto member = find_member(cluster);
+    if (!member) return Outcome{};
+    auto outcome = member->renew_lease(cached(cluster));
+    // The hub makes it once the cluster is accepted.
+    if (!outcome) return Outcome{kAgain};
+    return outcome;
+  }
+
+  /// Writes a new token into the Secret when it is time; the Secret's change has the member take it.
+  Result<Outcome> token(const std::string& cluster) {
+    const auto member = find_member(cluster);
+    const auto access = member ? member->access() : std::nullopt;
+    if (!access) return Outcome{};
+    const auto due = join::renew_token_at(access->first.access.credentials.token);
+    if (!due) return Outcome{};
+    const Instant now = shared_.clock->now();
+    if (now < *due) return Outcome{std::min<Duration>(*due - now, kTokenLook)};
+    const Status renewed = renew(cluster, access->second, now);
+    if (!renewed) {
+      log::warn("push", cluster + ": its token was not renewed: " + renewed.error().message);
+      return Outcome{kTokenAgain};
+    }
+    log::info(0, "push", cluster + ": its token is renewed");
+    return Outcome{};
+  }
+
+ private:
+  Status renew(const std::string& cluster, const kube::Client& client, Instant now) const {
+    FLEETADM_TRY(Json secret, shared_.hub.get(r::secrets(), shared_.ns, cluster));
+    FLEETADM_TRY(const std::string kubeconfig, base64_decode(str(secret, {"data", "kubeconfig"})));
+    FLEETADM_TRY(const std::string renewed, join::with_new_token(kubeconfig, client, now));
+    secret["data"]["kubeconfig"] = base64_encode(renewed);
+    return shared_.hub.update(r::secrets(), secret).map([](const Json&) {});
+  }
+
+  std::optional<Json> cached(const std::string& cluster) const {
+    const kube::CachedPtr found = clusters_->get(cluster);
+    if (found == nullptr) return std::nullopt;
+    return found->decode();
+  }
+
+  std::shared_ptr<Member> find_member(const std::string& cluster) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = members_.find(cluster);
+    return found == members_.end() ? nullptr : found->second;
+  }
+
+  std::shared_ptr<Member> begin(const std::string& cluster) {
+    const std::lock_guard lock(mutex_);
+    auto& member = members_[cluster];
+    if (!member) {
+      const std::weak_ptr<controller::Queue> queue = reports;
+      member = std::make_shared<Member>(shared_, cluster, [queue, cluster] {
+        if (const auto now = queue.lock()) now->add(cluster);
+      });
+    }
+    return member;
+  }
+
+  void end(const std::string& cluster) {
+    std::shared_ptr<Member> ended;  // ends when the mutex is free again: it waits for what it is about
+    const std::lock_guard lock(mutex_);
+    const auto found = members_.find(cluster);
+    if (found == members_.end()) return;
+    ended = std::move(found->second);
+    members_.erase(found);
+    log::info(0, "push", cluster + ": the hub dials it no longer");
+  }
+
+  const Shared shared_;
+  std::shared_ptr<kube::Informer> secrets_;
+  std::shared_ptr<kube::Informer> clusters_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Member>> members_;
+};
+
+std::vector<std::string> name_in_key(const kube::CachedObject& object) { return {kube::split_key(object.key()).name}; }
+
+}  // namespace
+
+void add_push_members(controller::Manager& manager, const kube::Client& hub, const PushOptions& options) {
+  const auto pusher = std::make_shared<Pusher>(hub, options);
+  pusher->watch(manager);
+  const auto members = manager.add({.name = "push-members", .workers = 2},
+                                   [pusher](const std::string& key, const std::stop_token&) { return pusher->keep(key); });
+  pusher->reports = manager.add({.name = "push-health", .workers = kReporters},
+                                [pusher](const std::string& key, const std::stop_token&) { return pusher->report(key); });
+  pusher->leases = manager.add({.name = "push-lease", .workers = 2},
+                               [pusher](const std::string& key, const std::stop_token&) { return pusher->lease(key); });
+  pusher->tokens = manager.add({.name = "push-token", .workers = 2},
+                               [pusher](const std::string& key, const std::stop_token&) { return pusher->token(key); });
+  controller::Manager::enqueue_on(*pusher->secrets(), members, name_in_key);
+  // Whether it is there, and accepted; its status is our own.
+  pusher->clusters()->on_event([members, reports = pusher->reports, leases = pusher->leases](
+                                   kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    const std::string name = (after ? after : before)->key();
+    if (type != kube::EventType::kModified) return members->add(name);
+    leases->add(name);
+    const auto accepted = [](const kube::CachedPtr& cluster) { return registration::agent::is_accepted(cluster->decode()); };
+    if (accepted(after) != accepted(before)) reports->add(name);
+  });
+}
+
+}  // namespace fleetadm::push

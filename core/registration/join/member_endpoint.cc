@@ -1,0 +1,79 @@
+#include "core/registration/join/member_endpoint.h"
+
+#include <algorithm>
+
+#include "kubeclient/base/ascii.h"
+#include "kubeclient/base/host_port.h"
+#include "kubeclient/base/ip_address.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/base/names.h"
+
+namespace fleetadm::join {
+namespace {
+
+constexpr std::string_view kHttps = "https://";
+
+tl::unexpected<Error> bad_endpoint(std::string_view url, const std::string& why) {
+  // What stands before an @ may be a password.
+  const std::size_t at = url.find('@');
+  const std::string shown = at == std::string_view::npos ? std::string(url) : "…" + std::string(url.substr(at));
+  return fail(Category::kUsage, "the member's API server \"" + log::escape_terminal(shown) + "\" " + why,
+              "for example: https://c1.example.com:6443");
+}
+
+bool is_odd(char c) {
+  return static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f ||
+         std::string_view("\\\"<>^`{|}").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string MemberEndpoint::url() const { return std::string(kHttps) + join_host_port(host, port) + path; }
+
+bool is_loopback_address(std::string_view address) {
+  const auto parsed = IpAddress::parse(address);
+  if (!parsed) return false;
+  if (parsed->is_loopback() || parsed->is_unspecified()) return true;
+  return parsed->is_mapped_v4() && (parsed->bytes[12] == 127 || parsed->bytes[12] == 0);
+}
+
+Result<MemberEndpoint> parse_member_endpoint(std::string_view url) {
+  if (std::any_of(url.begin(), url.end(), is_odd)) return bad_endpoint(url, "has a character that no URL has");
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return bad_endpoint(url, "has no scheme");
+  if (lower_case(url.substr(0, scheme)) != "https") return bad_endpoint(url, "is not an https URL");
+  const std::string_view rest = url.substr(scheme + 3);
+  if (rest.find_first_of("?#") != std::string_view::npos) return bad_endpoint(url, "has a query or a fragment");
+  const std::string_view authority = rest.substr(0, rest.find('/'));
+  if (authority.find('@') != std::string_view::npos) return bad_endpoint(url, "holds credentials");
+  const bool brackets = authority.starts_with('[');
+  const auto parts = split_host_port(authority);
+  if (!parts || parts->host.empty()) return bad_endpoint(url, "has no host");
+  MemberEndpoint endpoint;
+  endpoint.host = lower_case(parts->host);
+  const auto address = IpAddress::parse(endpoint.host);
+  if (brackets != (address && address->v6))
+    return bad_endpoint(url, brackets ? "has no IPv6 address in its brackets" : "has an IPv6 address without brackets");
+  if (address && !address->zone.empty())
+    return bad_endpoint(url, "has an address with a zone, which means something on one machine only");
+  if (address && (address->is_multicast() || address->is_link_local_unicast()))
+    return bad_endpoint(url, "has a link-local or multicast address, which the hub does not reach as this machine does");
+  std::string_view name = endpoint.host;
+  if (name.ends_with('.')) name.remove_suffix(1);
+  if (!address && !is_dns_subdomain(name)) return bad_endpoint(url, "has a host that is no DNS name");
+  endpoint.loopback = address ? is_loopback_address(endpoint.host) : name == "localhost" || name.ends_with(".localhost");
+  if (authority.ends_with(':')) return bad_endpoint(url, "has a colon without a port");
+  endpoint.port = parts->port.empty() ? "443" : parts->port;
+  const auto port = parse_port(endpoint.port);
+  if (!port || *port == 0) return bad_endpoint(url, "has a port that is none from 1 to 65535");
+  endpoint.port = std::to_string(*port);
+  std::string_view path = rest.substr(authority.size());
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (path.find("//") != std::string_view::npos || (std::string(path) + "/").find("/../") != std::string::npos ||
+      (std::string(path) + "/").find("/./") != std::string::npos)
+    return bad_endpoint(url, "has a path that is not in its shortest form");
+  endpoint.path = path;
+  return endpoint;
+}
+
+}  // namespace fleetadm::join

@@ -1,0 +1,27 @@
+// The address at which a hub is to dial a member, before anything is sent there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kubeclient/base/result.h"
+
+namespace fleetadm::join {
+
+struct MemberEndpoint {
+  std::string host;  // a name or an IP address, without brackets
+  std::string port;  // "443" where none is given
+  std::string path;  // empty, or "/prefix" without a slash at its end
+  bool loopback = false;
+
+  std::string url() const;  // canonical
+};
+
+/// https://HOST[:PORT][/PATH] alone: no credentials, no query, no fragment, nothing that a header or a terminal would obey.
+/// kUsage, with the part that is wrong.
+Result<MemberEndpoint> parse_member_endpoint(std::string_view url);
+
+/// Of an IP address as text; what is no address is none.
+bool is_loopback_address(std::string_view address);
+
+}  // namespace fleetadm::join

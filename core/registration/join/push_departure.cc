@@ -1,0 +1,127 @@
+#include "core/registration/join/push_departure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/api/kinds.h"
+#include "core/api/push_member.h"
+#include "core/install/wait_deleted.h"
+#include "core/registration/join/member_token.h"
+#include "core/registration/join/push_join.h"
+#include "core/work/rules/names.h"
+#include "kubeclient/base/token_claims.h"
+
+namespace fleetadm::join {
+namespace {
+
+namespace r = kube::resources;
+using install::Action;
+using install::Change;
+
+bool is_dry_run(const kube::Client& client) { return client.gate().dry_run != kube::DryRun::kNone; }
+
+Status take_away(const kube::Client& client, const kube::Resource& type, const Json& object, const DepartureOptions& options,
+                 std::vector<Change>& changes) {
+  kube::DeleteOptions how;
+  how.propagation = kube::Propagation::kBackground;
+  how.uid = uid_of(object);
+  const auto removed = client.remove(type, namespace_of(object), name_of(object), how);
+  if (!removed && removed.error().category != Category::kNotFound)
+    return fail(removed.error().wrap("cannot delete " + type.kind + " " + kube::object_key(object)));
+  changes.push_back({type.kind, namespace_of(object), name_of(object), Action::kDeleted, type.group});
+  if (options.told) options.told(type.kind + " " + name_of(object));
+  return {};
+}
+
+/// Those that this hub's works have left, which nobody looks after any more.
+Status remove_applied(const kube::Client& member, const std::string& hub_id, const DepartureOptions& options,
+                      std::vector<Change>& changes) {
+  const auto applied = member.list(api::applied_manifest_works(), "");
+  if (!applied && applied.error().category == Category::kNotFound) return {};
+  if (!applied) return fail(applied.error());
+  const std::string hash = work::hub_hash(api::push_hub_name(hub_id));
+  for (const Json& one : list_at(*applied, {"items"})) {
+    if (str(one, {"spec", "hubHash"}) != hash) continue;
+    FLEETADM_CHECK(take_away(member, api::applied_manifest_works(), one, options, changes));
+    if (is_dry_run(member)) continue;
+    const auto stripped = member.modify(api::applied_manifest_works(), "", name_of(one), [&](Json& object) -> Status {
+      if (uid_of(object) == uid_of(one)) erase_at(object, {"metadata", "finalizers"});
+      return {};
+    });
+    if (!stripped && stripped.error().category != Category::kNotFound) return fail(stripped.error());
+  }
+  return {};
+}
+
+/// Whether anything else of fleetadm, or any work, is on the member.
+Result<bool> types_in_use(const kube::Client& member, const std::string& part) {
+  const auto applied = member.list(api::applied_manifest_works(), "");
+  if (!applied && applied.error().category != Category::kNotFound) return fail(applied.error());
+  if (applied && !list_at(*applied, {"items"}).empty()) return true;
+  kube::ListOptions parts;
+  parts.label_selector = std::string(install::kPartLabel);
+  FLEETADM_TRY(const Json namespaces, member.list(r::namespaces(), "", parts));
+  const Json& items = list_at(namespaces, {"items"});
+  return std::any_of(items.begin(), items.end(), [&](const Json& ns) { return label_of(ns, install::kPartLabel) != part; });
+}
+
+Status remove_types(const kube::Client& member, const std::string& part, const DepartureOptions& options,
+                    std::vector<Change>& changes) {
+  FLEETADM_TRY(const auto types, push_types());
+  for (const Json& wanted : types) {
+    FLEETADM_TRY(const auto type, member.find(r::custom_resource_definitions(), "", name_of(wanted)));
+    if (!type || label_of(*type, install::kPartLabel) != part) continue;
+    FLEETADM_TRY(const bool used, types_in_use(member, part));
+    if (!used) FLEETADM_CHECK(take_away(member, r::custom_resource_definitions(), *type, options, changes));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<PushMemberSide>> push_member_side(const kube::Client& hub, const std::string& cluster,
+                                                       const std::function<kube::Client(const kube::RestConfig&)>& connect) {
+  FLEETADM_TRY(const auto kubeconfig, push_kubeconfig(hub, cluster));
+  if (!kubeconfig) return std::nullopt;
+  FLEETADM_TRY(const MemberAccess access, member_access(*kubeconfig));
+  const auto claims = token_claims(access.credentials.token);
+  if (!claims || claims->account != api::kPushAccount) return std::nullopt;
+  kube::RestConfig as_worker = access.config;
+  as_worker.impersonate_user = "system:serviceaccount:" + claims->account_namespace + ":" + std::string(api::kPushWorkAccount);
+  return PushMemberSide{connect(access.config), connect(as_worker)};
+}
+
+Result<std::string> pushed_as(const kube::Client& member, const std::string& hub_id) {
+  FLEETADM_TRY(const auto ns, member.find(r::namespaces(), "", api::push_namespace_on_member(hub_id)));
+  if (!ns || label_of(*ns, install::kPartLabel) != api::push_part_on_member(hub_id)) return std::string();
+  return annotation_of(*ns, api::kPushedAsAnnotation);
+}
+
+Result<std::vector<Change>> leave_push_member(const PushMemberSide& member, const std::string& hub_id,
+                                              const DepartureOptions& options) {
+  std::vector<Change> changes;
+  const std::string part = api::push_part_on_member(hub_id);
+  FLEETADM_TRY(const auto ns, member.own.find(r::namespaces(), "", api::push_namespace_on_member(hub_id)));
+  const bool ours = ns && label_of(*ns, install::kPartLabel) == part;
+  if (!ours || is_deleting(*ns)) return changes;
+  FLEETADM_CHECK(remove_applied(member.works, hub_id, options, changes));
+  FLEETADM_CHECK(remove_types(member.works, part, options, changes));
+  // Before the roles that it sums up: the server's aggregation would make it anew, as nobody's, when it sees one of these go.
+  const std::string sum = "open-cluster-management:" + name_of(*ns) + ":work:aggregate";
+  FLEETADM_TRY(const auto aggregate, member.works.find(r::cluster_roles(), "", sum));
+  if (aggregate && label_of(*aggregate, install::kPartLabel) == part)
+    FLEETADM_CHECK(take_away(member.works, r::cluster_roles(), *aggregate, options, changes));
+  // Last: with it the rights go.
+  FLEETADM_CHECK(take_away(member.own, r::namespaces(), *ns, options, changes));
+  return changes;
+}
+
+Result<std::vector<Change>> drop_push_credential(const kube::Client& hub, const DepartureOptions& options) {
+  std::vector<Change> changes;
+  FLEETADM_TRY(const auto secret, hub.find(r::secrets(), api::kPushNamespace, options.cluster_name));
+  if (!secret || label_of(*secret, api::kPushMemberLabel) != options.cluster_name) return changes;
+  FLEETADM_CHECK(take_away(hub, r::secrets(), *secret, options, changes));
+  return changes;
+}
+
+}  // namespace fleetadm::join

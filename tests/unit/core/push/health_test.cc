@@ -1,0 +1,164 @@
+// When a push member's conditions change, and when an outage or a recovery is too short to.
+#include "core/push/health.h"
+
+#include <gtest/gtest.h>
+
+#include "core/api/kinds.h"
+#include "core/api/push_member.h"
+#include "core/controller/controller.h"
+
+namespace fleetadm::push {
+namespace {
+
+using registration::agent::Probe;
+using std::chrono::seconds;
+
+const Instant kStart = Instant(std::chrono::hours(24 * 365 * 50));
+
+Look ready_look() { return {Seen::kReady, 200, {}}; }
+Look silent_look() { return {Seen::kUnreachable, 0, "connection refused"}; }
+
+/// A member as the hub sees it: each look changes the object as the hub would write it.
+class PushHealth : public ::testing::Test {
+ protected:
+  PushHealth() {
+    controller::set_condition(at_or_make(cluster, {"status", "conditions"}), api::kConditionHubAccepted, "True", "x", "", kStart);
+  }
+  void look(const Look& seen, int second) {
+    const Instant now = kStart + seconds(second);
+    const Health health = judge(cluster, seen, holds_of(cluster, {}), now, memory);
+    registration::agent::ClusterObservation observation;
+    observation.probe = health.probe;
+    Json status = registration::agent::wanted_status(cluster, observation, now);
+    write_ready(cluster, seen, holds_of(cluster, {}), now, memory, status);
+    if (told(api::kConditionAvailable) != told_in(status, api::kConditionAvailable)) ++transitions;
+    cluster["status"] = std::move(status);
+  }
+  void look_each_second(const Look& seen, int from, int to) {
+    for (int second = from; second < to; ++second) look(seen, second);
+  }
+  static std::string told_in(const Json& status, std::string_view type) {
+    const Json object{{"status", status}};
+    const Json* condition = controller::find_condition(object, type);
+    return condition == nullptr ? "" : str(*condition, {"status"});
+  }
+  std::string told(std::string_view type) const { return told_in(object_at(cluster, {"status"}), type); }
+  std::string reason(std::string_view type) const {
+    const Json* condition = controller::find_condition(cluster, type);
+    return condition == nullptr ? "" : str(*condition, {"reason"});
+  }
+
+  Json cluster{{"metadata", {{"name", "c1"}}}};
+  Memory memory;
+  int transitions = 0;
+};
+
+TEST_F(PushHealth, TheFirstLookCountsAtOnce) {
+  look(ready_look(), 0);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+  EXPECT_EQ(reason(api::kConditionAvailable), "ManagedClusterAvailable");
+  EXPECT_EQ(reason(api::kConditionReady), "ClusterReady");
+}
+
+TEST_F(PushHealth, AnOutageCountsWhenItHasLastedForItsHold) {
+  look(ready_look(), 0);
+  look_each_second(silent_look(), 10, 40);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+  EXPECT_EQ(told(api::kConditionReady), "True");
+  EXPECT_EQ(told(api::kConditionResponding), "False") << "what is held back is seen here";
+  look(silent_look(), 40);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+  EXPECT_EQ(reason(api::kConditionAvailable), "ManagedClusterKubeAPIServerUnavailable");
+  EXPECT_EQ(reason(api::kConditionReady), "ClusterNotReachable");
+}
+
+TEST_F(PushHealth, SoDoesARecovery) {
+  look(ready_look(), 0);
+  look_each_second(silent_look(), 1, 60);
+  look_each_second(ready_look(), 60, 90);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+  look(ready_look(), 90);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+  EXPECT_EQ(told(api::kConditionReady), "True");
+  EXPECT_EQ(transitions, 3);
+}
+
+TEST_F(PushHealth, FlappingChangesNothing) {
+  look(ready_look(), 0);
+  for (int round = 0; round < 10; ++round) {
+    look_each_second(silent_look(), 30 * round + 1, 30 * round + 16);
+    look_each_second(ready_look(), 30 * round + 16, 30 * round + 31);
+  }
+  EXPECT_EQ(transitions, 1) << "the first look's";
+}
+
+TEST_F(PushHealth, AnotherProcessGoesOnWithTheSameOutage) {
+  look(ready_look(), 0);
+  look_each_second(silent_look(), 10, 25);
+  memory = {};
+  look_each_second(silent_look(), 30, 40);
+  EXPECT_EQ(told(api::kConditionAvailable), "True") << "neither at once";
+  look(silent_look(), 40);
+  EXPECT_EQ(told(api::kConditionAvailable), "False") << "nor later";
+  EXPECT_EQ(told(api::kConditionReady), "False");
+}
+
+TEST_F(PushHealth, AnotherProcessGoesOnWithTheSameRecovery) {
+  look(ready_look(), 0);
+  look_each_second(silent_look(), 1, 60);
+  look_each_second(ready_look(), 60, 70);
+  memory = {};
+  look_each_second(ready_look(), 75, 90);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+  look(ready_look(), 90);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+}
+
+TEST_F(PushHealth, AliveIsNotReady) {
+  look({Seen::kNotReady, 500, "/readyz answered 500"}, 0);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+  EXPECT_EQ(told(api::kConditionReady), "False");
+  EXPECT_EQ(reason(api::kConditionReady), "ClusterNotReady");
+}
+
+TEST_F(PushHealth, WhatIsUnknownBecomesKnownAtOnce) {
+  controller::set_condition(at_or_make(cluster, {"status", "conditions"}), api::kConditionAvailable, "Unknown",
+                            "ManagedClusterLeaseUpdateStopped", "", kStart);
+  look(silent_look(), 1);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+}
+
+TEST_F(PushHealth, ReasonsTellApartWhatIsWrong) {
+  const std::pair<Seen, const char*> reasons[]{{Seen::kRefused, "CredentialRefused"},
+                                               {Seen::kCertificateExpired, "CertificateExpired"},
+                                               {Seen::kUntrusted, "CertificateUntrusted"},
+                                               {Seen::kNoCredential, "StatusCollectionFailed"},
+                                               {Seen::kOtherCluster, "OtherCluster"}};
+  for (const auto& [seen, word] : reasons) {
+    look({seen, 0, "x"}, 1);
+    EXPECT_EQ(reason(api::kConditionReady), word);
+    EXPECT_EQ(told(api::kConditionAvailable), "False");
+  }
+}
+
+TEST_F(PushHealth, AClusterHasHoldsOfItsOwn) {
+  cluster["metadata"]["annotations"] = {{std::string(kFailureHoldAnnotation), "5s"}, {std::string(kSuccessHoldAnnotation), "x"}};
+  EXPECT_EQ(holds_of(cluster, {}).failure, Duration(seconds(5)));
+  EXPECT_EQ(holds_of(cluster, {}).success, Duration(seconds(30))) << "what is none counts for nothing";
+  look(ready_look(), 0);
+  look_each_second(silent_look(), 1, 6);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+  look(silent_look(), 6);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+}
+
+TEST_F(PushHealth, AClockThatWasSetBackHoldsNothingBackForLonger) {
+  look(ready_look(), 100);
+  look(silent_look(), 110);
+  look_each_second(silent_look(), 20, 50);
+  look(silent_look(), 50);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+}
+
+}  // namespace
+}  // namespace fleetadm::push
