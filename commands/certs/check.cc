@@ -99,6 +99,7 @@ expiry::HubView hub_view(const kube::Client& hub, const kube::RestConfig& config
   expiry::HubView view;
   view.server = config.server;
   view.proxy_url = config.proxy_url;
+  view.authorities = config.ca_data;
   view.client_authorities = expiry::client_authorities(hub);
   if (auto tokens = join::bootstrap_tokens(hub)) view.tokens = std::move(*tokens);
   return view;
@@ -139,7 +140,7 @@ Result<Report> run_certs(Context& context, const CertsOptions& options, const st
   FLEETADM_TRY(const join::Roles roles, checked_roles(client, options));
   const bool members = roles.hub && (options.all || !options.clusters.empty());
   const Instant now = context.clock().now();
-  const expiry::Shown shown = expiry::look_at(config.server, config.proxy_url);
+  const expiry::Shown shown = expiry::look_at(config.server, config.proxy_url, config.ca_data);
   Report from_members;
   std::vector<expiry::Hop> hops;
   const auto add = [&hops](std::vector<expiry::Hop> more) {
@@ -148,7 +149,8 @@ Result<Report> run_certs(Context& context, const CertsOptions& options, const st
   expiry::HubView view;
   if (hub_config) {
     const kube::Client other = context.client(*hub_config);
-    add(expiry::hub_hops(other, *hub_config, expiry::look_at(hub_config->server, hub_config->proxy_url), now));
+    add(expiry::hub_hops(other, *hub_config, expiry::look_at(hub_config->server, hub_config->proxy_url, hub_config->ca_data),
+                         now));
     view = hub_view(other, *hub_config);
   }
   if (roles.hub) add(expiry::hub_hops(client, config, shown, now));

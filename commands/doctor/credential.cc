@@ -17,7 +17,7 @@ constexpr auto kHubPatience = std::chrono::seconds(5);
 void check_way_to_hub(Checkup& checkup, const stored::HubSecret& secret, const std::string& rejoin, const Clock& clock) {
   const auto endpoint = stored::endpoint_of(secret.get(stored::kKubeconfigKey));
   if (!endpoint) return checkup.fail("hub", endpoint.error().message, "give the agent a new bootstrap: " + rejoin);
-  const auto look = join::look_at_hub(endpoint->server, "/version", endpoint->proxy_url, kHubPatience);
+  const auto look = join::look_at_hub(endpoint->server, "/version", endpoint->proxy_url, endpoint->ca_pem, kHubPatience);
   if (!look) {
     return checkup.warn("hub", "this machine cannot reach it: " + look.error().message,
                         "check the way from the cluster itself: fleetadm join --preflight-only");

@@ -25,7 +25,8 @@ void add_certificates(controller::Manager& manager, const kube::Client& hub, con
   const auto seen = std::make_shared<Seen>();
   manager.add({.name = "certificates", .resync = kCertificatesPause, .resync_keys = {"hub"}},
               [=](const std::string&, const std::stop_token& stop) -> Result<controller::Outcome> {
-                auto hops = expiry::own_hops(hub.with_stop(stop), config, expiry::look_at(config.server, config.proxy_url));
+                auto hops = expiry::own_hops(hub.with_stop(stop), config,
+                                             expiry::look_at(config.server, config.proxy_url, config.ca_data));
                 const std::lock_guard lock(seen->mutex);
                 seen->hops = std::move(hops);
                 return controller::Outcome{};

@@ -36,8 +36,7 @@ class EgressProxy : public FleetTest {
     options.certificate = *pki::issue(*ca, leaf);
     options.credentials = "edge:proxy-pass";
     for (const std::string& address : {hub().url().substr(8), str(hub().get(kPublishedAt), {"data", "tunnel"})}) {
-      const std::string port = address.substr(address.rfind(':') + 1);
-      options.ways["127.0.0.1:" + port] = static_cast<std::uint16_t>(std::stoi(port));
+      options.ways[target_of(address)] = static_cast<std::uint16_t>(port_of(address));
     }
     proxy_ = std::make_unique<ForwardProxyServer>(options);
     const Status led = member().network()->lead_out(proxy_->port());
@@ -56,9 +55,12 @@ class EgressProxy : public FleetTest {
     args.insert(args.end(), more.begin(), more.end());
     return run(args, inside_);
   }
+  static int port_of(const std::string& address) { return std::stoi(address.substr(address.rfind(':') + 1)); }
+  /// What the proxy is asked for.
+  static std::string target_of(const std::string& address) { return "127.0.0.1:" + std::to_string(port_of(address)); }
   static bool went_to(const std::string& address) {
     const auto all = proxy_->connected();
-    return std::ranges::find(all, "127.0.0.1:" + address.substr(address.rfind(':') + 1)) != all.end();
+    return std::ranges::find(all, target_of(address)) != all.end();
   }
 
   static inline Json ticket_;

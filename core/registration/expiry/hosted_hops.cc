@@ -64,7 +64,8 @@ std::vector<Hop> hosted_hops(const kube::Client& hosting, std::string_view ns, c
                              const HubView& hub, std::stop_token stop) {
   std::vector<Hop> hops;
   if (const auto access = join::member_access(member.kubeconfig))
-    hops = server_hops(member.cluster, look_at(access->config.server, access->config.proxy_url), access->config.ca_data);
+    hops = server_hops(member.cluster, look_at(access->config.server, access->config.proxy_url, access->config.ca_data),
+                       access->config.ca_data);
   hops.push_back(ask_member(member, stop));
   const std::string bootstrap =
       member.bootstrap_secrets.empty() ? std::string(api::kBootstrapSecret) : member.bootstrap_secrets.front();

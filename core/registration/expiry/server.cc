@@ -14,14 +14,14 @@ constexpr const char* kRotateAuthority =
 
 }  // namespace
 
-Shown look_at(const std::string& server, const std::string& proxy_url) {
+Shown look_at(const std::string& server, const std::string& proxy_url, const std::string& authorities) {
   Shown shown;
   shown.server = server;
   if (!server.starts_with("https://")) {
     shown.why_not = "its address is no https URL";
     return shown;
   }
-  const auto look = join::look_at_hub(server, "/version", proxy_url, kLookTimeout);
+  const auto look = join::look_at_hub(server, "/version", proxy_url, authorities, kLookTimeout);
   if (!look) {
     shown.why_not = look.error().message;
     return shown;

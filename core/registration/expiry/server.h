@@ -16,8 +16,9 @@ struct Shown {
   std::string chain;    // PEM; empty: it could not be asked
   std::string why_not;  // then
 };
-/// No credential is sent, and nothing is verified: what is shown is compared afterwards.
-Shown look_at(const std::string& server, const std::string& proxy_url);
+/// No credential is sent, and nothing of the server is verified: what is shown is compared afterwards. `authorities` (PEM) vouch
+/// for a proxy that is reached by TLS; empty: the system's roots.
+Shown look_at(const std::string& server, const std::string& proxy_url, const std::string& authorities);
 
 /// "server certificate" and "server CA" of an API server, as `authorities` (of a kubeconfig) vouch for it; empty `authorities`:
 /// the system's roots, which end with the system's updates.

@@ -39,8 +39,8 @@ Result<std::string> kubeconfig_of(const kube::Client& cluster, std::string_view 
 
 /// What the hub at that address shows; where only the cluster reaches it, what it shows to its own kubeconfig.
 Shown look_at_hub(const agent::Endpoint& endpoint, const HubView& hub) {
-  Shown shown = look_at(endpoint.server, endpoint.proxy_url);
-  return shown.chain.empty() && !hub.server.empty() ? look_at(hub.server, hub.proxy_url) : shown;
+  Shown shown = look_at(endpoint.server, endpoint.proxy_url, endpoint.ca_pem);
+  return shown.chain.empty() && !hub.server.empty() ? look_at(hub.server, hub.proxy_url, hub.authorities) : shown;
 }
 
 Hop hub_authority(const std::string& place, std::string what, const agent::Endpoint& endpoint, const Shown& shown) {

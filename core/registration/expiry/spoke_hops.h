@@ -18,6 +18,7 @@ namespace fleetadm::registration::expiry {
 struct HubView {
   std::string server;  // where it answers that person; empty: no kubeconfig of it
   std::string proxy_url;
+  std::string authorities;         // PEM, of that kubeconfig; empty: the system's roots
   std::string client_authorities;  // PEM; may be empty
   std::vector<join::BootstrapToken> tokens;
 };

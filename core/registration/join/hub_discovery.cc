@@ -6,6 +6,7 @@
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/pki/pki.h"
+#include "kubeclient/pki/system_roots.h"
 
 namespace fleetadm::join {
 namespace {
@@ -60,6 +61,19 @@ std::string cluster_info_ca(const std::string& body) {
   return {};
 }
 
+void trust_proxies_of(CURL* easy, std::string_view ca) {
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
+  if (ca.empty()) {
+    if (const std::string roots = pki::system_roots_file(); !roots.empty())
+      curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, roots.c_str());
+    return;
+  }
+  const std::string pem(ca);
+  curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_COPY};
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, nullptr);
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO_BLOB, &blob);
+}
+
 }  // namespace
 
 std::optional<Instant> parse_http_date(const std::string& text) {
@@ -68,7 +82,8 @@ std::optional<Instant> parse_http_date(const std::string& text) {
   return Instant(std::chrono::seconds(at));
 }
 
-Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, Duration timeout) {
+Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, std::string_view proxy_ca,
+                            Duration timeout) {
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   if (!curl) return fail(Category::kInternal, "cannot start an HTTP request");
   HubLook look;
@@ -88,13 +103,17 @@ Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std:
   curl_easy_setopt(curl.get(), CURLOPT_HEADERFUNCTION, take_header);
   curl_easy_setopt(curl.get(), CURLOPT_HEADERDATA, &look.date);
   if (!proxy.empty()) curl_easy_setopt(curl.get(), CURLOPT_PROXY, proxy.c_str());
+  trust_proxies_of(curl.get(), proxy_ca);
   const CURLcode code = curl_easy_perform(curl.get());
   if (code != CURLE_OK) {
     const auto category = code == CURLE_OPERATION_TIMEDOUT ? Category::kTimeout : Category::kUnavailable;
     Error error;
     error.category = category;
     error.message = std::string(server) + ": " + curl_easy_strerror(code);
+    // Of a certificate, only the proxy's is judged.
+    if (code == CURLE_PEER_FAILED_VERIFICATION) error.message = "the certificate of the proxy is not one that is trusted";
     error.reason = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ? "DnsFailure"
+                   : code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_PROXY           ? "ProxyFailed"
                    : code == CURLE_COULDNT_CONNECT                                           ? "ConnectionFailed"
                    : code == CURLE_OPERATION_TIMEDOUT                                        ? "ConnectTimeout"
                                                                                              : "TlsFailure";

@@ -24,8 +24,11 @@ struct HubLook {
 /// The time of a Date header's value.
 std::optional<Instant> parse_http_date(const std::string& text);
 
-/// GET server+path without credentials and without verification. kUnavailable where the name or the port does not answer.
-Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, Duration timeout);
+/// GET server+path without credentials and without verification. A proxy that is reached by TLS has to be one that `proxy_ca`
+/// (PEM; empty: the system's roots) vouches for. kUnavailable where the name or the port does not answer; its reason is
+/// DnsFailure, ConnectionFailed, ConnectTimeout, ProxyFailed or TlsFailure.
+Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, std::string_view proxy_ca,
+                            Duration timeout);
 
 /// The CA certificates (PEM) in `look` that have the pin: from the chain shown, or from a kube-public/cluster-info answer.
 /// kTls where none has it.

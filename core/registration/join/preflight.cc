@@ -80,9 +80,14 @@ Status check_rights(const kube::Client& hub) {
 
 // The CA that the connection will trust; runs the DNS, TCP, CA pin and clock checks. False: nothing further can be checked.
 bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, Preflight& result) {
-  auto look = look_at_hub(endpoint.server, kClusterInfo, endpoint.proxy_url, kLookTimeout);
+  const std::string& proxy_ca = endpoint.proxy_ca_pem.empty() ? endpoint.ca_pem : endpoint.proxy_ca_pem;
+  auto look = look_at_hub(endpoint.server, kClusterInfo, endpoint.proxy_url, proxy_ca, kLookTimeout);
   if (!look) {
     const std::string& reason = look.error().reason;
+    if (reason == "ProxyFailed") {
+      run.failed("proxy", look.error().with_hint("check --proxy-url and --proxy-ca-file"));
+      return false;
+    }
     const char* hop = reason == "DnsFailure" ? "DNS" : reason == "TlsFailure" ? "TLS" : "TCP";
     if (reason != "DnsFailure") run.passed("DNS", "resolved");
     if (reason == "TlsFailure") run.passed("TCP", "connected");

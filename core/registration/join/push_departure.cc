@@ -6,6 +6,7 @@
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/install/wait_deleted.h"
+#include "core/registration/join/applied_works.h"
 #include "core/registration/join/member_token.h"
 #include "core/registration/join/push_join.h"
 #include "core/work/rules/names.h"
@@ -42,6 +43,7 @@ Status remove_applied(const kube::Client& member, const std::string& hub_id, con
   const std::string hash = work::hub_hash(api::push_hub_name(hub_id));
   for (const Json& one : list_at(*applied, {"items"})) {
     if (str(one, {"spec", "hubHash"}) != hash) continue;
+    FLEETADM_CHECK(remove_owned(member, one));
     FLEETADM_CHECK(take_away(member, api::applied_manifest_works(), one, options, changes));
     if (is_dry_run(member)) continue;
     const auto stripped = member.modify(api::applied_manifest_works(), "", name_of(one), [&](Json& object) -> Status {

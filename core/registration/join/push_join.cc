@@ -78,7 +78,7 @@ bool check_address(const kube::RestConfig& config, bool allow_loopback, MemberWa
     return false;
   }
   way = {endpoint->url(), config.ca_data, config.tls_server_name, config.proxy_url};
-  const auto look = look_at_hub(way.server, "/version", way.proxy_url, kMemberLook);
+  const auto look = look_at_hub(way.server, "/version", way.proxy_url, way.ca_pem, kMemberLook);
   if (!look) {
     failed(into, "address",
            look.error()

@@ -6,6 +6,7 @@
 #include "core/api/kinds.h"
 #include "core/install/wait_deleted.h"
 #include "core/registration/hub/rbac.h"
+#include "core/registration/join/applied_works.h"
 #include "core/registration/join/blockers.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/names.h"
@@ -183,7 +184,7 @@ Status works_left(const kube::Client& spoke, const std::vector<Json>& applied, c
 Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& options, std::vector<Change>& changes) {
   FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
   if (applied.empty() || !options.force) return works_left(spoke, applied, options);
-  // The agent would only make them again, so it goes first; then the garbage collector removes what they own.
+  // The agent would only make them again, so it goes first.
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, api::kAgentDeployment));
   if (deployment && label_of(*deployment, install::kPartLabel) == install::kAgentPart) {
     FLEETADM_CHECK(remove_one(spoke, r::deployments(), *deployment, changes));
@@ -192,6 +193,7 @@ Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& o
     }
   }
   for (const Json& work : applied) {
+    FLEETADM_CHECK(remove_owned(spoke, work));
     FLEETADM_CHECK(remove_one(spoke, api::applied_manifest_works(), work, changes));
     FLEETADM_CHECK(strip_finalizers(spoke, api::applied_manifest_works(), work));
   }

@@ -19,10 +19,10 @@ Result<std::optional<ForwardProxy>> proxy_of(const std::string& url, std::string
 }
 
 TEST(ForwardProxy, IsOfTheConfiguration) {
-  const auto proxy = proxy_of("http://proxy.example.com:3128", "hub", {{"NO_PROXY", "*"}, {"HTTPS_PROXY", "http://other"}});
+  const auto proxy = proxy_of("http://egress.example.com:3128", "hub", {{"NO_PROXY", "*"}, {"HTTPS_PROXY", "http://other"}});
   ASSERT_TRUE(proxy && *proxy);
-  EXPECT_EQ(**proxy, (ForwardProxy{false, "proxy.example.com", "3128", "", "pem"}));
-  EXPECT_EQ((*proxy)->authority(), "proxy.example.com:3128");
+  EXPECT_EQ(**proxy, (ForwardProxy{false, "egress.example.com", "3128", "", "pem"}));
+  EXPECT_EQ((*proxy)->authority(), "egress.example.com:3128");
   EXPECT_EQ((**proxy_of("https://u%40x:p%3Aw@[::1]", "hub")), (ForwardProxy{true, "::1", "443", "Basic dUB4OnA6dw==", "pem"}));
   EXPECT_EQ((**proxy_of("http://proxy/", "hub")).port, "1080") << "libcurl's";
 }
