@@ -46,6 +46,8 @@ Result<Outcome> AcceptanceController::reconcile(const std::string& key, std::sto
     case Acceptance::kNothing: return Outcome{};
     case Acceptance::kAccept:
       if (accepted_and_settled(*cluster)) return Outcome{};
+      // The ClusterDefaulter adds this one to a new cluster at the same moment; its write comes here again.
+      if (!has_finalizer(*cluster, kResourceCleanupFinalizer)) return Outcome{};
       break;
     case Acceptance::kForget:
       if (!any_rbac_cached(key)) return Outcome{};

@@ -1,6 +1,7 @@
 #include "core/registration/hub/lease_controller.h"
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/registration/hub/lease_rules.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/log.h"
@@ -47,7 +48,8 @@ Result<Outcome> LeaseController::reconcile(const std::string& key, std::stop_tok
   const auto lease = leases_->get(kube::object_key(key, api::kClusterLease));
   if (!lease) return lease_missing(client, cluster);
 
-  if (!is_deleting(cluster)) FLEETADM_CHECK(judge_clock(client, cluster));
+  // The lease of a push member is renewed by the hub.
+  if (!is_deleting(cluster) && !api::is_push_member(cluster)) FLEETADM_CHECK(judge_clock(client, cluster));
   const Duration grace = lease_grace(cluster);
   const Instant now = tools_.clock->now();
   const auto sighting = sightings_->of(key);
@@ -87,6 +89,12 @@ Status LeaseController::judge_clock(const kube::Client& client, const Json& clus
   };
   Json changed = cluster;
   if (!judge(changed)) return {};
+  // An agent renews its lease and writes its first status at the same moment: a first verdict that all is well comes after it,
+  // since both write the same list of conditions.
+  if (controller::find_condition(cluster, api::kConditionClockSynced) == nullptr &&
+      controller::condition_is(changed, api::kConditionClockSynced, "True") &&
+      !controller::condition_is(cluster, api::kConditionJoined, "True"))
+    return {};
   const auto stored = kube::modify_known(
       client, api::managed_clusters(), cluster,
       [&](Json& object) -> Status {

@@ -193,6 +193,8 @@ TEST_F(AwsIrsaHub, IsPartOfAcceptanceAndOfDenial) {
   cluster("c1");
   ASSERT_TRUE(auto_accept.reconcile("c1", {}));
   life.refresh();
+  ASSERT_TRUE(life.cluster_defaulter->reconcile("c1", {}));
+  life.refresh();
   ASSERT_TRUE(flag(*life.api->get(api::managed_clusters(), "", "c1"), {"spec", "hubAcceptsClient"}));
   ASSERT_TRUE(acceptance.reconcile("c1", {}));
   life.refresh();

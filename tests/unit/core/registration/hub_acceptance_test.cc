@@ -351,6 +351,10 @@ TEST_F(AcceptanceTest, AnErrorOfTheServerIsTold) {
   put_cluster("c1", true);
   HubLife hub(api, clock);
   hub.refresh();
+  ASSERT_TRUE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_EQ(api->write_count(), 0) << "the defaults come first";
+  ASSERT_TRUE(hub.cluster_defaulter->reconcile("c1", {}));
+  hub.refresh();
   api->fail_next("create", "clusterroles", 403, "Forbidden");
   EXPECT_FALSE(hub.acceptance->reconcile("c1", {}));
   EXPECT_EQ(acceptance_condition(cluster("c1"), "HubAcceptedManagedCluster", "status"), "False");
@@ -365,6 +369,8 @@ TEST_F(AcceptanceTest, ANamespaceThatGoesAwayIsWaitedFor) {
            {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "c1"}, {"finalizers", {"x/y"}}}}});
   start_deletion(res::namespaces(), {}, "c1");
   HubLife hub(api, clock);
+  hub.refresh();
+  ASSERT_TRUE(hub.cluster_defaulter->reconcile("c1", {}));
   hub.refresh();
   const auto outcome = hub.acceptance->reconcile("c1", {});
   ASSERT_TRUE(outcome);

@@ -218,6 +218,22 @@ TEST_F(HubControllersTest, TheClockIsJudgedOnRenewalsOnly) {
   EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced", "reason"), "ManagedClusterClockSynced");
 }
 
+TEST_F(HubControllersTest, TheFirstGoodVerdictOnTheClockWaitsForTheAgentsStatus) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  clock->advance(1s);
+  renew("c1", clock->now());
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "");
+  Json joined = cluster("c1");
+  controller::set_condition(joined["status"]["conditions"], "ManagedClusterJoined", "True", "ManagedClusterJoined", "joined",
+                            clock->now());
+  api->put(api::managed_clusters(), joined);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "True");
+}
+
 TEST_F(HubControllersTest, ALeaseIsMadeOnceAndNeverOverwritten) {
   HubLife hub(api, clock);
   join(hub, "c1");
