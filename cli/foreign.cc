@@ -19,8 +19,6 @@ constexpr auto kWords = std::to_array<Foreign>({
     {"config get-contexts", "use kubectl config for kubeconfig files"},
     {"config current-context", "use `fleetadm config get` with the key hubContext, or kubectl config for the kubeconfig itself"},
     // karmadactl
-    {"register", "use `fleetadm join`"},
-    {"unregister", "use `fleetadm unjoin`"},
     {"deinit", "use `fleetadm clean`"},
     {"cordon", "use `fleetadm cluster cordon`"},
     {"uncordon", "use `fleetadm cluster uncordon`"},

@@ -12,7 +12,7 @@ using commands::GlobalOptions;
 using commands::Registry;
 
 constexpr std::string_view kProgram = "fleetadm ";
-constexpr std::string_view kSecretFlag = "--hub-token";
+constexpr std::string_view kSecretFlags[] = {"--hub-token", "--token"};
 
 // Where the suggested command ends, as far as a text shows it: what is given up to there is not given again.
 constexpr std::string_view kEnds = "\n;\"`";
@@ -94,7 +94,9 @@ std::string complete_suggestions(std::string text, const Registry& registry, con
 std::string typed_command(const std::vector<std::string>& words) {
   std::string line = "fleetadm";
   for (const std::string& word : words) {
-    if (word == kSecretFlag || word.starts_with(std::string(kSecretFlag) + "=")) return {};
+    for (const std::string_view flag : kSecretFlags) {
+      if (word == flag || word.starts_with(std::string(flag) + "=")) return {};
+    }
     line += " " + shell_word(word);
   }
   return line;

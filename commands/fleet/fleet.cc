@@ -9,11 +9,13 @@ void register_fleet(Registry& registry) {
   register_token_list(registry);
   register_token_revoke(registry);
   register_join(registry);
+  register_register(registry);
   register_rejoin(registry);
   register_accept(registry);
   register_upgrade_hub(registry);
   register_upgrade_agent(registry);
   register_unjoin(registry);
+  register_unregister(registry);
   register_clean(registry);
 }
 

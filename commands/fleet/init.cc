@@ -17,6 +17,7 @@
 #include "core/install/supported.h"
 #include "core/install/wait_deployment.h"
 #include "core/install/webhook_urls.h"
+#include "core/registration/join/cluster_info.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/base/ip_address.h"
 #include "kubeclient/base/names.h"
@@ -172,34 +173,6 @@ Result<Json> gateway_args(const InitOptions& options) {
   return args;
 }
 
-// kube-public/cluster-info as kubeadm makes it, with the right for everybody to read it: this is how a joining cluster finds the
-// CA whose pin it was given. A ConfigMap that is there already is left alone.
-std::vector<Json> cluster_info(const kube::RestConfig& config) {
-  Json kubeconfig = kube::make_kubeconfig(config.server, config.ca_data, Json::object(), "hub");
-  kubeconfig["users"] = Json::array();
-  kubeconfig["contexts"] = Json::array();
-  kubeconfig["current-context"] = "";
-  const Json metadata{{"name", "fleetadm:cluster-info"}, {"namespace", "kube-public"}};
-  return {
-      Json{{"apiVersion", "v1"},
-           {"kind", "ConfigMap"},
-           {"metadata", {{"name", "cluster-info"}, {"namespace", "kube-public"}}},
-           {"data", {{"kubeconfig", dump_json(kubeconfig)}}}},
-      Json{
-          {"apiVersion", "rbac.authorization.k8s.io/v1"},
-          {"kind", "Role"},
-          {"metadata", metadata},
-          {"rules",
-           Json::array(
-               {{{"apiGroups", {""}}, {"resources", {"configmaps"}}, {"resourceNames", {"cluster-info"}}, {"verbs", {"get"}}}})}},
-      Json{{"apiVersion", "rbac.authorization.k8s.io/v1"},
-           {"kind", "RoleBinding"},
-           {"metadata", metadata},
-           {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", "fleetadm:cluster-info"}}},
-           {"subjects",
-            Json::array({{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "system:anonymous"}}})}}};
-}
-
 /// What the add-on's proxy server would serve with; the gateway reads nothing else of its namespace.
 Result<api::ProxyServerSecrets> proxy_server_of(const kube::Client& hub) {
   const auto found = hub.find(api::managed_proxy_configurations(), {}, api::kProxyConfigurationName);
@@ -254,7 +227,7 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
   install::set_image_pull(objects, image.pull);
   install::set_pod_settings(objects, pod_settings(options.pods));
   if (options.publish_ca && !config.ca_data.empty()) {
-    for (Json& object : cluster_info(config)) objects.push_back(std::move(object));
+    for (Json& object : join::cluster_info_objects(config)) objects.push_back(std::move(object));
   }
   return objects;
 }
@@ -313,6 +286,15 @@ Status wait_ready(Context& context, const kube::Client& hub, const InitOptions& 
   return {};
 }
 
+/// What was signed is no longer what is there, where another address or CA was published.
+Status sign_changed_info(Context& context, const kube::Client& hub, const std::vector<install::Change>& changes) {
+  for (const install::Change& change : changes) {
+    if (change.kind == "ConfigMap" && change.name == "cluster-info" && change.action == install::Action::kConfigured)
+      return join::sign_again(hub, context.clock().now());
+  }
+  return {};
+}
+
 Result<Report> run_init(Context& context, const InitOptions& options, const std::vector<std::string>&) {
   FLEETADM_TRY(const auto config, context.rest_config());
   FLEETADM_TRY(const auto hub, context.client());
@@ -332,6 +314,7 @@ Result<Report> run_init(Context& context, const InitOptions& options, const std:
   FLEETADM_TRY(const auto changes, step_with_progress(context, "Installing the hub",
                                                       [&] { return install::apply_all(hub, std::move(objects), how); }));
 
+  if (!dry_run) FLEETADM_CHECK(sign_changed_info(context, hub, changes));
   if (options.wait && !dry_run) FLEETADM_CHECK(wait_ready(context, hub, options));
 
   Report report;

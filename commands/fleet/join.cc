@@ -61,6 +61,7 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
   while (endpoint.server.ends_with('/')) endpoint.server.pop_back();
   endpoint.ca_pin = options.ca_cert_hash;
   endpoint.system_roots = options.system_roots;
+  endpoint.signed_info = options.signed_info;
   endpoint.proxy_url = options.proxy_url;
   endpoint.cluster_name = options.cluster_name;
   FLEETADM_TRY(endpoint.ca_pem,
@@ -71,7 +72,9 @@ Result<join::HubEndpoint> endpoint_of(Context& context, const JoinOptions& optio
   return endpoint;
 }
 
-Result<Report> run_join(Context& context, const JoinOptions& given, const std::vector<std::string>&) {
+}  // namespace
+
+Result<Report> join_cluster(Context& context, const JoinOptions& given) {
   if (given.push.on) return join_push(context, given);
   FLEETADM_CHECK(validate_push(given.push, true));
   JoinOptions options = given;
@@ -146,8 +149,6 @@ Result<Report> run_join(Context& context, const JoinOptions& given, const std::v
   return report;
 }
 
-}  // namespace
-
 void register_join(Registry& registry) {
   Command command;
   command.path = "join";
@@ -204,7 +205,10 @@ void register_join(Registry& registry) {
                        "fleetadm join --preflight-only --hub-token-file token --hub-apiserver https://hub:6443 --ca-file "
                        "hub.crt --cluster-name c1"}};
   command.make = invocation<JoinOptions>(
-      bind_join, [](const JoinOptions&, const std::vector<std::string>&) -> Status { return {}; }, run_join);
+      bind_join, [](const JoinOptions&, const std::vector<std::string>&) -> Status { return {}; },
+      [](Context& context, const JoinOptions& options, const std::vector<std::string>&) {
+        return join_cluster(context, options);
+      });
   registry.add(std::move(command));
 }
 

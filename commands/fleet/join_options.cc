@@ -18,23 +18,6 @@ namespace {
 
 constexpr std::string_view kAgentAnnotations = "agent.open-cluster-management.io/";
 
-bool is_ca_pin(std::string_view text) {
-  constexpr std::string_view kKind = "sha256:";
-  return text.size() == kKind.size() + 64 && text.starts_with(kKind) &&
-         std::all_of(text.begin() + kKind.size(), text.end(), is_hex);
-}
-
-/// https://host[:port][/prefix] and nothing else: no credentials, no query, nothing that a terminal or a header would obey.
-bool is_hub_url(std::string_view text) {
-  constexpr std::string_view kScheme = "https://";
-  if (!text.starts_with(kScheme)) return false;
-  text.remove_prefix(kScheme.size());
-  const std::string_view host = text.substr(0, text.find_first_of("/:"));
-  return !host.empty() && std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || std::string_view("@?#\\\"<>").find(c) != std::string_view::npos;
-  });
-}
-
 Status check_trust(const JoinOptions& options) {
   if (options.ca_cert_hash.empty() && options.ca_file.empty() && !options.system_roots) {
     return fail(Category::kUsage, "the hub's CA is not specified",
@@ -99,6 +82,22 @@ Status check_member(const JoinOptions& options) {
 
 }  // namespace
 
+bool is_ca_pin(std::string_view text) {
+  constexpr std::string_view kKind = "sha256:";
+  return text.size() == kKind.size() + 64 && text.starts_with(kKind) &&
+         std::all_of(text.begin() + kKind.size(), text.end(), is_hex);
+}
+
+bool is_hub_url(std::string_view text) {
+  constexpr std::string_view kScheme = "https://";
+  if (!text.starts_with(kScheme)) return false;
+  text.remove_prefix(kScheme.size());
+  const std::string_view host = text.substr(0, text.find_first_of("/:"));
+  return !host.empty() && std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || std::string_view("@?#\\\"<>").find(c) != std::string_view::npos;
+  });
+}
+
 Status check_labels(const JoinOptions& options) {
   for (const std::string& word : options.labels) {
     const auto [key, value] = pair_of(word);
@@ -160,12 +159,7 @@ Status validate_push(const PushOptions& options, bool member_needed) {
   return {};
 }
 
-void bind_join(FlagSet& flags, JoinOptions& options) {
-  filename_flag(
-      flags, &options.filename,
-      "Klusterlet of upstream's operator, with its bootstrap Secret if it is there, to join as; - reads standard input. "
-      "Each field is told: what it becomes, or why it has no effect. Flags come before it");
-  flags.text(&options.cluster_name, "cluster-name", "Name of this cluster in the fleet (a DNS label); required unless -f has it");
+void bind_told(FlagSet& flags, JoinOptions& options) {
   flags
       .comma_texts(&options.labels, "labels",
                    "Labels that the cluster is registered with; `fleetadm cluster label` changes them later")
@@ -183,6 +177,41 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
       .comma_texts(&options.external_server_urls, "external-server-urls",
                    "Addresses at which the hub's users reach this cluster's API server (managedClusterClientConfigs)")
       .value_name = "URL,...";
+}
+
+void bind_hub_proxy(FlagSet& flags, JoinOptions& options) {
+  flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub and its gateway").value_name = "URL";
+  auto& proxy_ca = flags.text(&options.proxy_ca_file, "proxy-ca-file",
+                              "File with the CA of that proxy (PEM), trusted in addition to the hub's; requires --proxy-url");
+  proxy_ca.value_name = "FILE";
+  proxy_ca.complete = Complete::kFiles;
+}
+
+void bind_agent(FlagSet& flags, JoinOptions& options) {
+  image_flags(flags, options.image, "the agent");
+  pod_flags(flags, options.pods, "the agent");
+  flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
+      .value_name = "ARG";
+  flags.boolean(&options.network_policy, "network-policy",
+                "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
+                "affected");
+  flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
+}
+
+void bind_join_wait(FlagSet& flags, JoinOptions& options) {
+  wait_flag(flags, &options.wait, {"registered", "joined", "available"}, "registered",
+            "Wait until the agent is running and the cluster is registered on the hub, or for a later state (which requires "
+            "acceptance on the hub)");
+  timeout_flag(flags, &options.timeout, "How long to wait");
+}
+
+void bind_join(FlagSet& flags, JoinOptions& options) {
+  filename_flag(
+      flags, &options.filename,
+      "Klusterlet of upstream's operator, with its bootstrap Secret if it is there, to join as; - reads standard input. "
+      "Each field is told: what it becomes, or why it has no effect. Flags come before it");
+  flags.text(&options.cluster_name, "cluster-name", "Name of this cluster in the fleet (a DNS label); required unless -f has it");
+  bind_told(flags, options);
   files_flag(
       flags, &options.fallback_hubs, "fallback-hub",
       "Kubeconfig with a bootstrap token of a further hub, which the agent joins where the hubs before it deny the cluster or "
@@ -219,19 +248,8 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
       "ARN";
   flags.text(&options.managed_cluster_arn, "managed-cluster-arn", "ARN of this EKS cluster; required with awsirsa").value_name =
       "ARN";
-  flags.text(&options.proxy_url, "proxy-url", "Proxy for connections to the hub and its gateway").value_name = "URL";
-  auto& proxy_ca = flags.text(&options.proxy_ca_file, "proxy-ca-file",
-                              "File with the CA of that proxy (PEM), trusted in addition to the hub's; requires --proxy-url");
-  proxy_ca.value_name = "FILE";
-  proxy_ca.complete = Complete::kFiles;
-  image_flags(flags, options.image, "the agent");
-  pod_flags(flags, options.pods, "the agent");
-  flags.texts(&options.agent_args, "agent-arg", "Extra argument for `fleetadm agent run`, as --name=value; repeatable")
-      .value_name = "ARG";
-  flags.boolean(&options.network_policy, "network-policy",
-                "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
-                "affected");
-  flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
+  bind_hub_proxy(flags, options);
+  bind_agent(flags, options);
   bind_push(
       flags, options.push,
       "Join a cluster that the hub dials, where no agent runs: the current context is the hub, and the hub gets a token of an "
@@ -242,10 +260,7 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
       .duration(&options.push.token_lifetime, "token-lifetime",
                 "With --push, how long the hub's token lasts; it is renewed after four fifths of that time")
       .default_text = "168h";
-  wait_flag(flags, &options.wait, {"registered", "joined", "available"}, "registered",
-            "Wait until the agent is running and the cluster is registered on the hub, or for a later state (which requires "
-            "acceptance on the hub)");
-  timeout_flag(flags, &options.timeout, "How long to wait");
+  bind_join_wait(flags, options);
 }
 
 Status validate_join(const JoinOptions& options) {

@@ -44,6 +44,7 @@ struct JoinOptions {
   std::string ca_file;
   bool system_roots = false;
   bool hub_in_file = false;  // what is trusted is in --filename
+  bool signed_info = false;  // the hub is known by its signed cluster-info (`register`)
   std::string proxy_url;
   std::string proxy_ca_file;
   std::vector<std::string> fallback_hubs;  // files
@@ -66,6 +67,16 @@ struct JoinOptions {
 Status check_labels(const JoinOptions& options);
 std::map<std::string, std::string> labels_of_join(const JoinOptions& options);
 std::map<std::string, std::string> annotations_of_join(const JoinOptions& options);
+
+/// The flags of what joins with an agent: what is told of the cluster, the way to the hub, the agent itself.
+void bind_told(FlagSet& flags, JoinOptions& options);
+void bind_hub_proxy(FlagSet& flags, JoinOptions& options);
+void bind_agent(FlagSet& flags, JoinOptions& options);
+void bind_join_wait(FlagSet& flags, JoinOptions& options);
+/// "sha256:" and 64 hex digits.
+bool is_ca_pin(std::string_view text);
+/// https://host[:port][/prefix] and nothing else: no credentials, no query, nothing that a terminal or a header would obey.
+bool is_hub_url(std::string_view text);
 
 void bind_join(FlagSet& flags, JoinOptions& options);
 /// Of options that are complete.

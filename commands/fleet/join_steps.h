@@ -11,6 +11,9 @@
 
 namespace fleetadm::commands {
 
+/// `fleetadm join`, in any mode, and what ends in it.
+Result<Report> join_cluster(Context& context, const JoinOptions& options);
+
 Json checks_json(const std::vector<join::Check>& checks);
 Table checks_table(const std::vector<join::Check>& checks);
 void tell_checks(Progress& progress, const std::vector<join::Check>& checks);

@@ -6,6 +6,7 @@
 #include "commands/framework/suggest.h"
 #include "core/api/kinds.h"
 #include "core/registration/join/bootstrap_secret.h"
+#include "core/registration/join/cluster_info.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -91,8 +92,16 @@ Result<Report> run_token_revoke(Context& context, const TokenRevokeOptions& opti
     const bool ours = std::find(token.groups.begin(), token.groups.end(), join::kJoiningGroup) != token.groups.end();
     if (options.expired && ours && token.expires && *token.expires <= now) chosen.push_back(token);
   }
+  std::vector<std::string> signed_by;
   for (const join::BootstrapToken& token : chosen) {
-    if (const Status done = remove_token(context, hub, token, report); !done) report.failures.push_back(done.error());
+    if (const Status done = remove_token(context, hub, token, report); !done) {
+      report.failures.push_back(done.error());
+    } else if (token.has_usage("signing")) {
+      signed_by.push_back(token.id);
+    }
+  }
+  if (!signed_by.empty()) {
+    if (const Status done = join::drop_signatures(hub, signed_by); !done) report.failures.push_back(done.error());
   }
   if (options.issued) {
     if (const Status done = replace_bootstrap_account(context, hub, report); !done) report.failures.push_back(done.error());

@@ -9,6 +9,7 @@
 #include "commands/framework/dry_run.h"
 #include "commands/framework/named.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/registration/join/hosted_sides.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/base/plural.h"
@@ -28,6 +29,12 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
       flags, options.push,
       "Remove a cluster that the hub dials: the current context is the hub, and the hub's own credential is used on the cluster "
       "unless its kubeconfig is given");
+  bind_departure(flags, options);
+}
+
+}  // namespace
+
+void bind_departure(FlagSet& flags, UnjoinOptions& options) {
   flags.boolean(&options.hub_only, "hub-only",
                 "The current context is the hub; remove the cluster there and leave its agent alone");
   flags.boolean(&options.force, "force", "Do not wait for an agent that no longer runs; remove what it applied without it");
@@ -36,7 +43,7 @@ void bind_unjoin(FlagSet& flags, UnjoinOptions& options) {
   timeout_flag(flags, &options.timeout, "Timeout for each side");
 }
 
-Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::string>&) {
+Status validate_unjoin(const UnjoinOptions& options) {
   if (options.hub_only && options.hub.named())
     return fail(Category::kUsage, "--hub-only cannot be combined with --hub-context or --hub-kubeconfig");
   FLEETADM_CHECK(validate_push(options.push, false));
@@ -52,6 +59,8 @@ Status validate_unjoin(const UnjoinOptions& options, const std::vector<std::stri
   }
   return {};
 }
+
+namespace {
 
 // Which cluster this is, checked against what the agent stored: unjoin never works on another cluster's objects.
 Result<std::string> which_cluster(const kube::Client& spoke, const UnjoinOptions& options) {
@@ -77,34 +86,65 @@ Status check_known(const kube::Client& hub, const std::string& name) {
               NearNames(hub, api::managed_clusters()).hint(name, "list the clusters with: fleetadm get clusters"));
 }
 
-Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const std::vector<std::string>&) {
+/// A hub that does not answer is left for later; nullopt then.
+Result<std::optional<kube::Client>> hub_that_answers(Context& context, const UnjoinOptions& options, const std::string& name,
+                                                     std::optional<Error>& silent) {
+  FLEETADM_TRY(const auto config, hub_side(context, options.hub));
+  kube::Client hub = context.client(*config);
+  if (!options.either_side) return std::optional(std::move(hub));
+  const auto cluster = hub.find(api::managed_clusters(), "", name);
+  if (cluster && *cluster && api::is_push_member(**cluster)) {
+    return fail(Category::kConflict, "cluster \"" + name + "\" has no agent: the hub dials it",
+                "use fleetadm unjoin --push --context HUB --cluster-name " + name);
+  }
+  if (cluster || !does_not_answer(cluster.error())) return std::optional(std::move(hub));
+  silent = cluster.error().wrap("the hub does not answer");
+  return std::optional<kube::Client>();
+}
+
+/// The half that was not done is a failure: the exit code says so.
+void tell_silent(Error silent, const std::string& hint, Report& report) {
+  silent.hint = hint;
+  report.failures.push_back(std::move(silent));
+}
+
+}  // namespace
+
+Result<Report> leave_fleet(Context& context, const UnjoinOptions& options) {
   if (is_hosted_mode(options.member)) return unjoin_hosted(context, options);
   if (options.push.on) return unjoin_push(context, options);
   FLEETADM_TRY(const auto here, context.client());
   join::DepartureOptions how = departure_options(context, options);
   bool hub_only = options.hub_only;
+  std::optional<Error> silent;
   if (!hub_only) {
     auto name = which_cluster(here, options);
     // A cluster that is gone for good is left on the hub alone.
-    hub_only = !name && options.force && options.hub.named() && does_not_answer(name.error());
+    hub_only = !name && (options.force || options.either_side) && options.hub.named() && does_not_answer(name.error());
     if (!name && !hub_only) return tl::unexpected(name.error());
     if (name) how.cluster_name = *name;
     if (hub_only) context.progress().warn("the cluster does not answer: " + name.error().message);
+    if (hub_only && options.either_side) silent = name.error().wrap("the cluster does not answer");
   }
   const bool with_hub = hub_only || options.hub.named();
   if (with_hub && how.cluster_name.empty()) {
     return fail(
         Category::kUsage,
         hub_only ? "the cluster cannot tell the name it joined under" : "this cluster no longer records the name it joined under",
-        "pass --cluster-name");
+        options.either_side ? "name it as the hub has it" : "pass --cluster-name");
   }
   std::optional<kube::Client> hub;
   if (options.hub_only) {
     hub = here;
     FLEETADM_CHECK(check_known(here, how.cluster_name));
   } else if (with_hub) {
-    FLEETADM_TRY(const auto config, hub_side(context, options.hub));
-    hub = context.client(*config);
+    std::optional<Error> no_hub;
+    FLEETADM_TRY(hub, hub_that_answers(context, options, how.cluster_name, no_hub));
+    if (no_hub && silent) return fail(*no_hub);  // neither does
+    if (no_hub) {
+      context.progress().warn(no_hub->message);
+      silent = no_hub;
+    }
   }
   Report report;
   FLEETADM_TRY(auto plan, confirm_unjoin(context, options, how.cluster_name, hub ? &*hub : nullptr, &here, report.notes));
@@ -131,11 +171,16 @@ Result<Report> run_unjoin(Context& context, const UnjoinOptions& options, const 
     report.notes.push_back(hub_only ? "Nothing to do: cluster \"" + how.cluster_name + "\" is not on this hub."
                                     : "Nothing to do: no agent is installed on this cluster.");
   if (hub_only && options.force && !changes.empty()) tell_left_behind(left, how.cluster_name, "its agent", report);
-  if (!with_hub && !changes.empty()) tell_hub_left(how.cluster_name, report);
+  if (!hub && !changes.empty() && !silent) tell_hub_left(how.cluster_name, report);
+  if (silent) {
+    tell_silent(*silent,
+                hub_only ? "its agent is still there: when the cluster is back, fleetadm unjoin --context CONTEXT_OF_THE_CLUSTER"
+                         : "it still lists the cluster: when it is back, fleetadm unregister --hub-only --context HUB " +
+                               how.cluster_name,
+                report);
+  }
   return report;
 }
-
-}  // namespace
 
 void register_unjoin(Registry& registry) {
   Command command;
@@ -169,7 +214,11 @@ void register_unjoin(Registry& registry) {
                        "--hub-context hub"},
                       {"A cluster that the hub dials", "fleetadm unjoin --push --context hub --cluster-name c3"},
                       {"What has to go before the cluster", "fleetadm unjoin --context c1 --hub-context hub --plan"}};
-  command.make = invocation<UnjoinOptions>(bind_unjoin, validate_unjoin, run_unjoin);
+  command.make = invocation<UnjoinOptions>(
+      bind_unjoin, [](const UnjoinOptions& options, const std::vector<std::string>&) { return validate_unjoin(options); },
+      [](Context& context, const UnjoinOptions& options, const std::vector<std::string>&) {
+        return leave_fleet(context, options);
+      });
   registry.add(std::move(command));
 }
 

@@ -21,11 +21,19 @@ struct UnjoinOptions {
   MemberSide member;
   PushOptions push;
   bool hub_only = false;
+  /// Leave the side that answers where the other one does not, and tell what stays there (`unregister`).
+  bool either_side = false;
   bool force = false;
   bool keep_namespace = false;
   GuardOptions guard;
   Duration timeout = kWaitTimeout;
 };
+
+/// --hub-only, --force, --keep-namespace, the guard's, --timeout.
+void bind_departure(FlagSet& flags, UnjoinOptions& options);
+Status validate_unjoin(const UnjoinOptions& options);
+/// unjoin in any mode, and unregister.
+Result<Report> leave_fleet(Context& context, const UnjoinOptions& options);
 
 join::DepartureOptions departure_options(Context& context, const UnjoinOptions& options);
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 
@@ -62,6 +63,13 @@ std::string sha256_hex(std::string_view data) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(data.data()), data.size(), digest.data());
   return hex(digest.data(), digest.size());
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view text) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+       reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+  return digest;
 }
 
 std::string base64_encode(std::string_view data) {

@@ -60,6 +60,7 @@ std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "
 std::string runnable(const commands::Command& command, const std::string& line) {
   std::string text =
       replaced(replaced(replaced(line, "https://hub:6443", "$HUB"), "sha256:…", "$PIN"), "-token TOKEN", "-token $TOKEN");
+  text = replaced(text, "register hub:6443", "register ${HUB#https://}");
   const bool real =
       line.find("--dry-run") != std::string::npos ||
       std::any_of(kForReal.begin(), kForReal.end(), [&](std::string_view path) { return command.path.starts_with(path); });

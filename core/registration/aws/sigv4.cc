@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <vector>
 
 #include "kubeclient/base/encoding.h"
@@ -18,15 +17,6 @@ constexpr std::string_view kLowerHex = "0123456789abcdef";
 bool is_unreserved(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_' ||
          c == '~';
-}
-
-std::string hmac(std::string_view key, std::string_view text) {
-  std::string digest(EVP_MAX_MD_SIZE, '\0');
-  unsigned size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()), text.size(),
-       reinterpret_cast<unsigned char*>(digest.data()), &size);
-  digest.resize(size);
-  return digest;
 }
 
 std::string in_hex(std::string_view bytes) {
@@ -82,9 +72,9 @@ Signature signature_of(std::string_view method, std::string_view path, const kub
   const std::string day = time.substr(0, 8);
   made.scope = day + "/" + scope.region + "/" + scope.service + "/aws4_request";
   const std::string text = std::string(kAlgorithm) + "\n" + time + "\n" + made.scope + "\n" + sha256_hex(canonical);
-  std::string key = hmac("AWS4" + credentials.secret_key, day);
-  for (const std::string& part : {scope.region, scope.service, std::string("aws4_request")}) key = hmac(key, part);
-  made.hex = in_hex(hmac(key, text));
+  std::string key = hmac_sha256("AWS4" + credentials.secret_key, day);
+  for (const std::string& part : {scope.region, scope.service, std::string("aws4_request")}) key = hmac_sha256(key, part);
+  made.hex = in_hex(hmac_sha256(key, text));
   return made;
 }
 

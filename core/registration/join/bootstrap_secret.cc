@@ -1,6 +1,7 @@
 #include "core/registration/join/bootstrap_secret.h"
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "kubeclient/base/encoding.h"
@@ -18,13 +19,25 @@ std::string value_of(const Json& secret, const std::string& key) {
   return base64_decode(str(secret, {"data", key})).value_or(std::string());
 }
 
+bool has(const std::vector<std::string>& list, std::string_view one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
+
+Status each_token(const kube::Client& hub, const std::function<void(BootstrapToken&&, const Json& secret)>& take) {
+  kube::ListOptions which;
+  which.field_selector = std::string("type=") + kType;
+  return hub.list_each(kube::resources::secrets(), kNamespace, which, [&](const Json& secret) -> Status {
+    if (auto token = bootstrap_token_of(secret)) take(std::move(*token), secret);
+    return {};
+  });
+}
+
 }  // namespace
 
+bool BootstrapToken::has_usage(std::string_view usage) const { return has(usages, usage); }
+
 bool BootstrapToken::joins(Instant now) const {
-  const auto has = [](const std::vector<std::string>& list, std::string_view one) {
-    return std::find(list.begin(), list.end(), one) != list.end();
-  };
-  return has(usages, "authentication") && has(groups, kJoiningGroup) && (!expires || *expires > now);
+  return has_usage("authentication") && has(groups, kJoiningGroup) && (!expires || *expires > now);
 }
 
 std::optional<BootstrapToken> bootstrap_token_of(const Json& secret) {
@@ -64,13 +77,19 @@ Json new_bootstrap_secret(const BootstrapToken& wanted, std::string& token) {
 }
 
 Result<std::vector<BootstrapToken>> bootstrap_tokens(const kube::Client& hub) {
-  kube::ListOptions which;
-  which.field_selector = std::string("type=") + kType;
   std::vector<BootstrapToken> tokens;
-  FLEETADM_CHECK(hub.list_each(kube::resources::secrets(), kNamespace, which, [&](const Json& secret) -> Status {
-    if (auto token = bootstrap_token_of(secret)) tokens.push_back(std::move(*token));
-    return {};
+  FLEETADM_CHECK(each_token(hub, [&](BootstrapToken&& token, const Json&) { tokens.push_back(std::move(token)); }));
+  return tokens;
+}
+
+Result<std::vector<std::string>> signing_tokens(const kube::Client& hub, Instant now) {
+  std::vector<std::string> tokens;
+  FLEETADM_CHECK(each_token(hub, [&](BootstrapToken&& token, const Json& secret) {
+    const std::string key = value_of(secret, "token-secret");
+    if (!key.empty() && token.has_usage("signing") && (!token.expires || *token.expires > now))
+      tokens.push_back(token.id + "." + key);
   }));
+  std::sort(tokens.begin(), tokens.end());
   return tokens;
 }
 

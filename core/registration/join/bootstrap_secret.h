@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kubeclient/rest/client.h"
@@ -21,6 +22,7 @@ struct BootstrapToken {
   std::optional<Instant> expires;  // nullopt: never
   std::string uid;                 // of the Secret
 
+  bool has_usage(std::string_view usage) const;
   /// Whether clusters can join with it at `now`.
   bool joins(Instant now) const;
 };
@@ -33,6 +35,9 @@ Json new_bootstrap_secret(const BootstrapToken& wanted, std::string& token);
 
 /// All of the hub, by id.
 Result<std::vector<BootstrapToken>> bootstrap_tokens(const kube::Client& hub);
+
+/// Whole tokens, secret part and all: those that sign cluster-info at `now`, by id.
+Result<std::vector<std::string>> signing_tokens(const kube::Client& hub, Instant now);
 
 /// {"id", "description", "usages", "groups", "expires", "expired", "joins"}.
 Json to_json(const BootstrapToken& token, Instant now);

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxBody = 1U << 20U;
 
 std::size_t take_body(char* data, std::size_t, std::size_t size, void* into) {
   auto* body = static_cast<std::string*>(into);
-  if (body->size() + size > kMaxBody) return 0;
+  if (body->size() + size > kMaxBody) return 0;  // CURLE_WRITE_ERROR
   body->append(data, size);
   return size;
 }
@@ -32,21 +32,6 @@ std::size_t take_header(char* data, std::size_t, std::size_t size, void* into) {
     }
   }
   return size;
-}
-
-// The certificates with the pin among those of a PEM text; empty where none.
-std::string with_pin(std::string_view pem, std::string_view pin) {
-  std::string found;
-  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
-  std::size_t at = pem.find("-----BEGIN CERTIFICATE-----");
-  while (at != std::string_view::npos) {
-    const std::size_t end = pem.find(kEnd, at);
-    if (end == std::string_view::npos) break;
-    const std::string block(pem.substr(at, end + kEnd.size() - at));
-    if (const auto matches = pki::matches_pin(block, pin); matches && *matches) found += block + "\n";
-    at = pem.find("-----BEGIN CERTIFICATE-----", end);
-  }
-  return found;
 }
 
 // The CA bundle inside the answer of GET …/kube-public/configmaps/cluster-info.
@@ -112,11 +97,16 @@ Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std:
     error.message = std::string(server) + ": " + curl_easy_strerror(code);
     // Of a certificate, only the proxy's is judged.
     if (code == CURLE_PEER_FAILED_VERIFICATION) error.message = "the certificate of the proxy is not one that is trusted";
-    error.reason = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ? "DnsFailure"
-                   : code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_PROXY           ? "ProxyFailed"
-                   : code == CURLE_COULDNT_CONNECT                                           ? "ConnectionFailed"
-                   : code == CURLE_OPERATION_TIMEDOUT                                        ? "ConnectTimeout"
-                                                                                             : "TlsFailure";
+    if (code == CURLE_WRITE_ERROR) {
+      error.category = Category::kInvalid;
+      error.message = std::string(server) + " answers with more than 1 MiB";
+    }
+    error.reason = code == CURLE_WRITE_ERROR                                                   ? "AnswerTooLong"
+                   : code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ? "DnsFailure"
+                   : code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_PROXY             ? "ProxyFailed"
+                   : code == CURLE_COULDNT_CONNECT                                             ? "ConnectionFailed"
+                   : code == CURLE_OPERATION_TIMEDOUT                                          ? "ConnectTimeout"
+                                                                                               : "TlsFailure";
     return fail(std::move(error));
   }
   long status = 0;
@@ -134,6 +124,20 @@ Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std:
     }
   }
   return look;
+}
+
+std::string with_pin(std::string_view pem, std::string_view pin) {
+  std::string found;
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
+  std::size_t at = pem.find("-----BEGIN CERTIFICATE-----");
+  while (at != std::string_view::npos) {
+    const std::size_t end = pem.find(kEnd, at);
+    if (end == std::string_view::npos) break;
+    const std::string block(pem.substr(at, end + kEnd.size() - at));
+    if (const auto matches = pki::matches_pin(block, pin); matches && *matches) found += block + "\n";
+    at = pem.find("-----BEGIN CERTIFICATE-----", end);
+  }
+  return found;
 }
 
 Result<std::string> pinned_ca(const HubLook& look, std::string_view pin) {

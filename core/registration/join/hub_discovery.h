@@ -26,12 +26,16 @@ std::optional<Instant> parse_http_date(const std::string& text);
 
 /// GET server+path without credentials and without verification. A proxy that is reached by TLS has to be one that `proxy_ca`
 /// (PEM; empty: the system's roots) vouches for. kUnavailable where the name or the port does not answer; its reason is
-/// DnsFailure, ConnectionFailed, ConnectTimeout, ProxyFailed or TlsFailure.
+/// DnsFailure, ConnectionFailed, ConnectTimeout, ProxyFailed or TlsFailure. kInvalid, AnswerTooLong: a longer answer. Redirects
+/// are not followed.
 Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, std::string_view proxy_ca,
                             Duration timeout);
 
 /// The CA certificates (PEM) in `look` that have the pin: from the chain shown, or from a kube-public/cluster-info answer.
 /// kTls where none has it.
 Result<std::string> pinned_ca(const HubLook& look, std::string_view pin);
+
+/// The certificates with the pin among those of a PEM text; empty where none.
+std::string with_pin(std::string_view pem, std::string_view pin);
 
 }  // namespace fleetadm::join

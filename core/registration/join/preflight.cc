@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/registration/join/cluster_info.h"
 #include "core/registration/join/hub_discovery.h"
 #include "kubeclient/discovery/mapper.h"
 #include "kubeclient/pki/pki.h"
@@ -14,7 +15,6 @@ namespace {
 constexpr auto kLookTimeout = std::chrono::seconds(15);
 constexpr auto kClockWarning = std::chrono::seconds(60);
 constexpr auto kClockFailure = std::chrono::minutes(5);
-constexpr std::string_view kClusterInfo = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
 
 class Run {
  public:
@@ -78,26 +78,72 @@ Status check_rights(const kube::Client& hub) {
               "use a token of `fleetadm get token` on the hub, or run `fleetadm init` there again to restore the bootstrap role");
 }
 
+/// What a hub without a proof that it is the right one answered.
+Result<std::string> kubeconfig_shown(const HubLook& look, const HubEndpoint& endpoint) {
+  if (look.status == 200) return signed_kubeconfig(look.body, endpoint.token);
+  Error error;
+  error.category = Category::kInvalid;
+  error.message = "the hub answered GET cluster-info with " + std::to_string(look.status);
+  if (look.status >= 300 && look.status < 400) {
+    error.message += ", a redirect, which is not followed";
+    error.hint = "give the address of the hub's API server itself";
+  } else if (look.status == 401 || look.status == 403) {
+    error.message += ": not everybody may read it";
+    error.hint = "allow it on the hub (fleetadm token create --print-register-command), or join with fleetadm join --ca-file";
+  } else if (look.status == 404) {
+    error.message += ": it is not published";
+    error.hint = "publish it on the hub: fleetadm token create --print-register-command";
+  }
+  return fail(std::move(error));
+}
+
+/// The CA of a cluster-info that nobody without the token has made. False: nothing further can be checked.
+bool confirm_signed_ca(Run& run, const HubEndpoint& endpoint, const HubLook& look, std::string& kubeconfig, Preflight& result) {
+  auto shown = kubeconfig_shown(look, endpoint);
+  auto authorities = shown ? authorities_of(*shown) : Result<std::string>(tl::unexpected(shown.error()));
+  if (!authorities) {
+    run.failed("cluster-info", authorities.error());
+    return false;
+  }
+  kubeconfig = std::move(*shown);
+  run.passed("cluster-info", "signed with the token");
+  result.hub.ca_data = with_pin(*authorities, endpoint.ca_pin);
+  if (!result.hub.ca_data.empty()) return true;
+  Error error;
+  error.category = Category::kTls;
+  error.message = "no CA in cluster-info has the pin " + endpoint.ca_pin;
+  error.hint = "compare it with what fleetadm token create --print-register-command prints on the hub: this may be another hub";
+  run.failed("CA pin", std::move(error));
+  return false;
+}
+
 // The CA that the connection will trust; runs the DNS, TCP, CA pin and clock checks. False: nothing further can be checked.
-bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, Preflight& result) {
+bool confirm_ca(Run& run, const HubEndpoint& endpoint, const Clock& clock, std::string& kubeconfig, Preflight& result) {
   const std::string& proxy_ca = endpoint.proxy_ca_pem.empty() ? endpoint.ca_pem : endpoint.proxy_ca_pem;
-  auto look = look_at_hub(endpoint.server, kClusterInfo, endpoint.proxy_url, proxy_ca, kLookTimeout);
+  auto look = look_at_hub(endpoint.server, kClusterInfoPath, endpoint.proxy_url, proxy_ca, kLookTimeout);
   if (!look) {
     const std::string& reason = look.error().reason;
     if (reason == "ProxyFailed") {
       run.failed("proxy", look.error().with_hint("check --proxy-url and --proxy-ca-file"));
       return false;
     }
-    const char* hop = reason == "DnsFailure" ? "DNS" : reason == "TlsFailure" ? "TLS" : "TCP";
+    const bool too_large = reason == "AnswerTooLong";
+    const char* hop = reason == "DnsFailure" ? "DNS" : reason == "TlsFailure" ? "TLS" : too_large ? "cluster-info" : "TCP";
     if (reason != "DnsFailure") run.passed("DNS", "resolved");
-    if (reason == "TlsFailure") run.passed("TCP", "connected");
-    run.failed(hop, look.error().with_hint("check --hub-apiserver, and that this machine can reach it (firewall, --proxy-url)"));
+    if (reason == "TlsFailure" || too_large) run.passed("TCP", "connected");
+    const std::string address = endpoint.signed_info ? "HOST:PORT" : "--hub-apiserver";
+    run.failed(hop, look.error().with_hint(too_large ? "something else than a hub may be answering there: check " + address
+                                                     : "check " + address +
+                                                           ", and that this machine can reach it (firewall, --proxy-url)"));
     return false;
   }
   run.passed("DNS", look->address);
   run.passed("TCP", look->address);
   check_clock(run, *look, clock);
-  if (!endpoint.ca_pin.empty()) {
+  if (endpoint.signed_info) {
+    if (!confirm_signed_ca(run, endpoint, *look, kubeconfig, result)) return false;
+    run.passed("CA pin", endpoint.ca_pin);
+  } else if (!endpoint.ca_pin.empty()) {
     const bool from_file = !endpoint.ca_pem.empty();
     HubLook source = *look;
     if (from_file) source.chain = {endpoint.ca_pem};
@@ -132,7 +178,9 @@ bool check_tls(Run& run, const kube::Client& bare, const HubEndpoint& endpoint) 
     Error error = answer.error();
     if (error.category == Category::kTls) {
       error.hint =
-          endpoint.ca_pem.empty() && endpoint.ca_pin.empty()
+          endpoint.signed_info ? "the hub's certificate must be signed by the CA in cluster-info and name the host of HOST:PORT; "
+                                 "something else may be answering there"
+          : endpoint.ca_pem.empty() && endpoint.ca_pin.empty()
               ? "this system does not trust the hub's CA: pass --ca-cert-hash as `fleetadm get token` prints it on the hub"
               : "the hub's certificate must be signed by the CA of --ca-cert-hash or --ca-file and name the host of "
                 "--hub-apiserver; something else may be answering there";
@@ -144,13 +192,32 @@ bool check_tls(Run& run, const kube::Client& bare, const HubEndpoint& endpoint) 
   return true;
 }
 
-bool check_token(Run& run, const kube::Client& hub) {
+/// The same over a connection that the CA vouches for: what was signed long ago is not played back.
+bool check_same_info(Run& run, const kube::Client& bare, const std::string& kubeconfig) {
+  Error error;
+  if (auto answer = bare.raw(look_at(std::string(kClusterInfoPath))); !answer) {
+    error = answer.error().wrap("cluster-info cannot be read again");
+  } else {
+    const auto again = parse_json(answer->body);
+    if (again && str(*again, {"data", "kubeconfig"}) == kubeconfig) return true;
+    error.category = Category::kTls;
+    error.message = "cluster-info differs when it is read over a verified connection";
+    error.hint = "something between this machine and the hub alters or keeps it; if the hub has just been changed, run it again";
+  }
+  run.failed("cluster-info", std::move(error));
+  return false;
+}
+
+bool check_token(Run& run, const kube::Client& hub, const HubEndpoint& endpoint) {
   const Json who{{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}};
   auto identity = hub.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", who, true);
   if (!identity) {
     const bool rejected = identity.error().code == 401;
     Error error = identity.error().wrap(rejected ? "the hub rejected the token" : "the hub did not say whose the token is");
-    if (rejected) error.hint = "tokens expire: get a new one with `fleetadm get token` on the hub";
+    if (rejected) {
+      error.hint = std::string("tokens expire: get a new one with `fleetadm ") +
+                   (endpoint.signed_info ? "token create --print-register-command" : "get token") + "` on the hub";
+    }
     run.failed("token", std::move(error));
     return false;
   }
@@ -201,19 +268,20 @@ Preflight check_hub(const HubEndpoint& endpoint, const Clock& clock, std::stop_t
   result.hub.proxy_url = endpoint.proxy_url;
   result.hub.name = "hub";
   const auto client = [&] { return kube::Client::connect(result.hub).with_timeout(kLookTimeout).with_stop(stop); };
-  if (!confirm_ca(run, endpoint, clock, result)) {
+  std::string kubeconfig;  // of the signed cluster-info
+  if (!confirm_ca(run, endpoint, clock, kubeconfig, result)) {
     run.skipped({"TLS", "token", "hub", "RBAC", "version"});
     return result;
   }
   // TLS first, still without the token: the chain must end in the confirmed CA and the certificate must carry the host's name.
-  if (!check_tls(run, client(), endpoint)) {
+  if (!check_tls(run, client(), endpoint) || (endpoint.signed_info && !check_same_info(run, client(), kubeconfig))) {
     run.skipped({"token", "hub", "RBAC", "version"});
     return result;
   }
   result.hub.credentials = kube::static_credentials(
       {.client_certificate = {}, .client_key = {}, .token = endpoint.token, .username = {}, .password = {}});
   const auto hub = client();
-  if (!check_token(run, hub)) {
+  if (!check_token(run, hub, endpoint)) {
     run.skipped({"hub", "RBAC", "version"});
     return result;
   }

@@ -16,7 +16,7 @@ enum class Outcome { kPassed, kWarning, kFailed, kSkipped };
 std::string_view to_string(Outcome outcome);
 
 struct Check {
-  std::string name;  // "DNS", "TCP", "CA pin", "TLS", "token", "hub", "RBAC", "version", "clock"
+  std::string name;  // "DNS", "TCP", "cluster-info", "CA pin", "TLS", "token", "hub", "RBAC", "version", "clock"
   Outcome outcome = Outcome::kPassed;
   std::string detail;
 };
@@ -33,6 +33,9 @@ struct HubEndpoint {
   std::string proxy_url;
   std::string proxy_ca_pem;  // trusted beside the hub's CA: of a proxy that is reached by TLS, or that ends it
   std::string cluster_name;
+  /// The hub is known by its cluster-info (cluster_info.h), which has to be signed with the token and to have a CA with the pin;
+  /// what the server itself shows does not count.
+  bool signed_info = false;
 };
 
 struct Preflight {

@@ -27,6 +27,7 @@ awk '/^contexts:/ {print; print "- context:\n    cluster: c1\n    user: c1\n  na
 fleetadm init -o json >init.json || exit 14
 value() { sed -n "s/^ *\"$1\": \"\(.*\)\",*$/\1/p" init.json; }
 value hub-token >token
+fleetadm token create --print-register-command -o jsonpath={.hub-token} >bootstrap-token || exit 14
 printf '{"auths":{"registry.example.com":{"auth":"%s"}}}' "$(printf me:secret | base64)" >docker.json
 HUB=$(value hub-apiserver) PIN=$(value ca-cert-hash)
 sed -n 's/^ *certificate-authority-data: //p' .kube/config | head -n1 | base64 -d >hub.crt

@@ -180,6 +180,7 @@ TEST_F(GrammarTest, FilesAreNamedAlike) {
                         "managed-cluster-kubeconfig",
                         "member-kubeconfig",
                         "fallback-hub",
+                        "token-file",
                         "scenarios",
                         "object",
                         "merge",

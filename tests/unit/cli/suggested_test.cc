@@ -46,6 +46,7 @@ TEST(SuggestedTest, ALineIsTypedAsAShellTakesIt) {
             "fleetadm work create 'it'\\''s' -l 'env in (a,b)' -f web.yaml ''");
   EXPECT_EQ(typed_command({"join", "--hub-token", "s3cr3t"}), "");
   EXPECT_EQ(typed_command({"join", "--hub-token=s3cr3t"}), "");
+  EXPECT_EQ(typed_command({"register", "hub:6443", "--token=s3cr3t"}), "");
   EXPECT_EQ(typed_command({"join", "--hub-token-file", "t"}), "fleetadm join --hub-token-file t");
 }
 

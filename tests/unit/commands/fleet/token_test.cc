@@ -1,10 +1,13 @@
 // token create, list and revoke: what is stored, what is shown, and what ends.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <regex>
 
 #include "commands/fleet/fleet.h"
 #include "core/registration/join/bootstrap_secret.h"
+#include "core/registration/join/cluster_info.h"
 #include "kubeclient/base/encoding.h"
+#include "kubeclient/pki/pki.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_context.h"
 
@@ -57,6 +60,56 @@ TEST_F(Tokens, ATokenForSigningAloneHasNoGroups) {
   EXPECT_EQ(find(stored, {"data", "expiration"}), nullptr) << "for ever";
   EXPECT_EQ(run("token create", {}, {{"usages", "singing"}}).error().category, Category::kUsage);
   EXPECT_EQ(run("token create", {}, {{"ttl", "-1h"}}).error().category, Category::kUsage);
+}
+
+TEST_F(Tokens, ARegisterCommandComesWithAHubThatCanBeFound) {
+  context.config.server = "https://hub.example:6443";
+  EXPECT_EQ(run("token create", {}, {{"print-register-command", "true"}}).error().category, Category::kConflict)
+      << "nothing is pinned without a CA";
+  context.config.ca_data = pki::make_ca("hub", std::chrono::hours(24))->certificate;
+  const auto made = run("token create", {}, {{"print-register-command", "true"}});
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  const std::string token = str(made->data, {"hub-token"});
+  const std::string pin = *pki::ca_pin(context.config.ca_data);
+  EXPECT_EQ(made->lines, Lines{"echo " + token +
+                               " | fleetadm register hub.example:6443 --token-file - --discovery-token-ca-cert-hash " + pin});
+  const Json stored = secret(token);
+  EXPECT_EQ(value(stored, "usage-bootstrap-signing"), "true");
+  EXPECT_EQ(value(stored, "usage-bootstrap-authentication"), "true");
+  Json info = *api->get(kube::resources::config_maps(), "kube-public", "cluster-info");
+  info["kind"] = "ConfigMap";
+  const auto kubeconfig = join::signed_kubeconfig(dump_json(info), token);
+  ASSERT_TRUE(kubeconfig) << kubeconfig.error().message;
+  EXPECT_EQ(join::authorities_of(*kubeconfig).value_or(""), context.config.ca_data);
+  EXPECT_TRUE(api->get(kube::resources::roles(), "kube-public", "fleetadm:cluster-info").has_value()) << "everybody may read it";
+  ASSERT_TRUE(run("token revoke", {token.substr(0, 6)}));
+  EXPECT_FALSE(api->get(kube::resources::config_maps(), "kube-public", "cluster-info")
+                   ->at("data")
+                   .contains("jws-kubeconfig-" + token.substr(0, 6)));
+  context.config.ca_data = pki::make_ca("hub", std::chrono::hours(24))->certificate;
+  const auto other = run("token create", {}, {{"print-register-command", "true"}});
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("is another one than that of the kubeconfig"), std::string::npos) << other.error().message;
+  EXPECT_EQ(run("token create", {}, {{"print-register-command", "true"}, {"usages", "signing"}}).error().category,
+            Category::kUsage);
+}
+
+TEST_F(Tokens, ATokenThatCannotSignIsNotLeft) {
+  context.config.server = "https://hub.example:6443/prefix";
+  context.config.ca_data = pki::make_ca("hub", std::chrono::hours(24))->certificate;
+  api->on_request([](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb != "patch" || call.plural != "configmaps" || call.query.empty() || call.name != "cluster-info") return {};
+    const bool applied = std::any_of(call.query.begin(), call.query.end(), [](const auto& one) { return one.first == "force"; });
+    if (applied) return {};
+    kube::Response refused;
+    refused.status = 422;
+    refused.body = R"({"kind":"Status","status":"Failure","reason":"Invalid","message":"field is immutable","code":422})";
+    return refused;
+  });
+  const auto made = run("token create", {}, {{"print-register-command", "true"}});
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().message.find("cannot sign kube-public/cluster-info"), std::string::npos) << made.error().message;
+  EXPECT_TRUE(api->all(kube::resources::secrets()).empty());
 }
 
 TEST_F(Tokens, OnATerminalATokenIsShownOnlyOnRequest) {

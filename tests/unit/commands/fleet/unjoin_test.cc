@@ -10,6 +10,13 @@
 namespace fleetadm::commands {
 namespace {
 
+kube::Response away() {
+  kube::Response answer;
+  answer.status = 503;
+  answer.body = R"({"kind":"Status","status":"Failure","reason":"ServiceUnavailable","message":"away","code":503})";
+  return answer;
+}
+
 class UnjoinCommand : public testing::Test {
  protected:
   using Flags = std::vector<std::pair<std::string, std::string>>;
@@ -43,12 +50,7 @@ TEST_F(UnjoinCommand, ThePlanListsWhatBlocksAndChangesNothing) {
 }
 
 TEST_F(UnjoinCommand, AClusterThatDoesNotAnswerIsLeftOnTheHubAloneWithForce) {
-  spoke->on_request([](const testkit::ApiCall&) -> std::optional<kube::Response> {
-    kube::Response away;
-    away.status = 503;
-    away.body = R"({"kind":"Status","status":"Failure","reason":"ServiceUnavailable","message":"away","code":503})";
-    return away;
-  });
+  spoke->on_request([](const testkit::ApiCall&) -> std::optional<kube::Response> { return away(); });
   const Flags flags{{"hub-context", "hub"}, {"cluster-name", "c1"}, {"allow-removals", "true"}};
   EXPECT_FALSE(run(flags).has_value()) << "only with --force";
   EXPECT_TRUE(hub->writes().empty());
@@ -64,6 +66,76 @@ TEST_F(UnjoinCommand, AClusterThatDoesNotAnswerIsLeftOnTheHubAloneWithForce) {
   EXPECT_NE(notes.find("fleetadm unjoin --force --context CONTEXT_OF_THE_CLUSTER"), std::string::npos) << notes;
   forced.erase(forced.begin() + 1);
   EXPECT_EQ(run(forced).error().category, Category::kUsage) << "nobody knows its name";
+}
+
+class UnregisterCommand : public UnjoinCommand {
+ protected:
+  UnregisterCommand() {
+    register_unregister(registry);
+    hub->erase(api::manifest_works(), "c1", "web");
+    spoke->put(kube::resources::deployments(), {{"metadata",
+                                                 {{"name", "klusterlet-agent"},
+                                                  {"namespace", "open-cluster-management-agent"},
+                                                  {"labels", {{"fleetadm.io/part", "agent"}}}}}});
+  }
+  Result<Report> leave(const std::vector<std::string>& args, Flags flags = {}) {
+    flags.emplace_back("yes", "true");
+    return testkit::run_command(registry, "unregister", context, flags, args);
+  }
+  bool agent_is_there() const { return !spoke->all(kube::resources::deployments()).empty(); }
+};
+
+TEST_F(UnregisterCommand, BothHalvesGoAndTheAgentLast) {
+  bool cluster_when_agent_went = true;
+  spoke->on_request([&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb == "delete" && call.plural == "deployments")
+      cluster_when_agent_went = hub->get(api::managed_clusters(), "", "c1").has_value();
+    return {};
+  });
+  const auto report = leave({"c1"}, {{"hub-context", "hub"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->failures.empty());
+  EXPECT_FALSE(hub->get(api::managed_clusters(), "", "c1"));
+  EXPECT_FALSE(agent_is_there());
+  EXPECT_FALSE(cluster_when_agent_went);
+}
+
+TEST_F(UnregisterCommand, TheSideThatAnswersIsLeftAndTheOtherNamed) {
+  hub->on_request([](const testkit::ApiCall&) -> std::optional<kube::Response> { return away(); });
+  const auto report = leave({"c1"}, {{"hub-context", "hub"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(agent_is_there());
+  ASSERT_EQ(report->failures.size(), 1U);
+  EXPECT_NE(report->failures[0].message.find("the hub does not answer"), std::string::npos) << report->failures[0].message;
+  EXPECT_NE(report->failures[0].hint.find("fleetadm unregister --hub-only --context HUB c1"), std::string::npos);
+}
+
+TEST_F(UnregisterCommand, AClusterThatDoesNotAnswerIsLeftOnTheHub) {
+  spoke->on_request([](const testkit::ApiCall&) -> std::optional<kube::Response> { return away(); });
+  const auto report = leave({"c1"}, {{"hub-context", "hub"}});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(hub->get(api::managed_clusters(), "", "c1"));
+  ASSERT_EQ(report->failures.size(), 1U);
+  EXPECT_NE(report->failures[0].hint.find("fleetadm unjoin --context"), std::string::npos);
+  EXPECT_EQ(leave({}, {{"hub-context", "hub"}}).error().category, Category::kUsage) << "nobody knows its name";
+  hub->on_request([](const testkit::ApiCall&) -> std::optional<kube::Response> { return away(); });
+  EXPECT_FALSE(leave({"c1"}, {{"hub-context", "hub"}})) << "neither answers";
+}
+
+TEST_F(UnregisterCommand, WorksKeepTheirAgentWhileTheHubIsAway) {
+  spoke->put(api::applied_manifest_works(), {{"metadata", {{"name", "x-web"}}}, {"spec", {{"manifestWorkName", "web"}}}});
+  hub->on_request([](const testkit::ApiCall&) -> std::optional<kube::Response> { return away(); });
+  EXPECT_EQ(leave({"c1"}, {{"hub-context", "hub"}}).error().category, Category::kConflict);
+  EXPECT_TRUE(agent_is_there());
+}
+
+TEST_F(UnregisterCommand, AClusterThatTheHubDialsHasNoAgent) {
+  hub->put(api::managed_clusters(), {{"metadata", {{"name", "c1"}, {"labels", {{"fleetadm.io/mode", "push"}}}}}});
+  const auto report = leave({"c1"}, {{"hub-context", "hub"}});
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().hint.find("fleetadm unjoin --push"), std::string::npos);
+  EXPECT_TRUE(agent_is_there());
+  EXPECT_EQ(leave({}, {{"hub-only", "true"}}).error().category, Category::kUsage);
 }
 
 }  // namespace
