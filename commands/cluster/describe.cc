@@ -27,6 +27,19 @@ std::string lease_text(const Json& lease) {
          " ago; the cluster is unreachable after " + format_duration(std::chrono::seconds(num(lease, {"graceSeconds"})));
 }
 
+std::string mode_text(const std::string& mode) {
+  if (mode == "push") return "push (the hub dials it)";
+  return mode == "hosted" ? "hosted (its agent runs on another cluster)" : mode;
+}
+
+std::string since_text(const Json& data, Instant now) {
+  for (const Json& one : list_at(data, {"conditions"})) {
+    const auto since = parse_time(str(one, {"since"}));
+    if (str(one, {"type"}) == api::kConditionAvailable && since) return ", for " + format_age(*since, now);
+  }
+  return {};
+}
+
 std::string request_text(const Json& one, Instant now) {
   std::string text = str(one, {"name"}) + ": " + str(one, {"state"}) + ", " + age_of(one, "created", now) + " old";
   if (const std::string addon = str(one, {"addon"}); !addon.empty()) text += ", of add-on " + addon;
@@ -47,10 +60,10 @@ void describe_identity(const Json& data, Instant now, Lines& lines) {
   lines.push_back(described("Name", str(data, {"name"}) + deleted_suffix(data)));
   lines.push_back(described("Age", age_of(data, "created", now)));
   lines.push_back(described("Cluster Set", or_none(str(data, {"clusterSet"}))));
-  if (str(data, {"mode"}) == "push") lines.push_back(described("Mode", "push (the hub dials it)"));
+  lines.push_back(described("Mode", mode_text(str(data, {"mode"}))));
   lines.push_back(described("Accepted", flag(data, {"accepted"}) ? "true" : "false"));
   lines.push_back(described("Joined", str(data, {"joined"})));
-  lines.push_back(described("Available", str(data, {"available"})));
+  lines.push_back(described("Available", str(data, {"available"}) + since_text(data, now)));
   if (const Json* lease = find(data, {"lease"})) lines.push_back(described("Lease", lease_text(*lease)));
   lines.push_back(described("Kubernetes", or_none(str(data, {"kubernetesVersion"}))));
   lines.push_back(described("Agent", or_none(str(data, {"agentVersion"}))));
@@ -60,8 +73,14 @@ void describe_identity(const Json& data, Instant now, Lines& lines) {
     const std::string value = str(taint, {"value"});
     lines.push_back(described("Taint", str(taint, {"key"}) + (value.empty() ? "" : "=" + value) + ":" + str(taint, {"effect"})));
   }
+  if (const Json* nodes = find(data, {"nodes"}))
+    lines.push_back(described("Nodes", str(*nodes, {"ready"}) + " ready of " + str(*nodes, {"total"})));
   for (const auto& [resource, amount] : strings_at(data, {"allocatable"}))
     lines.push_back(described("Allocatable", resource + " " + amount + " of " + str(data, {"capacity", resource})));
+  for (const auto& [resource, amount] : strings_at(data, {"allocated"}))
+    lines.push_back(described("Allocated", resource + " " + amount));
+  for (const auto& [resource, amount] : strings_at(data, {"allocating"}))
+    lines.push_back(described("Allocating", resource + " " + amount + ", of pods without a node"));
 }
 
 Result<Report> run_describe_cluster(Context& context, const DescribeClusterOptions&, const std::vector<std::string>& args) {
@@ -99,7 +118,7 @@ void register_cluster_describe(Registry& registry) {
   command.group = "Clusters";
   command.summary = "Show everything the hub knows about a cluster";
   command.description =
-      "Conditions, the age of its lease, the versions of Kubernetes and of the agent, labels, taints and claims, the placements "
+      "How it is a member, conditions, the age of its lease, its nodes and what its pods hold, the versions of Kubernetes and of the agent, labels, taints and claims, the placements "
       "that select it, its works and add-ons, the certificates that were requested for it, and the last events.";
   command.args = {"NAME", 1, 1, false, Complete::kClusters};
   command.aliases = {"describe cluster"};

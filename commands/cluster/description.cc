@@ -8,7 +8,7 @@
 #include "commands/framework/named.h"
 #include "core/api/agent_version.h"
 #include "core/api/kinds.h"
-#include "core/api/push_member.h"
+#include "core/api/member_state.h"
 #include "core/controller/controller.h"
 #include "core/registration/hub/lease_rules.h"
 #include "core/work/rules/names.h"
@@ -19,6 +19,15 @@ namespace fleetadm::commands {
 namespace {
 
 constexpr std::size_t kMaxEvents = 10;  // the last ones
+
+/// The capacity without the figures that are there, too.
+Json amounts_of(const Json& cluster) {
+  Json amounts = object_at(cluster, {"status", "capacity"});
+  for (const auto& [key, value] : strings_at(cluster, {"status", "capacity"})) {
+    if (api::is_figure(key)) amounts.erase(key);
+  }
+  return amounts;
+}
 
 /// The objects of one kind as entries, in the server's order. One that cannot be read is a note.
 class PartReader {
@@ -118,7 +127,7 @@ Result<Json> describe_cluster(const kube::Client& hub, const std::string& name, 
   Json data{{"kind", "ClusterDescription"},
             {"name", name},
             {"created", str(cluster, {"metadata", "creationTimestamp"})},
-            {"mode", api::is_push_member(cluster) ? "push" : "agent"},
+            {"mode", std::string(api::mode_of(cluster))},
             {"accepted", flag(cluster, {"spec", "hubAcceptsClient"})},
             {"joined", condition_cell(cluster, api::kConditionJoined)},
             {"available", condition_cell(cluster, api::kConditionAvailable)},
@@ -128,11 +137,16 @@ Result<Json> describe_cluster(const kube::Client& hub, const std::string& name, 
             {"taints", list_at(cluster, {"spec", "taints"})},
             {"kubernetesVersion", str(cluster, {"status", "version", "kubernetes"})},
             {"agentVersion", api::agent_version(cluster)},
-            {"capacity", object_at(cluster, {"status", "capacity"})},
+            {"capacity", amounts_of(cluster)},
             {"allocatable", object_at(cluster, {"status", "allocatable"})},
             {"claims", list_at(cluster, {"status", "clusterClaims"})},
             {"conditions", told_conditions(list_at(cluster, {"status", "conditions"}))}};
   if (is_deleting(cluster)) data["deleting"] = true;
+  if (const auto nodes = api::figures_of(cluster, api::kNodesPrefix); !nodes.empty()) {
+    data["nodes"] = nodes;
+    data["allocated"] = api::figures_of(cluster, api::kAllocatedPrefix);
+    data["allocating"] = api::figures_of(cluster, api::kAllocatingPrefix);
+  }
   data["urls"] = Json::array();
   for (const Json& one : list_at(cluster, {"spec", "managedClusterClientConfigs"})) data["urls"].push_back(str(one, {"url"}));
   if (auto lease = lease_entry(hub, cluster, now)) {

@@ -20,6 +20,31 @@ struct GetOptions {
 
 Status any(const GetOptions&, const std::vector<std::string>&) { return {}; }
 
+/// When the leases of clusters were renewed. Who may not read them sees none.
+Result<std::map<std::string, Instant>> heartbeats(const kube::Client& hub, const std::vector<std::string>& names) {
+  std::map<std::string, Instant> renewed;
+  const auto take = [&](const std::string& cluster, const Json& lease) {
+    if (const auto at = parse_time(str(lease, {"spec", "renewTime"}))) renewed.emplace(cluster, *at);
+  };
+  const auto& leases = kube::resources::leases();
+  Status read;
+  if (names.empty()) {
+    kube::ListOptions which;
+    which.field_selector = "metadata.name=" + std::string(api::kClusterLease);
+    read = hub.list_each(leases, "", which, [&](const Json& lease) -> Status {
+      take(namespace_of(lease), lease);
+      return {};
+    });
+  }
+  for (const std::string& name : names) {
+    const auto lease = hub.find(leases, name, api::kClusterLease);
+    if (!lease) read = fail(lease.error());
+    if (lease && *lease) take(name, **lease);
+  }
+  if (!read && read.error().category != Category::kAuth) return fail(read.error());
+  return renewed;
+}
+
 Result<Report> clusters(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
   ListRequest request{args, options.selector, {}, options.watch, options.watch_only};
   if (!options.cluster_set.empty()) {
@@ -58,7 +83,16 @@ Result<Report> clusters(Context& context, const GetOptions& options, const std::
       return report;
     }
   }
-  return list_objects(context, cluster_view(), request);
+  std::map<std::string, Instant> renewed;
+  if (wants_wide(global) && !options.watch && !options.watch_only) {
+    FLEETADM_TRY(const kube::Client client, context.client());
+    FLEETADM_TRY(renewed, heartbeats(client, args));
+  }
+  const auto heartbeat = [&renewed](const std::string& cluster, Instant now) {
+    const auto at = renewed.find(cluster);
+    return at == renewed.end() ? std::string() : format_age(at->second, now);
+  };
+  return list_objects(context, cluster_view(heartbeat), request);
 }
 
 Result<Report> cluster_sets(Context& context, const GetOptions& options, const std::vector<std::string>& args) {
@@ -121,9 +155,11 @@ void register_clusters(Registry& registry) {
   Command command = row("get clusters", "Clusters", "List the clusters in the fleet");
   command.description =
       "Lists managed clusters: whether the hub accepted them, whether they joined and are available, "
-      "and their set. The wide output adds their Kubernetes version, the agent's version and whether its pods are ready, in the "
-      "words of the cluster (of an agent that is silent, the last ones), the cluster's size, its API server's address and its "
-      "taints.";
+      "and their set. The wide output adds how they are members (pull: with an agent, hosted: with an agent elsewhere, push: the hub "
+      "dials them), since when they are available or not, how long ago the lease was renewed, their Kubernetes version, the agent's "
+      "version and whether its pods are ready, in the words of the cluster (of an agent that is silent, the last ones), nodes "
+      "(ready/all), the cluster's size and what pods hold of what they can have (of clusters that the hub dials; ? where it is not "
+      "known), its API server's address and its taints.";
   command.args.complete = Complete::kClusters;
   command.aliases = {"cluster get",        "cluster list", "get cluster", "get managedclusters",
                      "get managedcluster", "get mcl",      "get mcls"};

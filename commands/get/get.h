@@ -10,7 +10,8 @@ void register_get(Registry& registry);
 void register_get_members(Registry& registry);
 
 // How each kind is shown; other commands show their results the same way.
-ListView cluster_view();
+/// `heartbeat` (may be empty) answers how long ago a cluster's lease was renewed, for -o wide.
+ListView cluster_view(std::function<std::string(const std::string& cluster, Instant now)> heartbeat = {});
 /// With the namespace as first column where `all_namespaces`; `clusters_of` (may be empty) answers the chosen clusters of
 /// "namespace/name" for -o wide.
 ListView placement_view(bool all_namespaces, std::function<std::string(const std::string& key)> clusters_of);

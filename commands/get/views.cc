@@ -7,6 +7,7 @@
 #include "core/api/agent_health.h"
 #include "core/api/agent_version.h"
 #include "core/api/kinds.h"
+#include "core/api/member_state.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/quantity.h"
 
@@ -40,6 +41,32 @@ std::string size_cell(const Json& set) {
   return error == std::errc{} && stop != message.data() ? std::to_string(count) : "<unknown>";
 }
 
+/// "2/3": ready, and all.
+std::string nodes_cell(const Json& cluster) {
+  const auto nodes = api::figures_of(cluster, api::kNodesPrefix);
+  const auto ready = nodes.find("ready");
+  const auto total = nodes.find("total");
+  return ready == nodes.end() || total == nodes.end() ? or_none("") : ready->second + "/" + total->second;
+}
+
+/// "2500m/8": what pods hold of what can be held.
+std::string allocated_cell(const Json& cluster, const std::string& resource,
+                           const std::function<std::string(std::string)>& shown) {
+  const std::string allocatable = str(cluster, {"status", "allocatable", resource});
+  if (allocatable.empty()) return or_none("");
+  const auto held = api::figures_of(cluster, api::kAllocatedPrefix);
+  const auto amount = held.find(resource);
+  // Without nodes that were counted nobody knows what pods hold.
+  const bool counted = !api::figures_of(cluster, api::kNodesPrefix).empty();
+  return (amount != held.end() ? shown(amount->second) : counted ? "0" : "?") + "/" + shown(allocatable);
+}
+
+std::string since_cell(const Json& cluster, Instant now) {
+  const Json* available = condition_of(cluster, api::kConditionAvailable);
+  const auto since = available == nullptr ? std::nullopt : parse_time(str(*available, {"lastTransitionTime"}));
+  return since ? format_age(*since, now) : or_none("");
+}
+
 std::string cluster_state(const Json& cluster) {
   if (!flag(cluster, {"spec", "hubAcceptsClient"})) return "not accepted";
   if (condition_cell(cluster, api::kConditionJoined) != "True") return "not joined";
@@ -64,25 +91,32 @@ std::string memory_cell(const std::string& text) {
   return number + std::string(kUnits[unit]);
 }
 
-ListView cluster_view() {
+ListView cluster_view(std::function<std::string(const std::string& cluster, Instant now)> heartbeat) {
   ListView view;
   view.resource = api::managed_clusters();
   view.nothing = "No managed clusters found.";
-  view.columns = {{"NAME"},         {"ACCEPTED"},      {"JOINED"},      {"AVAILABLE"},          {"CLUSTERSET"},
-                  {"AGE"},          {"VERSION", true}, {"AGENT", true}, {"AGENT STATUS", true}, {"CPU", true},
-                  {"MEMORY", true}, {"URL", true},     {"TAINTS", true}};
-  view.row = [](const Json& cluster, Instant now) -> std::vector<std::string> {
+  for (const char* name : {"NAME", "ACCEPTED", "JOINED", "AVAILABLE", "CLUSTERSET", "AGE"}) view.columns.push_back({name});
+  for (const char* name : {"MODE", "SINCE", "HEARTBEAT", "VERSION", "AGENT", "AGENT STATUS", "NODES", "CPU", "CPU ALLOCATED",
+                           "MEMORY", "MEMORY ALLOCATED", "URL", "TAINTS"})
+    view.columns.push_back({name, true});
+  view.row = [heartbeat = std::move(heartbeat)](const Json& cluster, Instant now) -> std::vector<std::string> {
     return {name_of(cluster),
             flag(cluster, {"spec", "hubAcceptsClient"}) ? "true" : "false",
             condition_cell(cluster, api::kConditionJoined),
             condition_cell(cluster, api::kConditionAvailable),
             or_none(label_of(cluster, api::kClusterSetLabel)),
             age_cell(cluster, now),
+            std::string(api::mode_of(cluster)),
+            since_cell(cluster, now),
+            or_none(heartbeat ? heartbeat(name_of(cluster), now) : ""),
             or_none(str(cluster, {"status", "version", "kubernetes"})),
             or_none(api::agent_version(cluster)),
             or_none(api::agent_health(cluster).text()),
+            nodes_cell(cluster),
             or_none(str(cluster, {"status", "capacity", "cpu"})),
+            allocated_cell(cluster, "cpu", [](std::string text) { return text; }),
             memory_cell(str(cluster, {"status", "capacity", "memory"})),
+            allocated_cell(cluster, "memory", memory_cell),
             url_cell(cluster),
             taints_cell(cluster)};
   };

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/push/topology.h"
+
 namespace fleetadm::push {
 namespace {
 
@@ -48,10 +50,6 @@ void write_prefixed(std::string_view prefix, const Quantities& amounts, Json& ca
   for (const auto& [name, amount] : amounts) {
     if (!amount.is_zero()) capacity[std::string(prefix) + name] = amount.to_string();
   }
-}
-
-bool is_figure(std::string_view key) {
-  return key.starts_with(kNodesPrefix) || key.starts_with(kAllocatedPrefix) || key.starts_with(kAllocatingPrefix);
 }
 
 }  // namespace
@@ -102,8 +100,11 @@ void project_counted_node(Json& node) {
   const Json& conditions = list_at(node, {"status", "conditions"});
   const bool ready = std::any_of(conditions.begin(), conditions.end(),
                                  [](const Json& one) { return str(one, {"type"}) == "Ready" && str(one, {"status"}) == "True"; });
-  registration::agent::project_node(node);
-  if (ready) node["status"]["ready"] = true;
+  Json kept = node;
+  registration::agent::project_node(kept);
+  if (ready) kept["status"]["ready"] = true;
+  project_topology(node, kept);
+  node = std::move(kept);
 }
 
 NodeCount count_nodes(const std::vector<Json>& projected) {
@@ -148,7 +149,7 @@ void write_figures(const NodeCount& nodes, const PodSums::Sums& pods, Json& stat
   if (!capacity.is_object()) capacity = Json::object();
   Json kept = Json::object();
   for (const auto& [key, value] : capacity.items()) {
-    if (!is_figure(key)) kept[key] = value;
+    if (!api::is_figure(key)) kept[key] = value;
   }
   kept[std::string(kNodesPrefix) + "total"] = std::to_string(nodes.total);
   kept[std::string(kNodesPrefix) + "ready"] = std::to_string(nodes.ready);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/member_state.h"
 #include "core/registration/agent/resources.h"
 #include "kubeclient/base/cached_object.h"
 #include "kubeclient/base/json.h"
@@ -14,10 +15,9 @@ namespace fleetadm::push {
 
 using registration::agent::Quantities;
 
-/// In status.capacity of a ManagedCluster, where OCM's agents leave the keys of others alone.
-inline constexpr std::string_view kNodesPrefix = "nodes.fleetadm.io/";            // total, ready
-inline constexpr std::string_view kAllocatedPrefix = "allocated.fleetadm.io/";    // what pods on nodes hold
-inline constexpr std::string_view kAllocatingPrefix = "allocating.fleetadm.io/";  // what pods without a node wait for
+using api::kAllocatedPrefix;
+using api::kAllocatingPrefix;
+using api::kNodesPrefix;
 
 /// What the scheduler reserves for a pod: its containers and sidecars, or the largest moment of its init containers, or what is
 /// said of the pod as a whole, and its overhead.
@@ -25,7 +25,7 @@ Quantities requests_of(const Json& pod);
 
 /// Leaves of a Pod its identity, its requests, and whether it has a node; of one that has ended nothing that counts.
 void project_pod(Json& pod);
-/// registration::agent::project_node(), and whether the node is ready.
+/// registration::agent::project_node(), whether the node is ready, and where it is (topology.h).
 void project_counted_node(Json& node);
 
 struct NodeCount {

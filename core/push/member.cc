@@ -7,6 +7,7 @@
 #include "core/api/push_member.h"
 #include "core/push/figures.h"
 #include "core/push/probe.h"
+#include "core/push/topology.h"
 #include "core/registration/agent/claims.h"
 #include "core/registration/agent/resources.h"
 #include "core/work/agent/agent.h"
@@ -24,6 +25,7 @@ namespace r = kube::resources;
 constexpr auto kLookTimeout = std::chrono::seconds(5);
 constexpr auto kWorkTimeout = std::chrono::seconds(10);
 constexpr auto kBetweenFailures = std::chrono::seconds(1);
+constexpr auto kAfterAnotherWrite = std::chrono::milliseconds(300);
 constexpr auto kVersionLasts = std::chrono::minutes(10);
 constexpr auto kWorksEndAfter = std::chrono::seconds(3);
 constexpr int kWorkThreads = 4;
@@ -223,6 +225,7 @@ reg::ClusterObservation Member::observe(const std::shared_ptr<Line>& line, Insta
   if (claims && properties) {
     reg::ChosenClaims chosen = reg::choose_claims(*claims, *properties, {});
     add_id_claim(line->credential.cluster_id, chosen.claims);
+    if (const auto nodes = line->nodes->objects()) add_topology_claims(topology_of(*nodes), chosen.claims);
     seen.claims = std::move(chosen.claims);
   }
   return seen;
@@ -262,6 +265,18 @@ void Member::add_figures(Line& line, Json& status) const {
   if (nodes && line.pods->synced()) write_figures(count_nodes(*nodes), line.sums->sums(), status);
 }
 
+bool Member::tell_labels(const Line& line, const Json& cluster) const {
+  const auto nodes = line.nodes->objects();
+  const Json labels = nodes ? changed_labels(cluster, topology_of(*nodes)) : Json();
+  if (labels.is_null()) return false;
+  const Json patch{
+      {"metadata", {{"uid", uid_of(cluster)}, {"resourceVersion", resource_version_of(cluster)}, {"labels", labels}}}};
+  const auto written = shared_.hub.patch(api::managed_clusters(), {}, cluster_, kube::PatchType::kMerge, patch);
+  if (!written && written.error().category != Category::kConflict)
+    log::warn("push", cluster_ + ": its labels are not written: " + written.error().message);
+  return written || written.error().category == Category::kConflict;
+}
+
 Result<controller::Outcome> Member::report(const Json& cluster) {
   if (!reg::is_accepted(cluster)) return controller::Outcome{};
   const auto now_line = line();
@@ -280,6 +295,7 @@ Result<controller::Outcome> Member::report(const Json& cluster) {
   if (told) add_figures(*now_line, wanted);
   write_ready(cluster, look, holds, now, memory_, wanted);
   controller::Outcome outcome{is_alive(look) && !health.held ? shared_.period : Duration(kBetweenFailures)};
+  if (told && tell_labels(*now_line, cluster)) return controller::Outcome{kAfterAnotherWrite};
   const auto patch = reg::status_patch(cluster, wanted);
   if (!patch) return outcome;
   kube::WriteOptions options;
@@ -287,7 +303,7 @@ Result<controller::Outcome> Member::report(const Json& cluster) {
   const auto written = shared_.hub.patch(api::managed_clusters(), {}, cluster_, kube::PatchType::kMerge, *patch, options);
   if (written) return outcome;
   if (written.error().category == Category::kConflict || written.error().category == Category::kNotFound)
-    return controller::Outcome{std::chrono::milliseconds(300)};
+    return controller::Outcome{kAfterAnotherWrite};
   return tl::unexpected(written.error());
 }
 

@@ -73,6 +73,8 @@ class Member {
   void begin_works(Line& line) const;
   void keep_works(Line& line, const Look& look, Instant now) const;
   void add_figures(Line& line, Json& status) const;
+  /// Writes the labels of where it runs, before the claims by which they are known as ours. Whether it is to be reported again.
+  bool tell_labels(const Line& line, const Json& cluster) const;
   registration::agent::ClusterObservation observe(const std::shared_ptr<Line>& line, Instant now) const;
 
   const Shared& shared_;

@@ -19,20 +19,31 @@ TEST(ClusterViewTest, AFullCluster) {
       "labels":{"cluster.open-cluster-management.io/clusterset":"eu"}},
       "spec":{"hubAcceptsClient":true,"managedClusterClientConfigs":[{"url":"https://a"},{"url":"https://b"}],
         "taints":[{"key":"k","value":"v","effect":"NoSelect"},{"key":"x","effect":"PreferNoSelect"}]},
-      "status":{"capacity":{"cpu":"8","memory":"16374392Ki"},"version":{"kubernetes":"v1.35.4"},
+      "status":{"capacity":{"cpu":"8","memory":"16374392Ki"},"allocatable":{"cpu":"7500m","memory":"16Gi"},"version":{"kubernetes":"v1.35.4"},
         "clusterClaims":[{"name":"x","value":"y"},{"name":"agentversion.fleetadm.io","value":"v0.2.0"}],
         "conditions":[{"type":"ManagedClusterJoined","status":"True"},{"type":"ManagedClusterConditionAvailable","status":"Unknown"},
           {"type":"fleetadm.io/AgentReady","status":"False","message":"OOMKilled"}]}})"),
-            (Cells{"c1", "true", "True", "Unknown", "eu", "24h", "v1.35.4", "v0.2.0", "silent, at last not ready: OOMKilled", "8",
-                   "15.6Gi", "https://a,https://b", "k=v:NoSelect,x:PreferNoSelect"}));
+            (Cells{"c1", "true", "True", "Unknown", "eu", "24h", "pull", "<none>", "<none>", "v1.35.4", "v0.2.0",
+                   "silent, at last not ready: OOMKilled", "<none>", "8", "?/7500m", "15.6Gi", "?/16Gi", "https://a,https://b",
+                   "k=v:NoSelect,x:PreferNoSelect"}));
 }
 
 TEST(ClusterViewTest, EmptyAndWronglyTypedObjects) {
-  const Cells nothing = {"",       "false",  "<none>", "<none>", "<none>", "<unknown>", "<none>",
-                         "<none>", "<none>", "<none>", "<none>", "<none>", "<none>"};
+  Cells nothing = {"", "false", "<none>", "<none>", "<none>", "<unknown>", "pull"};
+  nothing.resize(19, "<none>");
   EXPECT_EQ(row_of(cluster_view(), "{}"), nothing);
   EXPECT_EQ(row_of(cluster_view(), "null"), nothing);
   EXPECT_EQ(row_of(cluster_view(), R"({"metadata":[],"spec":"x","status":{"conditions":{},"capacity":7}})"), nothing);
+}
+
+TEST(ClusterViewTest, AClusterThatTheHubDials) {
+  const auto heartbeat = [](const std::string& name, Instant) { return name == "c3" ? std::string("7s") : std::string(); };
+  const Cells cells = row_of(cluster_view(heartbeat), R"({"metadata":{"name":"c3","labels":{"fleetadm.io/mode":"push"}},
+      "status":{"capacity":{"cpu":"8","nodes.fleetadm.io/total":"3","nodes.fleetadm.io/ready":"2",
+        "allocated.fleetadm.io/cpu":"2500m"},"allocatable":{"cpu":"7","memory":"1Gi"},
+        "conditions":[{"type":"ManagedClusterConditionAvailable","status":"True","lastTransitionTime":"2026-01-01T23:59:00Z"}]}})");
+  EXPECT_EQ(Cells(cells.begin() + 6, cells.begin() + 9), (Cells{"push", "60s", "7s"}));
+  EXPECT_EQ(Cells(cells.begin() + 12, cells.begin() + 17), (Cells{"2/3", "8", "2500m/7", "<none>", "0/1Gi"}));
 }
 
 TEST(WorkViewTest, ManifestsAreCounted) {
