@@ -278,6 +278,8 @@ void register_placement_create(Registry& registry) {
                        "--wait"},
                       {"Every cluster in Europe that is gold or silver",
                        "fleetadm placement create eu -n apps -l 'region=eu,tier in (gold,silver)'"},
+                      {"Clusters that serve an API",
+                       "fleetadm placement create routes -n apps --requires-api gateway.networking.k8s.io/v1/HTTPRoute"},
                       {"Stay on an unreachable cluster for ten minutes",
                        "fleetadm placement create web -n apps --toleration cluster.open-cluster-management.io/unreachable::10m"},
                       {"From a file", "fleetadm placement create web -n apps -f placement.yaml"}};

@@ -6,6 +6,7 @@
 #include "commands/framework/grammar.h"
 #include "commands/framework/selectors.h"
 #include "commands/framework/suggest.h"
+#include "core/api/served_apis.h"
 #include "kubeclient/base/ascii.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/names.h"
@@ -28,18 +29,26 @@ Result<Json> predicates_of(const SpecFlags& flags) {
     FLEETADM_TRY(const Json terms, selector_expressions(claim, "claim"));
     for (const Json& term : terms) claims.push_back(term);
   }
+  Json expressions = Json::array();
+  for (const std::string& name : flags.apis) {
+    if (!api::is_api_name(name))
+      return bad_value_of("requires-api", name, "not an API",
+                          "write GROUP/VERSION/KIND, for example apps/v1/Deployment or v1/Pod");
+    expressions.push_back(api::serves_api(name));
+  }
   Json predicates = Json::array();
   const auto add = [&](Json labels) {
     Json selector = Json::object();
     if (!labels.empty()) selector["labelSelector"] = std::move(labels);
     if (!claims.empty()) selector["claimSelector"] = {{"matchExpressions", claims}};
+    if (!expressions.empty()) selector["celSelector"] = {{"celExpressions", expressions}};
     predicates.push_back({{"requiredClusterSelector", std::move(selector)}});
   };
   for (const std::string& text : flags.label_selectors) {
     FLEETADM_TRY(Json labels, parse_selector(text));
     add(std::move(labels));
   }
-  if (flags.label_selectors.empty() && !claims.empty()) add(Json::object());
+  if (predicates.empty() && !(claims.empty() && expressions.empty())) add(Json::object());
   return predicates;
 }
 
@@ -71,8 +80,8 @@ Result<Json> strategy_of(const SpecFlags& flags) {
 
 bool SpecFlags::any() const {
   return count || exact || !group_size.empty() ||
-         !(cluster_sets.empty() && label_selectors.empty() && claims.empty() && tolerations.empty() && prioritizers.empty() &&
-           groups.empty());
+         !(cluster_sets.empty() && label_selectors.empty() && claims.empty() && apis.empty() && tolerations.empty() &&
+           prioritizers.empty() && groups.empty());
 }
 
 void bind_spec(FlagSet& flags, SpecFlags& into) {
@@ -91,6 +100,10 @@ void bind_spec(FlagSet& flags, SpecFlags& into) {
   labels.aliases = {"label-selector"};
   labels.value_name = "SELECTOR";
   flags.texts(&into.claims, "claim", "Cluster claims that a cluster must have; all of them").value_name = "SELECTOR";
+  flags
+      .comma_texts(&into.apis, "requires-api",
+                   "APIs that a cluster must serve; all of them, as the cluster's score served-apis tells")
+      .value_name = "GROUP/VERSION/KIND,...";
   auto& tolerations =
       flags.texts(&into.tolerations, "toleration", "Taint to tolerate, \"*\" for all; after SECONDS the toleration ends");
   tolerations.value_name = "KEY[=VALUE][:EFFECT][:SECONDS]";

@@ -15,6 +15,7 @@ struct SpecFlags {
   std::optional<std::int64_t> count;
   std::vector<std::string> label_selectors;  // ORed; the terms of one are ANDed
   std::vector<std::string> claims;           // ANDed, and with each label selector
+  std::vector<std::string> apis;             // GROUP/VERSION/KIND; ANDed, likewise
   std::vector<std::string> tolerations;
   std::vector<std::string> prioritizers;
   bool exact = false;

@@ -9,6 +9,7 @@
 #include "core/api/push_member.h"
 #include "core/controller/worker_pool.h"
 #include "core/push/member.h"
+#include "core/registration/agent/served_apis.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
 
@@ -22,6 +23,11 @@ constexpr auto kTokenLook = std::chrono::hours(6);  // clocks are set, and machi
 constexpr auto kTokenAgain = std::chrono::minutes(1);
 constexpr auto kAgain = std::chrono::seconds(2);
 constexpr int kReporters = 16;
+constexpr int kApiReaders = 4;
+constexpr auto kApisLook = std::chrono::minutes(5);
+constexpr auto kApisAgain = std::chrono::minutes(1);  // where a part of them could not be read
+
+bool is_available(const Json& cluster) { return controller::condition_is(cluster, api::kConditionAvailable, "True"); }
 
 /// It is read again when it is needed.
 void drop_data(Json& secret) {
@@ -56,6 +62,7 @@ class Pusher {
   std::shared_ptr<controller::Queue> reports;
   std::shared_ptr<controller::Queue> leases;
   std::shared_ptr<controller::Queue> tokens;
+  std::shared_ptr<controller::Queue> apis;
 
   /// A member comes, goes, or has another credential.
   Result<Outcome> keep(const std::string& cluster) {
@@ -71,7 +78,7 @@ class Pusher {
     };
     const auto member = begin(cluster);
     member->set(credential());
-    for (const auto& queue : {reports, leases, tokens}) queue->add(cluster);
+    for (const auto& queue : {reports, leases, tokens, apis}) queue->add(cluster);
     return Outcome{};
   }
 
@@ -93,6 +100,17 @@ class Pusher {
     // The hub makes it once the cluster is accepted.
     if (!outcome) return Outcome{kAgain};
     return outcome;
+  }
+
+  /// What the member serves, of one that is well: another would only cost time.
+  Result<Outcome> serve(const std::string& cluster) {
+    const auto member = find_member(cluster);
+    const auto access = member ? member->access() : std::nullopt;
+    const auto now = cached(cluster);
+    if (!access || !now || is_deleting(*now) || !is_available(*now)) return Outcome{};
+    const auto complete = registration::agent::publish_served_apis(shared_.hub, access->second, *now, shared_.clock->now());
+    if (!complete) log::warn("push", cluster + ": its APIs are not told: " + complete.error().message);
+    return Outcome{complete && *complete ? Duration(kApisLook) : Duration(kApisAgain)};
   }
 
   /// Writes a new token into the Secret when it is time; the Secret's change has the member take it.
@@ -178,15 +196,19 @@ void add_push_members(controller::Manager& manager, const kube::Client& hub, con
                                [pusher](const std::string& key, const std::stop_token&) { return pusher->lease(key); });
   pusher->tokens = manager.add({.name = "push-token", .workers = 2},
                                [pusher](const std::string& key, const std::stop_token&) { return pusher->token(key); });
+  pusher->apis = manager.add({.name = "push-apis", .workers = kApiReaders},
+                             [pusher](const std::string& key, const std::stop_token&) { return pusher->serve(key); });
   controller::Manager::enqueue_on(*pusher->secrets(), members, name_in_key);
   // Whether it is there, and accepted; its status is our own.
-  pusher->clusters()->on_event([members, reports = pusher->reports, leases = pusher->leases](
+  pusher->clusters()->on_event([members, reports = pusher->reports, leases = pusher->leases, apis = pusher->apis](
                                    kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
     const std::string name = (after ? after : before)->key();
     if (type != kube::EventType::kModified) return members->add(name);
     leases->add(name);
-    const auto accepted = [](const kube::CachedPtr& cluster) { return registration::agent::is_accepted(cluster->decode()); };
-    if (accepted(after) != accepted(before)) reports->add(name);
+    const Json was = before->decode();
+    const Json is = after->decode();
+    if (registration::agent::is_accepted(is) != registration::agent::is_accepted(was)) reports->add(name);
+    if (is_available(is) && !is_available(was)) apis->add(name);
   });
 }
 

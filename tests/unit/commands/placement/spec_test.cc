@@ -49,6 +49,28 @@ TEST(PlacementSpec, Prioritizers) {
   }
 }
 
+TEST(PlacementSpec, RequiredApisAreOfEachAlternative) {
+  SpecFlags flags;
+  flags.apis = {"apps/v1/Deployment", "v1/Pod"};
+  const Json expressions{R"x(managedCluster.scores("served-apis").exists(s, s.name == "apps/v1/Deployment"))x",
+                         R"x(managedCluster.scores("served-apis").exists(s, s.name == "v1/Pod"))x"};
+  const auto in = [](const Json& predicate) {
+    return list_at(predicate, {"requiredClusterSelector", "celSelector", "celExpressions"});
+  };
+  const Json alone = *spec_of(flags);
+  ASSERT_EQ(list_at(alone, {"predicates"}).size(), 1U);
+  EXPECT_EQ(in(alone["predicates"][0]), expressions);
+  flags.label_selectors = {"a=b", "c=d"};
+  const Json both = *spec_of(flags);
+  ASSERT_EQ(list_at(both, {"predicates"}).size(), 2U);
+  for (const Json& one : both["predicates"]) EXPECT_EQ(in(one), expressions);
+  for (const char* bad :
+       {"", "Pod", "/Pod", "apps/v1/", "apps/v1/deployments", "a/b/c/D", "apps/v1/De\"ployment", "Apps/v1/X", "v1/Pod\n"}) {
+    flags.apis = {bad};
+    EXPECT_TRUE(text(spec_of(flags)).starts_with("error: --requires-api")) << bad;
+  }
+}
+
 TEST(PlacementSpec, FlagsTogether) {
   SpecFlags flags;
   flags.cluster_sets = {"prod"};
