@@ -1,6 +1,6 @@
 // What the compiler reads first for a release binary without shared libraries (cmake/flags.cmake): an assertion of the C++
-// library that fails ends the program without a text of its own. Those texts, with whole signatures in them, and the code that
-// passes them take 0.4 MB; the stack in the report of a crash tells where it was.
+// library or of nlohmann/json that fails ends the program without a text of its own. Those texts, with whole signatures in them,
+// and the code that passes them take 0.4 MB; the stack in the report of a crash tells where it was.
 #pragma once
 
 #include <bits/c++config.h>
@@ -13,3 +13,5 @@
     __builtin_abort();                             \
   }
 #endif
+
+#define JSON_ASSERT(condition) (static_cast<bool>(condition) ? static_cast<void>(0) : __builtin_abort())

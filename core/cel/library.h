@@ -23,10 +23,14 @@
 
 namespace fleetadm::cel {
 
-/// What the embedder hands to its own functions through Program::evaluate (e.g. where `scores` looks). Derive and dynamic_cast.
+class ScoreSource;
+
+/// What the embedder hands to its own functions through Program::evaluate.
 class Host {
  public:
   virtual ~Host() = default;
+  /// Where `scores` looks; null: nowhere.
+  virtual const ScoreSource* score_source() const { return nullptr; }
 };
 
 /// What an implementation may use beside its arguments.

@@ -15,7 +15,7 @@ constexpr std::uint64_t kMapCost = 30;
 constexpr std::uint64_t kItemCost = 31;  // a map and its selection
 
 Value scores(CallContext& context, Args args) {
-  const auto* source = dynamic_cast<const ScoreSource*>(context.host);
+  const ScoreSource* source = context.host == nullptr ? nullptr : context.host->score_source();
   if (source == nullptr) return Value::error("no scores are known here");
   const auto metadata = args[0].find("metadata");
   const auto name = metadata ? metadata->find("name") : std::nullopt;

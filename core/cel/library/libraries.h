@@ -50,6 +50,7 @@ class ScoreSource : public Host {
   using Items = std::vector<std::pair<std::string, std::int64_t>>;  // name, value
   /// The items of an AddOnPlacementScore in the cluster's namespace, or nullptr where there is no such object.
   virtual const Items* scores(std::string_view cluster, std::string_view name) const = 0;
+  const ScoreSource* score_source() const final { return this; }
 };
 
 }  // namespace fleetadm::cel
