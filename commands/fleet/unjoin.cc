@@ -154,24 +154,17 @@ Result<Report> leave_fleet(Context& context, const UnjoinOptions& options) {
   if (hub_only && options.force) {
     FLEETADM_TRY(left, join::left_behind(*hub, how.cluster_name));
   }
-  std::vector<install::Change> changes;
-  const auto step = [&](const char* title, auto leave, const kube::Client& client) -> Status {
-    FLEETADM_TRY(const auto done, step_with_progress(context, title, [&] { return leave(client, how); }));
-    changes.insert(changes.end(), done.begin(), done.end());
-    return {};
-  };
-  if (hub) FLEETADM_CHECK(step("Leaving the fleet on the hub", join::leave_on_hub, *hub));
+  UnjoinSteps steps(context);
+  if (hub) FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(*hub, how); }));
   how.left_hub = hub.has_value();
-  if (!hub_only) FLEETADM_CHECK(step("Removing the agent", join::leave_on_spoke, here));
+  if (!hub_only) FLEETADM_CHECK(steps.run("Removing the agent", [&] { return join::leave_on_spoke(here, how); }));
 
-  report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
-  report.lines = change_lines(changes, dry_run_mark(context));
-  report.names = change_names(changes);
-  if (changes.empty())
+  steps.tell(how.cluster_name, report);
+  if (!steps.changed())
     report.notes.push_back(hub_only ? "Nothing to do: cluster \"" + how.cluster_name + "\" is not on this hub."
                                     : "Nothing to do: no agent is installed on this cluster.");
-  if (hub_only && options.force && !changes.empty()) tell_left_behind(left, how.cluster_name, "its agent", report);
-  if (!hub && !changes.empty() && !silent) tell_hub_left(how.cluster_name, report);
+  if (hub_only && options.force && steps.changed()) tell_left_behind(left, how.cluster_name, "its agent", report);
+  if (!hub && steps.changed() && !silent) tell_hub_left(how.cluster_name, report);
   if (silent) {
     tell_silent(*silent,
                 hub_only ? "its agent is still there: when the cluster is back, fleetadm unjoin --context CONTEXT_OF_THE_CLUSTER"

@@ -66,28 +66,21 @@ Result<Report> unjoin_hosted(Context& context, const UnjoinOptions& options) {
   if (hub && !member) {
     FLEETADM_TRY(left, join::left_behind(*hub, how.cluster_name));
   }
-  using Changes = std::vector<install::Change>;
-  Changes changes;
-  const auto step = [&](const char* title, const std::function<Result<Changes>()>& leave) -> Status {
-    FLEETADM_TRY(const auto done, step_with_progress(context, title, leave));
-    changes.insert(changes.end(), done.begin(), done.end());
-    return {};
-  };
-  if (hub) FLEETADM_CHECK(step("Leaving the fleet on the hub", [&] { return join::leave_on_hub(*hub, how); }));
+  UnjoinSteps steps(context);
+  if (hub) FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(*hub, how); }));
   how.left_hub = hub.has_value();
   if (member) FLEETADM_CHECK(join::check_no_applied_works(*member, how));
-  FLEETADM_CHECK(step("Ending its agent", [&] { return join::leave_hosting(hosting, ns, how); }));
-  if (member) FLEETADM_CHECK(step("Removing what was installed for it", [&] { return join::leave_on_member(*member, how); }));
-  FLEETADM_CHECK(step("Tidying the hosting cluster", [&] { return join::finish_hosting(hosting, ns, how); }));
+  FLEETADM_CHECK(steps.run("Ending its agent", [&] { return join::leave_hosting(hosting, ns, how); }));
+  if (member)
+    FLEETADM_CHECK(steps.run("Removing what was installed for it", [&] { return join::leave_on_member(*member, how); }));
+  FLEETADM_CHECK(steps.run("Tidying the hosting cluster", [&] { return join::finish_hosting(hosting, ns, how); }));
   FLEETADM_TRY(const std::string release, join::release_of_program(hosting, ns));
 
-  report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
-  report.lines = change_lines(changes, dry_run_mark(context));
-  report.names = change_names(changes);
-  if (changes.empty())
+  steps.tell(how.cluster_name, report);
+  if (!steps.changed())
     report.notes.push_back("Nothing to do: cluster \"" + how.cluster_name + "\" is not hosted in namespace " + ns + ".");
-  if (!member && !changes.empty()) tell_left_behind(left, how.cluster_name, "the accounts and roles of its agent", report);
-  if (!hub && !changes.empty()) tell_hub_left(how.cluster_name, report);
+  if (!member && steps.changed()) tell_left_behind(left, how.cluster_name, "the accounts and roles of its agent", report);
+  if (!hub && steps.changed()) tell_hub_left(how.cluster_name, report);
   if (!release.empty()) {
     report.notes.push_back("The pod with the hosted agents stays: it belongs to the Helm release \"" + release +
                            "\". Without members: helm uninstall " + release);

@@ -101,22 +101,15 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
   if (!side) {
     FLEETADM_TRY(left, join::left_behind(hub, how.cluster_name));
   }
-  using Changes = std::vector<install::Change>;
-  Changes changes;
-  const auto step = [&](const char* title, const std::function<Result<Changes>()>& leave) -> Status {
-    FLEETADM_TRY(const auto done, step_with_progress(context, title, leave));
-    changes.insert(changes.end(), done.begin(), done.end());
-    return {};
-  };
-  FLEETADM_CHECK(step("Leaving the fleet on the hub", [&] { return join::leave_on_hub(hub, how); }));
-  if (side) FLEETADM_CHECK(step("Removing what the hub has there", [&] { return join::leave_push_member(*side, hub_id, how); }));
-  FLEETADM_CHECK(step("Removing the hub's credential", [&] { return join::drop_push_credential(hub, how); }));
+  UnjoinSteps steps(context);
+  FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(hub, how); }));
+  if (side)
+    FLEETADM_CHECK(steps.run("Removing what the hub has there", [&] { return join::leave_push_member(*side, hub_id, how); }));
+  FLEETADM_CHECK(steps.run("Removing the hub's credential", [&] { return join::drop_push_credential(hub, how); }));
 
-  report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", how.cluster_name}, {"changes", install::to_json(changes)}};
-  report.lines = change_lines(changes, dry_run_mark(context));
-  report.names = change_names(changes);
-  if (changes.empty()) report.notes.push_back("Nothing to do: the hub does not dial a cluster \"" + how.cluster_name + "\".");
-  if (!side && !changes.empty()) tell_stays(left, how.cluster_name, hub_id, report);
+  steps.tell(how.cluster_name, report);
+  if (!steps.changed()) report.notes.push_back("Nothing to do: the hub does not dial a cluster \"" + how.cluster_name + "\".");
+  if (!side && steps.changed()) tell_stays(left, how.cluster_name, hub_id, report);
   return report;
 }
 

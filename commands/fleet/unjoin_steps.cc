@@ -99,6 +99,18 @@ void tell_hub_left(const std::string& name, Report& report) {
       (name.empty() ? std::string("NAME") : name));
 }
 
+Status UnjoinSteps::run(std::string_view title, const std::function<Result<std::vector<install::Change>>()>& leave) {
+  FLEETADM_TRY(const auto done, step_with_progress(context_, title, leave));
+  changes_.insert(changes_.end(), done.begin(), done.end());
+  return {};
+}
+
+void UnjoinSteps::tell(const std::string& cluster, Report& report) const {
+  report.data = Json{{"kind", "UnjoinReport"}, {"cluster-name", cluster}, {"changes", install::to_json(changes_)}};
+  report.lines = change_lines(changes_, dry_run_mark(context_));
+  report.names = change_names(changes_);
+}
+
 bool does_not_answer(const Error& error) {
   return error.category == Category::kUnavailable || error.category == Category::kTimeout;
 }

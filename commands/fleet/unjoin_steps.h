@@ -1,10 +1,12 @@
 // What unjoin does in any mode: its options, the question before it, and what it tells afterwards.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "commands/fleet/changes.h"
 #include "commands/fleet/join_options.h"
 #include "commands/framework/context.h"
 #include "commands/framework/grammar.h"
@@ -41,6 +43,20 @@ join::DepartureOptions departure_options(Context& context, const UnjoinOptions& 
 /// where the cluster is not asked.
 Result<std::optional<Report>> confirm_unjoin(Context& context, const UnjoinOptions& options, const std::string& name,
                                              const kube::Client* hub, const kube::Client* spoke, std::vector<std::string>& notes);
+
+/// The steps one after the other, and what they have changed.
+class UnjoinSteps {
+ public:
+  explicit UnjoinSteps(Context& context) : context_(context) {}
+  Status run(std::string_view title, const std::function<Result<std::vector<install::Change>>()>& leave);
+  bool changed() const { return !changes_.empty(); }
+  /// Data, lines and names.
+  void tell(const std::string& cluster, Report& report) const;
+
+ private:
+  Context& context_;
+  std::vector<install::Change> changes_;
+};
 
 /// An agent that could not be asked has everything still: what (with `what`, that was installed for it), and how it goes when the
 /// cluster is back.

@@ -34,6 +34,17 @@ void pause(std::stop_token stop) {
 
 }  // namespace
 
+kube::RestConfig member_config(const MemberWay& way, std::string name, const std::string& token) {
+  kube::RestConfig config;
+  config.server = way.server;
+  config.ca_data = way.ca_pem;
+  config.tls_server_name = way.tls_server_name;
+  config.proxy_url = way.proxy_url;
+  config.name = std::move(name);
+  if (!token.empty()) config.credentials = kube::static_credentials({.token = token});
+  return config;
+}
+
 std::string member_kubeconfig(const MemberWay& way, const std::string& token) { return dump_yaml(document_of(way, token)); }
 
 std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, Instant now) {

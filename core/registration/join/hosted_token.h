@@ -20,6 +20,9 @@ struct MemberWay {
   std::string proxy_url;
 };
 
+/// A configuration of this way; without credentials where `token` is empty.
+kube::RestConfig member_config(const MemberWay& way, std::string name, const std::string& token = {});
+
 /// A kubeconfig of this way with a token.
 std::string member_kubeconfig(const MemberWay& way, const std::string& token);
 

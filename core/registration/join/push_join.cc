@@ -96,16 +96,10 @@ bool check_address(const kube::RestConfig& config, bool allow_loopback, MemberWa
 
 /// Without credentials: who answers has to prove itself first.
 bool check_member_tls(const PushSides& sides, PushChecked& into) {
-  kube::RestConfig bare;
-  bare.server = into.way.server;
-  bare.ca_data = into.way.ca_pem;
-  bare.tls_server_name = into.way.tls_server_name;
-  bare.proxy_url = into.way.proxy_url;
-  bare.name = sides.member_config.name;
   kube::Request request;
   request.path = "/version";
   request.timeout = kMemberLook;
-  const auto answer = sides.connect(bare).raw(request);
+  const auto answer = sides.connect(member_config(into.way, sides.member_config.name)).raw(request);
   if (!answer && answer.error().code == 0) {
     failed(into, "TLS", answer.error().wrap("the member"));
     return false;
@@ -251,14 +245,8 @@ class PushRun {
   }
 
   Status try_token(const std::string& token) const {
-    kube::RestConfig config;
-    config.server = checked_.way.server;
-    config.ca_data = checked_.way.ca_pem;
-    config.tls_server_name = checked_.way.tls_server_name;
-    config.proxy_url = checked_.way.proxy_url;
-    config.name = sides_.member_config.name;
-    config.credentials = kube::static_credentials({.token = token});
-    return check_member_token(sides_.connect(config), account_, how_.stop);
+    const auto as_account = member_config(checked_.way, sides_.member_config.name, token);
+    return check_member_token(sides_.connect(as_account), account_, how_.stop);
   }
 
   /// What is stored where it is good, and of this cluster.
