@@ -12,6 +12,7 @@ void register_cluster(Registry& registry) {
   register_cluster_cordon(registry);
   register_cluster_uncordon(registry);
   register_cluster_drain(registry);
+  register_cluster_reconnect(registry);
   register_cluster_deny(registry);
   register_cluster_claim_set(registry);
   register_cluster_claim_delete(registry);

@@ -17,6 +17,7 @@ void register_cluster_untaint(Registry& registry);
 void register_cluster_cordon(Registry& registry);
 void register_cluster_uncordon(Registry& registry);
 void register_cluster_drain(Registry& registry);
+void register_cluster_reconnect(Registry& registry);
 void register_cluster_deny(Registry& registry);
 void register_cluster_claim_set(Registry& registry);
 void register_cluster_claim_delete(Registry& registry);

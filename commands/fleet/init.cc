@@ -8,6 +8,7 @@
 #include "commands/framework/dry_run.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/hub_drivers.h"
+#include "commands/framework/push_health.h"
 #include "core/api/cluster_proxy.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
@@ -45,6 +46,7 @@ struct InitOptions {
   bool network_policy = false;
   bool cluster_profiles = false;
   bool push = false;
+  PushHealthOptions push_health;
   bool gateway = false;
   bool accept_konnectivity = false;
   std::string gateway_address;         // HOST[:PORT]
@@ -83,6 +85,7 @@ void bind_init(FlagSet& flags, InitOptions& options) {
       &options.push, "push",
       "Let the hub controllers dial the clusters that join with `join --push`; gives them permission to read and update "
       "the Secrets of the namespace open-cluster-management-push");
+  bind_push_health(flags, options.push_health);
   flags.boolean(&options.gateway, "gateway", "Install the gateway too, through which clients reach the API servers of clusters");
   flags.integer(&options.gateway_replicas, "gateway-replicas", "Number of replicas of the gateway").default_text = "1";
   flags.boolean(&options.accept_konnectivity, "accept-konnectivity",
@@ -128,6 +131,7 @@ Status validate_init(const InitOptions& options, const std::vector<std::string>&
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
   FLEETADM_CHECK(validate_hub_drivers(options.drivers));
+  FLEETADM_CHECK(validate_push_health(options.push_health, options.push));
   if (!options.gateway_tunnel_address.empty() && options.gateway_address.empty())
     return fail(Category::kUsage, "--gateway-tunnel-address requires --gateway-address");
   if (!options.gateway_address.empty() && !options.gateway) return fail(Category::kUsage, "--gateway-address requires --gateway");
@@ -154,6 +158,7 @@ Json container_args(const InitOptions& options) {
   for (const std::string& user : options.auto_approve_users) args.push_back("--auto-approve-user=" + user);
   if (options.cluster_profiles) args.emplace_back("--cluster-profiles");
   if (options.push) args.emplace_back("--push");
+  for (const std::string& arg : push_health_args(options.push_health)) args.push_back(arg);
   for (const std::string& arg : hub_driver_args(options.drivers)) args.push_back(arg);
   for (const std::string& arg : options.hub_args) args.push_back(arg);
   return args;

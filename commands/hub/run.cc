@@ -53,6 +53,7 @@ void bind(FlagSet& flags, HubRunOptions& options) {
   flags.boolean(
       &options.push, "push",
       "Dial the clusters that joined with `join --push`: probe them, apply their works and renew the hub's tokens there");
+  bind_push_health(flags, options.push_health);
   flags
       .comma_texts(&options.labels, "labels",
                    "Labels for the namespaces, roles, bindings, leases and cluster sets that the hub creates")
@@ -99,6 +100,8 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
   hub_options.auto_approve_users = options.auto_approve_users;
   hub_options.cluster_profiles = options.cluster_profiles;
   hub_options.push = options.push;
+  hub_options.push_holds = {options.push_health.failure_hold, options.push_health.success_hold};
+  hub_options.push_give_up_after = options.push_health.give_up_after;
   hub_options.csr = options.drivers.csr();
   FLEETADM_TRY(hub_options.awsirsa, awsirsa_of(options.drivers));
   FLEETADM_TRY(hub_options.labels, labels_of(options.labels));
@@ -119,6 +122,7 @@ Status validate_hub_run(const HubRunOptions& options) {
     if (user.empty()) return fail(Category::kUsage, "--auto-approve-user requires a user name");
   }
   FLEETADM_CHECK(validate_hub_drivers(options.drivers));
+  FLEETADM_CHECK(validate_push_health(options.push_health, options.push));
   if (options.webhook_address.empty() && !options.webhook_url.empty())
     return fail(Category::kUsage, "--webhook-url requires --webhook-address");
   if (!options.webhook_address.empty())

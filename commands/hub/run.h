@@ -3,6 +3,7 @@
 
 #include "commands/framework/command.h"
 #include "commands/framework/hub_drivers.h"
+#include "commands/framework/push_health.h"
 #include "kubeclient/lease/leader.h"
 
 namespace fleetadm::commands {
@@ -17,6 +18,7 @@ struct HubRunOptions {
   std::vector<std::string> labels;  // key=value
   bool cluster_profiles = false;
   bool push = false;
+  PushHealthOptions push_health;
   kube::LeaderTiming leader_timing;
 };
 

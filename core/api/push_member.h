@@ -38,6 +38,9 @@ inline constexpr std::string_view kPushPart = "push";
 /// What a push member's works say of the hub that they are of (work::WorkAgentOptions::hub_server).
 inline std::string push_hub_name(std::string_view hub_id) { return "push:" + std::string(hub_id); }
 
+/// On a ManagedCluster: when somebody asked for it to be connected again at once.
+inline constexpr std::string_view kReconnectAnnotation = "fleetadm.io/reconnect-at";
+
 inline bool is_push_member(const Json& managed_cluster) { return label_of(managed_cluster, kModeLabel) == kPushMode; }
 
 /// Whether the member answered the last probe. Nothing holds it back: its time tells since when an outage or a recovery lasts.

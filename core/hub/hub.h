@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/push/health.h"
 #include "core/registration/hub/awsirsa_driver.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/config/rest_config.h"
@@ -29,9 +30,11 @@ struct HubOptions {
   std::optional<registration::hub::AwsIrsaOptions> awsirsa;  // clusters of EKS register with their own identity
   bool cluster_profiles = false;                             // copies of accounts' tokens for ClusterProfiles
   bool push = false;                                         // members that the hub dials itself (core/push)
-  std::map<std::string, std::string> labels;                 // for the objects that registration creates
-  int threads = 16;                                          // workers mostly wait for the API server
-  std::shared_ptr<kube::WriteGate> gate;                     // null: an ordinary one
+  push::Holds push_holds;
+  Duration push_give_up_after = Duration::zero();  // PushOptions::give_up_after
+  std::map<std::string, std::string> labels;       // for the objects that registration creates
+  int threads = 16;                                // workers mostly wait for the API server
+  std::shared_ptr<kube::WriteGate> gate;           // null: an ordinary one
   std::shared_ptr<Clock> clock = Clock::system();
 };
 

@@ -11,6 +11,8 @@ namespace {
 
 using registration::agent::Probe;
 
+constexpr Duration kLongestLook = std::chrono::seconds(10);
+
 struct ReadyWords {
   const char* reason;
   const char* message;
@@ -45,16 +47,23 @@ std::optional<Instant> said_since(const Json& cluster, std::string_view type, bo
   return since;
 }
 
-/// Whether the change of a condition to `value` is to be held back.
-bool is_held(const std::string& told, bool value, Instant since, const Holds& holds, Instant now) {
-  if (told != "True" && told != "False") return false;
-  if ((told == "True") == value) return false;
-  return now - since < (value ? holds.success : holds.failure);
+/// Until when the change of a condition to `value` is to be held back; nullopt: it counts now.
+std::optional<Instant> held_until(const std::string& told, bool value, Instant since, const Holds& holds, Instant now) {
+  if (told != "True" && told != "False") return std::nullopt;
+  if ((told == "True") == value) return std::nullopt;
+  const Instant until = since + (value ? holds.success : holds.failure);
+  return now < until ? std::optional(until) : std::nullopt;
 }
 
-void take(std::optional<bool>& memory, Instant& since, bool value, std::optional<Instant> known, Instant now) {
+/// Since when what a look found is so: an answer counts from its arrival, silence from the question. Clocks are set meanwhile.
+Instant began(const Look& look, Instant now) {
+  if (is_alive(look) || look.asked == Instant{} || look.asked > now) return now;
+  return std::max(look.asked, now - kLongestLook);
+}
+
+void take(std::optional<bool>& memory, Instant& since, bool value, std::optional<Instant> known, Instant began, Instant now) {
   if (memory && *memory == value && since <= now) return;
-  since = memory ? now : known.value_or(now);
+  since = memory ? began : known.value_or(began);
   memory = value;
 }
 
@@ -93,19 +102,22 @@ Health judge(const Json& cluster, const Look& look, const Holds& holds, Instant 
   const bool alive = is_alive(look);
   const bool ready = look.seen == Seen::kReady;
   const bool fresh = !memory.alive;
-  take(memory.alive, memory.alive_since, alive, said_since(cluster, api::kConditionResponding, alive, now), now);
+  const Instant from = began(look, now);
+  take(memory.alive, memory.alive_since, alive, said_since(cluster, api::kConditionResponding, alive, now), from, now);
   // An outage that a former process saw begin is one of both.
-  take(memory.ready, memory.ready_since, ready, fresh && ready == alive ? std::optional(memory.alive_since) : std::nullopt, now);
+  take(memory.ready, memory.ready_since, ready, fresh && ready == alive ? std::optional(memory.alive_since) : std::nullopt, from,
+       now);
   Health health;
   health.probe.code = look.code;
   health.probe.message = look.message;
-  if (is_held(status_of(cluster, api::kConditionAvailable), alive, memory.alive_since, holds, now)) {
-    health.held = true;
+  health.due = held_until(status_of(cluster, api::kConditionAvailable), alive, memory.alive_since, holds, now);
+  if (health.due) {
     health.probe.state = Probe::State::kUnsure;
   } else {
     health.probe.state = alive ? Probe::State::kUp : Probe::State::kDown;
   }
-  if (is_held(status_of(cluster, api::kConditionReady), ready, memory.ready_since, holds, now)) health.held = true;
+  const auto ready_due = held_until(status_of(cluster, api::kConditionReady), ready, memory.ready_since, holds, now);
+  if (ready_due && (!health.due || *ready_due < *health.due)) health.due = ready_due;
   return health;
 }
 
@@ -117,9 +129,17 @@ void write_ready(const Json& cluster, const Look& look, const Holds& holds, Inst
                             alive ? "The last probe was answered" : "The last probe was not answered", memory.alive_since);
   const std::string told = status_of(cluster, api::kConditionReady);
   const bool ready = look.seen == Seen::kReady;
-  if (is_held(told, ready, memory.ready_since, holds, now)) return;
+  if (held_until(told, ready, memory.ready_since, holds, now)) return;
   const ReadyWords words = words_of(look.seen);
   controller::set_condition(conditions, api::kConditionReady, ready ? "True" : "False", words.reason, words.message, now);
+}
+
+void write_gave_up(const Look& look, Duration after, Instant now, Json& status) {
+  Json& conditions = at_or_make(status, {"conditions"});
+  if (!conditions.is_array()) conditions = Json::array();
+  const std::string text = "The hub tries no more: in " + format_duration(after) + " the cluster could not be connected. " +
+                           words_of(look.seen).message;
+  controller::set_condition(conditions, api::kConditionReady, "False", "ReconnectFailed", text, now);
 }
 
 }  // namespace fleetadm::push

@@ -28,6 +28,7 @@ struct Look {
   Seen seen = Seen::kUnreachable;
   int code = 0;         // HTTP status of the last answer; 0: none
   std::string message;  // what failed, of a server or of ours
+  Instant asked{};      // when it was asked; what is not answered was down then already. Unset: just now
 };
 
 /// What is asked: the first; where it is unknown or forbidden, or says that the member is not ready, the second; where that one
@@ -64,7 +65,7 @@ struct Memory {
 
 struct Health {
   registration::agent::Probe probe;  // for wanted_status(): kUnsure while a change is held back
-  bool held = false;                 // some change is: look again soon
+  std::optional<Instant> due;        // when the first change that is held back counts; nullopt: none is
 };
 
 /// Takes what was seen into `memory`, which a new process fills from the cluster's conditions.
@@ -72,5 +73,8 @@ Health judge(const Json& cluster, const Look& look, const Holds& holds, Instant 
 
 /// Writes the conditions Responding and, unless held back, Ready.
 void write_ready(const Json& cluster, const Look& look, const Holds& holds, Instant now, const Memory& memory, Json& status);
+
+/// The condition Ready of a member that is not tried any more.
+void write_gave_up(const Look& look, Duration after, Instant now, Json& status);
 
 }  // namespace fleetadm::push

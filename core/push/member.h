@@ -1,43 +1,23 @@
-// One push member while the hub dials it: its connections, what is known of it, and its works. Members share threads and know
-// nothing of one another.
+// One push member while the hub dials it: what is known of it and told to the hub. Members share threads and know nothing of one
+// another.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <utility>
 
 #include "core/controller/controller.h"
 #include "core/push/health.h"
+#include "core/push/line.h"
+#include "core/push/tries.h"
 #include "core/registration/agent/lease.h"
-#include "core/registration/agent/optional_source.h"
-#include "core/registration/join/member_token.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::push {
-
-/// What all members have in common.
-struct Shared {
-  kube::Client hub;
-  std::string hub_id;
-  std::string ns;  // of the Secrets
-  std::function<kube::Client(const kube::RestConfig&)> connect;
-  std::shared_ptr<Clock> clock;
-  std::shared_ptr<controller::WorkerPool> pool;
-  Duration period;
-  Holds holds;
-};
-
-/// What a Secret of the hub says of a member.
-struct Credential {
-  join::MemberAccess access;
-  std::string cluster_id;
-  std::string account_ns;  // of the token's account
-};
-/// kInvalid where it cannot be used.
-Result<Credential> credential_of(const Json& secret);
 
 class Member {
  public:
@@ -60,31 +40,44 @@ class Member {
   std::optional<std::pair<Credential, kube::Client>> access() const;
 
  private:
-  struct Line;  // what depends on the address
+  using LinePtr = std::shared_ptr<Line>;
 
-  std::shared_ptr<Line> line() const;
+  LinePtr line() const;
+  LinePtr make_line(const Credential& credential) const;
   /// Begins a look, with whose end `changed` is called.
-  void probe(const std::shared_ptr<Line>& line);
-  /// What the last look found, once; nullopt: one is under way.
-  std::optional<Look> look(const std::shared_ptr<Line>& line);
-  /// That it is the cluster that joined.
-  Look verify(const std::shared_ptr<Line>& line, Look look);
-  bool take_stored_credential(const std::shared_ptr<Line>& line) const;
-  void begin_works(Line& line) const;
-  void keep_works(Line& line, const Look& look, Instant now) const;
-  void add_figures(Line& line, Json& status) const;
+  void probe(const LinePtr& line, Instant now);
+  /// What the last look found, once; or that one is not answered any more; nullopt: it is under way.
+  std::optional<Look> look(const LinePtr& line, Instant now);
+  bool take_stored_credential(const LinePtr& line) const;
+  void note_reasons_to_try(const Json& cluster, Instant now);
+  bool gave_up(Instant now) const;
+  /// What of it the look allows to go on.
+  void keep(const LinePtr& line, const Look& look, Instant now);
   /// Writes the labels of where it runs, before the claims by which they are known as ours. Whether it is to be reported again.
   bool tell_labels(const Line& line, const Json& cluster) const;
-  registration::agent::ClusterObservation observe(const std::shared_ptr<Line>& line, Instant now) const;
+  controller::Outcome next_look(const Look& look, const Health& health, Instant now);
+  Result<controller::Outcome> write(const Json& cluster, const Json& wanted, controller::Outcome outcome) const;
 
   const Shared& shared_;
   const std::string cluster_;
-  std::function<void()> changed_;
+  const std::function<void()> changed_;
+  /// Whether requests that fail are news: it answered when it was looked at last, and none has failed since the next look began.
+  const std::shared_ptr<std::atomic<bool>> trusted_ = std::make_shared<std::atomic<bool>>(false);
   registration::agent::LeaseRenewer lease_;
+
+  // Of report().
   Memory memory_;
+  Tries tries_;
+  std::optional<Look> last_;
+  std::string asked_to_reconnect_;
+  bool settled_ = false;     // no change is held back
+  bool look_again_ = false;  // there was a reason to while a look was under way
+
   mutable std::mutex mutex_;
-  std::shared_ptr<Line> line_;
+  LinePtr line_;
   std::optional<Look> fresh_;
+  std::optional<Instant> asking_since_;  // a look is under way
+  bool mended_ = false;                  // there is another credential
   std::string trouble_ = "its Secret has not been read yet";
 };
 

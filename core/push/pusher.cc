@@ -45,7 +45,8 @@ class Pusher {
                 options.clock,
                 std::make_shared<controller::WorkerPool>(options.threads),
                 options.period,
-                options.holds} {}
+                options.holds,
+                options.give_up_after} {}
 
   void watch(controller::Manager& manager) {
     kube::InformerOptions of_secrets;
@@ -199,7 +200,7 @@ void add_push_members(controller::Manager& manager, const kube::Client& hub, con
   pusher->apis = manager.add({.name = "push-apis", .workers = kApiReaders},
                              [pusher](const std::string& key, const std::stop_token&) { return pusher->serve(key); });
   controller::Manager::enqueue_on(*pusher->secrets(), members, name_in_key);
-  // Whether it is there, and accepted; its status is our own.
+  // Whether it is there, accepted, and to be tried; its status is our own.
   pusher->clusters()->on_event([members, reports = pusher->reports, leases = pusher->leases, apis = pusher->apis](
                                    kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
     const std::string name = (after ? after : before)->key();
@@ -207,7 +208,8 @@ void add_push_members(controller::Manager& manager, const kube::Client& hub, con
     leases->add(name);
     const Json was = before->decode();
     const Json is = after->decode();
-    if (registration::agent::is_accepted(is) != registration::agent::is_accepted(was)) reports->add(name);
+    const bool asked = annotation_of(is, api::kReconnectAnnotation) != annotation_of(was, api::kReconnectAnnotation);
+    if (asked || registration::agent::is_accepted(is) != registration::agent::is_accepted(was)) reports->add(name);
     if (is_available(is) && !is_available(was)) apis->add(name);
   });
 }

@@ -17,6 +17,7 @@ struct PushOptions {
   std::string hub_id;                                            // the uid of the hub's namespace kube-system
   Duration period = std::chrono::seconds(10);                    // between two probes of a member that is well
   Holds holds;                                                   // where the cluster says nothing else
+  Duration give_up_after = Duration::zero();                     // what cannot be connected; zero: never
   std::size_t threads = 32;                                      // of all members: those that hang have some of them
   std::function<kube::Client(const kube::RestConfig&)> connect;  // to members
   std::shared_ptr<Clock> clock = Clock::system();

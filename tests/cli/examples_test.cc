@@ -24,6 +24,7 @@ constexpr auto kExcused = std::to_array<Excused>({
     {"fleetadm upgrade agent --mode hosted", "needs a hosted member; the end-to-end suites have one"},
     {"fleetadm join --push", "needs a hub that dials clusters; the end-to-end suites have one"},
     {"fleetadm unjoin --push", "needs a hub that dials clusters; the end-to-end suites have one"},
+    {"fleetadm cluster reconnect", "needs a hub that dials clusters; the end-to-end suites have one"},
     {"fleetadm agent msa", "runs until it is stopped, with the identities of an add-on's agent"},
     {"fleetadm agent run", "runs in a pod, or with a bootstrap kubeconfig that an agent uses up"},
     {"fleetadm gateway run", "listens on ports that may be taken; the end-to-end suites have one"},

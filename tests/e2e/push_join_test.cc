@@ -4,54 +4,23 @@
 #include <map>
 #include <set>
 
-#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/token_claims.h"
-#include "tests/support/fleet_test.h"
+#include "tests/support/push_fleet.h"
 
 namespace fleetadm::testkit {
 namespace {
 
-const std::string kPushSecrets = "/api/v1/namespaces/open-cluster-management-push/secrets/";
-
-class PushJoin : public FleetTest {
+class PushJoin : public PushFleet {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
     ASSERT_NO_FATAL_FAILURE(begin(3, false));
     for (int i = 1; i <= 3; ++i) before(i) = inventory(fleet()->spoke(i));
-    const Ran init = run({"init", "--push", "--context", "hub", "-o", "json"});
-    ASSERT_EQ(init.code, 0) << init.both();
-    ASSERT_NO_FATAL_FAILURE(start_controllers_with_own_rights({"--push"}));
+    ASSERT_NO_FATAL_FAILURE(begin_hub());
   }
   static std::set<std::string>& before(int i) {
     static std::map<int, std::set<std::string>> names;
     return names[i];
-  }
-  static Ran join(const std::string& context, const std::vector<std::string>& more = {}, const RunOptions& options = {}) {
-    std::vector<std::string> args{"join",  "--push",           "--context", "hub", "--member-context",
-                                  context, "--allow-loopback", "-o",        "json"};
-    args.insert(args.end(), more.begin(), more.end());
-    return run(args, options);
-  }
-  static Ran unjoin(const std::string& name, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> args{"unjoin", "--push", "--context", "hub", "--cluster-name", name, "-o", "json"};
-    args.insert(args.end(), more.begin(), more.end());
-    return run(args);
-  }
-  static std::string cluster_path(const std::string& name) { return std::string(kManagedClusters) + "/" + name; }
-  static void work(const std::string& cluster, const std::string& name) {
-    const Json map{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}, {"namespace", "default"}}}};
-    const auto made = fleet()->hub().create("/apis/work.open-cluster-management.io/v1/namespaces/" + cluster + "/manifestworks",
-                                            {{"apiVersion", "work.open-cluster-management.io/v1"},
-                                             {"kind", "ManifestWork"},
-                                             {"metadata", {{"name", name}, {"namespace", cluster}}},
-                                             {"spec", {{"workload", {{"manifests", Json::array({map})}}}}}});
-    ASSERT_EQ(made.status, 201) << made.body;
-  }
-  static bool map_is(int spoke, const std::string& name, bool there) {
-    return eventually(
-        [&] { return fleet()->spoke(spoke).get("/api/v1/namespaces/default/configmaps/" + name).is_null() != there; },
-        std::chrono::minutes(2));
   }
   /// What differs now from before the first join; empty: nothing.
   static std::string left_on(int spoke) {
@@ -66,21 +35,6 @@ class PushJoin : public FleetTest {
         },
         std::chrono::minutes(2));  // controllers of a server that was away come back slowly
     return text;
-  }
-  static std::string token_of(const std::string& cluster) {
-    const Json secret = fleet()->hub().get(kPushSecrets + cluster);
-    const std::string kubeconfig = base64_decode(str(secret, {"data", "kubeconfig"})).value_or("");
-    const auto at = kubeconfig.find("token: ");
-    return at == std::string::npos ? "" : kubeconfig.substr(at + 7, kubeconfig.find('\n', at) - at - 7);
-  }
-  static std::string ready_reason(const std::string& cluster) {
-    for (const Json& one : list_at(fleet()->hub().get(cluster_path(cluster)), {"status", "conditions"})) {
-      if (str(one, {"type"}) == "Ready") return str(one, {"reason"});
-    }
-    return {};
-  }
-  static bool ready_becomes(const std::string& cluster, const std::string& reason) {
-    return eventually([&] { return ready_reason(cluster) == reason; }, std::chrono::seconds(60));
   }
 };
 
@@ -190,8 +144,7 @@ TEST_F(PushJoin, H_ARevokedTokenIsToldAndJoiningAgainMendsIt) {
   const std::string account = "/serviceaccounts/fleetadm-push";
   const std::string hub_id = uid_of(fleet()->hub().get("/api/v1/namespaces/kube-system"));
   const std::string ns = "/api/v1/namespaces/fleetadm-push-" + hub_id.substr(0, 8);
-  const Json hold{{"metadata", {{"annotations", {{"fleetadm.io/failure-hold", "1s"}, {"fleetadm.io/success-hold", "1s"}}}}}};
-  ASSERT_EQ(fleet()->hub().request("PATCH", cluster_path("c1"), dump_json(hold), "application/merge-patch+json").status, 200);
+  ASSERT_NO_FATAL_FAILURE(set_holds("c1", "1s", "1s"));
   ASSERT_LT(fleet()->spoke(1).request("DELETE", ns + account).status, 300);
   EXPECT_TRUE(ready_becomes("c1", "CredentialRefused")) << ready_reason("c1");
   EXPECT_TRUE(condition_becomes(fleet()->hub(), cluster_path("c1"), "ManagedClusterConditionAvailable", "False"));
@@ -203,8 +156,7 @@ TEST_F(PushJoin, H_ARevokedTokenIsToldAndJoiningAgainMendsIt) {
 }
 
 TEST_F(PushJoin, I_AnOutageIsToldAfterItsHoldAndHeldOverARestartOfTheHub) {
-  const Json hold{{"metadata", {{"annotations", {{"fleetadm.io/failure-hold", "8s"}, {"fleetadm.io/success-hold", "2s"}}}}}};
-  ASSERT_EQ(fleet()->hub().request("PATCH", cluster_path("c2"), dump_json(hold), "application/merge-patch+json").status, 200);
+  ASSERT_NO_FATAL_FAILURE(set_holds("c2", "8s", "2s"));
   const auto responding = [](const char* status) {
     return condition_becomes(fleet()->hub(), cluster_path("c2"), "Responding", status);
   };
@@ -212,7 +164,7 @@ TEST_F(PushJoin, I_AnOutageIsToldAfterItsHoldAndHeldOverARestartOfTheHub) {
   fleet()->spoke(2).stop_apiserver();
   ASSERT_TRUE(responding("False"));
   EXPECT_EQ(condition(fleet()->hub(), cluster_path("c2"), available), "True");
-  ASSERT_NO_FATAL_FAILURE(start_controllers_with_own_rights({"--push"}));
+  ASSERT_NO_FATAL_FAILURE(begin_controllers());
   EXPECT_TRUE(condition_becomes(fleet()->hub(), cluster_path("c2"), available, "False"));
   EXPECT_EQ(ready_reason("c2"), "ClusterNotReachable");
   EXPECT_TRUE(fleet()->hub().eventually(cluster_path("c2"), [](const Json& cluster) {

@@ -164,6 +164,11 @@ TEST_F(ChartsTest, TheHubWithAllOptionsIsWhatInitMakes) {
                                "--require-executor",
                                "--network-policy",
                                "--cluster-profiles",
+                               "--push",
+                               "--failure-hold",
+                               "45s",
+                               "--give-up-after",
+                               "90m",
                                "--gateway",
                                "--gateway-address",
                                "gateway.example.com:443",
@@ -185,6 +190,7 @@ TEST_F(ChartsTest, TheHubWithAllOptionsIsWhatInitMakes) {
               "fleetadm-hub --set image=registry.example.com/fleetadm:v1,imagePullPolicy=Always,replicas=3 "
               "--set imagePullSecrets={login},autoApproveUsers={carol},hubArgs={--workers=4} "
               "--set requireExecutor=true,networkPolicy=true,clusterProfiles=true,gateway.enabled=true,gateway.replicas=2 "
+              "--set push=true,pushHealth.failureHold=45s,pushHealth.giveUpAfter=1h30m0s "
               "--set gateway.address=gateway.example.com:443,gateway.tunnelAddress=gateway.example.com:8444 "
               "--set nodeSelector.pool=infra,priorityClassName=important,httpsProxy=http://egress.example.com:8080 "
               "--set 'noProxy=hub.example.com\\,.corp,tolerations[0].key=dedicated,tolerations[0].operator=Equal' "

@@ -37,6 +37,26 @@ TEST(HubRun, ChecksLabelsAndLeaseTimes) {
   EXPECT_EQ(validate_hub_run(options).error().category, Category::kUsage);
 }
 
+TEST(HubRun, ChecksHowDialedClustersAreJudged) {
+  HubRunOptions options;
+  options.push_health.failure_hold = std::chrono::seconds(10);
+  EXPECT_EQ(validate_hub_run(options).error().message, "--failure-hold requires --push");
+  options.push = true;
+  EXPECT_TRUE(validate_hub_run(options));
+  EXPECT_EQ(push_health_args(options.push_health), std::vector<std::string>{"--failure-hold=10s"});
+  options.push_health.give_up_after = std::chrono::seconds(9);
+  EXPECT_EQ(validate_hub_run(options).error().category, Category::kUsage);
+  options.push_health.give_up_after = std::chrono::hours(12);
+  EXPECT_TRUE(validate_hub_run(options));
+  for (const Duration hold : {Duration(std::chrono::seconds(-1)), Duration(std::chrono::hours(2))}) {
+    options.push_health.success_hold = hold;
+    EXPECT_EQ(validate_hub_run(options).error().category, Category::kUsage);
+  }
+  options.push_health.success_hold = Duration::zero();
+  EXPECT_EQ(push_health_args(options.push_health),
+            (std::vector<std::string>{"--failure-hold=10s", "--success-hold=0s", "--give-up-after=12h0m0s"}));
+}
+
 TEST(HubRun, TrustsNobodyByDefault) {
   const Command command = hub_run_command();
   EXPECT_EQ(command.path, "hub run");

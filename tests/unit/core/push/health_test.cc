@@ -72,6 +72,61 @@ TEST_F(PushHealth, AnOutageCountsWhenItHasLastedForItsHold) {
   EXPECT_EQ(reason(api::kConditionReady), "ClusterNotReachable");
 }
 
+TEST_F(PushHealth, SilenceBeganWithTheQuestionAndAnAnswerWithItself) {
+  look(ready_look(), 0);
+  Look silent = silent_look();
+  silent.asked = kStart + seconds(10);
+  look(silent, 15);
+  look(silent_look(), 39);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+  look(silent_look(), 40);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+  Look late = ready_look();
+  late.asked = kStart + seconds(50);
+  look(late, 54);
+  look(ready_look(), 83);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+  look(ready_look(), 84);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+}
+
+TEST_F(PushHealth, AQuestionOfAnotherTimeMakesNoOutageLong) {
+  look(ready_look(), 0);
+  Look silent = silent_look();
+  silent.asked = kStart - std::chrono::hours(5);
+  look(silent, 15);
+  EXPECT_EQ(told(api::kConditionAvailable), "True") << "the clock was set forward";
+  silent.asked = kStart + std::chrono::hours(5);
+  look(silent, 16);
+  EXPECT_EQ(told(api::kConditionAvailable), "True");
+  look(silent_look(), 35);
+  EXPECT_EQ(told(api::kConditionAvailable), "False");
+}
+
+TEST_F(PushHealth, TellsWhenAHeldChangeIsDue) {
+  look(ready_look(), 0);
+  const auto due = [&](const Look& seen, int second) {
+    return judge(cluster, seen, holds_of(cluster, {}), kStart + seconds(second), memory).due;
+  };
+  EXPECT_FALSE(due(ready_look(), 5));
+  EXPECT_EQ(due(silent_look(), 10), kStart + seconds(40));
+  EXPECT_EQ(due(silent_look(), 39), kStart + seconds(40));
+  EXPECT_FALSE(due(silent_look(), 40));
+}
+
+TEST_F(PushHealth, GivingUpHasAReasonOfItsOwn) {
+  look({Seen::kRefused, 401, "it answered 401"}, 0);
+  Json status = object_at(cluster, {"status"});
+  write_gave_up({Seen::kRefused, 401, {}}, std::chrono::hours(12), kStart + std::chrono::hours(12), status);
+  cluster["status"] = status;
+  EXPECT_EQ(told(api::kConditionReady), "False");
+  EXPECT_EQ(reason(api::kConditionReady), "ReconnectFailed");
+  const Json* condition = controller::find_condition(cluster, api::kConditionReady);
+  EXPECT_EQ(str(*condition, {"message"}),
+            "The hub tries no more: in 12h0m0s the cluster could not be connected. The cluster refuses the hub's credential");
+  EXPECT_EQ(str(*condition, {"lastTransitionTime"}), format_time(kStart)) << "it is since then that it is not ready";
+}
+
 TEST_F(PushHealth, SoDoesARecovery) {
   look(ready_look(), 0);
   look_each_second(silent_look(), 1, 60);

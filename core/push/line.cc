@@ -1,0 +1,174 @@
+#include "core/push/line.h"
+
+#include <utility>
+
+#include "core/api/kinds.h"
+#include "core/api/push_member.h"
+#include "core/push/alarm.h"
+#include "core/push/topology.h"
+#include "core/registration/agent/claims.h"
+#include "core/registration/agent/resources.h"
+#include "core/work/agent/agent.h"
+#include "kubeclient/base/encoding.h"
+#include "kubeclient/base/log.h"
+#include "kubeclient/base/token_claims.h"
+#include "kubeclient/discovery/mapper.h"
+
+namespace fleetadm::push {
+namespace {
+
+namespace reg = registration::agent;
+namespace r = kube::resources;
+
+constexpr auto kLookTimeout = std::chrono::seconds(5);
+constexpr auto kWorkTimeout = std::chrono::seconds(10);
+constexpr auto kVersionLasts = std::chrono::minutes(10);
+constexpr int kWorkThreads = 4;
+
+void add_id_claim(const std::string& id, std::vector<reg::Claim>& claims) {
+  for (const reg::Claim& claim : claims) {
+    if (claim.name == api::kClusterIdClaim) return;
+  }
+  claims.insert(claims.begin(), {std::string(api::kClusterIdClaim), id});
+}
+
+}  // namespace
+
+Result<Credential> credential_of(const Json& secret) {
+  FLEETADM_TRY(const std::string kubeconfig, base64_decode(str(secret, {"data", "kubeconfig"})));
+  if (kubeconfig.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
+  Credential credential;
+  FLEETADM_TRY(credential.access, join::member_access(kubeconfig));
+  if (credential.access.config.insecure) return fail(Category::kInvalid, "its kubeconfig says insecure-skip-tls-verify");
+  credential.cluster_id = annotation_of(secret, api::kClusterIdAnnotation);
+  if (credential.cluster_id.empty())
+    return fail(Category::kInvalid, "it has no annotation " + std::string(api::kClusterIdAnnotation));
+  const auto claims = token_claims(credential.access.credentials.token);
+  if (!claims || claims->account != api::kPushAccount)
+    return fail(Category::kInvalid, "its token is none of an account " + std::string(api::kPushAccount));
+  credential.account_ns = claims->account_namespace;
+  return credential;
+}
+
+Line::Line(const Shared& shared, Credential credential, std::function<void()> changed, const std::function<void()>& alarm)
+    : shared_(shared),
+      credential_(std::move(credential)),
+      changed_(std::move(changed)),
+      credentials_(std::make_shared<join::MemberCredentials>(credential_.access.credentials)),
+      quiet_(shared.connect(with_credentials(false))),
+      client_(with_alarm(quiet_, alarm).with_timeout(kLookTimeout).with_stop(stop_.get_token())),
+      worker_(with_alarm(shared.connect(with_credentials(true)), alarm).with_timeout(kWorkTimeout)),
+      prober_(quiet_.transport(), kLookTimeout) {}
+
+Line::~Line() {
+  stop_.request_stop();
+  end_watches();
+  end_works();
+}
+
+kube::RestConfig Line::with_credentials(bool for_works) const {
+  kube::RestConfig config = credential_.access.config;
+  config.credentials = credentials_;
+  if (for_works)
+    config.impersonate_user = "system:serviceaccount:" + credential_.account_ns + ":" + std::string(api::kPushWorkAccount);
+  return config;
+}
+
+bool Line::leads_to(const Credential& other) const {
+  return credential_.access.frame == other.access.frame && credential_.cluster_id == other.cluster_id &&
+         credential_.account_ns == other.account_ns;
+}
+
+Look Line::verify(Look look) {
+  if (!is_alive(look)) verified_ = false;
+  if (!is_alive(look) || verified_) return look;
+  const auto system = client_.get(r::namespaces(), "", "kube-system");
+  if (!system) return look_of(system.error());
+  if (uid_of(*system) != credential_.cluster_id)
+    return {Seen::kOtherCluster, 0,
+            "another cluster answers at this address: its id is " + log::escape_terminal(uid_of(*system))};
+  verified_ = true;
+  return look;
+}
+
+void Line::begin_watches() {
+  if (nodes_) return;
+  kube::InformerOptions of_nodes;
+  of_nodes.project = project_counted_node;
+  nodes_ = std::make_unique<reg::OptionalSource>(client_, r::nodes(), std::move(of_nodes), changed_);
+  claims_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_claims(), kube::InformerOptions{}, changed_);
+  properties_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_properties(), kube::InformerOptions{}, changed_);
+}
+
+void Line::watch_pods() {
+  if (pods_) return;
+  kube::InformerOptions of_pods;
+  of_pods.project = project_pod;
+  pods_ = kube::Informer::make(client_, r::pods(), std::move(of_pods));
+  sums_ = std::make_shared<PodSums>();
+  pods_->on_event([sums = sums_](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    sums->take(before, after);
+  });
+  pods_->start();
+}
+
+void Line::end_watches() {
+  for (auto* source : {&nodes_, &claims_, &properties_}) source->reset();
+  if (pods_) pods_->stop();
+  pods_.reset();
+}
+
+reg::ClusterObservation Line::observe(Instant now) {
+  reg::ClusterObservation seen;
+  if (version_.empty() || now - version_read_ >= kVersionLasts || now < version_read_) {
+    if (const auto read = kube::server_version(client_)) version_ = read->git_version;
+    version_read_ = now;
+  }
+  seen.version = version_;
+  begin_watches();
+  for (auto* source : {&nodes_, &claims_, &properties_}) (*source)->ensure(now);
+  if (const auto nodes = nodes_->objects()) seen.totals = reg::sum_nodes(*nodes);
+  const auto claims = claims_->objects();
+  const auto properties = properties_->objects();
+  if (claims && properties) {
+    reg::ChosenClaims chosen = reg::choose_claims(*claims, *properties, {});
+    add_id_claim(credential_.cluster_id, chosen.claims);
+    if (const auto nodes = nodes_->objects()) add_topology_claims(topology_of(*nodes), chosen.claims);
+    seen.claims = std::move(chosen.claims);
+  }
+  return seen;
+}
+
+void Line::write_figures(Json& status) {
+  // Not before it is well: a list of all pods is the most that the hub asks of a member.
+  watch_pods();
+  const auto nodes = nodes_ ? nodes_->objects() : std::nullopt;
+  if (nodes && pods_->synced()) push::write_figures(count_nodes(*nodes), sums_->sums(), status);
+}
+
+Json Line::changed_labels(const Json& cluster) const {
+  const auto nodes = nodes_ ? nodes_->objects() : std::nullopt;
+  return nodes ? push::changed_labels(cluster, topology_of(*nodes)) : Json();
+}
+
+void Line::begin_works(const std::string& cluster) {
+  if (works_) return;
+  works_stop_ = {};
+  works_.emplace(controller::Manager::Options{.threads = kWorkThreads, .clock = shared_.clock, .pool = shared_.pool});
+  work::WorkAgentOptions options;
+  options.cluster = cluster;
+  options.hub_server = api::push_hub_name(shared_.hub_id);
+  options.clock = shared_.clock;
+  work::add_work_controllers(*works_, shared_.hub, worker_.with_stop(works_stop_.get_token()), options);
+  if (const Status begun = works_->start(); !begun) log::error("push", cluster + ": " + begun.error().message);
+  log::info(0, "push", cluster + ": the hub applies its works");
+}
+
+void Line::end_works() {
+  if (!works_) return;
+  works_stop_.request_stop();
+  works_->stop();
+  works_.reset();
+}
+
+}  // namespace fleetadm::push

@@ -1,0 +1,101 @@
+// What the hub has of one push member at one address: its connections, what is watched there, and its works.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/controller/controller.h"
+#include "core/push/figures.h"
+#include "core/push/probe.h"
+#include "core/registration/agent/optional_source.h"
+#include "core/registration/agent/status.h"
+#include "core/registration/join/member_token.h"
+#include "kubeclient/rest/client.h"
+
+namespace fleetadm::push {
+
+/// What all members have in common.
+struct Shared {
+  kube::Client hub;
+  std::string hub_id;
+  std::string ns;  // of the Secrets
+  std::function<kube::Client(const kube::RestConfig&)> connect;
+  std::shared_ptr<Clock> clock;
+  std::shared_ptr<controller::WorkerPool> pool;
+  Duration period;
+  Holds holds;
+  Duration give_up_after;
+};
+
+/// What a Secret of the hub says of a member.
+struct Credential {
+  join::MemberAccess access;
+  std::string cluster_id;
+  std::string account_ns;  // of the token's account
+};
+/// kInvalid where it cannot be used.
+Result<Credential> credential_of(const Json& secret);
+
+/// One thread at a time, but for what is const or thread-safe itself.
+class Line {
+ public:
+  /// `changed`: what is watched is another; `alarm`: a request or a watch of the member ended without an answer. Any thread.
+  Line(const Shared& shared, Credential credential, std::function<void()> changed, const std::function<void()>& alarm);
+  ~Line();  // cancels what is asked
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  /// But for the token, which is in credentials().
+  const Credential& credential() const { return credential_; }
+  join::MemberCredentials& credentials() const { return *credentials_; }
+  const kube::Client& client() const { return client_; }
+  Prober& prober() { return prober_; }
+  /// The same address, and behind it the same cluster and account.
+  bool leads_to(const Credential& other) const;
+
+  /// A look, changed to kOtherCluster unless the cluster that joined is behind the address; asked again after each silence.
+  Look verify(Look look);
+
+  /// Of a member that answers.
+  registration::agent::ClusterObservation observe(Instant now);
+  void write_figures(Json& status);
+  /// Labels of where it runs that the cluster does not have, as a merge patch of them; null: none.
+  Json changed_labels(const Json& cluster) const;
+  /// Until it answers again there is nothing to watch: no try of its own goes beside the probes.
+  void end_watches();
+
+  /// Has the hub apply the cluster's works, unless it does.
+  void begin_works(const std::string& cluster);
+  /// What they are about is cancelled, so that nothing waits for a member that hangs.
+  void end_works();
+
+ private:
+  kube::RestConfig with_credentials(bool for_works) const;
+  void begin_watches();
+  void watch_pods();
+
+  const Shared& shared_;
+  const Credential credential_;
+  const std::function<void()> changed_;
+  const std::shared_ptr<join::MemberCredentials> credentials_;
+  std::stop_source stop_;
+  const kube::Client quiet_;  // its failures are no alarm: they are looked at
+  kube::Client client_;
+  kube::Client worker_;
+  Prober prober_;
+  bool verified_ = false;
+  std::string version_;
+  Instant version_read_{};
+  std::unique_ptr<registration::agent::OptionalSource> nodes_;  // null, as the next ones: nothing is watched
+  std::unique_ptr<registration::agent::OptionalSource> claims_;
+  std::unique_ptr<registration::agent::OptionalSource> properties_;
+  std::shared_ptr<kube::Informer> pods_;
+  std::shared_ptr<PodSums> sums_;
+  std::stop_source works_stop_;
+  std::optional<controller::Manager> works_;
+};
+
+}  // namespace fleetadm::push

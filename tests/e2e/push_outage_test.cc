@@ -1,0 +1,103 @@
+// Members that the hub dials and that go away: when that is told, how long it is tried again, and by what reason at once.
+#include <chrono>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <thread>
+
+#include "tests/support/push_fleet.h"
+
+namespace fleetadm::testkit {
+namespace {
+
+using std::chrono::seconds;
+using Steady = std::chrono::steady_clock;
+
+const std::string kAvailable = "ManagedClusterConditionAvailable";
+
+class PushOutage : public PushFleet {
+ protected:
+  static void SetUpTestSuite() {
+    if (!KubeServer::programs()) return;
+    ASSERT_NO_FATAL_FAILURE(begin(2, false));
+    ASSERT_NO_FATAL_FAILURE(begin_hub());
+    for (const char* name : {"c1", "c2"}) {
+      const Ran joined = join(name, {"--wait=available"});
+      ASSERT_EQ(joined.code, 0) << joined.both();
+    }
+  }
+  static bool is_available(const std::string& cluster, const std::string& status, Duration within) {
+    return condition_becomes(fleet()->hub(), cluster_path(cluster), kAvailable, status, within);
+  }
+  /// How long after `since` c1 is told as such; recorded.
+  static double told_after(const std::string& what, Steady::time_point since, const std::string& status) {
+    EXPECT_TRUE(is_available("c1", status, seconds(90))) << what;
+    const double took = std::chrono::duration<double>(Steady::now() - since).count();
+    RecordProperty(what, std::to_string(took));
+    std::cout << what << ": " << took << " s\n";
+    return took;
+  }
+  static void start_again(int spoke) {
+    const Status back = fleet()->spoke(spoke).start_apiserver();
+    ASSERT_TRUE(back) << back.error().message;
+  }
+  static Ran reconnect(const std::string& cluster) {
+    return run({"cluster", "reconnect", cluster, "--context", "hub", "-o", "json"});
+  }
+};
+
+TEST_F(PushOutage, A_ADeadServerIsToldAfterTheHoldAndItsReturnToo) {
+  const auto killed = Steady::now();
+  fleet()->spoke(1).stop_apiserver();
+  const auto dead = Steady::now();
+  EXPECT_GE(told_after("killed, told", killed, "False"), 29.0) << "hold of 30 s";
+  EXPECT_LE(std::chrono::duration<double>(Steady::now() - dead).count(), 32.0);
+  ASSERT_NO_FATAL_FAILURE(start_again(1));
+  EXPECT_LE(told_after("back, told", Steady::now(), "True"), 31.5);
+}
+
+TEST_F(PushOutage, B_AServerThatHangsIsTold) {
+  if (KubeServer::on_sandbox()) GTEST_SKIP() << "its servers cannot be frozen";
+  const auto frozen = Steady::now();
+  fleet()->spoke(1).freeze();
+  const double told = told_after("frozen, told", frozen, "False");
+  EXPECT_GE(told, 29.0);
+  EXPECT_LE(told, 42.0) << "the period of 10 s, the hold, and a second";
+  EXPECT_EQ(condition(fleet()->hub(), cluster_path("c2"), kAvailable), "True");
+  fleet()->spoke(1).thaw();
+  EXPECT_LE(told_after("thawed, told", Steady::now(), "True"), 31.5);
+}
+
+TEST_F(PushOutage, C_OneThatCannotBeConnectedIsGivenUpAndTriedAgainWhenAsked) {
+  ASSERT_NO_FATAL_FAILURE(begin_controllers({"--give-up-after=10s"}));
+  ASSERT_NO_FATAL_FAILURE(set_holds("c2", "1s", "1s"));
+  fleet()->spoke(2).stop_apiserver();
+  EXPECT_TRUE(ready_becomes("c2", "ClusterNotReachable"));
+  EXPECT_TRUE(ready_becomes("c2", "ReconnectFailed"));
+  ASSERT_NO_FATAL_FAILURE(start_again(2));
+  std::this_thread::sleep_for(seconds(5));
+  EXPECT_EQ(ready_reason("c2"), "ReconnectFailed") << "nobody asked for it";
+  const auto asked = Steady::now();
+  const Ran tried = reconnect("c2");
+  ASSERT_EQ(tried.code, 0) << tried.both();
+  EXPECT_EQ(name_of(tried.json()), "c2");
+  EXPECT_TRUE(is_available("c2", "True", seconds(10)));
+  EXPECT_LT(Steady::now() - asked, seconds(8));
+  const Ran again = run({"cluster", "reconnect", "c2", "--context", "hub"});
+  EXPECT_NE(again.out.find("managedcluster c2 unchanged"), std::string::npos) << again.both();
+  EXPECT_TRUE(ready_becomes("c2", "ClusterReady"));
+}
+
+TEST_F(PushOutage, D_AnotherCredentialIsTriedAtOnce) {
+  const std::string hub_id = uid_of(fleet()->hub().get("/api/v1/namespaces/kube-system"));
+  const std::string account = "/api/v1/namespaces/fleetadm-push-" + hub_id.substr(0, 8) + "/serviceaccounts/fleetadm-push";
+  ASSERT_LT(fleet()->spoke(2).request("DELETE", account).status, 300);
+  EXPECT_TRUE(ready_becomes("c2", "CredentialRefused"));
+  EXPECT_TRUE(ready_becomes("c2", "ReconnectFailed"));
+  EXPECT_EQ(condition(fleet()->hub(), cluster_path("c2"), kAvailable), "False");
+  const Ran mended = join("c2", {"--wait=available", "--timeout=20s"});
+  EXPECT_EQ(mended.code, 0) << mended.both();
+  EXPECT_TRUE(ready_becomes("c2", "ClusterReady"));
+}
+
+}  // namespace
+}  // namespace fleetadm::testkit
