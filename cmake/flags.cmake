@@ -24,10 +24,6 @@ if(FLEETADM_ROOT) # the last that fits counts: both may lie in the source's fold
 endif()
 target_link_options(fleetadm_flags INTERFACE -Wl,--as-needed,--gc-sections)
 
-if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND FLEETADM_TESTS)
-  target_compile_options(fleetadm_flags INTERFACE -ffat-lto-objects)
-endif()
-
 if(FLEETADM_WERROR)
   target_compile_options(fleetadm_flags INTERFACE -Werror)
 endif()
