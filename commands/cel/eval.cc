@@ -34,7 +34,7 @@ Status validate_eval(const EvalOptions& options, const std::vector<std::string>&
 /// Scores from files, by cluster and name.
 class FileScores final : public cel::ScoreSource {
  public:
-  void add(placement::Score score) { scores_[{score.ns, score.name}] = std::move(score.items); }
+  void add(const placement::Score& score) { scores_[{score.ns, score.name}] = *score.items; }
   bool empty() const { return scores_.empty(); }
   const Items* scores(std::string_view cluster, std::string_view name) const override {
     const auto at = scores_.find({std::string(cluster), std::string(name)});

@@ -20,7 +20,7 @@ class WorldScores final : public cel::ScoreSource {
   explicit WorldScores(const FleetState& world) : world_(world) {}
   const Items* scores(std::string_view cluster, std::string_view name) const override {
     const Score* score = world_.score(cluster, name);
-    return score == nullptr ? nullptr : &score->items;
+    return score == nullptr ? nullptr : score->items.get();
   }
 
  private:

@@ -37,7 +37,7 @@ void ScoreColumn::set(Slot slot, const Score* score, std::string_view item) {
   }
   Cell cell;
   if (score != nullptr) {
-    for (const auto& [name, value] : score->items) {
+    for (const auto& [name, value] : *score->items) {
       if (name == item) cell.value = value;
     }
     if (score->valid_until) cell.valid_until = *score->valid_until;

@@ -94,11 +94,11 @@ Decision decode_decision(const Json& object) {
 }
 
 Score decode_score(const Json& object) {
-  Score score{namespace_of(object), name_of(object), {}, parse_time(str(object, {"status", "validUntil"}))};
-  for (const Json& item : list_at(object, {"status", "scores"})) {
-    score.items.emplace_back(str(item, {"name"}), num(item, {"value"}));
-  }
-  return score;
+  Score::Items items;
+  for (const Json& item : list_at(object, {"status", "scores"})) items.emplace_back(str(item, {"name"}), num(item, {"value"}));
+  items.shrink_to_fit();
+  return {namespace_of(object), name_of(object), std::make_shared<const Score::Items>(std::move(items)),
+          parse_time(str(object, {"status", "validUntil"}))};
 }
 
 Placement decode_placement(const Json& object) {

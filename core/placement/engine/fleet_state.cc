@@ -7,6 +7,12 @@
 #include "core/placement/engine/derived.h"
 
 namespace fleetadm::placement {
+namespace {
+
+constexpr std::size_t kWorthSharing = 16;  // items
+constexpr std::size_t kMostShared = 16;    // lists of one name, of as many versions of clusters
+
+}  // namespace
 
 FleetState::FleetState() : derived_(std::make_unique<Derived>()) {}
 FleetState::~FleetState() = default;
@@ -237,7 +243,20 @@ std::map<std::string_view, const FleetState::KnownDecision*> FleetState::own_dec
   return own;
 }
 
+void FleetState::share_items(Score& score) {
+  if (score.items->size() < kWorthSharing) return;
+  auto& known = long_items_[score.name];
+  const auto same = std::find_if(known.begin(), known.end(), [&](const auto& items) { return *items == *score.items; });
+  if (same != known.end()) {
+    score.items = *same;
+    return;
+  }
+  if (known.size() == kMostShared) known.erase(known.begin());
+  known.push_back(score.items);
+}
+
 void FleetState::put(Score score) {
+  share_items(score);
   const Slot slot = slot_for(score.ns);
   const std::string name = score.name;
   slots_[slot].scores.insert_or_assign(name, std::move(score));

@@ -109,6 +109,8 @@ class FleetState {
   using Keyed = std::pair<std::string, std::string>;
   struct Derived;  // what is made when asked for; guards itself
 
+  /// Clusters that serve the same have the same long list: it is kept once.
+  void share_items(Score& score);
   Slot slot_for(std::string_view name);
   void release(Slot slot);
   void take_columns(Slot slot, const Cluster* before, const Cluster* after);
@@ -119,6 +121,8 @@ class FleetState {
   void match(bool of_claims, const Selector::Requirement& requirement, const std::vector<Slot>& slots,
              std::vector<std::uint8_t>& flags) const;
 
+  std::map<std::string, std::vector<std::shared_ptr<const Score::Items>>, std::less<>>
+      long_items_;  // by the score's name, the last ones
   std::vector<Entry> slots_;
   std::vector<std::int64_t> decisions_by_slot_;
   /// What a reservation adds to the counts of the known decisions, until those are the reserved ones.

@@ -80,12 +80,11 @@ struct Decision {
 
 /// An AddOnPlacementScore: `ns` is the cluster's name.
 struct Score {
+  using Items = std::vector<std::pair<std::string, std::int64_t>>;
   std::string ns;
   std::string name;
-  std::vector<std::pair<std::string, std::int64_t>> items;
+  std::shared_ptr<const Items> items;  // never null; of clusters with equal ones the same (FleetState)
   std::optional<Instant> valid_until;
-
-  bool operator==(const Score&) const = default;
 };
 
 struct Toleration {
