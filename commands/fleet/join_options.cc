@@ -145,10 +145,11 @@ void bind_push(FlagSet& flags, PushOptions& options, const std::string& what) {
 
 Status validate_push(const PushOptions& options, bool member_needed) {
   const bool named = !options.kubeconfig.empty() || !options.context.empty();
-  if (!options.on && (named || options.allow_loopback)) {
+  if (!options.on && (named || options.allow_loopback || options.full_rights)) {
     return fail(Category::kUsage, std::string(!options.kubeconfig.empty() ? "--member-kubeconfig"
                                               : named                     ? "--member-context"
-                                                                          : "--allow-loopback") +
+                                              : options.allow_loopback    ? "--allow-loopback"
+                                                                          : "--full-rights") +
                                       " requires --push");
   }
   if (options.on && member_needed && !named) {
@@ -256,6 +257,9 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
       "account of its own on the cluster");
   flags.boolean(&options.push.allow_loopback, "allow-loopback",
                 "With --push, dial an API server on a loopback address: the hub controllers run on this machine");
+  flags.boolean(&options.push.full_rights, "full-rights",
+                "With --push, let works be about any kind of object, and not only what an agent may apply; given once, it holds "
+                "until the cluster leaves");
   flags
       .duration(&options.push.token_lifetime, "token-lifetime",
                 "With --push, how long the hub's token lasts; it is renewed after four fifths of that time")

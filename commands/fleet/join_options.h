@@ -23,6 +23,7 @@ struct PushOptions {
   std::string kubeconfig;  // of the member
   std::string context;
   bool allow_loopback = false;
+  bool full_rights = false;
   Duration token_lifetime = std::chrono::hours(7 * 24);
 };
 /// --push, --member-kubeconfig and --member-context; `what`: what --push is for.

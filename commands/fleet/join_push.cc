@@ -75,10 +75,12 @@ Status wait_for_push_member(Context& context, const kube::Client& hub, const Joi
   return fail(std::move(error));
 }
 
-void print_push_plan(Context& context, const join::PushChecked& checked, const std::string& name, Report& report) {
+void print_push_plan(Context& context, const join::PushChecked& checked, const std::string& name, bool full_rights,
+                     Report& report) {
   report.notes.insert(report.notes.end(), report.lines.begin(), report.lines.end());
   std::vector<Json> objects;
-  for (auto part : {join::push_namespace(checked.identity, name), join::push_types(), join::push_objects(checked.identity, {})}) {
+  for (auto part : {join::push_namespace(checked.identity, name), join::push_types(),
+                    join::push_objects(checked.identity, {}, full_rights)}) {
     if (!part) continue;
     objects.insert(objects.end(), part->begin(), part->end());
   }
@@ -129,7 +131,7 @@ Result<Report> join_push(Context& context, const JoinOptions& options) {
     return report;
   }
   if (wants_manifests(context)) {
-    print_push_plan(context, checked, name, report);
+    print_push_plan(context, checked, name, options.push.full_rights, report);
     return report;
   }
   join::PushWish wish;
@@ -137,6 +139,7 @@ Result<Report> join_push(Context& context, const JoinOptions& options) {
   wish.labels = labels_of_join(options);
   wish.annotations = annotations_of_join(options);
   wish.token_lifetime = options.push.token_lifetime;
+  wish.full_rights = options.push.full_rights;
   const install::Options how = options_with_progress(context, api::kPushPart, options.timeout);
   std::vector<install::Change> changes;
   std::vector<std::string> left;

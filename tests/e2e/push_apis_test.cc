@@ -1,4 +1,5 @@
 // What the hub tells of the clusters that it dials: their APIs, by which placements select, where they are, and what people see.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/support/fleet_test.h"
@@ -106,6 +107,32 @@ TEST_F(PushApis, C_PeopleSeeModeHeartbeatAndNodes) {
   ASSERT_EQ(described.code, 0) << described.both();
   for (const char* line : {"push (the hub dials it)", "1 ready of 1", "True, for "})
     EXPECT_NE(described.out.find(line), std::string::npos) << described.out;
+}
+
+TEST_F(PushApis, D_FullRightsLetWorksBeAboutAnything) {
+  const std::string works = "/apis/work.open-cluster-management.io/v1/namespaces/c1/manifestworks";
+  const Json widget{
+      {"apiVersion", "example.com/v1"}, {"kind", "Widget"}, {"metadata", {{"name", "w"}, {"namespace", "default"}}}};
+  const auto made = fleet()->hub().create(works, {{"apiVersion", "work.open-cluster-management.io/v1"},
+                                                  {"kind", "ManifestWork"},
+                                                  {"metadata", {{"name", "widget"}, {"namespace", "c1"}}},
+                                                  {"spec", {{"workload", {{"manifests", Json::array({widget})}}}}}});
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_TRUE(condition_becomes(fleet()->hub(), works + "/widget", "Applied", "False")) << "no more than an agent may";
+  const Ran joined =
+      run({"join", "--push", "--context", "hub", "--member-context", "c1", "--allow-loopback", "--full-rights", "-o", "json"});
+  ASSERT_EQ(joined.code, 0) << joined.both();
+  EXPECT_TRUE(condition_becomes(fleet()->hub(), works + "/widget", "Applied", "True", std::chrono::minutes(3)));
+  EXPECT_FALSE(fleet()->spoke(1).get("/apis/example.com/v1/namespaces/default/widgets/w").is_null());
+  const Ran left = run({"unjoin", "--push", "--context", "hub", "--cluster-name", "c1", "--allow-removals"});
+  EXPECT_EQ(left.code, 0) << left.both();
+  // With the namespace that owns them.
+  EXPECT_TRUE(eventually(
+      [] {
+        const auto names = inventory(fleet()->spoke(1));
+        return std::none_of(names.begin(), names.end(), [](const auto& name) { return name.ends_with(":work:full"); });
+      },
+      std::chrono::minutes(2)));
 }
 
 }  // namespace

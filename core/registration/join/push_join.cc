@@ -238,7 +238,7 @@ class PushRun {
     FLEETADM_TRY(const std::string uid, namespace_uid(sides_.member, account_.ns));
     FLEETADM_TRY(auto types, push_types());
     objects.insert(objects.end(), std::make_move_iterator(types.begin()), std::make_move_iterator(types.end()));
-    FLEETADM_TRY(auto more, push_objects(checked_.identity, uid));
+    FLEETADM_TRY(auto more, push_objects(checked_.identity, uid, wish_.full_rights));
     objects.insert(objects.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     FLEETADM_CHECK(apply(sides_.member, part, std::move(objects), member_));
     return check_ours(member_);
@@ -403,9 +403,13 @@ Result<std::vector<Json>> push_namespace(const PushIdentity& identity, const std
       {{"namespace", api::push_namespace_on_member(identity.hub_id)}, {"cluster", cluster}, {"hub", identity.hub_id}});
 }
 
-Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& owner_uid) {
+Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& owner_uid, bool full_rights) {
   const std::string ns = api::push_namespace_on_member(identity.hub_id);
   FLEETADM_TRY(auto objects, templates::render("push/member.yaml", {{"namespace", ns}}));
+  if (full_rights) {
+    FLEETADM_TRY(auto more, templates::render("push/full-rights.yaml", {{"namespace", ns}}));
+    objects.insert(objects.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
   for (Json& object : objects) {
     if (!namespace_of(object).empty() || owner_uid.empty()) continue;
     object["metadata"]["ownerReferences"] =

@@ -42,7 +42,7 @@ Status check_push_identity(const PushSides& sides, const PushIdentity& identity,
 
 /// The namespace, and what is in it and owned by it (`owner_uid` of the namespace; empty: not known yet).
 Result<std::vector<Json>> push_namespace(const PushIdentity& identity, const std::string& cluster);
-Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& owner_uid);
+Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& owner_uid, bool full_rights);
 /// The types that works need there.
 Result<std::vector<Json>> push_types();
 /// The Secret on the hub.
@@ -53,6 +53,7 @@ struct PushWish {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
   Duration token_lifetime = std::chrono::hours(7 * 24);
+  bool full_rights = false;  // of works; given once, they stay until the cluster leaves
 };
 
 /// Writes both sides; what was made is told in `changes` even where it fails, and then nothing of it is left unless `left` names
