@@ -67,11 +67,6 @@ void take(std::optional<bool>& memory, Instant& since, bool value, std::optional
   memory = value;
 }
 
-Duration hold_of(const Json& cluster, std::string_view annotation, Duration usual) {
-  const auto own = parse_duration(annotation_of(cluster, annotation));
-  return own && *own >= Duration::zero() ? *own : usual;
-}
-
 }  // namespace
 
 Look look_of(std::string_view path, int status) {
@@ -92,10 +87,6 @@ Look look_of_both(const Look& ready, const Look& live) {
   // Alive is what says so.
   if (live.seen == Seen::kNotReady) return {Seen::kUnreachable, live.code, live.message};
   return live;
-}
-
-Holds holds_of(const Json& cluster, const Holds& usual) {
-  return {hold_of(cluster, kFailureHoldAnnotation, usual.failure), hold_of(cluster, kSuccessHoldAnnotation, usual.success)};
 }
 
 Health judge(const Json& cluster, const Look& look, const Holds& holds, Instant now, Memory& memory) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/registration/agent/holds.h"
 #include "core/registration/agent/status.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/json.h"
@@ -46,14 +47,10 @@ inline bool is_unknown(const Look& look) { return look.code == 404 || look.code 
 
 inline bool is_alive(const Look& look) { return look.seen == Seen::kReady || look.seen == Seen::kNotReady; }
 
-struct Holds {
-  Duration failure = std::chrono::seconds(30);
-  Duration success = std::chrono::seconds(30);
-};
-/// Those of the cluster's annotations, where it has any that are durations, else `usual`.
-Holds holds_of(const Json& cluster, const Holds& usual);
-inline constexpr std::string_view kFailureHoldAnnotation = "fleetadm.io/failure-hold";
-inline constexpr std::string_view kSuccessHoldAnnotation = "fleetadm.io/success-hold";
+using registration::agent::Holds;
+using registration::agent::holds_of;
+using registration::agent::kFailureHoldAnnotation;
+using registration::agent::kSuccessHoldAnnotation;
 
 /// Since when the member is as it was seen last. Only while a process runs more exact than the conditions.
 struct Memory {

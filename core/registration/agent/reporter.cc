@@ -63,7 +63,7 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
 
 ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now) {
   ClusterObservation seen;
-  seen.probe = judge_.judge(probe_once(spoke_), now);
+  seen.probe = judge_.judge(probe_once(spoke_), holds_of(managed_cluster, ProbeJudge::kUsual), now);
   if (seen.probe.state != Probe::State::kUp) return seen;
   seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);

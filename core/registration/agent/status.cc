@@ -24,14 +24,20 @@ Probe probe_once(const kube::Client& spoke) {
   return probe;
 }
 
-Probe ProbeJudge::judge(Probe once, Instant now) {
-  if (once.state == Probe::State::kUp) {
-    failing_since_.reset();
+Probe ProbeJudge::judge(Probe once, const Holds& holds, Instant now) {
+  const bool down = once.state != Probe::State::kUp;
+  if (down == down_) {
+    since_.reset();
     return once;
   }
-  // A first failure, or a clock that was set back.
-  if (!failing_since_ || now < *failing_since_) failing_since_ = now;
-  once.state = now - *failing_since_ >= kTolerance ? Probe::State::kDown : Probe::State::kUnsure;
+  // A first look that differs, or a clock that was set back.
+  if (!since_ || now < *since_) since_ = now;
+  if (now - *since_ < (down ? holds.failure : holds.success)) {
+    once.state = Probe::State::kUnsure;
+    return once;
+  }
+  down_ = down;
+  since_.reset();
   return once;
 }
 

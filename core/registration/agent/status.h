@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/registration/agent/claims.h"
+#include "core/registration/agent/holds.h"
 #include "core/registration/agent/namespaces.h"
 #include "core/registration/agent/own_health.h"
 #include "core/registration/agent/resources.h"
@@ -31,15 +32,17 @@ struct Probe {
 /// GET /livez, and /healthz where /livez is unknown or forbidden. One attempt; kUp or kDown.
 Probe probe_once(const kube::Client& spoke);
 
-/// Turns single probes into a verdict: down only after 20 s of failures.
+/// Turns single probes into a verdict: down only after failures for as long as the hold says, and up again likewise.
 class ProbeJudge {
  public:
-  Probe judge(Probe once, Instant now);
-  static constexpr Duration kTolerance = std::chrono::seconds(20);
+  Probe judge(Probe once, const Holds& holds, Instant now);
   static constexpr Duration kRetry = std::chrono::seconds(5);
+  /// Where the cluster says nothing else: OCM's.
+  static constexpr Holds kUsual{std::chrono::seconds(20), std::chrono::seconds(0)};
 
  private:
-  std::optional<Instant> failing_since_;
+  bool down_ = false;             // by the last verdict
+  std::optional<Instant> since_;  // of what differs from that verdict
 };
 
 /// Everything that one round saw. What is not known is left out, and then stays as it was reported.

@@ -217,15 +217,38 @@ TEST(Probe, DownOnlyAfterTwentySeconds) {
   ProbeJudge judge;
   const Probe failed{Probe::State::kDown, 0, "refused"};
   FakeClock clock(kNow);
-  EXPECT_EQ(judge.judge(failed, clock.now()).state, Probe::State::kUnsure);
+  EXPECT_EQ(judge.judge(failed, ProbeJudge::kUsual, clock.now()).state, Probe::State::kUnsure);
   clock.advance(seconds(19));
-  EXPECT_EQ(judge.judge(failed, clock.now()).state, Probe::State::kUnsure);
+  EXPECT_EQ(judge.judge(failed, ProbeJudge::kUsual, clock.now()).state, Probe::State::kUnsure);
   clock.advance(seconds(1));
-  EXPECT_EQ(judge.judge(failed, clock.now()).state, Probe::State::kDown);
-  EXPECT_EQ(judge.judge(Probe{}, clock.now()).state, Probe::State::kUp);
-  EXPECT_EQ(judge.judge(failed, clock.now()).state, Probe::State::kUnsure);
+  EXPECT_EQ(judge.judge(failed, ProbeJudge::kUsual, clock.now()).state, Probe::State::kDown);
+  EXPECT_EQ(judge.judge(Probe{}, ProbeJudge::kUsual, clock.now()).state, Probe::State::kUp);
+  EXPECT_EQ(judge.judge(failed, ProbeJudge::kUsual, clock.now()).state, Probe::State::kUnsure);
   clock.advance(seconds(-3600));  // set back: the count starts anew
-  EXPECT_EQ(judge.judge(failed, clock.now()).state, Probe::State::kUnsure);
+  EXPECT_EQ(judge.judge(failed, ProbeJudge::kUsual, clock.now()).state, Probe::State::kUnsure);
+}
+
+TEST(Probe, HasTheHoldsThatTheClusterSays) {
+  const Json cluster{
+      {"metadata",
+       {{"annotations", {{std::string(kFailureHoldAnnotation), "5s"}, {std::string(kSuccessHoldAnnotation), "10s"}}}}}};
+  const Holds holds = holds_of(cluster, ProbeJudge::kUsual);
+  EXPECT_EQ(holds.failure, Duration(seconds(5)));
+  EXPECT_EQ(holds.success, Duration(seconds(10)));
+  EXPECT_EQ(holds_of(Json::object(), ProbeJudge::kUsual).failure, Duration(seconds(20)));
+  ProbeJudge judge;
+  const Probe failed{Probe::State::kDown, 0, "refused"};
+  FakeClock clock(kNow);
+  EXPECT_EQ(judge.judge(Probe{}, holds, clock.now()).state, Probe::State::kUp) << "the first look counts";
+  EXPECT_EQ(judge.judge(failed, holds, clock.now()).state, Probe::State::kUnsure);
+  clock.advance(seconds(5));
+  EXPECT_EQ(judge.judge(failed, holds, clock.now()).state, Probe::State::kDown);
+  EXPECT_EQ(judge.judge(Probe{}, holds, clock.now()).state, Probe::State::kUnsure);
+  clock.advance(seconds(9));
+  EXPECT_EQ(judge.judge(failed, holds, clock.now()).state, Probe::State::kDown) << "it came back for too short";
+  EXPECT_EQ(judge.judge(Probe{}, holds, clock.now()).state, Probe::State::kUnsure);
+  clock.advance(seconds(10));
+  EXPECT_EQ(judge.judge(Probe{}, holds, clock.now()).state, Probe::State::kUp);
 }
 
 TEST(Lease, PeriodOfACluster) {
