@@ -12,6 +12,7 @@
 #include "core/proxy/client/member_relay.h"
 #include "core/proxy/client/upstream_proxy.h"
 #include "core/proxy/client/upstream_routes.h"
+#include "core/proxy/rules/routes.h"
 #include "kubeclient/config/kubeconfig.h"
 
 namespace fleetadm::commands {
@@ -49,10 +50,14 @@ proxy::FindCredential credential_of(Context& context, const std::string& account
       };
 }
 
-proxy::FindRoute by_gateway(Context& context, const api::PublishedGateway& gateway, const std::string& account) {
-  return [gateway, credential = credential_of(context, account)](const std::string& cluster) -> Result<proxy::MemberRoute> {
+std::string anyway_prefix(const MemberAsker& asker) { return asker.anyway ? std::string(proxy::kAnywayPrefix) : std::string(); }
+
+proxy::FindRoute by_gateway(Context& context, const api::PublishedGateway& gateway, const MemberAsker& asker) {
+  return [gateway, anyway = anyway_prefix(asker),
+          credential = credential_of(context, asker.account)](const std::string& cluster) -> Result<proxy::MemberRoute> {
     proxy::MemberRoute route;
-    FLEETADM_TRY(route.prefix, proxy::member_prefix(cluster));
+    FLEETADM_TRY(const std::string prefix, proxy::member_prefix(cluster));
+    route.prefix = anyway + prefix;
     FLEETADM_TRY(proxy::MemberCredential found, credential(cluster));
     route.server = gateway.server;
     while (route.server.ends_with('/')) route.server.pop_back();
@@ -107,22 +112,23 @@ Result<ClusterTargets> chosen_members(const kube::Client& hub, const MemberChoic
   return targets;
 }
 
-Flag& account_flag(FlagSet& flags, std::string* into, std::string help) {
-  Flag& flag = flags.text(into, "sa", std::move(help));
-  flag.value_name = "NAME";
-  return flag;
+void asker_flags(FlagSet& flags, MemberAsker& asker, std::string help) {
+  flags.text(&asker.account, "sa", std::move(help)).value_name = "NAME";
+  flags.boolean(&asker.anyway, "ignore-availability", "ask the cluster even if the hub knows that its API server is down");
 }
 
 Status validate_account_name(const std::string& account) { return account.empty() ? Status() : check_name("account", account); }
 
-Result<MemberWay> member_way(Context& context, const std::string& account, bool anonymous) {
+Result<MemberWay> member_way(Context& context, const MemberAsker& asker, bool anonymous) {
+  const std::string& account = asker.account;
   FLEETADM_TRY(const kube::Client hub, context.client());
   FLEETADM_TRY(const kube::RestConfig config, context.rest_config());
   const auto gateway = proxy::find_gateway(hub);
   if (gateway) {
     MemberWay way{proxy::Way::kGateway, proxy::gateway_config(config, *gateway)};
+    way.server.server += anyway_prefix(asker);
     if (!account.empty()) {
-      FLEETADM_TRY(way, through_relay(proxy::Way::kGateway, {by_gateway(context, *gateway, account), config.credentials}));
+      FLEETADM_TRY(way, through_relay(proxy::Way::kGateway, {by_gateway(context, *gateway, asker), config.credentials}));
     }
     way.konnectivity = gateway->konnectivity;
     return way;
@@ -141,10 +147,11 @@ Result<MemberWay> member_way(Context& context, const std::string& account, bool 
   return through_relay(way.way, {std::move(way.route), nullptr});
 }
 
-Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const std::string& account) {
+Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const MemberAsker& asker) {
+  const std::string& account = asker.account;
   FLEETADM_TRY(const std::string prefix, proxy::member_prefix(cluster));
   FLEETADM_TRY(const kube::Client hub, context.client());
-  FLEETADM_TRY(MemberWay way, member_way(context, account));
+  FLEETADM_TRY(MemberWay way, member_way(context, asker));
   FLEETADM_CHECK(cluster_exists(hub, cluster));
   // Rather now than in the words of whoever uses the connection.
   if (!account.empty()) FLEETADM_CHECK(account_token(hub, cluster, account, context.clock().now()).map([](const auto&) {}));

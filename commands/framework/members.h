@@ -27,8 +27,13 @@ Status validate_members(const MemberChoice& choice, std::string_view selector_fl
 /// Sorted. Named ones that do not exist are `missing`; who may not read clusters is believed.
 Result<ClusterTargets> chosen_members(const kube::Client& hub, const MemberChoice& choice);
 
-/// --sa, of what asks members: the ManagedServiceAccount to ask as.
-Flag& account_flag(FlagSet& flags, std::string* into, std::string help = "managed service account of the cluster to act as");
+/// How members are asked.
+struct MemberAsker {
+  std::string account;  // a ManagedServiceAccount; empty: as the caller
+  bool anyway = false;  // also one that the hub knows to be down
+};
+/// --sa and --ignore-availability.
+void asker_flags(FlagSet& flags, MemberAsker& asker, std::string help = "managed service account of the cluster to act as");
 /// kUsage: a name that no account has. None is fine.
 Status validate_account_name(const std::string& account);
 
@@ -38,12 +43,12 @@ struct MemberWay {
   kube::RestConfig server;    // a member's path stands behind proxy::member_prefix()
   bool konnectivity = false;  // the gateway serves the add-on cluster-proxy, too
 };
-/// By our gateway, as the caller, or with `account` as that account of the member, whose token the caller can get from the hub.
+/// By our gateway, as the caller, or as that account of the member, whose token the caller can get from the hub.
 /// Where there is none, by upstream's cluster-proxy, which needs an account: what it is shown, the member sees. `anonymous`: that
 /// is about what everybody may read.
-Result<MemberWay> member_way(Context& context, const std::string& account, bool anonymous = false);
+Result<MemberWay> member_way(Context& context, const MemberAsker& asker, bool anonymous = false);
 /// The API server of one cluster, which exists.
-Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const std::string& account = {});
+Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const MemberAsker& asker = {});
 /// -n, else "default": the namespace of the hub's context means nothing on a member.
 std::string member_namespace(const GlobalOptions& options);
 

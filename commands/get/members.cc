@@ -19,7 +19,7 @@ namespace {
 
 struct MemberGetOptions {
   MemberChoice members;
-  std::string account;
+  MemberAsker asker;
   std::string selector;
   bool all_namespaces = false;
   Duration cluster_timeout = kClusterTimeout;
@@ -53,7 +53,7 @@ Result<MemberQuery> query_of(const std::vector<std::string>& args) {
 Status validate_member_get(const MemberGetOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(validate_members(options.members, "--cluster-selector", false));
   FLEETADM_CHECK(validate_cluster_timeout(options.cluster_timeout));
-  FLEETADM_CHECK(validate_account_name(options.account));
+  FLEETADM_CHECK(validate_account_name(options.asker.account));
   FLEETADM_TRY(const MemberQuery query, query_of(args));
   const bool watch = options.watch || options.watch_only;
   if (watch && query.names.size() > 1) return fail(Category::kUsage, "--watch takes at most one name");
@@ -86,7 +86,7 @@ Result<Report> run_member_get(Context& context, const MemberGetOptions& options,
   }
   const bool single = query.names.size() == 1 && options.members.clusters.size() == 1;
   FLEETADM_TRY(const kube::Client hub, context.client());
-  FLEETADM_TRY(const MemberWay way, member_way(context, options.account));
+  FLEETADM_TRY(const MemberWay way, member_way(context, options.asker));
   const kube::Client gateway = context.client(way.server);
   FLEETADM_TRY(const ClusterTargets targets, chosen_members(hub, options.members));
   const std::vector<std::string>& clusters = targets.clusters;
@@ -162,7 +162,7 @@ void register_get_members(Registry& registry) {
             flags.text(&options.members.selector, "cluster-selector", "read from the clusters that match this label selector");
         which.value_name = "SELECTOR";
         flags.boolean(&options.members.all, "all-clusters", "read from all clusters");
-        account_flag(flags, &options.account, "managed service account to read as, which each cluster has to have");
+        asker_flags(flags, options.asker, "managed service account to read as, which each cluster has to have");
         object_flags(flags, options.selector);
         all_namespaces_flag(flags, &options.all_namespaces, "list across all namespaces");
         cluster_timeout_flag(flags, &options.cluster_timeout);

@@ -108,7 +108,7 @@ Result<Report> run_member_exec(Context& context, const MemberExecOptions& option
   FLEETADM_CHECK(refuse_dry_run(context, "exec"));
   const bool terminal = options.terminal && context.terminal().interactive();
   if (options.terminal && !terminal) context.progress().warn("standard input is no terminal: --tty is left out");
-  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.account));
+  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.asker));
   FLEETADM_TRY(const auto stream, kube::CommandStream::open(member, exec_request(context, options, args, terminal)));
   if (const Status ended = Splice(context, *stream, options.input, terminal).until_over(); !ended)
     return fail(ended.error().with_cluster(options.pod.cluster));

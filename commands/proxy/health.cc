@@ -15,7 +15,7 @@ namespace {
 
 struct ProxyHealthOptions {
   MemberChoice members;
-  std::string account;
+  MemberAsker asker;
   Duration cluster_timeout = kClusterTimeout;
 };
 
@@ -93,7 +93,7 @@ Report health_report(const std::vector<std::string>& clusters, const std::vector
 
 Result<Report> run_proxy_health(Context& context, const ProxyHealthOptions& options, const std::vector<std::string>& /*args*/) {
   FLEETADM_TRY(const kube::Client hub, context.client());
-  FLEETADM_TRY(const MemberWay way, member_way(context, options.account, true));
+  FLEETADM_TRY(const MemberWay way, member_way(context, options.asker, true));
   const kube::Client gateway = context.client(way.server);
   FLEETADM_TRY(const ClusterTargets targets, chosen_members(hub, options.members));
   std::vector<Probed> probed(targets.clusters.size());
@@ -139,12 +139,12 @@ void register_proxy_health(Registry& registry) {
         clusters_flag(flags, &options.members.clusters, "only these clusters");
         flags.text(&options.members.selector, "selector", "only clusters that match this label selector", 'l').value_name =
             "SELECTOR";
-        account_flag(flags, &options.account, "managed service account to ask as, which each cluster has to have");
+        asker_flags(flags, options.asker, "managed service account to ask as, which each cluster has to have");
         cluster_timeout_flag(flags, &options.cluster_timeout);
       },
       [](const ProxyHealthOptions& options, const std::vector<std::string>&) -> Status {
         FLEETADM_CHECK(validate_cluster_timeout(options.cluster_timeout));
-        FLEETADM_CHECK(validate_account_name(options.account));
+        FLEETADM_CHECK(validate_account_name(options.asker.account));
         return validate_members(options.members, "-l", true);
       },
       run_proxy_health);

@@ -21,14 +21,15 @@ constexpr const char* kKubectlVariable = "FLEETADM_KUBECTL";
 
 struct ProxyKubectlOptions {
   std::string cluster;
-  std::string account;
+  MemberAsker asker;
   bool interactive = false;
 };
 
 Status validate_proxy_kubectl(const ProxyKubectlOptions& options, const std::vector<std::string>& args) {
   if (options.cluster.empty()) return fail(Category::kUsage, "no cluster given", "name it with --cluster");
   FLEETADM_CHECK(proxy::member_prefix(options.cluster));
-  if (!options.account.empty()) FLEETADM_CHECK(validate_account(options.cluster, {options.account}));
+  if (const std::string& account = options.asker.account; !account.empty())
+    FLEETADM_CHECK(validate_account(options.cluster, {account}));
   if (options.interactive) {
     if (args.empty()) return {};
     return fail(Category::kUsage, "--interactive cannot be combined with arguments for kubectl");
@@ -60,9 +61,9 @@ struct ChildConnection {
 
 Result<ChildConnection> connection_for_child(Context& context, const ProxyKubectlOptions& options) {
   ChildConnection out;
-  FLEETADM_TRY(out.member, member_connection(context, options.cluster, options.account));
+  FLEETADM_TRY(out.member, member_connection(context, options.cluster, options.asker));
   Json user;
-  if (options.account.empty()) {
+  if (options.asker.account.empty()) {
     FLEETADM_TRY(user, hub_user_entry(context));
   } else {
     // Of the relay, which adds what the way needs.
@@ -112,7 +113,7 @@ void register_proxy_kubectl(Registry& registry) {
   command.make = invocation<ProxyKubectlOptions>(
       [](FlagSet& flags, ProxyKubectlOptions& options) {
         cluster_flag(flags, &options.cluster, "cluster to act on").required = true;
-        account_flag(flags, &options.account);
+        asker_flags(flags, options.asker);
         flags.boolean(&options.interactive, "interactive", "take kubectl commands line by line, with history and completion",
                       'i');
       },

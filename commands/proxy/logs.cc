@@ -37,7 +37,7 @@ kube::Request log_request(const Context& context, const MemberLogOptions& option
 }
 
 Result<Report> run_member_logs(Context& context, const MemberLogOptions& options, const std::vector<std::string>& args) {
-  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.account));
+  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.asker));
   // It ends with the container, or when told to stop.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::hours(24 * 365);
   std::uint64_t printed = 0;

@@ -11,7 +11,7 @@ namespace fleetadm::commands {
 
 void member_pod_flags(FlagSet& flags, MemberPod& pod, std::string help) {
   cluster_flag(flags, &pod.cluster, std::move(help)).required = true;
-  account_flag(flags, &pod.account);
+  asker_flags(flags, pod.asker);
 }
 
 void container_flag(FlagSet& flags, MemberPod& pod) {
@@ -21,7 +21,7 @@ void container_flag(FlagSet& flags, MemberPod& pod) {
 Status validate_member_pod(const MemberPod& pod, const std::string& name) {
   if (pod.cluster.empty()) return fail(Category::kUsage, "no cluster given", "name it with --cluster");
   FLEETADM_CHECK(proxy::member_prefix(pod.cluster));
-  FLEETADM_CHECK(validate_account_name(pod.account));
+  FLEETADM_CHECK(validate_account_name(pod.asker.account));
   if (is_dns_subdomain(pod_name(name))) return {};
   return fail(Category::kUsage, "\"" + name + "\" does not name a pod", "write it as NAME or pod/NAME");
 }

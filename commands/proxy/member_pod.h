@@ -4,16 +4,17 @@
 #include <string>
 
 #include "commands/framework/command.h"
+#include "commands/framework/members.h"
 
 namespace fleetadm::commands {
 
 struct MemberPod {
   std::string cluster;
-  std::string account;
+  MemberAsker asker;
   std::string container;
 };
 
-/// -c, --cluster, which is needed, and --sa.
+/// -c, --cluster, which is needed, --sa and --ignore-availability.
 void member_pod_flags(FlagSet& flags, MemberPod& pod, std::string help);
 /// --container, of what is about one of them.
 void container_flag(FlagSet& flags, MemberPod& pod);

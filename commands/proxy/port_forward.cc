@@ -24,7 +24,7 @@ Result<std::vector<proxy::ForwardedPort>> forwarded_ports(const std::vector<std:
 Result<Report> run_port_forward(Context& context, const PortForwardOptions& options, const std::vector<std::string>& args) {
   FLEETADM_CHECK(refuse_dry_run(context, "proxy port-forward"));
   FLEETADM_TRY(std::vector<proxy::ForwardedPort> ports, forwarded_ports(args));
-  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.account));
+  FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.asker));
   FLEETADM_TRY(proxy::Forwarding forwarding, proxy::Forwarding::listen(ports));
   kube::Request request;
   request.path = pod_path(context, args.front(), "portforward");

@@ -3,18 +3,24 @@
 #include <utility>
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 
 namespace fleetadm::gateway {
 namespace {
 
 constexpr const char* kAccepts = "hubAcceptsClient";
 
-void keep_acceptance(Json& cluster) {
+void keep_what_counts(Json& cluster) {
   Json kept = Json::object();
   for (const char* member : {"name", "uid", "resourceVersion"}) {
     if (const Json* value = find(cluster, {"metadata", member})) at_or_make(kept, {"metadata", member}) = *value;
   }
   kept["spec"][kAccepts] = flag(cluster, {"spec", kAccepts});
+  Json conditions = Json::array();
+  for (const std::string_view type : {api::kConditionAvailable, api::kConditionResponding}) {
+    if (const Json* condition = controller::find_condition(cluster, type)) conditions.push_back(*condition);
+  }
+  kept["status"]["conditions"] = std::move(conditions);
   cluster = std::move(kept);
 }
 
@@ -23,23 +29,37 @@ void keep_acceptance(Json& cluster) {
 ClusterStates::ClusterStates(controller::Manager& manager, const kube::Client& hub, std::function<void(const std::string&)> lost)
     : lost_(std::move(lost)) {
   kube::InformerOptions options;
-  options.project = keep_acceptance;
+  options.project = keep_what_counts;
   clusters_ = manager.informer(hub, api::managed_clusters(), std::move(options));
   clusters_->on_event([this](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
-    take((after ? after : before)->key(), after != nullptr, after && flag(after->decode(), {"spec", kAccepts}));
+    take((after ? after : before)->key(), after ? std::optional(read(after->decode())) : std::nullopt);
   });
 }
 
-void ClusterStates::take(const std::string& cluster, bool known, bool accepted) {
+ClusterStates::Known ClusterStates::read(const Json& cluster) {
+  Known known;
+  known.accepted = flag(cluster, {"spec", kAccepts});
+  const Json* available = controller::find_condition(cluster, api::kConditionAvailable);
+  if (available == nullptr || str(*available, {"status"}) != "False") return known;
+  // It is back, and that is held back from placements only.
+  if (controller::condition_is(cluster, api::kConditionResponding, "True")) return known;
+  known.down = true;
+  known.why = str(*available, {"message"});
+  known.since = parse_time(str(*available, {"lastTransitionTime"})).value_or(Instant{});
+  return known;
+}
+
+void ClusterStates::take(const std::string& cluster, std::optional<Known> known) {
+  const bool accepted = known && known->accepted;
   bool was = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = accepted_.find(cluster);
-    was = found != accepted_.end() && found->second;
+    const auto found = known_.find(cluster);
+    was = found != known_.end() && found->second.accepted;
     if (known) {
-      accepted_[cluster] = accepted;
-    } else if (found != accepted_.end()) {
-      accepted_.erase(found);
+      known_[cluster] = std::move(*known);
+    } else if (found != known_.end()) {
+      known_.erase(found);
     }
   }
   if (was && !accepted) lost_(cluster);
@@ -48,9 +68,19 @@ void ClusterStates::take(const std::string& cluster, bool known, bool accepted) 
 proxy::ClusterState ClusterStates::state(std::string_view cluster) const {
   if (!clusters_->synced()) return proxy::ClusterState::kUnread;
   const std::lock_guard lock(mutex_);
-  const auto found = accepted_.find(cluster);
-  if (found == accepted_.end()) return proxy::ClusterState::kAbsent;
-  return found->second ? proxy::ClusterState::kAccepted : proxy::ClusterState::kDenied;
+  const auto found = known_.find(cluster);
+  if (found == known_.end()) return proxy::ClusterState::kAbsent;
+  return found->second.accepted ? proxy::ClusterState::kAccepted : proxy::ClusterState::kDenied;
+}
+
+std::optional<Error> ClusterStates::down(std::string_view cluster, Instant now) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(cluster);
+  if (found == known_.end() || !found->second.down) return std::nullopt;
+  std::string text = "the cluster \"" + std::string(cluster) + "\" is down";
+  if (found->second.since != Instant{}) text += " for " + format_age(found->second.since, now);
+  if (!found->second.why.empty()) text += ": " + found->second.why;
+  return Error{.code = 503, .category = Category::kUnavailable, .message = std::move(text)};
 }
 
 }  // namespace fleetadm::gateway

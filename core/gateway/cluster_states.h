@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,14 +22,24 @@ class ClusterStates {
   ClusterStates(controller::Manager& manager, const kube::Client& hub, std::function<void(const std::string& cluster)> lost);
 
   proxy::ClusterState state(std::string_view cluster) const;
+  /// 503 with the reason and its age, where the last that was told of the cluster is that its API server does not answer. What is
+  /// unknown is none: its tunnel tells.
+  std::optional<Error> down(std::string_view cluster, Instant now) const;
 
  private:
-  void take(const std::string& cluster, bool known, bool accepted);
+  struct Known {
+    bool accepted = false;
+    bool down = false;
+    std::string why;
+    Instant since{};
+  };
+  static Known read(const Json& cluster);
+  void take(const std::string& cluster, std::optional<Known> known);
 
   std::function<void(const std::string&)> lost_;
   std::shared_ptr<kube::Informer> clusters_;
   mutable std::mutex mutex_;
-  std::map<std::string, bool, std::less<>> accepted_;  // by cluster
+  std::map<std::string, Known, std::less<>> known_;  // by cluster
 };
 
 }  // namespace fleetadm::gateway

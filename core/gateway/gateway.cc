@@ -176,6 +176,7 @@ class Gateway {
     parts.limits = options_.limits;
     parts.clock = options_.clock;
     parts.state = [this](std::string_view cluster) { return clusters_.state(cluster); };
+    parts.down = [this](std::string_view cluster) { return clusters_.down(cluster, options_.clock->now()); };
     parts.hop = [this](std::string_view cluster) {
       if (auto own = registry_->find(cluster)) return own;
       if (registry_->is_leaving(cluster)) peers_->lost(std::string(cluster));

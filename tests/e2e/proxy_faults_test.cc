@@ -267,6 +267,38 @@ TEST_F(ProxyFaults, C_AMemberThatRestartsIsSaidAndComesBack) {
   EXPECT_TRUE(becomes(*client, 200, std::chrono::seconds(60)));
 }
 
+TEST_F(ProxyFaults, C_WhatIsKnownToBeDownIsToldAtOnceAndTriedWhereThatIsWanted) {
+  const auto client = through_gateway();
+  ASSERT_TRUE(client) << client.error().message;
+  ASSERT_TRUE(becomes(*client, 200, std::chrono::seconds(30)));
+  const std::string cluster = std::string(kManagedClusters) + "/c1";
+  const auto hold = [&](const Json& failure) {
+    const Json patch{{"metadata", {{"annotations", {{"fleetadm.io/failure-hold", failure}}}}}};
+    ASSERT_EQ(hub().request("PATCH", cluster, dump_json(patch), "application/merge-patch+json").status, 200);
+  };
+  member().stop_apiserver();
+  ASSERT_NO_FATAL_FAILURE(hold("0s"));  // which the agent hears of, and looks
+  ASSERT_TRUE(condition_becomes(hub(), cluster, "ManagedClusterConditionAvailable", "False"));
+  ASSERT_TRUE(becomes(*client, 503, std::chrono::seconds(10)));
+  const auto begun = Steady::now();
+  const kube::Response said = ask_once(*client);
+  EXPECT_LT(Steady::now() - begun, std::chrono::milliseconds(100));
+  EXPECT_EQ(said.status, 503);
+  EXPECT_NE(said.body.find("is down for"), std::string::npos) << said.body;
+  const std::vector<std::string> get{"get", "configmaps", "--cluster", "c1", "--context", "hub"};
+  const Ran told = run(get);
+  EXPECT_NE(told.code, 0);
+  EXPECT_NE(told.err.find("is down for"), std::string::npos) << told.both();
+  auto anyway = get;
+  anyway.emplace_back("--ignore-availability");
+  const Ran tried = run(anyway);
+  EXPECT_NE(tried.code, 0);
+  EXPECT_EQ(tried.err.find("is down for"), std::string::npos) << tried.both();
+  ASSERT_TRUE(member().start_apiserver());
+  EXPECT_TRUE(becomes(*client, 200, std::chrono::seconds(60)));
+  ASSERT_NO_FATAL_FAILURE(hold(nullptr));
+}
+
 TEST_F(ProxyFaults, D_AnAgentThatIsSilentFailsTheFirstRequestInSecondsAndNoOtherCluster) {
   const auto client = through_gateway();
   ASSERT_TRUE(client) << client.error().message;

@@ -210,6 +210,9 @@ void Front::Inner::authorized(const PassagePtr& passage) {
     return refuse(*passage, refusal(403, Category::kAuth,
                                     "service " + service->ns + "/" + service->name + " of the cluster \"" + cluster +
                                         "\" is not among the exposed services"));
+  if (options.down && !passage->route.anyway) {
+    if (const auto why = options.down(cluster)) return refuse(*passage, *why, hop_names::kMember);
+  }
   const auto now = std::chrono::steady_clock::now();
   auto place = limits.enter_cluster(cluster, now);
   if (!place) return refuse(*passage, place.error());

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,7 @@ struct FrontOptions {
   std::function<ClusterState(std::string_view cluster)> state;
   std::function<std::shared_ptr<Hop>(std::string_view cluster)> hop;                    // null: there is no way to it now
   std::function<bool(std::string_view cluster, const ServiceTarget& service)> exposes;  // empty: nothing
+  std::function<std::optional<Error>(std::string_view cluster)> down;  // what the hub knows of it then; empty: nothing
   std::function<void(const AuditRecord&)> audit;
 };
 

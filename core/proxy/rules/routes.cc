@@ -120,6 +120,11 @@ Result<Route> route_to(std::string_view cluster, std::string_view path, PathForm
 Result<Route> parse_route(std::string_view path, std::string_view query) {
   FLEETADM_CHECK(check_target(path, query));
   if (path.starts_with("//")) return bad("the path has an empty segment");
+  if (path.starts_with(kAnywayPrefix) && path.substr(kAnywayPrefix.size()).starts_with(kPrefixes.front().first)) {
+    FLEETADM_TRY(Route route, parse_route(path.substr(kAnywayPrefix.size()), query));
+    route.anyway = true;
+    return route;
+  }
   for (const auto& [prefix, form] : kPrefixes) {
     if (!path.starts_with(prefix)) continue;
     const auto rest = path.substr(prefix.size());

@@ -9,6 +9,9 @@
 
 namespace fleetadm::proxy {
 
+/// Before a path of the gateway's own form: also where the hub knows that the cluster is down.
+inline constexpr std::string_view kAnywayPrefix = "/anyway";
+
 enum class PathForm {
   kClusters,        // /clusters/{name}/proxy/…
   kClusterGateway,  // /apis/cluster.core.oam.dev/v1alpha1/clustergateways/{name}/proxy/…
@@ -30,6 +33,7 @@ struct Route {
   std::string cluster;
   std::string path;  // at the member: what stands behind the prefix byte for byte, or the proxy subresource of the service
   PathForm form = PathForm::kClusters;
+  bool anyway = false;                   // also where the hub knows that the cluster is down: /anyway/clusters/{name}/proxy/…
   std::optional<ServiceTarget> service;  // then the allow-list decides, too
 };
 

@@ -10,6 +10,8 @@
 #include "core/agent/gateway_tunnels.h"
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
+#include "core/controller/controller.h"
 #include "core/proxy/hub/gateway_replicas.h"
 #include "core/serve/http/server.h"
 #include "kubeclient/base/host_port.h"
@@ -92,6 +94,14 @@ class GatewayPath : public ::testing::Test {
                                        {"kind", "ManagedCluster"},
                                        {"metadata", {{"name", "c1"}}},
                                        {"spec", {{"hubAcceptsClient", accepted}}}});
+  }
+  void tell(const char* available, const char* responding) const {
+    Json cluster = hub->get(api::managed_clusters(), "", "c1").value();
+    Json& conditions = at_or_make(cluster, {"status", "conditions"});
+    const Instant since = Clock::system()->now() - std::chrono::minutes(5);
+    controller::set_condition(conditions, api::kConditionAvailable, available, "x", "connection refused", since);
+    controller::set_condition(conditions, api::kConditionResponding, responding, "x", "", since);
+    hub->put(api::managed_clusters(), cluster);
   }
   pki::KeyPair client_of(const std::string& name, const std::vector<std::string>& organizations) const {
     pki::LeafOptions leaf;
@@ -234,6 +244,30 @@ TEST_F(GatewayPath, SaysWhichHopFailed) {
   stop_agent();
   EXPECT_TRUE(eventually([&] { return ask("/clusters/c1/proxy/version").status == 503; }));
   EXPECT_EQ(hop_of(ask("/clusters/c1/proxy/version")), "tunnel");
+}
+
+TEST_F(GatewayPath, AClusterThatIsKnownToBeDownIsToldAtOnce) {
+  ASSERT_TRUE(answers());
+  tell("Unknown", "False");
+  EXPECT_EQ(ask("/clusters/c1/proxy/version").status, 200) << "only the hub has not heard of it";
+  tell("False", "False");
+  ASSERT_TRUE(eventually([&] { return ask("/clusters/c1/proxy/version").status == 503; }));
+  const auto began = std::chrono::steady_clock::now();
+  const auto down = ask("/clusters/c1/proxy/version");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 100ms);
+  const Json told = parse_json(down.body).value();
+  EXPECT_TRUE(str(told, {"message"}).starts_with("the cluster \"c1\" is down for 5m")) << down.body;
+  EXPECT_TRUE(str(told, {"message"}).ends_with(": connection refused")) << down.body;
+  EXPECT_EQ(find(told, {"details", "retryAfterSeconds"}), nullptr) << "nobody is to wait for it";
+  EXPECT_EQ(hop_of(down), "member");
+  EXPECT_EQ(ask("/anyway/clusters/c1/proxy/version").status, 200);
+  EXPECT_EQ(testkit::https({.url = published()->server + "/clusters/c1/proxy/version", .ca = published()->ca}).status, 401)
+      << "strangers are told nothing";
+  hub->on_review([](const Json& spec) { return str(spec, {"resourceAttributes", "verb"}) == "get"; });
+  EXPECT_EQ(ask("/clusters/c1/proxy/api/v1/namespaces/default/pods", "POST", "{}").status, 403);
+  hub->on_review({});
+  tell("False", "True");
+  EXPECT_TRUE(answers()) << "it is back, whatever placements are told yet";
 }
 
 TEST_F(GatewayPath, AListOfServicesThatCannotBeReadLeavesTheLastOneInUse) {

@@ -38,6 +38,18 @@ TEST(Routes, EveryFormNamesTheClusterAndKeepsThePathByteForByte) {
   }
 }
 
+TEST(Routes, AClusterThatIsKnownToBeDownIsAskedAnyway) {
+  const auto route = parse_route("/anyway/clusters/c1/proxy/api/v1/pods", "");
+  ASSERT_TRUE(route) << route.error().message;
+  EXPECT_EQ(route->cluster, "c1");
+  EXPECT_EQ(route->path, "/api/v1/pods");
+  EXPECT_TRUE(route->anyway);
+  EXPECT_FALSE(parse_route("/clusters/c1/proxy/api", "")->anyway);
+  EXPECT_EQ(parse_route("/anyway/api/v1/pods", "")->cluster, "anyway") << "a cluster of that name";
+  for (const char* path : {"/anyway/clusters/c1", "/anyway/clusters//proxy/x", "/anyway/clusters/c1/proxy/../x", "/anyway"})
+    EXPECT_FALSE(parse_route(path, "")) << path;
+}
+
 TEST(Routes, WhatCanBeReadInTwoWaysIsRefused) {
   for (const char* path : {"",
                            "*",
