@@ -5,6 +5,8 @@
 namespace fleetadm::commands {
 namespace {
 
+constexpr Duration kShortestPeriod = std::chrono::seconds(1);
+constexpr Duration kLongestPeriod = std::chrono::minutes(1);
 constexpr Duration kLongestHold = std::chrono::hours(1);
 constexpr Duration kSoonestEnd = std::chrono::seconds(10);
 
@@ -12,13 +14,17 @@ struct Setting {
   const char* flag;
   Duration PushHealthOptions::*value;
 };
-constexpr std::array<Setting, 3> kSettings{{{"--failure-hold", &PushHealthOptions::failure_hold},
+constexpr std::array<Setting, 4> kSettings{{{"--probe-period", &PushHealthOptions::probe_period},
+                                            {"--failure-hold", &PushHealthOptions::failure_hold},
                                             {"--success-hold", &PushHealthOptions::success_hold},
                                             {"--give-up-after", &PushHealthOptions::give_up_after}}};
 
 }  // namespace
 
 void bind_push_health(FlagSet& flags, PushHealthOptions& options) {
+  flags.duration(&options.probe_period, "probe-period",
+                 "With --push, the time between two probes of a cluster that is well: one that hangs is found out by the next; "
+                 "one that breaks its connections is, at once");
   flags.duration(&options.failure_hold, "failure-hold",
                  "With --push, how long a cluster must not answer before it counts as unavailable; the annotation "
                  "fleetadm.io/failure-hold of a cluster comes first");
@@ -37,7 +43,10 @@ Status validate_push_health(const PushHealthOptions& options, bool push) {
   for (const auto& [flag, value] : kSettings) {
     if (!push && options.*value != usual.*value) return fail(Category::kUsage, std::string(flag) + " requires --push");
   }
-  for (const auto& [flag, value] : {kSettings[0], kSettings[1]}) {
+  if (options.probe_period < kShortestPeriod || options.probe_period > kLongestPeriod)
+    return fail(Category::kUsage,
+                "--probe-period must be between " + format_duration(kShortestPeriod) + " and " + format_duration(kLongestPeriod));
+  for (const auto& [flag, value] : {kSettings[1], kSettings[2]}) {
     if (options.*value < Duration::zero() || options.*value > kLongestHold)
       return fail(Category::kUsage, std::string(flag) + " must be between 0s and " + format_duration(kLongestHold));
   }

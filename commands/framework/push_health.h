@@ -10,6 +10,7 @@
 namespace fleetadm::commands {
 
 struct PushHealthOptions {
+  Duration probe_period = std::chrono::seconds(10);
   Duration failure_hold = std::chrono::seconds(30);
   Duration success_hold = std::chrono::seconds(30);
   Duration give_up_after = Duration::zero();  // zero: never

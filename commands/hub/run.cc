@@ -100,6 +100,7 @@ Result<Report> run_hub(Context& context, const HubRunOptions& options, const std
   hub_options.auto_approve_users = options.auto_approve_users;
   hub_options.cluster_profiles = options.cluster_profiles;
   hub_options.push = options.push;
+  hub_options.push_period = options.push_health.probe_period;
   hub_options.push_holds = {options.push_health.failure_hold, options.push_health.success_hold};
   hub_options.push_give_up_after = options.push_health.give_up_after;
   hub_options.csr = options.drivers.csr();

@@ -119,6 +119,7 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
     push::PushOptions members;
     members.hub_id = uid_of(system);
     members.clock = options.clock;
+    members.period = options.push_period;
     members.holds = options.push_holds;
     members.give_up_after = options.push_give_up_after;
     members.connect = [gate = options.gate](const kube::RestConfig& member) { return kube::Client::connect(member, gate); };

@@ -30,6 +30,7 @@ struct HubOptions {
   std::optional<registration::hub::AwsIrsaOptions> awsirsa;  // clusters of EKS register with their own identity
   bool cluster_profiles = false;                             // copies of accounts' tokens for ClusterProfiles
   bool push = false;                                         // members that the hub dials itself (core/push)
+  Duration push_period = std::chrono::seconds(10);           // PushOptions::period
   push::Holds push_holds;
   Duration push_give_up_after = Duration::zero();  // PushOptions::give_up_after
   std::map<std::string, std::string> labels;       // for the objects that registration creates

@@ -53,8 +53,13 @@ TEST(HubRun, ChecksHowDialedClustersAreJudged) {
     EXPECT_EQ(validate_hub_run(options).error().category, Category::kUsage);
   }
   options.push_health.success_hold = Duration::zero();
-  EXPECT_EQ(push_health_args(options.push_health),
-            (std::vector<std::string>{"--failure-hold=10s", "--success-hold=0s", "--give-up-after=12h0m0s"}));
+  for (const Duration period : {Duration(std::chrono::milliseconds(900)), Duration(std::chrono::minutes(2))}) {
+    options.push_health.probe_period = period;
+    EXPECT_EQ(validate_hub_run(options).error().category, Category::kUsage);
+  }
+  options.push_health.probe_period = std::chrono::seconds(5);
+  EXPECT_EQ(push_health_args(options.push_health), (std::vector<std::string>{"--probe-period=5s", "--failure-hold=10s",
+                                                                             "--success-hold=0s", "--give-up-after=12h0m0s"}));
 }
 
 TEST(HubRun, TrustsNobodyByDefault) {
