@@ -10,7 +10,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-const std::string kDecisions = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placementdecisions";
+const std::string kNeighbourDecisions = "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/default/placementdecisions";
 
 class PushNeighbours : public PushFleet {
  protected:
@@ -39,7 +39,7 @@ class PushNeighbours : public PushFleet {
   }
   static std::set<std::string> chosen() {
     std::set<std::string> names;
-    for (const Json& one : list_at(fleet()->hub().get(kDecisions), {"items"})) {
+    for (const Json& one : list_at(fleet()->hub().get(kNeighbourDecisions), {"items"})) {
       for (const Json& decision : list_at(one, {"status", "decisions"})) names.insert(str(decision, {"clusterName"}));
     }
     return names;
