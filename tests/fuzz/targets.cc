@@ -440,6 +440,7 @@ const std::vector<Target>& targets() {
     for (auto& target : gateway_targets()) out.push_back(std::move(target));
     for (auto& target : frames_targets()) out.push_back(std::move(target));
     for (auto& target : streams_targets()) out.push_back(std::move(target));
+    for (auto& target : push_targets()) out.push_back(std::move(target));
     return out;
   }();
   return all;

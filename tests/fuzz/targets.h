@@ -38,6 +38,8 @@ std::vector<Target> proxy_targets();
 std::vector<Target> gateway_targets();
 std::vector<Target> frames_targets();
 std::vector<Target> streams_targets();
+/// Those of push members and of registration by a bootstrap token (push_targets.cc), likewise.
+std::vector<Target> push_targets();
 
 /// The first words of a message, without what it quotes.
 std::string shape_of(std::string_view message);

@@ -26,6 +26,14 @@ bool is_odd(char c) {
          std::string_view("\\\"<>^`{|}").find(c) != std::string_view::npos;
 }
 
+/// "2130706433", "127.1" and "0x7f.1": resolvers of many systems take them for IPv4 addresses, each in its own way.
+bool ends_in_number(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+  const bool hex = last.starts_with("0x");
+  return std::all_of(last.begin() + (hex ? 2 : 0), last.end(),
+                     [&](char c) { return (c >= '0' && c <= '9') || (hex && c >= 'a' && c <= 'f'); });
+}
+
 }  // namespace
 
 std::string MemberEndpoint::url() const { return std::string(kHttps) + join_host_port(host, port) + path; }
@@ -61,6 +69,7 @@ Result<MemberEndpoint> parse_member_endpoint(std::string_view url) {
   std::string_view name = endpoint.host;
   if (name.ends_with('.')) name.remove_suffix(1);
   if (!address && !is_dns_subdomain(name)) return bad_endpoint(url, "has a host that is no DNS name");
+  if (!address && ends_in_number(name)) return bad_endpoint(url, "has a host that is a number, but no IP address in full");
   endpoint.loopback = address ? is_loopback_address(endpoint.host) : name == "localhost" || name.ends_with(".localhost");
   if (authority.ends_with(':')) return bad_endpoint(url, "has a colon without a port");
   endpoint.port = parts->port.empty() ? "443" : parts->port;
