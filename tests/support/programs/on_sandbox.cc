@@ -10,7 +10,7 @@ namespace {
     setenv("FLEETADM_TEST_SERVERS", "sandbox", 0) == 0 &&
     setenv("GTEST_FILTER",
            "-ControllerManagerOnSandbox.*:PodsOnAServer.*:Demo.*:SandboxJoin.*:*SandboxStreams*:*SandboxMembers*:"
-           "ProxyRotation.*:ProxyNetworks.*:EgressProxy.*:"
+           "ProxyRotation.*:ProxyNetworks.*:EgressProxy.*:PushOutage.B_AServerThatHangsIsTold:"
            "WorkDiff.E_AClusterThatDoesNotAnswerEndsByTheDeadline",
            0) == 0;
 
