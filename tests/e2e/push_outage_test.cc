@@ -56,7 +56,6 @@ TEST_F(PushOutage, A_ADeadServerIsToldAfterTheHoldAndItsReturnToo) {
 }
 
 TEST_F(PushOutage, B_AServerThatHangsIsTold) {
-  if (KubeServer::on_sandbox()) GTEST_SKIP() << "its servers cannot be frozen";
   ASSERT_NO_FATAL_FAILURE(begin_controllers({"--probe-period=5s"}));
   ASSERT_TRUE(ready_becomes("c1", "ClusterReady"));
   const auto frozen = Steady::now();
