@@ -5,7 +5,6 @@
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/push/alarm.h"
-#include "core/push/topology.h"
 #include "core/registration/agent/claims.h"
 #include "core/registration/agent/resources.h"
 #include "core/work/agent/agent.h"
@@ -114,6 +113,7 @@ void Line::watch_pods() {
 
 void Line::end_watches() {
   for (auto* source : {&nodes_, &claims_, &properties_}) source->reset();
+  of_nodes_.reset();
   if (pods_) pods_->stop();
   pods_.reset();
 }
@@ -127,13 +127,17 @@ reg::ClusterObservation Line::observe(Instant now) {
   seen.version = version_;
   begin_watches();
   for (auto* source : {&nodes_, &claims_, &properties_}) (*source)->ensure(now);
-  if (const auto nodes = nodes_->objects()) seen.totals = reg::sum_nodes(*nodes);
+  of_nodes_.reset();
+  if (const auto nodes = nodes_->objects()) {
+    seen.totals = reg::sum_nodes(*nodes);
+    of_nodes_ = OfNodes{count_nodes(*nodes), topology_of(*nodes)};
+  }
   const auto claims = claims_->objects();
   const auto properties = properties_->objects();
   if (claims && properties) {
     reg::ChosenClaims chosen = reg::choose_claims(*claims, *properties, {});
     add_id_claim(credential_.cluster_id, chosen.claims);
-    if (const auto nodes = nodes_->objects()) add_topology_claims(topology_of(*nodes), chosen.claims);
+    if (of_nodes_) add_topology_claims(of_nodes_->topology, chosen.claims);
     seen.claims = std::move(chosen.claims);
   }
   return seen;
@@ -142,13 +146,11 @@ reg::ClusterObservation Line::observe(Instant now) {
 void Line::write_figures(Json& status) {
   // Not before it is well: a list of all pods is the most that the hub asks of a member.
   watch_pods();
-  const auto nodes = nodes_ ? nodes_->objects() : std::nullopt;
-  if (nodes && pods_->synced()) push::write_figures(count_nodes(*nodes), sums_->sums(), status);
+  if (of_nodes_ && pods_->synced()) push::write_figures(of_nodes_->count, sums_->sums(), status);
 }
 
 Json Line::changed_labels(const Json& cluster) const {
-  const auto nodes = nodes_ ? nodes_->objects() : std::nullopt;
-  return nodes ? push::changed_labels(cluster, topology_of(*nodes)) : Json();
+  return of_nodes_ ? push::changed_labels(cluster, of_nodes_->topology) : Json();
 }
 
 void Line::begin_works(const std::string& cluster) {

@@ -10,6 +10,7 @@
 #include "core/controller/controller.h"
 #include "core/push/figures.h"
 #include "core/push/probe.h"
+#include "core/push/topology.h"
 #include "core/registration/agent/optional_source.h"
 #include "core/registration/agent/status.h"
 #include "core/registration/join/member_token.h"
@@ -59,10 +60,11 @@ class Line {
   /// A look, changed to kOtherCluster unless the cluster that joined is behind the address; asked again after each silence.
   Look verify(Look look);
 
-  /// Of a member that answers.
+  /// Of a member that answers. What its nodes say is read here alone.
   registration::agent::ClusterObservation observe(Instant now);
+  /// As observed last.
   void write_figures(Json& status);
-  /// Labels of where it runs that the cluster does not have, as a merge patch of them; null: none.
+  /// As observed last: labels of where it runs that the cluster does not have, as a merge patch of them; null: none.
   Json changed_labels(const Json& cluster) const;
   /// Until it answers again there is nothing to watch: no try of its own goes beside the probes.
   void end_watches();
@@ -92,6 +94,11 @@ class Line {
   std::unique_ptr<registration::agent::OptionalSource> nodes_;  // null, as the next ones: nothing is watched
   std::unique_ptr<registration::agent::OptionalSource> claims_;
   std::unique_ptr<registration::agent::OptionalSource> properties_;
+  struct OfNodes {
+    NodeCount count;
+    Topology topology;
+  };
+  std::optional<OfNodes> of_nodes_;  // nullopt: not known
   std::shared_ptr<kube::Informer> pods_;
   std::shared_ptr<PodSums> sums_;
   std::stop_source works_stop_;
