@@ -102,6 +102,10 @@ void bind_agent(FlagSet& flags, AgentRunOptions& options) {
       .default_text = "true";
   flags.boolean(&agent.cluster_proxy, "cluster-proxy",
                 "Serve the add-on cluster-proxy of the hub in place of the add-on's own pods");
+  flags.boolean(
+      &agent.report_figures, "report-figures",
+      "Report whether the cluster is ready (/readyz), how many nodes are, what pods hold and which APIs it serves, as the "
+      "hub does for clusters that it dials");
   flags
       .text(&options.hosted_from, "hosted-from",
             "Run an agent for each member whose kubeconfig is in this namespace, in Secrets with the label " +

@@ -10,6 +10,7 @@
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/registration/join/agent_id.h"
+#include "core/registration/join/agent_manifests.h"
 #include "core/registration/join/hosted_manifests.h"
 #include "core/registration/join/hosted_members.h"
 #include "core/registration/join/hosted_sides.h"
@@ -68,7 +69,8 @@ Result<HostedPlan> make_plan(Context& context, const HostedJoin& join, const joi
   const JoinOptions& options = join.options;
   const std::string ns = hosted_namespace(options.member);
   HostedPlan plan;
-  FLEETADM_TRY(plan.on_member, join::member_objects(hosting));
+  plan.secrets.args = agent_args_of(options);
+  FLEETADM_TRY(plan.on_member, join::member_objects(hosting, join::reports_figures(plan.secrets.args)));
   FLEETADM_TRY(DeployedImage image, deployed_image(context, options.image, ns));
   join::HostedAgents agents;
   agents.ns = ns;
@@ -87,7 +89,6 @@ Result<HostedPlan> make_plan(Context& context, const HostedJoin& join, const joi
   plan.secrets.cluster = options.cluster_name;
   plan.secrets.by = hosting.by;
   plan.secrets.bootstraps = join.bootstraps;
-  plan.secrets.args = agent_args_of(options);
   FLEETADM_TRY(const join::AgentId id, join::choose_hosted_agent_id(join.sides.hosting, ns, options.cluster_name,
                                                                     plan.secrets.args, found.args, !is_dry(context)));
   plan.agent_id = id.id;

@@ -196,6 +196,10 @@ void bind_agent(FlagSet& flags, JoinOptions& options) {
   flags.boolean(&options.network_policy, "network-policy",
                 "Let only pods of the same namespace connect to the agent (health and metrics); the kubelet's probes are not "
                 "affected");
+  flags.boolean(
+      &options.report_figures, "report-figures",
+      "Let the agent see the cluster's pods, and report whether the cluster is ready, how many nodes are, what pods hold and "
+      "which APIs it serves, as the hub does for clusters that it dials");
   flags.boolean(&options.preflight_only, "preflight-only", "Only check connectivity to the hub; change nothing");
 }
 
@@ -320,6 +324,7 @@ std::vector<std::string> agent_args_of(const JoinOptions& options) {
     const auto [key, value] = pair_of(word);
     args.push_back("--cluster-annotations=" + annotation_key(key) + "=" + value);
   }
+  if (options.report_figures) args.emplace_back("--report-figures=true");
   if (options.registration_auth == "awsirsa") {
     args.insert(args.end(), {"--registration-auth=awsirsa", "--hub-cluster-arn=" + options.hub_cluster_arn,
                              "--managed-cluster-arn=" + options.managed_cluster_arn});

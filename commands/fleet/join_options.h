@@ -58,6 +58,7 @@ struct JoinOptions {
   std::string managed_cluster_arn;  // with awsirsa
   std::vector<std::string> agent_args;
   bool network_policy = false;
+  bool report_figures = false;
   bool preflight_only = false;
   PushOptions push;
   std::string wait = "none";

@@ -37,7 +37,8 @@ Status check_no_agent_flags(const JoinOptions& options) {
                                              {"--image", !options.image.image.empty()},
                                              {"--registration-auth", options.registration_auth != "csr"},
                                              {"--agent-arg", !options.agent_args.empty()},
-                                             {"--network-policy", options.network_policy}};
+                                             {"--network-policy", options.network_policy},
+                                             {"--report-figures", options.report_figures}};
   for (const auto& [flag, is_given] : given) {
     if (is_given)
       return fail(Category::kUsage, std::string(flag) + " cannot be combined with --push", "no agent runs on the cluster");

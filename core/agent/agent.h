@@ -73,7 +73,9 @@ struct AgentOptions {
   bool cluster_proxy = false;                       // serve the add-on cluster-proxy, where the hub has upstream's
   std::string addon_driver = "csr";                 // how add-ons authenticate to the hub: "csr" or "token"
   std::int64_t addon_token_expiration_seconds = 0;  // of tokens of add-ons; 0: the hub's own choice
-  std::string health_address;                       // empty: no health server
+  /// Tell Ready, the figures and the APIs of the cluster, as the hub does of clusters that it dials.
+  bool report_figures = false;
+  std::string health_address;  // empty: no health server
   bool leader_elect = false;
   std::string instance;  // of this process: event reporter, lease holder (a pod's or host's name)
   Timing timing;

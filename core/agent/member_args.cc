@@ -63,6 +63,11 @@ const std::map<std::string_view, Setter>& setters() {
        [](const std::string& value, AgentOptions& options) { return number(value, options.addon_token_expiration_seconds); }},
       {"max-custom-cluster-claims",
        [](const std::string& value, AgentOptions& options) { return number(value, options.max_custom_cluster_claims); }},
+      {"report-figures",
+       [](const std::string& value, AgentOptions& options) {
+         options.report_figures = value == "true";
+         return value == "true" || value == "false";
+       }},
       {"reserved-cluster-claim-suffixes", [](const std::string& value, AgentOptions& options) {
          options.reserved_cluster_claim_suffixes = words_of(value);
          return true;

@@ -10,6 +10,7 @@
 #include "core/registration/agent/hub_check.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
+#include "core/registration/agent/served_apis.h"
 #include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/pki/pki.h"
@@ -21,7 +22,11 @@ namespace {
 constexpr const char* kKey = "cluster";  // of controllers that have one thing to look after
 constexpr auto kSoon = std::chrono::seconds(5);
 constexpr auto kSpokeTimeout = std::chrono::seconds(10);
-constexpr int kRenewals = 3;  // of the lease that a hub has to miss before it counts as silent
+constexpr auto kApisLook = std::chrono::minutes(5);
+constexpr auto kApisAgain = std::chrono::minutes(1);  // where a part of them could not be read
+constexpr auto kApisLater = std::chrono::hours(1);    // where the hub gives no right to tell them
+constexpr int kApisRefused = 12;                      // times, before that is what it means
+constexpr int kRenewals = 3;                          // of the lease that a hub has to miss before it counts as silent
 constexpr auto kSyncTimeout = std::chrono::minutes(10);
 
 std::vector<std::string> one_key(const kube::CachedObject& /*object*/) { return {kKey}; }
@@ -164,6 +169,26 @@ void Session::add_lease(const controller::ControllerOptions& base) {
   controller::Manager::enqueue_on(*clusters_, queue, one_key);
 }
 
+void Session::add_served_apis() {
+  const kube::Client spoke = runtime_.spoke.with_timeout(kSpokeTimeout);
+  const auto refused = std::make_shared<int>(0);
+  const auto publish = [this, spoke, refused](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
+    const auto now = cluster();
+    if (!now || !controller::condition_is(*now, api::kConditionReady, "True")) return controller::Outcome{kSoon};
+    if (is_deleting(*now)) return controller::Outcome{};
+    const auto complete = reg::publish_served_apis(hub_, spoke, *now, runtime_.now());
+    if (complete) {
+      *refused = 0;
+      return controller::Outcome{*complete ? Duration(kApisLook) : Duration(kApisAgain)};
+    }
+    log::info(1, "agent", "the APIs of the cluster are not told: " + complete.error().message);
+    if (complete.error().category != Category::kAuth) return controller::Outcome{kApisAgain};
+    // The right comes with the condition Ready, and from a hub of upstream never.
+    return controller::Outcome{++*refused <= kApisRefused ? Duration(kSoon) : Duration(kApisLater)};
+  };
+  registration_->add({.name = "served-apis"}, publish)->add(kKey);
+}
+
 void Session::add_status(const controller::ControllerOptions& base) {
   const AgentOptions& options = runtime_.options;
   const std::shared_ptr<Clock> clock = runtime_.parts.clock;
@@ -177,11 +202,12 @@ void Session::add_status(const controller::ControllerOptions& base) {
     return std::make_shared<reg::OptionalSource>(spoke, resource, std::move(which), changed);
   };
   kube::InformerOptions nodes;
-  nodes.project = reg::project_node;
+  nodes.project = options.report_figures ? reg::project_counted_node : reg::project_node;
   reg::SpokeSources sources{source(kube::resources::nodes(), std::move(nodes)), source(api::cluster_claims(), {}),
-                            source(api::cluster_properties(), {}), nullptr};
+                            source(api::cluster_properties(), {}), nullptr, nullptr};
   // A hosted agent is not deployed on its cluster.
   if (!runtime_.parts.home) sources.own_deployment = source(kube::resources::deployments(), reg::own_deployment(options.ns));
+  if (options.report_figures) sources.pods = std::make_shared<reg::PodWatch>(spoke, changed);
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
                            options.reserved_cluster_claim_suffixes, FLEETADM_VERSION, options.hosted_by};
   auto events = std::make_shared<kube::Recorder>(hub_, "klusterlet-agent", "klusterlet-agent-" + options.instance, clock);
@@ -247,6 +273,7 @@ void Session::start_controllers() {
   row.resync_keys = {kKey};
   add_lease(row);
   add_status(row);
+  if (runtime_.options.report_figures) add_served_apis();
   const bool certificate = runtime_.driver->has_certificate();
   if (certificate) add_certificate(row);
   if (runtime_.options.gateway && certificate) add_gateway(row);  // tunnels know the cluster by its certificate

@@ -86,6 +86,7 @@ class Session {
   bool accepted();
   void start_controllers();
   void add_lease(const controller::ControllerOptions& base);
+  void add_served_apis();
   void add_status(const controller::ControllerOptions& base);
   void add_certificate(const controller::ControllerOptions& base);
   void start_addons();

@@ -35,6 +35,7 @@ const std::vector<std::string_view>& hosted_member_flags() {
                                                        "addon-driver",
                                                        "addon-token-expiration-seconds",
                                                        "max-custom-cluster-claims",
+                                                       "report-figures",
                                                        "reserved-cluster-claim-suffixes"};
   return kFlags;
 }

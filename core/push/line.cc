@@ -93,28 +93,15 @@ Look Line::verify(Look look) {
 void Line::begin_watches() {
   if (nodes_) return;
   kube::InformerOptions of_nodes;
-  of_nodes.project = project_counted_node;
+  of_nodes.project = project_placed_node;
   nodes_ = std::make_unique<reg::OptionalSource>(client_, r::nodes(), std::move(of_nodes), changed_);
   claims_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_claims(), kube::InformerOptions{}, changed_);
   properties_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_properties(), kube::InformerOptions{}, changed_);
 }
 
-void Line::watch_pods() {
-  if (pods_) return;
-  kube::InformerOptions of_pods;
-  of_pods.project = project_pod;
-  pods_ = kube::Informer::make(client_, r::pods(), std::move(of_pods));
-  sums_ = std::make_shared<PodSums>();
-  pods_->on_event([sums = sums_](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
-    sums->take(before, after);
-  });
-  pods_->start();
-}
-
 void Line::end_watches() {
   for (auto* source : {&nodes_, &claims_, &properties_}) source->reset();
   of_nodes_.reset();
-  if (pods_) pods_->stop();
   pods_.reset();
 }
 
@@ -130,7 +117,7 @@ reg::ClusterObservation Line::observe(Instant now) {
   of_nodes_.reset();
   if (const auto nodes = nodes_->objects()) {
     seen.totals = reg::sum_nodes(*nodes);
-    of_nodes_ = OfNodes{count_nodes(*nodes), topology_of(*nodes)};
+    of_nodes_ = OfNodes{reg::count_nodes(*nodes), topology_of(*nodes)};
   }
   const auto claims = claims_->objects();
   const auto properties = properties_->objects();
@@ -145,8 +132,10 @@ reg::ClusterObservation Line::observe(Instant now) {
 
 void Line::write_figures(Json& status) {
   // Not before it is well: a list of all pods is the most that the hub asks of a member.
-  watch_pods();
-  if (of_nodes_ && pods_->synced()) push::write_figures(of_nodes_->count, sums_->sums(), status);
+  if (!pods_) pods_ = std::make_unique<reg::PodWatch>(client_);
+  pods_->begin();
+  const auto sums = pods_->sums();
+  if (of_nodes_ && sums) reg::write_figures(of_nodes_->count, *sums, status);
 }
 
 Json Line::changed_labels(const Json& cluster) const {

@@ -8,10 +8,11 @@
 #include <string>
 
 #include "core/controller/controller.h"
-#include "core/push/figures.h"
 #include "core/push/probe.h"
 #include "core/push/topology.h"
+#include "core/registration/agent/figures.h"
 #include "core/registration/agent/optional_source.h"
+#include "core/registration/agent/pod_watch.h"
 #include "core/registration/agent/status.h"
 #include "core/registration/join/member_token.h"
 #include "kubeclient/rest/client.h"
@@ -77,7 +78,6 @@ class Line {
  private:
   kube::RestConfig with_credentials(bool for_works) const;
   void begin_watches();
-  void watch_pods();
 
   const Shared& shared_;
   const Credential credential_;
@@ -95,12 +95,11 @@ class Line {
   std::unique_ptr<registration::agent::OptionalSource> claims_;
   std::unique_ptr<registration::agent::OptionalSource> properties_;
   struct OfNodes {
-    NodeCount count;
+    registration::agent::NodeCount count;
     Topology topology;
   };
   std::optional<OfNodes> of_nodes_;  // nullopt: not known
-  std::shared_ptr<kube::Informer> pods_;
-  std::shared_ptr<PodSums> sums_;
+  std::unique_ptr<registration::agent::PodWatch> pods_;
   std::stop_source works_stop_;
   std::optional<controller::Manager> works_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/api/cluster_claim.h"
+#include "core/registration/agent/figures.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/names.h"
 
@@ -34,6 +35,13 @@ std::array<Aspect, 3> aspects(const Topology& topology) {
 }
 
 }  // namespace
+
+void project_placed_node(Json& node) {
+  Json projected = node;
+  registration::agent::project_counted_node(projected);
+  project_topology(node, projected);
+  node = std::move(projected);
+}
 
 void project_topology(const Json& node, Json& projected) {
   for (const auto& [name, value] :

@@ -18,6 +18,9 @@ inline constexpr std::string_view kProviderLabel = "fleetadm.io/provider";
 inline constexpr std::string_view kRegionLabel = "topology.kubernetes.io/region";
 inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";  // of nodes too; of a cluster in one zone alone
 
+/// registration::agent::project_counted_node(), and where the node is.
+void project_placed_node(Json& node);
+
 /// Adds to a projected Node what its labels and its providerID ("aws:///eu-west-1a/i-0", of which "aws" counts) say.
 void project_topology(const Json& node, Json& projected);
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/api/member_state.h"
 #include "core/controller/controller.h"
-#include "core/push/figures.h"
 #include "tests/bench/lab.h"
 
 namespace fleetadm::bench {
@@ -104,7 +104,7 @@ class PushFleet {
     int found = 0;
     for (const Json& one : list_at(list, {"items"})) {
       const Json capacity = object_at(one, {"status", "capacity"});
-      if (capacity.contains(std::string(push::kNodesPrefix) + "total")) ++found;
+      if (capacity.contains(std::string(api::kNodesPrefix) + "total")) ++found;
     }
     return found;
   }

@@ -4,7 +4,8 @@
 #include <charconv>
 #include <memory>
 
-#include "core/push/figures.h"
+#include "core/push/topology.h"
+#include "core/registration/agent/figures.h"
 #include "core/registration/join/cluster_info.h"
 #include "core/registration/join/member_endpoint.h"
 #include "kubeclient/base/ip_address.h"
@@ -55,7 +56,7 @@ Result<std::string> run_endpoint(std::string_view text) {
 
 // --- the pods of a member: a list of them; they come, each becomes the next, and all go ----------------------------------------
 
-std::string shape_of_amounts(const push::Quantities& amounts) {
+std::string shape_of_amounts(const registration::agent::Quantities& amounts) {
   std::string shape = bits_of(amounts.size());
   for (const auto& [name, amount] : amounts) {
     if (name == "cpu" || name == "memory") shape += name.front() + bits_of(amount.to_string().size());
@@ -64,7 +65,7 @@ std::string shape_of_amounts(const push::Quantities& amounts) {
   return shape;
 }
 
-bool same(const push::Quantities& a, const push::Quantities& b) {
+bool same(const registration::agent::Quantities& a, const registration::agent::Quantities& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
     return one.first == other.first && one.second.compare(other.second) == 0;
   });
@@ -78,23 +79,23 @@ Result<std::string> run_pods(std::string_view text) {
   std::size_t requests = 0;
   for (const Json& pod : *list) {
     if (!pod.is_object()) continue;
-    requests += push::requests_of(pod).size();
+    requests += registration::agent::requests_of(pod).size();
     Json kept = pod;
-    push::project_pod(kept);
+    registration::agent::project_pod(kept);
     objects.push_back(pod);
-    push::project_counted_node(objects.back());
+    push::project_placed_node(objects.back());
     pods.push_back(std::make_shared<kube::CachedObject>("default/p", kept));
   }
-  push::PodSums sums;
+  registration::agent::PodSums sums;
   for (const auto& pod : pods) sums.take(nullptr, pod);
   const auto full = sums.sums();
   Json status = Json::object();
-  push::write_figures(push::count_nodes(objects), full, status);
+  registration::agent::write_figures(registration::agent::count_nodes(objects), full, status);
   for (const auto& [name, value] : object_at(status, {"capacity"}).items()) {
     if (!value.is_string() || !Quantity::parse(value.get<std::string>())) return contradicted(name + " that is no quantity");
   }
   Json again = status;
-  push::write_figures(push::count_nodes(objects), full, again);
+  registration::agent::write_figures(registration::agent::count_nodes(objects), full, again);
   if (again != status) return contradicted("other figures the second time");
   for (std::size_t i = 0; i + 1 < pods.size(); ++i) sums.take(pods[i], pods[i + 1]);
   if (!pods.empty()) sums.take(pods.back(), pods.front());
@@ -105,7 +106,8 @@ Result<std::string> run_pods(std::string_view text) {
   const auto none = sums.sums();
   if (!none.allocated.empty() || !none.allocating.empty()) return contradicted("figures without pods");
   return bits_of(pods.size()) + " asks " + bits_of(requests) + " holds " + shape_of_amounts(full.allocated) + " waits for " +
-         shape_of_amounts(full.allocating) + " nodes " + bits_of(static_cast<std::size_t>(push::count_nodes(objects).ready));
+         shape_of_amounts(full.allocating) + " nodes " +
+         bits_of(static_cast<std::size_t>(registration::agent::count_nodes(objects).ready));
 }
 
 // --- kube-public/cluster-info --------------------------------------------------------------------------------------------------

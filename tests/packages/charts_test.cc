@@ -224,6 +224,7 @@ TEST_F(ChartsTest, TheAgentIsWhatJoinMakes) {
                                "--raw-feedback",
                                "--agent-arg",
                                "--agent-id=edge1",
+                               "--report-figures",
                                "--tolerate",
                                "edge",
                                "--http-proxy",
@@ -232,12 +233,12 @@ TEST_F(ChartsTest, TheAgentIsWhatJoinMakes) {
   ASSERT_EQ(join.code, 0) << join.both();
   const Json secret = fleet->spoke(1).get("/api/v1/namespaces/open-cluster-management-agent/secrets/bootstrap-hub-kubeconfig");
   folder_->write("bootstrap.yaml", *base64_decode(str(secret, {"data", "kubeconfig"})));
-  ASSERT_NO_FATAL_FAILURE(
-      install(fleet->spoke(2),
-              "fleetadm-agent --set clusterName=c1,networkPolicy=true,agentArgs={--raw-feedback,--agent-id=edge1} "
-              "--set 'tolerations[0].key=edge,tolerations[0].operator=Exists' "
-              "--set httpProxy=http://egress.example.com:8080 "
-              "--set-file bootstrapKubeconfig=bootstrap.yaml"));
+  ASSERT_NO_FATAL_FAILURE(install(
+      fleet->spoke(2),
+      "fleetadm-agent --set clusterName=c1,networkPolicy=true,reportFigures=true,agentArgs={--raw-feedback,--agent-id=edge1} "
+      "--set 'tolerations[0].key=edge,tolerations[0].operator=Exists' "
+      "--set httpProxy=http://egress.example.com:8080 "
+      "--set-file bootstrapKubeconfig=bootstrap.yaml"));
   const auto by_command = installed(fleet->spoke(1), "agent");
   EXPECT_GT(by_command.size(), 10U);
   expect_same(by_command, installed(fleet->spoke(2), "agent"));

@@ -15,6 +15,7 @@ constexpr auto kOwnHealthLasts = std::chrono::seconds(30);      // of one that i
 constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is not ready
 /// An agent that has just joined runs: what its pods are like is no part of what the hub waits for.
 constexpr Duration kOwnHealthAfter = std::chrono::seconds(30);
+constexpr Duration kShortestWait = std::chrono::milliseconds(10);
 
 std::string available_of(const Json& status) {
   for (const Json& condition : list_at(status, {"conditions"})) {
@@ -40,16 +41,13 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   if (!is_accepted(managed_cluster)) return controller::Outcome{};
   const Instant now = clock_->now();
   const ClusterObservation seen = look(managed_cluster, now);
-  controller::Outcome outcome;
-  if (seen.own && !seen.own->ready && seen.own->deployed) outcome.requeue_after = kOwnHealthRetry;
-  if (sources_.own_deployment != nullptr && !tells_own_health(managed_cluster, now))
-    outcome.requeue_after = kOwnHealthAfter - std::max(Duration::zero(), now - began_);
-  if (seen.probe.state != Probe::State::kUp) outcome.requeue_after = ProbeJudge::kRetry;
+  const controller::Outcome outcome{look_again(managed_cluster, seen, now)};
   if (is_clock_off(managed_cluster)) {
     log::warn("registration", "the hub finds the clock of this cluster to be off: no status is reported until it is set right");
     return outcome;
   }
-  const Json wanted = wanted_status(managed_cluster, seen, now);
+  Json wanted = wanted_status(managed_cluster, seen, now);
+  add_figures(managed_cluster, seen, now, wanted);
   const std::optional<Json> patch = status_patch(managed_cluster, wanted);
   if (!patch) return outcome;
   kube::WriteOptions options;
@@ -61,9 +59,45 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   return outcome;
 }
 
+std::optional<Duration> StatusReporter::look_again(const Json& managed_cluster, const ClusterObservation& seen,
+                                                   Instant now) const {
+  std::optional<Duration> again;
+  if (seen.own && !seen.own->ready && seen.own->deployed) again = kOwnHealthRetry;
+  if (sources_.own_deployment != nullptr && !tells_own_health(managed_cluster, now))
+    again = kOwnHealthAfter - std::max(Duration::zero(), now - began_);
+  if (seen.probe.state != Probe::State::kUp) again = ProbeJudge::kRetry;
+  if (sources_.pods == nullptr) return again;
+  if (last_.seen != Seen::kReady) again = ProbeJudge::kRetry;
+  if (health_.due) again = std::clamp<Duration>(*health_.due - now, kShortestWait, ProbeJudge::kRetry);
+  return again;
+}
+
+Probe StatusReporter::probe(const Json& managed_cluster, Instant now) {
+  const Holds holds = holds_of(managed_cluster, ProbeJudge::kUsual);
+  if (sources_.pods == nullptr) return judge_.judge(probe_once(spoke_), holds, now);
+  last_ = look_once(spoke_);
+  last_.asked = now;
+  health_ = judge(managed_cluster, last_, holds, now, memory_);
+  return health_.probe;
+}
+
+void StatusReporter::add_figures(const Json& managed_cluster, const ClusterObservation& seen, Instant now, Json& status) {
+  if (sources_.pods == nullptr) {
+    // They were told before, by an agent that was started otherwise.
+    if (forget_ready(status)) forget_figures(status);
+    return;
+  }
+  if (seen.probe.state == Probe::State::kUp) {
+    sources_.pods->begin();
+    const auto sums = sources_.pods->sums();
+    if (nodes_ && sums) write_figures(*nodes_, *sums, status);
+  }
+  write_ready(managed_cluster, last_, holds_of(managed_cluster, ProbeJudge::kUsual), now, memory_, status);
+}
+
 ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now) {
   ClusterObservation seen;
-  seen.probe = judge_.judge(probe_once(spoke_), holds_of(managed_cluster, ProbeJudge::kUsual), now);
+  seen.probe = probe(managed_cluster, now);
   if (seen.probe.state != Probe::State::kUp) return seen;
   seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
@@ -71,7 +105,11 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
     sources_.own_deployment->ensure(now);
     if (const auto deployments = sources_.own_deployment->objects()) seen.own = own_health(*deployments, now);
   }
-  if (const auto nodes = sources_.nodes->objects()) seen.totals = sum_nodes(*nodes);
+  nodes_.reset();
+  if (const auto nodes = sources_.nodes->objects()) {
+    seen.totals = sum_nodes(*nodes);
+    nodes_ = count_nodes(*nodes);
+  }
   const auto claims = sources_.cluster_claims->objects();
   const auto properties = sources_.cluster_properties->objects();
   if (claims && properties) {

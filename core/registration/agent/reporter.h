@@ -8,6 +8,8 @@
 
 #include "core/controller/controller.h"
 #include "core/registration/agent/optional_source.h"
+#include "core/registration/agent/pod_watch.h"
+#include "core/registration/agent/readiness.h"
 #include "core/registration/agent/status.h"
 #include "kubeclient/events/recorder.h"
 #include "kubeclient/rest/client.h"
@@ -20,6 +22,9 @@ struct SpokeSources {
   std::shared_ptr<OptionalSource> cluster_claims;
   std::shared_ptr<OptionalSource> cluster_properties;
   std::shared_ptr<OptionalSource> own_deployment;  // of own_health.h; null: nothing is told of it
+  /// Of figures.h, with nodes as project_counted_node() leaves them, and with the conditions of readiness.h; null: none of that
+  /// is told, as by upstream's agents.
+  std::shared_ptr<PodWatch> pods;
 };
 
 class StatusReporter {
@@ -32,6 +37,10 @@ class StatusReporter {
 
  private:
   ClusterObservation look(const Json& managed_cluster, Instant now);
+  Probe probe(const Json& managed_cluster, Instant now);
+  /// Ready and the figures, or their absence.
+  void add_figures(const Json& managed_cluster, const ClusterObservation& seen, Instant now, Json& status);
+  std::optional<Duration> look_again(const Json& managed_cluster, const ClusterObservation& seen, Instant now) const;
   /// From the beginning on where it was told before.
   bool tells_own_health(const Json& managed_cluster, Instant now) const;
   /// Of the cached Deployment; its pods are not read again for each event of the hub while all is well.
@@ -49,6 +58,10 @@ class StatusReporter {
   Instant began_;
   ManagedNamespaces namespaces_;
   ProbeJudge judge_;
+  Look last_;  // as the next ones where figures are told
+  Memory memory_;
+  Health health_;
+  std::optional<NodeCount> nodes_;
   std::string version_;
   Instant version_read_{};
   std::optional<OwnHealth> own_health_;

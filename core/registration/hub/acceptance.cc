@@ -19,6 +19,10 @@ constexpr Duration kLookAgain = std::chrono::seconds(5);
 constexpr Duration kLookForUse = std::chrono::minutes(5);
 constexpr std::string_view kDenied = "HubClusterAdminDenied";
 
+bool tells_figures(const Json& cluster) {
+  return !api::is_push_member(cluster) && controller::find_condition(cluster, api::kConditionResponding) != nullptr;
+}
+
 }  // namespace
 
 Acceptance decide_acceptance(const std::optional<Json>& cluster) {
@@ -81,13 +85,29 @@ bool AcceptanceController::accepted_and_settled(const Json& cluster) const {
          settled(tools_.labelled(registration_binding(name)),
                  caches_.role_bindings->get(kube::object_key(name, registration_binding_name(name)))) &&
          settled(tools_.labelled(work_binding(name)),
-                 caches_.role_bindings->get(kube::object_key(name, work_binding_name(name))));
+                 caches_.role_bindings->get(kube::object_key(name, work_binding_name(name)))) &&
+         figures_settled(cluster);
+}
+
+bool AcceptanceController::figures_settled(const Json& cluster) const {
+  const std::string name = name_of(cluster);
+  const auto cached = caches_.role_bindings->get(kube::object_key(name, figures_binding_name(name)));
+  return tells_figures(cluster) ? settled(tools_.labelled(figures_binding(name)), cached) : cached == nullptr;
+}
+
+Status AcceptanceController::keep_figures(const kube::Client& client, const Json& cluster) const {
+  if (api::is_push_member(cluster) || figures_settled(cluster)) return {};
+  const std::string name = name_of(cluster);
+  if (!tells_figures(cluster)) return remove_labelled(client, res::role_bindings(), name, figures_binding_name(name), name);
+  const Json binding = tools_.labelled(figures_binding(name));
+  return ensure(client, res::role_bindings(), binding, caches_.role_bindings->get(kube::object_key(binding)));
 }
 
 bool AcceptanceController::any_rbac_cached(const std::string& name) const {
   return caches_.cluster_roles->get(cluster_role_name(name)) || caches_.cluster_role_bindings->get(cluster_role_name(name)) ||
          caches_.role_bindings->get(kube::object_key(name, registration_binding_name(name))) ||
-         caches_.role_bindings->get(kube::object_key(name, work_binding_name(name)));
+         caches_.role_bindings->get(kube::object_key(name, work_binding_name(name))) ||
+         caches_.role_bindings->get(kube::object_key(name, figures_binding_name(name)));
 }
 
 Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluster, const std::stop_token& stop) {
@@ -151,6 +171,7 @@ Result<Outcome> AcceptanceController::accept(const kube::Client& client, const J
     return tl::unexpected(granted.error());
   }
   FLEETADM_CHECK(report(client, *granted, "True", "HubClusterAdminAccepted", "Accepted by hub cluster admin"));
+  FLEETADM_CHECK(keep_figures(client, *granted));
   return Outcome{};
 }
 
@@ -164,6 +185,7 @@ Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Jso
                             caches_.cluster_roles->get(cluster_role_name(name))));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, registration_binding_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, work_binding_name(name), name));
+    FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, figures_binding_name(name), name));
     FLEETADM_TRY(const bool left, works_left(client, name));
     if (left) return Outcome{kLookAgain};
     FLEETADM_CHECK(drop_finalizer(client, res::role_bindings(), name, work_binding_name(name), kWorkCleanupFinalizer, {}));
@@ -180,6 +202,7 @@ Result<Outcome> AcceptanceController::withdraw(const kube::Client& client, const
     FLEETADM_CHECK(remove_labelled(client, res::cluster_role_bindings(), {}, cluster_role_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, registration_binding_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, work_binding_name(name), name));
+    FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, figures_binding_name(name), name));
     // The agent removes the finalizers of its works through the work binding: it stays until the last one is gone.
     if (cluster) {
       FLEETADM_TRY(const bool left, works_left(client, name));

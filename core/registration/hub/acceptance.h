@@ -47,6 +47,9 @@ class AcceptanceController {
 
  private:
   bool accepted_and_settled(const Json& cluster) const;
+  /// The right to tell what the cluster serves, of an agent that tells figures.
+  bool figures_settled(const Json& cluster) const;
+  Status keep_figures(const kube::Client& client, const Json& cluster) const;
   bool any_rbac_cached(const std::string& name) const;
   Result<controller::Outcome> accept(const kube::Client& client, const Json& cluster, const std::stop_token& stop);
   /// Answers the cluster as it was stored.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/controller/controller.h"
 
 namespace fleetadm::registration::hub {
@@ -35,8 +36,14 @@ LeaseVerdict judge_lease(const Json& lease, Instant seen_at, Duration grace, Ins
 }
 
 bool set_lease_stopped(Json& cluster, Instant now) {
-  return controller::set_condition(at_or_make(cluster, {"status", "conditions"}), api::kConditionAvailable, "Unknown",
-                                   "ManagedClusterLeaseUpdateStopped", "Registration agent stopped updating its lease.", now);
+  Json& conditions = at_or_make(cluster, {"status", "conditions"});
+  bool changed = controller::set_condition(conditions, api::kConditionAvailable, "Unknown", "ManagedClusterLeaseUpdateStopped",
+                                           "Registration agent stopped updating its lease.", now);
+  if (controller::find_condition(cluster, api::kConditionReady) != nullptr)
+    changed = controller::set_condition(conditions, api::kConditionReady, "Unknown", "ClusterStatusUnknown",
+                                        "What looks after the cluster stopped telling how it is.", now) ||
+              changed;
+  return changed;
 }
 
 bool set_clock_verdict(Json& cluster, Instant renewed, Instant seen_at, Instant now) {

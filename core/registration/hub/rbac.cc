@@ -47,6 +47,7 @@ Json binding(std::string name, std::string_view cluster, std::string_view role) 
 std::string cluster_role_name(std::string_view cluster) { return std::string(kRolePrefix) + std::string(cluster); }
 std::string registration_binding_name(std::string_view cluster) { return cluster_role_name(cluster) + ":registration"; }
 std::string work_binding_name(std::string_view cluster) { return cluster_role_name(cluster) + ":work"; }
+std::string figures_binding_name(std::string_view cluster) { return cluster_role_name(cluster) + ":figures"; }
 
 Json cluster_namespace(std::string_view cluster) {
   Json out = object_of(kube::resources::namespaces(), std::string(cluster), cluster);
@@ -88,6 +89,8 @@ Json work_binding(std::string_view cluster) {
   out["metadata"]["finalizers"] = Json::array({std::string(kWorkCleanupFinalizer)});
   return out;
 }
+
+Json figures_binding(std::string_view cluster) { return binding(figures_binding_name(cluster), cluster, kFiguresRole); }
 
 Json cluster_lease(std::string_view cluster, Instant now) {
   Json out = object_of(kube::resources::leases(), std::string(api::kClusterLease), cluster);

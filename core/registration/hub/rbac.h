@@ -20,10 +20,12 @@ inline constexpr std::string_view kWorkCleanupFinalizer = "cluster.open-cluster-
 inline constexpr std::string_view kNamespaceMadeForAnnotation = "fleetadm.io/made-for-cluster";
 inline constexpr std::string_view kSharedRegistrationRole = "open-cluster-management:managedcluster:registration";
 inline constexpr std::string_view kSharedWorkRole = "open-cluster-management:managedcluster:work";
+inline constexpr std::string_view kFiguresRole = "open-cluster-management:fleetadm-cluster-figures";
 
 std::string cluster_role_name(std::string_view cluster);  // also of the ClusterRoleBinding
 std::string registration_binding_name(std::string_view cluster);
 std::string work_binding_name(std::string_view cluster);
+std::string figures_binding_name(std::string_view cluster);
 
 Json cluster_namespace(std::string_view cluster);
 /// `accepted` false: the reduced role of a denied cluster.
@@ -31,6 +33,8 @@ Json cluster_role(std::string_view cluster, bool accepted);
 Json cluster_role_binding(std::string_view cluster);
 Json registration_binding(std::string_view cluster);
 Json work_binding(std::string_view cluster);
+/// Of a cluster whose agent reports figures: to the role that comes with the hub (templates/hub/rbac.yaml).
+Json figures_binding(std::string_view cluster);
 Json cluster_lease(std::string_view cluster, Instant now);
 /// The two ClusterRoles that all clusters share.
 std::vector<Json> shared_roles();

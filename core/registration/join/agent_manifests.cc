@@ -22,6 +22,14 @@ std::string given_or(const std::vector<std::string>& args, std::string_view flag
   return value;
 }
 
+bool reports_figures(const std::vector<std::string>& args) {
+  bool reports = false;
+  for (const std::string& arg : args) {
+    if (arg == "--report-figures" || arg.starts_with("--report-figures=")) reports = !arg.ends_with("=false");
+  }
+  return reports;
+}
+
 namespace {
 
 /// The secrets that the agent reads: the bootstrap kubeconfigs, one for each hub, and its credential.
@@ -75,6 +83,7 @@ Result<std::vector<Json>> agent_objects(const AgentInstall& agent) {
   std::vector<std::string_view> files{"agent/namespaces.yaml"};
   for (const std::string_view crd : templates::list("crds/spoke/")) files.push_back(crd);
   files.emplace_back("agent/rbac.yaml");
+  if (reports_figures(agent.args)) files.emplace_back("agent/figures.yaml");
   if (agent.network_policy) files.emplace_back("agent/network-policy.yaml");
   files.emplace_back("agent/deployment.yaml");
   for (const std::string_view file : files) {

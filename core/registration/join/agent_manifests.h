@@ -34,6 +34,9 @@ Json agent_args(const std::string& cluster_name);
 /// What the agent is told by one of its arguments ("--flag="), or what it does without it.
 std::string given_or(const std::vector<std::string>& args, std::string_view flag, std::string_view otherwise);
 
+/// Whether the agent reports figures, for which it needs rights of its own (templates/agent/figures.yaml).
+bool reports_figures(const std::vector<std::string>& args);
+
 /// A cluster is in one fleet under one name. Joining again with the same ones repairs; kConflict: anything else must unjoin
 /// first.
 Status check_not_elsewhere(const kube::Client& spoke, const std::string& cluster, const std::string& server);

@@ -29,11 +29,12 @@ Status append(std::vector<Json>& objects, std::string_view file, const std::map<
 
 }  // namespace
 
-Result<std::vector<Json>> member_objects(const Hosting& hosting) {
+Result<std::vector<Json>> member_objects(const Hosting& hosting, bool figures) {
   std::vector<Json> all;
   FLEETADM_CHECK(append(all, "agent/namespaces.yaml", {}));
   for (const std::string_view crd : templates::list("crds/spoke/")) FLEETADM_CHECK(append(all, crd, {}));
   FLEETADM_CHECK(append(all, "agent/rbac.yaml", {{"secrets", Json::array()}, {"hub_secret", ""}}));
+  if (figures) FLEETADM_CHECK(append(all, "agent/figures.yaml", {}));
   FLEETADM_CHECK(append(all, "hosted/member.yaml", {}));
   std::vector<Json> objects;
   const std::size_t own = all.size() - 1;  // the role in place of those of a program

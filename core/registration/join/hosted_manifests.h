@@ -23,8 +23,8 @@ struct Hosting {
   bool operator==(const Hosting&) const = default;
 };
 
-/// The objects on the member: namespaces, CRDs, accounts and roles, without a program.
-Result<std::vector<Json>> member_objects(const Hosting& hosting);
+/// The objects on the member: namespaces, CRDs, accounts and roles, without a program. `figures`: its agent reports them.
+Result<std::vector<Json>> member_objects(const Hosting& hosting, bool figures);
 
 /// The one program for all members that are hosted in a namespace.
 struct HostedAgents {

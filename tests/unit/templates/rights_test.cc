@@ -85,7 +85,8 @@ TEST(Rights, AreThoseThatWereApproved) {
              {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client", "signer"}}}) +
       rights("agent/rbac.yaml",
              {{"secrets", Json{"bootstrap-hub-kubeconfig", "hub-kubeconfig-secret"}}, {"hub_secret", "hub-kubeconfig-secret"}}) +
-      rights("hosted/rbac.yaml", {{"namespace", "hosted"}}) + rights("push/member.yaml", {{"namespace", "fleetadm-push-0"}}) +
+      rights("agent/figures.yaml", {}) + rights("hosted/rbac.yaml", {{"namespace", "hosted"}}) +
+      rights("push/member.yaml", {{"namespace", "fleetadm-push-0"}}) +
       rights("push/full-rights.yaml", {{"namespace", "fleetadm-push-0"}});
   if (std::getenv("FLEETADM_UPDATE_GOLDEN") != nullptr) std::ofstream(approved_file()) << now;
   std::ifstream in(approved_file());

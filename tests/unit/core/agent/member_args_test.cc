@@ -15,6 +15,7 @@ TEST(MemberArgs, EachFlagThatJoinMayWriteIsTaken) {
                                                        {"hub-connection-timeout", "10m"},
                                                        {"addon-driver", "token"},
                                                        {"agent-id", "x7k2p"},
+                                                       {"report-figures", "true"},
                                                        {"reserved-cluster-claim-suffixes", "a,b"}};
   Json args = Json::array();
   for (const std::string_view flag : api::hosted_member_flags()) {
@@ -31,14 +32,15 @@ TEST(MemberArgs, EachFlagThatJoinMayWriteIsTaken) {
   EXPECT_EQ(options.hub_connection_timeout, std::chrono::minutes(10));
   EXPECT_EQ(options.client_cert_expiration_seconds, 3600);
   EXPECT_EQ(options.addon_driver, "token");
+  EXPECT_TRUE(options.report_figures);
 }
 
 TEST(MemberArgs, WhatBelongsToTheProcessIsRefused) {
   AgentOptions options;
   EXPECT_TRUE(apply_member_args("", options));
-  for (const char* args :
-       {R"(["--health-address=:80"])", R"(["--hosted-from=x"])", R"(["--agent-id="])", R"(["agent-id=x"])",
-        R"(["--client-cert-expiration-seconds=-1"])", R"(["--cluster-labels=a"])", R"([1])", R"({"a":1})", "x"}) {
+  for (const char* args : {R"(["--health-address=:80"])", R"(["--hosted-from=x"])", R"(["--agent-id="])", R"(["agent-id=x"])",
+                           R"(["--client-cert-expiration-seconds=-1"])", R"(["--cluster-labels=a"])", R"(["--report-figures=1"])",
+                           R"([1])", R"({"a":1})", "x"}) {
     EXPECT_FALSE(apply_member_args(args, options)) << args;
   }
   EXPECT_FALSE(api::check_hosted_member_arg("--work-eviction-grace=1h"));

@@ -3,6 +3,7 @@
 
 #include "core/api/agent_health.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/registration/agent/cluster.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
@@ -196,6 +197,118 @@ TEST_F(Reporting, ForbiddenListsKeepWhatWasReported) {
   ASSERT_TRUE(round());
   EXPECT_EQ(str(managed(), {"status", "capacity", "cpu"}), "8");
   EXPECT_EQ(list_at(managed(), {"status", "clusterClaims"}).size(), 1U);
+}
+
+/// As an agent that was started with --report-figures.
+class ReportingFigures : public Reporting {
+ protected:
+  void SetUp() override {
+    Reporting::SetUp();
+    const Json requests{{"cpu", "500m"}, {"memory", "1Gi"}};
+    put_node("n1", true);
+    put_node("n2", false);
+    for (const char* name : {"running", "pending"}) {
+      Json pod{{"metadata", {{"name", name}, {"namespace", "default"}}},
+               {"spec", {{"containers", Json::array({{{"name", "c"}, {"resources", {{"requests", requests}}}}})}}},
+               {"status", {{"phase", "Pending"}}}};
+      if (name == std::string("running")) pod["spec"]["nodeName"] = "n1";
+      spoke->put(kube::resources::pods(), pod);
+    }
+  }
+  void put_node(const char* name, bool ready) {
+    const Json amounts{{"cpu", "4"}, {"memory", "8Gi"}};
+    spoke->put(kube::resources::nodes(),
+               {{"metadata", {{"name", name}}},
+                {"status",
+                 {{"capacity", amounts},
+                  {"allocatable", amounts},
+                  {"conditions", Json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}});
+  }
+  static SpokeSources with_pods(const SpokeSources& sources, const std::shared_ptr<FakeApi>& spoke) {
+    SpokeSources more = sources;
+    kube::InformerOptions counted;
+    counted.project = project_counted_node;
+    more.nodes = std::make_shared<OptionalSource>(spoke->client(), kube::resources::nodes(), counted, [] {});
+    more.pods = std::make_shared<PodWatch>(spoke->client());
+    return more;
+  }
+  Result<controller::Outcome> tell() { return figures.reconcile(managed()); }
+  void readyz(int status) { spoke->route("/readyz", {status, {}, status == 200 ? "ok" : "no"}); }
+  std::string told(std::string_view type, const char* member = "status") {
+    const Json object = managed();
+    const Json* found = controller::find_condition(object, type);
+    return found == nullptr ? "" : str(*found, {member});
+  }
+  std::string figure(const char* name) { return str(managed(), {"status", "capacity", name}); }
+
+  StatusReporter figures{hub->client(), spoke->client(), "https://hub", {}, with_pods(sources, spoke), events, clock};
+};
+
+TEST_F(ReportingFigures, TellsReadyNodesAndWhatPodsHold) {
+  readyz(200);
+  EXPECT_TRUE(testkit::soon([&] {
+    EXPECT_TRUE(tell());
+    return figure("allocated.fleetadm.io/cpu") == "500m";
+  }));
+  EXPECT_EQ(figure("nodes.fleetadm.io/total"), "2");
+  EXPECT_EQ(figure("nodes.fleetadm.io/ready"), "1");
+  EXPECT_EQ(figure("allocated.fleetadm.io/pods"), "1");
+  EXPECT_EQ(figure("allocating.fleetadm.io/memory"), "1Gi");
+  EXPECT_EQ(figure("cpu"), "8") << "as every agent tells it";
+  EXPECT_EQ(told(api::kConditionReady, "reason"), "ClusterReady");
+  EXPECT_EQ(told(api::kConditionAvailable, "reason"), "ManagedClusterAvailable");
+  hub->forget_calls();
+  clock->advance(minutes(1));
+  ASSERT_TRUE(tell());
+  EXPECT_EQ(hub->write_count(), 0) << "nothing changed";
+  EXPECT_EQ(spoke->count("list", "pods") + spoke->count("watch", "pods"), 1) << "they are watched";
+}
+
+TEST_F(ReportingFigures, AliveIsNotReadyAndSilenceIsToldAfterItsHold) {
+  readyz(200);
+  health(200);
+  ASSERT_TRUE(tell());
+  readyz(500);
+  EXPECT_EQ(tell()->requeue_after, Duration(seconds(5)));
+  EXPECT_EQ(told(api::kConditionReady), "True") << "held back";
+  clock->advance(seconds(20));
+  ASSERT_TRUE(tell());
+  EXPECT_EQ(told(api::kConditionReady, "reason"), "ClusterNotReady");
+  EXPECT_EQ(available(), "True");
+  health(401);
+  ASSERT_TRUE(tell());
+  clock->advance(seconds(20));
+  ASSERT_TRUE(tell());
+  EXPECT_EQ(told(api::kConditionReady, "reason"), "CredentialRefused");
+  EXPECT_EQ(available(), "False");
+  readyz(200);
+  ASSERT_TRUE(tell());
+  EXPECT_EQ(told(api::kConditionReady), "True");
+  EXPECT_EQ(available(), "True");
+}
+
+TEST_F(ReportingFigures, AnAgentThatIsStartedWithoutThemTakesThemAway) {
+  readyz(200);
+  health(200);
+  EXPECT_TRUE(testkit::soon([&] {
+    EXPECT_TRUE(tell());
+    return !figure("allocated.fleetadm.io/cpu").empty();
+  }));
+  ASSERT_TRUE(round());
+  EXPECT_EQ(told(api::kConditionReady), "");
+  EXPECT_EQ(told(api::kConditionResponding), "");
+  EXPECT_EQ(figure("nodes.fleetadm.io/total"), "");
+  EXPECT_EQ(figure("cpu"), "8");
+}
+
+TEST_F(Reporting, AReadyThatIsNotOursStays) {
+  health(200);
+  Json before = managed();
+  controller::set_condition(before["status"]["conditions"], api::kConditionReady, "True", "Theirs", "", clock->now());
+  before["status"]["capacity"] = {{"allocated.fleetadm.io/cpu", "1"}};
+  hub->put(api::managed_clusters(), before);
+  ASSERT_TRUE(round());
+  EXPECT_TRUE(controller::condition_is(managed(), api::kConditionReady, "True"));
 }
 
 TEST_F(Reporting, TellsHowTheAgentsOwnPodsAre) {

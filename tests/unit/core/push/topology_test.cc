@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/push/figures.h"
-
 namespace fleetadm::push {
 namespace {
 
@@ -12,7 +10,7 @@ Json node(const std::string& provider, const std::string& region, const std::str
   Json one{{"metadata", {{"name", "n"}, {"labels", {{std::string(kRegionLabel), region}, {std::string(kZoneLabel), zone}}}}},
            {"spec", {{"providerID", provider}}},
            {"status", {{"allocatable", {{"cpu", "1"}}}}}};
-  project_counted_node(one);
+  project_placed_node(one);
   return one;
 }
 

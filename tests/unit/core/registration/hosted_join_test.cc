@@ -26,7 +26,7 @@ class HostedJoinTest : public testing::Test {
   void install(const Hosting& as) {
     install::Options how;
     how.part = install::kAgentPart;
-    auto objects = member_objects(as).value();
+    auto objects = member_objects(as, false).value();
     std::erase_if(objects, [](const Json& object) { return str(object, {"kind"}) == "CustomResourceDefinition"; });
     ASSERT_TRUE(install::apply_all(member->client(), std::move(objects), how));
     how.part = kHostingPart;
@@ -55,7 +55,9 @@ class HostedJoinTest : public testing::Test {
 
 TEST_F(HostedJoinTest, AMemberGetsWhatAnAgentNeedsButForAProgram) {
   std::vector<std::string> rules;
-  const auto objects = member_objects(wanted).value();
+  const auto figures = member_objects(wanted, true).value();
+  const auto objects = member_objects(wanted, false).value();
+  EXPECT_EQ(figures.size(), objects.size() + 2) << "a role and its binding";
   for (const Json& object : objects) {
     EXPECT_NE(str(object, {"kind"}), "Deployment");
     if (str(object, {"kind"}) != "Role") continue;

@@ -1,3 +1,4 @@
+#include "core/api/push_member.h"
 #include "core/registration/hub/acceptance.h"
 #include "tests/unit/core/registration/hub_fixture.h"
 
@@ -68,6 +69,31 @@ TEST_F(AcceptanceTest, AcceptedGetsNamespaceRbacLeaseAndCondition) {
   const Json lease = *api->get(res::leases(), "c1", "managed-cluster-lease");
   EXPECT_EQ(str(lease, {"spec", "holderIdentity"}), "managed-cluster-lease");
   EXPECT_EQ(find(lease, {"spec", "leaseDurationSeconds"}), nullptr);
+}
+
+TEST_F(AcceptanceTest, AnAgentThatTellsFiguresMayTellItsApisWhileItDoes) {
+  put_cluster("c1", true);
+  HubLife hub(api, clock);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":figures"));
+  Json telling = cluster("c1");
+  controller::set_condition(telling["status"]["conditions"], api::kConditionResponding, "True", "Answered", "", clock->now());
+  api->put(api::managed_clusters(), telling);
+  ASSERT_TRUE(hub.settle());
+  const Json binding = *api->get(res::role_bindings(), "c1", kRole + ":figures");
+  EXPECT_EQ(str(binding, {"roleRef", "name"}), kFiguresRole);
+  Json silent = cluster("c1");
+  silent["status"]["conditions"].erase(silent["status"]["conditions"].size() - 1);
+  ASSERT_EQ(controller::find_condition(silent, api::kConditionResponding), nullptr);
+  api->put(api::managed_clusters(), silent);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":figures"));
+  api->put(api::managed_clusters(), telling);
+  ASSERT_TRUE(hub.settle());
+  ASSERT_TRUE(exists(res::role_bindings(), "c1", kRole + ":figures"));
+  accept("c1", false);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", kRole + ":figures"));
 }
 
 TEST_F(AcceptanceTest, ASettledHubSendsNothing) {

@@ -1,4 +1,5 @@
 // Leases, clocks, taints, sets, clean-up and certificate approval against a server in memory.
+#include "core/api/push_member.h"
 #include "core/registration/hub/csr_rules.h"
 #include "core/registration/hub/lease_rules.h"
 #include "kubeclient/base/encoding.h"
@@ -156,6 +157,22 @@ class HubControllersTest : public HubTest {
     ASSERT_TRUE(hub.settle());
   }
 };
+
+TEST_F(HubControllersTest, ReadyOfASilentClusterIsUnknownWhereItWasTold) {
+  HubLife hub(api, clock);
+  join(hub, "c1");
+  join(hub, "c2");
+  Json telling = cluster("c1");
+  controller::set_condition(telling["status"]["conditions"], api::kConditionReady, "True", "ClusterReady", "", clock->now());
+  api->put(api::managed_clusters(), telling);
+  ASSERT_TRUE(hub.settle());
+  clock->advance(301s);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(hub_condition(cluster("c1"), "Ready"), "Unknown");
+  EXPECT_EQ(hub_condition(cluster("c1"), "Ready", "reason"), "ClusterStatusUnknown");
+  EXPECT_EQ(hub_condition(cluster("c2"), "ManagedClusterConditionAvailable"), "Unknown");
+  EXPECT_EQ(hub_condition(cluster("c2"), "Ready"), "");
+}
 
 TEST_F(HubControllersTest, ALeaseThatStopsMakesTheClusterUnknownAndTaintedAtTheExactMoment) {
   HubLife hub(api, clock);

@@ -1,6 +1,7 @@
 // The Secrets of an agent's hubs.
 #include "core/registration/join/hub_secrets.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "core/registration/join/agent_manifests.h"
@@ -38,6 +39,19 @@ TEST(HubSecrets, TheAgentMayReadThoseOfItsHubs) {
   }
   EXPECT_EQ(secrets, (Words{"bootstrap-hub-kubeconfig", "bootstrap-hub-kubeconfig-2"}));
   EXPECT_EQ(readable, (Words{"bootstrap-hub-kubeconfig", "bootstrap-hub-kubeconfig-2", "hub-kubeconfig-secret"}));
+}
+
+TEST(AgentManifests, FiguresNeedARoleOnlyWhereTheyAreReported) {
+  const auto has_role = [](std::vector<std::string> args) {
+    const auto objects = agent_objects({.cluster_name = "c1", .args = std::move(args)});
+    if (!objects) return false;
+    return std::any_of(objects->begin(), objects->end(),
+                       [](const Json& object) { return name_of(object) == "open-cluster-management:fleetadm-agent-figures"; });
+  };
+  EXPECT_FALSE(has_role({}));
+  EXPECT_FALSE(has_role({"--report-figures=false"}));
+  EXPECT_TRUE(has_role({"--report-figures"}));
+  EXPECT_TRUE(has_role({"--report-figures=false", "--report-figures=true"})) << "the last one counts, as for the agent";
 }
 
 TEST(HubSecrets, ThoseOfHubsThatAreLeftOutGoAndForeignOnesStay) {

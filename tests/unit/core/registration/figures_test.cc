@@ -1,11 +1,11 @@
 // What pods hold, by hand: as the scheduler counts it.
-#include "core/push/figures.h"
+#include "core/registration/agent/figures.h"
 
 #include <gtest/gtest.h>
 
 #include "kubeclient/rest/resource.h"
 
-namespace fleetadm::push {
+namespace fleetadm::registration::agent {
 namespace {
 
 Json container(const Json& requests, bool sidecar = false) {
@@ -31,7 +31,7 @@ kube::CachedPtr cached(Json pod) {
   return std::make_shared<kube::CachedObject>(kube::object_key(pod), pod);
 }
 
-TEST(PushFigures, ContainersTogetherOrTheLargestInitContainer) {
+TEST(ClusterFigures, ContainersTogetherOrTheLargestInitContainer) {
   EXPECT_EQ(
       text_of(requests_of(
           {{"spec",
@@ -43,7 +43,7 @@ TEST(PushFigures, ContainersTogetherOrTheLargestInitContainer) {
             "cpu=3");
 }
 
-TEST(PushFigures, SidecarsRunBesideAll) {
+TEST(ClusterFigures, SidecarsRunBesideAll) {
   EXPECT_EQ(text_of(requests_of(
                 {{"spec",
                   {{"containers", Json::array({container({{"cpu", "1"}})})},
@@ -51,21 +51,21 @@ TEST(PushFigures, SidecarsRunBesideAll) {
             "cpu=2500m");
 }
 
-TEST(PushFigures, OverheadComesOnTopAndExtendedResourcesCount) {
+TEST(ClusterFigures, OverheadComesOnTopAndExtendedResourcesCount) {
   EXPECT_EQ(text_of(requests_of({{"spec",
                                   {{"containers", Json::array({container({{"cpu", "1"}, {"nvidia.com/gpu", "2"}})})},
                                    {"overhead", {{"cpu", "250m"}, {"memory", "120Mi"}}}}}})),
             "cpu=1250m memory=120Mi nvidia.com/gpu=2");
 }
 
-TEST(PushFigures, WhatIsSaidOfThePodAsAWholeCounts) {
+TEST(ClusterFigures, WhatIsSaidOfThePodAsAWholeCounts) {
   EXPECT_EQ(text_of(requests_of({{"spec",
                                   {{"resources", {{"requests", {{"cpu", "4"}, {"example.com/x", "1"}}}}},
                                    {"containers", Json::array({container({{"cpu", "1"}, {"memory", "1Gi"}})})}}}})),
             "cpu=4 memory=1Gi");
 }
 
-TEST(PushFigures, SumsFollowPodsAsTheyComeChangeAndGo) {
+TEST(ClusterFigures, SumsFollowPodsAsTheyComeChangeAndGo) {
   PodSums sums;
   const Json one{{"containers", Json::array({container({{"cpu", "500m"}})})}};
   Json placed = one;
@@ -92,7 +92,7 @@ TEST(PushFigures, SumsFollowPodsAsTheyComeChangeAndGo) {
   EXPECT_EQ(text_of(sums.sums().allocated), "");
 }
 
-TEST(PushFigures, AreWrittenWhereNobodyElseWrites) {
+TEST(ClusterFigures, AreWrittenWhereNobodyElseWrites) {
   Json status{{"capacity", {{"cpu", "8"}, {"allocated.fleetadm.io/example.com/gone", "1"}, {"others.example.com/x", "1"}}}};
   write_figures({3, 2}, {{{"cpu", *Quantity::parse("3500m")}, {"pods", Quantity::from_int(2)}}, {}}, status);
   EXPECT_EQ(status["capacity"], Json({{"cpu", "8"},
@@ -103,7 +103,7 @@ TEST(PushFigures, AreWrittenWhereNobodyElseWrites) {
                                       {"allocated.fleetadm.io/pods", "2"}}));
 }
 
-TEST(PushFigures, NodesAreCountedWithTheirReadiness) {
+TEST(ClusterFigures, NodesAreCountedWithTheirReadiness) {
   std::vector<Json> nodes;
   for (const char* status : {"True", "False", "Unknown"}) {
     nodes.push_back(
@@ -116,4 +116,4 @@ TEST(PushFigures, NodesAreCountedWithTheirReadiness) {
 }
 
 }  // namespace
-}  // namespace fleetadm::push
+}  // namespace fleetadm::registration::agent

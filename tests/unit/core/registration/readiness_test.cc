@@ -1,5 +1,5 @@
-// When a push member's conditions change, and when an outage or a recovery is too short to.
-#include "core/push/health.h"
+// When a cluster's conditions change, and when an outage or a recovery is too short to.
+#include "core/registration/agent/readiness.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,9 @@
 #include "core/api/push_member.h"
 #include "core/controller/controller.h"
 
-namespace fleetadm::push {
+namespace fleetadm::registration::agent {
 namespace {
 
-using registration::agent::Probe;
 using std::chrono::seconds;
 
 const Instant kStart = Instant(std::chrono::hours(24 * 365 * 50));
@@ -19,9 +18,9 @@ Look ready_look() { return {Seen::kReady, 200, {}}; }
 Look silent_look() { return {Seen::kUnreachable, 0, "connection refused"}; }
 
 /// A member as the hub sees it: each look changes the object as the hub would write it.
-class PushHealth : public ::testing::Test {
+class ClusterHealth : public ::testing::Test {
  protected:
-  PushHealth() {
+  ClusterHealth() {
     controller::set_condition(at_or_make(cluster, {"status", "conditions"}), api::kConditionHubAccepted, "True", "x", "", kStart);
   }
   void look(const Look& seen, int second) {
@@ -53,14 +52,14 @@ class PushHealth : public ::testing::Test {
   int transitions = 0;
 };
 
-TEST_F(PushHealth, TheFirstLookCountsAtOnce) {
+TEST_F(ClusterHealth, TheFirstLookCountsAtOnce) {
   look(ready_look(), 0);
   EXPECT_EQ(told(api::kConditionAvailable), "True");
   EXPECT_EQ(reason(api::kConditionAvailable), "ManagedClusterAvailable");
   EXPECT_EQ(reason(api::kConditionReady), "ClusterReady");
 }
 
-TEST_F(PushHealth, AnOutageCountsWhenItHasLastedForItsHold) {
+TEST_F(ClusterHealth, AnOutageCountsWhenItHasLastedForItsHold) {
   look(ready_look(), 0);
   look_each_second(silent_look(), 10, 40);
   EXPECT_EQ(told(api::kConditionAvailable), "True");
@@ -72,7 +71,7 @@ TEST_F(PushHealth, AnOutageCountsWhenItHasLastedForItsHold) {
   EXPECT_EQ(reason(api::kConditionReady), "ClusterNotReachable");
 }
 
-TEST_F(PushHealth, SilenceBeganWithTheQuestionAndAnAnswerWithItself) {
+TEST_F(ClusterHealth, SilenceBeganWithTheQuestionAndAnAnswerWithItself) {
   look(ready_look(), 0);
   Look silent = silent_look();
   silent.asked = kStart + seconds(10);
@@ -90,7 +89,7 @@ TEST_F(PushHealth, SilenceBeganWithTheQuestionAndAnAnswerWithItself) {
   EXPECT_EQ(told(api::kConditionAvailable), "True");
 }
 
-TEST_F(PushHealth, AQuestionOfAnotherTimeMakesNoOutageLong) {
+TEST_F(ClusterHealth, AQuestionOfAnotherTimeMakesNoOutageLong) {
   look(ready_look(), 0);
   Look silent = silent_look();
   silent.asked = kStart - std::chrono::hours(5);
@@ -103,7 +102,7 @@ TEST_F(PushHealth, AQuestionOfAnotherTimeMakesNoOutageLong) {
   EXPECT_EQ(told(api::kConditionAvailable), "False");
 }
 
-TEST_F(PushHealth, TellsWhenAHeldChangeIsDue) {
+TEST_F(ClusterHealth, TellsWhenAHeldChangeIsDue) {
   look(ready_look(), 0);
   const auto due = [&](const Look& seen, int second) {
     return judge(cluster, seen, holds_of(cluster, {}), kStart + seconds(second), memory).due;
@@ -114,7 +113,7 @@ TEST_F(PushHealth, TellsWhenAHeldChangeIsDue) {
   EXPECT_FALSE(due(silent_look(), 40));
 }
 
-TEST_F(PushHealth, GivingUpHasAReasonOfItsOwn) {
+TEST_F(ClusterHealth, GivingUpHasAReasonOfItsOwn) {
   look({Seen::kRefused, 401, "it answered 401"}, 0);
   Json status = object_at(cluster, {"status"});
   write_gave_up({Seen::kRefused, 401, {}}, std::chrono::hours(12), kStart + std::chrono::hours(12), status);
@@ -127,7 +126,7 @@ TEST_F(PushHealth, GivingUpHasAReasonOfItsOwn) {
   EXPECT_EQ(str(*condition, {"lastTransitionTime"}), format_time(kStart)) << "it is since then that it is not ready";
 }
 
-TEST_F(PushHealth, SoDoesARecovery) {
+TEST_F(ClusterHealth, SoDoesARecovery) {
   look(ready_look(), 0);
   look_each_second(silent_look(), 1, 60);
   look_each_second(ready_look(), 60, 90);
@@ -138,7 +137,7 @@ TEST_F(PushHealth, SoDoesARecovery) {
   EXPECT_EQ(transitions, 3);
 }
 
-TEST_F(PushHealth, FlappingChangesNothing) {
+TEST_F(ClusterHealth, FlappingChangesNothing) {
   look(ready_look(), 0);
   for (int round = 0; round < 10; ++round) {
     look_each_second(silent_look(), 30 * round + 1, 30 * round + 16);
@@ -147,7 +146,7 @@ TEST_F(PushHealth, FlappingChangesNothing) {
   EXPECT_EQ(transitions, 1) << "the first look's";
 }
 
-TEST_F(PushHealth, AnotherProcessGoesOnWithTheSameOutage) {
+TEST_F(ClusterHealth, AnotherProcessGoesOnWithTheSameOutage) {
   look(ready_look(), 0);
   look_each_second(silent_look(), 10, 25);
   memory = {};
@@ -158,7 +157,7 @@ TEST_F(PushHealth, AnotherProcessGoesOnWithTheSameOutage) {
   EXPECT_EQ(told(api::kConditionReady), "False");
 }
 
-TEST_F(PushHealth, AnotherProcessGoesOnWithTheSameRecovery) {
+TEST_F(ClusterHealth, AnotherProcessGoesOnWithTheSameRecovery) {
   look(ready_look(), 0);
   look_each_second(silent_look(), 1, 60);
   look_each_second(ready_look(), 60, 70);
@@ -169,21 +168,21 @@ TEST_F(PushHealth, AnotherProcessGoesOnWithTheSameRecovery) {
   EXPECT_EQ(told(api::kConditionAvailable), "True");
 }
 
-TEST_F(PushHealth, AliveIsNotReady) {
+TEST_F(ClusterHealth, AliveIsNotReady) {
   look({Seen::kNotReady, 500, "/readyz answered 500"}, 0);
   EXPECT_EQ(told(api::kConditionAvailable), "True");
   EXPECT_EQ(told(api::kConditionReady), "False");
   EXPECT_EQ(reason(api::kConditionReady), "ClusterNotReady");
 }
 
-TEST_F(PushHealth, WhatIsUnknownBecomesKnownAtOnce) {
+TEST_F(ClusterHealth, WhatIsUnknownBecomesKnownAtOnce) {
   controller::set_condition(at_or_make(cluster, {"status", "conditions"}), api::kConditionAvailable, "Unknown",
                             "ManagedClusterLeaseUpdateStopped", "", kStart);
   look(silent_look(), 1);
   EXPECT_EQ(told(api::kConditionAvailable), "False");
 }
 
-TEST_F(PushHealth, ReasonsTellApartWhatIsWrong) {
+TEST_F(ClusterHealth, ReasonsTellApartWhatIsWrong) {
   const std::pair<Seen, const char*> reasons[]{{Seen::kRefused, "CredentialRefused"},
                                                {Seen::kCertificateExpired, "CertificateExpired"},
                                                {Seen::kUntrusted, "CertificateUntrusted"},
@@ -196,7 +195,7 @@ TEST_F(PushHealth, ReasonsTellApartWhatIsWrong) {
   }
 }
 
-TEST_F(PushHealth, AClusterHasHoldsOfItsOwn) {
+TEST_F(ClusterHealth, AClusterHasHoldsOfItsOwn) {
   cluster["metadata"]["annotations"] = {{std::string(kFailureHoldAnnotation), "5s"}, {std::string(kSuccessHoldAnnotation), "x"}};
   EXPECT_EQ(holds_of(cluster, {}).failure, Duration(seconds(5)));
   EXPECT_EQ(holds_of(cluster, {}).success, Duration(seconds(30))) << "what is none counts for nothing";
@@ -207,7 +206,7 @@ TEST_F(PushHealth, AClusterHasHoldsOfItsOwn) {
   EXPECT_EQ(told(api::kConditionAvailable), "False");
 }
 
-TEST_F(PushHealth, AClockThatWasSetBackHoldsNothingBackForLonger) {
+TEST_F(ClusterHealth, AClockThatWasSetBackHoldsNothingBackForLonger) {
   look(ready_look(), 100);
   look(silent_look(), 110);
   look_each_second(silent_look(), 20, 50);
@@ -216,4 +215,4 @@ TEST_F(PushHealth, AClockThatWasSetBackHoldsNothingBackForLonger) {
 }
 
 }  // namespace
-}  // namespace fleetadm::push
+}  // namespace fleetadm::registration::agent

@@ -1,4 +1,4 @@
-#include "core/push/health.h"
+#include "core/registration/agent/readiness.h"
 
 #include <algorithm>
 
@@ -6,10 +6,8 @@
 #include "core/api/push_member.h"
 #include "core/controller/controller.h"
 
-namespace fleetadm::push {
+namespace fleetadm::registration::agent {
 namespace {
-
-using registration::agent::Probe;
 
 constexpr Duration kLongestLook = std::chrono::seconds(10);
 
@@ -55,6 +53,15 @@ std::optional<Instant> held_until(const std::string& told, bool value, Instant s
   return now < until ? std::optional(until) : std::nullopt;
 }
 
+Look ask(const kube::Client& cluster, const char* path) {
+  kube::Request request;
+  request.path = path;
+  request.accept = "*/*";
+  const auto answer = cluster.raw(request);
+  if (answer) return look_of(path, answer->status);
+  return answer.error().code != 0 ? look_of(path, answer.error().code) : look_of(answer.error());
+}
+
 /// Since when what a look found is so: an answer counts from its arrival, silence from the question. Clocks are set meanwhile.
 Instant began(const Look& look, Instant now) {
   if (is_alive(look) || look.asked == Instant{} || look.asked > now) return now;
@@ -87,6 +94,13 @@ Look look_of_both(const Look& ready, const Look& live) {
   // Alive is what says so.
   if (live.seen == Seen::kNotReady) return {Seen::kUnreachable, live.code, live.message};
   return live;
+}
+
+Look look_once(const kube::Client& cluster) {
+  const Look ready = ask(cluster, kReadyPath);
+  if (ready.seen != Seen::kNotReady) return ready;
+  const Look live = ask(cluster, kLivePath);
+  return look_of_both(ready, is_unknown(live) ? ask(cluster, kHealthPath) : live);
 }
 
 Health judge(const Json& cluster, const Look& look, const Holds& holds, Instant now, Memory& memory) {
@@ -133,4 +147,15 @@ void write_gave_up(const Look& look, Duration after, Instant now, Json& status) 
   controller::set_condition(conditions, api::kConditionReady, "False", "ReconnectFailed", text, now);
 }
 
-}  // namespace fleetadm::push
+bool forget_ready(Json& status) {
+  const auto is = [](std::string_view type) { return [type](const Json& one) { return str(one, {"type"}) == type; }; };
+  // Ready alone may be somebody else's.
+  const Json& told = list_at(status, {"conditions"});
+  if (std::none_of(told.begin(), told.end(), is(api::kConditionResponding))) return false;
+  Json& conditions = status["conditions"];
+  for (const std::string_view type : {api::kConditionReady, api::kConditionResponding})
+    conditions.erase(std::remove_if(conditions.begin(), conditions.end(), is(type)), conditions.end());
+  return true;
+}
+
+}  // namespace fleetadm::registration::agent

@@ -1,4 +1,5 @@
-// What the nodes and pods of a member add up to, by the scheduler's own arithmetic (docs/reference/registration.md#push-members).
+// What the nodes and pods of a cluster add up to, by the scheduler's own arithmetic
+// (docs/reference/registration.md#push-members).
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,7 @@
 #include "kubeclient/base/cached_object.h"
 #include "kubeclient/base/json.h"
 
-namespace fleetadm::push {
-
-using registration::agent::Quantities;
+namespace fleetadm::registration::agent {
 
 using api::kAllocatedPrefix;
 using api::kAllocatingPrefix;
@@ -25,7 +24,7 @@ Quantities requests_of(const Json& pod);
 
 /// Leaves of a Pod its identity, its requests, and whether it has a node; of one that has ended nothing that counts.
 void project_pod(Json& pod);
-/// registration::agent::project_node(), whether the node is ready, and where it is (topology.h).
+/// project_node(), and whether the node is ready.
 void project_counted_node(Json& node);
 
 struct NodeCount {
@@ -55,5 +54,7 @@ class PodSums {
 
 /// Writes them into a ManagedCluster's status, in place of those that are there.
 void write_figures(const NodeCount& nodes, const PodSums::Sums& pods, Json& status);
+/// Takes them away: nobody counts any more.
+void forget_figures(Json& status);
 
-}  // namespace fleetadm::push
+}  // namespace fleetadm::registration::agent

@@ -1,12 +1,10 @@
-#include "core/push/figures.h"
+#include "core/registration/agent/figures.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "core/push/topology.h"
-
-namespace fleetadm::push {
+namespace fleetadm::registration::agent {
 namespace {
 
 constexpr const char* kHolds = "holds";
@@ -44,6 +42,14 @@ Quantities of_container(const Json& container) { return quantities_in(object_at(
 /// Those that a pod can have as a whole.
 bool is_of_pods(std::string_view resource) {
   return resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-");
+}
+
+Json without_figures(const Json& capacity) {
+  Json kept = Json::object();
+  for (const auto& [key, value] : capacity.items()) {
+    if (!api::is_figure(key)) kept[key] = value;
+  }
+  return kept;
 }
 
 void write_prefixed(std::string_view prefix, const Quantities& amounts, Json& capacity) {
@@ -100,11 +106,8 @@ void project_counted_node(Json& node) {
   const Json& conditions = list_at(node, {"status", "conditions"});
   const bool ready = std::any_of(conditions.begin(), conditions.end(),
                                  [](const Json& one) { return str(one, {"type"}) == "Ready" && str(one, {"status"}) == "True"; });
-  Json kept = node;
-  registration::agent::project_node(kept);
-  if (ready) kept["status"]["ready"] = true;
-  project_topology(node, kept);
-  node = std::move(kept);
+  project_node(node);
+  if (ready) node["status"]["ready"] = true;
 }
 
 NodeCount count_nodes(const std::vector<Json>& projected) {
@@ -145,17 +148,21 @@ PodSums::Sums PodSums::sums() const {
 }
 
 void write_figures(const NodeCount& nodes, const PodSums::Sums& pods, Json& status) {
-  Json& capacity = at_or_make(status, {"capacity"});
-  if (!capacity.is_object()) capacity = Json::object();
-  Json kept = Json::object();
-  for (const auto& [key, value] : capacity.items()) {
-    if (!api::is_figure(key)) kept[key] = value;
-  }
+  Json kept = without_figures(object_at(status, {"capacity"}));
   kept[std::string(kNodesPrefix) + "total"] = std::to_string(nodes.total);
   kept[std::string(kNodesPrefix) + "ready"] = std::to_string(nodes.ready);
   write_prefixed(kAllocatedPrefix, pods.allocated, kept);
   write_prefixed(kAllocatingPrefix, pods.allocating, kept);
-  capacity = std::move(kept);
+  status["capacity"] = std::move(kept);
 }
 
-}  // namespace fleetadm::push
+void forget_figures(Json& status) {
+  Json kept = without_figures(object_at(status, {"capacity"}));
+  if (kept.empty()) {
+    erase_at(status, {"capacity"});
+  } else {
+    status["capacity"] = std::move(kept);
+  }
+}
+
+}  // namespace fleetadm::registration::agent

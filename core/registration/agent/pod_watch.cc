@@ -1,0 +1,31 @@
+#include "core/registration/agent/pod_watch.h"
+
+#include <utility>
+
+namespace fleetadm::registration::agent {
+
+PodWatch::PodWatch(kube::Client cluster, std::function<void()> synced)
+    : cluster_(std::move(cluster)), synced_(std::move(synced)), sums_(std::make_shared<PodSums>()) {}
+
+PodWatch::~PodWatch() {
+  if (pods_) pods_->stop();
+}
+
+void PodWatch::begin() {
+  if (pods_) return;
+  kube::InformerOptions options;
+  options.project = project_pod;
+  pods_ = kube::Informer::make(cluster_, kube::resources::pods(), std::move(options));
+  pods_->on_event([sums = sums_](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
+    sums->take(before, after);
+  });
+  if (synced_) pods_->on_synced(synced_);
+  pods_->start();
+}
+
+std::optional<PodSums::Sums> PodWatch::sums() const {
+  if (!pods_ || !pods_->synced()) return std::nullopt;
+  return sums_->sums();
+}
+
+}  // namespace fleetadm::registration::agent
