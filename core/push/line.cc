@@ -21,6 +21,9 @@ namespace r = kube::resources;
 
 constexpr auto kLookTimeout = std::chrono::seconds(5);
 constexpr auto kWorkTimeout = std::chrono::seconds(10);
+// A member that hangs is noticed between two probes.
+constexpr auto kReadIdleTimeout = std::chrono::seconds(4);
+constexpr auto kPingTimeout = std::chrono::seconds(2);
 constexpr auto kVersionLasts = std::chrono::minutes(10);
 constexpr int kWorkThreads = 4;
 
@@ -68,6 +71,8 @@ Line::~Line() {
 kube::RestConfig Line::with_credentials(bool for_works) const {
   kube::RestConfig config = credential_.access.config;
   config.credentials = credentials_;
+  config.read_idle_timeout = kReadIdleTimeout;
+  config.ping_timeout = kPingTimeout;
   if (for_works)
     config.impersonate_user = "system:serviceaccount:" + credential_.account_ns + ":" + std::string(api::kPushWorkAccount);
   return config;

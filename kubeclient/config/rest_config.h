@@ -1,6 +1,7 @@
 // What a client needs to reach one API server, after a kubeconfig or the in-cluster files were resolved.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,6 +47,10 @@ struct RestConfig {
   std::string name;                  // the context's or cluster's name, for error messages
   bool disable_compression = false;  // of a kubeconfig's cluster: do not ask for gzip
   std::string default_namespace;     // the context's namespace, or empty
+  /// Of an HTTP/2 connection on which something is awaited: after so much silence the server is asked whether it is there, and
+  /// where it does not answer that in time, the connection is broken.
+  std::chrono::milliseconds read_idle_timeout{30'000};
+  std::chrono::milliseconds ping_timeout{15'000};
 };
 
 /// Static credentials (PEM and token in memory).

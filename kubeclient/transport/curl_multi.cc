@@ -26,8 +26,10 @@ std::shared_ptr<CurlMulti> CurlMulti::make(std::shared_ptr<EpollLoop> loop) {
           }};
 }
 
-CurlMulti::CurlMulti(Private, std::shared_ptr<EpollLoop> loop)
-    : loop_(std::move(loop)), multi_(curl_multi_init(), &curl_multi_cleanup) {
+CurlMulti::CurlMulti(Private, std::shared_ptr<EpollLoop> loop) : loop_(std::move(loop)) {}
+
+void CurlMulti::make_handle() {
+  multi_.reset(curl_multi_init());
   auto* multi = multi_.get();
   curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &CurlMulti::on_socket);
   curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
@@ -37,11 +39,10 @@ CurlMulti::CurlMulti(Private, std::shared_ptr<EpollLoop> loop)
   curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 100L);
   // Idle connections that are kept: one is enough for a client that speaks now and then.
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 8L);
-  bound_connections();
 }
 
 CurlMulti::~CurlMulti() {
-  for (auto& [easy, done] : transfers_) {
+  for (auto& [easy, transfer] : transfers_) {
     curl_multi_remove_handle(multi_.get(), easy);
   }
   transfers_.clear();
@@ -49,12 +50,13 @@ CurlMulti::~CurlMulti() {
   if (timer_ != 0) loop_->cancel(timer_);
 }
 
-void CurlMulti::add(CURL* easy, Done done) {
-  transfers_.emplace(easy, std::move(done));
+void CurlMulti::add(CURL* easy, Done done, Done before_leaving) {
+  if (!multi_) make_handle();
+  transfers_.emplace(easy, Transfer{std::move(done), std::move(before_leaving)});
   bound_connections();
   if (curl_multi_add_handle(multi_.get(), easy) != CURLM_OK) {
     auto node = transfers_.extract(easy);
-    node.mapped()(CURLE_FAILED_INIT);
+    node.mapped().done(CURLE_FAILED_INIT);
   }
 }
 
@@ -166,9 +168,10 @@ void CurlMulti::reap() {
     if (message->msg != CURLMSG_DONE) continue;
     CURL* easy = message->easy_handle;
     const CURLcode code = message->data.result;
-    curl_multi_remove_handle(multi_.get(), easy);
     auto node = transfers_.extract(easy);
-    if (!node.empty()) node.mapped()(code);
+    if (!node.empty() && node.mapped().before_leaving) node.mapped().before_leaving(code);
+    curl_multi_remove_handle(multi_.get(), easy);
+    if (!node.empty()) node.mapped().done(code);
   }
 }
 

@@ -26,8 +26,9 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   CurlMulti& operator=(const CurlMulti&) = delete;
 
   /// Starts a transfer; `done` runs once, outside of libcurl's own callbacks, after the handle left the multi.
+  /// `before_leaving`: runs before the handle leaves the multi, which closes a connection that is the handle's alone.
   /// Not from a libcurl callback.
-  void add(CURL* easy, Done done);
+  void add(CURL* easy, Done done, Done before_leaving = {});
   /// Ends a transfer without calling its `done`. Not from a libcurl callback.
   void remove(CURL* easy);
   /// Tells what ALPN gave: HTTP/1.1 needs a connection a stream, HTTP/2 shares few.
@@ -49,6 +50,7 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   CurlMulti(Private, std::shared_ptr<EpollLoop> loop);
 
  private:
+  void make_handle();
   static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* socket_data);
   static int on_timer(CURLM* multi, long timeout_ms, void* self);
   void act(curl_socket_t fd, int mask);
@@ -58,8 +60,12 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   void bound_connections();
 
   std::shared_ptr<EpollLoop> loop_;
-  std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
-  std::unordered_map<CURL*, Done> transfers_;
+  std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_{nullptr, &curl_multi_cleanup};  // until something is sent: null
+  struct Transfer {
+    Done done;
+    Done before_leaving;
+  };
+  std::unordered_map<CURL*, Transfer> transfers_;
   std::unordered_set<curl_socket_t> sockets_;
   bool delivered_ = false;                                             // since the last look
   std::optional<std::chrono::steady_clock::time_point> silent_since_;  // a request was not answered, and nothing came since

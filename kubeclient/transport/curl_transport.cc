@@ -13,6 +13,8 @@ namespace fleetadm::kube {
 
 namespace {
 
+constexpr std::string_view kHttpsPort = "443";
+
 /// Collects a whole answer and wakes the one who waits for it.
 class Collector final : public StreamSink {
  public:
@@ -153,6 +155,7 @@ std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_
   context->user_agent = config.user_agent.empty() ? default_user_agent() : config.user_agent;
   // Between processes of one machine there is no bandwidth to save, and the server's half of the time would go into it.
   context->compress = !config.disable_compression && !context->endpoint.loopback;
+  context->authority = context->endpoint.port == kHttpsPort ? context->endpoint.host : context->endpoint.authority();
   context->loop = epoll;
   context->trusted = trust_store(config.ca_data);
   give_connections(context);

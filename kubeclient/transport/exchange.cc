@@ -5,6 +5,8 @@
 
 #include "kubeclient/base/log.h"
 #include "kubeclient/config/credentials.h"
+#include "kubeclient/transport/curl_wire.h"
+#include "kubeclient/transport/http2_stream.h"
 #include "kubeclient/transport/observer.h"
 #include "kubeclient/transport/request_options.h"
 
@@ -13,13 +15,18 @@ namespace fleetadm::kube {
 namespace {
 
 constexpr std::size_t kMaxHeldBody = 64U * 1024U;
-constexpr std::size_t kMaxHeaderBytes = 256U * 1024U;
 constexpr std::string_view kLog = "http";
 
 /// The connection ended under a transfer.
 bool is_cut(CURLcode code) {
   return code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_HTTP2 ||
          code == CURLE_HTTP2_STREAM;
+}
+
+/// A user's name and password, and paths that have to be escaped, are left to libcurl.
+bool is_for_http2(const Outgoing& request) {
+  const bool is_basic = request.credentials.token.empty() && !request.credentials.username.empty();
+  return !is_basic && std::ranges::none_of(request.path, [](char c) { return c <= ' ' || c == '\x7f'; });
 }
 
 }  // namespace
@@ -38,8 +45,7 @@ Exchange::Exchange(std::shared_ptr<const ExchangeContext> context, Request reque
       started_(std::chrono::steady_clock::now()),
       deadline_(request_.timeout > Duration::zero() ? started_ + request_.timeout : std::chrono::steady_clock::time_point::max()),
       sink_(std::move(sink)) {
-  url_ = server_url(context_->config, context_->endpoint) + context_->endpoint.prefix + request_.path +
-         encode_query(std::exchange(request_.query, {}));
+  target_ = context_->endpoint.prefix + request_.path + encode_query(std::exchange(request_.query, {}));
 }
 
 Exchange::~Exchange() = default;
@@ -98,95 +104,45 @@ void Exchange::finish(std::optional<Error> error) {
   const auto keep = shared_from_this();
   self_.reset();
   await_answer(false);
-  if (easy_) tell_observer(error);
-  if (easy_) context_->multi->remove(easy_.get());
-  easy_.reset();
+  if (sent_) tell_observer(error);
+  wire_.reset();
   on_stop_.reset();
   deliver([&](StreamSink& sink) { sink.on_end(std::move(error)); });
   const std::scoped_lock lock(sink_mutex_);
   sink_.reset();
 }
 
-Status Exchange::add_headers(const Credentials& credentials) {
-  FLEETADM_TRY(const auto headers, request_headers(context_->config, context_->endpoint, request_));
-  headers_.reset();
-  const auto add = [this](const std::string& line) -> Status {
-    curl_slist* grown = curl_slist_append(headers_.get(), line.c_str());
-    if (grown == nullptr) return fail(Category::kInternal, "out of memory");
-    static_cast<void>(headers_.release());
-    headers_.reset(grown);
-    return {};
-  };
-  for (const auto& [name, value] : headers) {
-    // "Name;" is libcurl's spelling of a header without a value.
-    FLEETADM_CHECK(add(value.empty() ? name + ";" : name + ": " + value));
-    if (log::enabled(7)) log_header("> ", name + ": " + value);
-  }
+Status Exchange::prepare(Credentials credentials) {
+  outgoing_ = {};
+  FLEETADM_TRY(outgoing_.headers, request_headers(context_->config, context_->endpoint, request_));
+  for (const auto& [name, value] : outgoing_.headers) log_header("> ", name + ": " + value);
   if (!credentials.token.empty()) {
-    FLEETADM_TRY(const std::string value, bearer(credentials));
-    FLEETADM_CHECK(add("Authorization: " + value));
+    FLEETADM_TRY(std::string value, bearer(credentials));
+    outgoing_.headers.emplace_back("Authorization", std::move(value));
     log::info(7, kLog, "> Authorization: Bearer <redacted>");
   }
-  // No "Expect: 100-continue" round trip for large bodies.
-  return add("Expect:");
+  outgoing_.method = request_.method;
+  outgoing_.path = target_;
+  outgoing_.authority = context_->authority;
+  outgoing_.user_agent = context_->user_agent;
+  outgoing_.compress = context_->compress;
+  outgoing_.body = &request_.body;
+  outgoing_.credentials = std::move(credentials);
+  outgoing_.deadline = deadline_;
+  return {};
 }
 
-void Exchange::set_options(CURL* easy, const Credentials& credentials) {
-  const auto& config = context_->config;
-  const auto& endpoint = context_->endpoint;
-  curl_easy_setopt(easy, CURLOPT_URL, url_.c_str());
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, context_->user_agent.c_str());
-  if (context_->compress) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-  // libcurl 7.88 pauses an HTTP/2 connection where a frame does not fit into its transfer's buffer, and forgets that the frame
-  // was the stream's last until the server sends something else. Pages that are not used cost nothing, so the buffer is large.
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, static_cast<long>(CURL_MAX_READ_SIZE));
-  curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail_.data());
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Exchange::on_header);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Exchange::on_body);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
-
-  set_connection_options(easy, config, endpoint, credentials, context_->trusted.get(), connect_to_);
-  if (deadline_ != std::chrono::steady_clock::time_point::max()) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()).count();
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(left, 1)));
-  }
-  if (credentials.token.empty() && !credentials.username.empty()) {
-    curl_easy_setopt(easy, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
-    curl_easy_setopt(easy, CURLOPT_USERNAME, credentials.username.c_str());
-    curl_easy_setopt(easy, CURLOPT_PASSWORD, credentials.password.c_str());
-  }
-
-  if (request_.method == Method::kHead) {
-    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-  } else if (request_.method != Method::kGet || !request_.body.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, std::string(to_string(request_.method)).c_str());
-    if (request_.method != Method::kDelete || !request_.body.empty()) {
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.data());
-    }
-  }
-}
-
-void Exchange::send(const Credentials& credentials) {
+void Exchange::send(Credentials credentials) {
   if (finished_) return;
   if (cancelled_) return finish(std::nullopt);
   if (request_.stop.stop_requested()) return finish(fail(Category::kCancelled, "cancelled").value());
-  easy_.reset(curl_easy_init());
-  if (!easy_) return finish(fail(Category::kInternal, "out of memory").value());
+  sent_ = true;
   await_answer(true);
-  detail_.fill(0);
+  wire_.reset();
   response_headers_.clear();
-  header_bytes_ = 0;
   body_bytes_ = 0;
   status_ = 0;
-  if (auto added = add_headers(credentials); !added) return finish(added.error());
-  set_options(easy_.get(), credentials);
+  if (auto prepared = prepare(std::move(credentials)); !prepared) return finish(prepared.error());
   if (log::enabled(8) && !request_.body.empty()) log::info(8, kLog, "> " + shorten_for_log(log::redact_body(request_.body)));
   self_ = shared_from_this();
   if (!on_stop_ && request_.stop.stop_possible()) {
@@ -194,72 +150,57 @@ void Exchange::send(const Credentials& credentials) {
       if (const auto self = weak.lock()) self->abort(fail(Category::kCancelled, "cancelled").value());
     });
   }
-  context_->multi->add(easy_.get(), [this](CURLcode code) { on_done(code); });
+  put_on_wire();
+}
+
+void Exchange::put_on_wire() {
+  if (context_->http2 && context_->http2->usable() && is_for_http2(outgoing_)) {
+    auto wire = context_->http2->make_wire(outgoing_, *this);
+    Http2Stream& stream = *wire;
+    wire_ = std::move(wire);
+    return context_->http2->send(stream);
+  }
+  auto wire = std::make_unique<CurlWire>(*context_, outgoing_, *this);
+  CurlWire& transfer = *wire;
+  wire_ = std::move(wire);
+  if (auto started = transfer.start(); !started) finish(started.error());
+}
+
+void Exchange::take_refusal() {
+  wire_.reset();
+  put_on_wire();
 }
 
 template <class Take>
-std::size_t Exchange::guarded(std::size_t length, const Take& take) {
+bool Exchange::guarded(const Take& take) {
   try {
     return take();
   } catch (const std::exception& problem) {
-    // Nothing may be thrown through libcurl.
     thrown_ = problem.what();
-    return length + 1;  // not what it gave: it ends the transfer
+    return false;
   }
 }
 
-std::size_t Exchange::on_header(char* data, std::size_t size, std::size_t count, void* self_pointer) {
-  auto* self = static_cast<Exchange*>(self_pointer);
-  self->context_->multi->delivered();
-  return self->guarded(size * count, [&] { return self->take_header({data, size * count}); });
+bool Exchange::take_head(int status, std::map<std::string, std::string> headers) {
+  return guarded([&] { return head_complete(status, std::move(headers)); });
 }
 
-std::size_t Exchange::take_header(std::string_view line) {
-  const std::size_t length = line.size();
-  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
-  if (line.starts_with("HTTP/")) {
-    response_headers_.clear();  // of a 1xx before
-    header_bytes_ = 0;
-    return length;
-  }
-  if (line.empty()) {
-    head_complete();
-    return cancelled_ ? 0 : length;
-  }
-  const auto colon = line.find(':');
-  if (colon == std::string_view::npos) return length;
-  std::string name(line.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  auto value = line.substr(colon + 1);
-  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  header_bytes_ += length + 64U;
-  if (header_bytes_ > kMaxHeaderBytes) return 0;
-  auto& slot = response_headers_[std::move(name)];
-  if (!slot.empty()) slot += ", ";
-  slot += value;
-  return length;
-}
-
-void Exchange::head_complete() {
-  long status = 0;
-  long version = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
-  curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_VERSION, &version);
-  if (status < 200 || head_delivered_) return;  // 1xx, or trailers
-  status_ = static_cast<int>(status);
-  context_->multi->learned_version(version);
+bool Exchange::head_complete(int status, std::map<std::string, std::string> headers) {
+  status_ = status;
+  response_headers_ = std::move(headers);
+  outgoing_.headers = {};  // it is not sent again as it was
+  outgoing_.credentials = {};
   if (log::enabled(8)) {
     for (const auto& [name, value] : response_headers_) log_header("< ", name + ": " + value);
   }
   hold_ = status_ == 401 && !repeated_ && context_->config.credentials != nullptr;
-  if (hold_) return;
+  if (hold_) return !cancelled_;
   await_answer(false);
   deliver_head();
+  return !cancelled_;
 }
 
 void Exchange::deliver_head() {
-  head_delivered_ = true;
   // A watch goes on for minutes: what it does not need any more is not kept.
   const auto headers = std::exchange(response_headers_, {});
   if (const auto id = headers.find("audit-id"); id != headers.end()) audit_id_ = id->second;
@@ -267,30 +208,25 @@ void Exchange::deliver_head() {
   deliver([&](StreamSink& sink) { sink.on_response(status_, headers); });
 }
 
-std::size_t Exchange::on_body(char* data, std::size_t size, std::size_t count, void* self_pointer) {
-  auto* self = static_cast<Exchange*>(self_pointer);
-  self->context_->multi->delivered();
-  return self->guarded(size * count, [&] { return self->take_body({data, size * count}); });
-}
-
-std::size_t Exchange::take_body(std::string_view data) {
-  if (cancelled_) return 0;
+bool Exchange::take_body(std::string_view data) {
+  if (cancelled_) return false;
   body_bytes_ += data.size();
-  if (hold_) {
-    if (held_body_.size() < kMaxHeldBody) held_body_.append(data.substr(0, kMaxHeldBody));
-    return data.size();
-  }
-  deliver([&](StreamSink& sink) { sink.on_data(data); });
-  return cancelled_ ? 0 : data.size();
+  return guarded([&] {
+    if (hold_) {
+      if (held_body_.size() < kMaxHeldBody) held_body_.append(data.substr(0, kMaxHeldBody));
+      return true;
+    }
+    deliver([&](StreamSink& sink) { sink.on_data(data); });
+    return !cancelled_;
+  });
 }
 
-void Exchange::on_done(CURLcode code) {
+void Exchange::take_end(const std::optional<CurlFailure>& failure) {
   if (cancelled_) return finish(std::nullopt);
   // kube-apiserver closes an HTTP/2 connection right after a 401, sometimes before the answer is through: the status says it all.
-  const bool answered = code == CURLE_OK || (status_ == 401 && thrown_.empty() && is_cut(code));
+  const bool answered = !failure || (status_ == 401 && thrown_.empty() && is_cut(failure->code));
   if (!answered) {
-    if (code == CURLE_OPERATION_TIMEDOUT && status_ == 0) context_->multi->unanswered();
-    Error error = thrown_.empty() ? connection_error(easy_.get(), code, detail_.data(), context_->config, context_->endpoint)
+    Error error = thrown_.empty() ? connection_error(*failure, context_->config, context_->endpoint)
                                   : fail(Category::kInternal, "the answer cannot be taken: " + thrown_).value();
     log_outcome(error.message);
     return finish(std::move(error));
@@ -319,10 +255,12 @@ void Exchange::after_unauthorized() {
   }
 }
 
+std::string Exchange::url() const { return server_url(context_->config, context_->endpoint) + target_; }
+
 void Exchange::log_outcome(std::string_view outcome) const {
   if (!log::enabled(5)) return;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_).count();
-  std::string text = std::string(to_string(request_.method)) + " " + (log::enabled(6) ? url_ : request_.path) + " " +
+  std::string text = std::string(to_string(request_.method)) + " " + (log::enabled(6) ? url() : request_.path) + " " +
                      std::string(outcome) + " in " + std::to_string(took) + " ms";
   if (log::enabled(6) && !audit_id_.empty()) text += ", id " + audit_id_;
   log::info(5, kLog, text);
@@ -345,7 +283,7 @@ void Exchange::tell_observer(const std::optional<Error>& error) const {
   if (!observer) return;
   RequestFacts facts;
   facts.method = request_.method;
-  facts.url = url_;
+  facts.url = url();
   facts.status = status_;
   if (error) facts.error = error->message;
   facts.id = audit_id_;

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "kubeclient/config/files.h"
+
 namespace fleetadm::kube {
 namespace {
 
@@ -12,10 +14,30 @@ bool impersonates(const RestConfig& config) {
          !config.impersonate_extra.empty();
 }
 
+/// Whether the environment names a proxy for anybody.
+bool names_proxy() {
+  const auto is_set = [](const char* name) { return !environment(name).empty(); };
+  return is_set("https_proxy") || is_set("HTTPS_PROXY") || is_set("all_proxy") || is_set("ALL_PROXY");
+}
+
 bool connects_alike(const ExchangeContext& one, const ExchangeContext& other) {
   return one.loop == other.loop && one.config.credentials == other.config.credentials &&
          one.config.server == other.config.server && one.config.ca_data == other.config.ca_data &&
          one.config.tls_server_name == other.config.tls_server_name && one.config.proxy_url == other.config.proxy_url;
+}
+
+/// Null where libcurl makes the connections: without TLS, through a proxy, and with the system's roots, which it knows to find.
+std::shared_ptr<Http2Pool> http2_pool(const ExchangeContext& context) {
+  const RestConfig& config = context.config;
+  const Endpoint& endpoint = context.endpoint;
+  if (endpoint.scheme != "https" || !context.trusted) return nullptr;
+  if (!config.proxy_url.empty()) return nullptr;
+  if (!endpoint.loopback && names_proxy()) return nullptr;
+  const std::string& name = config.tls_server_name.empty() ? endpoint.host : config.tls_server_name;
+  return Http2Pool::make(context.loop, {.host = endpoint.host,
+                                        .port = endpoint.port,
+                                        .peer = {name, context.trusted},
+                                        .keep_alive = {config.read_idle_timeout, config.ping_timeout}});
 }
 
 /// The transports that act as themselves, by their credential.
@@ -29,12 +51,12 @@ class Lenders {
     alive_ = std::max(kFew, lenders_.size());
   }
 
-  std::shared_ptr<CurlMulti> connections_for(const ExchangeContext& borrower) const {
+  std::shared_ptr<const ExchangeContext> lender_for(const ExchangeContext& borrower) const {
     const std::lock_guard lock(mutex_);
     const auto [begin, end] = lenders_.equal_range(borrower.config.credentials.get());
     for (auto at = begin; at != end; ++at) {
       // What stood at this address before may be gone: a lender that lives holds its credential.
-      if (const auto lender = at->second.lock(); lender && connects_alike(*lender, borrower)) return lender->multi;
+      if (auto lender = at->second.lock(); lender && connects_alike(*lender, borrower)) return lender;
     }
     return nullptr;
   }
@@ -51,8 +73,9 @@ class Lenders {
 void give_connections(const std::shared_ptr<ExchangeContext>& context) {
   static auto* const kLenders = new Lenders();  // for good: transports may outlive static objects
   const bool borrows = impersonates(context->config);
-  if (borrows && context->config.credentials) context->multi = kLenders->connections_for(*context);
-  if (!context->multi) context->multi = CurlMulti::make(context->loop);
+  const auto lender = borrows && context->config.credentials ? kLenders->lender_for(*context) : nullptr;
+  context->multi = lender ? lender->multi : CurlMulti::make(context->loop);
+  context->http2 = lender ? lender->http2 : http2_pool(*context);
   if (!borrows && context->config.credentials) kLenders->add(context);
 }
 

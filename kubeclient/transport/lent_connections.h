@@ -4,8 +4,7 @@
 
 #include <memory>
 
-#include "kubeclient/transport/curl_multi.h"
-#include "kubeclient/transport/exchange.h"
+#include "kubeclient/transport/exchange_context.h"
 
 namespace fleetadm::kube {
 

@@ -15,23 +15,9 @@ namespace fleetadm::kube {
 
 namespace {
 
-constexpr long kConnectTimeoutMs = 15'000;
-
 bool clean_header(std::string_view text) {
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return (static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127; });
-}
-
-// A dead peer must be noticed although HTTP/2 pings are out of reach: three keepalive probes, and no data unacknowledged for
-// long.
-int harden_socket(void*, curl_socket_t fd, curlsocktype) {
-  const auto set = [fd](int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 45'000);
-  return CURL_SOCKOPT_OK;
 }
 
 curl_blob blob_of(const std::string& text) {
@@ -86,6 +72,16 @@ void set_tls(CURL* easy, const RestConfig& config, const Credentials& credential
 }
 
 }  // namespace
+
+int harden_socket(void*, curl_socket_t fd, curlsocktype) {
+  const auto set = [fd](int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 45'000);
+  return CURL_SOCKOPT_OK;
+}
 
 std::string encode_query(const Query& query) {
   std::string out;
@@ -190,7 +186,7 @@ void set_connection_options(CURL* easy, const RestConfig& config, const Endpoint
   set_tls(easy, config, credentials, trusted);
 }
 
-Error connection_error(CURL* easy, CURLcode code, const char* detail, const RestConfig& config, const Endpoint& endpoint) {
+CurlFailure failure_of(CURL* easy, CURLcode code, const char* detail) {
   CurlFailure failure;
   failure.code = code;
   failure.detail = detail;
@@ -199,6 +195,10 @@ Error connection_error(CURL* easy, CURLcode code, const char* detail, const Rest
   curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &failure.os_error);
   curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected_at);
   failure.connected = connected_at > 0;
+  return failure;
+}
+
+Error connection_error(CurlFailure failure, const RestConfig& config, const Endpoint& endpoint) {
   failure.server = endpoint.authority();
   failure.expected_name = config.tls_server_name.empty() ? endpoint.host : config.tls_server_name;
   // A proxy's URL may hold a password: its host alone is told.

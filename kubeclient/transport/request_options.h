@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kubeclient/config/rest_config.h"
+#include "kubeclient/transport/curl_errors.h"
 #include "kubeclient/transport/endpoint.h"
 #include "kubeclient/transport/transport.h"
 
@@ -34,7 +35,14 @@ void log_header(std::string_view arrow, std::string_view line);
 /// trust_store() of the configuration's CA; it and `connect_to` must live as long as the handle.
 void set_connection_options(CURL* easy, const RestConfig& config, const Endpoint& endpoint, const Credentials& credentials,
                             X509_STORE* trusted, CurlList& connect_to);
-/// Why libcurl could not send, or got no answer. `detail` is its error buffer.
-Error connection_error(CURL* easy, CURLcode code, const char* detail, const RestConfig& config, const Endpoint& endpoint);
+/// What libcurl says of a transfer that failed. `detail` is its error buffer.
+CurlFailure failure_of(CURL* easy, CURLcode code, const char* detail);
+/// Why nothing could be sent, or there was no answer.
+Error connection_error(CurlFailure failure, const RestConfig& config, const Endpoint& endpoint);
+
+/// For CURLOPT_SOCKOPTFUNCTION. A dead peer must be noticed where nothing asks it: three keepalive probes, and no data
+/// unacknowledged for long.
+int harden_socket(void* unused, curl_socket_t fd, curlsocktype purpose);
+inline constexpr long kConnectTimeoutMs = 15'000;
 
 }  // namespace fleetadm::kube

@@ -49,7 +49,7 @@ class CurlConnection final : public UpgradedConnection {
     set_connection_options(easy, config_, endpoint_, credentials, trusted_.get(), connect_to_);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::clamp<std::int64_t>(left, 1, 24LL * 3600 * 1000)));
     if (const auto code = curl_easy_perform(easy); code != CURLE_OK)
-      return fail(connection_error(easy, code, detail_.data(), config_, endpoint_));
+      return fail(connection_error(failure_of(easy, code, detail_.data()), config_, endpoint_));
     curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket_);
     if (socket_ == CURL_SOCKET_BAD) return fail(Category::kInternal, "libcurl has no socket for the connection");
     return {};

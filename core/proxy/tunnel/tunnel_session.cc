@@ -316,12 +316,12 @@ void TunnelSession::gone() {
 
 bool TunnelSession::tick(SteadyTime now) {
   switch (keep_alive_.due(now)) {
-    case serve::KeepAlive::Due::kGone: why_ = "is dead: the agent does not answer"; return false;
-    case serve::KeepAlive::Due::kPing:
+    case kube::KeepAlive::Due::kGone: why_ = "is dead: the agent does not answer"; return false;
+    case kube::KeepAlive::Due::kPing:
       nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
       host_.flush();
       break;
-    case serve::KeepAlive::Due::kNothing: break;
+    case kube::KeepAlive::Due::kNothing: break;
   }
   if (now - period_ > kPeriod) {
     period_ = now;

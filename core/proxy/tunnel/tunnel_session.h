@@ -21,9 +21,9 @@
 #include "core/proxy/tunnel/tunnel_body.h"
 #include "core/proxy/tunnel/tunnel_limits.h"
 #include "core/proxy/tunnel/tunnel_stream.h"
-#include "core/serve/http/http2_memory.h"
-#include "core/serve/http/keep_alive.h"
 #include "core/serve/http/protocol.h"
+#include "kubeclient/http2/http2_memory.h"
+#include "kubeclient/http2/keep_alive.h"
 
 namespace fleetadm::proxy {
 
@@ -117,13 +117,13 @@ class TunnelSession final : public serve::Protocol,
 
   serve::ProtocolHost host_;
   TunnelSessionOptions options_;
-  serve::KeepAlive keep_alive_;
+  kube::KeepAlive keep_alive_;
   std::map<std::int32_t, TunnelStream> streams_;
   std::list<Waiting> waiting_;   // which takes no memory while it is empty
   std::uint64_t waited_ = 0;     // requests so far
   std::string* into_ = nullptr;  // during output()
   std::size_t most_ = 0;
-  serve::Http2Memory memory_;
+  kube::Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
   std::vector<std::function<void()>> later_;  // calls to others, once nghttp2 is not at work
   const void* woken_ = nullptr;               // the body that the last of them wakes, if it does

@@ -12,9 +12,9 @@
 
 #include "core/serve/http/body_pipe.h"
 #include "core/serve/http/http2_frames.h"
-#include "core/serve/http/http2_memory.h"
-#include "core/serve/http/keep_alive.h"
 #include "core/serve/http/protocol.h"
+#include "kubeclient/http2/http2_memory.h"
+#include "kubeclient/http2/keep_alive.h"
 
 namespace fleetadm::serve {
 namespace {
@@ -169,12 +169,12 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   bool tick(Steady::time_point now) override {
     ticked_ = now;
     switch (keep_alive_.due(now)) {
-      case KeepAlive::Due::kGone: return false;
-      case KeepAlive::Due::kPing:
+      case kube::KeepAlive::Due::kGone: return false;
+      case kube::KeepAlive::Due::kPing:
         nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
         host_.flush();
         break;
-      case KeepAlive::Due::kNothing: break;
+      case kube::KeepAlive::Due::kNothing: break;
     }
     if (leaving_since_ && now - *leaving_since_ > kLeaveLinger) leave();
     if (exchanges_.empty() && nghttp2_session_want_write(session_.get()) == 0) memory_.give_back();
@@ -431,9 +431,9 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
   std::string* into_ = nullptr;  // during output()
   std::size_t most_ = 0;
   std::optional<Steady::time_point> ticked_;  // then streams are asked whether they are due
-  Http2Memory memory_;
+  kube::Http2Memory memory_;
   std::unique_ptr<nghttp2_session, FreeSession> session_;
-  KeepAlive keep_alive_;
+  kube::KeepAlive keep_alive_;
   std::optional<Steady::time_point> leaving_since_;  // until left_
   bool left_ = false;                                // the client knows which was the last request
   bool failed_ = false;

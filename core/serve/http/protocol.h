@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/serve/http/keep_alive.h"
 #include "core/serve/http/memory_budget.h"
 #include "core/serve/http/upgrade.h"
+#include "kubeclient/http2/keep_alive.h"
 
 namespace fleetadm::serve {
 
@@ -30,7 +30,7 @@ struct ProtocolHost {
   WatchDescriptor watch;
   HttpLimits limits;
   std::shared_ptr<MemoryBudget> room = nullptr;   // null: as much as comes
-  KeepAliveTimes keep_alive = {};                 // HTTP/2 only
+  kube::KeepAliveTimes keep_alive = {};           // HTTP/2 only
   std::uint32_t frame = 16384;                    // HTTP/2 only: the largest that is taken; peers may send so much anyway
   std::function<void()> told_to_leave = nullptr;  // HTTP/2 only: the client asks nothing more on this connection (GOAWAY)
 };

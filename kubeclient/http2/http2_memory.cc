@@ -1,4 +1,4 @@
-#include "core/serve/http/http2_memory.h"
+#include "kubeclient/http2/http2_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <sys/mman.h>
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 namespace {
 
 constexpr std::size_t kFrame = std::size_t{16} * 1024;  // without what stands before it
@@ -113,4 +113,4 @@ void Http2Memory::give_back() {
   if (table != nullptr && is_free) ::madvise(tables_.at, kTable, MADV_DONTNEED);
 }
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <optional>
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 
 struct KeepAliveTimes {
   std::chrono::milliseconds silence{0};   // then it is asked; 0: never
@@ -46,4 +46,4 @@ class KeepAlive {
   std::optional<Time> asked_;
 };
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube

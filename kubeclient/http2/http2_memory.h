@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <nghttp2/nghttp2.h>
 
-namespace fleetadm::serve {
+namespace fleetadm::kube {
 
 /// I/O thread only. Outlives the session, and stays where it is.
 class Http2Memory {
@@ -60,4 +60,4 @@ class Http2Memory {
   bool idle_ = true;
 };
 
-}  // namespace fleetadm::serve
+}  // namespace fleetadm::kube
