@@ -62,7 +62,9 @@ bool expect_name(SSL* ssl, std::string name) {
   if (name.ends_with('.')) name.pop_back();
   if (name.empty()) return false;  // an empty one would switch the check off
   X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  return X509_VERIFY_PARAM_set1_host(checks, name.c_str(), name.size()) == 1 && SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
+  // SSL_set_tlsext_host_name() has a cast of C's; the name is copied.
+  const long asked = SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
+  return X509_VERIFY_PARAM_set1_host(checks, name.c_str(), name.size()) == 1 && asked == 1;
 }
 
 Status use_certificate(SSL* ssl, const Credentials& credentials) {
