@@ -38,6 +38,9 @@ void bind_departure(FlagSet& flags, UnjoinOptions& options) {
   flags.boolean(&options.hub_only, "hub-only",
                 "The current context is the hub; remove the cluster there and leave its agent alone");
   flags.boolean(&options.force, "force", "Do not wait for an agent that no longer runs; remove what it applied without it");
+  flags.boolean(
+      &options.orphan, "orphan",
+      "Leave what works applied on the cluster, where nothing looks after it any more; what add-ons applied is removed");
   flags.boolean(&options.keep_namespace, "keep-namespace", "Keep the cluster's namespace on the hub");
   bind_guard(flags, options.guard);
   timeout_flag(flags, &options.timeout, "Timeout for each side");
@@ -52,6 +55,11 @@ Status validate_unjoin(const UnjoinOptions& options) {
                 "the current context is the hub");
   if (options.hub_only && is_hosted_mode(options.member))
     return fail(Category::kUsage, "--hub-only cannot be combined with --mode hosted");
+  if (options.orphan && (options.hub_only || is_hosted_mode(options.member)))
+    return fail(Category::kUsage, "--orphan cannot be combined with --hub-only or --mode hosted",
+                "workloads are released on the cluster itself");
+  if (options.orphan && !options.push.on && !options.hub.named())
+    return fail(Category::kUsage, "--orphan requires --hub-context or --hub-kubeconfig", "the hub knows which works there are");
   FLEETADM_CHECK(validate_member_side(options.member, !options.force));
   if (options.hub_only && options.cluster_name.empty()) return fail(Category::kUsage, "--hub-only requires --cluster-name");
   if (!options.cluster_name.empty() && !is_dns_label(options.cluster_name)) {
@@ -146,23 +154,36 @@ Result<Report> leave_fleet(Context& context, const UnjoinOptions& options) {
       silent = no_hub;
     }
   }
+  // Its workloads are released there, and a cluster that was given up keeps them anyway.
+  if (options.orphan && silent) return fail(silent->with_hint("--orphan needs both sides; without it, run the command again"));
+  const bool orphan = options.orphan && !hub_only;
+  std::vector<std::string> kept;
+  if (orphan) {
+    FLEETADM_TRY(kept, works_to_keep(*hub, how));
+  }
   Report report;
   FLEETADM_TRY(auto plan, confirm_unjoin(context, options, how.cluster_name, hub ? &*hub : nullptr, &here, report.notes));
-  if (plan) return std::move(*plan);
+  if (plan) {
+    if (orphan) tell_kept(kept, how.cluster_name, *plan);
+    return std::move(*plan);
+  }
 
   join::LeftBehind left;
   if (hub_only && options.force) {
     FLEETADM_TRY(left, join::left_behind(*hub, how.cluster_name));
   }
   UnjoinSteps steps(context);
+  const auto leave_spoke = [&] { return steps.run("Removing the agent", [&] { return join::leave_on_spoke(here, how); }); };
+  if (orphan) FLEETADM_CHECK(leave_spoke());
   if (hub) FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(*hub, how); }));
   how.left_hub = hub.has_value();
-  if (!hub_only) FLEETADM_CHECK(steps.run("Removing the agent", [&] { return join::leave_on_spoke(here, how); }));
+  if (!hub_only && !orphan) FLEETADM_CHECK(leave_spoke());
 
   steps.tell(how.cluster_name, report);
   if (!steps.changed())
     report.notes.push_back(hub_only ? "Nothing to do: cluster \"" + how.cluster_name + "\" is not on this hub."
                                     : "Nothing to do: no agent is installed on this cluster.");
+  if (orphan && steps.changed()) tell_kept(kept, how.cluster_name, report);
   if (hub_only && options.force && steps.changed()) tell_left_behind(left, how.cluster_name, "its agent", report);
   if (!hub && steps.changed() && !silent) tell_hub_left(how.cluster_name, report);
   if (silent) {
@@ -189,7 +210,9 @@ void register_unjoin(Registry& registry) {
       "Run it again to finish an interrupted run. While it waits, it names what blocks; --plan lists all of it, in the order in "
       "which it goes, with owners and finalizers.\n\n"
       "--force does not wait for the cluster's agent: on the hub, add-ons and works are deleted without it, also if the cluster "
-      "does not answer. What then stays on the cluster is told, with the command that removes it there later.";
+      "does not answer. What then stays on the cluster is told, with the command that removes it there later.\n\n"
+      "--orphan leaves on the cluster what works applied: there it belongs to nobody then, and nothing repairs or removes it. The agent "
+      "goes first in that case, and the hub's works after it.";
   command.description +=
       "\n\nWith --mode hosted the current context is that of the cluster that hosts the agent: the member's Secrets there go, then "
       "what was installed for it on the managed cluster, and with the last member the agents' pod. Nothing of another member is "
@@ -206,6 +229,7 @@ void register_unjoin(Registry& registry) {
                        "fleetadm unjoin --mode hosted --context hub --cluster-name c2 --managed-cluster-context c2 "
                        "--hub-context hub"},
                       {"A cluster that the hub dials", "fleetadm unjoin --push --context hub --cluster-name c3"},
+                      {"A cluster that keeps its workloads", "fleetadm unjoin --context c1 --hub-context hub --orphan"},
                       {"What has to go before the cluster", "fleetadm unjoin --context c1 --hub-context hub --plan"}};
   command.make = invocation<UnjoinOptions>(
       bind_unjoin, [](const UnjoinOptions& options, const std::vector<std::string>&) { return validate_unjoin(options); },

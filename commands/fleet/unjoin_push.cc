@@ -93,15 +93,36 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
     context.progress().warn("the cluster is given up: " + dead->message);
     side.reset();
   }
+  if (side && !options.orphan) {
+    FLEETADM_TRY(const bool let_go, join::works_were_let_go(hub, how.cluster_name));
+    if (let_go)
+      return fail(Category::kConflict, "cluster \"" + how.cluster_name + "\" is leaving with its workloads left in place",
+                  "finish that with --orphan, or take the cluster back: fleetadm join --push");
+  }
+  const bool orphan = options.orphan && side;
+  std::vector<std::string> kept;
+  if (orphan) {
+    FLEETADM_TRY(kept, works_to_keep(hub, how));
+  }
   Report report;
   FLEETADM_TRY(auto plan, confirm_unjoin(context, options, how.cluster_name, &hub, nullptr, report.notes));
-  if (plan) return std::move(*plan);
+  if (plan) {
+    if (orphan) tell_kept(kept, how.cluster_name, *plan);
+    return std::move(*plan);
+  }
 
   join::LeftBehind left;
   if (!side) {
     FLEETADM_TRY(left, join::left_behind(hub, how.cluster_name));
   }
   UnjoinSteps steps(context);
+  if (orphan) {
+    FLEETADM_CHECK(steps.run("Ending the hub's works there", [&]() -> Result<std::vector<install::Change>> {
+      FLEETADM_CHECK(join::let_works_go(hub, how));
+      return std::vector<install::Change>{};
+    }));
+    FLEETADM_CHECK(steps.run("Releasing what works applied", [&] { return join::release_push_works(*side, hub_id, how); }));
+  }
   FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(hub, how); }));
   if (side)
     FLEETADM_CHECK(steps.run("Removing what the hub has there", [&] { return join::leave_push_member(*side, hub_id, how); }));
@@ -109,6 +130,7 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
 
   steps.tell(how.cluster_name, report);
   if (!steps.changed()) report.notes.push_back("Nothing to do: the hub does not dial a cluster \"" + how.cluster_name + "\".");
+  if (orphan && steps.changed()) tell_kept(kept, how.cluster_name, report);
   if (!side && steps.changed()) tell_stays(left, how.cluster_name, hub_id, report);
   return report;
 }

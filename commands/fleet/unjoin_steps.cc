@@ -56,7 +56,9 @@ Result<std::optional<Report>> confirm_unjoin(Context& context, const UnjoinOptio
   if (guard.allow && !guard.plan) return std::nullopt;
   work::Impact impact;
   std::string what = "removing the agent from cluster " + called;
-  if (hub != nullptr) {
+  if (options.orphan) {
+    what = "removing cluster " + name + " from the fleet, whose workloads stay";
+  } else if (hub != nullptr) {
     const ProposedChange change = departure_from_hub(name);
     what = change.what;
     auto computed = impact_of(*hub, change, context.clock().now(), guard.plan);
@@ -92,6 +94,20 @@ void tell_left_behind(const join::LeftBehind& left, const std::string& name, con
   report.notes.push_back("When the cluster is back, remove them there: fleetadm unjoin --force --context CONTEXT_OF_THE_CLUSTER");
 }
 
+Result<std::vector<std::string>> works_to_keep(const kube::Client& hub, join::DepartureOptions& how) {
+  FLEETADM_TRY(how.addon_works, join::works_of_addons(hub, how.cluster_name));
+  FLEETADM_TRY(join::LeftBehind left, join::left_behind(hub, how.cluster_name));
+  std::erase_if(left.works, [&](const std::string& work) { return how.addon_works.contains(work); });
+  return left.works;
+}
+
+void tell_kept(const std::vector<std::string>& works, const std::string& name, Report& report) {
+  report.data["kept"] = works;
+  if (works.empty()) return;
+  report.notes.push_back("What these works applied stays on cluster " + name +
+                         ", and nothing looks after it any more: " + work::some_names({works.begin(), works.end()}) + ".");
+}
+
 void tell_hub_left(const std::string& name, Report& report) {
   report.notes.push_back(
       "The hub still lists the cluster and will show it as unknown. Remove it there too: fleetadm unjoin "
@@ -118,7 +134,8 @@ bool does_not_answer(const Error& error) {
 join::DepartureOptions departure_options(Context& context, const UnjoinOptions& options) {
   join::DepartureOptions how;
   how.cluster_name = options.cluster_name;
-  how.force = options.force;
+  how.orphan = options.orphan;
+  how.force = options.force || options.orphan;
   how.keep_namespace = options.keep_namespace;
   how.timeout = options.timeout;
   how.stop = context.stop();

@@ -26,12 +26,13 @@ struct UnjoinOptions {
   /// Leave the side that answers where the other one does not, and tell what stays there (`unregister`).
   bool either_side = false;
   bool force = false;
+  bool orphan = false;
   bool keep_namespace = false;
   GuardOptions guard;
   Duration timeout = kWaitTimeout;
 };
 
-/// --hub-only, --force, --keep-namespace, the guard's, --timeout.
+/// --hub-only, --force, --orphan, --keep-namespace, the guard's, --timeout.
 void bind_departure(FlagSet& flags, UnjoinOptions& options);
 Status validate_unjoin(const UnjoinOptions& options);
 /// unjoin in any mode, and unregister.
@@ -61,6 +62,9 @@ class UnjoinSteps {
 /// An agent that could not be asked has everything still: what (with `what`, that was installed for it), and how it goes when the
 /// cluster is back.
 void tell_left_behind(const join::LeftBehind& left, const std::string& name, const std::string& what, Report& report);
+/// With --orphan: what stays on the cluster, by the works that applied it; `how` gets those of add-ons, which go.
+Result<std::vector<std::string>> works_to_keep(const kube::Client& hub, join::DepartureOptions& how);
+void tell_kept(const std::vector<std::string>& works, const std::string& name, Report& report);
 /// Nothing was done on the hub.
 void tell_hub_left(const std::string& name, Report& report);
 

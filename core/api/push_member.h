@@ -12,6 +12,10 @@ namespace fleetadm::api {
 inline constexpr std::string_view kPushNamespace = "open-cluster-management-push";
 /// On such a Secret, which has the cluster's name, too; its key is `kubeconfig`.
 inline constexpr std::string_view kPushMemberLabel = "fleetadm.io/push-member";
+/// On the Secret of a cluster that leaves and keeps its workloads: the hub is asked to end its works there, and has.
+inline constexpr std::string_view kWorksLetGo = "fleetadm.io/works-let-go";
+inline constexpr std::string_view kLetGoAsked = "asked";
+inline constexpr std::string_view kLetGoDone = "done";
 /// On the Secret and on the ManagedCluster: the uid of the member's namespace kube-system, which tells clusters apart.
 inline constexpr std::string_view kClusterIdAnnotation = "fleetadm.io/cluster-id";
 /// The claim with the same value that clusters make of themselves.

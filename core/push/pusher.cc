@@ -75,10 +75,13 @@ class Pusher {
     const auto credential = [&]() -> Result<Credential> {
       if (!secret || label_of(*secret, api::kPushMemberLabel) != cluster)
         return fail(Category::kNotFound, "there is no Secret " + shared_.ns + "/" + cluster);
+      if (!annotation_of(*secret, api::kWorksLetGo).empty()) return fail(Category::kConflict, "the cluster leaves the fleet");
       return credential_of(*secret);
     };
     const auto member = begin(cluster);
     member->set(credential());
+    // Its works have ended with its connections.
+    if (secret && annotation_of(*secret, api::kWorksLetGo) == api::kLetGoAsked) FLEETADM_CHECK(tell_let_go(*secret));
     for (const auto& queue : {reports, leases, tokens, apis}) queue->add(cluster);
     return Outcome{};
   }
@@ -133,6 +136,11 @@ class Pusher {
   }
 
  private:
+  Status tell_let_go(Json secret) const {
+    secret["metadata"]["annotations"][std::string(api::kWorksLetGo)] = std::string(api::kLetGoDone);
+    return shared_.hub.update(r::secrets(), secret).map([](const Json&) {});
+  }
+
   Status renew(const std::string& cluster, const kube::Client& client, Instant now) const {
     FLEETADM_TRY(Json secret, shared_.hub.get(r::secrets(), shared_.ns, cluster));
     FLEETADM_TRY(const std::string kubeconfig, base64_decode(str(secret, {"data", "kubeconfig"})));

@@ -11,6 +11,7 @@
 #include "core/registration/join/push_join.h"
 #include "core/work/rules/names.h"
 #include "kubeclient/base/token_claims.h"
+#include "kubeclient/watch/informer.h"
 
 namespace fleetadm::join {
 namespace {
@@ -43,7 +44,7 @@ Status remove_applied(const kube::Client& member, const std::string& hub_id, con
   const std::string hash = work::hub_hash(api::push_hub_name(hub_id));
   for (const Json& one : list_at(*applied, {"items"})) {
     if (str(one, {"spec", "hubHash"}) != hash) continue;
-    FLEETADM_CHECK(remove_owned(member, one));
+    FLEETADM_CHECK(end_applied(member, one, options));
     FLEETADM_CHECK(take_away(member, api::applied_manifest_works(), one, options, changes));
     if (is_dry_run(member)) continue;
     const auto stripped = member.modify(api::applied_manifest_works(), "", name_of(one), [&](Json& object) -> Status {
@@ -51,6 +52,8 @@ Status remove_applied(const kube::Client& member, const std::string& hub_id, con
       return {};
     });
     if (!stripped && stripped.error().category != Category::kNotFound) return fail(stripped.error());
+    // The member may have been about a request of the hub when its works ended.
+    if (options.orphan) FLEETADM_CHECK(end_applied(member, one, options));
   }
   return {};
 }
@@ -97,6 +100,49 @@ Result<std::string> pushed_as(const kube::Client& member, const std::string& hub
   FLEETADM_TRY(const auto ns, member.find(r::namespaces(), "", api::push_namespace_on_member(hub_id)));
   if (!ns || label_of(*ns, install::kPartLabel) != api::push_part_on_member(hub_id)) return std::string();
   return annotation_of(*ns, api::kPushedAsAnnotation);
+}
+
+Result<bool> works_were_let_go(const kube::Client& hub, const std::string& cluster) {
+  FLEETADM_TRY(const auto secret, hub.find(r::secrets(), api::kPushNamespace, cluster));
+  return secret && label_of(*secret, api::kPushMemberLabel) == cluster && !annotation_of(*secret, api::kWorksLetGo).empty();
+}
+
+Status let_works_go(const kube::Client& hub, const DepartureOptions& options) {
+  const std::string& cluster = options.cluster_name;
+  FLEETADM_TRY(const auto secret, hub.find(r::secrets(), api::kPushNamespace, cluster));
+  if (!secret || label_of(*secret, api::kPushMemberLabel) != cluster || is_dry_run(hub)) return {};
+  const auto annotate = [&](std::string_view value) {
+    return hub.modify(r::secrets(), api::kPushNamespace, cluster, [&](Json& object) -> Status {
+      if (uid_of(object) != uid_of(*secret)) return fail(Category::kConflict, "the Secret was made anew meanwhile");
+      Json& annotations = at_or_make(object, {"metadata", "annotations"});
+      if (value.empty()) {
+        annotations.erase(std::string(api::kWorksLetGo));
+      } else if (annotation_of(object, api::kWorksLetGo).empty()) {
+        annotations[std::string(api::kWorksLetGo)] = std::string(value);
+      }
+      return {};
+    });
+  };
+  FLEETADM_TRY([[maybe_unused]] const Json asked, annotate(api::kLetGoAsked));
+  const auto done = [](const std::optional<Json>& now) -> Result<bool> {
+    return !now || annotation_of(*now, api::kWorksLetGo) == api::kLetGoDone;
+  };
+  const auto waited = kube::wait_for(hub, r::secrets(), api::kPushNamespace, cluster, done, options.timeout, options.stop);
+  if (waited) return {};
+  (void)annotate({});
+  return fail(waited.error()
+                  .wrap("the hub has not ended its works on the cluster")
+                  .with_hint("see whether the hub controllers run with --push (namespace " + std::string(api::kHubNamespace) +
+                             "): fleetadm doctor"));
+}
+
+Result<std::vector<Change>> release_push_works(const PushMemberSide& member, const std::string& hub_id,
+                                               const DepartureOptions& options) {
+  std::vector<Change> changes;
+  FLEETADM_TRY(const auto ns, member.own.find(r::namespaces(), "", api::push_namespace_on_member(hub_id)));
+  if (!ns || is_deleting(*ns) || label_of(*ns, install::kPartLabel) != api::push_part_on_member(hub_id)) return changes;
+  FLEETADM_CHECK(remove_applied(member.works, hub_id, options, changes));
+  return changes;
 }
 
 Result<std::vector<Change>> leave_push_member(const PushMemberSide& member, const std::string& hub_id,

@@ -29,6 +29,14 @@ Result<std::string> pushed_as(const kube::Client& member, const std::string& hub
 Result<std::vector<install::Change>> leave_push_member(const PushMemberSide& member, const std::string& hub_id,
                                                        const DepartureOptions& options);
 
+/// With options.orphan, before anything else: has the hub's controllers end the works of the member, and waits until they have.
+Status let_works_go(const kube::Client& hub, const DepartureOptions& options);
+/// Whether that was begun, and the member is still there.
+Result<bool> works_were_let_go(const kube::Client& hub, const std::string& cluster);
+/// Releases what works of this hub have applied.
+Result<std::vector<install::Change>> release_push_works(const PushMemberSide& member, const std::string& hub_id,
+                                                        const DepartureOptions& options);
+
 /// Deletes the credential on the hub.
 Result<std::vector<install::Change>> drop_push_credential(const kube::Client& hub, const DepartureOptions& options);
 

@@ -264,6 +264,19 @@ class PushRun {
     return member_kubeconfig(checked_.way, token);
   }
 
+  /// After a departure that let them go and did not come to its end.
+  Status take_works_up() const {
+    FLEETADM_TRY(const auto secret, sides_.hub.find(r::secrets(), api::kPushNamespace, wish_.cluster));
+    if (!secret || annotation_of(*secret, api::kWorksLetGo).empty()) return {};
+    return sides_.hub
+        .modify(r::secrets(), api::kPushNamespace, wish_.cluster,
+                [](Json& object) -> Status {
+                  erase_at(object, {"metadata", "annotations", api::kWorksLetGo});
+                  return {};
+                })
+        .map([](const Json&) {});
+  }
+
   Status on_hub(const std::string& kubeconfig) {
     std::vector<Json> objects;
     FLEETADM_TRY(const auto ns, sides_.hub.find(r::namespaces(), "", api::kPushNamespace));
@@ -272,6 +285,7 @@ class PushRun {
           {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", std::string(api::kPushNamespace)}}}});
       if (!dry_) FLEETADM_CHECK(apply(sides_.hub, std::string(install::kHubPart), std::exchange(objects, {}), hub_));
     }
+    if (!dry_) FLEETADM_CHECK(take_works_up());
     objects.push_back(push_secret(wish_.cluster, checked_.identity.cluster_id, kubeconfig));
     FLEETADM_CHECK(apply(sides_.hub, std::string(api::kPushPart), std::move(objects), hub_));
     return check_ours(hub_);

@@ -32,9 +32,10 @@ Result<std::vector<Json>> list_if_served(const kube::Client& client, const kube:
   return std::vector<Json>(items.begin(), items.end());
 }
 
-Status remove_one(const kube::Client& client, const kube::Resource& resource, const Json& object, std::vector<Change>& changes) {
+Status remove_one(const kube::Client& client, const kube::Resource& resource, const Json& object, std::vector<Change>& changes,
+                  kube::Propagation propagation = kube::Propagation::kBackground) {
   kube::DeleteOptions how;
-  how.propagation = kube::Propagation::kBackground;
+  how.propagation = propagation;
   how.uid = uid_of(object);
   auto removed = client.remove(resource, namespace_of(object), name_of(object), how);
   if (!removed && removed.error().category != Category::kNotFound) {
@@ -182,18 +183,18 @@ Status works_left(const kube::Client& spoke, const std::vector<Json>& applied, c
 }
 
 Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& options, std::vector<Change>& changes) {
-  FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
+  FLEETADM_TRY(const auto applied, works_of_agent(spoke));
   if (applied.empty() || !options.force) return works_left(spoke, applied, options);
-  // The agent would only make them again, so it goes first.
+  // The agent would only make them again, so it goes first, with its pods.
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, api::kAgentDeployment));
   if (deployment && label_of(*deployment, install::kPartLabel) == install::kAgentPart) {
-    FLEETADM_CHECK(remove_one(spoke, r::deployments(), *deployment, changes));
+    FLEETADM_CHECK(remove_one(spoke, r::deployments(), *deployment, changes, kube::Propagation::kForeground));
     if (spoke.gate().dry_run == kube::DryRun::kNone) {
       FLEETADM_CHECK(install::wait_deleted(spoke, r::deployments(), *deployment, options.timeout, options.stop));
     }
   }
   for (const Json& work : applied) {
-    FLEETADM_CHECK(remove_owned(spoke, work));
+    FLEETADM_CHECK(end_applied(spoke, work, options));
     FLEETADM_CHECK(remove_one(spoke, api::applied_manifest_works(), work, changes));
     FLEETADM_CHECK(strip_finalizers(spoke, api::applied_manifest_works(), work));
   }
@@ -222,8 +223,21 @@ Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_na
   return !requests.empty();
 }
 
+Result<std::set<std::string>> works_of_addons(const kube::Client& hub, const std::string& cluster_name) {
+  FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), cluster_name, std::string(api::kAddonNameLabel)));
+  std::set<std::string> names;
+  for (const Json& work : works) names.insert(name_of(work));
+  return names;
+}
+
+Status end_applied(const kube::Client& spoke, const Json& applied_work, const DepartureOptions& options) {
+  if (options.orphan && !options.addon_works.contains(str(applied_work, {"spec", "manifestWorkName"})))
+    return release_owned(spoke, applied_work);
+  return remove_owned(spoke, applied_work);
+}
+
 Result<std::vector<std::string>> applied_work_names(const kube::Client& spoke) {
-  FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
+  FLEETADM_TRY(const auto applied, works_of_agent(spoke));
   std::vector<std::string> names;
   for (const Json& one : applied) names.push_back(str(one, {"spec", "manifestWorkName"}, name_of(one)));
   std::sort(names.begin(), names.end());
@@ -242,7 +256,7 @@ Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& clust
 }
 
 Status check_no_applied_works(const kube::Client& spoke, const DepartureOptions& options) {
-  FLEETADM_TRY(const auto applied, list_if_served(spoke, api::applied_manifest_works(), ""));
+  FLEETADM_TRY(const auto applied, works_of_agent(spoke));
   return works_left(spoke, applied, options);
 }
 

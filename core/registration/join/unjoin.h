@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ struct DepartureOptions {
   std::string cluster_name;
   /// Do not wait for an agent that is gone: add-ons and works are deleted with whatever finalizers they have.
   bool force = false;
+  /// Whatever works applied stays on the cluster and belongs to nobody then, but for that of these, which add-ons have. Goes with
+  /// `force`, and the cluster's side comes first: a hub that takes works back has them removed.
+  bool orphan = false;
+  std::set<std::string> addon_works = {};
   bool keep_namespace = false;  // the cluster's namespace on the hub
   bool left_hub = false;        // leave_on_hub() came first: in a dry run the works that it would have removed are still there
   Duration timeout = std::chrono::minutes(5);
@@ -41,6 +46,12 @@ struct LeftBehind {
   std::vector<std::string> addons;
 };
 Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& cluster_name);
+
+/// Works that add-ons have made, by the names that they have on the hub.
+Result<std::set<std::string>> works_of_addons(const kube::Client& hub, const std::string& cluster_name);
+
+/// What goes with an AppliedManifestWork whose agent is gone goes, or is released.
+Status end_applied(const kube::Client& spoke, const Json& applied_work, const DepartureOptions& options);
 
 /// kConflict where the agent has applied works that nothing removes: options.force does, and so did leave_on_hub().
 Status check_no_applied_works(const kube::Client& spoke, const DepartureOptions& options);

@@ -68,6 +68,41 @@ TEST_F(UnjoinCommand, AClusterThatDoesNotAnswerIsLeftOnTheHubAloneWithForce) {
   EXPECT_EQ(run(forced).error().category, Category::kUsage) << "nobody knows its name";
 }
 
+TEST_F(UnjoinCommand, WithOrphanWorkloadsStayAndNobodyIsAskedForThem) {
+  const Json map{{"metadata",
+                  {{"name", "m"},
+                   {"namespace", "default"},
+                   {"uid", "1"},
+                   {"ownerReferences", Json::array({{{"apiVersion", api::applied_manifest_works().api_version()},
+                                                     {"kind", "AppliedManifestWork"},
+                                                     {"name", "x-web"},
+                                                     {"uid", "2"}}})}}}};
+  spoke->put(kube::resources::config_maps(), map);
+  const Json resource{{"version", "v1"}, {"resource", "configmaps"}, {"namespace", "default"}, {"name", "m"}, {"uid", "1"}};
+  spoke->put(api::applied_manifest_works(), {{"metadata", {{"name", "x-web"}, {"uid", "2"}}},
+                                             {"spec", {{"manifestWorkName", "web"}}},
+                                             {"status", {{"appliedResources", Json::array({resource})}}}});
+  const Flags flags{{"hub-context", "hub"}, {"cluster-name", "c1"}, {"orphan", "true"}, {"yes", "true"}};
+  const auto report = run(flags);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(string_list_at(report->data, {"kept"}), std::vector<std::string>{"web"});
+  EXPECT_NE(joined(report->notes, "\n").find("stays on cluster c1"), std::string::npos);
+  EXPECT_FALSE(hub->get(api::managed_clusters(), "", "c1"));
+  EXPECT_TRUE(hub->all(api::manifest_works()).empty());
+  const auto kept = spoke->get(kube::resources::config_maps(), "default", "m");
+  ASSERT_TRUE(kept);
+  EXPECT_TRUE(list_at(*kept, {"metadata", "ownerReferences"}).empty());
+  for (const Flags& wrong : {Flags{{"cluster-name", "c1"}, {"orphan", "true"}},
+                             Flags{{"cluster-name", "c1"}, {"orphan", "true"}, {"hub-only", "true"}}})
+    EXPECT_EQ(run(wrong).error().category, Category::kUsage);
+}
+
+TEST_F(UnjoinCommand, OrphanNeedsBothSides) {
+  spoke->on_request([](const testkit::ApiCall&) -> std::optional<kube::Response> { return away(); });
+  EXPECT_FALSE(run({{"hub-context", "hub"}, {"cluster-name", "c1"}, {"orphan", "true"}, {"yes", "true"}}));
+  EXPECT_TRUE(hub->writes().empty());
+}
+
 class UnregisterCommand : public UnjoinCommand {
  protected:
   UnregisterCommand() {

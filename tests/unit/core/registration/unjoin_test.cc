@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
+#include "core/install/install.h"
 #include "core/registration/hub/rbac.h"
+#include "core/work/rules/names.h"
 #include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
 
@@ -105,6 +108,72 @@ TEST_F(DepartureTest, WorksOfAClusterThatIsGoneAreNotDeletedWithTheirNamespace) 
     EXPECT_FALSE(left.error().hint.empty());
   }
   EXPECT_TRUE(api_->get(r::namespaces(), "", "c1"));
+}
+
+/// What works have left: of the agent, of an add-on and of a hub that dials the cluster, a ConfigMap each.
+class OrphaningTest : public DepartureTest {
+ protected:
+  void SetUp() override {
+    Json ns = object(r::namespaces(), "fleetadm-push-12345678");
+    ns["metadata"]["labels"] = {{std::string(install::kPartLabel), "push-12345678"}};
+    ns["metadata"]["annotations"] = {{std::string(api::kPushedByAnnotation), "12345678-other"}};
+    api_->put(r::namespaces(), ns);
+    put_applied("app", work::hub_hash("https://hub"));
+    put_applied("addon-x-deploy-0", work::hub_hash("https://hub"));
+    put_applied("pushed", work::hub_hash(api::push_hub_name("12345678-other")));
+    options_.force = true;
+  }
+  void put_applied(const std::string& name, const std::string& hash) {
+    Json applied = object(api::applied_manifest_works(), hash + "-" + name);
+    applied["metadata"]["uid"] = "uid-of-" + name;
+    applied["metadata"]["finalizers"] = Json::array({"cluster.open-cluster-management.io/applied-manifest-work-cleanup"});
+    applied["spec"] = {{"hubHash", hash}, {"manifestWorkName", name}};
+    applied["status"]["appliedResources"] = Json::array(
+        {{{"version", "v1"}, {"resource", "configmaps"}, {"namespace", "default"}, {"name", name}, {"uid", "map-of-" + name}}});
+    api_->put(api::applied_manifest_works(), applied);
+    Json map = object(r::config_maps(), name, "default");
+    map["metadata"]["uid"] = "map-of-" + name;
+    const Json other{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "other"}, {"uid", "1"}};
+    const Json owner{{"apiVersion", api::applied_manifest_works().api_version()},
+                     {"kind", "AppliedManifestWork"},
+                     {"name", hash + "-" + name},
+                     {"uid", "uid-of-" + name}};
+    map["metadata"]["ownerReferences"] = name == "app" ? Json::array({other, owner}) : Json::array({owner});
+    api_->put(r::config_maps(), map);
+  }
+  std::string owners_of(const std::string& map) {
+    const auto live = api_->get(r::config_maps(), "default", map);
+    if (!live) return "gone";
+    std::string names;
+    for (const Json& one : list_at(*live, {"metadata", "ownerReferences"})) names += str(one, {"uid"}) + " ";
+    return names;
+  }
+};
+
+TEST_F(OrphaningTest, WhatWorksAppliedStaysAndBelongsToNobodyOfUs) {
+  options_.orphan = true;
+  options_.addon_works = {"addon-x-deploy-0"};
+  const auto left = leave_on_spoke(client(), options_);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(owners_of("app"), "1 ") << "another owner stays";
+  EXPECT_EQ(owners_of("addon-x-deploy-0"), "gone");
+  EXPECT_EQ(owners_of("pushed"), "uid-of-pushed ");
+  EXPECT_EQ(api_->all(api::applied_manifest_works()).size(), 1U) << "of the hub that dials the cluster";
+}
+
+TEST_F(OrphaningTest, ForceRemovesWhatIsOfTheAgentAlone) {
+  const auto left = leave_on_spoke(client(), options_);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(owners_of("addon-x-deploy-0"), "gone");
+  EXPECT_EQ(owners_of("pushed"), "uid-of-pushed ");
+  EXPECT_EQ(applied_work_names(client()).value(), std::vector<std::string>{});
+}
+
+TEST_F(OrphaningTest, ADryRunReleasesNothing) {
+  options_.orphan = true;
+  const auto left = leave_on_spoke(client(kube::DryRun::kServer), options_);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(owners_of("app"), "1 uid-of-app ");
 }
 
 TEST_F(DepartureTest, ANameThatIsNoClustersIsNotBelieved) {
