@@ -183,7 +183,7 @@ void Http2Connection::close() {
   if (std::exchange(closed_, true)) return;
   if (timer_ != 0) loop_->cancel(std::exchange(timer_, 0));
   loop_->unwatch(tls_.descriptor());
-  tls_.shut_down();
+  if (loop_->on_thread()) tls_.shut_down();  // elsewhere a peer that is gone would be a SIGPIPE
 }
 
 void Http2Connection::fail(const CurlFailure& failure) {
