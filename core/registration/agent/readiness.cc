@@ -53,7 +53,7 @@ std::optional<Instant> held_until(const std::string& told, bool value, Instant s
   return now < until ? std::optional(until) : std::nullopt;
 }
 
-Look ask(const kube::Client& cluster, const char* path) {
+Look ask_health(const kube::Client& cluster, const char* path) {
   kube::Request request;
   request.path = path;
   request.accept = "*/*";
@@ -97,10 +97,10 @@ Look look_of_both(const Look& ready, const Look& live) {
 }
 
 Look look_once(const kube::Client& cluster) {
-  const Look ready = ask(cluster, kReadyPath);
+  const Look ready = ask_health(cluster, kReadyPath);
   if (ready.seen != Seen::kNotReady) return ready;
-  const Look live = ask(cluster, kLivePath);
-  return look_of_both(ready, is_unknown(live) ? ask(cluster, kHealthPath) : live);
+  const Look live = ask_health(cluster, kLivePath);
+  return look_of_both(ready, is_unknown(live) ? ask_health(cluster, kHealthPath) : live);
 }
 
 Health judge(const Json& cluster, const Look& look, const Holds& holds, Instant now, Memory& memory) {
