@@ -117,10 +117,11 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
   }
   UnjoinSteps steps(context);
   if (orphan) {
-    FLEETADM_CHECK(steps.run("Ending the hub's works there", [&]() -> Result<std::vector<install::Change>> {
+    const auto let_go = [&]() -> Result<std::vector<install::Change>> {
       FLEETADM_CHECK(join::let_works_go(hub, how));
       return std::vector<install::Change>{};
-    }));
+    };
+    FLEETADM_CHECK(steps.run("Ending the hub's works there", let_go));
     FLEETADM_CHECK(steps.run("Releasing what works applied", [&] { return join::release_push_works(*side, hub_id, how); }));
   }
   FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(hub, how); }));

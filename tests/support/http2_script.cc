@@ -53,7 +53,7 @@ ServerContext make_server_context(const pki::KeyPair& pair) {
   return context;
 }
 
-nghttp2_nv field_of(std::string_view name, std::string_view value) {
+nghttp2_nv nv_of(std::string_view name, std::string_view value) {
   nghttp2_nv field{};
   field.name = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(name.data()));  // copied by nghttp2
   field.value = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(value.data()));
@@ -145,8 +145,8 @@ class Conversation final : public Http2Script::Session {
   void answer(std::int32_t stream, int status, std::string body, Http2Script::Headers headers, bool end) override {
     std::vector<nghttp2_nv> fields;
     const std::string code = std::to_string(status);
-    fields.push_back(field_of(":status", code));
-    for (const auto& [name, value] : headers) fields.push_back(field_of(name, value));
+    fields.push_back(nv_of(":status", code));
+    for (const auto& [name, value] : headers) fields.push_back(nv_of(name, value));
     bodies_[stream] = {std::move(body), 0, end};
     nghttp2_data_provider provider{};
     provider.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* into, std::size_t size, std::uint32_t* flags,
@@ -163,7 +163,7 @@ class Conversation final : public Http2Script::Session {
   }
   void interim(std::int32_t stream, int status) override {
     const std::string code = std::to_string(status);
-    const nghttp2_nv field = field_of(":status", code);
+    const nghttp2_nv field = nv_of(":status", code);
     nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream, nullptr, &field, 1, nullptr);
   }
   void reset(std::int32_t stream, std::uint32_t code) override {
