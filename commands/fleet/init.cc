@@ -215,6 +215,7 @@ Result<std::vector<Json>> manifests(const kube::Client& hub, const InitOptions& 
     files.emplace_back(file);
   if (options.replicas > 1) files.emplace_back("hub/disruption-budget.yaml");
   if (options.gateway) files.emplace_back("hub/gateway.yaml");
+  if (options.gateway && options.push) files.emplace_back("hub/gateway-push.yaml");
   if (options.gateway && options.network_policy) files.emplace_back("hub/gateway-network-policy.yaml");
   if (options.gateway_replicas > 1) files.emplace_back("hub/gateway-disruption-budget.yaml");
   if (options.accept_konnectivity) files.emplace_back("hub/konnectivity.yaml");

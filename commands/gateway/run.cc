@@ -104,7 +104,8 @@ void register_gateway(Registry& registry) {
   command.summary = "Run the gateway to the clusters of a hub";
   command.description =
       "Takes requests of clients for the API servers of managed clusters and sends them on over the connections that the "
-      "clusters' agents have opened to it, so that no cluster needs an open port. Clients authenticate as on the hub; the "
+      "clusters' agents have opened to it, so that no cluster needs an open port. Clusters that the hub dials (join --push) it "
+      "dials, too, with the hub's credential. Clients authenticate as on the hub; the "
       "hub's RBAC decides who may use a cluster (clusters/proxy of proxy.open-cluster-management.io), and the "
       "cluster's RBAC what they may do there, under the same name.\n\n"
       "It runs against the hub of the selected kubeconfig context (in a pod: the pod's own cluster) until it is stopped. "

@@ -122,7 +122,7 @@ void register_proxy_health(Registry& registry) {
   command.description =
       "Asks the API servers of all clusters, or of those that are named, at once and through the hub's gateway, whether they are "
       "ready. HOP is where the way ends: \"gateway\" (it cannot be reached, or it refuses you), \"hub\" (its API server does not "
-      "answer the gateway), \"tunnel\" (the cluster's agent is not connected, or the connection broke), \"agent\" (it refuses, or "
+      "answer the gateway, or it has no credential for a cluster that it dials), \"tunnel\" (the cluster's agent is not connected, or the connection broke), \"agent\" (it refuses, or "
       "the cluster refuses it) or \"member\" (the cluster's API server is silent, not ready, or refuses you). The exit code is 3 "
       "if some clusters cannot be reached, and 1 if none can.\n\n"
       "Where the hub has no gateway but upstream's cluster-proxy, clusters are asked through that: with --sa through its user "

@@ -15,6 +15,7 @@ void keep_what_counts(Json& cluster) {
   for (const char* member : {"name", "uid", "resourceVersion"}) {
     if (const Json* value = find(cluster, {"metadata", member})) at_or_make(kept, {"metadata", member}) = *value;
   }
+  if (api::is_push_member(cluster)) at_or_make(kept, {"metadata", "labels", api::kModeLabel}) = std::string(api::kPushMode);
   kept["spec"][kAccepts] = flag(cluster, {"spec", kAccepts});
   Json conditions = Json::array();
   for (const std::string_view type : {api::kConditionAvailable, api::kConditionResponding}) {
@@ -39,6 +40,7 @@ ClusterStates::ClusterStates(controller::Manager& manager, const kube::Client& h
 ClusterStates::Known ClusterStates::read(const Json& cluster) {
   Known known;
   known.accepted = flag(cluster, {"spec", kAccepts});
+  known.dialed = api::is_push_member(cluster);
   const Json* available = controller::find_condition(cluster, api::kConditionAvailable);
   if (available == nullptr || str(*available, {"status"}) != "False") return known;
   // It is back, and that is held back from placements only.
@@ -71,6 +73,12 @@ proxy::ClusterState ClusterStates::state(std::string_view cluster) const {
   const auto found = known_.find(cluster);
   if (found == known_.end()) return proxy::ClusterState::kAbsent;
   return found->second.accepted ? proxy::ClusterState::kAccepted : proxy::ClusterState::kDenied;
+}
+
+bool ClusterStates::is_push_member(std::string_view cluster) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(cluster);
+  return found != known_.end() && found->second.dialed;
 }
 
 std::optional<Error> ClusterStates::down(std::string_view cluster, Instant now) const {

@@ -22,6 +22,8 @@ class ClusterStates {
   ClusterStates(controller::Manager& manager, const kube::Client& hub, std::function<void(const std::string& cluster)> lost);
 
   proxy::ClusterState state(std::string_view cluster) const;
+  /// Whether the hub dials it, and no agent does.
+  bool is_push_member(std::string_view cluster) const;
   /// 503 with the reason and its age, where the last that was told of the cluster is that its API server does not answer. What is
   /// unknown is none: its tunnel tells.
   std::optional<Error> down(std::string_view cluster, Instant now) const;
@@ -29,6 +31,7 @@ class ClusterStates {
  private:
   struct Known {
     bool accepted = false;
+    bool dialed = false;
     bool down = false;
     std::string why;
     Instant since{};

@@ -15,8 +15,10 @@
 #include "core/gateway/cluster_states.h"
 #include "core/gateway/exposed_list.h"
 #include "core/gateway/konnectivity.h"
+#include "core/gateway/push_ways.h"
 #include "core/proxy/gateway/audit_log.h"
 #include "core/proxy/gateway/front.h"
+#include "core/proxy/hop/error_answer.h"
 #include "core/proxy/hub/gateway_keeper.h"
 #include "core/proxy/peers/peer_port.h"
 #include "core/proxy/peers/peers.h"
@@ -86,6 +88,7 @@ class Gateway {
         audit_(std::move(audit)),
         keeper_(hub_, keeper_options(options)),
         runtime_(kWorkers),
+        push_(std::make_shared<PushWays>(runtime_, hub)),
         manager_(manager_options(options)),
         clusters_(manager_, hub, [this](const std::string& cluster) { lose(cluster); }),
         exposed_(manager_, hub, options.ns, [this] { ask_for_pass(); }),
@@ -108,7 +111,10 @@ class Gateway {
     listener_.reset();
     peer_listener_.reset();
     tunnels_.reset();
-    runtime_.on_io_thread([this] { peers_->close(); });
+    runtime_.on_io_thread([this] {
+      peers_->close();
+      push_->close();
+    });
     runtime_.stop();
   }
 
@@ -177,10 +183,14 @@ class Gateway {
     parts.clock = options_.clock;
     parts.state = [this](std::string_view cluster) { return clusters_.state(cluster); };
     parts.down = [this](std::string_view cluster) { return clusters_.down(cluster, options_.clock->now()); };
-    parts.hop = [this](std::string_view cluster) {
+    parts.hop = [this](std::string_view cluster) -> std::shared_ptr<proxy::Hop> {
+      if (clusters_.is_push_member(cluster)) return push_->way_to(cluster);
       if (auto own = registry_->find(cluster)) return own;
       if (registry_->is_leaving(cluster)) peers_->lost(std::string(cluster));
       return peers_->way_to(cluster);
+    };
+    parts.first_hop = [this](std::string_view cluster) {
+      return clusters_.is_push_member(cluster) ? proxy::hop_names::kHub : proxy::hop_names::kTunnel;
     };
     parts.exposes = [this](std::string_view cluster, const proxy::ServiceTarget& service) {
       return exposed_.allows(cluster, service);
@@ -204,8 +214,9 @@ class Gateway {
 
   void lose(const std::string& cluster) {
     if (konnectivity_) konnectivity_->lose(cluster);
-    boost::asio::post(runtime_.executor(), [registry = registry_, cluster] {
+    boost::asio::post(runtime_.executor(), [registry = registry_, push = push_, cluster] {
       registry->cut(cluster, "the hub does not accept the cluster any more");
+      push->cut(cluster);
     });
   }
 
@@ -344,12 +355,15 @@ class Gateway {
                          {"draining", one.draining},
                          {"silent", one.silent}});
     }
+    Json dialed;
+    runtime_.on_io_thread([&] { dialed = push_->describe(); });
     Json konnectivity = konnectivity_ ? konnectivity_->describe() : Json();
     return {{"server", own_.server},
             {"tunnel", own_.tunnel},
             {"peer", own_.peer},
             {"konnectivity", std::move(konnectivity)},
             {"requests", front_.running()},
+            {"dialed", std::move(dialed)},
             {"exposedServicesProblem", exposed_.problem()},
             {"tunnels", std::move(tunnels)}};
   }
@@ -360,6 +374,7 @@ class Gateway {
   proxy::GatewayKeeper keeper_;
   std::shared_ptr<proxy::TunnelRegistry> registry_ = std::make_shared<proxy::TunnelRegistry>();
   serve::HttpRuntime runtime_;
+  const std::shared_ptr<PushWays> push_;  // to members without tunnels
   std::mutex mutex_;
   bool asked_ = false;  // for a pass before its time
   std::condition_variable_any changed_;

@@ -84,7 +84,12 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
   FLEETADM_CHECK(registration::hub::add_registration_controllers(manager, client, registration));
   work::add_replica_set_controller(manager, client, options.clock);
   work::add_finished_works_controller(manager, client, options.clock);
-  proxy::add_impersonation_controller(manager, client);
+  std::string hub_id;  // of one that dials members
+  if (options.push) {
+    FLEETADM_TRY(const Json system, client.with_stop(stop).get(kube::resources::namespaces(), "", "kube-system"));
+    hub_id = uid_of(system);
+  }
+  proxy::add_impersonation_controller(manager, client, hub_id);
 
   placement::add_placement_controller(manager, client, options.clock);
   // Of their own: where a type of theirs cannot be read, their caches never fill, and all else goes on.
@@ -110,14 +115,13 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
   // Of its own, with threads of its own: a member that hangs holds up nothing else.
   std::optional<controller::Manager> push;
   if (options.push) {
-    FLEETADM_TRY(const Json system, client.with_stop(stop).get(kube::resources::namespaces(), "", "kube-system"));
     controller::Manager::Options push_options = part_options;
     push_options.pool = std::make_shared<controller::WorkerPool>(std::size_t{kPushThreads});
     push_options.threads = kPushThreads;
     push.emplace(push_options);
     manager.count_too(*push);
     push::PushOptions members;
-    members.hub_id = uid_of(system);
+    members.hub_id = hub_id;
     members.clock = options.clock;
     members.period = options.push_period;
     members.holds = options.push_holds;

@@ -8,9 +8,7 @@
 #include "core/registration/agent/claims.h"
 #include "core/registration/agent/resources.h"
 #include "core/work/agent/agent.h"
-#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/log.h"
-#include "kubeclient/base/token_claims.h"
 #include "kubeclient/discovery/mapper.h"
 
 namespace fleetadm::push {
@@ -35,22 +33,6 @@ void add_id_claim(const std::string& id, std::vector<reg::Claim>& claims) {
 }
 
 }  // namespace
-
-Result<Credential> credential_of(const Json& secret) {
-  FLEETADM_TRY(const std::string kubeconfig, base64_decode(str(secret, {"data", "kubeconfig"})));
-  if (kubeconfig.empty()) return fail(Category::kInvalid, "it has no key \"kubeconfig\"");
-  Credential credential;
-  FLEETADM_TRY(credential.access, join::member_access(kubeconfig));
-  if (credential.access.config.insecure) return fail(Category::kInvalid, "its kubeconfig says insecure-skip-tls-verify");
-  credential.cluster_id = annotation_of(secret, api::kClusterIdAnnotation);
-  if (credential.cluster_id.empty())
-    return fail(Category::kInvalid, "it has no annotation " + std::string(api::kClusterIdAnnotation));
-  const auto claims = token_claims(credential.access.credentials.token);
-  if (!claims || claims->account != api::kPushAccount)
-    return fail(Category::kInvalid, "its token is none of an account " + std::string(api::kPushAccount));
-  credential.account_ns = claims->account_namespace;
-  return credential;
-}
 
 Line::Line(const Shared& shared, Credential credential, std::function<void()> changed, const std::function<void()>& alarm)
     : shared_(shared),
@@ -78,10 +60,7 @@ kube::RestConfig Line::with_credentials(bool for_works) const {
   return config;
 }
 
-bool Line::leads_to(const Credential& other) const {
-  return credential_.access.frame == other.access.frame && credential_.cluster_id == other.cluster_id &&
-         credential_.account_ns == other.account_ns;
-}
+bool Line::leads_to(const Credential& other) const { return leads_to_the_same(credential_, other); }
 
 Look Line::verify(Look look) {
   if (!is_alive(look)) verified_ = false;

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "core/controller/controller.h"
+#include "core/push/credential.h"
 #include "core/push/probe.h"
 #include "core/push/topology.h"
 #include "core/registration/agent/figures.h"
 #include "core/registration/agent/optional_source.h"
 #include "core/registration/agent/pod_watch.h"
 #include "core/registration/agent/status.h"
-#include "core/registration/join/member_token.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::push {
@@ -31,15 +31,6 @@ struct Shared {
   Holds holds;
   Duration give_up_after;
 };
-
-/// What a Secret of the hub says of a member.
-struct Credential {
-  join::MemberAccess access;
-  std::string cluster_id;
-  std::string account_ns;  // of the token's account
-};
-/// kInvalid where it cannot be used.
-Result<Credential> credential_of(const Json& secret);
 
 /// One thread at a time, but for what is const or thread-safe itself.
 class Line {

@@ -8,6 +8,7 @@
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
 #include "core/api/proxy_server_secrets.h"
+#include "core/api/push_member.h"
 #include "core/install/owned_fields.h"
 #include "core/install/pod_settings.h"
 #include "core/install/program_args.h"
@@ -20,6 +21,8 @@ namespace fleetadm::upgrade {
 namespace {
 
 constexpr std::string_view kClusterNameFlag = "--cluster-name=";
+constexpr std::string_view kGatewayPush = "hub/gateway-push.yaml";
+constexpr std::string_view kPushRole = "open-cluster-management:fleetadm-hub-push";  // of hub/push.yaml
 
 std::string flag_of(const std::string& arg) { return arg.substr(0, arg.find('=')); }
 
@@ -98,6 +101,8 @@ Result<std::vector<Json>> hub_intent(const kube::Client& hub, const Installed& i
   const std::vector<std::string_view> first{"hub/namespaces.yaml"};
   const std::vector<std::string_view> always{"hub/admission.yaml", "hub/bootstrap.yaml", "hub/rbac.yaml", "hub/webhook.yaml",
                                              "hub/deployment.yaml"};
+  // A version that had both could not do that yet.
+  const bool dials_by_gateway = gateway != nullptr && installed.find("Role", api::kPushNamespace, kPushRole) != nullptr;
   std::vector<Json> objects;
   const auto add = [&](std::string_view file, bool optional) -> Status {
     FLEETADM_TRY(auto rendered, templates::render(file, values));
@@ -109,7 +114,8 @@ Result<std::vector<Json>> hub_intent(const kube::Client& hub, const Installed& i
   const auto add_options = [&](bool of_gateway) -> Status {
     for (const std::string_view file : templates::list("hub/")) {
       const bool fixed = file == first.front() || std::find(always.begin(), always.end(), file) != always.end();
-      if (!fixed && needs_gateway(file) == of_gateway) FLEETADM_CHECK(add(file, true));
+      if (fixed || needs_gateway(file) != of_gateway) continue;
+      FLEETADM_CHECK(add(file, file != kGatewayPush || !dials_by_gateway));
     }
     return {};
   };

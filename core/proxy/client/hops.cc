@@ -114,11 +114,13 @@ WayState way_state(const Result<kube::Response>& answer, bool gateway_answers, W
   WayState state{"NotReady", HopName::kMember, first_words(kube::error_of(*answer, {}).message), answer->status};
   const auto said = hop_said(*answer);
   if (!said && refuses_impersonation(*answer)) {
-    return {"Forbidden", HopName::kAgent,
-            first_words("the cluster's agent may not act as you (yet): the hub gives it this right seconds after a "
-                        "ClusterRoleBinding there has let you use clusters/proxy: " +
-                        state.message),
-            answer->status};
+    return {
+        "Forbidden", HopName::kAgent,
+        first_words(
+            "the cluster's agent (or the hub, where that dials it) may not act as you yet: the hub gives this right seconds after a "
+            "ClusterRoleBinding there has let you use clusters/proxy: " +
+            state.message),
+        answer->status};
   }
   const HopName refused = said ? *said : is_of_member(*answer) ? HopName::kMember : HopName::kGateway;
   switch (answer->status) {

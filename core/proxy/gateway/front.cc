@@ -241,14 +241,17 @@ void Front::Inner::send(const PassagePtr& passage) {
   request.path = passage->route.path;
   name_actor(request, passage->actor, record.id);
   passage->credentials = {};
-  (*hop)->send(std::move(request), [passage, asked_upgrade, head_only](Result<serve::HttpResponse> came) {
+  const std::string_view first = options.first_hop ? options.first_hop(passage->route.cluster) : hop_names::kTunnel;
+  (*hop)->send(std::move(request), [passage, asked_upgrade, head_only, first](Result<serve::HttpResponse> came) {
     if (passage->left.stop_requested()) return passage->exchange.reset();  // there is nobody to tell
     const std::string where = "cluster \"" + passage->route.cluster + "\"";
-    if (!came) return refuse(*passage, came.error().wrap(where), hop_names::kTunnel);
+    if (!came) {
+      const int code = came.error().code;
+      return refuse(*passage, came.error().wrap(where), code == 400 || code == 403 ? hop_names::kGateway : first);
+    }
     const std::string behind = hop_behind(*came);
     if (!clean_answer(*came, asked_upgrade, head_only))
-      return refuse(*passage, refusal(502, Category::kUnavailable, where + ": it switches protocols unasked"),
-                    hop_names::kTunnel);
+      return refuse(*passage, refusal(502, Category::kUnavailable, where + ": it switches protocols unasked"), first);
     if (!behind.empty()) came->headers.emplace_back(kHopHeader, behind);
     answer(*passage, std::move(*came));
   });

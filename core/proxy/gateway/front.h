@@ -34,6 +34,8 @@ struct FrontOptions {
   std::function<std::shared_ptr<Hop>(std::string_view cluster)> hop;                    // null: there is no way to it now
   std::function<bool(std::string_view cluster, const ServiceTarget& service)> exposes;  // empty: nothing
   std::function<std::optional<Error>(std::string_view cluster)> down;  // what the hub knows of it then; empty: nothing
+  /// Which hop it was (hop_names) where the way to a cluster ends with an Error; empty: the tunnel.
+  std::function<std::string_view(std::string_view cluster)> first_hop;
   std::function<void(const AuditRecord&)> audit;
 };
 

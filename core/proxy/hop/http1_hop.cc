@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/proxy/hop/client_left.h"
-#include "core/proxy/hop/dial.h"
 #include "core/proxy/hop/headers.h"
+#include "core/proxy/hop/proxy_dial.h"
 #include "core/serve/http/tls_context.h"
 
 namespace fleetadm::proxy {
@@ -57,7 +57,6 @@ Result<Http1HopOptions> hop_options(const kube::RestConfig& config) {
     return fail(Category::kUnsupported, "the configuration of " + config.server + " " + what + ", which cannot be used here");
   };
   if (config.insecure) return unsupported("does not verify the server's certificate");
-  if (!config.proxy_url.empty()) return unsupported("has a proxy");
   if (!config.impersonate_user.empty()) return unsupported("impersonates a user");
   Http1HopOptions out;
   out.name = config.name.empty() ? "the API server" : "the API server of " + config.name;
@@ -65,6 +64,9 @@ Result<Http1HopOptions> hop_options(const kube::RestConfig& config) {
   out.ca = config.ca_data;
   out.tls_server_name = config.tls_server_name;
   out.credentials = config.credentials;
+  if (!config.proxy_url.empty()) {
+    FLEETADM_TRY(out.proxy, kube::forward_proxy(config, {}));
+  }
   return out;
 }
 
@@ -254,7 +256,7 @@ void Http1Hop::open(std::size_t lane) {
     self->connect(lane, std::move(*socket));
   };
   if (options_.connect) return options_.connect(std::move(done));
-  dial(executor_, address_.host, address_.port, options_.dial, std::move(done));
+  dial_by(executor_, options_.proxy, address_.host, address_.port, options_.dial, std::move(done));
 }
 
 void Http1Hop::connect(std::size_t lane_number, asio::ip::tcp::socket socket) {

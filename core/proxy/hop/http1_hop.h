@@ -21,6 +21,7 @@
 #include "core/proxy/hop/request_head.h"
 #include "core/serve/http/connection.h"
 #include "core/serve/http/tls_stream.h"
+#include "kubeclient/config/forward_proxy.h"
 #include "kubeclient/config/rest_config.h"
 #include "kubeclient/pki/pki.h"
 
@@ -34,6 +35,7 @@ struct Http1HopOptions {
   /// Makes the connections, where the server's address is not simply dialed; the result is a connected socket, and TLS is spoken
   /// on it as on any other. It is called on the I/O thread, and calls back there, not from within.
   std::function<void(std::function<void(Result<boost::asio::ip::tcp::socket>)> done)> connect;
+  std::optional<kube::ForwardProxy> proxy;  // otherwise: by which one it is dialed
   /// Of requests without an authorization header: the bearer token and the client certificate of the moment. It must not block.
   std::shared_ptr<kube::CredentialSource> credentials;
   std::size_t connections = 512;                 // an upgrade, a watch, and the log that is followed take one each
@@ -46,7 +48,8 @@ struct Http1HopOptions {
   std::chrono::seconds idle{90};                 // then a connection that is kept is closed
 };
 
-/// kUnsupported for what a hop does not do: an unverified server, a proxy in between, impersonation.
+/// kUnsupported for what a hop does not do: an unverified server, a SOCKS proxy in between, impersonation. Without a proxy of the
+/// configuration's own, it is dialed directly.
 Result<Http1HopOptions> hop_options(const kube::RestConfig& config);
 
 /// I/O thread only; the last reference goes there too, or when the runtime has stopped.

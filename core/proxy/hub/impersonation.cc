@@ -6,6 +6,7 @@
 
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 
 namespace fleetadm::proxy {
 namespace {
@@ -116,24 +117,43 @@ Impersonation impersonation_at(const std::vector<ProxyGrant>& grants, const std:
   return who;
 }
 
-Json impersonation_work(const std::string& cluster, const Impersonation& who) {
+Impersonator agent_impersonator() {
+  return {std::string(kImpersonationWork), std::string(kImpersonationRole), std::string(api::kAgentNamespace),
+          std::string(kAgentAccount)};
+}
+
+Impersonator push_impersonator(std::string_view hub_id) {
+  const std::string ns = api::push_namespace_on_member(hub_id);
+  return {std::string(kPushImpersonationWork), "open-cluster-management:" + ns + ":proxy", ns, std::string(api::kPushAccount)};
+}
+
+Json impersonation_work(const std::string& cluster, const Impersonator& impersonator, const Impersonation& who) {
   Json role{{"apiVersion", std::string(kRbac) + "/v1"},
             {"kind", "ClusterRole"},
-            {"metadata", {{"name", kImpersonationRole}}},
+            {"metadata", {{"name", impersonator.role}}},
             {"rules", impersonation_rules(who)}};
   Json binding{
       {"apiVersion", std::string(kRbac) + "/v1"},
       {"kind", "ClusterRoleBinding"},
-      {"metadata", {{"name", kImpersonationRole}}},
-      {"roleRef", {{"apiGroup", kRbac}, {"kind", "ClusterRole"}, {"name", kImpersonationRole}}},
-      {"subjects", Json::array({{{"kind", "ServiceAccount"}, {"name", kAgentAccount}, {"namespace", api::kAgentNamespace}}})}};
+      {"metadata", {{"name", impersonator.role}}},
+      {"roleRef", {{"apiGroup", kRbac}, {"kind", "ClusterRole"}, {"name", impersonator.role}}},
+      {"subjects",
+       Json::array({{{"kind", "ServiceAccount"}, {"name", impersonator.account}, {"namespace", impersonator.account_ns}}})}};
   return {{"apiVersion", api::manifest_works().api_version()},
           {"kind", "ManifestWork"},
           {"metadata",
-           {{"name", kImpersonationWork},
+           {{"name", impersonator.work},
             {"namespace", cluster},
             {"labels", {{std::string(api::kGatewayWorkLabel), "impersonation"}}}}},
           {"spec", {{"workload", {{"manifests", Json::array({std::move(role), std::move(binding)})}}}}}};
+}
+
+Impersonation granted_by_work(const Json& work) {
+  Impersonation who;
+  for (const Json& manifest : list_at(work, {"spec", "workload", "manifests"})) {
+    if (str(manifest, {"kind"}) == "ClusterRole") who.add(read_impersonation(manifest));
+  }
+  return who;
 }
 
 }  // namespace fleetadm::proxy

@@ -1,5 +1,5 @@
-// Whom the agent of each cluster may act as: those who may use managed clusters through the gateway, by the hub's own
-// ClusterRoleBindings (docs/reference/gateway.md#impersonation). Pure.
+// Whom the agent of each cluster, or the hub where it dials the cluster, may act as: those who may use managed clusters through
+// the gateway, by the hub's own ClusterRoleBindings (docs/reference/gateway.md#impersonation). Pure.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,9 @@
 
 namespace fleetadm::proxy {
 
-/// In each cluster's namespace.
+/// In the namespace of each cluster with an agent, and of each that the hub dials.
 inline constexpr std::string_view kImpersonationWork = "fleetadm-agent-proxy";
+inline constexpr std::string_view kPushImpersonationWork = "fleetadm-push-proxy";
 
 /// That some may use clusters through the gateway.
 struct ProxyGrant {
@@ -31,7 +32,20 @@ Impersonation subjects_of_binding(const Json& binding);
 std::vector<ProxyGrant> proxy_grants(const std::vector<Json>& roles, const std::vector<Json>& bindings);
 Impersonation impersonation_at(const std::vector<ProxyGrant>& grants, const std::string& cluster);
 
-/// The ManifestWork that gives the agent its rights.
-Json impersonation_work(const std::string& cluster, const Impersonation& who);
+/// Who acts as callers at a cluster, and the objects that let it.
+struct Impersonator {
+  std::string work;        // on the hub
+  std::string role;        // at the member, as is the binding of that name
+  std::string account_ns;  // there, too
+  std::string account;
+};
+Impersonator agent_impersonator();
+/// The account whose token the hub has. Each hub that dials a cluster has objects of its own there.
+Impersonator push_impersonator(std::string_view hub_id);
+
+/// The ManifestWork that gives it its rights.
+Json impersonation_work(const std::string& cluster, const Impersonator& impersonator, const Impersonation& who);
+/// Whom such a work lets it act as.
+Impersonation granted_by_work(const Json& work);
 
 }  // namespace fleetadm::proxy

@@ -1,9 +1,11 @@
 #include "core/proxy/hub/impersonation_controller.h"
 
+#include <optional>
 #include <utility>
 
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/proxy/hub/impersonation.h"
 #include "kubeclient/base/log.h"
 
@@ -59,7 +61,9 @@ std::vector<Json> decoded(const kube::Informer& cache) {
 
 class ImpersonationController {
  public:
-  ImpersonationController(controller::Manager& manager, kube::Client hub) : hub_(std::move(hub)) {
+  ImpersonationController(controller::Manager& manager, kube::Client hub, const std::string& hub_id)
+      : hub_(std::move(hub)), agent_(agent_impersonator()) {
+    if (!hub_id.empty()) push_ = push_impersonator(hub_id);
     clusters_ = projected(manager, api::managed_clusters(), keep_acceptance);
     roles_ = projected(manager, types::cluster_roles(), keep_grants);
     bindings_ = projected(manager, types::cluster_role_bindings(), keep_subjects);
@@ -106,18 +110,15 @@ class ImpersonationController {
 
   Status keep(const kube::Client& hub, const std::string& cluster, const Json& state,
               const std::vector<ProxyGrant>& grants) const {
-    const kube::CachedPtr cached = works_->get(kube::object_key(cluster, kImpersonationWork));
     const bool accepted = flag(state, {"spec", "hubAcceptsClient"}) && !is_deleting(state);
     if (!accepted) return {};  // its works go with it
-    const Impersonation who = impersonation_at(grants, cluster);
-    if (who.empty()) {
-      if (!cached) return {};
-      kube::DeleteOptions how;
-      how.uid = cached->uid();
-      const auto removed = hub.remove(api::manifest_works(), cluster, kImpersonationWork, how);
-      return removed || removed.error().category == Category::kNotFound ? Status{} : fail(removed.error());
-    }
-    Json wanted = impersonation_work(cluster, who);
+    const bool dialed = api::is_push_member(state);
+    FLEETADM_CHECK(remove(hub, cluster, dialed ? kImpersonationWork : kPushImpersonationWork));
+    const std::optional<Impersonator>& impersonator = dialed ? push_ : agent_;
+    const Impersonation who = impersonator ? impersonation_at(grants, cluster) : Impersonation{};
+    if (who.empty()) return remove(hub, cluster, dialed ? kPushImpersonationWork : kImpersonationWork);
+    Json wanted = impersonation_work(cluster, *impersonator, who);
+    const kube::CachedPtr cached = works_->get(kube::object_key(cluster, impersonator->work));
     if (!cached) {
       const auto made = hub.create(api::manifest_works(), cluster, wanted);
       // The namespace comes soon after the cluster was accepted. Another work of that name is somebody's own.
@@ -130,14 +131,25 @@ class ImpersonationController {
     return hub.update(api::manifest_works(), live).map([](const Json&) {});
   }
 
+  Status remove(const kube::Client& hub, const std::string& cluster, std::string_view work) const {
+    const kube::CachedPtr cached = works_->get(kube::object_key(cluster, work));
+    if (!cached) return {};
+    kube::DeleteOptions how;
+    how.uid = cached->uid();
+    const auto removed = hub.remove(api::manifest_works(), cluster, std::string(work), how);
+    return removed || removed.error().category == Category::kNotFound ? Status{} : fail(removed.error());
+  }
+
   kube::Client hub_;
+  std::optional<Impersonator> agent_;
+  std::optional<Impersonator> push_;  // nullopt: the hub dials no members
   std::shared_ptr<kube::Informer> clusters_, roles_, bindings_, works_, gateways_;
 };
 
 }  // namespace
 
-void add_impersonation_controller(controller::Manager& manager, const kube::Client& hub) {
-  const auto impersonation = std::make_shared<ImpersonationController>(manager, hub);
+void add_impersonation_controller(controller::Manager& manager, const kube::Client& hub, const std::string& hub_id) {
+  const auto impersonation = std::make_shared<ImpersonationController>(manager, hub, hub_id);
   controller::ControllerOptions options;
   options.name = "proxy-impersonation";
   const auto queue = manager.add(

@@ -65,17 +65,18 @@ void MemberHop::send(serve::HttpRequest request, Done done) {
   auto acting = acting_request(std::move(request));
   if (!acting) return done(fail(std::move(acting).error()));
   const bool impersonated = impersonates(*acting);
-  api_server_->send(std::move(*acting), [impersonated, done = std::move(done)](Result<serve::HttpResponse> answer) {
-    if (!answer) return done(std::move(answer));
-    if (impersonated && answer->status == 401) {
-      return done(fail({.code = 502,
-                        .category = Category::kAuth,
-                        .message = "the API server of the cluster refuses the credential of the agent that acts for you",
-                        .reason = "BadGateway"}));
-    }
-    drop_answer_headers(answer->headers);
-    done(std::move(answer));
-  });
+  api_server_->send(
+      std::move(*acting), [impersonated, whose = whose_, done = std::move(done)](Result<serve::HttpResponse> answer) {
+        if (!answer) return done(std::move(answer));
+        if (impersonated && answer->status == 401) {
+          return done(fail({.code = 502,
+                            .category = Category::kAuth,
+                            .message = "the API server of the cluster refuses the credential of " + std::string(whose),
+                            .reason = "BadGateway"}));
+        }
+        drop_answer_headers(answer->headers);
+        done(std::move(answer));
+      });
 }
 
 }  // namespace fleetadm::proxy

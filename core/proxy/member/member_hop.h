@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/proxy/hop/hop.h"
 
@@ -17,14 +19,17 @@ Result<serve::HttpRequest> acting_request(serve::HttpRequest request);
 class MemberHop final : public Hop {
  public:
   /// `api_server` has the credential that may impersonate, and shows it where a request brings none.
-  explicit MemberHop(std::shared_ptr<Hop> api_server) : api_server_(std::move(api_server)) {}
+  /// `whose`: of whom that credential is, for errors; it has to last.
+  explicit MemberHop(std::shared_ptr<Hop> api_server, std::string_view whose = "the agent that acts for you")
+      : api_server_(std::move(api_server)), whose_(whose) {}
 
-  /// Answers have no headers that would speak for the gateway. A 401 to an impersonated request is about the agent's credential,
-  /// not the caller's: 502.
+  /// Answers have no headers that would speak for the gateway. A 401 to an impersonated request is about that credential, not the
+  /// caller's: 502.
   void send(serve::HttpRequest request, Done done) override;
 
  private:
   std::shared_ptr<Hop> api_server_;
+  std::string_view whose_;
 };
 
 }  // namespace fleetadm::proxy

@@ -61,7 +61,7 @@ Result<Caller> limit_caller(Caller at_member, const Impersonation& who) {
   if (!who.any_user && !who.users.contains(at_member.name)) {
     return fail({.code = 403,
                  .category = Category::kAuth,
-                 .message = "the hub has not granted this cluster's agent to act as user \"" + at_member.name + "\"",
+                 .message = "the hub has not granted that user \"" + at_member.name + "\" acts at this cluster",
                  .reason = "Forbidden"});
   }
   std::erase_if(at_member.groups, [&](const std::string& group) { return !who.any_group && !who.groups.contains(group); });

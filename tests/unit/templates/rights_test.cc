@@ -81,6 +81,7 @@ TEST(Rights, AreThoseThatWereApproved) {
       rights("hub/rbac.yaml", {}) + rights("hub/cluster-profiles.yaml", {}) + rights("hub/push.yaml", {}) +
       rights("hub/bootstrap.yaml", {}) +
       rights("hub/gateway.yaml", {{"image", "x"}, {"gateway_replicas", 1}, {"gateway_args", Json::array()}}) +
+      rights("hub/gateway-push.yaml", {}) +
       rights("hub/konnectivity.yaml",
              {{"proxy_namespace", "proxy"}, {"proxy_secrets", Json{"ca", "front", "agents", "client", "signer"}}}) +
       rights("agent/rbac.yaml",

@@ -84,6 +84,17 @@ TEST(HubIntent, BringsTheGatewayWhereItIs) {
   ASSERT_NE(deployment, nullptr);
   EXPECT_EQ(Json(args_of(*deployment)), args);
   EXPECT_EQ(image_of(*deployment), "fleetadm:v9.0.0");
+  const auto may_dial = [](const Installed& one) {
+    return one.find("Role", "open-cluster-management-push", "open-cluster-management:fleetadm-gateway") != nullptr;
+  };
+  EXPECT_FALSE(may_dial(made));
+  installed.objects.push_back(
+      {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+       {"kind", "Role"},
+       {"metadata", {{"name", "open-cluster-management:fleetadm-hub-push"}, {"namespace", "open-cluster-management-push"}}}});
+  const auto with_push = hub_intent(testkit::FakeApi::make()->client(), installed, "fleetadm:v9.0.0", "fleetadm");
+  ASSERT_TRUE(with_push) << with_push.error().message;
+  EXPECT_TRUE(may_dial(Installed{*with_push})) << "a version that had both could not dial yet";
 }
 
 TEST(AgentIntent, KeepsTheNameAndTheArguments) {

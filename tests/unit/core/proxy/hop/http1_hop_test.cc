@@ -352,7 +352,12 @@ TEST(HopOptions, AreThoseOfAConfiguration) {
   other.insecure = true;
   EXPECT_EQ(hop_options(other).error().category, Category::kUnsupported);
   other = config;
-  other.proxy_url = "http://proxy";
+  other.proxy_url = "http://proxy:3128";
+  const auto by_proxy = hop_options(other);
+  ASSERT_TRUE(by_proxy);
+  ASSERT_TRUE(by_proxy->proxy);
+  EXPECT_EQ(by_proxy->proxy->authority(), "proxy:3128");
+  other.proxy_url = "socks5://proxy";
   EXPECT_EQ(hop_options(other).error().category, Category::kUnsupported);
   other = config;
   other.impersonate_user = "root";

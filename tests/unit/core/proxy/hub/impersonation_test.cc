@@ -5,6 +5,7 @@
 
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/controller/worker_pool.h"
 #include "core/proxy/hub/impersonation_controller.h"
 #include "tests/support/fake_api.h"
@@ -147,7 +148,7 @@ class ImpersonationControllerTest : public ::testing::Test {
     api->put(types::cluster_roles(), granting_role("proxy-c1", proxy_rule({"c1"})));
     api->put(types::cluster_roles(), granting_role("proxy-all", proxy_rule()));
     publish();
-    add_impersonation_controller(manager, api->client());
+    add_impersonation_controller(manager, api->client(), "0123456789");
     ASSERT_TRUE(manager.start());
   }
   void publish() const {
@@ -191,6 +192,25 @@ TEST_F(ImpersonationControllerTest, ShipsWhatIsGrantedAndTakesItBack) {
   EXPECT_TRUE(eventually([&] { return !work("c2") && shipped("c1").users == std::set<std::string>{"alice"}; }));
   ASSERT_TRUE(api->erase(types::config_maps(), api::kHubNamespace, api::kGatewayConfigMap));
   EXPECT_TRUE(eventually([&] { return !work("c1"); })) << "without a gateway nobody needs rights";
+}
+
+TEST_F(ImpersonationControllerTest, AtAClusterThatTheHubDialsItsOwnAccountGetsTheRights) {
+  api->put(types::cluster_role_bindings(), granting_binding("a", "proxy-all", Json::array({subject("User", "alice")})));
+  ASSERT_TRUE(eventually([&] { return work("c2").has_value(); }));
+  Json cluster = api->get(api::managed_clusters(), "", "c2").value();
+  cluster["metadata"]["labels"] = {{std::string(api::kModeLabel), std::string(api::kPushMode)}};
+  api->put(api::managed_clusters(), cluster);
+  const auto of_push = [&] { return api->get(api::manifest_works(), "c2", kPushImpersonationWork); };
+  ASSERT_TRUE(eventually([&] { return of_push().has_value() && !work("c2"); })) << "there is no agent";
+  EXPECT_EQ(granted_by_work(*of_push()).users, std::set<std::string>{"alice"});
+  const auto manifests = list_at(*of_push(), {"spec", "workload", "manifests"});
+  ASSERT_EQ(manifests.size(), 2);
+  for (const Json& manifest : manifests) EXPECT_EQ(name_of(manifest), "open-cluster-management:fleetadm-push-01234567:proxy");
+  const Json bound = list_at(manifests[1], {"subjects"}).front();
+  EXPECT_EQ(str(bound, {"namespace"}) + "/" + str(bound, {"name"}), "fleetadm-push-01234567/fleetadm-push");
+  EXPECT_TRUE(work("c1")) << "its agent keeps its own";
+  ASSERT_TRUE(api->erase(types::cluster_role_bindings(), "", "a"));
+  EXPECT_TRUE(eventually([&] { return !of_push(); }));
 }
 
 TEST_F(ImpersonationControllerTest, LeavesAWorkOfThatNameThatIsSomebodysOwn) {
