@@ -61,7 +61,10 @@ struct InitOptions {
 void bind_init(FlagSet& flags, InitOptions& options) {
   image_flags(flags, options.image, "the hub controllers");
   pod_flags(flags, options.pods, "the hub controllers");
-  flags.integer(&options.replicas, "replicas", "Number of replicas of the hub controllers (one leads, the others stand by)")
+  flags
+      .integer(
+          &options.replicas, "replicas",
+          "Number of replicas of the hub controllers (one leads, the others stand by; with --push, each dials its part of the members)")
       .default_text = "1";
   flags
       .texts(&options.auto_approve_users, "auto-approve-user",

@@ -15,8 +15,9 @@ namespace {
 constexpr const char* kAuto = "auto";
 
 void bind(FlagSet& flags, HubRunOptions& options) {
-  Flag& elect =
-      flags.text(&options.leader_elect, "leader-elect", "Use leader election, so that only one of several replicas is active");
+  Flag& elect = flags.text(
+      &options.leader_elect, "leader-elect",
+      "Use leader election, so that only one of several replicas is active; with --push, each dials its part of the members");
   elect.arity = Arity::kOptionalValue;
   elect.no_value = "true";
   elect.default_text = "true in a pod";

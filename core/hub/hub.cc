@@ -114,6 +114,8 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
 
   // Of its own, with threads of its own: a member that hangs holds up nothing else.
   std::optional<controller::Manager> push;
+  std::shared_ptr<push::Replicas> replicas;  // where there may be more than one
+  const std::string identity = options.identity.empty() ? host + "_" + random_suffix(8) : options.identity;
   if (options.push) {
     controller::Manager::Options push_options = part_options;
     push_options.pool = std::make_shared<controller::WorkerPool>(std::size_t{kPushThreads});
@@ -127,6 +129,11 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
     members.holds = options.push_holds;
     members.give_up_after = options.push_give_up_after;
     members.connect = [gate = options.gate](const kube::RestConfig& member) { return kube::Client::connect(member, gate); };
+    if (options.leader_elect) {
+      FLEETADM_CHECK(kube::check_timing(options.leader_timing));
+      members.replicas = replicas =
+          std::make_shared<push::Replicas>(client, push::ReplicaOptions{options.ns, identity, options.leader_timing});
+    }
     push::add_push_members(*push, client, members);
   }
 
@@ -150,9 +157,9 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
     FLEETADM_CHECK(addons.start());
     if (profiles) FLEETADM_CHECK(profiles->start());
     if (copies) FLEETADM_CHECK(copies->start());
-    if (push) FLEETADM_CHECK(push->start());
+    if (push && !replicas) FLEETADM_CHECK(push->start());
     const Status ended = manager.run(std::move(leading));
-    if (push) push->stop();
+    if (push && !replicas) push->stop();
     if (copies) copies->stop();
     if (profiles) profiles->stop();
     addons.stop();
@@ -164,8 +171,13 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
     leader.ns = options.ns;
     leader.name = kLeaderLease;
     leader.timing = options.leader_timing;
-    leader.identity = options.identity.empty() ? host + "_" + random_suffix(8) : options.identity;
+    leader.identity = identity;
+    if (replicas) FLEETADM_CHECK(push->start());  // in every replica
     outcome = kube::run_as_leader(client, leader, lead, stop);
+    if (replicas) {
+      push->stop();
+      replicas->leave();
+    }
   } else {
     outcome = lead(stop);
   }

@@ -46,7 +46,8 @@ class Pusher {
                 std::make_shared<controller::WorkerPool>(options.threads),
                 options.period,
                 options.holds,
-                options.give_up_after} {}
+                options.give_up_after},
+        replicas_(options.replicas) {}
 
   void watch(controller::Manager& manager) {
     kube::InformerOptions of_secrets;
@@ -67,8 +68,9 @@ class Pusher {
 
   /// A member comes, goes, or has another credential.
   Result<Outcome> keep(const std::string& cluster) {
-    if (!clusters_->get(cluster)) {
-      end(cluster);
+    const bool known = clusters_->get(cluster) != nullptr;
+    if (!known || !is_mine(cluster)) {
+      end(cluster, known ? "another replica dials it" : "the hub dials it no longer");
       return Outcome{};
     }
     FLEETADM_TRY(const auto secret, shared_.hub.find(r::secrets(), shared_.ns, cluster));
@@ -155,7 +157,11 @@ class Pusher {
     return found->decode();
   }
 
+  bool is_mine(const std::string& cluster) const { return !replicas_ || replicas_->is_mine(cluster); }
+
+  /// Null also of one that is another replica's by now, where that is not seen to yet.
   std::shared_ptr<Member> find_member(const std::string& cluster) const {
+    if (!is_mine(cluster)) return nullptr;
     const std::lock_guard lock(mutex_);
     const auto found = members_.find(cluster);
     return found == members_.end() ? nullptr : found->second;
@@ -173,17 +179,18 @@ class Pusher {
     return member;
   }
 
-  void end(const std::string& cluster) {
+  void end(const std::string& cluster, const char* why) {
     std::shared_ptr<Member> ended;  // ends when the mutex is free again: it waits for what it is about
     const std::lock_guard lock(mutex_);
     const auto found = members_.find(cluster);
     if (found == members_.end()) return;
     ended = std::move(found->second);
     members_.erase(found);
-    log::info(0, "push", cluster + ": the hub dials it no longer");
+    log::info(0, "push", cluster + ": " + why);
   }
 
   const Shared shared_;
+  const std::shared_ptr<Replicas> replicas_;
   std::shared_ptr<kube::Informer> secrets_;
   std::shared_ptr<kube::Informer> clusters_;
   mutable std::mutex mutex_;
@@ -219,6 +226,10 @@ void add_push_members(controller::Manager& manager, const kube::Client& hub, con
     const bool asked = annotation_of(is, api::kReconnectAnnotation) != annotation_of(was, api::kReconnectAnnotation);
     if (asked || registration::agent::is_accepted(is) != registration::agent::is_accepted(was)) reports->add(name);
     if (is_available(is) && !is_available(was)) apis->add(name);
+  });
+  if (!options.replicas) return;
+  options.replicas->join([members, clusters = pusher->clusters()] {
+    for (const kube::CachedPtr& cluster : clusters->list()) members->add(cluster->key());
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/controller/controller.h"
 #include "core/push/health.h"
+#include "core/push/replicas.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::push {
@@ -20,10 +21,11 @@ struct PushOptions {
   Duration give_up_after = Duration::zero();                     // what cannot be connected; zero: never
   std::size_t threads = 32;                                      // of all members: those that hang have some of them
   std::function<kube::Client(const kube::RestConfig&)> connect;  // to members
+  std::shared_ptr<Replicas> replicas;                            // with whom they are shared; null: all are this process's
   std::shared_ptr<Clock> clock = Clock::system();
 };
 
-/// Adds the controllers to `manager`. They end with it.
+/// Adds the controllers to `manager`. They end with it, and then `replicas` is to leave.
 void add_push_members(controller::Manager& manager, const kube::Client& hub, const PushOptions& options);
 
 }  // namespace fleetadm::push
