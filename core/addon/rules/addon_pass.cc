@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/addon/rules/deploy_pass.h"
+#include "core/addon/rules/dialed_cluster.h"
 #include "core/addon/rules/install_progression.h"
 #include "core/addon/rules/installation.h"
 #include "core/addon/rules/progressing.h"
@@ -97,6 +98,8 @@ class AddonPassMaker {
     objects_.plan_addon(pass_.addon);
     if (const std::optional<AgentDescription> agent = rules_.describe(objects_, pass_.addon)) {
       take(deploy_pass(objects_, name_, cluster_, *agent, rules_.now, kConduct), pass_.works);
+    } else {
+      take(dialed_health_pass(objects_, cluster_, name_, rules_.now), pass_.works);
     }
   }
 

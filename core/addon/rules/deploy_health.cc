@@ -1,17 +1,12 @@
 // The step that judges whether an add-on is available, from what its works report.
 #include "core/addon/rules/deploy_state.h"
 #include "core/addon/rules/manifest_marks.h"
+#include "core/addon/rules/work_verdict.h"
 #include "core/controller/controller.h"
 #include "core/work/rules/manifest.h"
 
 namespace fleetadm::addon {
 namespace {
-
-struct Verdict {
-  std::string_view status;
-  std::string_view reason;
-  std::string message;
-};
 
 std::optional<std::int64_t> reported_count(const Json& values, std::string_view name) {
   for (const Json& value : values) {
@@ -66,17 +61,6 @@ bool is_probed(const Json& meta, const Json& probe) {
   return str(meta, {"group"}) == str(probe, {"group"}) && str(meta, {"resource"}) == str(probe, {"resource"}) &&
          work::wildcard_match(str(probe, {"namespace"}), str(meta, {"namespace"})) &&
          work::wildcard_match(str(probe, {"name"}), str(meta, {"name"}));
-}
-
-/// Of the works' own conditions: what keeps the probes from being asked.
-std::optional<Verdict> trouble_of_works(const std::vector<ObjectPtr>& works) {
-  if (works.empty()) return Verdict{"Unknown", "WorkNotFound", "Addon manifestWork is not found"};
-  for (const ObjectPtr& work : works) {
-    const Json* available = controller::find_condition(*work, "Available");
-    if (available == nullptr) return Verdict{"Unknown", "WorkNotApplied", "Addon manifestWork is not applied yet"};
-    if (str(*available, {"status"}) == "False") return Verdict{"False", "WorkNotApplied", str(*available, {"message"})};
-  }
-  return std::nullopt;
 }
 
 Verdict probed(DeployState& state, const std::vector<ObjectPtr>& works, const std::vector<Json>& manifests) {

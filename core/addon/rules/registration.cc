@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/addon/rules/agent_identity.h"
+#include "core/addon/rules/dialed_cluster.h"
 #include "core/addon/rules/hub_permissions.h"
 #include "core/addon/rules/names.h"
 #include "core/addon/rules/registration_namespace.h"
@@ -109,6 +110,13 @@ class RegistrationPass {
   Status apply() {
     const auto found = template_of(objects_, addon_);
     if (!found) return refuse(found.error());
+    if (strict() && needs_an_agent(objects_, addon_, **found)) {
+      addon_["status"].erase("registrations");
+      pass_.deleted = left_bindings(objects_, namespace_of(addon_), name_of(addon_));
+      set("False", kNoAgent,
+          "The add-on's template asks for a registration with the hub, and nothing on a cluster that the hub dials can register");
+      return {};
+    }
     if (strict()) {
       if (const Status allowed = check_custom_signers(**found); !allowed) return refuse(allowed.error());
     }

@@ -4,6 +4,7 @@
 
 #include "core/addon/rules/agent_identity.h"
 #include "core/addon/rules/config_reference.h"
+#include "core/addon/rules/dialed_cluster.h"
 #include "core/addon/rules/names.h"
 #include "core/addon/rules/render.h"
 
@@ -30,6 +31,10 @@ std::optional<AgentDescription> template_agent(const ObjectReader& objects, cons
   agent.hosted_by_annotation = true;
   agent.config_check_enabled = true;
   agent.prober = HealthProber::kWorkloads;
+  if (strict && !is_deleting(addon) && waits_for_an_agent(addon)) {
+    agent.held = true;
+    return agent;
+  }
   Result<Rendering> rendering = render_template(objects, addon, conduct);
   if (rendering) {
     agent.manifests = std::move(rendering->manifests);
