@@ -1,8 +1,10 @@
 // join --push: clusters on which nothing runs and that the hub dials, from the first command to the last, beside the fleet's
 // other ways. The hub's controllers have no more rights than `init --push` gives them.
+#include <chrono>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "kubeclient/base/token_claims.h"
 #include "tests/support/push_fleet.h"
@@ -176,6 +178,24 @@ TEST_F(PushJoin, I_AnOutageIsToldAfterItsHoldAndHeldOverARestartOfTheHub) {
   EXPECT_TRUE(condition_becomes(fleet()->hub(), cluster_path("c2"), available, "True"));
   work("c2", "back");
   EXPECT_TRUE(map_is(2, "back", true));
+}
+
+TEST_F(PushJoin, I_ARecoveryIsHeldOverARestartOfTheHub) {
+  const std::string available = "ManagedClusterConditionAvailable";
+  ASSERT_NO_FATAL_FAILURE(set_holds("c2", "1s", "12s"));
+  fleet()->spoke(2).stop_apiserver();
+  ASSERT_TRUE(condition_becomes(fleet()->hub(), cluster_path("c2"), available, "False"));
+  const Status back = fleet()->spoke(2).start_apiserver();
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_TRUE(condition_becomes(fleet()->hub(), cluster_path("c2"), "Responding", "True"));
+  const auto recovered = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  EXPECT_EQ(condition(fleet()->hub(), cluster_path("c2"), available), "False");
+  ASSERT_NO_FATAL_FAILURE(begin_controllers());
+  EXPECT_TRUE(condition_becomes(fleet()->hub(), cluster_path("c2"), available, "True"));
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - recovered).count();
+  EXPECT_GE(took, 10.5) << "the hold of 12 s, whose begin is told in whole seconds";
+  EXPECT_LE(took, 16.0) << "counted from when it came back, not from the restart";
 }
 
 TEST_F(PushJoin, J_UnjoinWithTheHubsOwnCredentialLeavesNothing) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "core/serve/http/server.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
 #include "tests/support/push_fleet.h"
@@ -37,15 +38,28 @@ class PushNeighbours : public PushFleet {
   static std::string namespace_of_hub(const KubeServer& hub) {
     return "/api/v1/namespaces/fleetadm-push-" + uid_of(hub.get("/api/v1/namespaces/kube-system")).substr(0, 8);
   }
-  static std::set<std::string> chosen() {
+  /// By all placements, or by one.
+  static std::set<std::string> chosen(const std::string& placement = {}) {
     std::set<std::string> names;
     for (const Json& one : list_at(fleet()->hub().get(kNeighbourDecisions), {"items"})) {
+      if (!placement.empty() && label_of(one, "cluster.open-cluster-management.io/placement") != placement) continue;
       for (const Json& decision : list_at(one, {"status", "decisions"})) names.insert(str(decision, {"clusterName"}));
     }
     return names;
   }
-  static bool chosen_become(const std::set<std::string>& wanted) {
-    return eventually([&] { return chosen() == wanted; }, std::chrono::seconds(90));
+  static bool chosen_become(const std::set<std::string>& wanted, const std::string& placement = {}) {
+    return eventually([&] { return chosen(placement) == wanted; }, std::chrono::seconds(90));
+  }
+  static void add_node(int spoke, const std::string& name, const std::string& cpu) {
+    const KubeServer& member = fleet()->spoke(spoke);
+    ASSERT_EQ(member.create("/api/v1/nodes", {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", name}}}}).status,
+              201);
+    const Json amounts{{"cpu", cpu}, {"memory", "8Gi"}, {"pods", "110"}};
+    const Json condition{{"type", "Ready"}, {"status", "True"}, {"reason", "Test"}, {"message", ""}};
+    const Json status{{"status", {{"capacity", amounts}, {"allocatable", amounts}, {"conditions", Json::array({condition})}}}};
+    const auto set =
+        member.request("PATCH", "/api/v1/nodes/" + name + "/status", dump_json(status), "application/merge-patch+json");
+    ASSERT_EQ(set.status, 200) << set.body;
   }
 };
 
@@ -79,6 +93,20 @@ TEST_F(PushNeighbours, B_PlacementsSeeNoDifferenceToAnAgent) {
   EXPECT_TRUE(chosen_become({"c3", "shared"}));
 }
 
+TEST_F(PushNeighbours, B_PlacementsByAllocatableCompareBothKinds) {
+  ASSERT_NO_FATAL_FAILURE(add_node(1, "large", "100"));
+  const Ran placed = run({"placement", "create", "largest", "-n", "default", "-k", "1", "--prioritizer",
+                          "ResourceAllocatableCPU=10", "--context", "hub"});
+  ASSERT_EQ(placed.code, 0) << placed.both();
+  EXPECT_TRUE(chosen_become({"shared"}, "largest")) << "the hub counts its nodes";
+  ASSERT_NO_FATAL_FAILURE(add_node(3, "larger", "300"));
+  EXPECT_TRUE(chosen_become({"c3"}, "largest")) << "its agent counts its nodes";
+  ASSERT_NO_FATAL_FAILURE(add_node(1, "largest", "500"));
+  EXPECT_TRUE(chosen_become({"shared"}, "largest"));
+  const Ran gone = run({"placement", "delete", "largest", "-n", "default", "--context", "hub", "--yes"});
+  EXPECT_EQ(gone.code, 0) << gone.both();
+}
+
 TEST_F(PushNeighbours, C_OneHubLeavesAndNothingOfTheOtherGoes) {
   const std::string of_first = namespace_of_hub(fleet()->hub());
   const std::string of_second = namespace_of_hub(fleet()->spoke(2));
@@ -108,6 +136,36 @@ TEST_F(PushNeighbours, D_AReplacedCaIsToldAndJoiningAgainMendsIt) {
             fleet()->spoke(1).ca().certificate);
   ASSERT_NO_FATAL_FAILURE(work("shared", "with-another-ca"));
   EXPECT_TRUE(map_is(1, "with-another-ca", true));
+}
+
+TEST_F(PushNeighbours, D_AServersExpiredCertificateIsNamed) {
+  ASSERT_NO_FATAL_FAILURE(set_holds("shared", "1s", "1s"));
+  KubeServer& member = fleet()->spoke(1);
+  pki::LeafOptions leaf;
+  leaf.subject = {.common_name = "kube-apiserver", .organizations = {}, .organizational_units = {}};
+  leaf.ip_addresses = {"127.0.0.1"};
+  leaf.server = true;
+  leaf.backdate = std::chrono::hours(2);
+  leaf.validity = std::chrono::hours(-1);
+  const auto expired = pki::issue(member.ca(), leaf);
+  ASSERT_TRUE(expired) << expired.error().message;
+  member.stop_apiserver();
+  {
+    serve::HttpRuntime runtime(1);
+    serve::ListenOptions listen;
+    listen.port = member.port();
+    listen.certificate = *expired;
+    const auto old = serve::HttpListener::start(runtime, listen, [](const serve::HttpRequest&) {
+      ADD_FAILURE() << "nobody may ask it anything";
+      return serve::answer_text(200, "ok");
+    });
+    ASSERT_TRUE(old) << old.error().message;
+    EXPECT_TRUE(ready_becomes("shared", "CertificateExpired")) << ready_reason("shared");
+    EXPECT_TRUE(condition_becomes(fleet()->hub(), cluster_path("shared"), "ManagedClusterConditionAvailable", "False"));
+  }
+  const Status back = member.start_apiserver();
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(ready_becomes("shared", "ClusterReady")) << ready_reason("shared");
 }
 
 TEST_F(PushNeighbours, E_AnExpiredCertificateJoinsNothing) {
