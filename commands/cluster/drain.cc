@@ -64,16 +64,6 @@ std::vector<Error> wait_until_drained(Context& context, const kube::Client& hub,
   return wait_for_missing(context, "Draining " + who, watched, look, timeout);
 }
 
-std::vector<std::string> names_of(const Report& report) {
-  std::vector<std::string> names;
-  if (const Json& items = list_at(report.data, {"items"}); !items.empty()) {
-    for (const Json& one : items) names.push_back(name_of(one));
-  } else if (!name_of(report.data).empty()) {
-    names.push_back(name_of(report.data));
-  }
-  return names;
-}
-
 void note_moves(const work::Impact& impact, Report& report) {
   for (const work::SelectionChange& one : impact.placements) {
     const std::vector<std::string> added = one.added();
@@ -121,7 +111,7 @@ Result<Report> run_drain(Context& context, const DrainOptions& options, const st
   report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   note_moves(impact, report);
   if (is_dry(context)) return report;
-  const std::vector<std::string> names = names_of(report);
+  const std::vector<std::string> names = edited_names(report);
   if (!computed) report.notes.push_back("which works had to go is unknown: " + computed.error().message);
   tell_late(report, wait_until_drained(context, hub, names, works_that_leave(impact), options.timeout), names.size());
   return report;

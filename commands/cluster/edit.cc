@@ -119,6 +119,16 @@ Result<work::Impact> impact_of_edit(Context& context, const ClusterSelection& se
   return impact_of(hub, proposal(clusters, edit), context.clock().now(), every_placement);
 }
 
+std::vector<std::string> edited_names(const Report& report) {
+  std::vector<std::string> names;
+  if (const Json& items = list_at(report.data, {"items"}); !items.empty()) {
+    for (const Json& one : items) names.push_back(name_of(one));
+  } else if (!name_of(report.data).empty()) {
+    names.push_back(name_of(report.data));
+  }
+  return names;
+}
+
 Result<Report> edit_clusters(Context& context, const ClusterSelection& selection, const GuardOptions& guard,
                              const ClusterEdit& edit) {
   FLEETADM_TRY(const auto hub, context.client());

@@ -37,6 +37,9 @@ struct ClusterEdit {
 Result<work::Impact> impact_of_edit(Context& context, const ClusterSelection& selection, const ClusterEdit& edit,
                                     bool every_placement);
 
+/// The clusters in a report of edit_clusters().
+std::vector<std::string> edited_names(const Report& report);
+
 /// Edits each cluster and reads it back; one that already is as asked is "unchanged". A List of ManagedClusters, or the one.
 Result<Report> edit_clusters(Context& context, const ClusterSelection& selection, const GuardOptions& guard,
                              const ClusterEdit& edit);

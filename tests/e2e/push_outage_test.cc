@@ -41,7 +41,7 @@ class PushOutage : public PushFleet {
     ASSERT_TRUE(back) << back.error().message;
   }
   static Ran reconnect(const std::string& cluster) {
-    return run({"cluster", "reconnect", cluster, "--context", "hub", "-o", "json"});
+    return run({"cluster", "reconnect", cluster, "--context", "hub", "--wait=available", "--timeout=10s", "-o", "json"});
   }
 };
 

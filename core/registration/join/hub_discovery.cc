@@ -1,7 +1,11 @@
 #include "core/registration/join/hub_discovery.h"
 
+#include <arpa/inet.h>
+#include <array>
 #include <curl/curl.h>
 #include <memory>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/yaml.h"
@@ -46,6 +50,24 @@ std::string cluster_info_ca(const std::string& body) {
   return {};
 }
 
+struct Opening {
+  const RefuseAddress& refuse;
+  std::string refused;
+};
+
+curl_socket_t open_socket(void* with, curlsocktype, curl_sockaddr* to) {
+  auto& opening = *static_cast<Opening*>(with);
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* address = to->family == AF_INET6
+                            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&to->addr)->sin6_addr)
+                            : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&to->addr)->sin_addr);
+  if (inet_ntop(to->family, address, text.data(), text.size()) != nullptr && opening.refuse(text.data())) {
+    opening.refused = text.data();
+    return CURL_SOCKET_BAD;
+  }
+  return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
 void trust_proxies_of(CURL* easy, std::string_view ca) {
   curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, nullptr);
   if (ca.empty()) {
@@ -68,7 +90,7 @@ std::optional<Instant> parse_http_date(const std::string& text) {
 }
 
 Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std::string_view proxy_url, std::string_view proxy_ca,
-                            Duration timeout) {
+                            Duration timeout, const RefuseAddress& refuse) {
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   if (!curl) return fail(Category::kInternal, "cannot start an HTTP request");
   HubLook look;
@@ -89,7 +111,18 @@ Result<HubLook> look_at_hub(std::string_view server, std::string_view path, std:
   curl_easy_setopt(curl.get(), CURLOPT_HEADERDATA, &look.date);
   if (!proxy.empty()) curl_easy_setopt(curl.get(), CURLOPT_PROXY, proxy.c_str());
   trust_proxies_of(curl.get(), proxy_ca);
+  Opening opening{refuse, {}};
+  if (refuse) {
+    curl_easy_setopt(curl.get(), CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(curl.get(), CURLOPT_OPENSOCKETDATA, &opening);
+  }
   const CURLcode code = curl_easy_perform(curl.get());
+  // Another one that the name leads to may have answered: the next time it may be this one.
+  if (!opening.refused.empty()) {
+    HubLook refused;
+    refused.refused = opening.refused;
+    return refused;
+  }
   if (code != CURLE_OK) {
     const auto category = code == CURLE_OPERATION_TIMEDOUT ? Category::kTimeout : Category::kUnavailable;
     Error error;

@@ -34,6 +34,17 @@ bool ends_in_number(std::string_view name) {
                      [&](char c) { return (c >= '0' && c <= '9') || (hex && c >= 'a' && c <= 'f'); });
 }
 
+/// Beside those that are link-local: of AWS and Google Cloud by IPv6, of Alibaba Cloud, and of Azure.
+constexpr std::string_view kMetadataServices[]{"fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16"};
+
+/// An IPv4 address that is written as one of IPv6 is that one.
+IpAddress plain(const IpAddress& address) {
+  if (!address.is_mapped_v4()) return address;
+  IpAddress v4;
+  std::copy(address.bytes.begin() + 12, address.bytes.end(), v4.bytes.begin());
+  return v4;
+}
+
 }  // namespace
 
 std::string MemberEndpoint::url() const { return std::string(kHttps) + join_host_port(host, port) + path; }
@@ -41,8 +52,19 @@ std::string MemberEndpoint::url() const { return std::string(kHttps) + join_host
 bool is_loopback_address(std::string_view address) {
   const auto parsed = IpAddress::parse(address);
   if (!parsed) return false;
-  if (parsed->is_loopback() || parsed->is_unspecified()) return true;
-  return parsed->is_mapped_v4() && (parsed->bytes[12] == 127 || parsed->bytes[12] == 0);
+  const IpAddress one = plain(*parsed);
+  return one.is_loopback() || one.is_unspecified() || (!one.v6 && one.bytes[0] == 0);
+}
+
+std::string_view refused_address(std::string_view address) {
+  const auto parsed = IpAddress::parse(address);
+  if (!parsed) return {};
+  const IpAddress one = plain(*parsed);
+  if (one.is_multicast() || one.is_link_local_unicast()) return "a link-local or multicast address";
+  const std::string text = one.to_string();
+  if (std::find(std::begin(kMetadataServices), std::end(kMetadataServices), text) != std::end(kMetadataServices))
+    return "the address of a cloud's metadata service";
+  return {};
 }
 
 Result<MemberEndpoint> parse_member_endpoint(std::string_view url) {
@@ -64,8 +86,8 @@ Result<MemberEndpoint> parse_member_endpoint(std::string_view url) {
     return bad_endpoint(url, brackets ? "has no IPv6 address in its brackets" : "has an IPv6 address without brackets");
   if (address && !address->zone.empty())
     return bad_endpoint(url, "has an address with a zone, which means something on one machine only");
-  if (address && (address->is_multicast() || address->is_link_local_unicast()))
-    return bad_endpoint(url, "has a link-local or multicast address, which the hub does not reach as this machine does");
+  if (const std::string_view what = refused_address(endpoint.host); !what.empty())
+    return bad_endpoint(url, "has " + std::string(what) + ", which means another thing on each machine");
   std::string_view name = endpoint.host;
   if (name.ends_with('.')) name.remove_suffix(1);
   if (!address && !is_dns_subdomain(name)) return bad_endpoint(url, "has a host that is no DNS name");

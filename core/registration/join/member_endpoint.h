@@ -21,6 +21,10 @@ struct MemberEndpoint {
 /// kUsage, with the part that is wrong.
 Result<MemberEndpoint> parse_member_endpoint(std::string_view url);
 
+/// Why no hub is to dial an IP address, as what the address is: link-local, multicast, or where clouds keep what machines are
+/// told of themselves. Empty: none of these, or no address.
+std::string_view refused_address(std::string_view address);
+
 /// Of an IP address as text; what is no address is none.
 bool is_loopback_address(std::string_view address);
 

@@ -59,6 +59,14 @@ Error loopback_error(const std::string& what) {
       .value();
 }
 
+/// Of a name that leads to such an address.
+Error refusal(const std::string& host, const std::string& address) {
+  const std::string where = "the member's API server " + host + " is at " + address;
+  const std::string_view what = refused_address(address);
+  if (what.empty()) return loopback_error(where);
+  return fail(Category::kUsage, where + ", " + std::string(what), "name another server in the kubeconfig").value();
+}
+
 /// The address by its text, then by what its name leads to.
 bool check_address(const kube::RestConfig& config, bool allow_loopback, MemberWay& way, PushChecked& into) {
   const auto endpoint = parse_member_endpoint(config.server);
@@ -78,16 +86,21 @@ bool check_address(const kube::RestConfig& config, bool allow_loopback, MemberWa
     return false;
   }
   way = {endpoint->url(), config.ca_data, config.tls_server_name, config.proxy_url};
-  const auto look = look_at_hub(way.server, "/version", way.proxy_url, way.ca_pem, kMemberLook);
+  // A proxy resolves the name itself, and is nothing that the hub dials as the member.
+  const RefuseAddress refuse = [allow_loopback](std::string_view address) {
+    return !refused_address(address).empty() || (!allow_loopback && is_loopback_address(address));
+  };
+  const auto look = look_at_hub(way.server, "/version", way.proxy_url, way.ca_pem, kMemberLook,
+                                way.proxy_url.empty() ? refuse : RefuseAddress());
+  if (look && !look->refused.empty()) {
+    failed(into, "address", refusal(endpoint->host, look->refused));
+    return false;
+  }
   if (!look) {
     failed(into, "address",
            look.error()
                .wrap("the member")
                .with_hint("check the server in " + std::string(kMemberFlags) + ", and that this machine can reach it"));
-    return false;
-  }
-  if (way.proxy_url.empty() && !allow_loopback && is_loopback_address(look->address)) {
-    failed(into, "address", loopback_error("the member's API server " + endpoint->host + " is at " + look->address));
     return false;
   }
   passed(into, "address", way.server);

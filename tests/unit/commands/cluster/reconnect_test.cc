@@ -19,6 +19,7 @@ class ReconnectCommand : public GuardedHub {
     Json& conditions = at_or_make(object, {"status", "conditions"});
     controller::set_condition(conditions, api::kConditionAvailable, available, "x", "", clock->now());
     controller::set_condition(conditions, api::kConditionResponding, responding, "x", "", clock->now());
+    controller::set_condition(conditions, api::kConditionReady, "False", "x", "it is dark", clock->now());
     api->put(api::managed_clusters(), object);
   }
   std::string asked(const std::string& name) const { return annotation_of(cluster(name), api::kReconnectAnnotation); }
@@ -46,6 +47,23 @@ TEST_F(ReconnectCommand, LeavesAClusterThatAnswersAlone) {
   EXPECT_EQ(writes(), 0);
   put("c1", "Unknown", "True");
   EXPECT_EQ(run("cluster reconnect", {"c1"})->lines, Lines{"managedcluster c1 reconnecting"}) << "the hub did not look lately";
+}
+
+TEST_F(ReconnectCommand, WaitsUntilTheHubIsAnswered) {
+  const auto report_of = [this](const char* wait) {
+    return run("cluster reconnect", {"c1"}, {{"wait", wait}, {"timeout", "100ms"}});
+  };
+  const auto late = report_of("connected");
+  ASSERT_TRUE(late) << late.error().message;
+  ASSERT_EQ(late->failures.size(), 1U);
+  EXPECT_NE(late->failures[0].message.find("is still not connected: it is dark"), std::string::npos) << late->failures[0].message;
+  EXPECT_EQ(late->exit_code, 6);
+  put("c1", "False", "True");
+  EXPECT_TRUE(report_of("connected")->failures.empty());
+  ASSERT_EQ(report_of("available")->failures.size(), 1U);
+  EXPECT_NE(report_of("available")->failures[0].message.find("not yet told as available"), std::string::npos);
+  put("c1", "True", "True");
+  EXPECT_TRUE(report_of("available")->failures.empty());
 }
 
 TEST_F(ReconnectCommand, RefusesAClusterWithAnAgent) {

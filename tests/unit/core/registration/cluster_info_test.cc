@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "core/registration/join/bootstrap_secret.h"
+#include "core/registration/join/hub_discovery.h"
+#include "core/registration/join/member_endpoint.h"
 #include "core/registration/join/preflight.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/pki/pki.h"
@@ -202,6 +204,35 @@ TEST_F(Discovery, RedirectsRefusalsAndEndlessAnswersAreNamed) {
     return false;
   });
   refused(ca_, "cluster-info", "answers with more than 1 MiB");
+}
+
+TEST_F(Discovery, NothingIsSentToAnAddressThatIsRefused) {
+  pki::LeafOptions leaf;
+  leaf.server = true;
+  leaf.dns_names = {"localhost"};
+  bool asked = false;
+  const testkit::TlsServer server(pki::issue(ca_, leaf).value(), [&](const testkit::TlsRequest&, const auto& write) {
+    asked = true;
+    return write(testkit::TlsServer::response(200, "{}"));
+  });
+  std::string by_name = server.url();
+  by_name.replace(by_name.find("127.0.0.1"), 9, "localhost");
+  std::string seen;
+  const auto refuse = [&](bool all) {
+    return [&seen, all](std::string_view address) {
+      seen = address;
+      return all && is_loopback_address(address);
+    };
+  };
+  const auto refused = look_at_hub(by_name, "/version", {}, {}, std::chrono::seconds(5), refuse(true));
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_TRUE(is_loopback_address(refused->refused)) << refused->refused;
+  EXPECT_TRUE(refused->chain.empty());
+  EXPECT_FALSE(asked);
+  const auto taken = look_at_hub(by_name, "/version", {}, {}, std::chrono::seconds(5), refuse(false));
+  ASSERT_TRUE(taken) << taken.error().message;
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(seen, taken->address) << "what is asked for is what is dialled";
 }
 
 TEST_F(Discovery, AnInfoOfLongAgoIsNotPlayedBack) {

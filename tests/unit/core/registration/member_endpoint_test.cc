@@ -47,6 +47,10 @@ TEST(MemberEndpoint, IsRefusedInAnyOtherForm) {
                            "https://[fe80::1%25eth0]",
                            "https://[fe80::1]",
                            "https://169.254.169.254",
+                           "https://[::ffff:169.254.169.254]",
+                           "https://[fd00:ec2::254]",
+                           "https://100.100.100.200",
+                           "https://168.63.129.16:6443",
                            "https://224.0.0.1",
                            "https://2130706433",
                            "https://127.1",
@@ -63,6 +67,16 @@ TEST(MemberEndpoint, IsRefusedInAnyOtherForm) {
     EXPECT_EQ(endpoint.error().category, Category::kUsage);
     EXPECT_EQ(endpoint.error().message.find("secret"), std::string::npos) << endpoint.error().message;
   }
+}
+
+TEST(MemberEndpoint, KnowsWhatMeansAnotherThingOnEachMachine) {
+  for (const char* address : {"169.254.1.1", "fe80::1", "ff02::1", "::ffff:169.254.169.254"})
+    EXPECT_EQ(refused_address(address), "a link-local or multicast address") << address;
+  for (const char* address :
+       {"FD00:EC2::254", "fd00:ec2:0:0:0:0:0:254", "fd20:ce::254", "::ffff:100.100.100.200", "168.63.129.16"})
+    EXPECT_EQ(refused_address(address), "the address of a cloud's metadata service") << address;
+  for (const char* address : {"10.0.0.1", "2001:db8::1", "fd00:ec2::253", "127.0.0.1", "metadata.google.internal", ""})
+    EXPECT_EQ(refused_address(address), "") << address;
 }
 
 TEST(MemberEndpoint, KnowsThisMachine) {
