@@ -7,7 +7,7 @@
 namespace fleetadm::testkit {
 namespace {
 
-const std::string kMaps = "/api/v1/namespaces/default/configmaps/";
+const std::string kConfigMapsOf = "/api/v1/namespaces/default/configmaps/";
 const std::string kApplied = "/apis/work.open-cluster-management.io/v1/appliedmanifestworks";
 
 class UnjoinOrphan : public PushFleet {
@@ -44,7 +44,7 @@ class UnjoinOrphan : public PushFleet {
     const KubeServer& member = fleet()->spoke(spoke);
     std::vector<std::string> now;
     for (const char* name : {"direct", "placed"}) {
-      const Json map = member.get(kMaps + name);
+      const Json map = member.get(kConfigMapsOf + name);
       now.push_back(uid_of(map));
       EXPECT_TRUE(list_at(map, {"metadata", "ownerReferences"}).empty()) << dump_json(map);
     }
@@ -52,7 +52,8 @@ class UnjoinOrphan : public PushFleet {
     EXPECT_TRUE(list_at(member.get(kApplied), {"items"}).empty());
   }
   static std::vector<std::string> uids(int spoke) {
-    return {uid_of(fleet()->spoke(spoke).get(kMaps + "direct")), uid_of(fleet()->spoke(spoke).get(kMaps + "placed"))};
+    return {uid_of(fleet()->spoke(spoke).get(kConfigMapsOf + "direct")),
+            uid_of(fleet()->spoke(spoke).get(kConfigMapsOf + "placed"))};
   }
 };
 
