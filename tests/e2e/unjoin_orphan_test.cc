@@ -39,6 +39,20 @@ class UnjoinOrphan : public PushFleet {
       ASSERT_TRUE(map_is(spoke, "placed", true));
     }
   }
+  /// As an agent leaves one that is ended after it has applied it and before it has written that down.
+  static void put_unrecorded(int spoke) {
+    const Json applied = list_at(fleet()->spoke(spoke).get(kApplied), {"items"}).front();
+    const Json owner{{"apiVersion", str(applied, {"apiVersion"}, "work.open-cluster-management.io/v1")},
+                     {"kind", "AppliedManifestWork"},
+                     {"name", name_of(applied)},
+                     {"uid", uid_of(applied)}};
+    const auto made = fleet()->spoke(spoke).create(
+        "/api/v1/namespaces/default/configmaps",
+        {{"apiVersion", "v1"},
+         {"kind", "ConfigMap"},
+         {"metadata", {{"name", "unrecorded"}, {"namespace", "default"}, {"ownerReferences", Json::array({owner})}}}});
+    ASSERT_EQ(made.status, 201) << made.body;
+  }
   /// Both maps, as they were made, with no owner; and nothing of the works.
   static void keeps(int spoke, const std::vector<std::string>& uids) {
     const KubeServer& member = fleet()->spoke(spoke);
@@ -50,6 +64,9 @@ class UnjoinOrphan : public PushFleet {
     }
     EXPECT_EQ(now, uids);
     EXPECT_TRUE(list_at(member.get(kApplied), {"items"}).empty());
+    const Json unrecorded = member.get(kMaps + "unrecorded");
+    EXPECT_FALSE(unrecorded.is_null());
+    EXPECT_TRUE(list_at(unrecorded, {"metadata", "ownerReferences"}).empty()) << dump_json(unrecorded);
   }
   static std::vector<std::string> uids(int spoke) {
     return {uid_of(fleet()->spoke(spoke).get(kConfigMapsOf + "direct")),
@@ -69,6 +86,7 @@ TEST_F(UnjoinOrphan, A_APlanTellsWhatStaysAndChangesNothing) {
 
 TEST_F(UnjoinOrphan, B_OfAClusterThatTheHubDials) {
   const auto before = uids(2);
+  ASSERT_NO_FATAL_FAILURE(put_unrecorded(2));
   const Ran left = unjoin("c2", {"--orphan", "--yes"});
   ASSERT_EQ(left.code, 0) << left.both();
   EXPECT_EQ(list_at(left.json(), {"kept"}).size(), 2U) << left.both();
@@ -80,6 +98,7 @@ TEST_F(UnjoinOrphan, B_OfAClusterThatTheHubDials) {
 
 TEST_F(UnjoinOrphan, C_OfAClusterWithAnAgent) {
   const auto before = uids(1);
+  ASSERT_NO_FATAL_FAILURE(put_unrecorded(1));
   const Ran left =
       run({"unjoin", "--context", "c1", "--hub-context", "hub", "--cluster-name", "c1", "--orphan", "--yes", "-o", "json"});
   ASSERT_EQ(left.code, 0) << left.both();

@@ -44,16 +44,10 @@ Status remove_applied(const kube::Client& member, const std::string& hub_id, con
   const std::string hash = work::hub_hash(api::push_hub_name(hub_id));
   for (const Json& one : list_at(*applied, {"items"})) {
     if (str(one, {"spec", "hubHash"}) != hash) continue;
-    FLEETADM_CHECK(end_applied(member, one, options));
-    FLEETADM_CHECK(take_away(member, api::applied_manifest_works(), one, options, changes));
-    if (is_dry_run(member)) continue;
-    const auto stripped = member.modify(api::applied_manifest_works(), "", name_of(one), [&](Json& object) -> Status {
-      if (uid_of(object) == uid_of(one)) erase_at(object, {"metadata", "finalizers"});
-      return {};
-    });
-    if (!stripped && stripped.error().category != Category::kNotFound) return fail(stripped.error());
-    // The member may have been about a request of the hub when its works ended.
-    if (options.orphan) FLEETADM_CHECK(end_applied(member, one, options));
+    FLEETADM_CHECK(remove_applied_work(member, one, options));
+    const kube::Resource& type = api::applied_manifest_works();
+    changes.push_back({type.kind, "", name_of(one), Action::kDeleted, type.group});
+    if (options.told) options.told(type.kind + " " + name_of(one));
   }
   return {};
 }

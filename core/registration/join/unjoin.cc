@@ -18,6 +18,7 @@ namespace r = kube::resources;
 using install::Action;
 using install::Change;
 
+constexpr const char* kOrphanFinalizer = "orphan";  // of the garbage collector
 constexpr auto kStretch = std::chrono::seconds(3);  // of a wait
 
 // The items of a type that the server may not serve (any more): then there are none.
@@ -194,9 +195,9 @@ Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& o
     }
   }
   for (const Json& work : applied) {
-    FLEETADM_CHECK(end_applied(spoke, work, options));
-    FLEETADM_CHECK(remove_one(spoke, api::applied_manifest_works(), work, changes));
-    FLEETADM_CHECK(strip_finalizers(spoke, api::applied_manifest_works(), work));
+    FLEETADM_CHECK(remove_applied_work(spoke, work, options));
+    changes.push_back(
+        {api::applied_manifest_works().kind, "", name_of(work), Action::kDeleted, api::applied_manifest_works().group});
   }
   return {};
 }
@@ -230,10 +231,28 @@ Result<std::set<std::string>> works_of_addons(const kube::Client& hub, const std
   return names;
 }
 
-Status end_applied(const kube::Client& spoke, const Json& applied_work, const DepartureOptions& options) {
-  if (options.orphan && !options.addon_works.contains(str(applied_work, {"spec", "manifestWorkName"})))
-    return release_owned(spoke, applied_work);
-  return remove_owned(spoke, applied_work);
+Status remove_applied_work(const kube::Client& spoke, const Json& applied_work, const DepartureOptions& options) {
+  const kube::Resource& type = api::applied_manifest_works();
+  const bool keep = options.orphan && !options.addon_works.contains(str(applied_work, {"spec", "manifestWorkName"}));
+  FLEETADM_CHECK(keep ? release_owned(spoke, applied_work) : remove_owned(spoke, applied_work));
+  std::vector<Change> told_by_callers;
+  FLEETADM_CHECK(
+      remove_one(spoke, type, applied_work, told_by_callers, keep ? kube::Propagation::kOrphan : kube::Propagation::kBackground));
+  if (spoke.gate().dry_run != kube::DryRun::kNone) return {};
+  const auto stripped = spoke.modify(type, "", name_of(applied_work), [&](Json& object) -> Status {
+    if (uid_of(object) != uid_of(applied_work)) return {};
+    const bool collector = keep && has_finalizer(object, kOrphanFinalizer);
+    erase_at(object, {"metadata", "finalizers"});
+    if (collector) at_or_make(object, {"metadata", "finalizers"}) = Json::array({kOrphanFinalizer});
+    return {};
+  });
+  if (!stripped && stripped.error().category != Category::kNotFound) return fail(stripped.error());
+  if (!keep) return {};
+  if (Status gone = install::wait_deleted(spoke, type, applied_work, options.timeout, options.stop); !gone)
+    return fail(
+        gone.error().wrap("what work " + str(applied_work, {"spec", "manifestWorkName"}) + " applied is still being released"));
+  // Whoever ended may have been about a request.
+  return release_owned(spoke, applied_work);
 }
 
 Result<std::vector<std::string>> applied_work_names(const kube::Client& spoke) {

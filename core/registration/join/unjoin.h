@@ -50,8 +50,9 @@ Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& clust
 /// Works that add-ons have made, by the names that they have on the hub.
 Result<std::set<std::string>> works_of_addons(const kube::Client& hub, const std::string& cluster_name);
 
-/// What goes with an AppliedManifestWork whose agent is gone goes, or is released.
-Status end_applied(const kube::Client& spoke, const Json& applied_work, const DepartureOptions& options);
+/// Deletes an AppliedManifestWork whose agent is gone, with what it owns, or without, which is then left to the garbage
+/// collector, too: an agent that was ended in the middle of a round has not written down all that it applied.
+Status remove_applied_work(const kube::Client& spoke, const Json& applied_work, const DepartureOptions& options);
 
 /// kConflict where the agent has applied works that nothing removes: options.force does, and so did leave_on_hub().
 Status check_no_applied_works(const kube::Client& spoke, const DepartureOptions& options);
