@@ -1,5 +1,6 @@
 // join --report-figures: an agent tells readiness, figures and served APIs of its cluster as the hub does of clusters that it
 // dials; one that is not told to does not, and has no right to.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/support/fleet_test.h"
@@ -14,9 +15,10 @@ class PullFigures : public FleetTest {
  protected:
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
-    ASSERT_NO_FATAL_FAILURE(begin(2, true));
+    ASSERT_NO_FATAL_FAILURE(begin(3, true));
     const Ran init = run({"init", "--context", "hub", "--wait", "-o", "json"});
     ASSERT_EQ(init.code, 0) << init.both();
+    ticket() = init.json();
     for (const char* cluster : {"c1", "c2"}) {
       std::vector<std::string> args = join_args(init.json());
       for (std::string& arg : args) {
@@ -29,6 +31,10 @@ class PullFigures : public FleetTest {
     }
     const Ran accepted = run({"accept", "c1", "c2", "--context", "hub", "--yes", "--wait=available"});
     ASSERT_EQ(accepted.code, 0) << accepted.both();
+  }
+  static Json& ticket() {
+    static Json the_ticket;
+    return the_ticket;
   }
   static std::string path_of(const std::string& cluster) { return std::string(kManagedClusters) + "/" + cluster; }
   static std::string table(const std::string& cluster, const std::string& columns) {
@@ -97,7 +103,27 @@ TEST_F(PullFigures, C_WhoIsNotToldToHasNoRightTo) {
   }
 }
 
-TEST_F(PullFigures, D_NothingOfItStays) {
+TEST_F(PullFigures, D_AHostedMemberToo) {
+  std::vector<std::string> args = join_args(ticket());
+  std::replace(args.begin(), args.end(), std::string("c1"), std::string("c3"));
+  args.at(2) = "c2";  // the cluster that hosts its agent
+  args.insert(args.end(),
+              {"--mode", "hosted", "--managed-cluster-context", "c3", "--report-figures", "--wait=registered", "-o", "json"});
+  const Ran joined = run(args);
+  ASSERT_EQ(joined.code, 0) << joined.both();
+  const Ran accepted = run({"accept", "c3", "--context", "hub", "--yes", "--wait=available"});
+  ASSERT_EQ(accepted.code, 0) << accepted.both();
+  EXPECT_TRUE(condition_becomes(fleet()->hub(), path_of("c3"), "Ready", "True"));
+  EXPECT_TRUE(fleet()->hub().eventually(
+      "/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/c3/addonplacementscores/served-apis",
+      [](const Json& score) {
+        return list_at(score, {"status", "scores"}).size() > 10;
+      },
+      std::chrono::minutes(1)));
+  EXPECT_NE(table("c3", "nodes").find("c3,hosted,1/1"), std::string::npos) << table("c3", "nodes");
+}
+
+TEST_F(PullFigures, E_NothingOfItStays) {
   const Ran left = run({"unjoin", "--context", "c1", "--hub-context", "hub", "--cluster-name", "c1", "--allow-removals"});
   ASSERT_EQ(left.code, 0) << left.both();
   EXPECT_TRUE(fleet()->spoke(1).get(kFiguresRole).is_null());
