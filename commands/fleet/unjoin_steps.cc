@@ -95,9 +95,9 @@ void tell_left_behind(const join::LeftBehind& left, const std::string& name, con
 }
 
 Result<std::vector<std::string>> works_to_keep(const kube::Client& hub, join::DepartureOptions& how) {
-  FLEETADM_TRY(how.addon_works, join::works_of_addons(hub, how.cluster_name));
+  FLEETADM_TRY(how.hub_works, join::works_of_hub(hub, how.cluster_name));
   FLEETADM_TRY(join::LeftBehind left, join::left_behind(hub, how.cluster_name));
-  std::erase_if(left.works, [&](const std::string& work) { return how.addon_works.contains(work); });
+  std::erase_if(left.works, [&](const std::string& work) { return how.hub_works.contains(work); });
   return left.works;
 }
 

@@ -161,14 +161,20 @@ TEST_F(PushGateway, F_WhatIsKnownToBeDownIsToldAtOnce) {
   EXPECT_TRUE(both_answer());
 }
 
-TEST_F(PushGateway, G_UnjoinTakesTheRightsAway) {
+TEST_F(PushGateway, G_UnjoinTakesTheRightsAwayWhateverElseStays) {
   ASSERT_TRUE(both_answer());
-  const Ran left = unjoin("c1", {"--allow-removals"});
+  ASSERT_NO_FATAL_FAILURE(work("c1", "stays"));
+  ASSERT_TRUE(map_is(1, "stays", true));
+  const Ran left = unjoin("c1", {"--orphan", "--yes"});
   ASSERT_EQ(left.code, 0) << left.both();
   const Ran gone = as_carol({"get", "cm", "--cluster", "c1"});
   EXPECT_NE(gone.code, 0);
-  const auto roles = fleet()->spoke(1).get("/apis/rbac.authorization.k8s.io/v1/clusterroles");
-  for (const Json& role : list_at(roles, {"items"})) EXPECT_FALSE(name_of(role).ends_with(":proxy")) << name_of(role);
+  EXPECT_TRUE(map_is(1, "stays", true));
+  for (const char* kind : {"clusterroles", "clusterrolebindings"}) {
+    const auto path = std::string("/apis/rbac.authorization.k8s.io/v1/") + kind;
+    for (const Json& one : list_at(fleet()->spoke(1).get(path), {"items"}))
+      EXPECT_FALSE(name_of(one).ends_with(":proxy")) << kind << " " << name_of(one);
+  }
 }
 
 /// On sandboxes, whose pods have logs and run commands.

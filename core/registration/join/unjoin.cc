@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/gateway.h"
 #include "core/api/kinds.h"
 #include "core/install/wait_deleted.h"
 #include "core/registration/hub/rbac.h"
@@ -224,16 +225,18 @@ Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_na
   return !requests.empty();
 }
 
-Result<std::set<std::string>> works_of_addons(const kube::Client& hub, const std::string& cluster_name) {
-  FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), cluster_name, std::string(api::kAddonNameLabel)));
+Result<std::set<std::string>> works_of_hub(const kube::Client& hub, const std::string& cluster_name) {
   std::set<std::string> names;
-  for (const Json& work : works) names.insert(name_of(work));
+  for (const std::string_view label : {api::kAddonNameLabel, api::kGatewayWorkLabel}) {
+    FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), cluster_name, std::string(label)));
+    for (const Json& work : works) names.insert(name_of(work));
+  }
   return names;
 }
 
 Status remove_applied_work(const kube::Client& spoke, const Json& applied_work, const DepartureOptions& options) {
   const kube::Resource& type = api::applied_manifest_works();
-  const bool keep = options.orphan && !options.addon_works.contains(str(applied_work, {"spec", "manifestWorkName"}));
+  const bool keep = options.orphan && !options.hub_works.contains(str(applied_work, {"spec", "manifestWorkName"}));
   FLEETADM_CHECK(keep ? release_owned(spoke, applied_work) : remove_owned(spoke, applied_work));
   std::vector<Change> told_by_callers;
   FLEETADM_CHECK(

@@ -18,10 +18,10 @@ struct DepartureOptions {
   std::string cluster_name;
   /// Do not wait for an agent that is gone: add-ons and works are deleted with whatever finalizers they have.
   bool force = false;
-  /// Whatever works applied stays on the cluster and belongs to nobody then, but for that of these, which add-ons have. Goes with
+  /// Whatever works applied stays on the cluster and belongs to nobody then, but for that of these (works_of_hub()). Goes with
   /// `force`, and the cluster's side comes first: a hub that takes works back has them removed.
   bool orphan = false;
-  std::set<std::string> addon_works = {};
+  std::set<std::string> hub_works = {};
   bool keep_namespace = false;  // the cluster's namespace on the hub
   bool left_hub = false;        // leave_on_hub() came first: in a dry run the works that it would have removed are still there
   Duration timeout = std::chrono::minutes(5);
@@ -47,8 +47,9 @@ struct LeftBehind {
 };
 Result<LeftBehind> left_behind(const kube::Client& hub, const std::string& cluster_name);
 
-/// Works that add-ons have made, by the names that they have on the hub.
-Result<std::set<std::string>> works_of_addons(const kube::Client& hub, const std::string& cluster_name);
+/// Works that add-ons have made, and those by which the hub gives rights for its gateway: nobody's workload, by the names that
+/// they have on the hub.
+Result<std::set<std::string>> works_of_hub(const kube::Client& hub, const std::string& cluster_name);
 
 /// Deletes an AppliedManifestWork whose agent is gone, with what it owns, or without, which is then left to the garbage
 /// collector, too: an agent that was ended in the middle of a round has not written down all that it applied.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "core/api/gateway.h"
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/install/install.h"
@@ -152,13 +153,25 @@ class OrphaningTest : public DepartureTest {
 
 TEST_F(OrphaningTest, WhatWorksAppliedStaysAndBelongsToNobodyOfUs) {
   options_.orphan = true;
-  options_.addon_works = {"addon-x-deploy-0"};
+  options_.hub_works = {"addon-x-deploy-0"};
   const auto left = leave_on_spoke(client(), options_);
   ASSERT_TRUE(left) << left.error().message;
   EXPECT_EQ(owners_of("app"), "1 ") << "another owner stays";
   EXPECT_EQ(owners_of("addon-x-deploy-0"), "gone");
   EXPECT_EQ(owners_of("pushed"), "uid-of-pushed ");
   EXPECT_EQ(api_->all(api::applied_manifest_works()).size(), 1U) << "of the hub that dials the cluster";
+}
+
+TEST_F(OrphaningTest, WhatTheHubItselfSendsIsNobodysWorkload) {
+  const auto put = [&](const std::string& name, const std::string& label) {
+    Json work = object(api::manifest_works(), name, "c1");
+    if (!label.empty()) work["metadata"]["labels"] = {{label, "x"}};
+    api_->put(api::manifest_works(), work);
+  };
+  put("app", "");
+  put("addon-x-deploy-0", std::string(api::kAddonNameLabel));
+  put("fleetadm-push-proxy", std::string(api::kGatewayWorkLabel));
+  EXPECT_EQ(works_of_hub(client(), "c1").value(), (std::set<std::string>{"addon-x-deploy-0", "fleetadm-push-proxy"}));
 }
 
 TEST_F(OrphaningTest, ForceRemovesWhatIsOfTheAgentAlone) {
