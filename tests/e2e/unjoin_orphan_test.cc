@@ -64,7 +64,7 @@ class UnjoinOrphan : public PushFleet {
     }
     EXPECT_EQ(now, uids);
     EXPECT_TRUE(list_at(member.get(kApplied), {"items"}).empty());
-    const Json unrecorded = member.get(kMaps + "unrecorded");
+    const Json unrecorded = member.get(kConfigMapsOf + "unrecorded");
     EXPECT_FALSE(unrecorded.is_null());
     EXPECT_TRUE(list_at(unrecorded, {"metadata", "ownerReferences"}).empty()) << dump_json(unrecorded);
   }

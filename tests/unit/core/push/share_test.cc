@@ -39,7 +39,9 @@ TEST(ReplicaOf, OneThatComesOrGoesMovesOnlyItsOwn) {
     const auto before = replica_of(member_number(i), three);
     const auto after = replica_of(member_number(i), two);
     if (before == "b") ++moved;
-    if (before != "b") EXPECT_EQ(before, after) << i;
+    if (before != "b") {
+      EXPECT_EQ(before, after) << i;
+    }
   }
   EXPECT_GT(moved, 250);
 }
