@@ -4,7 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "kubeclient/config/files.h"
+#include "kubeclient/config/forward_proxy.h"
 
 namespace fleetadm::kube {
 namespace {
@@ -14,10 +14,13 @@ bool impersonates(const RestConfig& config) {
          !config.impersonate_extra.empty();
 }
 
-/// Whether the environment names a proxy for anybody.
-bool names_proxy() {
-  const auto is_set = [](const char* name) { return !environment(name).empty(); };
-  return is_set("https_proxy") || is_set("HTTPS_PROXY") || is_set("all_proxy") || is_set("ALL_PROXY");
+/// Whether the server is reached through a proxy, or might be.
+bool is_behind_proxy(const RestConfig& config, const Endpoint& endpoint) {
+  if (config.proxy_url.empty() && endpoint.loopback) return false;
+  std::string_view host = endpoint.host;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const auto proxy = forward_proxy(config, host);
+  return !proxy || proxy->has_value();  // what it cannot tell is left to libcurl
 }
 
 bool connects_alike(const ExchangeContext& one, const ExchangeContext& other) {
@@ -31,8 +34,7 @@ std::shared_ptr<Http2Pool> http2_pool(const ExchangeContext& context) {
   const RestConfig& config = context.config;
   const Endpoint& endpoint = context.endpoint;
   if (endpoint.scheme != "https" || !context.trusted) return nullptr;
-  if (!config.proxy_url.empty()) return nullptr;
-  if (!endpoint.loopback && names_proxy()) return nullptr;
+  if (is_behind_proxy(config, endpoint)) return nullptr;
   const std::string& name = config.tls_server_name.empty() ? endpoint.host : config.tls_server_name;
   return Http2Pool::make(context.loop, {.host = endpoint.host,
                                         .port = endpoint.port,

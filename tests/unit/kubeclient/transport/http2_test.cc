@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <nghttp2/nghttp2.h>
@@ -162,6 +163,21 @@ TEST_F(Http2Test, NamesTheServersOwnHostBesideAnotherServerName) {
   const auto refused = make_transport(where)->call(get("/"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, "NameMismatch");
+}
+
+TEST_F(Http2Test, GoesThroughTheProxyThatTheEnvironmentNamesUnlessItExemptsTheServer) {
+  const Http2Script server(server_, [](Session& session, const Asked& asked) { session.answer(asked.stream, 200, "direct"); });
+  RestConfig where = config(server);
+  where.tls_server_name = "127.0.0.1";
+  where.server.replace(where.server.find("127.0.0.1"), 9, "0.0.0.0");  // this machine, which is not told by its name
+  ::setenv("https_proxy", "http://127.0.0.1:1", 1);
+  EXPECT_FALSE(make_transport(where)->call(get("/")));
+  ::setenv("no_proxy", "example.com,0.0.0.0", 1);
+  const auto direct = make_transport(where)->call(get("/"));
+  ::unsetenv("https_proxy");
+  ::unsetenv("no_proxy");
+  ASSERT_TRUE(direct) << direct.error().message;
+  EXPECT_EQ(direct->body, "direct");
 }
 
 TEST_F(Http2Test, CarriesLargeBodiesBothWays) {
