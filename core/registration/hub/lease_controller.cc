@@ -1,5 +1,7 @@
 #include "core/registration/hub/lease_controller.h"
 
+#include <functional>
+
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/registration/hub/lease_rules.h"
@@ -14,6 +16,18 @@ namespace res = kube::resources;
 using controller::Outcome;
 
 constexpr const char* kLeaseName = "cluster-lease";
+
+Status change_status(const kube::Client& client, const Json& cluster, const std::function<bool(Json&)>& change) {
+  const auto stored = kube::modify_known(
+      client, api::managed_clusters(), cluster,
+      [&](Json& object) -> Status {
+        if (uid_of(object) == uid_of(cluster)) change(object);
+        return {};
+      },
+      "status");
+  if (!stored && stored.error().category != Category::kNotFound) return tl::unexpected(stored.error());
+  return {};
+}
 
 }  // namespace
 
@@ -48,6 +62,7 @@ Result<Outcome> LeaseController::reconcile(const std::string& key, std::stop_tok
   const auto lease = leases_->get(kube::object_key(key, api::kClusterLease));
   if (!lease) return lease_missing(client, cluster);
 
+  if (Json told = cluster; forget_never_seen(told)) FLEETADM_CHECK(change_status(client, cluster, forget_never_seen));
   // The lease of a push member is renewed by the hub.
   if (!is_deleting(cluster) && !api::is_push_member(cluster)) FLEETADM_CHECK(judge_clock(client, cluster));
   const Duration grace = lease_grace(cluster);
@@ -95,15 +110,7 @@ Status LeaseController::judge_clock(const kube::Client& client, const Json& clus
       controller::condition_is(changed, api::kConditionClockSynced, "True") &&
       !controller::condition_is(cluster, api::kConditionJoined, "True"))
     return {};
-  const auto stored = kube::modify_known(
-      client, api::managed_clusters(), cluster,
-      [&](Json& object) -> Status {
-        if (uid_of(object) == uid_of(cluster)) judge(object);
-        return {};
-      },
-      "status");
-  if (!stored && stored.error().category != Category::kNotFound) return tl::unexpected(stored.error());
-  return {};
+  return change_status(client, cluster, judge);
 }
 
 Status LeaseController::set_unknown(const kube::Client& client, const Json& cluster) {

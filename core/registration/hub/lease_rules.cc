@@ -14,7 +14,11 @@ constexpr std::int64_t kDefaultSeconds = 60;
 // ever.
 constexpr std::int64_t kMaxSeconds = std::int64_t{10} * 365 * 24 * 3600;
 constexpr int kGraceFactor = 5;
+constexpr const char* kNeverUpdated = "ClusterStatusNeverUpdated";
 constexpr std::string_view kSkipClockCheck = "registration.open-cluster-management.io/skip-clock-sync-check";
+
+/// Every agent says that it has joined before anything else, and so does the hub of its push members.
+bool has_reported(const Json& cluster) { return controller::condition_is(cluster, api::kConditionJoined, "True"); }
 
 }  // namespace
 
@@ -39,11 +43,21 @@ bool set_lease_stopped(Json& cluster, Instant now) {
   Json& conditions = at_or_make(cluster, {"status", "conditions"});
   bool changed = controller::set_condition(conditions, api::kConditionAvailable, "Unknown", "ManagedClusterLeaseUpdateStopped",
                                            "Registration agent stopped updating its lease.", now);
-  if (controller::find_condition(cluster, api::kConditionReady) != nullptr)
-    changed = controller::set_condition(conditions, api::kConditionReady, "Unknown", "ClusterStatusUnknown",
-                                        "What looks after the cluster stopped telling how it is.", now) ||
-              changed;
-  return changed;
+  const auto set_ready = [&](const char* reason, const char* message) {
+    return controller::set_condition(conditions, api::kConditionReady, "Unknown", reason, message, now);
+  };
+  if (!has_reported(cluster))
+    return set_ready(kNeverUpdated, "What looks after the cluster has never told how it is.") || changed;
+  if (controller::find_condition(cluster, api::kConditionReady) == nullptr) return changed;
+  return set_ready("ClusterStatusUnknown", "What looks after the cluster stopped telling how it is.") || changed;
+}
+
+bool forget_never_seen(Json& cluster) {
+  const Json* ready = controller::find_condition(cluster, api::kConditionReady);
+  if (ready == nullptr || str(*ready, {"reason"}) != kNeverUpdated || !has_reported(cluster)) return false;
+  Json& conditions = cluster["status"]["conditions"];
+  conditions.erase(conditions.begin() + (ready - &conditions.front()));
+  return true;
 }
 
 bool set_clock_verdict(Json& cluster, Instant renewed, Instant seen_at, Instant now) {

@@ -20,8 +20,11 @@ struct LeaseVerdict {
 /// first saw this renewTime; a later renewTime (an agent's clock that is ahead) counts as that moment.
 LeaseVerdict judge_lease(const Json& lease, Instant seen_at, Duration grace, Instant now);
 
-/// Available becomes Unknown; true where that changed something.
+/// Available becomes Unknown, and so does Ready where it was told, and of a cluster that has never reported; true where that
+/// changed something.
 bool set_lease_stopped(Json& cluster, Instant now);
+/// Takes Ready away again where a cluster that had never reported does now, and its agent is none that tells Ready itself.
+bool forget_never_seen(Json& cluster);
 
 /// `seen_at`: when the hub saw the lease renewed. Out of sync beyond the grace period in either direction, unless the cluster
 /// carries the skip annotation. True where the condition changed.

@@ -153,8 +153,15 @@ class HubControllersTest : public HubTest {
     ASSERT_TRUE(hub.settle());
     clock->advance(1s);
     renew(name, clock->now());
+    set_joined(name);
     set_available(name, "True");
     ASSERT_TRUE(hub.settle());
+  }
+  void set_joined(const std::string& name) {
+    Json object = cluster(name);
+    controller::set_condition(object["status"]["conditions"], "ManagedClusterJoined", "True", "ManagedClusterJoined", "joined",
+                              clock->now());
+    api->put(api::managed_clusters(), object);
   }
 };
 
@@ -172,6 +179,31 @@ TEST_F(HubControllersTest, ReadyOfASilentClusterIsUnknownWhereItWasTold) {
   EXPECT_EQ(hub_condition(cluster("c1"), "Ready", "reason"), "ClusterStatusUnknown");
   EXPECT_EQ(hub_condition(cluster("c2"), "ManagedClusterConditionAvailable"), "Unknown");
   EXPECT_EQ(hub_condition(cluster("c2"), "Ready"), "");
+}
+
+TEST_F(HubControllersTest, AClusterThatNeverReportedIsToldApartUntilItDoes) {
+  HubLife hub(api, clock);
+  put_cluster("c1", true);
+  put_cluster("c2", true);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(hub_condition(cluster("c1"), "Ready"), "") << "its grace is not over";
+  clock->advance(301s);
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(hub_condition(cluster("c1"), "Ready"), "Unknown");
+  EXPECT_EQ(hub_condition(cluster("c1"), "Ready", "reason"), "ClusterStatusNeverUpdated");
+  // An agent that tells Ready itself, and one that does not.
+  renew("c1", clock->now());
+  renew("c2", clock->now());
+  set_joined("c1");
+  Json telling = cluster("c1");
+  controller::set_condition(telling["status"]["conditions"], "Ready", "True", "ClusterReady", "", clock->now());
+  api->put(api::managed_clusters(), telling);
+  set_joined("c2");
+  set_available("c2", "True");
+  ASSERT_TRUE(hub.settle());
+  EXPECT_EQ(hub_condition(cluster("c1"), "Ready", "reason"), "ClusterReady");
+  EXPECT_EQ(hub_condition(cluster("c2"), "Ready"), "");
+  EXPECT_EQ(hub_condition(cluster("c2"), "ManagedClusterConditionAvailable"), "True");
 }
 
 TEST_F(HubControllersTest, ALeaseThatStopsMakesTheClusterUnknownAndTaintedAtTheExactMoment) {
@@ -243,10 +275,7 @@ TEST_F(HubControllersTest, TheFirstGoodVerdictOnTheClockWaitsForTheAgentsStatus)
   renew("c1", clock->now());
   ASSERT_TRUE(hub.settle());
   EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "");
-  Json joined = cluster("c1");
-  controller::set_condition(joined["status"]["conditions"], "ManagedClusterJoined", "True", "ManagedClusterJoined", "joined",
-                            clock->now());
-  api->put(api::managed_clusters(), joined);
+  set_joined("c1");
   ASSERT_TRUE(hub.settle());
   EXPECT_EQ(hub_condition(cluster("c1"), "ManagedClusterConditionClockSynced"), "True");
 }
