@@ -11,6 +11,7 @@
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
 #include "core/registration/agent/served_apis.h"
+#include "core/registration/agent/topology.h"
 #include "kubeclient/base/backoff.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/pki/pki.h"
@@ -202,7 +203,7 @@ void Session::add_status(const controller::ControllerOptions& base) {
     return std::make_shared<reg::OptionalSource>(spoke, resource, std::move(which), changed);
   };
   kube::InformerOptions nodes;
-  nodes.project = options.report_figures ? reg::project_counted_node : reg::project_node;
+  nodes.project = options.report_figures ? reg::project_placed_node : reg::project_node;
   reg::SpokeSources sources{source(kube::resources::nodes(), std::move(nodes)), source(api::cluster_claims(), {}),
                             source(api::cluster_properties(), {}), nullptr, nullptr};
   // A hosted agent is not deployed on its cluster.

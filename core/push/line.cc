@@ -77,7 +77,7 @@ Look Line::verify(Look look) {
 void Line::begin_watches() {
   if (nodes_) return;
   kube::InformerOptions of_nodes;
-  of_nodes.project = project_placed_node;
+  of_nodes.project = reg::project_placed_node;
   nodes_ = std::make_unique<reg::OptionalSource>(client_, r::nodes(), std::move(of_nodes), changed_);
   claims_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_claims(), kube::InformerOptions{}, changed_);
   properties_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_properties(), kube::InformerOptions{}, changed_);
@@ -101,14 +101,14 @@ reg::ClusterObservation Line::observe(Instant now) {
   of_nodes_.reset();
   if (const auto nodes = nodes_->objects()) {
     seen.totals = reg::sum_nodes(*nodes);
-    of_nodes_ = OfNodes{reg::count_nodes(*nodes), topology_of(*nodes)};
+    of_nodes_ = OfNodes{reg::count_nodes(*nodes), reg::topology_of(*nodes)};
   }
   const auto claims = claims_->objects();
   const auto properties = properties_->objects();
   if (claims && properties) {
     reg::ChosenClaims chosen = reg::choose_claims(*claims, *properties, {});
     add_id_claim(credential_.cluster_id, chosen.claims);
-    if (of_nodes_) add_topology_claims(of_nodes_->topology, chosen.claims);
+    if (of_nodes_) reg::add_topology_claims(of_nodes_->topology, chosen.claims);
     seen.claims = std::move(chosen.claims);
   }
   return seen;
@@ -120,10 +120,6 @@ void Line::write_figures(Json& status) {
   pods_->begin();
   const auto sums = pods_->sums();
   if (of_nodes_ && sums) reg::write_figures(of_nodes_->count, *sums, status);
-}
-
-Json Line::changed_labels(const Json& cluster) const {
-  return of_nodes_ ? push::changed_labels(cluster, of_nodes_->topology) : Json();
 }
 
 void Line::begin_works(const std::string& cluster) {

@@ -10,11 +10,11 @@
 #include "core/controller/controller.h"
 #include "core/push/credential.h"
 #include "core/push/probe.h"
-#include "core/push/topology.h"
 #include "core/registration/agent/figures.h"
 #include "core/registration/agent/optional_source.h"
 #include "core/registration/agent/pod_watch.h"
 #include "core/registration/agent/status.h"
+#include "core/registration/agent/topology.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::push {
@@ -56,8 +56,8 @@ class Line {
   registration::agent::ClusterObservation observe(Instant now);
   /// As observed last.
   void write_figures(Json& status);
-  /// As observed last: labels of where it runs that the cluster does not have, as a merge patch of them; null: none.
-  Json changed_labels(const Json& cluster) const;
+  /// As observed last: where it runs; null: not known.
+  const registration::agent::Topology* topology() const { return of_nodes_ ? &of_nodes_->topology : nullptr; }
   /// Until it answers again there is nothing to watch: no try of its own goes beside the probes.
   void end_watches();
 
@@ -87,7 +87,7 @@ class Line {
   std::unique_ptr<registration::agent::OptionalSource> properties_;
   struct OfNodes {
     registration::agent::NodeCount count;
-    Topology topology;
+    registration::agent::Topology topology;
   };
   std::optional<OfNodes> of_nodes_;  // nullopt: not known
   std::unique_ptr<registration::agent::PodWatch> pods_;

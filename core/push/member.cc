@@ -167,17 +167,6 @@ controller::Outcome Member::next_look(const Look& look, const Health& health, In
   return controller::Outcome{std::exchange(look_again_, false) ? kShortestWait : shared_.period};
 }
 
-bool Member::tell_labels(const Line& line, const Json& cluster) const {
-  const Json labels = line.changed_labels(cluster);
-  if (labels.is_null()) return false;
-  const Json patch{
-      {"metadata", {{"uid", uid_of(cluster)}, {"resourceVersion", resource_version_of(cluster)}, {"labels", labels}}}};
-  const auto written = shared_.hub.patch(api::managed_clusters(), {}, cluster_, kube::PatchType::kMerge, patch);
-  if (!written && written.error().category != Category::kConflict)
-    log::warn("push", cluster_ + ": its labels are not written: " + written.error().message);
-  return written || written.error().category == Category::kConflict;
-}
-
 Result<controller::Outcome> Member::write(const Json& cluster, const Json& wanted, controller::Outcome outcome) const {
   const auto patch = reg::status_patch(cluster, wanted);
   if (!patch) return outcome;
@@ -218,8 +207,12 @@ Result<controller::Outcome> Member::report(const Json& cluster) {
   const controller::Outcome outcome = next_look(look, health, now);
   last_ = look;
   settled_ = !health.due;
-  if (told && tell_labels(*now_line, cluster)) return controller::Outcome{kAfterAnotherWrite};
-  return write(cluster, wanted, outcome);
+  const reg::Topology* where = told ? now_line->topology() : nullptr;
+  if (where == nullptr) return write(cluster, wanted, outcome);
+  const auto labelled = reg::write_labels(shared_.hub, cluster, *where);
+  if (!labelled && labelled.error().category == Category::kConflict) return controller::Outcome{kAfterAnotherWrite};
+  if (!labelled) log::warn("push", cluster_ + ": its labels are not written: " + labelled.error().message);
+  return write(labelled ? *labelled : cluster, wanted, outcome);
 }
 
 }  // namespace fleetadm::push

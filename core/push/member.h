@@ -53,8 +53,6 @@ class Member {
   bool gave_up(Instant now) const;
   /// What of it the look allows to go on.
   void keep(const LinePtr& line, const Look& look, Instant now);
-  /// Writes the labels of where it runs, before the claims by which they are known as ours. Whether it is to be reported again.
-  bool tell_labels(const Line& line, const Json& cluster) const;
   controller::Outcome next_look(const Look& look, const Health& health, Instant now);
   Result<controller::Outcome> write(const Json& cluster, const Json& wanted, controller::Outcome outcome) const;
 

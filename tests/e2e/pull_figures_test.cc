@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "core/api/cluster_claim.h"
 #include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
@@ -70,6 +71,18 @@ TEST_F(PullFigures, A_TheHubSeesReadyAndFigures) {
   EXPECT_NE(table("c2", "nodes").find("c2,pull,<none>"), std::string::npos) << table("c2", "nodes");
   const Ran described = run({"cluster", "describe", "c1", "--context", "hub"});
   EXPECT_NE(described.out.find("1 ready of 1"), std::string::npos) << described.both();
+}
+
+TEST_F(PullFigures, A_TheHubSeesWhereItRuns) {
+  const Json nodes = fleet()->spoke(1).get("/api/v1/nodes");
+  ASSERT_EQ(list_at(nodes, {"items"}).size(), 1U) << dump_json(nodes);
+  const Json labels{{"metadata", {{"labels", {{"topology.kubernetes.io/region", "eu"}}}}}};
+  const auto labelled = fleet()->spoke(1).request("PATCH", "/api/v1/nodes/" + name_of(list_at(nodes, {"items"})[0]),
+                                                  dump_json(labels), "application/merge-patch+json");
+  ASSERT_EQ(labelled.status, 200) << labelled.body;
+  EXPECT_TRUE(fleet()->hub().eventually(path_of("c1"), [](const Json& cluster) {
+    return label_of(cluster, "topology.kubernetes.io/region") == "eu" && api::told_claim(cluster, "region.fleetadm.io") == "eu";
+  })) << dump_json(fleet()->hub().get(path_of("c1")));
 }
 
 TEST_F(PullFigures, B_PlacementsSelectItByAnApi) {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <memory>
 
-#include "core/push/topology.h"
 #include "core/registration/agent/figures.h"
+#include "core/registration/agent/topology.h"
 #include "core/registration/join/cluster_info.h"
 #include "core/registration/join/member_endpoint.h"
 #include "kubeclient/base/ip_address.h"
@@ -83,7 +83,7 @@ Result<std::string> run_pods(std::string_view text) {
     Json kept = pod;
     registration::agent::project_pod(kept);
     objects.push_back(pod);
-    push::project_placed_node(objects.back());
+    registration::agent::project_placed_node(objects.back());
     pods.push_back(std::make_shared<kube::CachedObject>("default/p", kept));
   }
   registration::agent::PodSums sums;

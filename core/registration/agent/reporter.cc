@@ -4,6 +4,7 @@
 
 #include "core/api/agent_health.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/discovery/mapper.h"
 
@@ -48,7 +49,8 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   }
   Json wanted = wanted_status(managed_cluster, seen, now);
   add_figures(managed_cluster, seen, now, wanted);
-  const std::optional<Json> patch = status_patch(managed_cluster, wanted);
+  FLEETADM_TRY(const Json labelled, with_labels(managed_cluster));
+  const std::optional<Json> patch = status_patch(labelled, wanted);
   if (!patch) return outcome;
   kube::WriteOptions options;
   options.subresource = "status";
@@ -57,6 +59,18 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   if (!written) return tl::unexpected(written.error());
   tell_flip(managed_cluster, wanted);
   return outcome;
+}
+
+Result<Json> StatusReporter::with_labels(const Json& managed_cluster) const {
+  std::optional<Topology> where = topology_;
+  // Told before, by an agent that was started otherwise.
+  if (sources_.pods == nullptr && controller::find_condition(managed_cluster, api::kConditionResponding) != nullptr)
+    where = Topology{};
+  if (!where) return managed_cluster;
+  auto labelled = write_labels(hub_, managed_cluster, *where);
+  if (labelled || labelled.error().category == Category::kConflict) return labelled;
+  log::warn("registration", "the labels of where the cluster runs are not written: " + labelled.error().message);
+  return managed_cluster;
 }
 
 std::optional<Duration> StatusReporter::look_again(const Json& managed_cluster, const ClusterObservation& seen,
@@ -109,6 +123,7 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   if (const auto nodes = sources_.nodes->objects()) {
     seen.totals = sum_nodes(*nodes);
     nodes_ = count_nodes(*nodes);
+    if (sources_.pods != nullptr) topology_ = topology_of(*nodes);
   }
   const auto claims = sources_.cluster_claims->objects();
   const auto properties = sources_.cluster_properties->objects();
@@ -118,6 +133,7 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
       log::warn("registration", std::to_string(chosen.left_out) + " cluster claims are beyond the limit and not reported");
     }
     left_out_ = chosen.left_out;
+    if (topology_) add_topology_claims(*topology_, chosen.claims);
     seen.claims = std::move(chosen.claims);
   }
   auto failures = namespaces_.apply(managed_cluster, now);

@@ -11,6 +11,7 @@
 #include "core/registration/agent/pod_watch.h"
 #include "core/registration/agent/readiness.h"
 #include "core/registration/agent/status.h"
+#include "core/registration/agent/topology.h"
 #include "kubeclient/events/recorder.h"
 #include "kubeclient/rest/client.h"
 
@@ -22,7 +23,7 @@ struct SpokeSources {
   std::shared_ptr<OptionalSource> cluster_claims;
   std::shared_ptr<OptionalSource> cluster_properties;
   std::shared_ptr<OptionalSource> own_deployment;  // of own_health.h; null: nothing is told of it
-  /// Of figures.h, with nodes as project_counted_node() leaves them, and with the conditions of readiness.h; null: none of that
+  /// Of figures.h, with nodes as project_placed_node() leaves them, and with the conditions of readiness.h; null: none of that
   /// is told, as by upstream's agents.
   std::shared_ptr<PodWatch> pods;
 };
@@ -38,6 +39,8 @@ class StatusReporter {
  private:
   ClusterObservation look(const Json& managed_cluster, Instant now);
   Probe probe(const Json& managed_cluster, Instant now);
+  /// Where the cluster runs, as labels of it; answers the cluster as it is then.
+  Result<Json> with_labels(const Json& managed_cluster) const;
   /// Ready and the figures, or their absence.
   void add_figures(const Json& managed_cluster, const ClusterObservation& seen, Instant now, Json& status);
   std::optional<Duration> look_again(const Json& managed_cluster, const ClusterObservation& seen, Instant now) const;
@@ -62,6 +65,7 @@ class StatusReporter {
   Memory memory_;
   Health health_;
   std::optional<NodeCount> nodes_;
+  std::optional<Topology> topology_;
   std::string version_;
   Instant version_read_{};
   std::optional<OwnHealth> own_health_;

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "core/api/agent_health.h"
+#include "core/api/cluster_claim.h"
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/registration/agent/cluster.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
+#include "core/registration/agent/topology.h"
 #include "tests/support/fake_api.h"
 #include "tests/unit/core/agent/fleet.h"
 
@@ -227,7 +229,7 @@ class ReportingFigures : public Reporting {
   static SpokeSources with_pods(const SpokeSources& sources, const std::shared_ptr<FakeApi>& spoke) {
     SpokeSources more = sources;
     kube::InformerOptions counted;
-    counted.project = project_counted_node;
+    counted.project = project_placed_node;
     more.nodes = std::make_shared<OptionalSource>(spoke->client(), kube::resources::nodes(), counted, [] {});
     more.pods = std::make_shared<PodWatch>(spoke->client());
     return more;
@@ -263,6 +265,46 @@ TEST_F(ReportingFigures, TellsReadyNodesAndWhatPodsHold) {
   ASSERT_TRUE(tell());
   EXPECT_EQ(hub->write_count(), 0) << "nothing changed";
   EXPECT_EQ(spoke->count("list", "pods") + spoke->count("watch", "pods"), 1) << "they are watched";
+}
+
+TEST_F(ReportingFigures, TellsWhereItRunsUntilItIsStartedWithoutThem) {
+  readyz(200);
+  health(200);
+  Json node = spoke->get(kube::resources::nodes(), "", "n1").value();
+  node["metadata"]["labels"] = {{"topology.kubernetes.io/region", "eu"}, {"topology.kubernetes.io/zone", "eu-a"}};
+  node["spec"]["providerID"] = "aws:///eu-a/i-1";
+  spoke->put(kube::resources::nodes(), node);
+  const auto zones = [&] { return api::told_claim(managed(), "zones.fleetadm.io"); };
+  EXPECT_TRUE(testkit::soon([&] {
+    EXPECT_TRUE(tell());
+    return zones() == "eu-a";
+  }));
+  EXPECT_EQ(label_of(managed(), "topology.kubernetes.io/region"), "eu");
+  EXPECT_EQ(label_of(managed(), "topology.kubernetes.io/zone"), "eu-a");
+  EXPECT_EQ(label_of(managed(), "fleetadm.io/provider"), "aws");
+  Json changed = managed();
+  changed["metadata"]["labels"]["topology.kubernetes.io/zone"] = "mine";
+  hub->put(api::managed_clusters(), changed);
+  EXPECT_TRUE(testkit::soon([&] {
+    EXPECT_TRUE(round());
+    return zones().empty();
+  }));
+  EXPECT_EQ(label_of(managed(), "topology.kubernetes.io/region"), "");
+  EXPECT_EQ(label_of(managed(), "topology.kubernetes.io/zone"), "mine") << "a person's";
+}
+
+TEST_F(ReportingFigures, ALabelThatTheHubRefusesHoldsNothingUp) {
+  readyz(200);
+  Json node = spoke->get(kube::resources::nodes(), "", "n1").value();
+  node["metadata"]["labels"] = {{"topology.kubernetes.io/region", "eu"}};
+  spoke->put(kube::resources::nodes(), node);
+  EXPECT_TRUE(testkit::soon([&] {
+    hub->refuse_next("update", "managedclusters", 1);
+    EXPECT_TRUE(tell());
+    return api::told_claim(managed(), "region.fleetadm.io") == "eu";
+  }));
+  EXPECT_EQ(label_of(managed(), "topology.kubernetes.io/region"), "");
+  EXPECT_EQ(told(api::kConditionReady), "True");
 }
 
 TEST_F(ReportingFigures, AliveIsNotReadyAndSilenceIsToldAfterItsHold) {

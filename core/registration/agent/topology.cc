@@ -1,15 +1,16 @@
-#include "core/push/topology.h"
+#include "core/registration/agent/topology.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "core/api/cluster_claim.h"
+#include "core/api/kinds.h"
 #include "core/registration/agent/figures.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/names.h"
 
-namespace fleetadm::push {
+namespace fleetadm::registration::agent {
 namespace {
 
 constexpr const char* kTopology = "topology";
@@ -38,7 +39,7 @@ std::array<Aspect, 3> aspects(const Topology& topology) {
 
 void project_placed_node(Json& node) {
   Json projected = node;
-  registration::agent::project_counted_node(projected);
+  project_counted_node(projected);
   project_topology(node, projected);
   node = std::move(projected);
 }
@@ -65,7 +66,7 @@ Topology topology_of(const std::vector<Json>& nodes) {
   return topology;
 }
 
-void add_topology_claims(const Topology& topology, std::vector<registration::agent::Claim>& claims) {
+void add_topology_claims(const Topology& topology, std::vector<Claim>& claims) {
   for (const Aspect& aspect : aspects(topology)) {
     const std::string value = aspect.claim_value();
     const bool own = std::any_of(claims.begin(), claims.end(), [&](const auto& claim) { return claim.name == aspect.claim; });
@@ -88,4 +89,19 @@ Json changed_labels(const Json& cluster, const Topology& topology) {
   return labels.empty() ? Json() : labels;
 }
 
-}  // namespace fleetadm::push
+Result<Json> write_labels(const kube::Client& hub, const Json& cluster, const Topology& topology) {
+  const Json labels = changed_labels(cluster, topology);
+  if (labels.is_null()) return cluster;
+  Json wanted = cluster;
+  Json& all = at_or_make(wanted, {"metadata", "labels"});
+  for (const auto& [name, value] : labels.items()) {
+    if (value.is_null()) {
+      all.erase(name);
+    } else {
+      all[name] = value;
+    }
+  }
+  return hub.update(api::managed_clusters(), wanted);  // agents may not patch it
+}
+
+}  // namespace fleetadm::registration::agent

@@ -1,9 +1,9 @@
 // Where a member runs: what nodes say, and which labels of a person stay.
-#include "core/push/topology.h"
+#include "core/registration/agent/topology.h"
 
 #include <gtest/gtest.h>
 
-namespace fleetadm::push {
+namespace fleetadm::registration::agent {
 namespace {
 
 Json node(const std::string& provider, const std::string& region, const std::string& zone) {
@@ -16,7 +16,7 @@ Json node(const std::string& provider, const std::string& region, const std::str
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-Pairs claims_of(const Topology& topology, std::vector<registration::agent::Claim> claims = {}) {
+Pairs claims_of(const Topology& topology, std::vector<Claim> claims = {}) {
   add_topology_claims(topology, claims);
   Pairs pairs;
   for (const auto& claim : claims) pairs.emplace_back(claim.name, claim.value);
@@ -68,4 +68,4 @@ TEST(Topology, WhatAPersonSaysStays) {
 }
 
 }  // namespace
-}  // namespace fleetadm::push
+}  // namespace fleetadm::registration::agent

@@ -8,8 +8,9 @@
 
 #include "core/registration/agent/claims.h"
 #include "kubeclient/base/json.h"
+#include "kubeclient/rest/client.h"
 
-namespace fleetadm::push {
+namespace fleetadm::registration::agent {
 
 inline constexpr std::string_view kProviderClaim = "provider.fleetadm.io";
 inline constexpr std::string_view kRegionClaim = "region.fleetadm.io";
@@ -18,7 +19,7 @@ inline constexpr std::string_view kProviderLabel = "fleetadm.io/provider";
 inline constexpr std::string_view kRegionLabel = "topology.kubernetes.io/region";
 inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";  // of nodes too; of a cluster in one zone alone
 
-/// registration::agent::project_counted_node(), and where the node is.
+/// project_counted_node(), and where the node is.
 void project_placed_node(Json& node);
 
 /// Adds to a projected Node what its labels and its providerID ("aws:///eu-west-1a/i-0", of which "aws" counts) say.
@@ -33,10 +34,13 @@ struct Topology {
 Topology topology_of(const std::vector<Json>& nodes);
 
 /// Adds its claims, several values of one with commas, where the member does not make these claims itself.
-void add_topology_claims(const Topology& topology, std::vector<registration::agent::Claim>& claims);
+void add_topology_claims(const Topology& topology, std::vector<Claim>& claims);
 
 /// The labels to be written: those whose claim changes, where the label is not there or has the value of the claim before. Null:
 /// none. What a person has set or taken away is left so.
 Json changed_labels(const Json& cluster, const Topology& topology);
+/// Writes them, which comes before the claims by which they are known as ours, and answers the cluster as it is then. kConflict:
+/// it is another meanwhile.
+Result<Json> write_labels(const kube::Client& hub, const Json& cluster, const Topology& topology);
 
-}  // namespace fleetadm::push
+}  // namespace fleetadm::registration::agent
