@@ -74,13 +74,32 @@ Look Line::verify(Look look) {
   return look;
 }
 
-void Line::begin_watches() {
-  if (nodes_) return;
-  kube::InformerOptions of_nodes;
-  of_nodes.project = reg::project_placed_node;
-  nodes_ = std::make_unique<reg::OptionalSource>(client_, r::nodes(), std::move(of_nodes), changed_);
-  claims_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_claims(), kube::InformerOptions{}, changed_);
-  properties_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_properties(), kube::InformerOptions{}, changed_);
+void Line::begin_watches(Instant now) {
+  if (version_.empty() || now - version_read_ >= kVersionLasts || now < version_read_) {
+    if (const auto read = kube::server_version(client_)) version_ = read->git_version;
+    version_read_ = now;
+  }
+  if (!nodes_) {
+    kube::InformerOptions of_nodes;
+    of_nodes.project = reg::project_placed_node;
+    nodes_ = std::make_unique<reg::OptionalSource>(client_, r::nodes(), std::move(of_nodes), changed_);
+    claims_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_claims(), kube::InformerOptions{}, changed_);
+    properties_ = std::make_unique<reg::OptionalSource>(client_, api::cluster_properties(), kube::InformerOptions{}, changed_);
+    watched_since_ = now;
+  }
+  for (auto* source : {&nodes_, &claims_, &properties_}) (*source)->ensure(now);
+}
+
+void Line::begin_pods() {
+  // Not before it is well: a list of all pods is the most that the hub asks of a member.
+  if (!pods_) pods_ = std::make_unique<reg::PodWatch>(client_);
+  pods_->begin();
+}
+
+bool Line::get_ready(Instant now) {
+  begin_watches(now);
+  begin_pods();
+  return nodes_->is_coming() || claims_->is_coming() || properties_->is_coming() || !pods_->sums();
 }
 
 void Line::end_watches() {
@@ -91,13 +110,8 @@ void Line::end_watches() {
 
 reg::ClusterObservation Line::observe(Instant now) {
   reg::ClusterObservation seen;
-  if (version_.empty() || now - version_read_ >= kVersionLasts || now < version_read_) {
-    if (const auto read = kube::server_version(client_)) version_ = read->git_version;
-    version_read_ = now;
-  }
+  begin_watches(now);
   seen.version = version_;
-  begin_watches();
-  for (auto* source : {&nodes_, &claims_, &properties_}) (*source)->ensure(now);
   of_nodes_.reset();
   if (const auto nodes = nodes_->objects()) {
     seen.totals = reg::sum_nodes(*nodes);
@@ -115,9 +129,7 @@ reg::ClusterObservation Line::observe(Instant now) {
 }
 
 void Line::write_figures(Json& status) {
-  // Not before it is well: a list of all pods is the most that the hub asks of a member.
-  if (!pods_) pods_ = std::make_unique<reg::PodWatch>(client_);
-  pods_->begin();
+  begin_pods();
   const auto sums = pods_->sums();
   if (of_nodes_ && sums) reg::write_figures(of_nodes_->count, *sums, status);
 }

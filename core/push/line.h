@@ -52,6 +52,10 @@ class Line {
   /// A look, changed to kOtherCluster unless the cluster that joined is behind the address; asked again after each silence.
   Look verify(Look look);
 
+  /// Of a member that answers: begins to read what observe() and write_figures() tell. Whether some of it is still to come.
+  bool get_ready(Instant now);
+  bool watches() const { return nodes_ != nullptr; }
+  Instant watched_since() const { return watched_since_; }
   /// Of a member that answers. What its nodes say is read here alone.
   registration::agent::ClusterObservation observe(Instant now);
   /// As observed last.
@@ -68,7 +72,8 @@ class Line {
 
  private:
   kube::RestConfig with_credentials(bool for_works) const;
-  void begin_watches();
+  void begin_watches(Instant now);
+  void begin_pods();
 
   const Shared& shared_;
   const Credential credential_;
@@ -82,6 +87,7 @@ class Line {
   bool verified_ = false;
   std::string version_;
   Instant version_read_{};
+  Instant watched_since_{};
   std::unique_ptr<registration::agent::OptionalSource> nodes_;  // null, as the next ones: nothing is watched
   std::unique_ptr<registration::agent::OptionalSource> claims_;
   std::unique_ptr<registration::agent::OptionalSource> properties_;

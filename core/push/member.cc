@@ -16,6 +16,7 @@ namespace r = kube::resources;
 constexpr auto kWorksEndAfter = std::chrono::seconds(3);
 constexpr Duration kAfterAnotherWrite = std::chrono::milliseconds(300);
 constexpr Duration kShortestWait = std::chrono::milliseconds(10);
+constexpr Duration kFirstFigures = std::chrono::milliseconds(300);
 
 double random_fraction() {
   thread_local std::mt19937_64 engine{std::random_device{}()};
@@ -28,7 +29,7 @@ Member::Member(const Shared& shared, std::string cluster, std::function<void()> 
     : shared_(shared),
       cluster_(std::move(cluster)),
       changed_(std::move(changed)),
-      lease_(shared.hub, cluster_, shared.clock, random_fraction),
+      lease_(shared.hub, cluster_, shared.clock, random_fraction, true),
       tries_(shared.give_up_after) {}
 
 Member::~Member() {
@@ -167,6 +168,24 @@ controller::Outcome Member::next_look(const Look& look, const Health& health, In
   return controller::Outcome{std::exchange(look_again_, false) ? kShortestWait : shared_.period};
 }
 
+void Member::get_ready(const LinePtr& line, const Json& cluster, Instant now) {
+  if (!line) return;
+  const bool asked = flag(cluster, {"spec", "hubAcceptsClient"}) && !is_deleting(cluster);
+  // Refused, or no longer asked for.
+  if (!asked || controller::find_condition(cluster, api::kConditionHubAccepted) != nullptr) return line->end_watches();
+  if (line->watches()) return;
+  const auto seen = look(line, now);
+  if (seen && is_alive(*seen)) line->get_ready(now);
+}
+
+bool Member::waits_for_figures(const LinePtr& line, const Json& cluster, const Look& look, Instant now) {
+  if (controller::find_condition(cluster, api::kConditionAvailable) != nullptr) return false;
+  if (!line->get_ready(now) || now - line->watched_since() >= kFirstFigures || now < line->watched_since()) return false;
+  const std::lock_guard lock(mutex_);
+  if (line == line_ && !fresh_) fresh_ = look;
+  return true;
+}
+
 Result<controller::Outcome> Member::write(const Json& cluster, const Json& wanted, controller::Outcome outcome) const {
   const auto patch = reg::status_patch(cluster, wanted);
   if (!patch) return outcome;
@@ -180,10 +199,13 @@ Result<controller::Outcome> Member::write(const Json& cluster, const Json& wante
 }
 
 Result<controller::Outcome> Member::report(const Json& cluster) {
-  if (!reg::is_accepted(cluster)) return controller::Outcome{};
   const Instant now = shared_.clock->now();
-  note_reasons_to_try(cluster, now);
   const LinePtr now_line = line();
+  if (!reg::is_accepted(cluster)) {
+    get_ready(now_line, cluster, now);
+    return controller::Outcome{};
+  }
+  note_reasons_to_try(cluster, now);
   if (gave_up(now)) {
     if (now_line) now_line->end_watches();
     Json wanted = object_at(cluster, {"status"});
@@ -198,6 +220,7 @@ Result<controller::Outcome> Member::report(const Json& cluster) {
   const Health health = judge(cluster, look, holds, now, memory_);
   reg::ClusterObservation seen;
   const bool told = health.probe.state == reg::Probe::State::kUp && now_line;
+  if (told && waits_for_figures(now_line, cluster, look, now)) return controller::Outcome{kShortestWait};
   if (told) seen = now_line->observe(now);
   seen.probe = health.probe;
   keep(now_line, look, now);

@@ -51,6 +51,10 @@ class Member {
   bool take_stored_credential(const LinePtr& line) const;
   void note_reasons_to_try(const Json& cluster, Instant now);
   bool gave_up(Instant now) const;
+  /// Of a cluster that is about to be accepted: begins to read what its first report tells.
+  void get_ready(const LinePtr& line, const Json& cluster, Instant now);
+  /// Whether the first report, which makes it available, is better written in a moment, with figures. The look counts then.
+  bool waits_for_figures(const LinePtr& line, const Json& cluster, const Look& look, Instant now);
   /// What of it the look allows to go on.
   void keep(const LinePtr& line, const Look& look, Instant now);
   controller::Outcome next_look(const Look& look, const Health& health, Instant now);

@@ -27,6 +27,12 @@ constexpr int kApiReaders = 4;
 constexpr auto kApisLook = std::chrono::minutes(5);
 constexpr auto kApisAgain = std::chrono::minutes(1);  // where a part of them could not be read
 
+/// What the hub says of the acceptance; empty: nothing yet.
+std::string acceptance_of(const Json& cluster) {
+  const Json* condition = controller::find_condition(cluster, api::kConditionHubAccepted);
+  return condition == nullptr ? std::string() : str(*condition, {"status"});
+}
+
 bool is_available(const Json& cluster) { return controller::condition_is(cluster, api::kConditionAvailable, "True"); }
 
 /// It is read again when it is needed.
@@ -224,7 +230,7 @@ void add_push_members(controller::Manager& manager, const kube::Client& hub, con
     const Json was = before->decode();
     const Json is = after->decode();
     const bool asked = annotation_of(is, api::kReconnectAnnotation) != annotation_of(was, api::kReconnectAnnotation);
-    if (asked || registration::agent::is_accepted(is) != registration::agent::is_accepted(was)) reports->add(name);
+    if (asked || acceptance_of(is) != acceptance_of(was)) reports->add(name);
     if (is_available(is) && !is_available(was)) apis->add(name);
   });
   if (!options.replicas) return;

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kDefaultSeconds = 60;
 constexpr double kJitterShare = 0.25;
+constexpr int kFreshShare = 4;  // of a period: a quarter
 
 }  // namespace
 
@@ -15,8 +16,9 @@ Duration lease_period(const Json& managed_cluster) {
   return std::chrono::seconds(seconds > 0 ? seconds : kDefaultSeconds);
 }
 
-LeaseRenewer::LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter)
-    : hub_(std::move(hub)), cluster_(std::move(cluster)), clock_(std::move(clock)), jitter_(std::move(jitter)) {}
+LeaseRenewer::LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter,
+                           bool of_hub)
+    : hub_(std::move(hub)), cluster_(std::move(cluster)), clock_(std::move(clock)), jitter_(std::move(jitter)), of_hub_(of_hub) {}
 
 Result<controller::Outcome> LeaseRenewer::reconcile(const std::optional<Json>& managed_cluster) {
   if (!managed_cluster || !controller::condition_is(*managed_cluster, api::kConditionHubAccepted, "True")) {
@@ -29,12 +31,21 @@ Result<controller::Outcome> LeaseRenewer::reconcile(const std::optional<Json>& m
   // A clock that was set back must not silence the heartbeat.
   const bool running = due_ && period == period_ && now < *due_ && *due_ - now <= period_ + period_ / 2;
   if (!running) {
-    FLEETADM_CHECK(renew());
+    const bool begins = of_hub_ && !due_;
+    FLEETADM_TRY(const bool fresh, begins ? is_fresh(period) : Result<bool>(false));
+    if (!fresh) FLEETADM_CHECK(renew());
     renewed_ = now;
     period_ = period;
     due_ = now + period + std::chrono::duration_cast<Duration>(period * (kJitterShare * jitter_()));
   }
   return controller::Outcome{*due_ - now};
+}
+
+Result<bool> LeaseRenewer::is_fresh(Duration period) {
+  FLEETADM_TRY(lease_, hub_.get(kube::resources::leases(), cluster_, api::kClusterLease));
+  const auto renewed = parse_time(str(*lease_, {"spec", "renewTime"}));
+  const Instant now = clock_->now();
+  return renewed && *renewed <= now && now - *renewed < period / kFreshShare;
 }
 
 Status LeaseRenewer::renew() {

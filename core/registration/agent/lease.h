@@ -20,8 +20,9 @@ Duration lease_period(const Json& managed_cluster);
 /// create leases), and reads the lease only where the last answer is not at hand. One thread at a time.
 class LeaseRenewer {
  public:
-  /// `jitter` answers a number in [0, 1).
-  LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter);
+  /// `jitter` answers a number in [0, 1). `of_hub`: the hub renews it itself, and begins with what it has just written.
+  LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter,
+               bool of_hub = false);
 
   /// `managed_cluster`: as cached now, or nothing where it is not there. What failed is told by the Error; the caller tries again
   /// soon, long before the hub's grace of five periods ends.
@@ -30,12 +31,15 @@ class LeaseRenewer {
   std::optional<Instant> renewed() const { return renewed_; }
 
  private:
+  /// Whether another part of the hub has made or renewed it a moment ago.
+  Result<bool> is_fresh(Duration period);
   Status renew();
 
   kube::Client hub_;
   std::string cluster_;
   std::shared_ptr<Clock> clock_;
   std::function<double()> jitter_;
+  bool of_hub_;
   std::optional<Json> lease_;   // as last answered by the hub
   Duration period_{};           // of the running interval
   std::optional<Instant> due_;  // nullopt: at once

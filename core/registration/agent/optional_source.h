@@ -26,6 +26,8 @@ class OptionalSource {
   /// The cached objects; empty where the type is not served; nothing where that is not known (not listed yet, or forbidden):
   /// then whatever was reported before still stands.
   std::optional<std::vector<Json>> objects() const;
+  /// They are being listed.
+  bool is_coming() const { return informer_ != nullptr && !informer_->synced(); }
 
  private:
   kube::Client spoke_;

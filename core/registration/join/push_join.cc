@@ -7,6 +7,8 @@
 #include "core/api/push_member.h"
 #include "core/install/undo.h"
 #include "core/install/wait_deleted.h"
+#include "core/registration/hub/cluster_defaulter.h"
+#include "core/registration/hub/rbac.h"
 #include "core/registration/join/hosted_sides.h"
 #include "core/registration/join/hub_discovery.h"
 #include "core/registration/join/hub_secrets.h"
@@ -158,12 +160,6 @@ Status check_no_own_agent(const PushSides& sides) {
                "take it out first: fleetadm unjoin --context CONTEXT_OF_THE_MEMBER --hub-context HUB");
 }
 
-Json new_push_cluster(const PushWish& wish) {
-  return {{"apiVersion", api::managed_clusters().api_version()},
-          {"kind", api::managed_clusters().kind},
-          {"metadata", {{"name", wish.cluster}}}};
-}
-
 void set_cluster(const PushChecked& checked, const PushWish& wish, Json& cluster) {
   for (const auto& [key, value] : wish.labels) at_or_make(cluster, {"metadata", "labels", key}) = value;
   for (const auto& [key, value] : wish.annotations) at_or_make(cluster, {"metadata", "annotations", key}) = value;
@@ -174,6 +170,17 @@ void set_cluster(const PushChecked& checked, const PushWish& wish, Json& cluster
   Json config{{"url", checked.way.server}};
   if (!checked.way.ca_pem.empty()) config["caBundle"] = base64_encode(checked.way.ca_pem);
   spec["managedClusterClientConfigs"] = Json::array({std::move(config)});
+}
+
+/// With all that the hub's controllers would add before they know how the cluster is: each of them would write it once more.
+Json new_push_cluster(const PushChecked& checked, const PushWish& wish, Instant now) {
+  Json cluster{{"apiVersion", api::managed_clusters().api_version()},
+               {"kind", api::managed_clusters().kind},
+               {"metadata", {{"name", wish.cluster}}}};
+  set_cluster(checked, wish, cluster);
+  registration::hub::apply_cluster_defaults(cluster, now);
+  cluster["metadata"]["finalizers"].push_back(std::string(registration::hub::kApiCleanupFinalizer));
+  return cluster;
 }
 
 /// The namespace's uid, without which nothing can be owned by it; empty in a dry run that did not make it.
@@ -309,8 +316,7 @@ class PushRun {
     Change change{type.kind, {}, wish_.cluster, Action::kUnchanged, type.group};
     FLEETADM_TRY(const auto before, sides_.hub.find(type, "", wish_.cluster));
     if (!before) {
-      Json made = new_push_cluster(wish_);
-      set_cluster(checked_, wish_, made);
+      const Json made = new_push_cluster(checked_, wish_, now_);
       FLEETADM_CHECK(sides_.hub.create(type, "", made).map([](const Json&) {}));
       change.action = Action::kCreated;
     } else {

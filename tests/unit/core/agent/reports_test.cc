@@ -100,6 +100,35 @@ TEST_F(Heartbeat, AClockThatWasSetBackKeepsBeating) {
   EXPECT_EQ(hub->count("update", "leases"), 2);
 }
 
+TEST_F(Heartbeat, TheHubBeginsWithALeaseThatItHasJustMade) {
+  const auto made = [&](Duration ago) {
+    Json fresh = lease();
+    fresh["spec"]["renewTime"] = format_micro_time(clock->now() - ago);
+    hub->put(kube::resources::leases(), fresh);
+    hub->forget_calls();
+  };
+  const auto of_hub = [&] {
+    return LeaseRenewer(
+        hub->client(), "c1", clock, [] { return 0.0; }, true);
+  };
+  made(seconds(14));
+  LeaseRenewer first = of_hub();
+  EXPECT_EQ(first.reconcile(accepted())->requeue_after, Duration(seconds(60)));
+  EXPECT_EQ(hub->write_count(), 0);
+  clock->advance(seconds(60));
+  EXPECT_EQ(first.reconcile(accepted())->requeue_after, Duration(seconds(60)));
+  EXPECT_EQ(hub->count("update", "leases"), 1);
+  EXPECT_EQ(hub->count("get", "leases"), 1);
+  for (const Duration age : {Duration(seconds(16)), Duration(seconds(-1))}) {
+    made(age);
+    ASSERT_TRUE(of_hub().reconcile(accepted()));
+    EXPECT_EQ(hub->count("update", "leases"), 1) << "old, or of a clock that is ahead";
+  }
+  made(seconds(1));
+  ASSERT_TRUE(renewer.reconcile(accepted()));
+  EXPECT_EQ(hub->count("update", "leases"), 1) << "an agent's first heartbeat is its own";
+}
+
 class Reporting : public testing::Test {
  protected:
   void SetUp() override {
