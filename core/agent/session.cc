@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kKey = "cluster";  // of controllers that have one thing to look after
 constexpr auto kSoon = std::chrono::seconds(5);
+constexpr auto kPartsAgain = std::chrono::milliseconds(500);
 constexpr auto kSpokeTimeout = std::chrono::seconds(10);
 constexpr auto kApisLook = std::chrono::minutes(5);
 constexpr auto kApisAgain = std::chrono::minutes(1);  // where a part of them could not be read
@@ -160,6 +161,10 @@ void Session::add_lease(const controller::ControllerOptions& base) {
   row.name = "lease";
   row.resync = runtime_.options.healthcheck_period;
   const auto queue = registration_->add(row, [this, lease](const std::string&, std::stop_token) -> Result<controller::Outcome> {
+    if (!parts_->not_ready().empty()) {
+      if (!clusters_->last_error()) heard_ = runtime_.now();  // the hub is not what is amiss
+      return controller::Outcome{kPartsAgain};
+    }
     auto outcome = lease->reconcile(cluster());
     rejections_.note("lease", outcome ? std::nullopt : std::optional<Error>(outcome.error()), runtime_.now());
     if (const auto renewed = lease->renewed()) heard_ = std::max(heard_.load(), *renewed);
@@ -208,6 +213,7 @@ void Session::add_status(const controller::ControllerOptions& base) {
                             source(api::cluster_properties(), {}), nullptr, nullptr};
   // A hosted agent is not deployed on its cluster.
   if (!runtime_.parts.home) sources.own_deployment = source(kube::resources::deployments(), reg::own_deployment(options.ns));
+  sources.parts = [parts = parts_] { return parts->not_ready(); };
   if (options.report_figures) sources.pods = std::make_shared<reg::PodWatch>(spoke, changed);
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
                            options.reserved_cluster_claim_suffixes, FLEETADM_VERSION, options.hosted_by};
@@ -278,19 +284,20 @@ void Session::start_controllers() {
   const bool certificate = runtime_.driver->has_certificate();
   if (certificate) add_certificate(row);
   if (runtime_.options.gateway && certificate) add_gateway(row);  // tunnels know the cluster by its certificate
-  runtime_.health.count_too(*registration_);
-  const auto begin = [](controller::Manager& manager) {
+  const auto begin = [this](const char* part, controller::Manager& manager) {
+    parts_->add(part, manager.unsynced());
+    runtime_.health.count_too(manager);
     if (const Status begun = manager.start(); !begun) log::error("agent", begun.error().message);
   };
-  begin(*registration_);
+  begin("registration", *registration_);
   if (runtime_.parts.add_work) {
     work_.emplace(of_session(runtime_, kWorkThreads));
     runtime_.parts.add_work(*work_, Joined{identity_, endpoint_.server, hub_, runtime_.work_spoke});
-    runtime_.health.count_too(*work_);
-    begin(*work_);
+    begin("works", *work_);
   }
   start_addons();
-  begin(*addons_);
+  begin("add-ons", *addons_);
+  parts_->complete();
   runtime_.phase.set("joined", "cluster " + identity_.cluster + " at " + endpoint_.server);
 }
 
@@ -301,7 +308,6 @@ void Session::start_addons() {
                                     options.timing.certificate_check};
   addon::agent::add_addon_controllers(*addons_, hub_, runtime_.spoke.with_timeout(kSpokeTimeout), addons, runtime_.parts.clock);
   if (options.cluster_proxy) add_cluster_proxy();
-  runtime_.health.count_too(*addons_);
 }
 
 void Session::add_cluster_proxy() {

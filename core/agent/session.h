@@ -12,6 +12,7 @@
 
 #include "core/agent/cluster_proxy.h"
 #include "core/agent/gateway_tunnels.h"
+#include "core/agent/parts.h"
 #include "core/agent/runtime.h"
 #include "kubeclient/watch/informer.h"
 
@@ -110,6 +111,7 @@ class Session {
   Instant registered_{};  // last
   Duration accept_pause_{};
   std::chrono::steady_clock::time_point started_{};  // the controllers
+  std::shared_ptr<Parts> parts_ = std::make_shared<Parts>();
   std::shared_ptr<kube::Informer> clusters_;
   std::shared_ptr<controller::Queue> certificate_queue_;
   std::unique_ptr<GatewayTunnels> gateway_;

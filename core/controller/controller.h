@@ -82,6 +82,9 @@ class Manager {
   /// Shows the controllers and caches of `other` in this manager's /metrics, too, for as long as `other` lives.
   void count_too(const Manager& other);
 
+  /// Asks what its caches still lack, in words, one line each; empty: nothing. It may be asked when the manager is no more.
+  std::function<std::string()> unsynced() const;
+
   /// Starts the health server now (a standby answers probes before it leads); run() does it otherwise. Nothing without an
   /// address.
   Status serve_health();

@@ -43,6 +43,7 @@ struct Manager::State {
     const std::lock_guard lock(mutex);
     return informers;
   }
+  std::string unsynced() const;
   Page healthz() const;
   Page readyz() const;
   Page metrics() const;
@@ -71,6 +72,12 @@ Manager::Page Manager::State::readyz() const {
   }
   // A standby that waits for its lease is ready: it has nothing to sync yet.
   if (!started) return {200, kPlain, "ok"};
+  std::string missing = unsynced();
+  if (missing.empty()) return {200, kPlain, "ok"};
+  return {503, kPlain, std::move(missing)};
+}
+
+std::string Manager::State::unsynced() const {
   std::string missing;
   for (const auto& informer : all_informers()) {
     if (informer->synced()) continue;
@@ -78,8 +85,7 @@ Manager::Page Manager::State::readyz() const {
     if (const auto error = informer->last_error()) missing += ": " + log::escape_terminal(error->message);
     missing += "\n";
   }
-  if (missing.empty()) return {200, kPlain, "ok"};
-  return {503, kPlain, missing};
+  return missing;
 }
 
 Manager::Page Manager::State::metrics() const {
@@ -199,6 +205,13 @@ void Manager::count_too(const Manager& other) {
   const std::lock_guard lock(state_->mutex);
   std::erase_if(state_->counted_too, [](const auto& one) { return one.expired(); });
   state_->counted_too.emplace_back(other.state_);
+}
+
+std::function<std::string()> Manager::unsynced() const {
+  return [weak = std::weak_ptr<const State>(state_)] {
+    const auto state = weak.lock();
+    return state ? state->unsynced() : std::string();
+  };
 }
 
 Status Manager::serve_health() {

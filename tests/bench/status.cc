@@ -129,8 +129,8 @@ Result<double> until_told(const PushFleet& fleet, int member, const char* status
   });
 }
 
-/// An agent that runs for itself, and freezes: from its last renewal until it is Unknown.
-Result<double> frozen_agent(PushFleet& fleet, int member) {
+/// An agent that runs for itself, and freezes: from its last renewal until it is Unknown, with leases of so many seconds.
+Result<double> frozen_agent(PushFleet& fleet, int member, int lease_seconds) {
   Lab& lab = fleet.lab();
   FLEETADM_CHECK(lab.issue_bootstrap());
   FLEETADM_CHECK(lab.prepare(member));
@@ -139,9 +139,9 @@ Result<double> frozen_agent(PushFleet& fleet, int member) {
                lab.start({"agent", "run", "--context", Lab::context(member), "--cluster-name=" + PushFleet::name(member),
                           "--bootstrap-kubeconfig=" + bootstrap}));
   FLEETADM_CHECK(lab.command({"accept", "--context", Lab::context(0), "--wait=available", "--yes", PushFleet::name(member)}));
-  const Json lease_of_8{{"spec", {{"leaseDurationSeconds", 8}}}};
+  const Json shorter{{"spec", {{"leaseDurationSeconds", lease_seconds}}}};
   FLEETADM_CHECK(lab.hub()
-                     .patch(api::managed_clusters(), {}, PushFleet::name(member), kube::PatchType::kMerge, lease_of_8)
+                     .patch(api::managed_clusters(), {}, PushFleet::name(member), kube::PatchType::kMerge, shorter)
                      .map([](const Json&) {}));
   std::this_thread::sleep_for(90s);  // the agent has taken the shorter lease by then
   const auto renewed = [&]() -> std::string {
@@ -160,7 +160,7 @@ Result<double> frozen_agent(PushFleet& fleet, int member) {
 }
 
 Status outages(const std::string& binary) {
-  PushFleet fleet(binary, 3);
+  PushFleet fleet(binary, 4);
   FLEETADM_CHECK(fleet.serve());
   FLEETADM_CHECK(fleet.start_hub().map([](pid_t) {}));
   Figures figures;
@@ -182,14 +182,17 @@ Status outages(const std::string& binary) {
     FLEETADM_TRY(const double back, until_told(fleet, way.member, "True", 3min));
     figures.set(way.back, back);
   }
-  FLEETADM_TRY(const double frozen, frozen_agent(fleet, 3));
+  FLEETADM_TRY(const double frozen, frozen_agent(fleet, 3, 8));
   figures.set("frozen", frozen);
+  FLEETADM_TRY(const double heartbeat, frozen_agent(fleet, 4, 4));
+  figures.set("heartbeat", heartbeat);
   std::printf("\nFrom an event to the hub's word; holds of 30 s\n");
   const Row rows[] = {{"killed", "connections refused, until False", "s", 32},
                       {"killed_back", "back, until True", "s", 31},
                       {"hangs", "no answers, until False", "s", 36},
                       {"hangs_back", "back, until True", "s", 31},
-                      {"frozen", "agent frozen, renewal until Unknown", "s", 41, 40}};
+                      {"frozen", "agent frozen, renewal until Unknown", "s", 41, 40},
+                      {"heartbeat", "heartbeat lost, grace of 20 s, until known", "s", 21, 20}};
   print_table(rows, figures, std::nullopt);
   figures.tell("status-outages", "fleetadm");
   return {};

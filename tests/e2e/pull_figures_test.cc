@@ -116,6 +116,41 @@ TEST_F(PullFigures, C_WhoIsNotToldToHasNoRightTo) {
   }
 }
 
+TEST_F(PullFigures, C_NobodyElsesHeartbeatCounts) {
+  const auto may = [](const std::string& user, const std::string& group, const std::string& cluster, Json what) {
+    what["version"] = "*";
+    const Json review{{"apiVersion", "authorization.k8s.io/v1"},
+                      {"kind", "SubjectAccessReview"},
+                      {"spec", {{"user", user}, {"groups", Json::array({group})}, {"resourceAttributes", std::move(what)}}}};
+    const auto answer = fleet()->hub().create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review);
+    EXPECT_EQ(answer.status, 201) << cluster << ": " << answer.body;
+    return flag(answer.json(), {"status", "allowed"});
+  };
+  const auto heartbeats = [](const std::string& cluster) {
+    const std::string fleet_group = "cluster.open-cluster-management.io";
+    return std::vector<Json>{{{"verb", "update"},
+                              {"group", "coordination.k8s.io"},
+                              {"resource", "leases"},
+                              {"namespace", cluster},
+                              {"name", "managed-cluster-lease"}},
+                             {{"verb", "patch"},
+                              {"group", fleet_group},
+                              {"resource", "managedclusters"},
+                              {"subresource", "status"},
+                              {"name", cluster}}};
+  };
+  const std::string agent = "system:open-cluster-management:c2:agent";
+  const std::string its_group = "system:open-cluster-management:c2";
+  for (const Json& what : heartbeats("c2")) {
+    EXPECT_TRUE(may(agent, its_group, "c2", what)) << what;
+    EXPECT_FALSE(may("system:anonymous", "system:unauthenticated", "c2", what)) << what;
+    EXPECT_FALSE(
+        may("system:serviceaccount:open-cluster-management:agent-registration-bootstrap", "system:authenticated", "c2", what))
+        << what;
+  }
+  for (const Json& what : heartbeats("c1")) EXPECT_FALSE(may(agent, its_group, "c1", what)) << what;
+}
+
 TEST_F(PullFigures, D_AHostedMemberToo) {
   std::vector<std::string> args = join_args(ticket());
   std::replace(args.begin(), args.end(), std::string("c1"), std::string("c3"));

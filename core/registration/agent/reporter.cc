@@ -16,7 +16,19 @@ constexpr auto kOwnHealthLasts = std::chrono::seconds(30);      // of one that i
 constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is not ready
 /// An agent that has just joined runs: what its pods are like is no part of what the hub waits for.
 constexpr Duration kOwnHealthAfter = std::chrono::seconds(30);
+constexpr Duration kPartsRetry = std::chrono::milliseconds(500);
+constexpr const char* kPartNotReady = "PartNotReady";
 constexpr Duration kShortestWait = std::chrono::milliseconds(10);
+
+/// The hub misses the heartbeat, which does not begin while a part is missing: its word stands.
+void keep_unknown(const Json& managed_cluster, Json& wanted) {
+  for (Json& condition : wanted["conditions"]) {
+    const std::string type = str(condition, {"type"});
+    if (type != api::kConditionAvailable && type != api::kConditionReady) continue;
+    const Json* told = controller::find_condition(managed_cluster, type);
+    if (told != nullptr && str(*told, {"status"}) == "Unknown") condition = *told;
+  }
+}
 
 std::string available_of(const Json& status) {
   for (const Json& condition : list_at(status, {"conditions"})) {
@@ -49,6 +61,7 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   }
   Json wanted = wanted_status(managed_cluster, seen, now);
   add_figures(managed_cluster, seen, now, wanted);
+  if (sources_.parts && !sources_.parts().empty()) keep_unknown(managed_cluster, wanted);
   FLEETADM_TRY(const Json labelled, with_labels(managed_cluster));
   const std::optional<Json> patch = status_patch(labelled, wanted);
   if (!patch) return outcome;
@@ -77,8 +90,13 @@ std::optional<Duration> StatusReporter::look_again(const Json& managed_cluster, 
                                                    Instant now) const {
   std::optional<Duration> again;
   if (seen.own && !seen.own->ready && seen.own->deployed) again = kOwnHealthRetry;
-  if (sources_.own_deployment != nullptr && !tells_own_health(managed_cluster, now))
+  const bool something_to_tell = sources_.own_deployment != nullptr || (sources_.parts && !sources_.parts().empty());
+  if (something_to_tell && !tells_own_health(managed_cluster, now))
     again = kOwnHealthAfter - std::max(Duration::zero(), now - began_);
+  // Whatever is kept until then is told as soon as the last part has come.
+  if (sources_.parts && !sources_.parts().empty() &&
+      controller::condition_is(managed_cluster, api::kConditionAvailable, "Unknown"))
+    again = now - began_ < kOwnHealthAfter ? kPartsRetry : kOwnHealthRetry;
   if (seen.probe.state != Probe::State::kUp) again = ProbeJudge::kRetry;
   if (sources_.pods == nullptr) return again;
   if (last_.seen != Seen::kReady) again = ProbeJudge::kRetry;
@@ -115,10 +133,7 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   if (seen.probe.state != Probe::State::kUp) return seen;
   seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
-  if (sources_.own_deployment != nullptr && tells_own_health(managed_cluster, now)) {
-    sources_.own_deployment->ensure(now);
-    if (const auto deployments = sources_.own_deployment->objects()) seen.own = own_health(*deployments, now);
-  }
+  seen.own = agent_health(managed_cluster, now);
   nodes_.reset();
   if (const auto nodes = sources_.nodes->objects()) {
     seen.totals = sum_nodes(*nodes);
@@ -147,6 +162,18 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
 
 bool StatusReporter::tells_own_health(const Json& managed_cluster, Instant now) const {
   return now - began_ >= kOwnHealthAfter || now < began_ || api::agent_health(managed_cluster).told;
+}
+
+std::optional<OwnHealth> StatusReporter::agent_health(const Json& managed_cluster, Instant now) {
+  if (!tells_own_health(managed_cluster, now)) return std::nullopt;
+  if (sources_.parts) {
+    if (std::string missing = sources_.parts(); !missing.empty())
+      return OwnHealth{true, false, kPartNotReady, std::move(missing)};
+  }
+  if (sources_.own_deployment == nullptr) return OwnHealth{};  // what was told of a part that is ready now is taken back
+  sources_.own_deployment->ensure(now);
+  const auto deployments = sources_.own_deployment->objects();
+  return deployments ? own_health(*deployments, now) : std::nullopt;
 }
 
 std::optional<OwnHealth> StatusReporter::own_health(const std::vector<Json>& deployments, Instant now) {

@@ -1,6 +1,7 @@
 // The status controller's round: look at the spoke, compute, write the difference, tell of flips by an Event.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct SpokeSources {
   std::shared_ptr<OptionalSource> cluster_claims;
   std::shared_ptr<OptionalSource> cluster_properties;
   std::shared_ptr<OptionalSource> own_deployment;  // of own_health.h; null: nothing is told of it
+  std::function<std::string()> parts;  // what of the agent is not ready; empty: all of it is; null: nothing is told of that
   /// Of figures.h, with nodes as project_placed_node() leaves them, and with the conditions of readiness.h; null: none of that
   /// is told, as by upstream's agents.
   std::shared_ptr<PodWatch> pods;
@@ -48,6 +50,8 @@ class StatusReporter {
   bool tells_own_health(const Json& managed_cluster, Instant now) const;
   /// Of the cached Deployment; its pods are not read again for each event of the hub while all is well.
   std::optional<OwnHealth> own_health(const std::vector<Json>& deployments, Instant now);
+  /// Of the agent as its Deployment says, or as it knows itself where a part of it is not ready.
+  std::optional<OwnHealth> agent_health(const Json& managed_cluster, Instant now);
   /// The spoke's, asked for now and then; empty where it was never answered.
   std::string version(Instant now);
   void tell_flip(const Json& before, const Json& wanted_status) const;

@@ -230,6 +230,31 @@ TEST_F(Reporting, ForbiddenListsKeepWhatWasReported) {
   EXPECT_EQ(list_at(managed(), {"status", "clusterClaims"}).size(), 1U);
 }
 
+TEST_F(Reporting, APartThatIsNotReadyIsToldAsTheAgentsHealth) {
+  health(200);
+  std::string missing = "works: appliedmanifestworks is not synced";
+  SpokeSources of_hosted = sources;
+  of_hosted.own_deployment = nullptr;
+  of_hosted.parts = [&] { return missing; };
+  StatusReporter hosted{hub->client(), spoke->client(), "https://hub", {}, of_hosted, events, clock};
+  ASSERT_TRUE(hosted.reconcile(managed()));
+  EXPECT_FALSE(api::agent_health(managed()).told) << "it has just begun";
+  clock->advance(seconds(30));
+  EXPECT_EQ(hosted.reconcile(managed())->requeue_after, Duration(seconds(10)));
+  EXPECT_EQ(api::agent_health(managed()).text(), "not ready: " + missing);
+  EXPECT_EQ(available(), "True") << "of the cluster";
+  Json silent = managed();
+  controller::set_condition(silent["status"]["conditions"], api::kConditionAvailable, "Unknown",
+                            "ManagedClusterLeaseUpdateStopped", "", clock->now());
+  hub->put(api::managed_clusters(), silent);
+  ASSERT_TRUE(hosted.reconcile(managed()));
+  EXPECT_EQ(available(), "Unknown") << "the hub's word, while there is no heartbeat";
+  missing.clear();
+  ASSERT_TRUE(hosted.reconcile(managed()));
+  EXPECT_FALSE(api::agent_health(managed()).told) << "a hosted agent has no Deployment of its own";
+  EXPECT_EQ(available(), "True");
+}
+
 /// As an agent that was started with --report-figures.
 class ReportingFigures : public Reporting {
  protected:
