@@ -176,6 +176,11 @@ void register_join(Registry& registry) {
       "--cluster-name is given. Its address, its certificate, your rights on both sides and its identity are checked before "
       "anything is written. The hub gets a token of an account of its own on the cluster, which it renews, and never your own "
       "credentials. What a run that fails has made is removed again; a run that was killed is finished by the next.\n\n"
+      "With --karmada-names, what the hub has on the cluster is called as by `karmadactl join`, for whatever looks for that: in the "
+      "namespace karmada-cluster the accounts karmada-NAME and karmada-impersonator, each with a Secret with a token that does not "
+      "end, and the ClusterRole and ClusterRoleBinding karmada-controller-manager:karmada-NAME. As with Karmada the hub's token may do "
+      "everything on the cluster (without it, no more than look after itself), and who reads these Secrets may, too. What a Karmada "
+      "control plane or another hub has in that namespace is left as it is, now and when the cluster leaves.\n\n"
       "A dry run with -o yaml prints what would be installed as one stream of documents, for a repository: without Secrets, and "
       "for the image, the arguments and the settings that were given.";
   command.examples = {{"Join with a token from a file",
@@ -198,6 +203,8 @@ void register_join(Registry& registry) {
                        "--cluster-name c1 --fallback-hub second-hub.kubeconfig"},
                       {"A cluster that the hub dials, where no agent runs",
                        "fleetadm join --push --context hub --member-context c3 --wait=available"},
+                      {"Likewise, with the names and the rights of a Karmada control plane there",
+                       "fleetadm join --push --karmada-names --context hub --member-context c3 --wait=available"},
                       {"Manifests for a repository",
                        "fleetadm join --hub-token-file token --hub-apiserver https://hub:6443 --ca-cert-hash sha256:… "
                        "--cluster-name c1 --dry-run=client -o yaml"},

@@ -145,12 +145,13 @@ void bind_push(FlagSet& flags, PushOptions& options, const std::string& what) {
 
 Status validate_push(const PushOptions& options, bool member_needed) {
   const bool named = !options.kubeconfig.empty() || !options.context.empty();
-  if (!options.on && (named || options.allow_loopback || options.full_rights)) {
-    return fail(Category::kUsage, std::string(!options.kubeconfig.empty() ? "--member-kubeconfig"
-                                              : named                     ? "--member-context"
-                                              : options.allow_loopback    ? "--allow-loopback"
-                                                                          : "--full-rights") +
-                                      " requires --push");
+  const std::pair<const char*, bool> given[]{{"--member-kubeconfig", !options.kubeconfig.empty()},
+                                             {"--member-context", named},
+                                             {"--allow-loopback", options.allow_loopback},
+                                             {"--full-rights", options.full_rights},
+                                             {"--karmada-names", options.karmada_names}};
+  for (const auto& [flag, is_given] : given) {
+    if (is_given && !options.on) return fail(Category::kUsage, std::string(flag) + " requires --push");
   }
   if (options.on && member_needed && !named) {
     return fail(Category::kUsage, "--push requires --member-kubeconfig or --member-context",
@@ -264,6 +265,9 @@ void bind_join(FlagSet& flags, JoinOptions& options) {
   flags.boolean(&options.push.full_rights, "full-rights",
                 "With --push, let works be about any kind of object, and not only what an agent may apply; given once, it holds "
                 "until the cluster leaves");
+  flags.boolean(&options.push.karmada_names, "karmada-names",
+                "With --push, be on the cluster what a Karmada control plane is, by its names; the hub's token may then do "
+                "everything there, and it holds until the cluster leaves");
   flags
       .duration(&options.push.token_lifetime, "token-lifetime",
                 "With --push, how long the hub's token lasts; it is renewed after four fifths of that time")

@@ -24,6 +24,7 @@ struct PushOptions {
   std::string context;
   bool allow_loopback = false;
   bool full_rights = false;
+  bool karmada_names = false;
   Duration token_lifetime = std::chrono::hours(7 * 24);
 };
 /// --push, --member-kubeconfig and --member-context; `what`: what --push is for.

@@ -80,8 +80,8 @@ void print_push_plan(Context& context, const join::PushChecked& checked, const s
                      Report& report) {
   report.notes.insert(report.notes.end(), report.lines.begin(), report.lines.end());
   std::vector<Json> objects;
-  for (auto part : {join::push_namespace(checked.identity, name), join::push_types(),
-                    join::push_objects(checked.identity, {}, full_rights)}) {
+  for (auto part : {join::push_root(checked.identity, name), join::push_types(),
+                    join::push_objects(checked.identity, name, {}, full_rights)}) {
     if (!part) continue;
     objects.insert(objects.end(), part->begin(), part->end());
   }
@@ -118,7 +118,8 @@ Result<Report> join_push(Context& context, const JoinOptions& options) {
   FLEETADM_CHECK(check_labels(options));
   const join::PushSides sides{hub, context.client(*config), *config,
                               [&context](const kube::RestConfig& other) { return context.client(other); }};
-  const join::PushChecked checked = join::check_push(sides, name, options.push.allow_loopback);
+  const auto names = options.push.karmada_names ? api::MemberNames::kKarmada : api::MemberNames::kOwn;
+  const join::PushChecked checked = join::check_push(sides, name, options.push.allow_loopback, names);
   tell_checks(context.progress(), checked.checks);
   if (checked.error) return fail(*checked.error);
   Report report;
@@ -126,6 +127,7 @@ Result<Report> join_push(Context& context, const JoinOptions& options) {
                      {"cluster-name", name},
                      {"mode", "push"},
                      {"cluster-id", checked.identity.cluster_id},
+                     {"names", checked.identity.names == api::MemberNames::kKarmada ? "karmada" : "own"},
                      {"checks", checks_json(checked.checks)}};
   if (options.preflight_only) {
     report.table = checks_table(checked.checks);

@@ -9,6 +9,7 @@
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/registration/join/push_departure.h"
+#include "core/registration/join/push_names.h"
 
 namespace fleetadm::commands {
 namespace {
@@ -35,10 +36,11 @@ Result<std::optional<join::PushMemberSide>> side_of_member(Context& context, con
   return join::push_member_side(hub, name, [&context](const kube::RestConfig& one) { return context.client(one); });
 }
 
-/// Not one that has an agent.
-Status check_push_member(const kube::Client& hub, const std::string& name) {
+/// Not one that has an agent. By which names the hub is there.
+Result<api::MemberNames> check_push_member(const kube::Client& hub, const std::string& name) {
   FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", name));
-  if (!cluster || api::is_push_member(*cluster)) return {};
+  if (cluster && api::is_push_member(*cluster)) return api::member_names(*cluster);
+  if (!cluster) return join::stored_names(hub, name);
   return fail(Category::kConflict, "cluster \"" + name + "\" is none that the hub dials",
               "remove it without --push: fleetadm unjoin --context CONTEXT_OF_THE_CLUSTER --hub-context HUB");
 }
@@ -50,10 +52,11 @@ Status check_answers(const join::PushMemberSide& member, const std::string& hub_
   return fail(answer.error().wrap("the member"));
 }
 
-void tell_stays(const join::LeftBehind& left, const std::string& name, const std::string& hub_id, Report& report) {
-  const std::string ns = api::push_namespace_on_member(hub_id);
+void tell_stays(const join::LeftBehind& left, const std::string& name, const join::MemberAccount& account, Report& report) {
+  const std::string& ns = account.ns;
   report.data["left"] = {{"works", left.works}, {"addons", left.addons}, {"namespace", ns}};
   std::string text = "On cluster " + name + " stays the namespace " + ns + " with the hub's accounts";
+  if (ns == api::kKarmadaNamespace) text += ", and the ClusterRole and ClusterRoleBinding " + api::karmada_role(name);
   if (!left.works.empty())
     text += ", and what was applied of these works: " + work::some_names({left.works.begin(), left.works.end()});
   report.notes.push_back(text + ".");
@@ -85,7 +88,7 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
     if (dead) return fail(*dead);
     return fail(Category::kUsage, "the hub does not dial that cluster", "name the cluster as the hub has it: --cluster-name");
   }
-  FLEETADM_CHECK(check_push_member(hub, how.cluster_name));
+  FLEETADM_TRY(const api::MemberNames names, check_push_member(hub, how.cluster_name));
   if (dead) {
     if (!options.force)
       return fail(dead->with_hint(
@@ -132,7 +135,7 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
   steps.tell(how.cluster_name, report);
   if (!steps.changed()) report.notes.push_back("Nothing to do: the hub does not dial a cluster \"" + how.cluster_name + "\".");
   if (orphan && steps.changed()) tell_kept(kept, how.cluster_name, report);
-  if (!side && steps.changed()) tell_stays(left, how.cluster_name, hub_id, report);
+  if (!side && steps.changed()) tell_stays(left, how.cluster_name, join::push_account(names, hub_id, how.cluster_name), report);
   return report;
 }
 

@@ -25,9 +25,14 @@ inline constexpr std::string_view kClusterIdClaim = "id.k8s.io";
 inline constexpr std::string_view kModeLabel = "fleetadm.io/mode";
 inline constexpr std::string_view kPushMode = "push";
 
-/// On the namespace of the hub on the member: under which name, and by which hub (the uid of its namespace kube-system).
+/// On the namespace of the hub on the member (with Karmada's names, on the ClusterRoleBinding): under which name, and by which
+/// hub (the uid of its namespace kube-system).
 inline constexpr std::string_view kPushedAsAnnotation = "fleetadm.io/pushed-as";
 inline constexpr std::string_view kPushedByAnnotation = "fleetadm.io/pushed-by";
+/// On a ManagedCluster: by which names the hub is on the member; none: by its own.
+inline constexpr std::string_view kMemberNamesAnnotation = "fleetadm.io/member-names";
+inline constexpr std::string_view kKarmadaNames = "karmada";
+
 /// The accounts there: whose token the hub holds, and as whom works are applied.
 inline constexpr std::string_view kPushAccount = "fleetadm-push";
 inline constexpr std::string_view kPushWorkAccount = "fleetadm-push-work";
@@ -36,6 +41,15 @@ inline constexpr std::string_view kPushWorkAccount = "fleetadm-push-work";
 inline std::string push_namespace_on_member(std::string_view hub_id) {
   return "fleetadm-push-" + std::string(hub_id.substr(0, 8));
 }
+/// What `karmadactl join` calls the same things (docs/reference/registration.md#karmadas-names): the namespace, which is of all
+/// who do so, the account that it makes for callers, and the account, the ClusterRole and its binding of one cluster.
+inline constexpr std::string_view kKarmadaNamespace = "karmada-cluster";
+inline constexpr std::string_view kKarmadaImpersonator = "karmada-impersonator";
+inline std::string karmada_account(std::string_view cluster) { return "karmada-" + std::string(cluster); }
+inline std::string karmada_role(std::string_view cluster) { return "karmada-controller-manager:" + karmada_account(cluster); }
+/// By which names the hub is on a member.
+enum class MemberNames { kOwn, kKarmada };
+
 /// The parts (install.h) of what is there, and of the Secret on the hub.
 inline std::string push_part_on_member(std::string_view hub_id) { return "push-" + std::string(hub_id.substr(0, 8)); }
 inline constexpr std::string_view kPushPart = "push";
@@ -45,6 +59,9 @@ inline std::string push_hub_name(std::string_view hub_id) { return "push:" + std
 /// On a ManagedCluster: when somebody asked for it to be connected again at once.
 inline constexpr std::string_view kReconnectAnnotation = "fleetadm.io/reconnect-at";
 
+inline MemberNames member_names(const Json& managed_cluster) {
+  return annotation_of(managed_cluster, kMemberNamesAnnotation) == kKarmadaNames ? MemberNames::kKarmada : MemberNames::kOwn;
+}
 inline bool is_push_member(const Json& managed_cluster) { return label_of(managed_cluster, kModeLabel) == kPushMode; }
 
 /// Whether the member answered the last probe. Nothing holds it back: its time tells since when an outage or a recovery lasts.

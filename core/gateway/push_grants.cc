@@ -8,6 +8,8 @@
 namespace fleetadm::gateway {
 namespace {
 
+constexpr auto kGrantsPatience = std::chrono::seconds(5);
+
 void drop_annotations(Json& work) { erase_at(work, {"metadata", "annotations"}); }
 
 }  // namespace
@@ -35,6 +37,15 @@ void PushGrants::begin() {
     }
   });
   works_->start();
+}
+
+void PushGrants::wait_known(const std::stop_token& stop) const {
+  std::shared_ptr<kube::Informer> works;
+  {
+    const std::lock_guard lock(beginning_);
+    works = works_;
+  }
+  if (works) static_cast<void>(works->wait_synced(kGrantsPatience, stop));
 }
 
 std::shared_ptr<const proxy::Impersonation> PushGrants::of(std::string_view cluster) const {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,8 @@ class PushGrants {
 
   /// Reads them from now on; a hub without members that it dials is not asked.
   void begin();
+  /// Waits for a moment until they were read.
+  void wait_known(const std::stop_token& stop) const;
   /// Null: that is not known, and the member alone decides.
   std::shared_ptr<const proxy::Impersonation> of(std::string_view cluster) const;
 
@@ -30,7 +33,7 @@ class PushGrants {
   const kube::Client hub_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const proxy::Impersonation>, std::less<>> granted_;  // by cluster
-  std::mutex beginning_;
+  mutable std::mutex beginning_;
   std::shared_ptr<kube::Informer> works_;
 };
 

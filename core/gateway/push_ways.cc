@@ -31,6 +31,8 @@ Error push_error(int code, Category category, std::string message) {
 /// It was refused here, for what it asks or for who asks.
 bool is_about_request(const Error& error) { return error.code == 400 || error.code == 403; }
 
+bool may_everything(const push::Credential& credential) { return credential.account.acts_as.empty(); }
+
 Error of_member(const Error& error, const std::string& what) {
   const bool silent = error.category == Category::kTimeout;
   return push_error(silent ? 504 : 502, error.category, what + ": " + error.message);
@@ -106,6 +108,7 @@ void PushWays::begin_reading(const std::string& cluster, Member& member) {
                                     before = std::move(before), reading = member.reading, stop = stop_.get_token()] {
     grants->begin();
     auto found = std::make_shared<Read>(read(*runtime, hub.with_stop(stop), cluster, before, stop));
+    if (found->credential && may_everything(*found->credential)) runtime->wait_outside([&] { grants->wait_known(stop); });
     boost::asio::post(runtime->executor(), [weak, cluster, reading, found] {
       if (const auto self = weak.lock()) self->was_read(cluster, reading, std::move(*found));
     });
@@ -188,9 +191,13 @@ Result<std::shared_ptr<const PushWays::Line>> PushWays::make_line(const std::str
   FLEETADM_TRY(const proxy::ServerAddress address, proxy::parse_server(config.server));
   FLEETADM_TRY(hop.proxy, kube::forward_proxy(config, address.host));
   FLEETADM_TRY(line->api_server, proxy::Http1Hop::make(runtime_.executor(), std::move(hop)));
-  line->entry =
-      std::make_shared<proxy::GrantedHop>(std::make_shared<proxy::MemberHop>(line->api_server, "the hub, which acts for you"),
-                                          [grants = grants_, cluster] { return grants->of(cluster); });
+  // An account that may do everything is not held back by the member: where nothing is granted, nobody may.
+  const auto at_least = may_everything(credential) ? std::make_shared<const proxy::Impersonation>() : nullptr;
+  line->entry = std::make_shared<proxy::GrantedHop>(
+      std::make_shared<proxy::MemberHop>(line->api_server, "the hub, which acts for you"), [grants = grants_, cluster, at_least] {
+        const auto granted = grants->of(cluster);
+        return granted ? granted : at_least;
+      });
   line->credential = std::move(credential);
   line->credential.access.credentials = {};  // `credentials` has them
   return line;

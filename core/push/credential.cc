@@ -1,8 +1,10 @@
 #include "core/push/credential.h"
 
+#include <utility>
+
 #include "core/api/push_member.h"
+#include "core/registration/join/push_names.h"
 #include "kubeclient/base/encoding.h"
-#include "kubeclient/base/token_claims.h"
 
 namespace fleetadm::push {
 
@@ -15,15 +17,17 @@ Result<Credential> credential_of(const Json& secret) {
   credential.cluster_id = annotation_of(secret, api::kClusterIdAnnotation);
   if (credential.cluster_id.empty())
     return fail(Category::kInvalid, "it has no annotation " + std::string(api::kClusterIdAnnotation));
-  const auto claims = token_claims(credential.access.credentials.token);
-  if (!claims || claims->account != api::kPushAccount)
-    return fail(Category::kInvalid, "its token is none of an account " + std::string(api::kPushAccount));
-  credential.account_ns = claims->account_namespace;
+  auto account = join::push_account_of(credential.access.credentials.token, name_of(secret));
+  if (!account) {
+    return fail(Category::kInvalid, "its token is none of an account " + std::string(api::kPushAccount) + ", nor of " +
+                                        std::string(api::kKarmadaNamespace) + "/" + api::karmada_account(name_of(secret)));
+  }
+  credential.account = std::move(*account);
   return credential;
 }
 
 bool leads_to_the_same(const Credential& one, const Credential& other) {
-  return one.access.frame == other.access.frame && one.cluster_id == other.cluster_id && one.account_ns == other.account_ns;
+  return one.access.frame == other.access.frame && one.cluster_id == other.cluster_id && one.account == other.account;
 }
 
 }  // namespace fleetadm::push

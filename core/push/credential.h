@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/registration/join/hosted_token.h"
 #include "core/registration/join/member_token.h"
 
 namespace fleetadm::push {
@@ -11,7 +12,7 @@ namespace fleetadm::push {
 struct Credential {
   join::MemberAccess access;
   std::string cluster_id;
-  std::string account_ns;  // of the token's account
+  join::MemberAccount account;  // of the token
 };
 /// kInvalid where it cannot be used.
 Result<Credential> credential_of(const Json& secret);

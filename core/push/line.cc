@@ -7,6 +7,7 @@
 #include "core/push/alarm.h"
 #include "core/registration/agent/claims.h"
 #include "core/registration/agent/resources.h"
+#include "core/registration/join/push_names.h"
 #include "core/work/agent/agent.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/discovery/mapper.h"
@@ -55,8 +56,7 @@ kube::RestConfig Line::with_credentials(bool for_works) const {
   config.credentials = credentials_;
   config.read_idle_timeout = kReadIdleTimeout;
   config.ping_timeout = kPingTimeout;
-  if (for_works)
-    config.impersonate_user = "system:serviceaccount:" + credential_.account_ns + ":" + std::string(api::kPushWorkAccount);
+  if (for_works) config.impersonate_user = join::work_user(credential_.account);
   return config;
 }
 

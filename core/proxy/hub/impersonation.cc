@@ -122,9 +122,15 @@ Impersonator agent_impersonator() {
           std::string(kAgentAccount)};
 }
 
-Impersonator push_impersonator(std::string_view hub_id) {
+Impersonator push_impersonator(std::string_view hub_id, const Json& managed_cluster) {
   const std::string ns = api::push_namespace_on_member(hub_id);
-  return {std::string(kPushImpersonationWork), "open-cluster-management:" + ns + ":proxy", ns, std::string(api::kPushAccount)};
+  Impersonator own{std::string(kPushImpersonationWork), "open-cluster-management:" + ns + ":proxy", ns,
+                   std::string(api::kPushAccount)};
+  if (api::member_names(managed_cluster) == api::MemberNames::kKarmada) {
+    own.account_ns = api::kKarmadaNamespace;
+    own.account = api::karmada_account(name_of(managed_cluster));
+  }
+  return own;
 }
 
 Json impersonation_work(const std::string& cluster, const Impersonator& impersonator, const Impersonation& who) {

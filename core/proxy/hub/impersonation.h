@@ -41,7 +41,7 @@ struct Impersonator {
 };
 Impersonator agent_impersonator();
 /// The account whose token the hub has. Each hub that dials a cluster has objects of its own there.
-Impersonator push_impersonator(std::string_view hub_id);
+Impersonator push_impersonator(std::string_view hub_id, const Json& managed_cluster);
 
 /// The ManifestWork that gives it its rights.
 Json impersonation_work(const std::string& cluster, const Impersonator& impersonator, const Impersonation& who);

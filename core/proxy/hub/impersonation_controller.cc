@@ -50,6 +50,8 @@ void keep_subjects(Json& binding) {
 void keep_acceptance(Json& cluster) {
   Json kept = identity_of(cluster);
   kept["spec"]["hubAcceptsClient"] = flag(cluster, {"spec", "hubAcceptsClient"});
+  const std::string names = annotation_of(cluster, api::kMemberNamesAnnotation);
+  if (!names.empty()) kept["metadata"]["annotations"][std::string(api::kMemberNamesAnnotation)] = names;
   cluster = std::move(kept);
 }
 
@@ -62,8 +64,7 @@ std::vector<Json> decoded(const kube::Informer& cache) {
 class ImpersonationController {
  public:
   ImpersonationController(controller::Manager& manager, kube::Client hub, const std::string& hub_id)
-      : hub_(std::move(hub)), agent_(agent_impersonator()) {
-    if (!hub_id.empty()) push_ = push_impersonator(hub_id);
+      : hub_(std::move(hub)), hub_id_(hub_id) {
     clusters_ = projected(manager, api::managed_clusters(), keep_acceptance);
     roles_ = projected(manager, types::cluster_roles(), keep_grants);
     bindings_ = projected(manager, types::cluster_role_bindings(), keep_subjects);
@@ -114,7 +115,9 @@ class ImpersonationController {
     if (!accepted) return {};  // its works go with it
     const bool dialed = api::is_push_member(state);
     FLEETADM_CHECK(remove(hub, cluster, dialed ? kImpersonationWork : kPushImpersonationWork));
-    const std::optional<Impersonator>& impersonator = dialed ? push_ : agent_;
+    std::optional<Impersonator> impersonator;
+    if (!dialed) impersonator = agent_impersonator();
+    if (dialed && !hub_id_.empty()) impersonator = push_impersonator(hub_id_, state);
     const Impersonation who = impersonator ? impersonation_at(grants, cluster) : Impersonation{};
     if (who.empty()) return remove(hub, cluster, dialed ? kPushImpersonationWork : kImpersonationWork);
     Json wanted = impersonation_work(cluster, *impersonator, who);
@@ -141,8 +144,7 @@ class ImpersonationController {
   }
 
   kube::Client hub_;
-  std::optional<Impersonator> agent_;
-  std::optional<Impersonator> push_;  // nullopt: the hub dials no members
+  const std::string hub_id_;  // empty: the hub dials no members
   std::shared_ptr<kube::Informer> clusters_, roles_, bindings_, works_, gateways_;
 };
 

@@ -26,7 +26,8 @@ const std::vector<kube::Resource>& telling_types() {
   return types;
 }
 
-/// What Kubernetes and its distributions put into every namespace.
+}  // namespace
+
 bool in_every_namespace(const kube::Resource& type, const Json& object) {
   const std::string name = name_of(object);
   if (type == kube::resources::config_maps()) return name == "kube-root-ca.crt" || name == "openshift-service-ca.crt";
@@ -34,8 +35,6 @@ bool in_every_namespace(const kube::Resource& type, const Json& object) {
   if (type == kube::resources::role_bindings()) return name.starts_with("system:");
   return false;
 }
-
-}  // namespace
 
 Result<std::string> namespace_use(const kube::Client& client, std::string_view ns) {
   for (const kube::Resource& type : telling_types()) {

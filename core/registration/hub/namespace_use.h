@@ -14,4 +14,7 @@ namespace fleetadm::registration::hub {
 /// label. Secrets are not looked for: the hub may not list them.
 Result<std::string> namespace_use(const kube::Client& client, std::string_view ns);
 
+/// What Kubernetes and its distributions put into every namespace.
+bool in_every_namespace(const kube::Resource& type, const Json& object);
+
 }  // namespace fleetadm::registration::hub

@@ -5,7 +5,7 @@
 
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
-#include "core/install/install.h"
+#include "core/registration/join/push_names.h"
 #include "core/work/rules/merge.h"
 #include "core/work/rules/names.h"
 #include "core/work/rules/ownership.h"
@@ -62,14 +62,9 @@ Result<std::vector<Json>> works_of_agent(const kube::Client& spoke) {
   if (!applied) return fail(applied.error().wrap("cannot list " + api::applied_manifest_works().qualified()));
   std::vector<Json> works;
   if (list_at(*applied, {"items"}).empty()) return works;
-  kube::ListOptions parts;
-  parts.label_selector = std::string(install::kPartLabel);
-  FLEETADM_TRY(const Json namespaces, spoke.list(kube::resources::namespaces(), "", parts));
+  FLEETADM_TRY(const auto hubs, pushed_by(spoke));
   std::set<std::string> pushed;
-  for (const Json& ns : list_at(namespaces, {"items"})) {
-    const std::string hub = annotation_of(ns, api::kPushedByAnnotation);
-    if (!hub.empty()) pushed.insert(work::hub_hash(api::push_hub_name(hub)));
-  }
+  for (const std::string& hub : hubs) pushed.insert(work::hub_hash(api::push_hub_name(hub)));
   for (const Json& one : list_at(*applied, {"items"})) {
     if (!pushed.contains(str(one, {"spec", "hubHash"}))) works.push_back(one);
   }

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "core/api/kinds.h"
 #include "core/registration/join/member_token.h"
@@ -73,15 +74,17 @@ Result<std::string> new_member_token(const kube::Client& member, const MemberAcc
 }
 
 Status check_member_token(const kube::Client& as_agent, const MemberAccount& account, std::stop_token stop) {
+  Json needed{{"verb", "*"}, {"group", "*"}, {"resource", "*"}};
+  if (!account.acts_as.empty()) {
+    needed = {{"verb", "impersonate"},
+              {"group", ""},
+              {"resource", "serviceaccounts"},
+              {"namespace", account.ns},
+              {"name", account.acts_as}};
+  }
   const Json review{{"apiVersion", "authorization.k8s.io/v1"},
                     {"kind", "SelfSubjectAccessReview"},
-                    {"spec",
-                     {{"resourceAttributes",
-                       {{"verb", "impersonate"},
-                        {"group", ""},
-                        {"resource", "serviceaccounts"},
-                        {"namespace", account.ns},
-                        {"name", account.acts_as}}}}}};
+                    {"spec", {{"resourceAttributes", std::move(needed)}}}};
   for (int look = 1; look <= kLooks && !stop.stop_requested(); ++look) {
     const auto answer = as_agent.post(r::self_subject_access_reviews().path(""), review, true);
     if (!answer) return fail(answer.error().wrap("the member does not take the agent's token"));

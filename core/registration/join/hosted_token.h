@@ -29,11 +29,13 @@ std::string member_kubeconfig(const MemberWay& way, const std::string& token);
 /// The token in `kubeconfig`, where it is of this way and is not to be renewed at `now`; else empty.
 std::string token_to_keep(const std::string& kubeconfig, const MemberWay& way, Instant now);
 
-/// The account on the member whose token is stored, and the one that it may act as.
+/// The account on the member whose token is stored, and the one that it may act as; none: it may do everything itself.
 struct MemberAccount {
   std::string ns;
   std::string name;
   std::string acts_as;
+
+  bool operator==(const MemberAccount&) const = default;
 };
 MemberAccount hosted_member_account();
 

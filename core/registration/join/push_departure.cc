@@ -7,10 +7,11 @@
 #include "core/api/push_member.h"
 #include "core/install/wait_deleted.h"
 #include "core/registration/join/applied_works.h"
+#include "core/registration/join/karmada_names.h"
 #include "core/registration/join/member_token.h"
 #include "core/registration/join/push_join.h"
+#include "core/registration/join/push_names.h"
 #include "core/work/rules/names.h"
-#include "kubeclient/base/token_claims.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::join {
@@ -53,27 +54,41 @@ Status remove_applied(const kube::Client& member, const std::string& hub_id, con
 }
 
 /// Whether anything else of fleetadm, or any work, is on the member.
-Result<bool> types_in_use(const kube::Client& member, const std::string& part) {
+Result<bool> types_in_use(const kube::Client& member, const std::string& hub_id) {
   const auto applied = member.list(api::applied_manifest_works(), "");
   if (!applied && applied.error().category != Category::kNotFound) return fail(applied.error());
   if (applied && !list_at(*applied, {"items"}).empty()) return true;
   kube::ListOptions parts;
   parts.label_selector = std::string(install::kPartLabel);
   FLEETADM_TRY(const Json namespaces, member.list(r::namespaces(), "", parts));
-  const Json& items = list_at(namespaces, {"items"});
-  return std::any_of(items.begin(), items.end(), [&](const Json& ns) { return label_of(ns, install::kPartLabel) != part; });
+  const std::string part = api::push_part_on_member(hub_id);
+  for (const Json& ns : list_at(namespaces, {"items"})) {
+    if (label_of(ns, install::kPartLabel) != part) return true;
+  }
+  FLEETADM_TRY(const auto hubs, pushed_by(member));
+  return std::any_of(hubs.begin(), hubs.end(), [&](const std::string& hub) { return hub != hub_id; });
 }
 
-Status remove_types(const kube::Client& member, const std::string& part, const DepartureOptions& options,
+Status remove_types(const kube::Client& member, const std::string& hub_id, const DepartureOptions& options,
                     std::vector<Change>& changes) {
+  const std::string part = api::push_part_on_member(hub_id);
   FLEETADM_TRY(const auto types, push_types());
   for (const Json& wanted : types) {
     FLEETADM_TRY(const auto type, member.find(r::custom_resource_definitions(), "", name_of(wanted)));
     if (!type || label_of(*type, install::kPartLabel) != part) continue;
-    FLEETADM_TRY(const bool used, types_in_use(member, part));
+    FLEETADM_TRY(const bool used, types_in_use(member, hub_id));
     if (!used) FLEETADM_CHECK(take_away(member, r::custom_resource_definitions(), *type, options, changes));
   }
   return {};
+}
+
+/// Before the roles that it sums up: the server's aggregation would make it anew, as nobody's, when it sees one of these go.
+Status remove_aggregate(const kube::Client& member, const Json& ns, const DepartureOptions& options,
+                        std::vector<Change>& changes) {
+  const std::string sum = "open-cluster-management:" + name_of(ns) + ":work:aggregate";
+  FLEETADM_TRY(const auto aggregate, member.find(r::cluster_roles(), "", sum));
+  if (!aggregate || label_of(*aggregate, install::kPartLabel) != label_of(ns, install::kPartLabel)) return {};
+  return take_away(member, r::cluster_roles(), *aggregate, options, changes);
 }
 
 }  // namespace
@@ -83,17 +98,18 @@ Result<std::optional<PushMemberSide>> push_member_side(const kube::Client& hub, 
   FLEETADM_TRY(const auto kubeconfig, push_kubeconfig(hub, cluster));
   if (!kubeconfig) return std::nullopt;
   FLEETADM_TRY(const MemberAccess access, member_access(*kubeconfig));
-  const auto claims = token_claims(access.credentials.token);
-  if (!claims || claims->account != api::kPushAccount) return std::nullopt;
+  const auto account = push_account_of(access.credentials.token, cluster);
+  if (!account) return std::nullopt;
   kube::RestConfig as_worker = access.config;
-  as_worker.impersonate_user = "system:serviceaccount:" + claims->account_namespace + ":" + std::string(api::kPushWorkAccount);
+  as_worker.impersonate_user = work_user(*account);
   return PushMemberSide{connect(access.config), connect(as_worker)};
 }
 
-Result<std::string> pushed_as(const kube::Client& member, const std::string& hub_id) {
-  FLEETADM_TRY(const auto ns, member.find(r::namespaces(), "", api::push_namespace_on_member(hub_id)));
-  if (!ns || label_of(*ns, install::kPartLabel) != api::push_part_on_member(hub_id)) return std::string();
-  return annotation_of(*ns, api::kPushedAsAnnotation);
+Result<api::MemberNames> stored_names(const kube::Client& hub, const std::string& cluster) {
+  FLEETADM_TRY(const auto kubeconfig, push_kubeconfig(hub, cluster));
+  const auto access = member_access(kubeconfig.value_or(""));
+  const auto account = access ? push_account_of(access->credentials.token, cluster) : std::nullopt;
+  return account && account->acts_as.empty() ? api::MemberNames::kKarmada : api::MemberNames::kOwn;
 }
 
 Result<bool> works_were_let_go(const kube::Client& hub, const std::string& cluster) {
@@ -133,8 +149,8 @@ Status let_works_go(const kube::Client& hub, const DepartureOptions& options) {
 Result<std::vector<Change>> release_push_works(const PushMemberSide& member, const std::string& hub_id,
                                                const DepartureOptions& options) {
   std::vector<Change> changes;
-  FLEETADM_TRY(const auto ns, member.own.find(r::namespaces(), "", api::push_namespace_on_member(hub_id)));
-  if (!ns || is_deleting(*ns) || label_of(*ns, install::kPartLabel) != api::push_part_on_member(hub_id)) return changes;
+  FLEETADM_TRY(const auto root, find_push_root(member.own, hub_id, options.cluster_name));
+  if (!root || is_deleting(root->object)) return changes;
   FLEETADM_CHECK(remove_applied(member.works, hub_id, options, changes));
   return changes;
 }
@@ -142,19 +158,21 @@ Result<std::vector<Change>> release_push_works(const PushMemberSide& member, con
 Result<std::vector<Change>> leave_push_member(const PushMemberSide& member, const std::string& hub_id,
                                               const DepartureOptions& options) {
   std::vector<Change> changes;
-  const std::string part = api::push_part_on_member(hub_id);
-  FLEETADM_TRY(const auto ns, member.own.find(r::namespaces(), "", api::push_namespace_on_member(hub_id)));
-  const bool ours = ns && label_of(*ns, install::kPartLabel) == part;
-  if (!ours || is_deleting(*ns)) return changes;
+  FLEETADM_TRY(const auto root, find_push_root(member.own, hub_id, options.cluster_name));
+  if (!root || is_deleting(root->object)) return changes;
   FLEETADM_CHECK(remove_applied(member.works, hub_id, options, changes));
-  FLEETADM_CHECK(remove_types(member.works, part, options, changes));
-  // Before the roles that it sums up: the server's aggregation would make it anew, as nobody's, when it sees one of these go.
-  const std::string sum = "open-cluster-management:" + name_of(*ns) + ":work:aggregate";
-  FLEETADM_TRY(const auto aggregate, member.works.find(r::cluster_roles(), "", sum));
-  if (aggregate && label_of(*aggregate, install::kPartLabel) == part)
-    FLEETADM_CHECK(take_away(member.works, r::cluster_roles(), *aggregate, options, changes));
+  FLEETADM_CHECK(remove_types(member.works, hub_id, options, changes));
+  if (root->names == api::MemberNames::kKarmada) {
+    FLEETADM_TRY(auto shared, leave_karmada_namespace(member.own, api::push_part_on_member(hub_id)));
+    for (Change& change : shared) {
+      if (options.told) options.told(change.kind + " " + change.name);
+      changes.push_back(std::move(change));
+    }
+  } else {
+    FLEETADM_CHECK(remove_aggregate(member.works, root->object, options, changes));
+  }
   // Last: with it the rights go.
-  FLEETADM_CHECK(take_away(member.own, r::namespaces(), *ns, options, changes));
+  FLEETADM_CHECK(take_away(member.own, root->type, root->object, options, changes));
   return changes;
 }
 

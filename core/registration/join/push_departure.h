@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/push_member.h"
 #include "core/install/install.h"
 #include "core/registration/join/unjoin.h"
 #include "kubeclient/rest/client.h"
@@ -21,11 +22,11 @@ struct PushMemberSide {
 Result<std::optional<PushMemberSide>> push_member_side(const kube::Client& hub, const std::string& cluster,
                                                        const std::function<kube::Client(const kube::RestConfig&)>& connect);
 
-/// The name under which the hub dials the member; empty: it does not.
-Result<std::string> pushed_as(const kube::Client& member, const std::string& hub_id);
+/// By which names the hub is on the member, by the credential that it has; own ones where that does not tell.
+Result<api::MemberNames> stored_names(const kube::Client& hub, const std::string& cluster);
 
 /// Removes what works of this hub have applied and still own (nothing, where the hub has removed the works before), the types
-/// where nothing needs them, and the hub's namespace, with which its accounts and roles go.
+/// where nothing needs them, and what owns the hub's accounts and roles (PushRoot), with which they go.
 Result<std::vector<install::Change>> leave_push_member(const PushMemberSide& member, const std::string& hub_id,
                                                        const DepartureOptions& options);
 

@@ -12,7 +12,9 @@
 #include "core/registration/join/hosted_sides.h"
 #include "core/registration/join/hub_discovery.h"
 #include "core/registration/join/hub_secrets.h"
+#include "core/registration/join/karmada_names.h"
 #include "core/registration/join/member_endpoint.h"
+#include "core/registration/join/push_names.h"
 #include "core/registration/join/side_rights.h"
 #include "core/registration/join/unjoin.h"
 #include "kubeclient/base/encoding.h"
@@ -36,6 +38,11 @@ constexpr SideRight kPushMemberRights[]{{"", "namespaces", "", "create", false},
                                         {"rbac.authorization.k8s.io", "rolebindings", "", "create", true},
                                         {"rbac.authorization.k8s.io", "clusterroles", "", "create", false},
                                         {"rbac.authorization.k8s.io", "clusterrolebindings", "", "create", false}};
+constexpr SideRight kKarmadaMemberRights[]{{"", "namespaces", "", "create", false},
+                                           {"", "secrets", "", "create", true},
+                                           {"", "serviceaccounts", "token", "create", true},
+                                           {"apiextensions.k8s.io", "customresourcedefinitions", "", "create", false},
+                                           {"*", "*", "", "*", false}};
 constexpr SideRight kPushHubRights[]{{"", "namespaces", "", "create", false},
                                      {"", "secrets", "", "list", true},
                                      {"", "secrets", "", "create", true},
@@ -165,6 +172,8 @@ void set_cluster(const PushChecked& checked, const PushWish& wish, Json& cluster
   for (const auto& [key, value] : wish.annotations) at_or_make(cluster, {"metadata", "annotations", key}) = value;
   at_or_make(cluster, {"metadata", "labels", api::kModeLabel}) = std::string(api::kPushMode);
   at_or_make(cluster, {"metadata", "annotations", api::kClusterIdAnnotation}) = checked.identity.cluster_id;
+  if (checked.identity.names == api::MemberNames::kKarmada)
+    at_or_make(cluster, {"metadata", "annotations", api::kMemberNamesAnnotation}) = std::string(api::kKarmadaNames);
   Json& spec = at_or_make(cluster, {"spec"});
   spec["hubAcceptsClient"] = true;
   Json config{{"url", checked.way.server}};
@@ -183,10 +192,25 @@ Json new_push_cluster(const PushChecked& checked, const PushWish& wish, Instant 
   return cluster;
 }
 
-/// The namespace's uid, without which nothing can be owned by it; empty in a dry run that did not make it.
-Result<std::string> namespace_uid(const kube::Client& member, const std::string& ns) {
-  FLEETADM_TRY(const auto found, member.find(r::namespaces(), "", ns));
-  return found ? uid_of(*found) : std::string();
+/// The uid of what owns the rest; empty in a dry run that did not make it.
+Result<std::string> root_uid(const kube::Client& member, const PushIdentity& identity, const std::string& cluster) {
+  FLEETADM_TRY(const auto found, find_push_root(member, identity.hub_id, cluster));
+  return found ? uid_of(found->object) : std::string();
+}
+
+/// By which names the hub is on the member already; else as asked for.
+Status settle_names(const PushSides& sides, const std::string& cluster, PushIdentity& identity) {
+  const bool asked = identity.names == api::MemberNames::kKarmada;
+  FLEETADM_TRY(const auto root, find_push_root(sides.member, identity.hub_id, cluster));
+  if (root && root->names == api::MemberNames::kKarmada) identity.names = root->names;
+  if (!asked || (root && root->names == api::MemberNames::kKarmada)) return {};
+  if (root && !is_deleting(root->object)) {
+    return taken("the hub is on this cluster by names of its own",
+                 "take the cluster out first: fleetadm unjoin --push --cluster-name " + cluster);
+  }
+  FLEETADM_TRY(const auto binding, sides.member.find(r::cluster_role_bindings(), "", api::karmada_role(cluster)));
+  if (binding) return karmada_name_taken(cluster);
+  return {};
 }
 
 class PushRun {
@@ -198,7 +222,7 @@ class PushRun {
         wish_(wish),
         how_(how),
         now_(clock.now()),
-        account_(checked.identity.account()),
+        account_(push_account(checked.identity.names, checked.identity.hub_id, wish.cluster)),
         dry_(sides.hub.gate().dry_run != kube::DryRun::kNone) {}
 
   Status run() {
@@ -235,9 +259,11 @@ class PushRun {
   }
 
   /// What another has made does not grant what we need: only the types may be another's.
-  static Status check_ours(const std::vector<Change>& changes) {
+  Status check_ours(const std::vector<Change>& changes) const {
+    const bool shares = checked_.identity.names == api::MemberNames::kKarmada;
     for (const Change& change : changes) {
       if (change.action != Action::kKeptForeign || change.kind == "CustomResourceDefinition") continue;
+      if (shares && is_shared_with_karmada(change)) continue;
       return taken(
           change.kind + " " + kube::object_key(change.ns, change.name) + " was not made by this hub, and is left as it is",
           "remove it, and run the command again");
@@ -247,18 +273,20 @@ class PushRun {
 
   Status on_member() {
     const std::string part = api::push_part_on_member(checked_.identity.hub_id);
+    if (checked_.identity.names == api::MemberNames::kKarmada && !dry_)
+      FLEETADM_CHECK(wait_for_departed(sides_.member, wish_.cluster, part, how_.timeout, how_.stop));
     FLEETADM_TRY(const auto leaving, sides_.member.find(r::namespaces(), "", account_.ns));
     if (leaving && is_deleting(*leaving) && !dry_)
       FLEETADM_CHECK(install::wait_deleted(sides_.member, r::namespaces(), *leaving, how_.timeout, how_.stop));
-    FLEETADM_TRY(auto objects, push_namespace(checked_.identity, wish_.cluster));
+    FLEETADM_TRY(auto objects, push_root(checked_.identity, wish_.cluster));
     if (!dry_) {  // such a one is told what depends on what it would make, where that comes together
       FLEETADM_CHECK(apply(sides_.member, part, std::exchange(objects, {}), member_));
       FLEETADM_CHECK(check_ours(member_));
     }
-    FLEETADM_TRY(const std::string uid, namespace_uid(sides_.member, account_.ns));
+    FLEETADM_TRY(const std::string uid, root_uid(sides_.member, checked_.identity, wish_.cluster));
     FLEETADM_TRY(auto types, push_types());
     objects.insert(objects.end(), std::make_move_iterator(types.begin()), std::make_move_iterator(types.end()));
-    FLEETADM_TRY(auto more, push_objects(checked_.identity, uid, wish_.full_rights));
+    FLEETADM_TRY(auto more, push_objects(checked_.identity, wish_.cluster, uid, wish_.full_rights));
     objects.insert(objects.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     FLEETADM_CHECK(apply(sides_.member, part, std::move(objects), member_));
     return check_ours(member_);
@@ -349,11 +377,7 @@ class PushRun {
 
 }  // namespace
 
-MemberAccount PushIdentity::account() const {
-  return {api::push_namespace_on_member(hub_id), std::string(api::kPushAccount), std::string(api::kPushWorkAccount)};
-}
-
-PushChecked check_push(const PushSides& sides, const std::string& cluster, bool allow_loopback) {
+PushChecked check_push(const PushSides& sides, const std::string& cluster, bool allow_loopback, api::MemberNames names) {
   PushChecked checked;
   if (!check_address(sides.member_config, allow_loopback, checked.way, checked)) {
     skipped(checked, {"TLS", "member cluster", "hub", "identity"});
@@ -366,8 +390,10 @@ PushChecked check_push(const PushSides& sides, const std::string& cluster, bool 
   check_side("hub", "--kubeconfig and --context", sides.hub, api::kPushNamespace, kPushHubRights, checked);
   const auto hub_id = cluster_id(sides.hub, "the hub");
   if (!hub_id) failed(checked, "hub", hub_id.error());
-  check_side("member cluster", kMemberFlags, sides.member, api::push_namespace_on_member(hub_id.value_or("")), kPushMemberRights,
-             checked);
+  const bool karmadas = names == api::MemberNames::kKarmada;
+  const std::string ns = push_account(names, hub_id.value_or(""), cluster).ns;
+  check_side("member cluster", kMemberFlags, sides.member, ns,
+             karmadas ? std::span<const SideRight>(kKarmadaMemberRights) : kPushMemberRights, checked);
   if (checked.error) {
     skipped(checked, {"identity"});
     return checked;
@@ -375,7 +401,9 @@ PushChecked check_push(const PushSides& sides, const std::string& cluster, bool 
   checked.identity.hub_id = *hub_id;
   auto id = cluster_id(sides.member, "the member");
   if (id) checked.identity.cluster_id = *id;
-  const Status good = id ? check_push_identity(sides, checked.identity, cluster) : Status(tl::unexpected(id.error()));
+  checked.identity.names = names;
+  Status good = id ? check_push_identity(sides, checked.identity, cluster) : Status(tl::unexpected(id.error()));
+  if (good) good = settle_names(sides, cluster, checked.identity);
   if (good) {
     passed(checked, "identity", checked.identity.cluster_id);
   } else {
@@ -430,13 +458,16 @@ Status check_push_identity(const PushSides& sides, const PushIdentity& identity,
   return check_no_own_agent(sides);
 }
 
-Result<std::vector<Json>> push_namespace(const PushIdentity& identity, const std::string& cluster) {
+Result<std::vector<Json>> push_root(const PushIdentity& identity, const std::string& cluster) {
+  if (identity.names == api::MemberNames::kKarmada) return karmada_binding(identity.hub_id, cluster);
   return templates::render(
       "push/namespace.yaml",
       {{"namespace", api::push_namespace_on_member(identity.hub_id)}, {"cluster", cluster}, {"hub", identity.hub_id}});
 }
 
-Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& owner_uid, bool full_rights) {
+Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& cluster, const std::string& owner_uid,
+                                       bool full_rights) {
+  if (identity.names == api::MemberNames::kKarmada) return karmada_objects(identity.hub_id, cluster, owner_uid);
   const std::string ns = api::push_namespace_on_member(identity.hub_id);
   FLEETADM_TRY(auto objects, templates::render("push/member.yaml", {{"namespace", ns}}));
   if (full_rights) {

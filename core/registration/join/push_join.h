@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/push_member.h"
 #include "core/install/install.h"
 #include "core/registration/join/hosted_token.h"
 #include "core/registration/join/preflight.h"
@@ -25,8 +26,7 @@ struct PushSides {
 struct PushIdentity {
   std::string hub_id;
   std::string cluster_id;
-
-  MemberAccount account() const;
+  api::MemberNames names = api::MemberNames::kOwn;
 };
 
 struct PushChecked : Preflight {
@@ -35,14 +35,16 @@ struct PushChecked : Preflight {
 };
 
 /// Address, TLS, rights on both sides and identity, in this order; what depends on a failed check is skipped. Nothing is written.
-PushChecked check_push(const PushSides& sides, const std::string& cluster, bool allow_loopback);
+/// `names` holds where the hub has none on the member yet: Karmada's, once there, stay until the cluster leaves.
+PushChecked check_push(const PushSides& sides, const std::string& cluster, bool allow_loopback, api::MemberNames names);
 
 /// kConflict where the cluster is a member of this hub under another name, or the name is another cluster's.
 Status check_push_identity(const PushSides& sides, const PushIdentity& identity, const std::string& cluster);
 
-/// The namespace, and what is in it and owned by it (`owner_uid` of the namespace; empty: not known yet).
-Result<std::vector<Json>> push_namespace(const PushIdentity& identity, const std::string& cluster);
-Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& owner_uid, bool full_rights);
+/// What comes first (PushRoot), and what is owned by it (`owner_uid`; empty: not known yet).
+Result<std::vector<Json>> push_root(const PushIdentity& identity, const std::string& cluster);
+Result<std::vector<Json>> push_objects(const PushIdentity& identity, const std::string& cluster, const std::string& owner_uid,
+                                       bool full_rights);
 /// The types that works need there.
 Result<std::vector<Json>> push_types();
 /// The Secret on the hub.
@@ -53,7 +55,7 @@ struct PushWish {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
   Duration token_lifetime = std::chrono::hours(7 * 24);
-  bool full_rights = false;  // of works; given once, they stay until the cluster leaves
+  bool full_rights = false;  // of works; given once, they stay until the cluster leaves; with Karmada's names always
 };
 
 /// Writes both sides; what was made is told in `changes` even where it fails, and then nothing of it is left unless `left` names

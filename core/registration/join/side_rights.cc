@@ -22,6 +22,10 @@ Result<std::vector<std::string>> missing_rights(const kube::Client& client, std:
                       {"spec", {{"resourceAttributes", std::move(attributes)}}}};
     FLEETADM_TRY(const Json answer, client.post(kube::resources::self_subject_access_reviews().path(""), review, true));
     if (flag(answer, {"status", "allowed"})) continue;
+    if (std::string_view(right.verb) == "*") {
+      missing.emplace_back("do everything");
+      continue;
+    }
     missing.push_back(std::string(right.verb) + " " + right.resource + (*right.subresource == '\0' ? "" : "/") +
                       right.subresource);
   }

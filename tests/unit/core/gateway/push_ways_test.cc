@@ -13,6 +13,7 @@
 #include "core/proxy/hub/impersonation.h"
 #include "core/registration/join/hosted_token.h"
 #include "core/registration/join/push_join.h"
+#include "core/registration/join/push_names.h"
 #include "kubeclient/base/encoding.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/https.h"
@@ -35,11 +36,14 @@ bool soon(const Holds& holds) {
   return true;
 }
 
+constexpr int kKarmadas = 100;  // from this number on, of an account with the names and the rights of a Karmada control plane
+
 std::string token_number(int number) {
+  const auto names = number >= kKarmadas ? api::MemberNames::kKarmada : api::MemberNames::kOwn;
+  const join::MemberAccount account = join::push_account(names, "01234567", "c1");
   const Json claims{{"iat", 1000 + number},
                     {"exp", 4'000'000'000},
-                    {"kubernetes.io",
-                     {{"namespace", "fleetadm-push-01234567"}, {"serviceaccount", {{"name", api::kPushAccount}, {"uid", "u"}}}}}};
+                    {"kubernetes.io", {{"namespace", account.ns}, {"serviceaccount", {{"name", account.name}, {"uid", "u"}}}}}};
   return base64url_encode(R"({"alg":"none"})") + "." + base64url_encode(dump_json(claims)) + ".c2ln";
 }
 
@@ -120,7 +124,7 @@ class PushWaysTest : public ::testing::Test {
     proxy::Impersonation who;
     who.users = users;
     who.groups = groups;
-    hub->put(api::manifest_works(), proxy::impersonation_work("c1", proxy::push_impersonator("01234567"), who));
+    hub->put(api::manifest_works(), proxy::impersonation_work("c1", proxy::push_impersonator("01234567", Json::object()), who));
   }
   std::optional<api::PublishedGateway> published() const {
     const auto live = hub->get(types::config_maps(), api::kHubNamespace, api::kGatewayConfigMap);
@@ -184,6 +188,18 @@ TEST_F(PushWaysTest, OnlyThoseWhoAreGrantedActThere) {
   grant({"bob"}, {});
   ASSERT_TRUE(becomes(403));
   EXPECT_EQ(hop(ask()), "gateway");
+}
+
+TEST_F(PushWaysTest, AnAccountThatMayDoEverythingActsForNobodyWhoIsNotGranted) {
+  member.good_token = kKarmadas;
+  store(kKarmadas);
+  ASSERT_TRUE(becomes(403));
+  EXPECT_EQ(hop(ask()), "gateway");
+  EXPECT_EQ(member.looked, 1) << "the hub itself";
+  grant({"alice"}, {"devs"});
+  EXPECT_TRUE(becomes(200));
+  ASSERT_TRUE(hub->erase(api::manifest_works(), "c1", proxy::kPushImpersonationWork));
+  EXPECT_TRUE(becomes(403));
 }
 
 TEST_F(PushWaysTest, ARotatedCredentialIsReadAfterTheFirstRefusal) {

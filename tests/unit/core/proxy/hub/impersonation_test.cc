@@ -209,6 +209,14 @@ TEST_F(ImpersonationControllerTest, AtAClusterThatTheHubDialsItsOwnAccountGetsTh
   const Json bound = list_at(manifests[1], {"subjects"}).front();
   EXPECT_EQ(str(bound, {"namespace"}) + "/" + str(bound, {"name"}), "fleetadm-push-01234567/fleetadm-push");
   EXPECT_TRUE(work("c1")) << "its agent keeps its own";
+  cluster = api->get(api::managed_clusters(), "", "c2").value();
+  cluster["metadata"]["annotations"] = {{std::string(api::kMemberNamesAnnotation), std::string(api::kKarmadaNames)}};
+  api->put(api::managed_clusters(), cluster);
+  EXPECT_TRUE(eventually([&] {
+    const auto now = list_at(*of_push(), {"spec", "workload", "manifests"});
+    const Json subject_now = list_at(now[1], {"subjects"}).front();
+    return str(subject_now, {"namespace"}) + "/" + str(subject_now, {"name"}) == "karmada-cluster/karmada-c2";
+  })) << "by the names that it has there";
   ASSERT_TRUE(api->erase(types::cluster_role_bindings(), "", "a"));
   EXPECT_TRUE(eventually([&] { return !of_push(); }));
 }
