@@ -38,7 +38,10 @@ void add_id_claim(const std::string& id, std::vector<reg::Claim>& claims) {
 Line::Line(const Shared& shared, Credential credential, std::function<void()> changed, const std::function<void()>& alarm)
     : shared_(shared),
       credential_(std::move(credential)),
-      changed_(std::move(changed)),
+      changed_([count = changes_, tell = std::move(changed)] {
+        ++*count;
+        tell();
+      }),
       credentials_(std::make_shared<join::MemberCredentials>(credential_.access.credentials)),
       quiet_(shared.connect(with_credentials(false))),
       client_(with_alarm(quiet_, alarm).with_timeout(kLookTimeout).with_stop(stop_.get_token())),
@@ -75,7 +78,7 @@ Look Line::verify(Look look) {
 }
 
 void Line::begin_watches(Instant now) {
-  if (version_.empty() || now - version_read_ >= kVersionLasts || now < version_read_) {
+  if (is_version_due(now)) {
     if (const auto read = kube::server_version(client_)) version_ = read->git_version;
     version_read_ = now;
   }
@@ -106,6 +109,20 @@ void Line::end_watches() {
   for (auto* source : {&nodes_, &claims_, &properties_}) source->reset();
   of_nodes_.reset();
   pods_.reset();
+}
+
+bool Line::is_version_due(Instant now) const {
+  return version_.empty() || now - version_read_ >= kVersionLasts || now < version_read_;
+}
+
+std::optional<std::uint64_t> Line::revision(Instant now) const {
+  if (!nodes_ || !pods_ || is_version_due(now)) return std::nullopt;
+  for (const auto* source : {&nodes_, &claims_, &properties_}) {
+    if ((*source)->is_due(now)) return std::nullopt;
+  }
+  const auto pods = pods_->revision();
+  if (!pods) return std::nullopt;
+  return *pods + *changes_;  // both only grow
 }
 
 reg::ClusterObservation Line::observe(Instant now) {

@@ -1,6 +1,8 @@
 // What the hub has of one push member at one address: its connections, what is watched there, and its works.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -58,6 +60,8 @@ class Line {
   Instant watched_since() const { return watched_since_; }
   /// Of a member that answers. What its nodes say is read here alone.
   registration::agent::ClusterObservation observe(Instant now);
+  /// The same number as long as an observation, and the figures, would be the same; nullopt: something is to be asked.
+  std::optional<std::uint64_t> revision(Instant now) const;
   /// As observed last.
   void write_figures(Json& status);
   /// As observed last: where it runs; null: not known.
@@ -74,10 +78,12 @@ class Line {
   kube::RestConfig with_credentials(bool for_works) const;
   void begin_watches(Instant now);
   void begin_pods();
+  bool is_version_due(Instant now) const;
 
   const Shared& shared_;
   const Credential credential_;
-  const std::function<void()> changed_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> changes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const std::function<void()> changed_;  // counts, and tells
   const std::shared_ptr<join::MemberCredentials> credentials_;
   std::stop_source stop_;
   const kube::Client quiet_;  // its failures are no alarm: they are looked at

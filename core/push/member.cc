@@ -23,6 +23,10 @@ double random_fraction() {
   return std::uniform_real_distribution<double>(0, 1)(engine);
 }
 
+bool is_same(const Look& one, const Look& other) {
+  return one.seen == other.seen && one.code == other.code && one.message == other.message;
+}
+
 }  // namespace
 
 Member::Member(const Shared& shared, std::string cluster, std::function<void()> changed)
@@ -186,36 +190,57 @@ bool Member::waits_for_figures(const LinePtr& line, const Json& cluster, const L
   return true;
 }
 
-Result<controller::Outcome> Member::write(const Json& cluster, const Json& wanted, controller::Outcome outcome) const {
-  const auto patch = reg::status_patch(cluster, wanted);
-  if (!patch) return outcome;
+Result<controller::Outcome> Member::write(const Json& patch, controller::Outcome outcome) const {
   kube::WriteOptions options;
   options.subresource = "status";
-  const auto written = shared_.hub.patch(api::managed_clusters(), {}, cluster_, kube::PatchType::kMerge, *patch, options);
+  const auto written = shared_.hub.patch(api::managed_clusters(), {}, cluster_, kube::PatchType::kMerge, patch, options);
   if (written) return outcome;
   if (written.error().category == Category::kConflict || written.error().category == Category::kNotFound)
     return controller::Outcome{kAfterAnotherWrite};
   return tl::unexpected(written.error());
 }
 
-Result<controller::Outcome> Member::report(const Json& cluster) {
+bool Member::is_at_rest(const kube::CachedPtr& cluster, const LinePtr& line, Instant now) const {
+  if (!rest_ || rest_->cluster != cluster || !line || rest_->line.lock() != line) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (mended_) return false;
+  }
+  return line->revision(now) == rest_->revision;
+}
+
+Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
   const Instant now = shared_.clock->now();
   const LinePtr now_line = line();
-  if (!reg::is_accepted(cluster)) {
-    get_ready(now_line, cluster, now);
-    return controller::Outcome{};
-  }
-  note_reasons_to_try(cluster, now);
-  if (gave_up(now)) {
-    if (now_line) now_line->end_watches();
-    Json wanted = object_at(cluster, {"status"});
-    write_gave_up(*last_, tries_.give_up_after(), now, wanted);
-    return write(cluster, wanted, controller::Outcome{});
+  const bool rests = is_at_rest(object, now_line, now);
+  Json cluster;  // to decode it is most of the work, and is left out for a member at rest
+  if (!rests) {
+    cluster = object->decode();
+    if (!reg::is_accepted(cluster)) {
+      get_ready(now_line, cluster, now);
+      return controller::Outcome{};
+    }
+    note_reasons_to_try(cluster, now);
+    if (gave_up(now)) {
+      if (now_line) now_line->end_watches();
+      Json wanted = object_at(cluster, {"status"});
+      write_gave_up(*last_, tries_.give_up_after(), now, wanted);
+      const auto patch = reg::status_patch(cluster, wanted);
+      return patch ? write(*patch, {}) : controller::Outcome{};
+    }
   }
   const std::optional<Look> seen_now = look(now_line, now);
   // Otherwise it comes back with what is found.
   if (!seen_now) return controller::Outcome{last_ && !is_alive(*last_) ? std::optional(kSoon) : std::nullopt};
-  const Look& look = *seen_now;
+  if (rests && is_same(*seen_now, *last_)) return next_look(*seen_now, {}, now);
+  if (rests) cluster = object->decode();
+  return tell(object, cluster, *seen_now, now_line, now);
+}
+
+Result<controller::Outcome> Member::tell(const kube::CachedPtr& object, const Json& cluster, const Look& look,
+                                         const LinePtr& now_line, Instant now) {
+  rest_.reset();
+  const auto revision = now_line ? now_line->revision(now) : std::nullopt;  // before it is observed
   const Holds holds = holds_of(cluster, shared_.holds);
   const Health health = judge(cluster, look, holds, now, memory_);
   reg::ClusterObservation seen;
@@ -230,12 +255,16 @@ Result<controller::Outcome> Member::report(const Json& cluster) {
   const controller::Outcome outcome = next_look(look, health, now);
   last_ = look;
   settled_ = !health.due;
-  const reg::Topology* where = told ? now_line->topology() : nullptr;
-  if (where == nullptr) return write(cluster, wanted, outcome);
-  const auto labelled = reg::write_labels(shared_.hub, cluster, *where);
-  if (!labelled && labelled.error().category == Category::kConflict) return controller::Outcome{kAfterAnotherWrite};
-  if (!labelled) log::warn("push", cluster_ + ": its labels are not written: " + labelled.error().message);
-  return write(labelled ? *labelled : cluster, wanted, outcome);
+  std::optional<Result<Json>> labelled;
+  if (const reg::Topology* where = told ? now_line->topology() : nullptr)
+    labelled = reg::write_labels(shared_.hub, cluster, *where);
+  const bool failed = labelled && !*labelled;
+  if (failed && labelled->error().category == Category::kConflict) return controller::Outcome{kAfterAnotherWrite};
+  if (failed) log::warn("push", cluster_ + ": its labels are not written: " + labelled->error().message);
+  const auto patch = reg::status_patch(labelled && !failed ? **labelled : cluster, wanted);
+  if (patch) return write(*patch, outcome);
+  if (told && settled_ && revision && !failed) rest_ = Rest{object, now_line, *revision};
+  return outcome;
 }
 
 }  // namespace fleetadm::push

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "core/push/line.h"
 #include "core/push/tries.h"
 #include "core/registration/agent/lease.h"
+#include "kubeclient/base/cached_object.h"
 #include "kubeclient/rest/client.h"
 
 namespace fleetadm::push {
@@ -33,7 +35,7 @@ class Member {
 
   /// What a look found, written to the hub where it differs; begins one where there is none, after which `changed` is called. One
   /// thread at a time.
-  Result<controller::Outcome> report(const Json& cluster);
+  Result<controller::Outcome> report(const kube::CachedPtr& cluster);
   /// Renews the lease of the cluster. One thread at a time.
   Result<controller::Outcome> renew_lease(const std::optional<Json>& cluster) { return lease_.reconcile(cluster); }
   /// The connection to renew the token by, and the credential; nullopt: there is none.
@@ -42,7 +44,17 @@ class Member {
  private:
   using LinePtr = std::shared_ptr<Line>;
 
+  /// A look had nothing to be written about. The next one that finds the same has neither, unless any of these has changed.
+  struct Rest {
+    kube::CachedPtr cluster;
+    std::weak_ptr<Line> line;
+    std::uint64_t revision;
+  };
+
   LinePtr line() const;
+  bool is_at_rest(const kube::CachedPtr& cluster, const LinePtr& line, Instant now) const;
+  Result<controller::Outcome> tell(const kube::CachedPtr& object, const Json& cluster, const Look& look, const LinePtr& now_line,
+                                   Instant now);
   LinePtr make_line(const Credential& credential) const;
   /// Begins a look, with whose end `changed` is called.
   void probe(const LinePtr& line, Instant now);
@@ -58,7 +70,7 @@ class Member {
   /// What of it the look allows to go on.
   void keep(const LinePtr& line, const Look& look, Instant now);
   controller::Outcome next_look(const Look& look, const Health& health, Instant now);
-  Result<controller::Outcome> write(const Json& cluster, const Json& wanted, controller::Outcome outcome) const;
+  Result<controller::Outcome> write(const Json& patch, controller::Outcome outcome) const;
 
   const Shared& shared_;
   const std::string cluster_;
@@ -71,6 +83,7 @@ class Member {
   Memory memory_;
   Tries tries_;
   std::optional<Look> last_;
+  std::optional<Rest> rest_;
   std::string asked_to_reconnect_;
   bool settled_ = false;     // no change is held back
   bool look_again_ = false;  // there was a reason to while a look was under way

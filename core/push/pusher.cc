@@ -96,9 +96,9 @@ class Pusher {
 
   Result<Outcome> report(const std::string& cluster) {
     const auto member = find_member(cluster);
-    const auto now = cached(cluster);
+    const kube::CachedPtr now = clusters_->get(cluster);
     if (!member || !now) return Outcome{};
-    auto outcome = member->report(*now);
+    auto outcome = member->report(now);
     if (outcome) return outcome;
     // Never after a long back-off: what is silent for five lease periods counts as gone.
     log::warn("push", cluster + ": " + outcome.error().message);

@@ -121,6 +121,7 @@ NodeCount count_nodes(const std::vector<Json>& projected) {
 
 void PodSums::take(const kube::CachedPtr& before, const kube::CachedPtr& after) {
   const std::lock_guard lock(mutex_);
+  ++revision_;
   if (before) add(before->decode(), false);
   if (after) add(after->decode(), true);
 }
@@ -134,6 +135,11 @@ void PodSums::add(const Json& pod, bool comes) {
       take_from(*sum, amounts);
     }
   }
+}
+
+std::uint64_t PodSums::revision() const {
+  const std::lock_guard lock(mutex_);
+  return revision_;
 }
 
 PodSums::Sums PodSums::sums() const {

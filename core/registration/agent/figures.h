@@ -44,12 +44,15 @@ class PodSums {
   };
   /// What is zero is left out.
   Sums sums() const;
+  /// The same number for the same sums.
+  std::uint64_t revision() const;
 
  private:
   void add(const Json& pod, bool comes);
 
   mutable std::mutex mutex_;
   Sums sums_;
+  std::uint64_t revision_ = 0;
 };
 
 /// Writes them into a ManagedCluster's status, in place of those that are there.

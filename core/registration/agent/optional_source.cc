@@ -24,8 +24,12 @@ OptionalSource::~OptionalSource() {
   if (informer_) informer_->stop();
 }
 
+bool OptionalSource::is_due(Instant now) const {
+  return !informer_ && !(looked_ && now >= *looked_ && now - *looked_ < kLookAgain);
+}
+
 void OptionalSource::ensure(Instant now) {
-  if (informer_ || (looked_ && now >= *looked_ && now - *looked_ < kLookAgain)) return;
+  if (!is_due(now)) return;
   looked_ = now;
   kube::Request request;
   request.path = resource_.path(which_.ns);

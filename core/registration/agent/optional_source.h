@@ -23,6 +23,8 @@ class OptionalSource {
 
   /// Looks, at most every five minutes, whether the type is served, and starts watching it once it is. One thread at a time.
   void ensure(Instant now);
+  /// Whether ensure() would look.
+  bool is_due(Instant now) const;
   /// The cached objects; empty where the type is not served; nothing where that is not known (not listed yet, or forbidden):
   /// then whatever was reported before still stands.
   std::optional<std::vector<Json>> objects() const;

@@ -28,4 +28,9 @@ std::optional<PodSums::Sums> PodWatch::sums() const {
   return sums_->sums();
 }
 
+std::optional<std::uint64_t> PodWatch::revision() const {
+  if (!pods_ || !pods_->synced()) return std::nullopt;
+  return sums_->revision();
+}
+
 }  // namespace fleetadm::registration::agent

@@ -1,6 +1,7 @@
 // The pods of a cluster, watched for their sums alone.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,8 @@ class PodWatch {
   void begin();
   /// nullopt: not all of them have been listed yet.
   std::optional<PodSums::Sums> sums() const;
+  /// The same number for the same sums; nullopt as there.
+  std::optional<std::uint64_t> revision() const;
 
  private:
   kube::Client cluster_;
