@@ -185,6 +185,12 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
   std::vector<Change> changes;
   kube::ListOptions which;
   which.label_selector = std::string(kPartLabel) + "=" + options.part;
+  std::set<std::string> going;
+  if (options.with_namespaces) {
+    const auto found = client.list(r::namespaces(), "", which);
+    if (!found) return fail(found.error().wrap("cannot list what is left of " + r::namespaces().qualified()));
+    for (const Json& ns : list_at(*found, {"items"})) going.insert(name_of(ns));
+  }
   for (const kube::Resource& resource : removal_order()) {
     const bool whole = options.ns.empty();
     if (!whole && !resource.namespaced && resource != r::namespaces()) continue;
@@ -201,6 +207,12 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
           continue;
         }
       }
+      Change change = change_of(object, resource, Action::kDeleted);
+      if (resource != r::deployments() && going.contains(namespace_of(object))) {
+        if (options.told) options.told(change);
+        changes.push_back(std::move(change));
+        continue;
+      }
       kube::DeleteOptions how;
       // Foreground: a Deployment is gone only when its pods are, so nothing of ours still runs when its rights go.
       how.propagation = resource.kind == "Deployment" ? kube::Propagation::kForeground : kube::Propagation::kBackground;
@@ -209,7 +221,6 @@ Result<std::vector<Change>> remove_part(const kube::Client& client, const Option
       if (!removed && removed.error().category != Category::kNotFound) {
         return fail(removed.error().wrap("cannot delete " + resource.kind + " " + kube::object_key(object)));
       }
-      Change change = change_of(object, resource, Action::kDeleted);
       if (options.told) options.told(change);
       changes.push_back(std::move(change));
       removed_objects.push_back(object);

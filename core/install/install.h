@@ -46,6 +46,8 @@ struct Options {
   std::string part;
   /// Of remove_part(): only what is in this namespace, and the namespace itself; empty: everything on the cluster.
   std::string ns = {};
+  /// Of remove_part(): what is in a namespace of the part is left to go with that, but for Deployments, which end first.
+  bool with_namespaces = false;
   Duration timeout = std::chrono::minutes(5);  // of all waiting together
   std::stop_token stop;
   /// The cluster was made for them, and has none of the objects yet: none is looked up before it is applied.

@@ -177,6 +177,25 @@ TEST_F(PushGateway, G_UnjoinTakesTheRightsAwayWhateverElseStays) {
   }
 }
 
+TEST_F(PushGateway, H_WithKarmadasNamesTheMemberSeesTheCallerToo) {
+  const Ran joined = join("c1", {"--karmada-names", "--wait=available"});
+  ASSERT_EQ(joined.code, 0) << joined.both();
+  ASSERT_TRUE(both_answer()) << as_carol({"proxy", "health"}).both();
+  const Ran got = as_carol({"get", "cm", "--cluster", "c1", "-o", "name"});
+  EXPECT_EQ(got.code, 0) << got.both();
+  const Ran refused = as_carol({"get", "secrets", "--cluster", "c1"});
+  EXPECT_EQ(refused.code, 4) << refused.both();
+  EXPECT_NE(refused.err.find("User \"carol\" cannot list resource \"secrets\""), std::string::npos) << refused.err;
+  const std::string hub_id = uid_of(fleet()->hub().get("/api/v1/namespaces/kube-system"));
+  const Json binding =
+      fleet()->spoke(1).get("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/open-cluster-management:fleetadm-push-" +
+                            hub_id.substr(0, 8) + ":proxy");
+  ASSERT_FALSE(list_at(binding, {"subjects"}).empty()) << dump_json(binding);
+  EXPECT_EQ(str(list_at(binding, {"subjects"}).front(), {"name"}), "karmada-c1") << "nobody of another name has these rights";
+  const Ran left = unjoin("c1", {"--allow-removals"});
+  EXPECT_EQ(left.code, 0) << left.both();
+}
+
 /// On sandboxes, whose pods have logs and run commands.
 class PushStreams : public ::testing::Test {
  protected:

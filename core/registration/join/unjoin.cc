@@ -287,6 +287,7 @@ Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const Depa
   FLEETADM_CHECK(remove_applied_works(spoke, options, changes));
   install::Options how;
   how.part = install::kAgentPart;
+  how.with_namespaces = true;
   how.timeout = options.timeout;
   how.stop = options.stop;
   how.told = [&](const Change& change) {

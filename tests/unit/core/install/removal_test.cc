@@ -111,5 +111,42 @@ TEST(RemovePart, TellsWhatKeepsANamespace) {
   EXPECT_EQ(changes.error().message.find("all is well"), std::string::npos) << changes.error().message;
 }
 
+class RemovalWithNamespaces : public ::testing::Test {
+ protected:
+  void put(const kube::Resource& resource, const char* ns, const char* name) {
+    Json object{{"apiVersion", resource.api_version()},
+                {"kind", resource.kind},
+                {"metadata", {{"name", name}, {"labels", {{std::string(kPartLabel), "hub"}}}}}};
+    if (*ns != '\0') object["metadata"]["namespace"] = ns;
+    api->put(resource, std::move(object));
+  }
+  void SetUp() override {
+    put(r::namespaces(), "", "n");
+    put(r::deployments(), "n", "runs");
+    put(r::service_accounts(), "n", "goes-with-it");
+    put(r::roles(), "kube-public", "elsewhere");
+    options.with_namespaces = true;
+  }
+  const std::shared_ptr<FakeApi> api = FakeApi::make();
+  Options options = hub_part(std::chrono::seconds(5));
+};
+
+TEST_F(RemovalWithNamespaces, DeletesOneByOneOnlyWhatRunsAndWhatIsElsewhere) {
+  const auto changes = remove_part(api->client(), options);
+  ASSERT_TRUE(changes) << changes.error().message;
+  EXPECT_EQ(changes->size(), 4U) << "all of it is told";
+  EXPECT_EQ(api->count("delete", "serviceaccounts"), 0);
+  EXPECT_EQ(api->write_count(), 3);
+  const auto writes = api->writes();
+  EXPECT_EQ(writes.front().plural, "deployments");
+  EXPECT_EQ(writes.back().plural, "namespaces");
+}
+
+TEST_F(RemovalWithNamespaces, DeletesNothingWhereTheseCannotBeListed) {
+  api->fail_next("list", "namespaces", 403, "Forbidden");
+  EXPECT_FALSE(remove_part(api->client(), options));
+  EXPECT_EQ(api->write_count(), 0);
+}
+
 }  // namespace
 }  // namespace fleetadm::install

@@ -137,6 +137,10 @@ TEST_F(HostedJoinTest, OneMemberLeavesAndNothingOfAnotherIsTouched) {
   EXPECT_TRUE(first->all(r::cluster_roles()).empty());
   EXPECT_TRUE(first->all(r::namespaces()).empty());
   EXPECT_FALSE(member->all(r::cluster_roles()).empty());
+  // A server empties the namespaces that go.
+  for (const kube::Resource& type : {r::roles(), r::role_bindings(), r::service_accounts(), r::secrets()}) {
+    for (const Json& object : first->all(type)) first->erase(type, namespace_of(object), name_of(object));
+  }
   hosting->forget_calls();
   EXPECT_TRUE(leave_hosting(hosting->client(), "hosted", leaving)->empty());
   EXPECT_TRUE(leave_on_member(first->client(), leaving)->empty());
