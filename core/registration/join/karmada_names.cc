@@ -84,7 +84,7 @@ Status leave_to_others(const kube::Client& member, const kube::Resource& type, c
   return {};
 }
 
-Status remove_one(const kube::Client& member, const kube::Resource& type, const Json& object, std::vector<Change>& changes) {
+Status remove_object(const kube::Client& member, const kube::Resource& type, const Json& object, std::vector<Change>& changes) {
   kube::DeleteOptions how;
   how.propagation = kube::Propagation::kBackground;
   how.uid = uid_of(object);
@@ -163,7 +163,7 @@ Result<std::vector<Change>> leave_karmada_namespace(const kube::Client& member, 
     return changes;
   }
   for (const auto& [type, object] : shared)
-    FLEETADM_CHECK(others ? leave_to_others(member, type, object, part, changes) : remove_one(member, type, object, changes));
+    FLEETADM_CHECK(others ? leave_to_others(member, type, object, part, changes) : remove_object(member, type, object, changes));
   if (ours) FLEETADM_CHECK(leave_to_others(member, r::namespaces(), *ns, part, changes));
   return changes;
 }
