@@ -65,6 +65,22 @@ void tell_stays(const join::LeftBehind& left, const std::string& name, const joi
       " --member-context CONTEXT");
 }
 
+/// Whether an earlier run came so far that the hub can no longer look: its account there is the last that goes, then its
+/// credential.
+Result<bool> was_left_before(const kube::Client& hub, const std::string& name, const UnjoinOptions& options, bool reached,
+                             const std::optional<Error>& dead) {
+  const bool own_credential = options.push.kubeconfig.empty() && options.push.context.empty();
+  if (!own_credential || (dead ? dead->category != Category::kAuth : reached)) return false;
+  return join::works_were_taken_back(hub, name);
+}
+
+void tell_was_left(const std::string& name, Report& report) {
+  report.notes.push_back("The hub could no longer look at cluster " + name +
+                         ": an earlier run has removed its account there, or given the cluster up. To make sure that nothing "
+                         "stays: fleetadm unjoin --push --force --context HUB --cluster-name " +
+                         name + " --member-context CONTEXT");
+}
+
 }  // namespace
 
 Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
@@ -89,6 +105,11 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
     return fail(Category::kUsage, "the hub does not dial that cluster", "name the cluster as the hub has it: --cluster-name");
   }
   FLEETADM_TRY(const api::MemberNames names, check_push_member(hub, how.cluster_name));
+  FLEETADM_TRY(const bool was_left, was_left_before(hub, how.cluster_name, options, side.has_value(), dead));
+  if (was_left) {
+    dead.reset();
+    side.reset();
+  }
   if (dead) {
     if (!options.force)
       return fail(dead->with_hint(
@@ -127,15 +148,22 @@ Result<Report> unjoin_push(Context& context, const UnjoinOptions& options) {
     FLEETADM_CHECK(steps.run("Ending the hub's works there", let_go));
     FLEETADM_CHECK(steps.run("Releasing what works applied", [&] { return join::release_push_works(*side, hub_id, how); }));
   }
-  FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::leave_on_hub(hub, how); }));
+  // The ManagedCluster last: it shows the cluster for as long as the hub has anything there.
+  FLEETADM_CHECK(steps.run("Taking its works back", [&] { return join::take_works_back(hub, how); }));
+  how.left_hub = true;
   if (side)
     FLEETADM_CHECK(steps.run("Removing what the hub has there", [&] { return join::leave_push_member(*side, hub_id, how); }));
   FLEETADM_CHECK(steps.run("Removing the hub's credential", [&] { return join::drop_push_credential(hub, how); }));
+  FLEETADM_CHECK(steps.run("Leaving the fleet on the hub", [&] { return join::forget_on_hub(hub, how); }));
 
   steps.tell(how.cluster_name, report);
   if (!steps.changed()) report.notes.push_back("Nothing to do: the hub does not dial a cluster \"" + how.cluster_name + "\".");
   if (orphan && steps.changed()) tell_kept(kept, how.cluster_name, report);
-  if (!side && steps.changed()) tell_stays(left, how.cluster_name, join::push_account(names, hub_id, how.cluster_name), report);
+  if (was_left) {
+    tell_was_left(how.cluster_name, report);
+  } else if (!side && steps.changed()) {
+    tell_stays(left, how.cluster_name, join::push_account(names, hub_id, how.cluster_name), report);
+  }
   return report;
 }
 

@@ -24,6 +24,8 @@ inline constexpr std::string_view kClusterIdClaim = "id.k8s.io";
 /// On a ManagedCluster: how it is a member.
 inline constexpr std::string_view kModeLabel = "fleetadm.io/mode";
 inline constexpr std::string_view kPushMode = "push";
+/// On one that `unjoin` removes, until nothing of it is left.
+inline constexpr std::string_view kLeavingFinalizer = "fleetadm.io/leaving";
 
 /// On the namespace of the hub on the member (with Karmada's names, on the ClusterRoleBinding): under which name, and by which
 /// hub (the uid of its namespace kube-system).

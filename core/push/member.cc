@@ -220,6 +220,7 @@ Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
       get_ready(now_line, cluster, now);
       return controller::Outcome{};
     }
+    if (!now_line && is_deleting(cluster)) return controller::Outcome{};  // its Secret goes before it
     note_reasons_to_try(cluster, now);
     if (gave_up(now)) {
       if (now_line) now_line->end_watches();

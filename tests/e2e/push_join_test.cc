@@ -212,6 +212,25 @@ TEST_F(PushJoin, J_UnjoinWithTheHubsOwnCredentialLeavesNothing) {
   EXPECT_EQ(back.code, 0) << "right after it; " << back.both();
 }
 
+TEST_F(PushJoin, J_AKilledUnjoinIsFinishedByTheNextAndTheClusterIsListedUntilThen) {
+  work("c1", "again");
+  ASSERT_TRUE(map_is(1, "again", true));
+  int kills = 0;
+  for (int write = 1; write < 20; ++write) {
+    RunOptions options;
+    options.environment = {{"FLEETADM_EXIT_AFTER_WRITES", std::to_string(write)}};
+    if (unjoin("c1", {"--allow-removals"}, options).code == 0) break;
+    ++kills;
+    const bool listed = !fleet()->hub().get(cluster_path("c1")).is_null();
+    EXPECT_TRUE(listed || fleet()->hub().get(kPushSecrets + "c1").is_null()) << "a credential of a cluster that nobody sees";
+  }
+  EXPECT_GT(kills, 3);
+  EXPECT_EQ(left_on(1), "");
+  EXPECT_TRUE(fleet()->hub().get(cluster_path("c1")).is_null());
+  EXPECT_TRUE(fleet()->hub().get(kPushSecrets + "c1").is_null());
+  EXPECT_TRUE(map_is(1, "again", false));
+}
+
 TEST_F(PushJoin, K_UnjoinOfADeadMemberTellsWhatStays) {
   fleet()->spoke(2).stop_apiserver();
   const Ran refused = unjoin("c2", {"--allow-removals"});

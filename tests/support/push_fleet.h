@@ -30,10 +30,10 @@ class PushFleet : public FleetTest {
     args.insert(args.end(), more.begin(), more.end());
     return run(args, options);
   }
-  static Ran unjoin(const std::string& name, const std::vector<std::string>& more = {}) {
+  static Ran unjoin(const std::string& name, const std::vector<std::string>& more = {}, const RunOptions& options = {}) {
     std::vector<std::string> args{"unjoin", "--push", "--context", "hub", "--cluster-name", name, "-o", "json"};
     args.insert(args.end(), more.begin(), more.end());
-    return run(args);
+    return run(args, options);
   }
   static std::string cluster_path(const std::string& name) { return std::string(kManagedClusters) + "/" + name; }
   /// With a ConfigMap of that name in the namespace default.

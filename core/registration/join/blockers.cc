@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/registration/hub/cleanup.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/joined.h"
@@ -99,7 +100,11 @@ Result<std::vector<Blocker>> hub_blockers(const kube::Client& hub, const std::st
   Blocker last = blocker_of(api::managed_clusters(), *object);
   if (last.finalizers.empty()) return blockers;
   const std::vector<std::string_view> ours{registration::hub::kApiCleanupFinalizer, registration::hub::kResourceCleanupFinalizer};
-  const std::string others = strangers(last.finalizers, ours);
+  std::vector<std::string_view> known = ours;
+  known.push_back(api::kLeavingFinalizer);
+  std::string others = strangers(last.finalizers, known);
+  if (has_finalizer(*object, api::kLeavingFinalizer))
+    others += std::string(others.empty() ? "" : ", then ") + "the end of fleetadm unjoin";
   const bool of_hub = std::any_of(last.finalizers.begin(), last.finalizers.end(),
                                   [&](const std::string& one) { return std::find(ours.begin(), ours.end(), one) != ours.end(); });
   last.waits_for = of_hub ? "the hub controllers" + (others.empty() ? "" : ", then " + others) : others;

@@ -181,6 +181,13 @@ void set_cluster(const PushChecked& checked, const PushWish& wish, Json& cluster
   spec["managedClusterClientConfigs"] = Json::array({std::move(config)});
 }
 
+/// After a departure that had hardly begun.
+void stay(Json& cluster) {
+  if (!has_finalizer(cluster, api::kLeavingFinalizer)) return;
+  Json& finalizers = cluster["metadata"]["finalizers"];
+  finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), api::kLeavingFinalizer), finalizers.end());
+}
+
 /// With all that the hub's controllers would add before they know how the cluster is: each of them would write it once more.
 Json new_push_cluster(const PushChecked& checked, const PushWish& wish, Instant now) {
   Json cluster{{"apiVersion", api::managed_clusters().api_version()},
@@ -351,6 +358,7 @@ class PushRun {
       const auto mend = [&](Json& object) -> Status {
         if (uid_of(object) != uid_of(*before)) return fail(Category::kConflict, "the ManagedCluster was replaced meanwhile");
         set_cluster(checked_, wish_, object);
+        stay(object);
         return {};
       };
       FLEETADM_TRY(const Json after, sides_.hub.modify(type, "", wish_.cluster, mend));
@@ -433,7 +441,11 @@ Status check_push_identity(const PushSides& sides, const PushIdentity& identity,
                     "choose another name with --cluster-name; or remove that one: fleetadm unjoin --push --cluster-name " + name)
                   .value();
     } else if (is_deleting(other)) {
-      found = taken("the cluster \"" + name + "\" is being removed from the hub", "wait until it is gone").value();
+      found = taken("the cluster \"" + name + "\" is being removed from the hub",
+                    has_finalizer(other, api::kLeavingFinalizer)
+                        ? "finish its removal first: fleetadm unjoin --push --cluster-name " + name
+                        : "wait until it is gone")
+                  .value();
     }
     return {};
   };

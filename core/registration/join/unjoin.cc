@@ -1,16 +1,20 @@
 #include "core/registration/join/unjoin.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/api/gateway.h"
 #include "core/api/kinds.h"
+#include "core/api/push_member.h"
 #include "core/install/wait_deleted.h"
+#include "core/registration/hub/objects.h"
 #include "core/registration/hub/rbac.h"
 #include "core/registration/join/applied_works.h"
 #include "core/registration/join/blockers.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/names.h"
+#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::join {
 namespace {
@@ -101,16 +105,17 @@ Status let_go(const kube::Client& hub, const std::string& cluster, std::vector<C
   return {};
 }
 
+using WaitUntilGone = std::function<Status(const Json& cluster, Duration timeout)>;
+
 // In stretches, so that what blocks is told while it is waited for.
 Status wait_for_departure(const kube::Client& hub, const Json& cluster, const DepartureOptions& options,
-                          std::vector<Change>& changes) {
+                          const WaitUntilGone& wait_until_gone, std::vector<Change>& changes) {
   using Steady = std::chrono::steady_clock;
   const auto deadline = Steady::now() + options.timeout;
   while (true) {
     if (options.force) FLEETADM_CHECK(let_go(hub, options.cluster_name, changes));
     const Duration left = std::max<Duration>(deadline - Steady::now(), Duration::zero());
-    const Status gone =
-        install::wait_deleted(hub, api::managed_clusters(), cluster, std::min<Duration>(left, kStretch), options.stop);
+    const Status gone = wait_until_gone(cluster, std::min<Duration>(left, kStretch));
     if (gone) return {};
     if (gone.error().category != Category::kTimeout)
       return fail(gone.error().wrap("the ManagedCluster " + options.cluster_name + " is still being deleted"));
@@ -120,13 +125,38 @@ Status wait_for_departure(const kube::Client& hub, const Json& cluster, const De
   }
 }
 
-Status delete_cluster(const kube::Client& hub, const DepartureOptions& options, std::vector<Change>& changes) {
-  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", options.cluster_name));
-  if (!cluster) return {};
+Status delete_cluster(const kube::Client& hub, const Json& cluster, const DepartureOptions& options,
+                      const WaitUntilGone& wait_until_gone, std::vector<Change>& changes) {
   if (options.told) options.told("deleting the ManagedCluster " + options.cluster_name + " and what was distributed to it");
-  FLEETADM_CHECK(remove_one(hub, api::managed_clusters(), *cluster, changes));
+  FLEETADM_CHECK(remove_one(hub, api::managed_clusters(), cluster, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
-  return wait_for_departure(hub, *cluster, options, changes);
+  return wait_for_departure(hub, cluster, options, wait_until_gone, changes);
+}
+
+/// Nothing but our own finalizer keeps it.
+bool is_held(const Json& cluster) {
+  return string_list_at(cluster, {"metadata", "finalizers"}) == std::vector<std::string>{std::string(api::kLeavingFinalizer)};
+}
+
+Status wait_until_held(const kube::Client& hub, const Json& cluster, Duration timeout, const std::stop_token& stop) {
+  const auto held = [&](const std::optional<Json>& now) -> Result<bool> {
+    return !now || uid_of(*now) != uid_of(cluster) || is_held(*now);
+  };
+  return kube::wait_for(hub, api::managed_clusters(), "", name_of(cluster), held, timeout, stop).map([](const auto&) {});
+}
+
+/// One that is being deleted takes no further finalizer: it goes as it would have gone.
+Status hold_cluster(const kube::Client& hub, const Json& cluster) {
+  if (is_deleting(cluster) || has_finalizer(cluster, api::kLeavingFinalizer)) return {};
+  const auto hold = [&](Json& object) -> Status {
+    if (uid_of(object) != uid_of(cluster)) return fail(Category::kConflict, "the ManagedCluster was replaced meanwhile");
+    if (is_deleting(object) || has_finalizer(object, api::kLeavingFinalizer)) return {};
+    Json& finalizers = at_or_make(object, {"metadata", "finalizers"});
+    if (!finalizers.is_array()) finalizers = Json::array();
+    finalizers.push_back(std::string(api::kLeavingFinalizer));
+    return {};
+  };
+  return kube::modify_known(hub, api::managed_clusters(), cluster, hold).map([](const Json&) {});
 }
 
 // A namespace that was there before the cluster joined, whatever it holds: it loses the label that the hub gave it, and stays.
@@ -148,7 +178,7 @@ Status delete_namespace(const kube::Client& hub, const DepartureOptions& options
     return release_namespace(hub, *ns, changes);
   FLEETADM_TRY(const auto works, list_if_served(hub, api::manifest_works(), options.cluster_name));
   // With the cluster its works go. A dry run leaves both where they are.
-  const bool works_go = hub.gate().dry_run != kube::DryRun::kNone && !changes.empty();
+  const bool works_go = hub.gate().dry_run != kube::DryRun::kNone && (options.left_hub || !changes.empty());
   if (!works.empty() && !works_go) {
     return fail(Category::kConflict, "namespace " + options.cluster_name + " on the hub still holds ManifestWorks",
                 "the cluster is gone, and its agent with it: delete them (fleetadm work delete), or pass --keep-namespace");
@@ -159,6 +189,15 @@ Status delete_namespace(const kube::Client& hub, const DepartureOptions& options
   if (Status gone = install::wait_deleted(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
     return fail(gone.error().wrap("the namespace " + options.cluster_name + " is still being deleted"));
   }
+  return {};
+}
+
+// What the hub has of a cluster that is gone.
+Status clear_up(const kube::Client& hub, const DepartureOptions& options, std::vector<Change>& changes) {
+  if (!options.keep_namespace) FLEETADM_CHECK(delete_namespace(hub, options, changes));
+  const std::string label = std::string(api::kClusterNameLabel) + "=" + options.cluster_name;
+  FLEETADM_TRY(const auto requests, list_if_served(hub, r::certificate_signing_requests(), "", label));
+  for (const Json& request : requests) FLEETADM_CHECK(remove_one(hub, r::certificate_signing_requests(), request, changes));
   return {};
 }
 
@@ -205,13 +244,44 @@ Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& o
 
 }  // namespace
 
+Result<std::vector<Change>> take_works_back(const kube::Client& hub, const DepartureOptions& options) {
+  std::vector<Change> changes;
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", options.cluster_name));
+  if (!cluster) return changes;
+  FLEETADM_CHECK(hold_cluster(hub, *cluster));
+  const auto wait = [&](const Json& one, Duration timeout) { return wait_until_held(hub, one, timeout, options.stop); };
+  FLEETADM_CHECK(delete_cluster(hub, *cluster, options, wait, changes));
+  return changes;
+}
+
+Result<bool> works_were_taken_back(const kube::Client& hub, const std::string& cluster_name) {
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", cluster_name));
+  return cluster && is_deleting(*cluster) && is_held(*cluster);
+}
+
+Result<std::vector<Change>> forget_on_hub(const kube::Client& hub, const DepartureOptions& options) {
+  std::vector<Change> changes;
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", options.cluster_name));
+  if (cluster && is_deleting(*cluster)) {
+    FLEETADM_CHECK(registration::hub::drop_finalizer(hub, api::managed_clusters(), {}, options.cluster_name,
+                                                     api::kLeavingFinalizer, uid_of(*cluster)));
+    const auto wait = [&](const Json& one, Duration timeout) {
+      return install::wait_deleted(hub, api::managed_clusters(), one, timeout, options.stop);
+    };
+    if (hub.gate().dry_run == kube::DryRun::kNone) FLEETADM_CHECK(wait_for_departure(hub, *cluster, options, wait, changes));
+  }
+  FLEETADM_CHECK(clear_up(hub, options, changes));
+  return changes;
+}
+
 Result<std::vector<Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options) {
   std::vector<Change> changes;
-  FLEETADM_CHECK(delete_cluster(hub, options, changes));
-  if (!options.keep_namespace) FLEETADM_CHECK(delete_namespace(hub, options, changes));
-  const std::string label = std::string(api::kClusterNameLabel) + "=" + options.cluster_name;
-  FLEETADM_TRY(const auto requests, list_if_served(hub, r::certificate_signing_requests(), "", label));
-  for (const Json& request : requests) FLEETADM_CHECK(remove_one(hub, r::certificate_signing_requests(), request, changes));
+  FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", options.cluster_name));
+  const auto wait = [&](const Json& one, Duration timeout) {
+    return install::wait_deleted(hub, api::managed_clusters(), one, timeout, options.stop);
+  };
+  if (cluster) FLEETADM_CHECK(delete_cluster(hub, *cluster, options, wait, changes));
+  FLEETADM_CHECK(clear_up(hub, options, changes));
   return changes;
 }
 

@@ -23,7 +23,7 @@ struct DepartureOptions {
   bool orphan = false;
   std::set<std::string> hub_works = {};
   bool keep_namespace = false;  // the cluster's namespace on the hub
-  bool left_hub = false;        // leave_on_hub() came first: in a dry run the works that it would have removed are still there
+  bool left_hub = false;        // the works went first: in a dry run those that would have been removed are still there
   Duration timeout = std::chrono::minutes(5);
   std::stop_token stop;
   std::function<void(std::string_view)> told;  // progress
@@ -33,6 +33,14 @@ struct DepartureOptions {
 /// cluster's namespace (only where the hub made it and it holds no works; one that was there before loses the cluster's label and
 /// stays) and its certificate requests.
 Result<std::vector<install::Change>> leave_on_hub(const kube::Client& hub, const DepartureOptions& options);
+
+/// leave_on_hub() in two halves, for a cluster on which something is removed when its works have gone: api::kLeavingFinalizer
+/// holds the ManagedCluster from the first half to the end of the second one, so that the hub shows the cluster for as long as
+/// it has anything there, or a credential of it. A run that is killed between them is finished by the next.
+Result<std::vector<install::Change>> take_works_back(const kube::Client& hub, const DepartureOptions& options);
+/// Whether the first half is over, and the second one is not.
+Result<bool> works_were_taken_back(const kube::Client& hub, const std::string& cluster_name);
+Result<std::vector<install::Change>> forget_on_hub(const kube::Client& hub, const DepartureOptions& options);
 
 /// Whether the hub has the ManagedCluster, or anything that leave_on_hub() would still remove.
 Result<bool> known_on_hub(const kube::Client& hub, const std::string& cluster_name);

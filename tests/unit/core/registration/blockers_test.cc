@@ -89,6 +89,14 @@ TEST_F(BlockersTest, ADepartureThatDoesNotEndNamesWhatBlocks) {
   EXPECT_NE(left.error().hint.find("--force"), std::string::npos) << left.error().hint;
 }
 
+TEST_F(BlockersTest, AHeldClusterWaitsForTheEndOfItsDeparture) {
+  put(api::managed_clusters(), "c1", "", held_by({"cluster.open-cluster-management.io/resource-cleanup", "fleetadm.io/leaving"}));
+  const auto left = take_works_back(api_->client(), options(false));
+  ASSERT_FALSE(left.has_value());
+  EXPECT_NE(left.error().message.find("waits for the hub controllers, then the end of fleetadm unjoin"), std::string::npos)
+      << left.error().message;
+}
+
 TEST_F(BlockersTest, ForceGivesUpWorksAndAddonsButNobodyElsesFinalizer) {
   put(api::managed_clusters(), "c1", "", held_by({"example.com/backup"}));
   put(api::manifest_works(), "web", "c1", held_by({kAgents}));

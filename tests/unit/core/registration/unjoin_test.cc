@@ -8,6 +8,7 @@
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/install/install.h"
+#include "core/registration/hub/objects.h"
 #include "core/registration/hub/rbac.h"
 #include "core/work/rules/names.h"
 #include "kubeclient/base/encoding.h"
@@ -63,6 +64,28 @@ TEST_F(DepartureTest, TheNamespaceThatTheHubMadeGoesWithTheCluster) {
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->empty());
   EXPECT_EQ(api_->write_count(), writes);
+}
+
+TEST_F(DepartureTest, AClusterThatIsHeldGoesWithTheSecondHalf) {
+  Json cluster = object(api::managed_clusters(), "c1");
+  cluster["metadata"]["finalizers"] = Json::array({"x"});
+  api_->put(api::managed_clusters(), cluster);
+  cluster_namespace("c1", true);
+  options_.timeout = std::chrono::milliseconds(50);
+  EXPECT_FALSE(take_works_back(client(), options_)) << "the hub has not done yet";
+  const auto held = api_->get(api::managed_clusters(), "", "c1");
+  ASSERT_TRUE(held && is_deleting(*held) && has_finalizer(*held, api::kLeavingFinalizer));
+  ASSERT_TRUE(registration::hub::drop_finalizer(client(), api::managed_clusters(), "", "c1", "x", uid_of(*held)));
+  const auto first = take_works_back(client(), options_);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_TRUE(api_->get(api::managed_clusters(), "", "c1"));
+  EXPECT_TRUE(api_->get(r::namespaces(), "", "c1"));
+  const auto second = forget_on_hub(client(), options_);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_FALSE(api_->get(api::managed_clusters(), "", "c1"));
+  EXPECT_FALSE(api_->get(r::namespaces(), "", "c1"));
+  EXPECT_TRUE(take_works_back(client(), options_)->empty());
+  EXPECT_TRUE(forget_on_hub(client(), options_)->empty());
 }
 
 // A cluster that was given the name of somebody's namespace does not take that namespace with it.
