@@ -1,5 +1,6 @@
 // join --push --karmada-names, held against what Karmada's programs wrote for the same steps (recorded): the same objects on the
 // member, fewer writes, and none refused; and beside another manager in the same namespace.
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <iostream>
 #include <map>
@@ -281,6 +282,26 @@ TEST_F(PushKarmada, J_AnotherControlPlaneThatCameLaterKeepsWhatItUses) {
   ASSERT_NO_FATAL_FAILURE(expect_as_karmada(1, "theirs"));
   const Ran back = join_as_karmada(1, {"--wait=available"});
   EXPECT_EQ(back.code, 0) << back.both();
+}
+
+TEST_F(PushKarmada, K_ItsTokenIsRenewed) {
+  const std::string before = token_of("m1");
+  const auto library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libshifted_clock.so";
+  ASSERT_TRUE(std::filesystem::exists(library)) << library;
+  controllers().reset();
+  sandbox::ChildSpec later;  // when four fifths of its life are over
+  later.program = Fleet::binary();
+  later.args = {"hub", "run", "--push", "--kubeconfig", fleet()->hub().kubeconfig_file(), "--leader-elect=false"};
+  later.environment = {"HOME=" + fleet()->folder().path().string(), "PATH=/usr/bin:/bin", "LD_PRELOAD=" + library.string(),
+                       "FLEETADM_TEST_CLOCK_SHIFT=" + std::to_string(6 * 24 * 3600)};
+  later.output_file = (fleet()->folder().path() / "later.log").string();
+  auto child = sandbox::Child::start(later);
+  ASSERT_TRUE(child) << child.error().message;
+  controllers().emplace(std::move(*child));
+  EXPECT_TRUE(eventually([&] { return token_of("m1") != before; })) << read_file(later.output_file);
+  const auto claims = token_claims(token_of("m1"));
+  ASSERT_TRUE(claims);
+  EXPECT_EQ(claims->account, "karmada-m1");
 }
 
 }  // namespace
