@@ -307,6 +307,20 @@ TEST_F(PushJoin, L_FiguresAreThoseOfNodesAndPods) {
   EXPECT_TRUE(eventually([&] { return figures() == wanted; }, std::chrono::seconds(40)))
       << dump_json(fleet()->hub().get(cluster_path("c3"))["status"]);
   EXPECT_EQ(str(fleet()->hub().get(cluster_path("c3")), {"status", "allocatable", "cpu"}), "8") << "without the cordoned node";
+
+  // A member at rest is not looked at as closely. What changes is told all the same.
+  ASSERT_NO_FATAL_FAILURE(begin_controllers({"--probe-period=2s"}));
+  const auto rest = [] { std::this_thread::sleep_for(std::chrono::seconds(5)); };
+  const auto figure_becomes = [&](const std::string& name, const std::string& value) {
+    return eventually([&] { return figures()[name] == value; }, std::chrono::seconds(20));
+  };
+  rest();
+  const auto gone = member.request("DELETE", "/api/v1/namespaces/default/pods/a?gracePeriodSeconds=0");
+  ASSERT_EQ(gone.status, 200) << gone.body;
+  EXPECT_TRUE(figure_becomes("allocated.fleetadm.io/cpu", "3"));
+  rest();
+  ASSERT_EQ(member.request("DELETE", "/api/v1/nodes/n3").status, 200);
+  EXPECT_TRUE(figure_becomes("nodes.fleetadm.io/total", "2"));
 }
 
 }  // namespace
