@@ -23,7 +23,7 @@ Pairs claims_of(const Topology& topology, std::vector<Claim> claims = {}) {
   return pairs;
 }
 
-Json cluster(const Json& labels, const Pairs& claims = {}) {
+Json cluster_with(const Json& labels, const Pairs& claims = {}) {
   Json one{{"metadata", {{"name", "c1"}, {"labels", labels}}}, {"status", {{"clusterClaims", Json::array()}}}};
   for (const auto& [name, value] : claims) one["status"]["clusterClaims"].push_back({{"name", name}, {"value", value}});
   return one;
@@ -46,24 +46,25 @@ TEST(Topology, NodesTellProviderRegionAndZones) {
 TEST(Topology, LabelsFollowTheClaims) {
   const Topology first = topology_of({node("gce://p/z/i", "eu", "eu-a")});
   EXPECT_EQ(
-      changed_labels(cluster(Json::object()), first),
+      changed_labels(cluster_with(Json::object()), first),
       (Json{{"fleetadm.io/provider", "gce"}, {"topology.kubernetes.io/region", "eu"}, {"topology.kubernetes.io/zone", "eu-a"}}));
   const Pairs told{{"provider.fleetadm.io", "gce"}, {"region.fleetadm.io", "eu"}, {"zones.fleetadm.io", "eu-a"}};
   const Json labels{
       {"fleetadm.io/provider", "gce"}, {"topology.kubernetes.io/region", "eu"}, {"topology.kubernetes.io/zone", "eu-a"}};
-  EXPECT_TRUE(changed_labels(cluster(labels, told), first).is_null());
+  EXPECT_TRUE(changed_labels(cluster_with(labels, told), first).is_null());
   const Topology wider = topology_of({node("gce://p/z/i", "eu", "eu-a"), node("gce://p/z/j", "eu", "eu-b")});
-  EXPECT_EQ(changed_labels(cluster(labels, told), wider), (Json{{"topology.kubernetes.io/zone", nullptr}}))
+  EXPECT_EQ(changed_labels(cluster_with(labels, told), wider), (Json{{"topology.kubernetes.io/zone", nullptr}}))
       << "a cluster in two zones is in none of them alone";
 }
 
 TEST(Topology, WhatAPersonSaysStays) {
   const Topology now = topology_of({node("", "us", "")});
-  EXPECT_TRUE(changed_labels(cluster({{"topology.kubernetes.io/region", "home"}}), now).is_null());
+  EXPECT_TRUE(changed_labels(cluster_with({{"topology.kubernetes.io/region", "home"}}), now).is_null());
   EXPECT_TRUE(
-      changed_labels(cluster({{"topology.kubernetes.io/region", "home"}}, {{"region.fleetadm.io", "eu"}}), now).is_null());
-  EXPECT_TRUE(changed_labels(cluster(Json::object(), {{"region.fleetadm.io", "us"}}), now).is_null()) << "taken away by a person";
-  EXPECT_EQ(changed_labels(cluster({{"topology.kubernetes.io/region", "eu"}}, {{"region.fleetadm.io", "eu"}}), now),
+      changed_labels(cluster_with({{"topology.kubernetes.io/region", "home"}}, {{"region.fleetadm.io", "eu"}}), now).is_null());
+  EXPECT_TRUE(changed_labels(cluster_with(Json::object(), {{"region.fleetadm.io", "us"}}), now).is_null())
+      << "taken away by a person";
+  EXPECT_EQ(changed_labels(cluster_with({{"topology.kubernetes.io/region", "eu"}}, {{"region.fleetadm.io", "eu"}}), now),
             (Json{{"topology.kubernetes.io/region", "us"}}));
 }
 
