@@ -222,6 +222,8 @@ TEST_F(AddonTrace, OurWritesAreUpstreamsWrites) {
   // The first report after the acceptance may come before the claims are known; the report with them is no part of the steps.
   const std::string c1 = std::string(kManagedClusters) + "/c1";
   ASSERT_TRUE(fleet()->hub().eventually(c1, [](const Json& it) { return !list_at(it, {"status", "clusterClaims"}).empty(); }));
+  // Nor is the agent's first heartbeat, by which the hub learns of its clock.
+  ASSERT_TRUE(condition_becomes(fleet()->hub(), c1, "ManagedClusterConditionClockSynced", "True"));
   ASSERT_EQ(fleet()
                 ->hub()
                 .create("/api/v1/namespaces", {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "apps"}}}})

@@ -1,6 +1,7 @@
 // Agents and a gateway whose clocks are ten minutes from the hub's: they join, their tunnels come up, and requests pass.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
@@ -112,8 +113,10 @@ TEST_F(WrongClocks, ClustersJoinAndAreReachedThroughTheGateway) {
         seconds(90)))
         << read_file(log_of(cluster));
     EXPECT_TRUE(reaches(cluster));
-    ASSERT_TRUE(eventually([&] { return told_by_lease(cluster).has_value(); }, seconds(90))) << read_file(log_of(cluster));
-    EXPECT_NEAR(*told_by_lease(cluster), cluster == "c1" ? kWrongBy : -kWrongBy, 120) << "its clock is not wrong";
+    // The hub makes the Lease, by its own clock; the agent's heartbeat begins when all its parts are ready.
+    const double wrong_by = cluster == "c1" ? kWrongBy : -kWrongBy;
+    EXPECT_TRUE(eventually([&] { return std::abs(told_by_lease(cluster).value_or(0) - wrong_by) < 120; }, seconds(90)))
+        << "its clock is not wrong: " << told_by_lease(cluster).value_or(0) << read_file(log_of(cluster));
   }
   for (const int wrong_by : {kWrongBy, -kWrongBy}) {
     gateway->stop(seconds(10));

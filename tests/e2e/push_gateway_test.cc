@@ -187,11 +187,14 @@ TEST_F(PushGateway, H_WithKarmadasNamesTheMemberSeesTheCallerToo) {
   EXPECT_EQ(refused.code, 4) << refused.both();
   EXPECT_NE(refused.err.find("User \"carol\" cannot list resource \"secrets\""), std::string::npos) << refused.err;
   const std::string hub_id = uid_of(fleet()->hub().get("/api/v1/namespaces/kube-system"));
-  const Json binding =
-      fleet()->spoke(1).get("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/open-cluster-management:fleetadm-push-" +
-                            hub_id.substr(0, 8) + ":proxy");
-  ASSERT_FALSE(list_at(binding, {"subjects"}).empty()) << dump_json(binding);
-  EXPECT_EQ(str(list_at(binding, {"subjects"}).front(), {"name"}), "karmada-c1") << "nobody of another name has these rights";
+  const std::string binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/open-cluster-management:fleetadm-push-" +
+                              hub_id.substr(0, 8) + ":proxy";
+  EXPECT_TRUE(fleet()->spoke(1).eventually(binding,
+                                           [](const Json& it) {
+                                             const Json& subjects = list_at(it, {"subjects"});
+                                             return subjects.size() == 1 && str(subjects.front(), {"name"}) == "karmada-c1";
+                                           }))
+      << "nobody of another name has these rights: " << dump_json(fleet()->spoke(1).get(binding));
   const Ran left = unjoin("c1", {"--allow-removals"});
   EXPECT_EQ(left.code, 0) << left.both();
 }
