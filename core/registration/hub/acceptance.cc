@@ -27,7 +27,11 @@ bool tells_figures(const Json& cluster) {
 
 Acceptance decide_acceptance(const std::optional<Json>& cluster) {
   if (!cluster) return Acceptance::kForget;
-  if (is_deleting(*cluster)) return has_finalizer(*cluster, kApiCleanupFinalizer) ? Acceptance::kRelease : Acceptance::kNothing;
+  if (is_deleting(*cluster)) {
+    // An agent that is started anew has to take its works back, too, and reads its ManagedCluster first.
+    const bool has_works = has_finalizer(*cluster, kResourceCleanupFinalizer);
+    return has_finalizer(*cluster, kApiCleanupFinalizer) && !has_works ? Acceptance::kRelease : Acceptance::kNothing;
+  }
   if (flag(*cluster, {"spec", "hubAcceptsClient"})) return Acceptance::kAccept;
   const Json* condition = controller::find_condition(*cluster, api::kConditionHubAccepted);
   if (condition == nullptr) return Acceptance::kNothing;

@@ -34,6 +34,9 @@ TEST_F(AcceptanceTest, DecidesByTable) {
   EXPECT_EQ(decide_acceptance(make(false, "False", "HubClusterAdminDenied", false, true)), Acceptance::kNothing);
   EXPECT_EQ(decide_acceptance(make(true, "True", "HubClusterAdminAccepted", true, true)), Acceptance::kRelease);
   EXPECT_EQ(decide_acceptance(make(true, "True", "HubClusterAdminAccepted", true, false)), Acceptance::kNothing);
+  auto with_works = make(true, "True", "HubClusterAdminAccepted", true, true);
+  (*with_works)["metadata"]["finalizers"].push_back(kResourceCleanupFinalizer);
+  EXPECT_EQ(decide_acceptance(with_works), Acceptance::kNothing) << "an agent that starts now has to read it";
   EXPECT_EQ(decide_acceptance(Json::array()), Acceptance::kNothing) << "a malformed object is no decision";
 }
 
@@ -304,7 +307,7 @@ TEST_F(AcceptanceTest, AFailedListOfWorksReleasesNothing) {
       return kube::Response{403, {}, R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403})"};
     return std::nullopt;
   });
-  EXPECT_FALSE(hub.acceptance->reconcile("c1", {}));
+  EXPECT_TRUE(hub.acceptance->reconcile("c1", {})) << "it waits for the clean-up";
   EXPECT_FALSE(hub.cleanup->reconcile("c1", {}));
   EXPECT_TRUE(has_finalizer(cluster("c1"), kApiCleanupFinalizer));
   EXPECT_TRUE(has_finalizer(cluster("c1"), kResourceCleanupFinalizer));
