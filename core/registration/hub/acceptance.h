@@ -16,7 +16,7 @@ namespace fleetadm::registration::hub {
 
 enum class Acceptance {
   kForget,   // the ManagedCluster is gone: its RBAC goes
-  kRelease,  // it is being deleted: its RBAC goes, then our finalizer
+  kRelease,  // it is being deleted, and its works are gone: its RBAC goes, then our finalizer
   kAccept,
   kDeny,  // was accepted, is not any more
   kNothing,

@@ -8,6 +8,7 @@
 #include "core/install/helm_release.h"
 #include "core/install/wait_deleted.h"
 #include "core/registration/join/hosted_manifests.h"
+#include "core/registration/join/remove_object.h"
 #include "kubeclient/base/encoding.h"
 
 namespace fleetadm::join {
@@ -29,13 +30,7 @@ std::string selector_of(std::string_view label, const std::string& cluster) { re
 
 Status remove(const kube::Client& client, const kube::Resource& resource, const Json& object, const DepartureOptions& options,
               std::vector<Change>& changes) {
-  kube::DeleteOptions how;
-  how.propagation = kube::Propagation::kBackground;
-  how.uid = uid_of(object);
-  const auto removed = client.remove(resource, namespace_of(object), name_of(object), how);
-  if (!removed && removed.error().category != Category::kNotFound)
-    return fail(removed.error().wrap("cannot delete " + resource.kind + " " + kube::object_key(object)));
-  changes.push_back({resource.kind, namespace_of(object), name_of(object), Action::kDeleted, resource.group});
+  FLEETADM_CHECK(remove_object(client, resource, object, changes));
   if (options.told) options.told(resource.kind + " " + name_of(object));
   return {};
 }

@@ -8,6 +8,7 @@
 #include "core/install/wait_deleted.h"
 #include "core/registration/hub/namespace_use.h"
 #include "core/registration/hub/objects.h"
+#include "core/registration/join/remove_object.h"
 #include "kubeclient/discovery/mapper.h"
 #include "templates/templates.h"
 
@@ -81,17 +82,6 @@ Status leave_to_others(const kube::Client& member, const kube::Resource& type, c
   if (!released && released.error().category != Category::kNotFound)
     return fail(released.error().wrap("cannot leave " + type.kind + " " + kube::object_key(object) + " to others"));
   changes.push_back({type.kind, namespace_of(object), name_of(object), Action::kConfigured, type.group});
-  return {};
-}
-
-Status remove_object(const kube::Client& member, const kube::Resource& type, const Json& object, std::vector<Change>& changes) {
-  kube::DeleteOptions how;
-  how.propagation = kube::Propagation::kBackground;
-  how.uid = uid_of(object);
-  const auto removed = member.remove(type, namespace_of(object), name_of(object), how);
-  if (!removed && removed.error().category != Category::kNotFound)
-    return fail(removed.error().wrap("cannot delete " + type.kind + " " + kube::object_key(object)));
-  changes.push_back({type.kind, namespace_of(object), name_of(object), Action::kDeleted, type.group});
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "core/registration/join/member_token.h"
 #include "core/registration/join/push_join.h"
 #include "core/registration/join/push_names.h"
+#include "core/registration/join/remove_object.h"
 #include "core/work/rules/names.h"
 #include "kubeclient/watch/informer.h"
 
@@ -25,13 +26,7 @@ bool is_dry_run(const kube::Client& client) { return client.gate().dry_run != ku
 
 Status take_away(const kube::Client& client, const kube::Resource& type, const Json& object, const DepartureOptions& options,
                  std::vector<Change>& changes) {
-  kube::DeleteOptions how;
-  how.propagation = kube::Propagation::kBackground;
-  how.uid = uid_of(object);
-  const auto removed = client.remove(type, namespace_of(object), name_of(object), how);
-  if (!removed && removed.error().category != Category::kNotFound)
-    return fail(removed.error().wrap("cannot delete " + type.kind + " " + kube::object_key(object)));
-  changes.push_back({type.kind, namespace_of(object), name_of(object), Action::kDeleted, type.group});
+  FLEETADM_CHECK(remove_object(client, type, object, changes));
   if (options.told) options.told(type.kind + " " + name_of(object));
   return {};
 }

@@ -12,6 +12,7 @@
 #include "core/registration/hub/rbac.h"
 #include "core/registration/join/applied_works.h"
 #include "core/registration/join/blockers.h"
+#include "core/registration/join/remove_object.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/names.h"
 #include "kubeclient/rest/modify.h"
@@ -36,19 +37,6 @@ Result<std::vector<Json>> list_if_served(const kube::Client& client, const kube:
   if (!found) return fail(found.error().wrap("cannot list " + resource.qualified()));
   const Json& items = list_at(*found, {"items"});
   return std::vector<Json>(items.begin(), items.end());
-}
-
-Status remove_one(const kube::Client& client, const kube::Resource& resource, const Json& object, std::vector<Change>& changes,
-                  kube::Propagation propagation = kube::Propagation::kBackground) {
-  kube::DeleteOptions how;
-  how.propagation = propagation;
-  how.uid = uid_of(object);
-  auto removed = client.remove(resource, namespace_of(object), name_of(object), how);
-  if (!removed && removed.error().category != Category::kNotFound) {
-    return fail(removed.error().wrap("cannot delete " + resource.kind + " " + kube::object_key(object)));
-  }
-  changes.push_back({resource.kind, namespace_of(object), name_of(object), Action::kDeleted, resource.group});
-  return {};
 }
 
 // For an object whose finalizers only a program that is gone for good would remove.
@@ -97,7 +85,7 @@ Status let_go(const kube::Client& hub, const std::string& cluster, std::vector<C
         return change.kind == type->kind && change.ns == cluster && change.name == name_of(item);
       });
       std::vector<Change> now;
-      FLEETADM_CHECK(remove_one(hub, *type, item, now));
+      FLEETADM_CHECK(remove_object(hub, *type, item, now));
       FLEETADM_CHECK(strip_finalizers(hub, *type, item));
       if (!told_before) changes.insert(changes.end(), now.begin(), now.end());
     }
@@ -128,7 +116,7 @@ Status wait_for_departure(const kube::Client& hub, const Json& cluster, const De
 Status delete_cluster(const kube::Client& hub, const Json& cluster, const DepartureOptions& options,
                       const WaitUntilGone& wait_until_gone, std::vector<Change>& changes) {
   if (options.told) options.told("deleting the ManagedCluster " + options.cluster_name + " and what was distributed to it");
-  FLEETADM_CHECK(remove_one(hub, api::managed_clusters(), cluster, changes));
+  FLEETADM_CHECK(remove_object(hub, api::managed_clusters(), cluster, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
   return wait_for_departure(hub, cluster, options, wait_until_gone, changes);
 }
@@ -184,7 +172,7 @@ Status delete_namespace(const kube::Client& hub, const DepartureOptions& options
                 "the cluster is gone, and its agent with it: delete them (fleetadm work delete), or pass --keep-namespace");
   }
   if (options.told) options.told("deleting the namespace " + options.cluster_name + " on the hub");
-  FLEETADM_CHECK(remove_one(hub, r::namespaces(), *ns, changes));
+  FLEETADM_CHECK(remove_object(hub, r::namespaces(), *ns, changes));
   if (hub.gate().dry_run != kube::DryRun::kNone) return {};
   if (Status gone = install::wait_deleted(hub, r::namespaces(), *ns, options.timeout, options.stop); !gone) {
     return fail(gone.error().wrap("the namespace " + options.cluster_name + " is still being deleted"));
@@ -197,7 +185,7 @@ Status clear_up(const kube::Client& hub, const DepartureOptions& options, std::v
   if (!options.keep_namespace) FLEETADM_CHECK(delete_namespace(hub, options, changes));
   const std::string label = std::string(api::kClusterNameLabel) + "=" + options.cluster_name;
   FLEETADM_TRY(const auto requests, list_if_served(hub, r::certificate_signing_requests(), "", label));
-  for (const Json& request : requests) FLEETADM_CHECK(remove_one(hub, r::certificate_signing_requests(), request, changes));
+  for (const Json& request : requests) FLEETADM_CHECK(remove_object(hub, r::certificate_signing_requests(), request, changes));
   return {};
 }
 
@@ -229,7 +217,7 @@ Status remove_applied_works(const kube::Client& spoke, const DepartureOptions& o
   // The agent would only make them again, so it goes first, with its pods.
   FLEETADM_TRY(const auto deployment, spoke.find(r::deployments(), api::kAgentNamespace, api::kAgentDeployment));
   if (deployment && label_of(*deployment, install::kPartLabel) == install::kAgentPart) {
-    FLEETADM_CHECK(remove_one(spoke, r::deployments(), *deployment, changes, kube::Propagation::kForeground));
+    FLEETADM_CHECK(remove_object(spoke, r::deployments(), *deployment, changes, kube::Propagation::kForeground));
     if (spoke.gate().dry_run == kube::DryRun::kNone) {
       FLEETADM_CHECK(install::wait_deleted(spoke, r::deployments(), *deployment, options.timeout, options.stop));
     }
@@ -309,8 +297,8 @@ Status remove_applied_work(const kube::Client& spoke, const Json& applied_work, 
   const bool keep = options.orphan && !options.hub_works.contains(str(applied_work, {"spec", "manifestWorkName"}));
   FLEETADM_CHECK(keep ? release_owned(spoke, applied_work) : remove_owned(spoke, applied_work));
   std::vector<Change> told_by_callers;
-  FLEETADM_CHECK(
-      remove_one(spoke, type, applied_work, told_by_callers, keep ? kube::Propagation::kOrphan : kube::Propagation::kBackground));
+  FLEETADM_CHECK(remove_object(spoke, type, applied_work, told_by_callers,
+                               keep ? kube::Propagation::kOrphan : kube::Propagation::kBackground));
   if (spoke.gate().dry_run != kube::DryRun::kNone) return {};
   const auto stripped = spoke.modify(type, "", name_of(applied_work), [&](Json& object) -> Status {
     if (uid_of(object) != uid_of(applied_work)) return {};
@@ -368,7 +356,7 @@ Result<std::vector<Change>> leave_on_spoke(const kube::Client& spoke, const Depa
   changes.insert(changes.end(), removed.begin(), removed.end());
   // Where the namespace was there before us it stays, and with it the credential that the agent made itself.
   FLEETADM_TRY(const auto credential, spoke.find(r::secrets(), api::kAgentNamespace, api::kHubKubeconfigSecret));
-  if (credential) FLEETADM_CHECK(remove_one(spoke, r::secrets(), *credential, changes));
+  if (credential) FLEETADM_CHECK(remove_object(spoke, r::secrets(), *credential, changes));
   return changes;
 }
 
