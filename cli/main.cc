@@ -1,6 +1,7 @@
 #include "cli/app.h"
 
 #ifdef FLEETADM_STATIC
+#include <cstdlib>
 #include <nss.h>
 #endif
 
@@ -22,7 +23,13 @@ int main(int argc, char** argv) {
   return fleetadm::cli::run({argv + (argc > 0 ? 1 : 0), argv + argc}, argc > 0 ? argv[0] : "");
 }
 
-#ifndef FLEETADM_STATIC
+#ifdef FLEETADM_STATIC
+// What the C++ library ends a program with that has not caught an exception. Its own prints the exception's type, for which it
+// brings a demangler of 40 KB; the report of a crash (cli/crash.h) is all that a user needs. The name is the library's.
+namespace __gnu_cxx {                                 // NOLINT
+void __verbose_terminate_handler() { std::abort(); }  // NOLINT
+}  // namespace __gnu_cxx
+#else
 // libcurl brings GnuTLS with it (by way of LDAP and RTMP, which are never spoken here), and GnuTLS sets itself up when it is
 // loaded: 1 MiB in every process. This is its documented way to be left alone; the name is GnuTLS's.
 extern "C" [[gnu::used, gnu::visibility("default")]] int _gnutls_global_init_skip() { return 1; }  // NOLINT
