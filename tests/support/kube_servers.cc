@@ -57,8 +57,9 @@ Result<std::string> find_programs() {
   return folder;
 }
 
-std::vector<std::string> plain_environment() {
-  std::vector<std::string> result;
+// Of programs in Go: collecting garbage is a fifth of what a server takes to start, and most of them do not live long.
+std::vector<std::string> go_environment() {
+  std::vector<std::string> result = {"GOGC=off", "GOMEMLIMIT=400MiB"};
   for (const char* name : {"PATH", "HOME"}) {
     if (const char* value = std::getenv(name)) result.push_back(std::string(name) + "=" + value);
   }
@@ -219,7 +220,7 @@ ChildSpec KubeServer::etcd_spec() const {
                    "--listen-client-urls=" + url, "--advertise-client-urls=" + url, "--listen-peer-urls=" + peer,
                    "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--unsafe-no-fsync",
                    "--log-level=warn"},
-          .environment = plain_environment(),
+          .environment = go_environment(),
           .folder = {},
           .output_file = (folder() / "etcd.log").string(),
           .mounts = {}};
@@ -248,7 +249,7 @@ ChildSpec KubeServer::apiserver_spec() const {
                           "--audit-log-path=" + file("audit.log"),
                           "--audit-log-mode=blocking",
                           "--audit-log-maxsize=2000"},
-                 .environment = plain_environment(),
+                 .environment = go_environment(),
                  .folder = {},
                  .output_file = file("kube-apiserver.log"),
                  .mounts = {}};
@@ -264,7 +265,7 @@ ChildSpec KubeServer::controller_manager_spec() const {
                           "--service-account-private-key-file=" + file("service-account.key"),
                           "--cluster-signing-cert-file=" + file("ca.crt"), "--cluster-signing-key-file=" + file("ca.key"),
                           "--kube-api-qps=200", "--kube-api-burst=400", "--profiling=false"},
-                 .environment = plain_environment(),
+                 .environment = go_environment(),
                  .folder = {},
                  .output_file = file("kube-controller-manager.log"),
                  .mounts = {}};
