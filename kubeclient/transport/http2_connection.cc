@@ -22,6 +22,7 @@ constexpr int kReadsAtOnce = 64;                        // then others have thei
 constexpr std::size_t kMostStreams = 100;               // as libcurl's
 constexpr auto kFresh = std::chrono::seconds(5);        // what was heard so lately is there
 constexpr auto kIdleLasts = std::chrono::seconds(120);  // then a connection without streams is closed
+constexpr auto kBeat = std::chrono::seconds(1);         // on which pings go out
 
 CurlFailure broken(std::string detail, CURLcode code = CURLE_HTTP2) {
   CurlFailure failure;
@@ -281,13 +282,19 @@ void Http2Connection::look_at_end() {
 
 // Time
 
+/// Those of many connections go out together, and are answered together: that wakes the thread once, and not for each.
+std::chrono::steady_clock::time_point Http2Connection::ping_due() const {
+  const auto due = keep_alive_.last_heard() + times_.silence;
+  return times_.silence < 2 * kBeat ? due : std::chrono::floor<std::chrono::seconds>(due);
+}
+
 void Http2Connection::arm() {
   if (timer_ != 0) loop_->cancel(timer_);
   Steady::time_point due = idle_since_ + kIdleLasts;
   if (keep_alive_.asked()) {
     due = *keep_alive_.asked() + times_.patience;
   } else if (!streams_.empty()) {
-    due = keep_alive_.last_heard() + times_.silence;
+    due = ping_due();
   }
   timer_ = loop_->after(due - Steady::now(), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->tick();
@@ -304,7 +311,7 @@ void Http2Connection::tick() {
     draining_ = true;
     return look_at_end();
   }
-  if (!streams_.empty() && now - keep_alive_.last_heard() >= times_.silence) ask_for_life();
+  if (!streams_.empty() && now >= ping_due()) ask_for_life();
   if (out_.empty()) memory_.give_back();
   arm();
 }

@@ -69,6 +69,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   void watch(bool writing);
   void look_at_end();
   void fail(const CurlFailure& failure);
+  Steady::time_point ping_due() const;
   void arm();
   void tick();
   int on_header(const nghttp2_frame* frame, std::string_view name, std::string_view value);

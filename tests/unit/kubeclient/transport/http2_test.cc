@@ -382,6 +382,25 @@ TEST_F(Http2Test, AServerThatFallsSilentIsNoticed) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, milliseconds(1500));
 }
 
+TEST_F(Http2Test, PingsGoOutOnTheFullSecond) {
+  const Http2Script server(server_,
+                           [](Session& session, const Asked& asked) { session.answer(asked.stream, 200, "open", {}, false); });
+  RestConfig where = config(server);
+  where.read_idle_timeout = seconds(2);
+  where.ping_timeout = seconds(2);
+  const auto transport = make_transport(where);
+  const auto phase = [] { return std::chrono::steady_clock::now().time_since_epoch() % seconds(1); };
+  while (phase() < milliseconds(500) || phase() > milliseconds(600)) std::this_thread::sleep_for(milliseconds(5));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto watch = std::make_shared<Onlooker>();
+  const auto handle = transport->stream(get("/watch", Duration::zero()), watch);
+  while (server.pings() == 0 && std::chrono::steady_clock::now() - begun < seconds(5))
+    std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(server.pings(), 1);
+  EXPECT_LT(phase(), milliseconds(450)) << "on its own, it would come half a second later";
+  EXPECT_GT(std::chrono::steady_clock::now() - begun, seconds(1));
+}
+
 TEST_F(Http2Test, ARequestsOwnTimeEndsItAlone) {
   const Http2Script server(server_, [&](Session& session, const Asked& asked) {
     if (asked.headers.at(":path") == "/late") return;
