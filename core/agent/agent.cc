@@ -105,7 +105,7 @@ class Agent final : public RunningAgent {
     supervisor_.emplace(runtime_, wake);
     runtime_.bootstrap_changed.set_hook(wake);
     runtime_.credential_changed.set_hook(wake);
-    watch(runtime_.options.hub_kubeconfig_secret, runtime_.credential_changed, wake);
+    runtime_.credential_told = watch(runtime_.options.hub_kubeconfig_secret, runtime_.credential_changed, wake);
     if (!runtime_.hubs.from_files()) {
       for (const std::string& secret : runtime_.options.bootstrap_secrets) watch(secret, runtime_.bootstrap_changed, wake);
     }
@@ -159,15 +159,17 @@ class Agent final : public RunningAgent {
                    {},
                    {},
                    {},
+                   {},
                    parts.pool ? parts.pool : std::make_shared<controller::WorkerPool>(kAgentThreads),
                    health};
   }
 
-  // Fires the signal whenever a secret comes, changes or goes, and wakes where there is none. Its content is not kept.
-  void watch(const std::string& name, Signal& signal, const std::function<void()>& wake) {
+  // Fires the signal whenever a secret comes, changes or goes, and wakes where there is none. Its content is not kept. Answers
+  // what tells whether it does so now.
+  std::function<bool()> watch(const std::string& name, Signal& signal, const std::function<void()>& wake) {
     if (runtime_.parts.secrets) {
       shared_secrets_.push_back(runtime_.parts.secrets->on(name, {[&signal] { signal.fire(); }, wake}));
-      return;
+      return [secrets = runtime_.parts.secrets] { return secrets->tells(); };
     }
     kube::InformerOptions options;
     options.ns = runtime_.store.ns();
@@ -177,7 +179,11 @@ class Agent final : public RunningAgent {
     informer->on_event([&signal](kube::EventType, const kube::CachedPtr&, const kube::CachedPtr&) { signal.fire(); });
     informer->on_synced(wake);
     informer->start();
-    secrets_.push_back(std::move(informer));
+    secrets_.push_back(informer);
+    return [secret = std::weak_ptr(informer)] {
+      const auto watched = secret.lock();
+      return watched && watched->synced() && !watched->last_error();
+    };
   }
 
   std::unique_ptr<controller::Manager> health_;

@@ -102,7 +102,7 @@ class HostedMembers {
     which.project = drop_secret_content;  // it is read again when it is needed
     // All of the namespace, which has those of members and little else: a watch for each Secret of each member takes more memory.
     const auto secrets = manager_.informer(home_, kube::resources::secrets(), std::move(which));
-    parts_.secrets = std::make_shared<SecretWatch>(*secrets);
+    parts_.secrets = std::make_shared<SecretWatch>(secrets);
     const auto queue = manager_.add({.name = "hosted-members"},
                                     [this](const std::string& key, const std::stop_token&) { return reconcile(key); });
     controller::Manager::enqueue_on(*secrets, queue, key_of_member);

@@ -52,8 +52,9 @@ struct Runtime {
   registration::agent::HubSecretStore store;
   std::shared_ptr<const registration::agent::RegistrationDriver> driver;
   HubChoice hubs;
-  Signal bootstrap_changed;   // a bootstrap secret
-  Signal credential_changed;  // the hub kubeconfig secret
+  Signal bootstrap_changed;               // a bootstrap secret
+  Signal credential_changed;              // the hub kubeconfig secret
+  std::function<bool()> credential_told;  // whether that fires now where the secret changes
   Phase phase;
   Certificates certificates;
   TunnelsView gateway;

@@ -24,11 +24,12 @@ struct SecretWatch::Listeners {
   }
 };
 
-SecretWatch::SecretWatch(kube::Informer& secrets) : listeners_(std::make_shared<Listeners>()) {
-  secrets.on_event([listeners = listeners_](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
+SecretWatch::SecretWatch(const std::shared_ptr<kube::Informer>& secrets)
+    : secrets_(secrets), listeners_(std::make_shared<Listeners>()) {
+  secrets->on_event([listeners = listeners_](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
     listeners->changed(kube::split_key((after ? *after : *before).key()).name);
   });
-  secrets.on_synced([listeners = listeners_] { listeners->listed(); });
+  secrets->on_synced([listeners = listeners_] { listeners->listed(); });
 }
 
 SecretWatch::Subscription SecretWatch::on(const std::string& name, Told told) {
@@ -39,6 +40,11 @@ SecretWatch::Subscription SecretWatch::on(const std::string& name, Told told) {
     const std::lock_guard end(listeners->mutex);
     listeners->by_name.erase(at);
   }));
+}
+
+bool SecretWatch::tells() const {
+  const auto secrets = secrets_.lock();
+  return secrets && secrets->synced() && !secrets->last_error();
 }
 
 }  // namespace fleetadm::agent

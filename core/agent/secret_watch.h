@@ -34,11 +34,14 @@ class SecretWatch {
   };
 
   /// `secrets`: all those of a namespace, not started yet.
-  explicit SecretWatch(kube::Informer& secrets);
+  explicit SecretWatch(const std::shared_ptr<kube::Informer>& secrets);
   [[nodiscard]] Subscription on(const std::string& name, Told told);
+  /// Whether changes are told now, and not only when the server answers again.
+  bool tells() const;
 
  private:
   struct Listeners;
+  std::weak_ptr<kube::Informer> secrets_;
   std::shared_ptr<Listeners> listeners_;
 };
 

@@ -6,7 +6,6 @@
 #include "core/addon/agent/addon_controllers.h"
 #include "core/agent/join.h"
 #include "core/api/cluster_proxy.h"
-#include "core/registration/agent/certificate_keeper.h"
 #include "core/registration/agent/hub_check.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
@@ -138,7 +137,10 @@ Session::Look Session::look() {
     return {std::exchange(accept_pause_, std::min(accept_pause_ * 3 / 2, timing.accept_longest)), std::nullopt};
   }
   if (!registration_) start_controllers();
-  if (credential_changed && certificate_queue_) certificate_queue_->add(kKey);
+  if (credential_changed && certificate_) {
+    certificate_->changed();
+    certificate_queue_->add(kKey);
+  }
   rejections_.note("watch", clusters_->last_error(), runtime_.now());
   if (auto end = over()) return {{}, std::move(end)};
   // Where its caches cannot be filled, the hub has taken the rights away again.
@@ -239,18 +241,19 @@ void Session::add_status(const controller::ControllerOptions& base) {
 
 void Session::add_certificate(const controller::ControllerOptions& base) {
   const Duration period = runtime_.options.timing.certificate_check;
-  reg::CertificateKeeper::Options keep{identity_, endpoint_, {runtime_.options.client_cert_expiration_seconds}, period};
+  reg::CertificateKeeper::Options keep{
+      identity_, endpoint_, {runtime_.options.client_cert_expiration_seconds}, period, runtime_.credential_told};
   const auto use = [this](const reg::HubSecret& secret) {
     credentials_->set(secret);
     runtime_.certificates.hold(secret);
   };
-  auto keeper = std::make_shared<reg::CertificateKeeper>(hub_, runtime_.store, std::move(keep), runtime_.parts.clock, use);
+  certificate_ = std::make_shared<reg::CertificateKeeper>(hub_, runtime_.store, std::move(keep), runtime_.parts.clock, use);
   controller::ControllerOptions row = base;
   row.name = "certificate";
   row.resync = period;
-  certificate_queue_ = registration_->add(row, [this, keeper](const std::string&, std::stop_token) {
+  certificate_queue_ = registration_->add(row, [this](const std::string&, std::stop_token) {
     const auto now = cluster();
-    return keeper->reconcile(now && reg::is_accepted(*now));
+    return certificate_->reconcile(now && reg::is_accepted(*now));
   });
 }
 

@@ -13,6 +13,7 @@
 #include "core/agent/hub_credentials.h"
 #include "core/agent/parts.h"
 #include "core/agent/runtime.h"
+#include "core/registration/agent/certificate_keeper.h"
 #include "kubeclient/watch/informer.h"
 
 namespace fleetadm::agent {
@@ -81,6 +82,7 @@ class Session {
   std::chrono::steady_clock::time_point started_{};  // the controllers
   std::shared_ptr<Parts> parts_ = std::make_shared<Parts>();
   std::shared_ptr<kube::Informer> clusters_;
+  std::shared_ptr<registration::agent::CertificateKeeper> certificate_;
   std::shared_ptr<controller::Queue> certificate_queue_;
   std::unique_ptr<GatewayTunnels> gateway_;
   std::unique_ptr<ClusterProxy> cluster_proxy_;

@@ -1,6 +1,7 @@
 // What idle agents cost: one that runs for itself, and many hosted members in one process: memory, threads and processor time
-// of the process, and requests a minute to the servers beside watches. The servers are a sandbox's. Beside the one that runs for
-// itself: upstream's registration and work agents, on another sandbox with our hub, where $FLEETADM_PEERS has them.
+// of the process, and requests to the servers beside watches. The servers are a sandbox's; the hub's controllers have ended by
+// then, so that agents alone ask. Beside the one that runs for itself: upstream's registration and work agents, on another
+// sandbox with our hub, where $FLEETADM_PEERS has them.
 //   bench_agent   FLEETADM_BENCH_AGENTS=1,200 (1: one for itself), FLEETADM_BENCH_IDLE=120 seconds of rest that are measured
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +17,23 @@ namespace {
 
 constexpr auto kSettle = 60s;  // after the last member is available
 
+struct Asked {
+  double hub = 0;
+  double members = 0;   // all together
+  double renewals = 0;  // of leases, among those of the hub: each begins an interval of 60 to 75 s
+
+  /// So far. The question is counted with the next.
+  static Result<Asked> so_far(const Lab& lab, int members) {
+    Asked asked;
+    for (int i = 0; i <= members; ++i) {
+      FLEETADM_TRY(const Requests counted, lab.requests(i));
+      (i == 0 ? asked.hub : asked.members) += counted.all;
+      if (i == 0) asked.renewals = counted.renewals;
+    }
+    return asked;
+  }
+};
+
 /// Accepts all members, and looks at the processes of their agents (begun at `begun`) once they have nothing to do.
 Result<Figures> figures_at_rest(Lab& lab, int members, const std::vector<pid_t>& agents, Timer::time_point begun) {
   FLEETADM_CHECK(lab.accept(members, "available"));
@@ -28,13 +46,19 @@ Result<Figures> figures_at_rest(Lab& lab, int members, const std::vector<pid_t>&
     return all;
   };
   std::this_thread::sleep_for(kSettle);
-  FLEETADM_TRY(const double before, lab.all_requests(members));
+  lab.stop_controllers();
+  FLEETADM_TRY(const Asked before, Asked::so_far(lab, members));
   const double busy = sum(cpu_seconds);
   std::this_thread::sleep_for(idle);
   const double minutes = std::chrono::duration<double>(idle).count() / 60;
   figures.set("cpu", (sum(cpu_seconds) - busy) / minutes);
-  FLEETADM_TRY(const double after, lab.all_requests(members));
-  figures.set("requests", (after - before) / minutes / members);
+  FLEETADM_TRY(const Asked after, Asked::so_far(lab, members));
+  const double to_hub = after.hub - before.hub - 1;
+  const double to_clusters = after.members - before.members - members;
+  const double renewals = std::max(1.0, after.renewals - before.renewals);
+  figures.set("requests", (to_hub + to_clusters) / minutes / members);
+  figures.set("to_hub", to_hub / renewals);
+  figures.set("to_cluster", to_clusters / renewals);
   figures.set("memory", sum([](pid_t agent) { return mebibytes(agent, "VmRSS:"); }));
   figures.set("anonymous", sum([](pid_t agent) { return mebibytes(agent, "RssAnon:"); }));
   figures.set("peak", sum([](pid_t agent) { return mebibytes(agent, "VmHWM:"); }));
@@ -94,12 +118,16 @@ Status all(const std::string& binary) {
                         {"peak", "highest", "MiB"},
                         {"threads", "threads", "", hosted ? 20.0 : 0},
                         {"cpu", "processor time a minute", "s"},
-                        // A lease is renewed every 60 to 75 s. The hub's own requests are among these.
-                        {"requests", "requests a minute, a member", ""}};
+                        {"requests", "requests a minute, a member", ""},
+                        // The renewal itself; and looks at the health of the cluster, whose rhythm is another one.
+                        {"to_hub", "to the hub, a lease interval", "", 1.0},
+                        {"to_cluster", "to its cluster, a lease interval", ""}};
     print_table(rows, figures, theirs);
-    std::printf("{\"bench\": \"agent\", \"members\": %d, \"mib\": %.1f, \"threads\": %.0f, \"cpu\": %.3f, \"requests\": %.2f}\n",
-                members, figures.get("memory").value_or(0), figures.get("threads").value_or(0), figures.get("cpu").value_or(0),
-                figures.get("requests").value_or(0));
+    std::printf(
+        "{\"bench\": \"agent\", \"members\": %d, \"mib\": %.1f, \"threads\": %.0f, \"cpu\": %.3f, \"requests\": %.2f, "
+        "\"to_hub\": %.2f, \"to_cluster\": %.2f}\n",
+        members, figures.get("memory").value_or(0), figures.get("threads").value_or(0), figures.get("cpu").value_or(0),
+        figures.get("requests").value_or(0), figures.get("to_hub").value_or(0), figures.get("to_cluster").value_or(0));
   }
   return {};
 }

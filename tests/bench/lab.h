@@ -25,8 +25,9 @@ inline constexpr const char* kMembers = "members";
 /// Without watches.
 struct Requests {
   double all = 0;
-  double writes = 0;   // what changed or could have changed an object; not dry runs and reviews
-  double refused = 0;  // writes that were answered with an error
+  double writes = 0;    // what changed or could have changed an object; not dry runs and reviews
+  double refused = 0;   // writes that were answered with an error
+  double renewals = 0;  // writes of leases
 };
 
 /// A sandbox with a hub and members that run nothing.
@@ -53,7 +54,7 @@ class Lab {
   /// The servers, the hub's controllers, and members that agents can join.
   Status begin(int members) {
     FLEETADM_CHECK(serve(members));
-    FLEETADM_CHECK(start({"hub", "run", "--context", context(0), "--leader-elect=false"}).map([](pid_t) {}));
+    FLEETADM_TRY(controllers_, start({"hub", "run", "--context", context(0), "--leader-elect=false"}));
     FLEETADM_CHECK(issue_bootstrap());
     return in_parallel(members, [this](int i) { return prepare(i + 1); });
   }
@@ -135,6 +136,9 @@ class Lab {
     }
   }
 
+  /// Ends the hub's controllers: what the servers are asked from then on, agents ask.
+  void stop_controllers() { stop(controllers_); }
+
   /// What the hub (0) or a member answered so far.
   Result<Requests> requests(int server) const {
     FLEETADM_TRY(const kube::Client asked, client(server));
@@ -147,6 +151,7 @@ class Lab {
       counted.all += count;
       const bool reads = line.find("verb=\"GET\"") != std::string::npos || line.find("verb=\"LIST\"") != std::string::npos;
       if (reads || line.find("dry_run=\"All\"") != std::string::npos || line.find("reviews\"") != std::string::npos) continue;
+      if (line.find("resource=\"leases\"") != std::string::npos) counted.renewals += count;
       (line.find("code=\"2") != std::string::npos ? counted.writes : counted.refused) += count;
     }
     return counted;
@@ -195,6 +200,7 @@ class Lab {
   std::string bootstrap_;
   std::optional<kube::Client> hub_;
   std::vector<sandbox::Child> processes_;
+  pid_t controllers_ = 0;  // of the hub
 };
 
 inline int threads_of(pid_t pid) {

@@ -142,13 +142,14 @@ Result<Outcome> AddonKeeper::keep_health(const std::optional<Json>& addon) {
   if (!addon || is_deleting(*addon) || !reports_by_lease(*addon)) return Outcome{};
   const std::string name = name_of(*addon);
   FLEETADM_TRY(const std::optional<Json> lease, spoke_.find(kube::resources::leases(), addon_namespace(*addon), name));
-  const Json wanted = lease_condition(lease, name, clock_->now());
+  const Instant now = clock_->now();
+  const Json wanted = lease_condition(lease, name, now);
   const Json* current = controller::find_condition(*addon, "Available");
   const auto same = [&](const char* member) { return current != nullptr && str(*current, {member}) == str(wanted, {member}); };
   if (!same("status") || !same("reason") || !same("message")) {
     set_condition(name, "Available", str(wanted, {"status"}), str(wanted, {"reason"}), str(wanted, {"message"}));
   }
-  return Outcome{kLeaseLook};
+  return Outcome{lease_look(lease, now)};
 }
 
 Status AddonKeeper::remove_leftovers(const std::function<std::optional<Json>(const std::string& addon)>& find_addon) {

@@ -35,8 +35,11 @@ CertificateKeeper::CertificateKeeper(kube::Client hub, HubSecretStore store, Opt
       renewed_(std::move(renewed)) {}
 
 Result<controller::Outcome> CertificateKeeper::reconcile(bool accepted) {
-  FLEETADM_TRY(const HubSecret secret, store_.load());
   const Instant now = clock_->now();
+  const bool same = !changed_.exchange(false) && options_.told && options_.told();
+  if (same && settled_ && now < *settled_) return controller::Outcome{std::min<Duration>(options_.check, *settled_ - now)};
+  settled_.reset();
+  FLEETADM_TRY(const HubSecret secret, store_.load());
   const RenewalPlan plan = plan_renewal(secret, subject_of(options_.identity), now);
   if (plan.due) {
     if (!accepted) return controller::Outcome{options_.check};
@@ -45,6 +48,7 @@ Result<controller::Outcome> CertificateKeeper::reconcile(bool accepted) {
   waits_ = 0;
   FLEETADM_CHECK(repair(secret));
   tell(secret);
+  settled_ = plan.at;
   return controller::Outcome{std::min<Duration>(options_.check, plan.at - now)};
 }
 

@@ -29,7 +29,8 @@ Result<std::vector<NamespaceFailure>> ManagedNamespaces::apply(const Json& manag
     for (const Json& entry : list_at(managed_cluster, {"status", "managedNamespaces"})) wanted.insert(str(entry, {"name"}));
     wanted.erase("");
   }
-  if (checked_ && wanted == applied_ && now >= *checked_ && now - *checked_ < kRecheck) return std::vector<NamespaceFailure>{};
+  const bool lasts = checked_ && (wanted.empty() || (now >= *checked_ && now - *checked_ < kRecheck));
+  if (lasts && wanted == applied_) return std::vector<NamespaceFailure>{};
   checked_.reset();
 
   std::vector<NamespaceFailure> failures;

@@ -21,8 +21,8 @@ struct NamespaceFailure {
 };
 
 /// Brings the spoke's namespaces in line with status.managedNamespaces: listed ones exist and carry the label "true", others that
-/// carry it get "false". No namespace is ever deleted. The spoke is asked when the list changed, when something failed, and every
-/// ten minutes.
+/// carry it get "false". No namespace is ever deleted. The spoke is asked when the list changed, when something failed, and, for
+/// listed ones, every ten minutes.
 class ManagedNamespaces {
  public:
   ManagedNamespaces(kube::Client spoke, std::string_view hub_server);

@@ -11,8 +11,7 @@
 namespace fleetadm::registration::agent {
 namespace {
 
-constexpr auto kVersionLasts = std::chrono::minutes(1);
-constexpr auto kOwnHealthLasts = std::chrono::seconds(30);      // of one that is ready
+constexpr auto kVersionLasts = std::chrono::minutes(10);        // of a server that was not seen to be away
 constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is not ready
 /// An agent that has just joined runs: what its pods are like is no part of what the hub waits for.
 constexpr Duration kOwnHealthAfter = std::chrono::seconds(30);
@@ -130,7 +129,10 @@ void StatusReporter::add_figures(const Json& managed_cluster, const ClusterObser
 ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now) {
   ClusterObservation seen;
   seen.probe = probe(managed_cluster, now);
-  if (seen.probe.state != Probe::State::kUp) return seen;
+  if (seen.probe.state != Probe::State::kUp) {
+    version_read_.reset();  // it may come back as another one
+    return seen;
+  }
   seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
   seen.own = agent_health(managed_cluster, now);
@@ -173,25 +175,24 @@ std::optional<OwnHealth> StatusReporter::agent_health(const Json& managed_cluste
   if (sources_.own_deployment == nullptr) return OwnHealth{};  // what was told of a part that is ready now is taken back
   sources_.own_deployment->ensure(now);
   const auto deployments = sources_.own_deployment->objects();
-  return deployments ? own_health(*deployments, now) : std::nullopt;
+  return deployments ? own_health(*deployments) : std::nullopt;
 }
 
-std::optional<OwnHealth> StatusReporter::own_health(const std::vector<Json>& deployments, Instant now) {
+std::optional<OwnHealth> StatusReporter::own_health(const std::vector<Json>& deployments) {
   const std::string version = deployments.empty() ? std::string() : resource_version_of(deployments.front());
-  const bool lasts = own_health_ && own_health_->ready && version == own_version_ && now >= own_health_read_ &&
-                     now - own_health_read_ < kOwnHealthLasts;
-  if (!lasts) {
+  if (!own_health_ || !own_health_->ready || version != own_version_) {
     own_health_ = read_own_health(spoke_, deployments);
     own_version_ = version;
-    own_health_read_ = now;
   }
   return own_health_;
 }
 
 std::string StatusReporter::version(Instant now) {
-  if (version_.empty() || now - version_read_ >= kVersionLasts) {
-    if (const auto read = kube::server_version(spoke_)) version_ = read->git_version;
-    version_read_ = now;
+  if (version_.empty() || !version_read_ || now < *version_read_ || now - *version_read_ >= kVersionLasts) {
+    if (const auto read = kube::server_version(spoke_)) {
+      version_ = read->git_version;
+      version_read_ = now;
+    }
   }
   return version_;
 }

@@ -48,8 +48,8 @@ class StatusReporter {
   std::optional<Duration> look_again(const Json& managed_cluster, const ClusterObservation& seen, Instant now) const;
   /// From the beginning on where it was told before.
   bool tells_own_health(const Json& managed_cluster, Instant now) const;
-  /// Of the cached Deployment; its pods are not read again for each event of the hub while all is well.
-  std::optional<OwnHealth> own_health(const std::vector<Json>& deployments, Instant now);
+  /// Of the cached Deployment. While it is ready and stays as it is, so do its pods: a container that restarts shows in it.
+  std::optional<OwnHealth> own_health(const std::vector<Json>& deployments);
   /// Of the agent as its Deployment says, or as it knows itself where a part of it is not ready.
   std::optional<OwnHealth> agent_health(const Json& managed_cluster, Instant now);
   /// The spoke's, asked for now and then; empty where it was never answered.
@@ -71,10 +71,9 @@ class StatusReporter {
   std::optional<NodeCount> nodes_;
   std::optional<Topology> topology_;
   std::string version_;
-  Instant version_read_{};
+  std::optional<Instant> version_read_;
   std::optional<OwnHealth> own_health_;
-  std::string own_version_;  // resourceVersion of the Deployment that was judged
-  Instant own_health_read_{};
+  std::string own_version_;   // resourceVersion of the Deployment that was judged
   std::size_t left_out_ = 0;  // claims, as last logged
 };
 

@@ -226,6 +226,28 @@ TEST_F(Keeping, NothingIsWrittenWhileNothingIsDue) {
   EXPECT_EQ(told.size(), 1U);
 }
 
+TEST_F(Keeping, WhatIsWatchedIsReadWhenItChangesAndWhenItIsDue) {
+  bool tells = true;
+  CertificateKeeper watched{
+      hub->client(), store, {kMe, kHub, {}, minutes(5), [&tells] { return tells; }}, clock, [](const HubSecret&) {}};
+  const auto reads = [&] { return spoke->count("get", "secrets"); };
+  ASSERT_TRUE(watched.reconcile(true));
+  const int first = reads();
+  clock->advance(minutes(5));
+  EXPECT_EQ(watched.reconcile(true)->requeue_after, Duration(minutes(5)));
+  EXPECT_EQ(reads(), first);
+  watched.changed();
+  ASSERT_TRUE(watched.reconcile(true));
+  EXPECT_EQ(reads(), first + 1);
+  tells = false;
+  ASSERT_TRUE(watched.reconcile(true));
+  EXPECT_EQ(reads(), first + 2) << "a change would not be told";
+  tells = true;
+  clock->set(plan_renewal(store.load().value(), subject_of(kMe), clock->now()).at);
+  ASSERT_TRUE(watched.reconcile(true));
+  EXPECT_EQ(hub->all(csrs()).size(), 1U);
+}
+
 TEST_F(Keeping, RenewsWhenDueAndSaysSo) {
   const Instant at = plan_renewal(store.load().value(), subject_of(kMe), clock->now()).at;
   clock->set(at - minutes(1));

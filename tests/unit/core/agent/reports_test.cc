@@ -1,5 +1,6 @@
 // Lease, status and namespaces against servers in memory.
 #include <gtest/gtest.h>
+#include <map>
 
 #include "core/api/agent_health.h"
 #include "core/api/cluster_claim.h"
@@ -196,6 +197,52 @@ TEST_F(Reporting, SecondRoundWritesNothing) {
   clock->advance(minutes(1));
   ASSERT_TRUE(round());
   EXPECT_EQ(hub->write_count(), 0);
+}
+
+TEST_F(Reporting, AtRestItsClusterIsAskedOnceARound) {
+  health(200);
+  const Json labels{{"app", "fleetadm-agent"}};
+  spoke->put(
+      kube::resources::deployments(),
+      {{"metadata", {{"name", "fleetadm-agent"}, {"namespace", std::string(api::kAgentNamespace)}, {"generation", 1}}},
+       {"spec", {{"replicas", 1}, {"selector", {{"matchLabels", labels}}}}},
+       {"status",
+        {{"observedGeneration", 1}, {"replicas", 1}, {"updatedReplicas", 1}, {"readyReplicas", 1}, {"availableReplicas", 1}}}});
+  ASSERT_TRUE(round());
+  clock->advance(minutes(1));
+  ASSERT_TRUE(testkit::soon([&] { return round() && api::agent_health(managed()).told && spoke->open_watches() == 4; }));
+  ASSERT_TRUE(round());
+  events->flush(seconds(5));
+  hub->forget_calls();
+  spoke->forget_calls();
+  for (int minute = 0; minute < 60; ++minute) {
+    clock->advance(minutes(1));
+    ASSERT_TRUE(round());
+  }
+  std::map<std::string, int> asked;
+  for (const testkit::ApiCall& call : spoke->calls()) ++asked[call.path];
+  EXPECT_EQ(asked, (std::map<std::string, int>{{"/livez", 60}, {"/version", 6}}));
+  EXPECT_TRUE(hub->calls().empty());
+}
+
+TEST_F(Reporting, AServerThatWasAwayIsAskedForItsVersionAgain) {
+  const auto version = [&] { return str(managed(), {"status", "version", "kubernetes"}); };
+  health(200);
+  ASSERT_TRUE(round());
+  spoke->route("/version", {200, {}, R"({"gitVersion":"v1.36.0"})"});
+  clock->advance(minutes(1));
+  ASSERT_TRUE(round());
+  EXPECT_EQ(version(), "v1.35.4");
+  health(404);
+  spoke->route("/healthz", {404, {}, "no"});
+  ASSERT_TRUE(round());
+  health(200);
+  ASSERT_TRUE(round());
+  EXPECT_EQ(version(), "v1.36.0");
+  spoke->route("/version", {200, {}, R"({"gitVersion":"v1.36.1"})"});
+  clock->advance(minutes(10));
+  ASSERT_TRUE(round());
+  EXPECT_EQ(version(), "v1.36.1");
 }
 
 TEST_F(Reporting, AStaleCacheCannotOverwrite) {
@@ -446,12 +493,14 @@ TEST_F(Reporting, TellsHowTheAgentsOwnPodsAre) {
   EXPECT_EQ(told().text(), "ready: 1 of 1 replica ready");
   EXPECT_FALSE(round()->requeue_after);
   spoke->forget_calls();
+  clock->advance(minutes(5));
   EXPECT_TRUE(round());
-  EXPECT_EQ(spoke->count("list", "pods"), 0) << "what is well is not read for each event of the hub";
-  clock->advance(seconds(30));
+  EXPECT_EQ(spoke->count("list", "pods"), 0) << "while the Deployment stays as it is and is well, its pods are";
   spoke->fail_next("list", "pods", 403, "Forbidden", 1);
+  deployment["status"]["conditions"] = Json::array({{{"type", "Available"}, {"status", "True"}}});
+  spoke->put(kube::resources::deployments(), deployment);
+  EXPECT_TRUE(testkit::soon([&] { return round() && spoke->count("list", "pods") > 0; }));
   EXPECT_TRUE(told().told) << "what cannot be read was not said to be gone";
-  EXPECT_EQ(spoke->count("list", "pods"), 1);
   spoke->erase(kube::resources::deployments(), ns, "fleetadm-agent");
   EXPECT_TRUE(testkit::soon([&] { return !told().told; })) << "it does not run in that Deployment";
 }
@@ -486,6 +535,17 @@ TEST(Namespaces, AreMarkedUnmarkedAndNeverDeleted) {
   ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
   EXPECT_EQ(mark("a"), "false");
   EXPECT_EQ(spoke->count("delete"), 0);
+}
+
+TEST(Namespaces, WhereNoneIsListedTheClusterIsAskedOnce) {
+  const auto spoke = FakeApi::make();
+  ManagedNamespaces namespaces(spoke->client(), "https://hub");
+  FakeClock clock(parse_time("2026-11-21T18:00:00Z").value());
+  ASSERT_TRUE(namespaces.apply(accepted(), clock.now()));
+  EXPECT_EQ(spoke->count("list", "namespaces"), 1) << "some may be left of another time";
+  clock.advance(minutes(60));
+  ASSERT_TRUE(namespaces.apply(accepted(), clock.now()));
+  EXPECT_EQ(spoke->count("list", "namespaces"), 1);
 }
 
 TEST(Namespaces, AFailureIsToldAndTriedAgain) {

@@ -35,7 +35,7 @@ class SecretWatchTest : public testing::Test {
 
   std::shared_ptr<FakeApi> api_ = FakeApi::make();
   std::shared_ptr<kube::Informer> informer_ = kube::Informer::make(api_->client(), kube::resources::secrets(), {.ns = "home"});
-  SecretWatch watch_{*informer_};
+  SecretWatch watch_{informer_};
   int put_ = 0;
 };
 
@@ -47,8 +47,10 @@ TEST_F(SecretWatchTest, EachHearsOfItsOwnSecretThroughOneWatch) {
   const auto two = watch_.on("other", other.told());
   const auto both = watch_.on("other", there.told());
   EXPECT_EQ(there.watched, 0);
+  EXPECT_FALSE(watch_.tells());
   informer_->start();
   ASSERT_TRUE(soon([&] { return other.watched == 1 && there.watched == 2; }));
+  EXPECT_TRUE(soon([&] { return watch_.tells(); }));
   EXPECT_EQ(there.changed, 1) << "it came with the list";
   EXPECT_EQ(other.changed, 0);
 
