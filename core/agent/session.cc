@@ -29,6 +29,7 @@ constexpr auto kApisLater = std::chrono::hours(1);    // where the hub gives no 
 constexpr int kApisRefused = 12;                      // times, before that is what it means
 constexpr int kRenewals = 3;                          // of the lease that a hub has to miss before it counts as silent
 constexpr auto kSyncTimeout = std::chrono::minutes(10);
+constexpr auto kWorksLook = std::chrono::minutes(1);  // whether the hub lets them be read, where it does not the cluster
 
 std::vector<std::string> one_key(const kube::CachedObject& /*object*/) { return {kKey}; }
 
@@ -117,8 +118,10 @@ bool Session::accepted() {
   if (found) heard_ = runtime_.now();
   if (found && *found && reg::is_accepted(**found) && !(runtime_.hubs.several() && reg::is_denied(**found))) return true;
   rejections_.note("cluster", found ? std::nullopt : std::optional<Error>(found.error()), runtime_.now());
+  if (!found && found.error().code == 403) keep_works();
   const bool trouble = !found && found.error().category != Category::kAuth;
   runtime_.phase.set("waiting", "for the hub at " + endpoint_.server + " to accept cluster " + identity_.cluster +
+                                    (work_ ? ", whose works it lets this agent read" : "") +
                                     (trouble ? ": " + found.error().message : std::string()));
   // Rights come with acceptance, so a cluster that was deleted meanwhile cannot be told from one that waits.
   if (bootstrap_ && runtime_.now() - registered_ >= kRegisterAgain) {
@@ -127,6 +130,34 @@ bool Session::accepted() {
     if (!done) log::warn("agent", done.error().message);
   }
   return false;
+}
+
+/// A hub of upstream takes the rights of a cluster that is being deleted away at once, but for those on its works, which stay
+/// until the works are gone. An agent that starts meanwhile has to take them back, so that they can go.
+void Session::keep_works() {
+  const Instant now = runtime_.now();
+  if (!runtime_.parts.add_work || (works_looked_ && now - *works_looked_ < kWorksLook)) return;
+  works_looked_ = now;
+  kube::ListOptions one;
+  one.limit = 1;
+  const auto works = hub_.list(api::manifest_works(), identity_.cluster, one);
+  if (works) {
+    start_works();
+  } else if (works.error().code == 403) {
+    work_.reset();
+  }
+}
+
+void Session::start_works() {
+  if (!runtime_.parts.add_work || work_) return;
+  work_.emplace(of_session(runtime_, kWorkThreads));
+  runtime_.parts.add_work(*work_, Joined{identity_, endpoint_.server, hub_, runtime_.work_spoke});
+  begin(*work_);
+}
+
+void Session::begin(controller::Manager& manager) {
+  runtime_.health.count_too(manager);
+  if (const Status begun = manager.start(); !begun) log::error("agent", begun.error().message);
 }
 
 Session::Look Session::look() {
@@ -287,19 +318,13 @@ void Session::start_controllers() {
   const bool certificate = runtime_.driver->has_certificate();
   if (certificate) add_certificate(row);
   if (runtime_.options.gateway && certificate) add_gateway(row);  // tunnels know the cluster by its certificate
-  const auto begin = [this](const char* part, controller::Manager& manager) {
-    parts_->add(part, manager.unsynced());
-    runtime_.health.count_too(manager);
-    if (const Status begun = manager.start(); !begun) log::error("agent", begun.error().message);
-  };
-  begin("registration", *registration_);
-  if (runtime_.parts.add_work) {
-    work_.emplace(of_session(runtime_, kWorkThreads));
-    runtime_.parts.add_work(*work_, Joined{identity_, endpoint_.server, hub_, runtime_.work_spoke});
-    begin("works", *work_);
-  }
+  parts_->add("registration", registration_->unsynced());
+  begin(*registration_);
+  start_works();
+  if (work_) parts_->add("works", work_->unsynced());
   start_addons();
-  begin("add-ons", *addons_);
+  parts_->add("add-ons", addons_->unsynced());
+  begin(*addons_);
   parts_->complete();
   runtime_.phase.set("joined", "cluster " + identity_.cluster + " at " + endpoint_.server);
 }

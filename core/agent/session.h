@@ -54,6 +54,9 @@ class Session {
 
  private:
   bool accepted();
+  void keep_works();
+  void start_works();
+  void begin(controller::Manager& manager);
   void start_controllers();
   void add_lease(const controller::ControllerOptions& base);
   void add_served_apis();
@@ -79,6 +82,7 @@ class Session {
   Instant began_{};
   Instant registered_{};  // last
   Duration accept_pause_{};
+  std::optional<Instant> works_looked_;
   std::chrono::steady_clock::time_point started_{};  // the controllers
   std::shared_ptr<Parts> parts_ = std::make_shared<Parts>();
   std::shared_ptr<kube::Informer> clusters_;

@@ -1,8 +1,11 @@
 // The whole agent against servers in memory: joining, crashing after any write, and joining again.
 #include "core/agent/agent.h"
 
+#include <atomic>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <mutex>
+#include <set>
 
 #include "core/agent/bootstrap_source.h"
 #include "core/controller/worker_pool.h"
@@ -119,6 +122,67 @@ TEST(Agent, ARestartChangesNothing) {
   EXPECT_EQ(fleet.stored("tls.crt"), certificate);
   EXPECT_EQ(fleet.spoke->write_count(), 0);
   EXPECT_EQ(fleet.hub->write_count(), fleet.hub->count("update", "leases"));
+}
+
+// A hub of upstream, which takes the rights of a cluster away as it is being deleted: last those on its works.
+TEST(Agent, WhereItMayReadItsWorksAloneItBeginsWithThem) {
+  MemoryFleet fleet;
+  {
+    MemoryFleet::Process process(fleet, fleet.options());
+    ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  }
+  fleet.hub->on_request([&](const ApiCall& call) -> std::optional<kube::Response> {
+    if (call.plural == "manifestworks") return std::nullopt;
+    return kube::Response{403, {}, R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403})"};
+  });
+  std::atomic<int> begun{0};
+  std::mutex mutex;
+  std::set<std::string> seen;
+  const auto add_work = [&](controller::Manager& manager, const agent::Joined& joined) {
+    ++begun;
+    kube::InformerOptions own;
+    own.ns = joined.identity.cluster;
+    const auto works = manager.informer(joined.hub, api::manifest_works(), own);
+    const auto queue = manager.add({.name = "work"}, [&](const std::string& key, const std::stop_token&) {
+      const std::lock_guard lock(mutex);
+      seen.insert(key);
+      return Result<controller::Outcome>(controller::Outcome{});
+    });
+    controller::Manager::enqueue_on(*works, queue);
+  };
+  fleet.hub->put(api::manifest_works(), {{"metadata", {{"name", "web"}, {"namespace", "c1"}}}});
+  const auto sees = [&](const std::string& key) {
+    const std::lock_guard lock(mutex);
+    return seen.contains(key);
+  };
+  MemoryFleet::Process process(fleet, fleet.options(), add_work);
+  EXPECT_TRUE(soon([&] { return sees("c1/web"); }));
+  EXPECT_EQ(begun, 1);
+  fleet.hub->forget_calls();
+  EXPECT_TRUE(soon([&] { return fleet.hub->count("get", "managedclusters") > 2; })) << "it may be accepted again";
+  fleet.hub->on_request({});
+  EXPECT_TRUE(soon([&] { return fleet.hub->count("update", "leases") > 0; }));
+  EXPECT_EQ(begun, 1) << "they go on";
+  process.stop();
+}
+
+TEST(Agent, WhereItMayReadNothingItBeginsNothing) {
+  MemoryFleet fleet;
+  {
+    MemoryFleet::Process process(fleet, fleet.options());
+    ASSERT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  }
+  fleet.hub->on_request([](const ApiCall&) -> std::optional<kube::Response> {
+    return kube::Response{403, {}, R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403})"};
+  });
+  std::atomic<int> begun{0};
+  fleet.hub->forget_calls();
+  MemoryFleet::Process process(fleet, fleet.options(), [&](controller::Manager&, const agent::Joined&) { ++begun; });
+  EXPECT_TRUE(soon([&] { return fleet.hub->count("get", "managedclusters") > 5; }));
+  EXPECT_EQ(fleet.hub->count("list", "manifestworks"), 1) << "a cluster may wait for days";
+  EXPECT_EQ(begun, 0);
+  process.stop();
+  EXPECT_TRUE(fleet.hub->writes().empty());
 }
 
 TEST(Agent, WaitsForApprovalWithOneRequestAcrossRestarts) {

@@ -176,8 +176,17 @@ bool MemoryFleet::joined(const std::shared_ptr<FakeApi>& at) const {
 
 MemoryFleet::Process::Process(MemoryFleet& fleet, agent::AgentOptions options, int dies_after) {
   wire_->dies_after = dies_after;
+  start(fleet, std::move(options), {});
+}
+
+MemoryFleet::Process::Process(MemoryFleet& fleet, agent::AgentOptions options, AddWork add_work) {
+  start(fleet, std::move(options), std::move(add_work));
+}
+
+void MemoryFleet::Process::start(MemoryFleet& fleet, agent::AgentOptions options, AddWork add_work) {
   const kube::RestConfig spoke = fleet.spoke_config();
   agent::AgentParts parts;
+  parts.add_work = std::move(add_work);
   parts.connect = [&fleet, wire = wire_](const kube::RestConfig& config) { return fleet.connect(config, wire); };
   thread_ = std::jthread([this, options = std::move(options), spoke, parts](std::stop_token stop) {
     outcome_ = agent::run_agent(options, spoke, parts, stop);

@@ -47,7 +47,10 @@ class MemoryFleet {
   /// An agent process: starts now, is stopped and joined by the destructor or by stop().
   class Process {
    public:
+    using AddWork = decltype(agent::AgentParts::add_work);
     Process(MemoryFleet& fleet, agent::AgentOptions options, int dies_after = -1);
+    /// With the controllers of works that `add_work` adds.
+    Process(MemoryFleet& fleet, agent::AgentOptions options, AddWork add_work);
     ~Process() { stop(); }
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -58,6 +61,8 @@ class MemoryFleet {
     const Status& outcome() const { return outcome_; }
 
    private:
+    void start(MemoryFleet& fleet, agent::AgentOptions options, AddWork add_work);
+
     std::shared_ptr<Wire> wire_ = std::make_shared<Wire>();
     Status outcome_;
     std::jthread thread_;
