@@ -50,4 +50,9 @@ Result<AgentIdentity> read_agent_identity(const pki::Subject& subject) {
   return identity;
 }
 
+bool is_aws_agent(std::string_view user, const std::vector<std::string>& groups, std::string_view cluster) {
+  return !cluster.empty() && user == cluster &&
+         std::ranges::find(groups, std::string(kAwsGroupPrefix) + std::string(cluster)) != groups.end();
+}
+
 }  // namespace fleetadm::api

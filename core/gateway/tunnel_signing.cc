@@ -29,11 +29,12 @@ bool awaits_tunnel_certificate(const Json& request) {
 
 std::string cluster_of_requester(const Json& request) {
   const std::string user = str(request, {"spec", "username"});
+  const auto groups = string_list_at(request, {"spec", "groups"});
+  if (is_dns_label(user) && api::is_aws_agent(user, groups, user)) return user;
   if (!user.starts_with(api::kClusterGroupPrefix)) return {};
   const std::string_view rest = std::string_view(user).substr(api::kClusterGroupPrefix.size());
   std::string cluster(rest.substr(0, rest.find(':')));
   if (!is_dns_label(cluster) || !api::agent_of_cluster(user, cluster)) return {};
-  const auto groups = string_list_at(request, {"spec", "groups"});
   const bool is_member = std::ranges::find(groups, std::string(api::kClusterGroupPrefix) + cluster) != groups.end();
   return is_member ? cluster : std::string();
 }

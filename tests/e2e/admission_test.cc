@@ -272,6 +272,11 @@ TEST_F(Admission, ARequestWithAClustersLabelIsByItsAgentOrARegistrar) {
   EXPECT_EQ(create(agent, path, request_for("c1", "of-c1")), 403);
   EXPECT_EQ(create(agent, path, request_for("c20", "of-c20")), 403);
   EXPECT_EQ(create(registrar, path, request_for("c1", "first-of-c1")), 201) << "it may create managedclusters";
+  const auto by_aws = user("c3", {csrs}, {"get"}, {"open-cluster-management:c3"});
+  const auto stranger = user("c4", {csrs}, {"get"}, {"open-cluster-management:c3"});
+  EXPECT_EQ(create(by_aws, path, request_for("c3", "of-c3")), 201);
+  EXPECT_EQ(create(by_aws, path, request_for("c1", "of-c1")), 403);
+  EXPECT_EQ(create(stranger, path, request_for("c3", "again-of-c3")), 403) << "in the group, and not the user";
   Json unlabelled = request_for("c1", "unlabelled");
   erase_at(unlabelled, {"metadata", "labels"});
   EXPECT_EQ(create(agent, path, unlabelled), 201);

@@ -157,5 +157,47 @@ TEST_F(AwsIrsa, F_JoinGivesTheAgentItsRole) {
             "arn:aws:iam::123456789012:role/hub_managed-cluster-identity-creator");
 }
 
+/// EKS signs no certificates of its own clients, so that the signer is the add-on's.
+TEST_F(AwsIrsa, G_AnAddOnGetsACertificateOfItsOwnSigner) {
+  const std::string addons = "/apis/addon.open-cluster-management.io/v1alpha1";
+  const auto make = [](const std::string& collection, Json object) {
+    const auto made = fleet()->hub().create(collection, object);
+    EXPECT_EQ(made.status, 201) << made.body;
+  };
+  const auto addon = [](const char* kind, Json metadata, Json spec) {
+    return Json{{"apiVersion", "addon.open-cluster-management.io/v1alpha1"},
+                {"kind", kind},
+                {"metadata", std::move(metadata)},
+                {"spec", std::move(spec)}};
+  };
+  const pki::KeyPair ca = pki::make_ca("hello-ca", std::chrono::hours(24)).value();
+  make("/api/v1/namespaces/open-cluster-management-hub/secrets",
+       {{"apiVersion", "v1"},
+        {"kind", "Secret"},
+        {"type", "kubernetes.io/tls"},
+        {"metadata", {{"name", "hello-ca"}}},
+        {"data", {{"tls.crt", base64_encode(ca.certificate)}, {"tls.key", base64_encode(ca.key)}}}});
+  const Json signer{{"signerName", "open-cluster-management.io/hello"}, {"signingCA", {{"name", "hello-ca"}}}};
+  make(addons + "/addontemplates",
+       addon("AddOnTemplate", {{"name", "hello-v1"}},
+             {{"addonName", "hello"},
+              {"agentSpec", {{"workload", {{"manifests", Json::array()}}}}},
+              {"registration", Json::array({{{"type", "CustomSigner"}, {"customSigner", signer}}})}}));
+  const Json supported{
+      {"group", "addon.open-cluster-management.io"}, {"resource", "addontemplates"}, {"defaultConfig", {{"name", "hello-v1"}}}};
+  make(addons + "/clustermanagementaddons",
+       addon("ClusterManagementAddOn", {{"name", "hello"}}, {{"supportedConfigs", Json::array({supported})}}));
+  make(addons + "/namespaces/c1/managedclusteraddons", addon("ManagedClusterAddOn", {{"name", "hello"}}, Json::object()));
+  const auto issued = [] {
+    const Json secret = fleet()->spoke(1).get(
+        "/api/v1/namespaces/open-cluster-management-agent-addon/secrets/hello-open-cluster-management.io-hello-client-cert");
+    return pki::parse_certificates(base64_decode(str(secret, {"data", "tls.crt"})).value_or("")).has_value();
+  };
+  EXPECT_TRUE(eventually(issued, std::chrono::seconds(60)))
+      << fleet()->hub().get(addons + "/namespaces/c1/managedclusteraddons/hello") << read_file(log_of("hub-irsa"));
+  for (const Json& request : list_at(fleet()->hub().get("/apis/certificates.k8s.io/v1/certificatesigningrequests"), {"items"}))
+    EXPECT_EQ(str(request, {"spec", "username"}), "c1");
+}
+
 }  // namespace
 }  // namespace fleetadm::testkit

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/addon/rules/agent_identity.h"
+#include "core/api/agent_identity.h"
 #include "core/api/certificate_request.h"
 #include "core/api/kinds.h"
 #include "kubeclient/base/names.h"
@@ -61,15 +62,18 @@ std::string subject_trouble(const pki::CsrInfo& asked, const Wanted& wanted) {
 }
 
 /// One of the cluster's own agents: the separator belongs to the comparison, "c1" is a prefix of "c10".
-bool is_agent_of(const std::string& user, const std::string& cluster) {
+bool is_by_agent_of(const Json& csr, const std::string& cluster) {
+  const std::string user = str(csr, {"spec", "username"});
+  if (api::is_aws_agent(user, string_list_at(csr, {"spec", "groups"}), cluster)) return true;
   const std::string prefix = std::string(api::kClusterGroupPrefix) + cluster + ":";
   return user.starts_with(prefix) && user.size() > prefix.size() && user.find(':', prefix.size()) == std::string::npos;
 }
 
 CsrVerdict judge_contents(const Json& csr, const Json& registration, const std::string& cluster, const std::string& addon) {
   if (const Status usages = api::check_client_usages(csr); !usages) return refuse("usages", usages.error().message);
-  if (const std::string user = str(csr, {"spec", "username"}); !is_agent_of(user, cluster)) {
-    return refuse("requester", "its requester " + api::quoted_text(user) + " is no agent of cluster " + cluster);
+  if (!is_by_agent_of(csr, cluster)) {
+    return refuse("requester",
+                  "its requester " + api::quoted_text(str(csr, {"spec", "username"})) + " is no agent of cluster " + cluster);
   }
   const auto asked = api::checked_request(csr);
   if (!asked) return refuse("request", asked.error().message);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <re2/re2.h>
 
+#include "core/api/agent_identity.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "kubeclient/base/log.h"
@@ -11,7 +12,6 @@ namespace fleetadm::registration::hub {
 namespace {
 
 constexpr const char* kDriver = "awsirsa";
-constexpr std::string_view kGroupPrefix = "open-cluster-management:";  // EKS allows no group that begins with "system:"
 
 Result<std::vector<std::shared_ptr<re2::RE2>>> compiled(const std::vector<std::string>& patterns) {
   std::vector<std::shared_ptr<re2::RE2>> all;
@@ -76,7 +76,8 @@ Status AwsIrsaDriver::grant(const Json& cluster, const std::stop_token& stop) {
     return fail(Category::kInvalid, aws::arn_of(*member) + " is the accepted cluster " + owner + " already");
   const std::string name = name_of(cluster);
   FLEETADM_CHECK(identities_.create_role(aws::hub_role_name(suffix), aws::trust_policy(hub_, *member), stop));
-  FLEETADM_CHECK(identities_.create_access_entry(aws::hub_role_arn(hub_, suffix), name, std::string(kGroupPrefix) + name, stop));
+  FLEETADM_CHECK(
+      identities_.create_access_entry(aws::hub_role_arn(hub_, suffix), name, std::string(api::kAwsGroupPrefix) + name, stop));
   log::info(1, kDriver, name + ": the role " + aws::hub_role_name(suffix) + " may come as this cluster");
   return {};
 }

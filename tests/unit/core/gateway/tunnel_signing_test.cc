@@ -52,6 +52,18 @@ TEST_F(TunnelSigning, NothingButTheSubjectAndTheKeyOfARequestIsSigned) {
   EXPECT_EQ(issued->cluster, "c1");
 }
 
+TEST_F(TunnelSigning, AClusterWithAnIdentityOfAwsIsKnownByItsUserAndGroup) {
+  Json asked = request(tunnel());
+  asked["spec"]["username"] = "c1";
+  asked["spec"]["groups"] = {"system:authenticated"};
+  EXPECT_FALSE(sign(asked)) << "a user of that name";
+  asked["spec"]["groups"] = {"open-cluster-management:c2", "system:authenticated"};
+  EXPECT_FALSE(sign(asked)) << "of another cluster";
+  asked["spec"]["groups"] = {"open-cluster-management:c1", "system:authenticated"};
+  ASSERT_TRUE(sign(asked));
+  EXPECT_EQ(cluster_of_requester(asked), "c1");
+}
+
 TEST_F(TunnelSigning, OtherRequestsAreNotSigned) {
   ASSERT_TRUE(sign(request(tunnel())));
   pki::Subject named = tunnel();

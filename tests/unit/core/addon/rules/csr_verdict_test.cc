@@ -103,6 +103,18 @@ TEST_F(AddonCsr, OfTheClustersOwnAgentIsSound) {
   EXPECT_EQ(str(custom.signer, {"signingCA", "name"}), "ca");
 }
 
+TEST_F(AddonCsr, OfAnAgentWithAnIdentityOfAwsIsSound) {
+  Json by_aws = good_csr();
+  by_aws["spec"]["username"] = "prod1";
+  EXPECT_EQ(verdict(by_aws), "requester") << "a user of that name";
+  by_aws["spec"]["groups"] = Json::array({"open-cluster-management:prod10", "system:authenticated"});
+  EXPECT_EQ(verdict(by_aws), "requester") << "in another cluster's group";
+  by_aws["spec"]["groups"].push_back("open-cluster-management:prod1");
+  EXPECT_EQ(verdict(by_aws), "approved");
+  by_aws["spec"]["username"] = "prod10";
+  EXPECT_EQ(verdict(by_aws), "requester");
+}
+
 TEST_F(AddonCsr, OfAnotherProgramIsLeftAlone) {
   Json unlabelled = good_csr();
   unlabelled["metadata"].erase("labels");
