@@ -23,7 +23,7 @@ namespace {
 
 constexpr auto kBetweenTidying = std::chrono::seconds(15);  // of memory
 constexpr std::size_t kWorkers = 6;
-constexpr std::size_t kMaxStarters = 16;
+constexpr std::size_t kStarters = 32;
 
 void put(Json& list, Json entry) {
   if (!list.is_array()) list = Json::array();
@@ -72,7 +72,8 @@ Result<std::unique_ptr<Cluster>> start_cluster(serve::HttpRuntime& runtime, Clus
   return started;
 }
 
-/// All of them, on as many threads as the machine runs; the first failure ends it.
+/// All of them, on more threads than the machine runs: keys and files have to reach the disk, and what waits for it at the same
+/// time waits once. The first failure ends it.
 Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(serve::HttpRuntime& runtime, const SandboxHome& home,
                                                              const ServeOptions& options, const Json& before,
                                                              const FleetNodesOptions& fleet,
@@ -106,8 +107,7 @@ Result<std::vector<std::unique_ptr<Cluster>>> start_clusters(serve::HttpRuntime&
   };
   {
     std::vector<std::jthread> threads;
-    const auto count = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxStarters);
-    for (std::size_t i = 0; i < std::min(count, names.size()); ++i) threads.emplace_back(start_some);
+    for (std::size_t i = 0; i < std::min(kStarters, names.size()); ++i) threads.emplace_back(start_some);
   }
   if (failed) return fail(std::move(*failed));
   return clusters;
