@@ -345,8 +345,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiOptions options) {
                       admission::policy_binding_strategy(*inner->rbac));
   const auto definitions = state.kinds.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   for (const Json& definition : engine.list(*definitions)) inner->serve_definition(name_of(definition));
-  if (auto ready = bootstrap_cluster(engine, options.ca_pem); !ready)
-    return fail(Category::kInternal, "preparing the cluster: " + ready.error().message);
+  ApiStatus ready;
+  FLEETADM_CHECK(state.store->write_together([&] { ready = bootstrap_cluster(engine, options.ca_pem); }));
+  if (!ready) return fail(Category::kInternal, "preparing the cluster: " + ready.error().message);
   return std::unique_ptr<ApiServer>(new ApiServer(std::move(inner)));
 }
 

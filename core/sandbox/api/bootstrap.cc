@@ -176,7 +176,8 @@ ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem) {
       engine, "", "configmaps", "kube-system",
       {{"metadata", {{"name", kAuthenticationMap}, {"namespace", "kube-system"}}}, {"data", {{"client-ca-file", ca_pem}}}}));
   FLEETADM_CHECK(ensure(engine, rbac, "roles", "kube-system", authentication_reader()));
-  for (const Json& one : cluster_roles()) FLEETADM_CHECK(ensure(engine, rbac, "clusterroles", "", one));
+  static const auto& kRoles = *new std::vector<Json>(cluster_roles());  // of all clusters of the process
+  for (const Json& one : kRoles) FLEETADM_CHECK(ensure(engine, rbac, "clusterroles", "", one));
   FLEETADM_CHECK(ensure(engine, rbac, "clusterrolebindings", "", binding("cluster-admin", "cluster-admin", {"system:masters"})));
   FLEETADM_CHECK(
       ensure(engine, rbac, "clusterrolebindings", "", binding("system:discovery", "system:discovery", {"system:authenticated"})));
@@ -191,9 +192,10 @@ ApiStatus bootstrap_cluster(Engine& engine, const std::string& ca_pem) {
       engine, rbac, "clusterrolebindings", "",
       binding("system:service-account-issuer-discovery", "system:service-account-issuer-discovery", {"system:serviceaccounts"})));
   const char* const flowcontrol = "flowcontrol.apiserver.k8s.io";
-  for (const Json& one : default_priority_levels())
-    FLEETADM_CHECK(ensure(engine, flowcontrol, "prioritylevelconfigurations", "", one));
-  for (Json& one : default_flow_schemas()) {
+  static const auto& kLevels = *new std::vector<Json>(default_priority_levels());
+  for (const Json& one : kLevels) FLEETADM_CHECK(ensure(engine, flowcontrol, "prioritylevelconfigurations", "", one));
+  static const auto& kSchemas = *new std::vector<Json>(default_flow_schemas());
+  for (Json one : kSchemas) {
     const std::string level = str(one, {"spec", "priorityLevelConfiguration", "name"});
     one["status"]["conditions"] = Json::array({dangling_condition(level, true, engine.clock().now())});
     FLEETADM_CHECK(ensure(engine, flowcontrol, "flowschemas", "", one));

@@ -98,12 +98,10 @@ ApiResult<Json> Engine::put(const Kind& kind, const std::string& ns, const std::
     return put_converted(kind, ns, name, expected, std::move(object), std::move(stored), remove, dry_run, raced);
   }
   if (dry_run) return object;
-  Json stored = object;
-  if (kind.on_write) stored = kind.on_write(std::move(stored));
-  Write write{kind.storage, ns, name, expected, std::move(stored), remove};
+  Write write{kind.storage, ns, name, expected, kind.on_write ? kind.on_write(object) : std::move(object), remove};
   if (kind.custom != nullptr) write.version = kind.custom->storage_version;
-  FLEETADM_CHECK(commit(kind, std::move(write), object, raced));
-  return object;
+  FLEETADM_CHECK(commit(kind, write, kind.on_write ? &object : nullptr, raced));
+  return std::move(kind.on_write ? object : write.object);
 }
 
 /// `stored` is `object` in the version that is written. The answer is what a reader of this row sees from now on.
@@ -117,24 +115,27 @@ ApiResult<Json> Engine::put_converted(const Kind& kind, const std::string& ns, c
     if (shows_itself) return object;
     return converter_of(kind)->convert(std::move(stored), kind.version);
   }
-  FLEETADM_TRY(const auto done,
-               commit(kind, {kind.storage, ns, name, expected, std::move(stored), remove, version}, object, raced));
+  Write write{kind.storage, ns, name, expected, std::move(stored), remove, version};
+  FLEETADM_TRY(const auto done, commit(kind, write, &object, raced));
   if (shows_itself) return object;
   return read(kind, *done);
 }
 
-/// Writes, and tells of the object as its writer knows it.
-ApiResult<StoredPtr> Engine::commit(const Kind& kind, Write write, Json& object, bool& raced) {
-  const auto ns = write.ns;
-  const auto name = write.name;
-  const bool remove = write.remove;
-  auto done = store_.write(std::move(write));
+/// Writes, and tells of the object as its writer knows it. Null: that is the one that is written.
+ApiResult<StoredPtr> Engine::commit(const Kind& kind, Write& write, Json* object, bool& raced) {
+  auto done = store_.write(write);
   if (!done) {
     raced = done.error().category == Category::kConflict;
     return api_fail(500, "InternalError", "Internal error occurred: " + done.error().message);
   }
-  at_or_make(object, {"metadata", "resourceVersion"}) = std::to_string((*done)->revision);
-  if (observer_) observer_(kind, ns, name, remove ? nullptr : &object);
+  if (object != nullptr) {
+    at_or_make(*object, {"metadata", "resourceVersion"}) = std::to_string((*done)->revision);
+  } else {
+    object = &write.object;
+    (*object)["apiVersion"] = kind.api_version();
+    (*object)["kind"] = kind.kind;
+  }
+  if (observer_) observer_(kind, write.ns, write.name, write.remove ? nullptr : object);
   return std::move(*done);
 }
 

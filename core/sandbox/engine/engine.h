@@ -108,7 +108,7 @@ class Engine {
   }
   ApiResult<Json> put(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected, Json object,
                       bool remove, bool dry_run, bool& raced);
-  ApiResult<StoredPtr> commit(const Kind& kind, Write write, Json& object, bool& raced);
+  ApiResult<StoredPtr> commit(const Kind& kind, Write& write, Json* object, bool& raced);
   ApiResult<Json> put_converted(const Kind& kind, const std::string& ns, const std::string& name, std::int64_t expected,
                                 Json object, Json stored, bool remove, bool dry_run, bool& raced);
   KindPtr row_for(const Kind& asked, const Stored& stored, const WriteOptions& options) const;

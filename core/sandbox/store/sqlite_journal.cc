@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fcntl.h>
 #include <memory>
 #include <sqlite3.h>
@@ -59,6 +60,7 @@ class SqliteJournal final : public Journal {
     Statement read;
     FLEETADM_CHECK(compile("SELECT resource, ns, name, revision, body FROM objects", read));
     int code = SQLITE_OK;
+    std::int64_t last = 0;
     while ((code = sqlite3_step(read.get())) == SQLITE_ROW) {
       JournalRow row;
       row.resource = column(read.get(), 0);
@@ -66,12 +68,13 @@ class SqliteJournal final : public Journal {
       row.name = column(read.get(), 2);
       row.revision = sqlite3_column_int64(read.get(), 3);
       row.body = column(read.get(), 4);
+      last = std::max(last, row.revision);
       each(std::move(row));
     }
     if (code != SQLITE_DONE) return failure(database_.get(), "reading the cluster's file");
     FLEETADM_CHECK(compile("SELECT revision FROM counter", read));
     if (sqlite3_step(read.get()) != SQLITE_ROW) return failure(database_.get(), "reading the cluster's revision");
-    return sqlite3_column_int64(read.get(), 0);
+    return std::max(last, std::int64_t{sqlite3_column_int64(read.get(), 0)});
   }
 
   Status commit(const std::vector<JournalRow>& rows) override {
@@ -97,6 +100,8 @@ class SqliteJournal final : public Journal {
       }
       FLEETADM_CHECK(step(statement));
     }
+    // The last revision stands in the row that has it, where there is one: most commits change one page less.
+    if (!rows.back().removed) return {};
     sqlite3_bind_int64(count_.get(), 1, rows.back().revision);
     return step(count_.get());
   }

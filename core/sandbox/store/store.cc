@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -90,7 +91,7 @@ struct Store::Lane {
 };
 
 struct Store::Pending {
-  Write change;
+  Write& change;
   std::optional<Result<StoredPtr>> answer;
 };
 
@@ -116,6 +117,8 @@ struct Store::Inner {
   std::condition_variable answered;
   std::vector<Pending*> queue;
   bool leading = false;
+
+  std::optional<std::vector<JournalRow>> held;  // what is committed together, later
 };
 
 Store::Store(std::unique_ptr<Journal> journal, Limits limits) : inner_(std::make_unique<Inner>()) {
@@ -216,8 +219,15 @@ std::size_t Store::count(const std::string& resource, const std::string& ns) con
   return static_cast<std::size_t>(std::distance(from->objects.lower_bound(ns + "/"), from->objects.lower_bound(ns + "0")));
 }
 
-Result<StoredPtr> Store::write(Write change) {
-  Pending mine{std::move(change), std::nullopt};
+Status Store::write_together(const std::function<void()>& writes) {
+  inner_->held.emplace();
+  writes();
+  const auto rows = std::exchange(inner_->held, std::nullopt);
+  return inner_->journal ? inner_->journal->commit(*rows) : Status{};
+}
+
+Result<StoredPtr> Store::write(Write& change) {
+  Pending mine{change, std::nullopt};
   std::unique_lock lock(inner_->queue_mutex);
   inner_->queue.push_back(&mine);
   while (!mine.answer) {
@@ -261,7 +271,7 @@ void Store::commit(std::vector<Pending*>& batch) {
       answers.emplace_back(one, conflict("Changed"));
       continue;
     }
-    auto now = store_object(change.object, ++next, std::move(change.version));
+    auto now = store_object(change.object, ++next, change.version);
     overlay[overlay_key] = change.remove ? nullptr : now;
     if (inner_->journal) rows.push_back({change.resource, change.ns, change.name, next, journal_body(*now), change.remove});
     auto event = std::make_shared<Event>();
@@ -275,7 +285,12 @@ void Store::commit(std::vector<Pending*>& batch) {
     events.emplace_back(change.resource, std::move(event));
     answers.emplace_back(one, std::move(now));
   }
-  Status committed = inner_->journal ? inner_->journal->commit(rows) : Status{};
+  Status committed;
+  if (inner_->held) {
+    std::ranges::move(rows, std::back_inserter(*inner_->held));
+  } else if (inner_->journal) {
+    committed = inner_->journal->commit(rows);
+  }
   std::vector<std::shared_ptr<Watch::State>> woken;
   if (committed) {
     const std::lock_guard lock(inner_->mutex);

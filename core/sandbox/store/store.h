@@ -113,8 +113,11 @@ class Store {
   std::size_t count(const std::string& resource, const std::string& ns) const;
 
   /// Waits until the change is committed. kConflict with reason "Exists", "Missing" or "Changed"; kInternal where the journal
-  /// fails. Writers at the same time share one commit.
-  Result<StoredPtr> write(Write change);
+  /// fails. Writers at the same time share one commit. The change keeps its object as it was stored.
+  Result<StoredPtr> write(Write& change);
+  Result<StoredPtr> write(Write&& change) { return write(change); }
+  /// What `writes` writes becomes one commit of the journal, after it. Nobody else may write meanwhile; the failure is of all.
+  Status write_together(const std::function<void()>& writes);
 
   /// Events after `from`, of one namespace or of all (""), of objects of one name or of all (""). `wake` is called, on any
   /// thread, when there is something to take after there was nothing. The store must outlive the watch. kGone as for list().

@@ -233,6 +233,56 @@ TEST(Store, KeepsObjectsAndTheRevisionInAFile) {
   EXPECT_FALSE(store->watch(kMaps, "", last - 1, [] {}).has_value());
 }
 
+TEST(Store, KnowsTheLastRevisionWhicheverChangeItWas) {
+  const testkit::TemporaryFolder folder("store");
+  const auto file = (folder.path() / "objects.db").string();
+  std::int64_t last = 0;
+  const auto change = [&](const auto& what) {
+    const auto store = std::move(*Store::open(std::move(*open_sqlite_journal(file))));
+    EXPECT_EQ(store->revision(), last);
+    last = what(*store);
+  };
+  std::int64_t a = 0;
+  change([&](Store& store) { return a = put(store, "a", 0, "1"); });
+  change([&](Store& store) { return put(store, "b", 0, "1"); });
+  change([&](Store& store) { return drop(store, "a", a); });
+  change([&](Store& store) { return a = put(store, "a", 0, "2"); });
+  change([&](Store& store) { return put(store, "a", a, "3"); });
+  change([&](Store& store) { return store.revision(); });
+  EXPECT_EQ(last, 5);
+}
+
+TEST(Store, WritesTogetherWhatBelongsTogether) {
+  const testkit::TemporaryFolder folder("store");
+  const auto file = (folder.path() / "objects.db").string();
+  {
+    const auto store = std::move(*Store::open(std::move(*open_sqlite_journal(file))));
+    const Status done = store->write_together([&] {
+      const auto a = put(*store, "a", 0, "1");
+      put(*store, "a", a, "2");
+      const auto b = put(*store, "b", 0, "1");
+      EXPECT_NE(store->get(kMaps, "n", "b"), nullptr);
+      drop(*store, "b", b);
+    });
+    EXPECT_TRUE(done);
+    put(*store, "c", 0, "1");
+  }
+  const auto store = std::move(*Store::open(std::move(*open_sqlite_journal(file))));
+  EXPECT_EQ(store->revision(), 5);
+  EXPECT_EQ(store->count(kMaps, "n"), 2U);
+  EXPECT_EQ(str(store->get(kMaps, "n", "a")->json(), {"data", "a"}), "2");
+}
+
+TEST(Store, ShowsWhatItStored) {
+  const auto store = in_memory();
+  Write change{kMaps, "n", "a", 0, map_of("1"), false};
+  change.object["kind"] = "ConfigMap";
+  const auto done = store->write(change);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(change.object, (*done)->json());
+  EXPECT_EQ(resource_version_of(change.object), "1");
+}
+
 TEST(Store, SharesItsFileWithNobody) {
   const testkit::TemporaryFolder folder("store");
   const auto file = (folder.path() / "objects.db").string();
