@@ -6,10 +6,10 @@
 #include "core/sandbox/convert/converter.h"
 #include "core/sandbox/convert/review.h"
 #include "core/sandbox/model/negotiate.h"
+#include "core/sandbox/validation/compiled_schema.h"
 #include "core/sandbox/validation/conversion_rules.h"
 #include "core/sandbox/validation/definition_checks.h"
 #include "kubeclient/base/ascii.h"
-#include "kubeclient/base/shared_values.h"
 
 namespace fleetadm::sandbox {
 namespace {
@@ -72,23 +72,7 @@ std::vector<std::string> names_of(const Json& crd) {
   return out;
 }
 
-struct Schema {
-  Json text;
-  std::shared_ptr<const apimachinery::Structural> shape;
-};
-
-/// A version's schema, compiled; null where it is none. The clusters of a process, which often have the same definitions, share
-/// them, as do the rows before and after a definition has changed.
-std::shared_ptr<const Schema> schema_of(const Json& version) {
-  static auto* const kSchemas = new SharedValues<Schema>();  // for good: rows may outlive static objects
-  const Json& schema = object_at(version, {"schema", "openAPIV3Schema"});
-  return kSchemas->of(dump_json(schema), [&]() -> std::shared_ptr<const Schema> {
-    auto compiled = apimachinery::Structural::compile(schema, "");
-    if (!compiled) return nullptr;
-    return std::make_shared<const Schema>(Schema{schema, std::move(*compiled)});
-  });
-}
-using Schemas = std::map<std::string, std::shared_ptr<const Schema>, std::less<>>;  // by version
+using Schemas = std::map<std::string, std::shared_ptr<const CompiledSchema>, std::less<>>;  // by version
 
 /// Null where every version reads alike.
 std::shared_ptr<const convert::Converter> make_converter(const Json& definition, const Schemas& schemas,
@@ -116,7 +100,8 @@ std::shared_ptr<const convert::Converter> make_converter(const Json& definition,
   return std::make_shared<const convert::Converter>(std::move(options));
 }
 
-std::shared_ptr<CustomKind> custom_of(const Json& definition, const Json& version, const std::shared_ptr<const Schema>& schema) {
+std::shared_ptr<CustomKind> custom_of(const Json& definition, const Json& version,
+                                      const std::shared_ptr<const CompiledSchema>& schema) {
   auto custom = std::make_shared<CustomKind>();
   custom->definition = name_of(definition);
   custom->schema = std::shared_ptr<const Json>(schema, &schema->text);
@@ -174,7 +159,8 @@ std::vector<KindPtr> rows_of(const Json& definition, const convert::Place& place
   Schemas schemas;
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
     // What is none was refused when it was written; a file from elsewhere may hold one.
-    if (auto schema = schema_of(version)) schemas.emplace(str(version, {"name"}), std::move(schema));
+    if (auto schema = compiled_schema(object_at(version, {"schema", "openAPIV3Schema"})))
+      schemas.emplace(str(version, {"name"}), std::move(schema));
   }
   const auto converter = make_converter(definition, schemas, place);
   for (const Json& version : list_at(definition, {"spec", "versions"})) {
