@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "core/apimachinery/unique_keys.h"
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/json_builder.h"
@@ -342,6 +343,7 @@ Json empty_builtin(std::string_view api_version, std::string_view kind) {
 }
 
 std::vector<std::string> duplicate_fields(std::string_view json_text) {
+  if (has_unique_keys(json_text)) return {};
   DuplicateScanner scanner;
   try {
     Json::sax_parse(json_text, &scanner);
@@ -359,6 +361,7 @@ std::vector<std::string> field_complaints(const std::vector<std::string>& unknow
 }
 
 std::vector<std::string> complaints_in_order(std::string_view json_text, const std::vector<std::string>& unknown) {
+  if (unknown.empty() && has_unique_keys(json_text)) return {};
   const std::set<std::string, std::less<>> undeclared(unknown.begin(), unknown.end());
   std::vector<std::string> complaints;
   std::set<std::string> said;

@@ -4,6 +4,7 @@
 #include "core/apimachinery/managed_fields.h"
 #include "core/apimachinery/patch.h"
 #include "core/apimachinery/protobuf.h"
+#include "core/apimachinery/unique_keys.h"
 #include "core/sandbox/api/write.h"
 #include "core/sandbox/convert/converter.h"
 #include "kubeclient/base/go_json.h"
@@ -88,7 +89,7 @@ void follow_last_applied(const WriteOptions& options, Json intent, Json& merged)
 /// Keys that the body gives twice: Strict refuses them, Warn says so.
 ApiStatus check_apply_keys(const serve::ApiRequest& request, std::vector<std::string>& warnings) {
   const auto mode = request.query.get("fieldValidation");
-  if (mode == "Ignore") return {};
+  if (mode == "Ignore" || apimachinery::has_unique_keys(request.http->body)) return {};
   std::string text;
   for (const auto& one : duplicate_yaml_keys(request.http->body))
     text += "\n  line " + std::to_string(one.line) + ": key " + dump_json(Json(one.key)) + " already set in map";
