@@ -64,16 +64,17 @@ std::optional<serve::User> Authenticator::user_of_token(std::string_view token, 
 }
 
 std::optional<serve::User> Authenticator::service_account(std::string_view token, std::vector<std::string>* audiences) const {
-  const auto claims = signer_.verify(token, engine_.clock().now());
-  if (!claims) return std::nullopt;
-  if (auto user = user_of_account_secret(engine_, *claims, token)) return user;
-  const auto for_whom = string_list_at(*claims, {"aud"});
+  const auto verified = signer_.verify(token, engine_.clock().now());
+  if (!verified) return std::nullopt;
+  const Json& claims = **verified;
+  if (auto user = user_of_account_secret(engine_, claims, token)) return user;
+  const auto for_whom = string_list_at(claims, {"aud"});
   if (audiences != nullptr) {
     *audiences = for_whom;
   } else if (std::find(for_whom.begin(), for_whom.end(), kIssuer) == for_whom.end()) {
     return std::nullopt;
   }
-  const Json& own = object_at(*claims, {"kubernetes.io"});
+  const Json& own = object_at(claims, {"kubernetes.io"});
   const auto ns = str(own, {"namespace"});
   const auto name = str(own, {"serviceaccount", "name"});
   // Tokens end with their account, and with what they are bound to.
@@ -82,7 +83,7 @@ std::optional<serve::User> Authenticator::service_account(std::string_view token
   user.name = "system:serviceaccount:" + ns + ":" + name;
   user.uid = str(own, {"serviceaccount", "uid"});
   user.groups = service_account_groups(ns);
-  user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=" + str(*claims, {"jti"})};
+  user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=" + str(claims, {"jti"})};
   if (const auto pod = str(own, {"pod", "name"}); !pod.empty()) {
     if (!alive("/pods", ns, pod, str(own, {"pod", "uid"}))) return std::nullopt;
     user.extra["authentication.kubernetes.io/pod-name"] = {pod};

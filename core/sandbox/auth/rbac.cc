@@ -229,9 +229,9 @@ struct Rbac::Index {
   }
 
   /// Of a cluster role where `ns` is empty.
-  const Rules* rules_of(const std::string& ns, const std::string& name) const {
+  RulesPtr rules_of(const std::string& ns, const std::string& name) const {
     const auto at = roles.find({ns, name});
-    return at == roles.end() ? nullptr : at->second.get();
+    return at == roles.end() ? nullptr : at->second;
   }
 
   static inline const std::string kGroup = "rbac.authorization.k8s.io/";
@@ -261,10 +261,11 @@ void Rbac::visit(const serve::User& user, const std::string& ns, Visit&& each) c
     const auto at = index_->bindings.find(in);
     if (at == index_->bindings.end()) return true;
     for (const auto& [binding, subject] : at->second.of(user)) {
-      const auto* rules = index_->rules_of(binding->role_kind == "ClusterRole" ? std::string() : in, binding->role_name);
-      if (rules != nullptr && each(*rules, kind + " \"" + binding->name + place + "\" of " + binding->role_kind + " \"" +
-                                               binding->role_name + "\" to " + binding->subjects[subject].text))
-        return false;
+      const auto rules = index_->rules_of(binding->role_kind == "ClusterRole" ? std::string() : in, binding->role_name);
+      const auto because = [&, &by = *binding, at = subject] {
+        return kind + " \"" + by.name + place + "\" of " + by.role_kind + " \"" + by.role_name + "\" to " + by.subjects[at].text;
+      };
+      if (rules != nullptr && each(*rules, because)) return false;
     }
     return true;
   };
@@ -274,9 +275,9 @@ void Rbac::visit(const serve::User& user, const std::string& ns, Visit&& each) c
 Decision Rbac::authorize(const serve::User& user, const serve::Attributes& what) const {
   if (user.in("system:masters")) return {true, ""};
   Decision out;
-  visit(user, what.resource_request ? what.ns : "", [&](const std::vector<PolicyRule>& rules, const std::string& because) {
+  visit(user, what.resource_request ? what.ns : "", [&](const std::vector<PolicyRule>& rules, const auto& because) {
     if (std::none_of(rules.begin(), rules.end(), [&](const PolicyRule& rule) { return rule.allows(what); })) return false;
-    out = {true, "RBAC: allowed by " + because};
+    out = {true, "RBAC: allowed by " + because()};
     return true;
   });
   return out;
@@ -284,7 +285,7 @@ Decision Rbac::authorize(const serve::User& user, const serve::Attributes& what)
 
 std::vector<PolicyRule> Rbac::rules_of(const serve::User& user, const std::string& ns) const {
   std::vector<PolicyRule> out;
-  visit(user, ns, [&](const std::vector<PolicyRule>& rules, const std::string&) {
+  visit(user, ns, [&](const std::vector<PolicyRule>& rules, const auto&) {
     out.insert(out.end(), rules.begin(), rules.end());
     return false;
   });
@@ -301,10 +302,10 @@ std::vector<PolicyRule> Rbac::missing(const serve::User& user, const std::string
   return out;
 }
 
-std::optional<std::vector<PolicyRule>> Rbac::role(const std::string& kind, const std::string& ns, const std::string& name) const {
+std::shared_ptr<const std::vector<PolicyRule>> Rbac::role(const std::string& kind, const std::string& ns,
+                                                          const std::string& name) const {
   const auto lock = index_->current();
-  const auto* rules = index_->rules_of(kind == "ClusterRole" ? std::string() : ns, name);
-  return rules == nullptr ? std::nullopt : std::optional(*rules);
+  return index_->rules_of(kind == "ClusterRole" ? std::string() : ns, name);
 }
 
 std::string denial(const serve::User& user, const serve::Attributes& what, const std::string& reason) {

@@ -38,8 +38,9 @@ class Rbac {
   std::vector<PolicyRule> rules_of(const serve::User& user, const std::string& ns) const;
   /// What of `wanted` the user does not hold there; empty: nothing is missing.
   std::vector<PolicyRule> missing(const serve::User& user, const std::string& ns, const std::vector<PolicyRule>& wanted) const;
-  /// The rules of a role that a binding names; nullopt where there is none.
-  std::optional<std::vector<PolicyRule>> role(const std::string& kind, const std::string& ns, const std::string& name) const;
+  /// The rules of a role that a binding names; null where there is none.
+  std::shared_ptr<const std::vector<PolicyRule>> role(const std::string& kind, const std::string& ns,
+                                                      const std::string& name) const;
   /// A role or binding (by plural name of its kind) was written or removed.
   void changed(const std::string& plural, const std::string& ns, const std::string& name);
 

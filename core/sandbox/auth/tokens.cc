@@ -136,25 +136,25 @@ Result<Json> TokenSigner::claims_of(std::string_view token) const {
   return parse_json(*payload);
 }
 
-Result<Json> TokenSigner::verify(std::string_view token, Instant now) const {
+Result<std::shared_ptr<const Json>> TokenSigner::verify(std::string_view token, Instant now) const {
   if (token.size() > kMaxToken) return bad_token();
   const std::string digest = sha256_hex(token);
-  std::optional<Json> known;
+  std::shared_ptr<const Json> known;
   {
     const std::lock_guard lock(mutex_);
     if (const auto at = checked_.find(digest); at != checked_.end()) known = at->second;
   }
   if (!known) {
-    FLEETADM_TRY(known, claims_of(token));
+    FLEETADM_TRY(Json claims, claims_of(token));
+    known = std::make_shared<const Json>(std::move(claims));
     const std::lock_guard lock(mutex_);
     if (checked_.size() >= kMaxChecked) checked_.clear();
-    checked_.emplace(digest, *known);
+    checked_.emplace(digest, known);
   }
-  Json claims = *std::move(known);
   const auto seconds = unix_seconds(now);
-  const bool ends = find(claims, {"exp"}) != nullptr;  // those of Secrets do not
-  if ((ends && num(claims, {"exp"}) <= seconds) || num(claims, {"nbf"}) > seconds) return bad_token();
-  return claims;
+  const bool ends = find(*known, {"exp"}) != nullptr;  // those of Secrets do not
+  if ((ends && num(*known, {"exp"}) <= seconds) || num(*known, {"nbf"}) > seconds) return bad_token();
+  return known;
 }
 
 }  // namespace fleetadm::sandbox

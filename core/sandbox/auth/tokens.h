@@ -20,7 +20,7 @@ class TokenSigner {
   explicit TokenSigner(std::string_view key) : key_(pki::read_private_key(key)) {}
   Result<std::string> sign(const Json& claims) const;
   /// The claims of a token with a good signature that is valid now; kAuth otherwise.
-  Result<Json> verify(std::string_view token, Instant now) const;
+  Result<std::shared_ptr<const Json>> verify(std::string_view token, Instant now) const;
   /// The public half as a JSON Web Key (RFC 7517); its kid is in the header of every token.
   Result<Json> public_key() const;
 
@@ -32,7 +32,7 @@ class TokenSigner {
   // Claims of tokens whose signature was checked, by the tokens' digests: a program sends its own with each request.
   static constexpr std::size_t kMaxChecked = 64;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, Json> checked_;
+  mutable std::map<std::string, std::shared_ptr<const Json>> checked_;
 };
 
 std::int64_t unix_seconds(Instant at);

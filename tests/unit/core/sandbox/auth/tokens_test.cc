@@ -21,7 +21,7 @@ TEST(TokenSigner, VerifiesItsOwnTokensForTheirTime) {
   ASSERT_TRUE(token.has_value());
   const auto read = signer.verify(*token, kNow);
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(str(*read, {"sub"}), "someone");
+  EXPECT_EQ(str(**read, {"sub"}), "someone");
   EXPECT_FALSE(signer.verify(*token, kNow + std::chrono::seconds(61)).has_value());
   EXPECT_FALSE(signer.verify(*signer.sign(claims(10, 60)), kNow).has_value());
 }
