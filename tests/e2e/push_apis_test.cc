@@ -7,6 +7,7 @@
 namespace fleetadm::testkit {
 namespace {
 
+const std::string kGlobalSet = "/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets/global";
 const std::string kScores = "/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/";
 
 class PushApis : public FleetTest {
@@ -67,7 +68,9 @@ TEST_F(PushApis, A_APlacementSelectsByAnApi) {
   ASSERT_TRUE(tells("c2", "apps/v1/Deployment"));
   const Json score = fleet()->hub().get(kScores + "c1/addonplacementscores/served-apis");
   EXPECT_EQ(str(list_at(score, {"status", "conditions"})[0], {"reason"}), "Complete");
-  ASSERT_EQ(run({"clusterset", "bind", "global", "-n", "default", "--context", "hub"}).code, 0);
+  ASSERT_TRUE(fleet()->hub().eventually(kGlobalSet, [](const Json& set) { return !set.is_null(); }));
+  const Ran bound = run({"clusterset", "bind", "global", "-n", "default", "--context", "hub"});
+  ASSERT_EQ(bound.code, 0) << bound.both();
   const auto chosen = [](const std::string& name, const std::string& api) {
     const Ran made = run({"placement", "create", name, "-n", "default", "--requires-api", api, "--wait", "--context", "hub"});
     EXPECT_EQ(made.code, 0) << made.both();
