@@ -19,12 +19,7 @@ class IdleAgent : public FleetTest {
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
     ASSERT_NO_FATAL_FAILURE(begin(1, true));
-    const Ran init = run({"init", "--context", "hub", "--wait", "-o", "json"});
-    ASSERT_EQ(init.code, 0) << init.both();
-    const Ran joined = run(join_args(init.json()));
-    ASSERT_EQ(joined.code, 0) << joined.both();
-    const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait=available"});
-    ASSERT_EQ(accepted.code, 0) << accepted.both();
+    ASSERT_NO_FATAL_FAILURE(have_member());
   }
   /// What one user asked a server for since a position, without watches.
   static std::map<std::string, int> asked(const KubeServer& server, std::uintmax_t from, std::string_view user) {

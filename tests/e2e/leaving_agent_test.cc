@@ -18,12 +18,7 @@ class LeavingAgent : public FleetTest {
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
     ASSERT_NO_FATAL_FAILURE(begin(1, true));
-    const Ran init = run({"init", "--context", "hub", "--wait", "-o", "json"});
-    ASSERT_EQ(init.code, 0) << init.both();
-    const Ran joined = run(join_args(init.json()));
-    ASSERT_EQ(joined.code, 0) << joined.both();
-    const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait=available"});
-    ASSERT_EQ(accepted.code, 0) << accepted.both();
+    ASSERT_NO_FATAL_FAILURE(have_member());
     for (const std::string name : {"page", "other"}) {
       const std::string file = fleet()->folder().write(
           name + ".yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: default}\n");

@@ -93,6 +93,15 @@ class FleetTest : public ::testing::Test {
             "--ca-cert-hash",
             str(ticket, {"ca-cert-hash"})};
   }
+  /// A hub, and c1 as its member. Call it in ASSERT_NO_FATAL_FAILURE.
+  static void have_member() {
+    const Ran init = run({"init", "--context", "hub", "--wait", "-o", "json"});
+    ASSERT_EQ(init.code, 0) << init.both();
+    const Ran joined = run(join_args(init.json()));
+    ASSERT_EQ(joined.code, 0) << joined.both();
+    const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait=available"});
+    ASSERT_EQ(accepted.code, 0) << accepted.both();
+  }
 };
 
 }  // namespace fleetadm::testkit
