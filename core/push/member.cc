@@ -190,14 +190,12 @@ bool Member::waits_for_figures(const LinePtr& line, const Json& cluster, const L
   return true;
 }
 
-Result<controller::Outcome> Member::write(const Json& patch, controller::Outcome outcome) const {
-  kube::WriteOptions options;
-  options.subresource = "status";
-  const auto written = shared_.hub.patch(api::managed_clusters(), {}, cluster_, kube::PatchType::kMerge, patch, options);
-  if (written) return outcome;
-  if (written.error().category == Category::kConflict || written.error().category == Category::kNotFound)
-    return controller::Outcome{kAfterAnotherWrite};
-  return tl::unexpected(written.error());
+Result<bool> Member::write(const Json& cluster, const Json& wanted, controller::Outcome& outcome) {
+  auto written = reg::write_status(shared_.hub, cluster, wanted, written_);
+  if (written) return written;
+  if (written.error().category != Category::kConflict && written.error().category != Category::kNotFound) return written;
+  outcome = controller::Outcome{kAfterAnotherWrite};
+  return true;
 }
 
 bool Member::is_at_rest(const kube::CachedPtr& cluster, const LinePtr& line, Instant now) const {
@@ -215,7 +213,7 @@ Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
   const bool rests = is_at_rest(object, now_line, now);
   Json cluster;  // to decode it is most of the work, and is left out for a member at rest
   if (!rests) {
-    cluster = object->decode();
+    cluster = written_.newest(object->decode());
     if (!reg::is_accepted(cluster)) {
       get_ready(now_line, cluster, now);
       return controller::Outcome{};
@@ -226,15 +224,16 @@ Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
       if (now_line) now_line->end_watches();
       Json wanted = object_at(cluster, {"status"});
       write_gave_up(*last_, tries_.give_up_after(), now, wanted);
-      const auto patch = reg::status_patch(cluster, wanted);
-      return patch ? write(*patch, {}) : controller::Outcome{};
+      controller::Outcome outcome;
+      FLEETADM_TRY([[maybe_unused]] const bool written, write(cluster, wanted, outcome));
+      return outcome;
     }
   }
   const std::optional<Look> seen_now = look(now_line, now);
   // Otherwise it comes back with what is found.
   if (!seen_now) return controller::Outcome{last_ && !is_alive(*last_) ? std::optional(kSoon) : std::nullopt};
   if (rests && is_same(*seen_now, *last_)) return next_look(*seen_now, {}, now);
-  if (rests) cluster = object->decode();
+  if (rests) cluster = written_.newest(object->decode());
   return tell(object, cluster, *seen_now, now_line, now);
 }
 
@@ -253,18 +252,17 @@ Result<controller::Outcome> Member::tell(const kube::CachedPtr& object, const Js
   Json wanted = reg::wanted_status(cluster, seen, now);
   if (told) now_line->write_figures(wanted);
   write_ready(cluster, look, holds, now, memory_, wanted);
-  const controller::Outcome outcome = next_look(look, health, now);
+  controller::Outcome outcome = next_look(look, health, now);
   last_ = look;
   settled_ = !health.due;
   std::optional<Result<Json>> labelled;
   if (const reg::Topology* where = told ? now_line->topology() : nullptr)
-    labelled = reg::write_labels(shared_.hub, cluster, *where);
+    labelled = reg::write_labels(shared_.hub, cluster, *where, written_);
   const bool failed = labelled && !*labelled;
   if (failed && labelled->error().category == Category::kConflict) return controller::Outcome{kAfterAnotherWrite};
   if (failed) log::warn("push", cluster_ + ": its labels are not written: " + labelled->error().message);
-  const auto patch = reg::status_patch(labelled && !failed ? **labelled : cluster, wanted);
-  if (patch) return write(*patch, outcome);
-  if (told && settled_ && revision && !failed) rest_ = Rest{object, now_line, *revision};
+  FLEETADM_TRY(const bool written, write(labelled && !failed ? **labelled : cluster, wanted, outcome));
+  if (!written && told && settled_ && revision && !failed) rest_ = Rest{object, now_line, *revision};
   return outcome;
 }
 

@@ -18,6 +18,7 @@
 #include "core/registration/agent/lease.h"
 #include "kubeclient/base/cached_object.h"
 #include "kubeclient/rest/client.h"
+#include "kubeclient/watch/mutation_cache.h"
 
 namespace fleetadm::push {
 
@@ -70,7 +71,8 @@ class Member {
   /// What of it the look allows to go on.
   void keep(const LinePtr& line, const Look& look, Instant now);
   controller::Outcome next_look(const Look& look, const Health& health, Instant now);
-  Result<controller::Outcome> write(const Json& patch, controller::Outcome outcome) const;
+  /// True: the status was another one, and is written or will be: `outcome` is when to come back.
+  Result<bool> write(const Json& cluster, const Json& wanted, controller::Outcome& outcome);
 
   const Shared& shared_;
   const std::string cluster_;
@@ -80,6 +82,7 @@ class Member {
   registration::agent::LeaseRenewer lease_;
 
   // Of report().
+  kube::MutationCache written_;
   Memory memory_;
   Tries tries_;
   std::optional<Look> last_;

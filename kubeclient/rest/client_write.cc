@@ -193,34 +193,6 @@ Result<Json> Client::create_or_get(const Resource& resource, std::string_view ns
   return get(resource, ns.empty() ? namespace_of(object) : std::string(ns), name_of(object));
 }
 
-Result<Json> modify_from(const Client& client, const Resource& resource, const Json& current, const Change& change,
-                         std::string_view subresource) {
-  Json wanted = current;
-  FLEETADM_CHECK(change(wanted));
-  Json diff = merge_diff(current, wanted);
-  if (subresource == "status") {
-    const Json* status = fleetadm::find(diff, {"status"});
-    diff = status == nullptr ? Json::object() : Json{{"status", *status}};
-  }
-  if (diff.empty()) return current;
-  at_or_make(diff, {"metadata", "uid"}) = uid_of(current);
-  at_or_make(diff, {"metadata", "resourceVersion"}) = resource_version_of(current);
-  WriteOptions options;
-  options.subresource = subresource;
-  auto patched = client.patch(resource, namespace_of(current), name_of(current), PatchType::kMerge, diff, options);
-  // A new object of the same name answers 422 on its uid rather than 409.
-  if (!patched && patched.error().code == 422 && patched.error().message.find("metadata.uid") != std::string::npos)
-    patched.error().reason = "Conflict";
-  return patched;
-}
-
-Result<Json> modify_known(const Client& client, const Resource& resource, const Json& known, const Change& change,
-                          std::string_view subresource) {
-  auto modified = modify_from(client, resource, known, change, subresource);
-  if (modified || modified.error().reason != "Conflict") return modified;
-  return client.modify(resource, namespace_of(known), name_of(known), change, subresource);
-}
-
 Result<Json> Client::modify(const Resource& resource, std::string_view ns, std::string_view name,
                             const std::function<Status(Json&)>& change, std::string_view subresource) const {
   constexpr int kAttempts = 5;

@@ -19,4 +19,15 @@ Result<Json> modify_from(const Client& client, const Resource& resource, const J
 Result<Json> modify_known(const Client& client, const Resource& resource, const Json& known, const Change& change,
                           std::string_view subresource = {});
 
+/// Turns `before` into `after` by a JSON patch (RFC 6902) whose preconditions are the object's uid and the former values of the
+/// fields that differ: other writers of other fields are never in the way, as they are of a resourceVersion. For writers that are
+/// called again when what they decided on changes. kConflict with the reason "Conflict": one of these fields has changed.
+/// `subresource` "status": only the status is compared and sent.
+Result<Json> patch_fields(const Client& client, const Resource& resource, const Json& before, const Json& after,
+                          std::string_view subresource = {});
+
+/// modify_known() with the preconditions of patch_fields().
+Result<Json> modify_fields(const Client& client, const Resource& resource, const Json& known, const Change& change,
+                           std::string_view subresource = {});
+
 }  // namespace fleetadm::kube

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/addon/rules/conversion.h"
+#include "core/apimachinery/patch.h"
 #include "kubeclient/transport/epoll_loop.h"
 #include "tests/support/fake_api.h"
 #include "tests/support/fake_api_internal.h"
@@ -458,7 +459,9 @@ Response FakeApi::do_patch(const ApiCall& call) {
         if (str(step, {"path"}) == "/metadata/resourceVersion")
           at_or_make(after, {"metadata", "resourceVersion"}) = resource_version_of(before);
       }
-      after = after.patch(call.body);
+      auto patched = apimachinery::json_patch(std::move(after), call.body);
+      if (!patched) return status_response(422, "Invalid", patched.error().message);
+      after = std::move(*patched);
     } else {
       after.merge_patch(call.body);
     }

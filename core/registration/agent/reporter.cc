@@ -49,7 +49,8 @@ StatusReporter::StatusReporter(kube::Client hub, kube::Client spoke, std::string
       began_(clock_->now()),
       namespaces_(std::move(spoke), hub_server) {}
 
-Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluster) {
+Result<controller::Outcome> StatusReporter::reconcile(const Json& cached) {
+  const Json managed_cluster = written_.newest(cached);
   if (!is_accepted(managed_cluster)) return controller::Outcome{};
   const Instant now = clock_->now();
   const ClusterObservation seen = look(managed_cluster, now);
@@ -62,24 +63,18 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& managed_cluste
   add_figures(managed_cluster, seen, now, wanted);
   if (sources_.parts && !sources_.parts().empty()) keep_unknown(managed_cluster, wanted);
   FLEETADM_TRY(const Json labelled, with_labels(managed_cluster));
-  const std::optional<Json> patch = status_patch(labelled, wanted);
-  if (!patch) return outcome;
-  kube::WriteOptions options;
-  options.subresource = "status";
-  const Result<Json> written =
-      hub_.patch(api::managed_clusters(), {}, name_of(managed_cluster), kube::PatchType::kMerge, *patch, options);
-  if (!written) return tl::unexpected(written.error());
-  tell_flip(managed_cluster, wanted);
+  FLEETADM_TRY(const bool written, write_status(hub_, labelled, wanted, written_));
+  if (written) tell_flip(managed_cluster, wanted);
   return outcome;
 }
 
-Result<Json> StatusReporter::with_labels(const Json& managed_cluster) const {
+Result<Json> StatusReporter::with_labels(const Json& managed_cluster) {
   std::optional<Topology> where = topology_;
   // Told before, by an agent that was started otherwise.
   if (sources_.pods == nullptr && controller::find_condition(managed_cluster, api::kConditionResponding) != nullptr)
     where = Topology{};
   if (!where) return managed_cluster;
-  auto labelled = write_labels(hub_, managed_cluster, *where);
+  auto labelled = write_labels(hub_, managed_cluster, *where, written_);
   if (labelled || labelled.error().category == Category::kConflict) return labelled;
   log::warn("registration", "the labels of where the cluster runs are not written: " + labelled.error().message);
   return managed_cluster;

@@ -36,13 +36,13 @@ class StatusReporter {
                  std::shared_ptr<kube::Recorder> events, std::shared_ptr<Clock> clock);
 
   /// One round for the ManagedCluster as cached now. An Error: the hub refused the patch or could not be reached; come back soon.
-  Result<controller::Outcome> reconcile(const Json& managed_cluster);
+  Result<controller::Outcome> reconcile(const Json& cached);
 
  private:
   ClusterObservation look(const Json& managed_cluster, Instant now);
   Probe probe(const Json& managed_cluster, Instant now);
   /// Where the cluster runs, as labels of it; answers the cluster as it is then.
-  Result<Json> with_labels(const Json& managed_cluster) const;
+  Result<Json> with_labels(const Json& managed_cluster);
   /// Ready and the figures, or their absence.
   void add_figures(const Json& managed_cluster, const ClusterObservation& seen, Instant now, Json& status);
   std::optional<Duration> look_again(const Json& managed_cluster, const ClusterObservation& seen, Instant now) const;
@@ -62,6 +62,7 @@ class StatusReporter {
   SpokeSources sources_;
   std::shared_ptr<kube::Recorder> events_;
   std::shared_ptr<Clock> clock_;
+  kube::MutationCache written_;
   Instant began_;
   ManagedNamespaces namespaces_;
   ProbeJudge judge_;

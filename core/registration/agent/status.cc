@@ -2,6 +2,7 @@
 
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
+#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::agent {
 namespace {
@@ -80,11 +81,14 @@ Json wanted_status(const Json& managed_cluster, const ClusterObservation& seen, 
   return status;
 }
 
-std::optional<Json> status_patch(const Json& managed_cluster, const Json& wanted) {
-  const Json diff = kube::merge_diff(object_at(managed_cluster, {"status"}), wanted);
-  if (diff.empty()) return std::nullopt;
-  return Json{{"metadata", {{"uid", uid_of(managed_cluster)}, {"resourceVersion", resource_version_of(managed_cluster)}}},
-              {"status", diff}};
+Result<bool> write_status(const kube::Client& hub, const Json& managed_cluster, const Json& wanted,
+                          kube::MutationCache& written) {
+  if (object_at(managed_cluster, {"status"}) == wanted) return false;
+  Json after = managed_cluster;
+  after["status"] = wanted;
+  FLEETADM_TRY(const Json stored, kube::patch_fields(hub, api::managed_clusters(), managed_cluster, after, "status"));
+  written.note(stored);
+  return true;
 }
 
 }  // namespace fleetadm::registration::agent

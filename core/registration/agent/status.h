@@ -14,6 +14,7 @@
 #include "kubeclient/base/clock.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/rest/client.h"
+#include "kubeclient/watch/mutation_cache.h"
 
 namespace fleetadm::registration::agent {
 
@@ -63,8 +64,8 @@ bool is_clock_off(const Json& managed_cluster);
 /// The status that the ManagedCluster should have.
 Json wanted_status(const Json& managed_cluster, const ClusterObservation& seen, Instant now);
 
-/// The patch of the status subresource that leads there, with the object's uid and resourceVersion as preconditions; nothing
-/// where there is no difference.
-std::optional<Json> status_patch(const Json& managed_cluster, const Json& wanted);
+/// Writes the ManagedCluster's status where it differs, with no other fields than those as precondition (kube::patch_fields): the
+/// hub's controllers write to the same object. True: it was written, and noted in `written`.
+Result<bool> write_status(const kube::Client& hub, const Json& managed_cluster, const Json& wanted, kube::MutationCache& written);
 
 }  // namespace fleetadm::registration::agent

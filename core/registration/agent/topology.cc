@@ -89,7 +89,7 @@ Json changed_labels(const Json& cluster, const Topology& topology) {
   return labels.empty() ? Json() : labels;
 }
 
-Result<Json> write_labels(const kube::Client& hub, const Json& cluster, const Topology& topology) {
+Result<Json> write_labels(const kube::Client& hub, const Json& cluster, const Topology& topology, kube::MutationCache& written) {
   const Json labels = changed_labels(cluster, topology);
   if (labels.is_null()) return cluster;
   Json wanted = cluster;
@@ -101,7 +101,9 @@ Result<Json> write_labels(const kube::Client& hub, const Json& cluster, const To
       all[name] = value;
     }
   }
-  return hub.update(api::managed_clusters(), wanted);  // agents may not patch it
+  auto stored = hub.update(api::managed_clusters(), wanted);  // agents may not patch it
+  if (stored) written.note(*stored);
+  return stored;
 }
 
 }  // namespace fleetadm::registration::agent

@@ -9,6 +9,7 @@
 #include "core/registration/agent/claims.h"
 #include "kubeclient/base/json.h"
 #include "kubeclient/rest/client.h"
+#include "kubeclient/watch/mutation_cache.h"
 
 namespace fleetadm::registration::agent {
 
@@ -40,7 +41,7 @@ void add_topology_claims(const Topology& topology, std::vector<Claim>& claims);
 /// none. What a person has set or taken away is left so.
 Json changed_labels(const Json& cluster, const Topology& topology);
 /// Writes them, which comes before the claims by which they are known as ours, and answers the cluster as it is then. kConflict:
-/// it is another meanwhile.
-Result<Json> write_labels(const kube::Client& hub, const Json& cluster, const Topology& topology);
+/// it is another meanwhile. What was written is noted in `written`.
+Result<Json> write_labels(const kube::Client& hub, const Json& cluster, const Topology& topology, kube::MutationCache& written);
 
 }  // namespace fleetadm::registration::agent

@@ -103,8 +103,8 @@ Status AcceptanceController::keep_figures(const kube::Client& client, const Json
   if (api::is_push_member(cluster) || figures_settled(cluster)) return {};
   const std::string name = name_of(cluster);
   if (!tells_figures(cluster)) return remove_labelled(client, res::role_bindings(), name, figures_binding_name(name), name);
-  const Json binding = tools_.labelled(figures_binding(name));
-  return ensure(client, res::role_bindings(), binding, caches_.role_bindings->get(kube::object_key(binding)));
+  const Json binding = figures_binding(name);
+  return tools_.ensure(client, res::role_bindings(), binding, caches_.role_bindings->get(kube::object_key(binding)));
 }
 
 bool AcceptanceController::any_rbac_cached(const std::string& name) const {
@@ -117,7 +117,7 @@ bool AcceptanceController::any_rbac_cached(const std::string& name) const {
 Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluster, const std::stop_token& stop) {
   const std::string name = name_of(cluster);
   const auto ns_cached = caches_.namespaces->get(name);
-  FLEETADM_CHECK(ensure(client, res::namespaces(), tools_.labelled(cluster_namespace(name)), ns_cached));
+  FLEETADM_CHECK(tools_.ensure(client, res::namespaces(), cluster_namespace(name), ns_cached));
   // The finalizer is there before the first grant: a cluster without it has none.
   if (!has_finalizer(cluster, kApiCleanupFinalizer)) {
     const auto add_finalizer = [&](Json& object) -> Status {
@@ -132,13 +132,12 @@ Result<Json> AcceptanceController::grant(const kube::Client& client, Json cluste
     cluster = std::move(stored);
   }
   if (api::is_push_member(cluster)) return cluster;
-  FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, true)),
-                        caches_.cluster_roles->get(cluster_role_name(name))));
-  FLEETADM_CHECK(ensure(client, res::cluster_role_bindings(), tools_.labelled(cluster_role_binding(name)),
-                        caches_.cluster_role_bindings->get(cluster_role_name(name))));
+  FLEETADM_CHECK(
+      tools_.ensure(client, res::cluster_roles(), cluster_role(name, true), caches_.cluster_roles->get(cluster_role_name(name))));
+  FLEETADM_CHECK(tools_.ensure(client, res::cluster_role_bindings(), cluster_role_binding(name),
+                               caches_.cluster_role_bindings->get(cluster_role_name(name))));
   for (const Json& binding : {registration_binding(name), work_binding(name)}) {
-    FLEETADM_CHECK(
-        ensure(client, res::role_bindings(), tools_.labelled(binding), caches_.role_bindings->get(kube::object_key(binding))));
+    FLEETADM_CHECK(tools_.ensure(client, res::role_bindings(), binding, caches_.role_bindings->get(kube::object_key(binding))));
   }
   FLEETADM_CHECK(drivers_.grant(cluster, stop));
   return cluster;
@@ -185,8 +184,8 @@ Result<Outcome> AcceptanceController::deny(const kube::Client& client, const Jso
   if (reserved_name(name, hub_namespace_).empty()) {
     FLEETADM_TRY(const auto role, client.find(res::cluster_roles(), {}, cluster_role_name(name)));
     if (role && label_of(*role, api::kClusterNameLabel) == name)
-      FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(cluster_role(name, false)),
-                            caches_.cluster_roles->get(cluster_role_name(name))));
+      FLEETADM_CHECK(tools_.ensure(client, res::cluster_roles(), cluster_role(name, false),
+                                   caches_.cluster_roles->get(cluster_role_name(name))));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, registration_binding_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, work_binding_name(name), name));
     FLEETADM_CHECK(remove_labelled(client, res::role_bindings(), name, figures_binding_name(name), name));
@@ -248,7 +247,7 @@ Result<Outcome> SharedRolesController::reconcile(const std::string&, std::stop_t
   const bool needed = !clusters_->list().empty();
   if (needed) {
     for (const Json& role : shared_roles()) {
-      FLEETADM_CHECK(ensure(client, res::cluster_roles(), tools_.labelled(role), cluster_roles_->get(name_of(role))));
+      FLEETADM_CHECK(tools_.ensure(client, res::cluster_roles(), role, cluster_roles_->get(name_of(role))));
     }
     return Outcome{};
   }

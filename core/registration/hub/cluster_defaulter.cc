@@ -2,7 +2,6 @@
 
 #include "core/api/kinds.h"
 #include "core/registration/hub/rbac.h"
-#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::hub {
 namespace {
@@ -73,14 +72,9 @@ bool apply_cluster_defaults(Json& cluster, Instant now) {
 Result<controller::Outcome> ClusterDefaulter::reconcile(const std::string& key, std::stop_token stop) {
   const auto cached = clusters_->get(key);
   if (!cached) return controller::Outcome{};
-  Json cluster = cached->decode();
-  if (!apply_cluster_defaults(cluster, tools_.clock->now())) return controller::Outcome{};
-  const auto change = [&](Json& object) -> Status {
-    if (uid_of(object) == cached->uid()) apply_cluster_defaults(object, tools_.clock->now());
-    return {};
-  };
-  const auto stored = kube::modify_known(tools_.client.with_stop(stop), api::managed_clusters(), cached->decode(), change);
-  if (!stored && stored.error().category != Category::kNotFound) return tl::unexpected(stored.error());
+  FLEETADM_CHECK(tools_.modify_cluster(
+      tools_.clusters->newest(cached->decode()), [&](Json& object) { apply_cluster_defaults(object, tools_.clock->now()); },
+      stop));
   return controller::Outcome{};
 }
 

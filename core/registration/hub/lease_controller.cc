@@ -1,13 +1,10 @@
 #include "core/registration/hub/lease_controller.h"
 
-#include <functional>
-
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/registration/hub/lease_rules.h"
 #include "core/registration/hub/rbac.h"
 #include "kubeclient/base/log.h"
-#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::hub {
 namespace {
@@ -16,18 +13,6 @@ namespace res = kube::resources;
 using controller::Outcome;
 
 constexpr const char* kLeaseName = "cluster-lease";
-
-Status change_status(const kube::Client& client, const Json& cluster, const std::function<bool(Json&)>& change) {
-  const auto stored = kube::modify_known(
-      client, api::managed_clusters(), cluster,
-      [&](Json& object) -> Status {
-        if (uid_of(object) == uid_of(cluster)) change(object);
-        return {};
-      },
-      "status");
-  if (!stored && stored.error().category != Category::kNotFound) return tl::unexpected(stored.error());
-  return {};
-}
 
 }  // namespace
 
@@ -56,15 +41,15 @@ std::optional<LeaseObservations::Observation> LeaseObservations::of(const std::s
 Result<Outcome> LeaseController::reconcile(const std::string& key, std::stop_token stop) {
   const auto cached = clusters_->get(key);
   if (!cached) return Outcome{};
-  const Json cluster = cached->decode();
+  const Json cluster = tools_.clusters->newest(cached->decode());
   if (controller::find_condition(cluster, api::kConditionHubAccepted) == nullptr) return Outcome{};
   const kube::Client client = tools_.client.with_stop(stop);
   const auto lease = leases_->get(kube::object_key(key, api::kClusterLease));
   if (!lease) return lease_missing(client, cluster);
 
-  if (Json told = cluster; forget_never_seen(told)) FLEETADM_CHECK(change_status(client, cluster, forget_never_seen));
+  FLEETADM_CHECK(tools_.modify_cluster(cluster, forget_never_seen, stop, "status"));
   // The lease of a push member is renewed by the hub.
-  if (!is_deleting(cluster) && !api::is_push_member(cluster)) FLEETADM_CHECK(judge_clock(client, cluster));
+  if (!is_deleting(cluster) && !api::is_push_member(cluster)) FLEETADM_CHECK(judge_clock(cluster, stop));
   const Duration grace = lease_grace(cluster);
   const Instant now = tools_.clock->now();
   const auto sighting = sightings_->of(key);
@@ -96,7 +81,7 @@ Result<Outcome> LeaseController::lease_missing(const kube::Client& client, const
   return Outcome{};
 }
 
-Status LeaseController::judge_clock(const kube::Client& client, const Json& cluster) {
+Status LeaseController::judge_clock(const Json& cluster, const std::stop_token& stop) {
   const auto sighting = sightings_->of(name_of(cluster));
   if (!sighting || !sighting->renewal) return {};
   const auto judge = [&](Json& object) {
@@ -110,7 +95,7 @@ Status LeaseController::judge_clock(const kube::Client& client, const Json& clus
       controller::condition_is(changed, api::kConditionClockSynced, "True") &&
       !controller::condition_is(cluster, api::kConditionJoined, "True"))
     return {};
-  return change_status(client, cluster, judge);
+  return tools_.modify_cluster(cluster, judge, stop, "status");
 }
 
 Status LeaseController::set_unknown(const kube::Client& client, const Json& cluster) {

@@ -49,7 +49,7 @@ class LeaseController {
 
  private:
   Result<controller::Outcome> lease_missing(const kube::Client& client, const Json& cluster);
-  Status judge_clock(const kube::Client& client, const Json& cluster);
+  Status judge_clock(const Json& cluster, const std::stop_token& stop);
   Status set_unknown(const kube::Client& client, const Json& cluster);
 
   Tools tools_;

@@ -4,12 +4,15 @@
 
 #include "core/api/kinds.h"
 #include "core/registration/hub/rbac.h"
+#include "kubeclient/rest/modify.h"
 
 namespace fleetadm::registration::hub {
 namespace {
 
 constexpr int kPageSize = 500;
 constexpr int kMaxPages = 2000;
+constexpr std::size_t kSweepFrom = 64;
+constexpr auto kCachesLag = std::chrono::minutes(1);
 
 bool has_all_of(const Json& wanted, const Json& existing) {
   return std::all_of(wanted.begin(), wanted.end(),
@@ -48,12 +51,42 @@ Status clear(const kube::Client& client, const kube::Resource& resource, const J
 
 }  // namespace
 
+void RecentlyMade::add(std::string path) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  if (made_.size() >= sweep_at_) {
+    std::erase_if(made_, [&](const auto& one) { return now - one.second >= kCachesLag; });
+    sweep_at_ = std::max(kSweepFrom, 2 * made_.size());
+  }
+  made_[std::move(path)] = now;
+}
+
+bool RecentlyMade::contains(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = made_.find(path);
+  return found != made_.end() && std::chrono::steady_clock::now() - found->second < kCachesLag;
+}
+
 Json Tools::labelled(Json object) const {
   for (const auto& [key, value] : labels) {
     Json& label = at_or_make(object, {"metadata", "labels", key});
     if (label.is_null()) label = value;
   }
   return object;
+}
+
+Status Tools::modify_cluster(const Json& known, const std::function<void(Json&)>& change, const std::stop_token& stop,
+                             std::string_view subresource) const {
+  const auto stored = kube::modify_fields(
+      client.with_stop(stop), api::managed_clusters(), known,
+      [&](Json& object) -> Status {
+        if (uid_of(object) == uid_of(known)) change(object);
+        return {};
+      },
+      subresource);
+  if (stored) clusters->note(*stored);
+  if (stored || stored.error().category == Category::kNotFound) return {};
+  return tl::unexpected(stored.error());
 }
 
 bool covers(const Json& existing, const Json& wanted) {
@@ -74,30 +107,33 @@ bool covers(const Json& existing, const Json& wanted) {
 
 bool settled(const Json& wanted, const kube::CachedPtr& cached) { return cached && covers(cached->decode(), wanted); }
 
-Status ensure(const kube::Client& client, const kube::Resource& resource, const Json& wanted, const kube::CachedPtr& cached) {
+Status Tools::ensure(const kube::Client& hub, const kube::Resource& resource, const Json& object,
+                     const kube::CachedPtr& cached) const {
+  const Json wanted = labelled(object);
   if (settled(wanted, cached)) return {};
   const std::string ns = namespace_of(wanted);
   const std::string name = name_of(wanted);
-  if (!cached) {
-    const auto made = client.create(resource, ns, wanted);
-    if (made) return {};
-    if (made.error().reason != "AlreadyExists") return tl::unexpected(made.error());
+  const std::string path = resource.path(ns, name);
+  if (!cached && !recently_made->contains(path)) {
+    const auto created = hub.create(resource, ns, wanted);
+    if (created) recently_made->add(path);
+    if (created || created.error().reason != "AlreadyExists") return created.map([](const Json&) {});
   }
-  FLEETADM_TRY(auto existing, client.find(resource, ns, name));
+  FLEETADM_TRY(auto existing, hub.find(resource, ns, name));
   const Json* role = find(wanted, {"roleRef"});
   if (existing && resource.namespaced && is_deleting(*existing)) {
-    FLEETADM_CHECK(clear(client, resource, *existing));
+    FLEETADM_CHECK(clear(hub, resource, *existing));
     existing.reset();
   } else if (existing && role != nullptr && object_at(*existing, {"roleRef"}) != *role) {
-    FLEETADM_CHECK(clear(client, resource, *existing));
+    FLEETADM_CHECK(clear(hub, resource, *existing));
     existing.reset();
   }
   if (!existing) {
-    FLEETADM_TRY([[maybe_unused]] const Json made, client.create(resource, ns, wanted));
+    FLEETADM_TRY([[maybe_unused]] const Json made, hub.create(resource, ns, wanted));
     return {};
   }
   if (covers(*existing, wanted)) return {};
-  FLEETADM_TRY([[maybe_unused]] const Json stored, client.update(resource, with_wanted(*existing, wanted)));
+  FLEETADM_TRY([[maybe_unused]] const Json stored, hub.update(resource, with_wanted(*existing, wanted)));
   return {};
 }
 
