@@ -7,6 +7,7 @@
 #include "commands/framework/listing.h"
 #include "commands/framework/named.h"
 #include "core/api/agent_version.h"
+#include "core/api/cluster_lease.h"
 #include "core/api/kinds.h"
 #include "core/api/member_state.h"
 #include "core/controller/controller.h"
@@ -110,7 +111,7 @@ Result<Json> deciding_placements(PartReader& parts, const std::string& name) {
 
 Result<Json> lease_entry(const kube::Client& hub, const Json& cluster, Instant now) {
   FLEETADM_TRY(const auto lease, hub.find(kube::resources::leases(), name_of(cluster), api::kClusterLease));
-  Json entry{{"graceSeconds", std::chrono::duration_cast<std::chrono::seconds>(registration::hub::lease_grace(cluster)).count()}};
+  Json entry{{"graceSeconds", std::chrono::duration_cast<std::chrono::seconds>(api::lease_grace(cluster)).count()}};
   const auto renewed = lease ? registration::hub::renew_time(*lease) : std::nullopt;
   if (!renewed) return entry;
   entry["renewed"] = format_time(*renewed);

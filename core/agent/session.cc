@@ -5,6 +5,7 @@
 
 #include "core/addon/agent/addon_controllers.h"
 #include "core/agent/join.h"
+#include "core/api/cluster_lease.h"
 #include "core/api/cluster_proxy.h"
 #include "core/registration/agent/hub_check.h"
 #include "core/registration/agent/lease.h"
@@ -78,7 +79,7 @@ std::optional<SessionEnd> Session::leaves_hub(Instant now) const {
   };
   const std::optional<Json> managed = registration_ ? cluster() : std::nullopt;
   Duration timeout = runtime_.options.hub_connection_timeout;
-  if (managed) timeout = std::max(timeout, kRenewals * reg::lease_period(*managed));
+  if (managed) timeout = std::max(timeout, kRenewals * api::lease_period(*managed));
   if (now - heard_.load() >= timeout) return end("has not answered for " + format_duration(timeout));
   if (!registration_) {
     if (now - began_ < runtime_.options.timing.other_hub_look) return std::nullopt;
@@ -188,6 +189,11 @@ std::optional<Json> Session::cluster() const {
   return cached->decode();
 }
 
+bool Session::awaits_heartbeat(const Json& cluster) const {
+  return controller::condition_is(cluster, api::kConditionAvailable, "Unknown") &&
+         runtime_.now() - beat_.load() >= api::lease_grace(cluster);
+}
+
 void Session::add_lease(const controller::ControllerOptions& base) {
   auto lease = std::make_shared<reg::LeaseRenewer>(hub_, identity_.cluster, runtime_.parts.clock, random_share);
   controller::ControllerOptions row = base;
@@ -200,7 +206,10 @@ void Session::add_lease(const controller::ControllerOptions& base) {
     }
     auto outcome = lease->reconcile(cluster());
     rejections_.note("lease", outcome ? std::nullopt : std::optional<Error>(outcome.error()), runtime_.now());
-    if (const auto renewed = lease->renewed()) heard_ = std::max(heard_.load(), *renewed);
+    if (const auto renewed = lease->renewed()) {
+      heard_ = std::max(heard_.load(), *renewed);
+      beat_ = *renewed;
+    }
     if (outcome) return outcome;
     log::warn("agent", "lease: " + outcome.error().message);
     return controller::Outcome{kSoon};
@@ -246,7 +255,12 @@ void Session::add_status(const controller::ControllerOptions& base) {
                             source(api::cluster_properties(), {}), nullptr, nullptr};
   // A hosted agent is not deployed on its cluster.
   if (!runtime_.parts.home) sources.own_deployment = source(kube::resources::deployments(), reg::own_deployment(options.ns));
-  sources.parts = [parts = parts_] { return parts->not_ready(); };
+  // Available before the heartbeat would be Unknown again at once.
+  const auto unheard = std::make_shared<bool>(false);
+  sources.parts = [parts = parts_, unheard] {
+    std::string missing = parts->not_ready();
+    return missing.empty() && *unheard ? std::string("the heartbeat has not come to the hub yet") : missing;
+  };
   if (options.report_figures) sources.pods = std::make_shared<reg::PodWatch>(spoke, changed);
   reg::ClaimOptions claims{static_cast<std::size_t>(std::max<std::int64_t>(options.max_custom_cluster_claims, 0)),
                            options.reserved_cluster_claim_suffixes, FLEETADM_VERSION, options.hosted_by};
@@ -257,9 +271,10 @@ void Session::add_status(const controller::ControllerOptions& base) {
   row.name = "status";
   row.resync = options.healthcheck_period;
   const auto queue =
-      registration_->add(row, [this, reporter](const std::string&, std::stop_token) -> Result<controller::Outcome> {
+      registration_->add(row, [this, reporter, unheard](const std::string&, std::stop_token) -> Result<controller::Outcome> {
         const auto now = cluster();
         if (!now) return controller::Outcome{};
+        *unheard = awaits_heartbeat(*now);
         auto outcome = reporter->reconcile(*now);
         if (outcome) return outcome;
         const bool stale = outcome.error().category == Category::kConflict;

@@ -69,6 +69,8 @@ class Session {
   /// Of several hubs: whether this one denies the cluster, is silent, or leaves it waiting.
   std::optional<SessionEnd> leaves_hub(Instant now) const;
   std::optional<Json> cluster() const;
+  /// The hub misses the heartbeat of the cluster, and none of this process has come to it since.
+  bool awaits_heartbeat(const Json& cluster) const;
 
   Runtime& runtime_;
   registration::agent::Identity identity_;
@@ -77,7 +79,8 @@ class Session {
   std::shared_ptr<HubCredentials> credentials_;
   kube::Client hub_;
   Rejections rejections_;
-  std::atomic<Instant> heard_;  // when the hub last answered as it should
+  std::atomic<Instant> heard_;   // when the hub last answered as it should
+  std::atomic<Instant> beat_{};  // when it last took a heartbeat
   Instant bootstrap_read_{};
   Instant began_{};
   Instant registered_{};  // last

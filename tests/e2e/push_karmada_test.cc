@@ -8,7 +8,7 @@
 
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/token_claims.h"
-#include "tests/e2e/karmada_recording.h"
+#include "tests/e2e/recording.h"
 #include "tests/support/push_fleet.h"
 
 namespace fleetadm::testkit {

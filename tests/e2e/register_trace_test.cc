@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <iostream>
-#include <thread>
 
 #include "kubeclient/base/joined.h"
-#include "tests/e2e/karmada_recording.h"
+#include "tests/e2e/recording.h"
 #include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
@@ -19,18 +18,6 @@ class RegisterTrace : public FleetTest {
     ASSERT_NO_FATAL_FAILURE(begin(1, true));
     const Ran init = run({"init", "--context", "hub", "--wait", "-o", "json"});
     ASSERT_EQ(init.code, 0) << init.both();
-  }
-  /// Until nothing is written any more.
-  static void settle() {
-    const auto quiet = [](const KubeServer& server, std::uintmax_t from) { return written_by_programs(server, from).empty(); };
-    EXPECT_TRUE(eventually(
-        [&] {
-          const auto on_hub = fleet()->hub().audit_position();
-          const auto on_member = fleet()->spoke(1).audit_position();
-          std::this_thread::sleep_for(std::chrono::seconds(1));
-          return quiet(fleet()->hub(), on_hub) && quiet(fleet()->spoke(1), on_member);
-        },
-        std::chrono::seconds(30)));
   }
   /// How many writes `work` made on both sides together, beside those of the recorded steps.
   template <class Work>
@@ -71,7 +58,7 @@ TEST_F(RegisterTrace, NotMoreWritesThanKarmadasAndTheMemberIsAsItWas) {
     ASSERT_EQ(joined.code, 0) << joined.both();
     const Ran accepted = run({"accept", "c1", "--context", "hub", "--yes", "--wait=available"});
     ASSERT_EQ(accepted.code, 0) << accepted.both();
-    settle();  // what follows the acceptance is no part of the departure
+    settle({&fleet()->hub(), &fleet()->spoke(1)});  // what follows the acceptance is no part of the departure
   });
   compare("unregister", {"unregister"}, [] {
     const Ran left = run({"unregister", "c1", "--context", "c1", "--hub-context", "hub", "--yes"});

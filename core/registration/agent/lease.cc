@@ -1,20 +1,15 @@
 #include "core/registration/agent/lease.h"
 
+#include "core/api/cluster_lease.h"
 #include "core/api/kinds.h"
 
 namespace fleetadm::registration::agent {
 namespace {
 
-constexpr std::int64_t kDefaultSeconds = 60;
 constexpr double kJitterShare = 0.25;
 constexpr int kFreshShare = 4;  // of a period: a quarter
 
 }  // namespace
-
-Duration lease_period(const Json& managed_cluster) {
-  const std::int64_t seconds = num(managed_cluster, {"spec", "leaseDurationSeconds"}, kDefaultSeconds);
-  return std::chrono::seconds(seconds > 0 ? seconds : kDefaultSeconds);
-}
 
 LeaseRenewer::LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter,
                            bool of_hub)
@@ -26,7 +21,7 @@ Result<controller::Outcome> LeaseRenewer::reconcile(const std::optional<Json>& m
     lease_.reset();
     return controller::Outcome{};
   }
-  const Duration period = lease_period(*managed_cluster);
+  const Duration period = api::lease_period(*managed_cluster);
   const Instant now = clock_->now();
   // A clock that was set back must not silence the heartbeat.
   const bool running = due_ && period == period_ && now < *due_ && *due_ - now <= period_ + period_ / 2;

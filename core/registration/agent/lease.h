@@ -13,9 +13,6 @@
 
 namespace fleetadm::registration::agent {
 
-/// spec.leaseDurationSeconds of a ManagedCluster; 0 or absent means 60 s.
-Duration lease_period(const Json& managed_cluster);
-
 /// Renews at once and then every period plus 0 to 25 %, while the hub accepts the cluster. It only ever updates (agents may not
 /// create leases), and reads the lease only where the last answer is not at hand. One thread at a time.
 class LeaseRenewer {

@@ -15,6 +15,8 @@ constexpr auto kVersionLasts = std::chrono::minutes(10);        // of a server t
 constexpr Duration kOwnHealthRetry = std::chrono::seconds(10);  // while it is not ready
 /// An agent that has just joined runs: what its pods are like is no part of what the hub waits for.
 constexpr Duration kOwnHealthAfter = std::chrono::seconds(30);
+constexpr Duration kListsWithin = std::chrono::seconds(1);
+constexpr Duration kListsRetry = std::chrono::milliseconds(20);
 constexpr Duration kPartsRetry = std::chrono::milliseconds(500);
 constexpr const char* kPartNotReady = "PartNotReady";
 constexpr Duration kShortestWait = std::chrono::milliseconds(10);
@@ -55,6 +57,7 @@ Result<controller::Outcome> StatusReporter::reconcile(const Json& cached) {
   const Instant now = clock_->now();
   const ClusterObservation seen = look(managed_cluster, now);
   const controller::Outcome outcome{look_again(managed_cluster, seen, now)};
+  if (listing_) return controller::Outcome{kListsRetry};
   if (is_clock_off(managed_cluster)) {
     log::warn("registration", "the hub finds the clock of this cluster to be off: no status is reported until it is set right");
     return outcome;
@@ -78,6 +81,11 @@ Result<Json> StatusReporter::with_labels(const Json& managed_cluster) {
   if (labelled || labelled.error().category == Category::kConflict) return labelled;
   log::warn("registration", "the labels of where the cluster runs are not written: " + labelled.error().message);
   return managed_cluster;
+}
+
+bool StatusReporter::is_listing(Instant now) const {
+  if (now < first_look_ || now - *first_look_ >= kListsWithin) return false;
+  return sources_.nodes->is_coming() || sources_.cluster_claims->is_coming() || sources_.cluster_properties->is_coming();
 }
 
 std::optional<Duration> StatusReporter::look_again(const Json& managed_cluster, const ClusterObservation& seen,
@@ -122,6 +130,8 @@ void StatusReporter::add_figures(const Json& managed_cluster, const ClusterObser
 }
 
 ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now) {
+  if (!first_look_) first_look_ = now;
+  listing_ = false;
   ClusterObservation seen;
   seen.probe = probe(managed_cluster, now);
   if (seen.probe.state != Probe::State::kUp) {
@@ -130,6 +140,7 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   }
   seen.version = version(now);
   for (const auto& source : {sources_.nodes, sources_.cluster_claims, sources_.cluster_properties}) source->ensure(now);
+  listing_ = is_listing(now);
   seen.own = agent_health(managed_cluster, now);
   nodes_.reset();
   if (const auto nodes = sources_.nodes->objects()) {

@@ -41,6 +41,8 @@ class StatusReporter {
  private:
   ClusterObservation look(const Json& managed_cluster, Instant now);
   Probe probe(const Json& managed_cluster, Instant now);
+  /// At the beginning, while lists are under way.
+  bool is_listing(Instant now) const;
   /// Where the cluster runs, as labels of it; answers the cluster as it is then.
   Result<Json> with_labels(const Json& managed_cluster);
   /// Ready and the figures, or their absence.
@@ -64,6 +66,8 @@ class StatusReporter {
   std::shared_ptr<Clock> clock_;
   kube::MutationCache written_;
   Instant began_;
+  std::optional<Instant> first_look_;
+  bool listing_ = false;  // when it last looked: the first status shall be a whole one
   ManagedNamespaces namespaces_;
   ProbeJudge judge_;
   Look last_;  // as the next ones where figures are told

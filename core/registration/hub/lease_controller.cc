@@ -1,5 +1,6 @@
 #include "core/registration/hub/lease_controller.h"
 
+#include "core/api/cluster_lease.h"
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/registration/hub/lease_rules.h"
@@ -50,7 +51,7 @@ Result<Outcome> LeaseController::reconcile(const std::string& key, std::stop_tok
   FLEETADM_CHECK(tools_.modify_cluster(cluster, forget_never_seen, stop, "status"));
   // The lease of a push member is renewed by the hub.
   if (!is_deleting(cluster) && !api::is_push_member(cluster)) FLEETADM_CHECK(judge_clock(cluster, stop));
-  const Duration grace = lease_grace(cluster);
+  const Duration grace = api::lease_grace(cluster);
   const Instant now = tools_.clock->now();
   const auto sighting = sightings_->of(key);
   LeaseVerdict verdict = judge_lease(lease->decode(), sighting ? sighting->seen_at : now, grace, now);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/cluster_lease.h"
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/controller/controller.h"
@@ -9,11 +10,6 @@
 namespace fleetadm::registration::hub {
 namespace {
 
-constexpr std::int64_t kDefaultSeconds = 60;
-// The field is an int32 of seconds; five times that is more than a Duration's 292 years of nanoseconds hold. Ten years are for
-// ever.
-constexpr std::int64_t kMaxSeconds = std::int64_t{10} * 365 * 24 * 3600;
-constexpr int kGraceFactor = 5;
 constexpr const char* kNeverUpdated = "ClusterStatusNeverUpdated";
 constexpr std::string_view kSkipClockCheck = "registration.open-cluster-management.io/skip-clock-sync-check";
 
@@ -21,12 +17,6 @@ constexpr std::string_view kSkipClockCheck = "registration.open-cluster-manageme
 bool has_reported(const Json& cluster) { return controller::condition_is(cluster, api::kConditionJoined, "True"); }
 
 }  // namespace
-
-Duration lease_grace(const Json& cluster) {
-  const std::int64_t given = num(cluster, {"spec", "leaseDurationSeconds"}, kDefaultSeconds);
-  const std::int64_t seconds = given <= 0 ? kDefaultSeconds : std::min(given, kMaxSeconds);
-  return std::chrono::seconds(seconds * kGraceFactor);
-}
 
 std::optional<Instant> renew_time(const Json& lease) { return parse_time(str(lease, {"spec", "renewTime"})); }
 
@@ -61,7 +51,7 @@ bool forget_never_seen(Json& cluster) {
 }
 
 bool set_clock_verdict(Json& cluster, Instant renewed, Instant seen_at, Instant now) {
-  const Duration grace = lease_grace(cluster);
+  const Duration grace = api::lease_grace(cluster);
   const bool close = renewed >= seen_at - grace && renewed <= seen_at + grace;
   Json& conditions = at_or_make(cluster, {"status", "conditions"});
   if (close || annotation_of(cluster, kSkipClockCheck) == "true") {

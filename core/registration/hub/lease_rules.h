@@ -9,9 +9,6 @@
 
 namespace fleetadm::registration::hub {
 
-/// Five times spec.leaseDurationSeconds (absent, 0 or negative: 60 s).
-Duration lease_grace(const Json& cluster);
-
 struct LeaseVerdict {
   bool expired = false;
   Duration look_again = Duration::zero();  // until expiry, or another grace period once expired

@@ -1,6 +1,7 @@
 // What an agent reports, as tables: claims, resources, the order of the steps, the probe's patience, the lease's period.
 #include <gtest/gtest.h>
 
+#include "core/api/cluster_lease.h"
 #include "core/controller/controller.h"
 #include "core/registration/agent/cluster.h"
 #include "core/registration/agent/lease.h"
@@ -246,10 +247,10 @@ TEST(Probe, HasTheHoldsThatTheClusterSays) {
 }
 
 TEST(Lease, PeriodOfACluster) {
-  EXPECT_EQ(lease_period(Json::object()), seconds(60));
-  EXPECT_EQ(lease_period({{"spec", {{"leaseDurationSeconds", 0}}}}), seconds(60));
-  EXPECT_EQ(lease_period({{"spec", {{"leaseDurationSeconds", -1}}}}), seconds(60));
-  EXPECT_EQ(lease_period({{"spec", {{"leaseDurationSeconds", 5}}}}), seconds(5));
+  EXPECT_EQ(api::lease_period(Json::object()), seconds(60));
+  EXPECT_EQ(api::lease_period({{"spec", {{"leaseDurationSeconds", 0}}}}), seconds(60));
+  EXPECT_EQ(api::lease_period({{"spec", {{"leaseDurationSeconds", -1}}}}), seconds(60));
+  EXPECT_EQ(api::lease_period({{"spec", {{"leaseDurationSeconds", 5}}}}), seconds(5));
 }
 
 TEST(Namespaces, LabelIsMadeFromTheHubsAddress) {

@@ -1,4 +1,5 @@
 // Leases, clocks, taints, sets, clean-up and certificate approval against a server in memory.
+#include "core/api/cluster_lease.h"
 #include "core/api/push_member.h"
 #include "core/registration/hub/csr_rules.h"
 #include "core/registration/hub/lease_rules.h"
@@ -27,14 +28,14 @@ std::set<std::string> taints(const Json& cluster) {
 }
 
 TEST(LeaseRules, GraceIsFiveLeaseDurations) {
-  const auto of = [](Json value) { return lease_grace({{"spec", {{"leaseDurationSeconds", std::move(value)}}}}); };
+  const auto of = [](Json value) { return api::lease_grace({{"spec", {{"leaseDurationSeconds", std::move(value)}}}}); };
   EXPECT_EQ(of(60), 300s);
   EXPECT_EQ(of(1), 5s);
   EXPECT_EQ(of(0), 300s);
   EXPECT_EQ(of(-5), 300s);
   EXPECT_EQ(of("x"), 300s);
   EXPECT_EQ(of(std::int64_t{1} << 60), std::chrono::hours(5LL * 10 * 365 * 24));
-  EXPECT_EQ(lease_grace(Json::object()), 300s);
+  EXPECT_EQ(api::lease_grace(Json::object()), 300s);
 }
 
 TEST(LeaseRules, ExpiryByTable) {

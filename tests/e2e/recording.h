@@ -1,7 +1,8 @@
-// What Karmada's programs wrote for the life of a member (tests/data/README.md), beside what ours write for the same steps.
+// What other programs wrote in the life of a member (tests/data/README.md), beside what ours write for the same steps.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/fleet.h"
@@ -17,7 +18,9 @@ struct RecordedWrite {
   Json created;  // on a member; null otherwise
 };
 
-/// Of some steps on one side, leases left out; empty where the recording cannot be read, which fails the test.
+/// Of some steps on one side in a file of tests/data, leases left out; empty where it cannot be read, which fails the test.
+std::vector<RecordedWrite> recorded(std::string_view file, const std::string& side, const std::vector<std::string>& steps);
+/// Of Karmada's programs.
 std::vector<RecordedWrite> karmada_wrote(const std::string& side, const std::vector<std::string>& steps);
 /// The objects that `karmadactl` and the agent made on a member in these steps, without what the control plane sends as works.
 std::vector<Json> karmada_made(const std::vector<std::string>& steps);
@@ -31,5 +34,7 @@ Json karmada_form(const Json& object);
 std::vector<std::string> written_by_programs(const KubeServer& server, std::uintmax_t from);
 /// Those of them that were refused.
 std::vector<std::string> refused_of(const std::vector<std::string>& writes);
+/// Waits until nothing is written any more on any of these servers, which fails the test after half a minute.
+void settle(const std::vector<const KubeServer*>& servers);
 
 }  // namespace fleetadm::testkit

@@ -1,7 +1,8 @@
-#include "tests/e2e/karmada_recording.h"
+#include "tests/e2e/recording.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "tests/support/vectors.h"
 
@@ -21,9 +22,9 @@ bool is_of_the_server(const std::string& user) {
 
 }  // namespace
 
-std::vector<RecordedWrite> karmada_wrote(const std::string& side, const std::vector<std::string>& steps) {
+std::vector<RecordedWrite> recorded(std::string_view file, const std::string& side, const std::vector<std::string>& steps) {
   std::vector<RecordedWrite> writes;
-  const Status read = test::for_each_vector("karmada-traces.jsonl.gz", [&](const Json& line) {
+  const Status read = test::for_each_vector(file, [&](const Json& line) {
     const std::string step = str(line, {"step"});
     if (str(line, {"side"}) != side || std::find(steps.begin(), steps.end(), step) == steps.end()) return;
     if (str(line, {"path"}).find("/leases") != std::string::npos) return;
@@ -33,6 +34,10 @@ std::vector<RecordedWrite> karmada_wrote(const std::string& side, const std::vec
   });
   EXPECT_TRUE(read) << read.error().message;
   return writes;
+}
+
+std::vector<RecordedWrite> karmada_wrote(const std::string& side, const std::vector<std::string>& steps) {
+  return recorded("karmada-traces.jsonl.gz", side, steps);
 }
 
 std::vector<Json> karmada_made(const std::vector<std::string>& steps) {
@@ -87,6 +92,19 @@ std::vector<std::string> refused_of(const std::vector<std::string>& writes) {
   std::copy_if(writes.begin(), writes.end(), std::back_inserter(refused),
                [](const std::string& one) { return one.find(kRefusedMark) != std::string::npos; });
   return refused;
+}
+
+void settle(const std::vector<const KubeServer*>& servers) {
+  EXPECT_TRUE(eventually(
+      [&] {
+        std::vector<std::uintmax_t> from;
+        for (const KubeServer* server : servers) from.push_back(server->audit_position());
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        bool quiet = true;
+        for (std::size_t i = 0; i < servers.size(); ++i) quiet = quiet && written_by_programs(*servers[i], from[i]).empty();
+        return quiet;
+      },
+      std::chrono::seconds(30)));
 }
 
 }  // namespace fleetadm::testkit
