@@ -208,7 +208,7 @@ Result<Figures> measure(bench::ProxyLab& lab, int requests) {
   Figures figures;
   const Course objects{lab.direct, lab.through, {parts.gateway.pid(), parts.agent.pid()}};
   FLEETADM_CHECK(requests_on(objects, "ours", requests, figures));
-  FLEETADM_CHECK(commands({lab.streams_direct, lab.streams_through, {}}, std::max(requests / 20, 30), figures));
+  FLEETADM_CHECK(commands({lab.direct, lab.through, {}}, std::max(requests / 20, 30), figures));
   // Of both, what stays: what only the load needed goes back to the system, in the programs every few minutes.
   FLEETADM_CHECK(parts.gateway.tell({{"do", "trim"}}));
   figures.set("gateway_anonymous_mib", bench::mebibytes(parts.gateway.pid(), "RssAnon:"));
@@ -230,16 +230,14 @@ Result<Figures> measure_upstream(const bench::ProxyLab& lab, int requests) {
   bench::UpstreamPath upstream(lab);
   Figures figures;
   FLEETADM_CHECK(upstream.set_up());
-  const auto& networks = lab.networks();
-  FLEETADM_CHECK(upstream.serve("objects", networks.member_address, small_object()));
+  FLEETADM_CHECK(upstream.serve(small_object()));
   FLEETADM_CHECK(requests_on({lab.direct, upstream.way(), upstream.proxies()}, "theirs", requests, figures));
   const auto memory = [pids = upstream.proxies()](std::size_t one, std::size_t other) {
     return bench::mebibytes(pids[one], "RssAnon:") + bench::mebibytes(pids[other], "RssAnon:");
   };
   figures.set("gateway_anonymous_mib", memory(0, 1));
   figures.set("agent_anonymous_mib", memory(2, 3));
-  FLEETADM_CHECK(upstream.serve("streams", networks.streams_address, "/api/v1/namespaces/default/pods/p"));
-  FLEETADM_CHECK(commands({lab.streams_direct, upstream.way(), {}}, std::max(requests / 20, 30), figures));
+  FLEETADM_CHECK(commands({lab.direct, upstream.way(), {}}, std::max(requests / 20, 30), figures));
   return figures;
 }
 

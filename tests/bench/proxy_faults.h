@@ -117,12 +117,12 @@ inline Status silent_ends(ProxyLab& lab, const std::string& path, Figures& figur
 inline Status stopped_clients(ProxyLab& lab, int requests, Figures& figures) {
   const std::string path = "/api/v1/namespaces/default/pods/p";
   std::map<bool, std::vector<double>> took;
-  WayClient client(lab.streams_through);
+  WayClient client(lab.through);
   for (int round = 0; round < 6; ++round) {
     const bool with = round % 2 == 1;
     std::vector<Exec> stopped;
     if (with) {
-      FLEETADM_TRY(stopped, stopped_readers(lab.streams_through, 8));
+      FLEETADM_TRY(stopped, stopped_readers(lab.through, 8));
       std::this_thread::sleep_for(std::chrono::seconds(1));  // until all that is between is full
     }
     FLEETADM_TRY(const auto some, one_by_one(client, path, requests / 3));

@@ -1,5 +1,5 @@
-// Everything on the way: a hub, a gateway, a member with an API server (c1) and one whose pods run commands (c2), an agent for
-// each, and a crowd of agents. Parts are processes; the clients and the hub's fixture are this one.
+// Everything on the way: a hub, a gateway, a member with an API server and a node (c1), its agent, and a crowd of agents. Parts
+// are processes; the clients and the hub's fixture are this one.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,6 @@ struct Networks {
   std::shared_ptr<testkit::NetworkNamespace> member;  // null: loopback
   std::string hub_address = "127.0.0.1";
   std::string member_address = "127.0.0.1";
-  std::string streams_address = "127.0.0.1";
   int member_port = 0;  // free ones
   std::string why;      // on loopback
 
@@ -28,15 +27,10 @@ struct Networks {
   static Networks make() {
     const auto joined = []() -> Result<Networks> {
       if (testkit::KubeServer::on_sandbox()) return fail(Category::kUsage, "sandbox servers listen on loopback only");
-      Networks out{.member = nullptr,
-                   .hub_address = "10.78.0.1",
-                   .member_address = "10.78.0.2",
-                   .streams_address = "10.78.0.3",
-                   .member_port = 443,
-                   .why = {}};
+      Networks out{.member = nullptr, .hub_address = "10.78.0.1", .member_address = "10.78.0.2", .member_port = 443, .why = {}};
       FLEETADM_TRY(const auto hub, testkit::NetworkNamespace::make());
       FLEETADM_TRY(out.member, testkit::NetworkNamespace::make());
-      FLEETADM_CHECK(hub->join(*out.member, out.hub_address, {out.member_address, out.streams_address}));
+      FLEETADM_CHECK(hub->join(*out.member, out.hub_address, {out.member_address}));
       FLEETADM_CHECK(hub->enter());
       return out;
     }();
@@ -55,7 +49,6 @@ struct ProxyParts {
   Part next_gateway{run_gateway_part};  // once the first is killed
   Part member{run_member_part, networks.member.get()};
   Part agent{run_agent_part, networks.member.get()};
-  Part streams_agent{run_agent_part, networks.member.get()};
   Part crowd{run_crowd_part, networks.member.get()};
 };
 
@@ -92,16 +85,11 @@ class ProxyLab {
     const Json way = {{"tunnel", networks.hub_address + ":" + std::to_string(num(gateway_plan_, {"tunnelPort"}))},
                       {"gatewayCa", serving_ca.certificate}};
 
-    FLEETADM_TRY(member_, parts_.member.tell({{"address", networks.member_address},
-                                              {"streamsAddress", networks.streams_address},
-                                              {"port", networks.member_port}}));
+    FLEETADM_TRY(member_, parts_.member.tell({{"address", networks.member_address}, {"port", networks.member_port}}));
     if (const std::string error = str(member_, {"error"}); !error.empty()) return fail(Category::kUnavailable, error);
-    direct = way_of(member_["objects"]);
-    streams_direct = way_of(member_["streams"]);
+    direct = way_of(member_);
     through = {front + "/clusters/c1/proxy", serving_ca.certificate, jane};
-    streams_through = {front + "/clusters/c2/proxy", serving_ca.certificate, jane};
-    FLEETADM_CHECK(start_agent(parts_.agent, "c1", member_["objects"], way));
-    FLEETADM_CHECK(start_agent(parts_.streams_agent, "c2", member_["streams"], way));
+    FLEETADM_CHECK(start_agent(parts_.agent, "c1", member_, way));
 
     gateway_.name = "gateway";
     gateway_.server = front;
@@ -114,7 +102,7 @@ class ProxyLab {
   }
 
   const testkit::KubeServer& hub() const { return *server_; }
-  /// What the member's process has told of its servers.
+  /// What the member's process has told of its server.
   const Json& member() const { return member_; }
   ProxyParts& parts() { return parts_; }
   const Networks& networks() const { return parts_.networks; }
@@ -128,7 +116,7 @@ class ProxyLab {
     const auto begin = Timer::now();
     while (seconds_since(begin) < 60) {
       FLEETADM_TRY(const Json now, gateway.tell({{"do", "count"}}));
-      if (num(now, {"tunnels"}) == count + 2) return {};
+      if (num(now, {"tunnels"}) == count + 1) return {};
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return fail(Category::kTimeout, "the tunnels of " + std::to_string(count) + " agents did not come or go");
@@ -136,8 +124,6 @@ class ProxyLab {
 
   Way direct;
   Way through;
-  Way streams_direct;
-  Way streams_through;
 
  private:
   static Way way_of(const Json& member) {

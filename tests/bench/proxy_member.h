@@ -1,5 +1,5 @@
-// The member's side of the benchmark, in a process and perhaps in a network of its own: an API server with objects to read, and
-// one whose pods run commands.
+// The member's side of the benchmark, in a process and perhaps in a network of its own: an API server with objects to read, and a
+// kubelet whose pods run commands.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 #include "kubeclient/pki/pki.h"
 #include "tests/bench/proxy_process.h"
+#include "tests/bench/test_kubelet.h"
 #include "tests/support/kube_servers.h"
-#include "tests/support/stream_lab.h"
 
 namespace fleetadm::bench {
 
@@ -80,35 +80,27 @@ inline Json place_of(const std::string& url, const std::string& ca, const pki::K
           {"token", token_of(make, "upstream")}};
 }
 
-/// A plan: {"address", "streamsAddress", "port"}: where the servers listen; no port: free ones. The answer: {"objects",
-/// "streams"}: both servers, or {"error"}.
+/// A plan: {"address", "port"}: where the server listens; no port: a free one. The answer: the server, or {"error"}.
 inline int run_member_part(const Json& plan, const Orders& orders) {
+  const auto refuse = [&](const std::string& why) {
+    orders.answer({{"error", why}});
+    return 1;
+  };
   testkit::KubeServerOptions options;
   options.name = "member";
   options.address = str(plan, {"address"});
   options.port = static_cast<int>(num(plan, {"port"}));
+  options.apiserver_flags = {"--kubelet-preferred-address-types=InternalIP"};
   const auto server = testkit::KubeServer::start(options);
-  if (!server) {
-    orders.answer({{"error", server.error().message}});
-    return 1;
-  }
+  if (!server) return refuse(server.error().message);
   constexpr int kMaps = 10;
   (*server)->create(kMapsPath, map_of("small", 300));
   for (int i = 0; i < kMaps; ++i) (*server)->create(kMapsPath, map_of("part-" + std::to_string(i), 1024 * 1024 / kMaps));
   const auto jane = user_of((*server)->ca(), "jane");
-
-  testkit::StreamLab streams({}, str(plan, {"streamsAddress"}), options.port);
-  streams.add_pod("p", "exec sleep 100000");
-  const auto at_streams = streams.config();
-  const auto admin = at_streams.credentials->current();
-  if (!admin || !jane) return 1;
-  const pki::KeyPair streams_admin{admin->client_certificate, admin->client_key};
-  const auto make_stream = [&](const std::string& path, const Json& object) {
-    return streams.ask("POST", path, dump_json(object));
-  };
-  orders.answer(
-      {{"objects", place_of((*server)->url(), (*server)->ca().certificate, *jane, (*server)->admin(), maker_at(**server))},
-       {"streams", place_of(streams.url(), at_streams.ca_data, streams_admin, streams_admin, make_stream)}});
+  if (!jane) return refuse(jane.error().message);
+  const auto kubelet = TestKubelet::start(**server);
+  if (!kubelet) return refuse(kubelet.error().message);
+  orders.answer(place_of((*server)->url(), (*server)->ca().certificate, *jane, (*server)->admin(), maker_at(**server)));
   orders.serve([](const Json&) { return Json::object(); });
   return 0;
 }

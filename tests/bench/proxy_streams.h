@@ -40,7 +40,9 @@ inline Result<std::vector<double>> run_true(const Way& way, int count) {
   for (int i = 0; i < count; ++i) {
     const auto begin = Timer::now();
     FLEETADM_TRY(const Exec exec, open_exec(way, "stdout=true&stderr=true&command=true"));
-    if (str(exec.socket->hear().status, {"status"}) != "Success") return fail(Category::kInternal, "an exec of true has failed");
+    const Json status = exec.socket->hear().status;
+    if (str(status, {"status"}) != "Success")
+      return fail(Category::kInternal, "an exec of true has failed: " + (status.is_null() ? "" : dump_json(status)));
     out.push_back(milliseconds_since(begin));
   }
   return out;

@@ -49,15 +49,13 @@ class UpstreamPath {
                   {{hosts, "/etc/hosts"}});
   }
 
-  /// Puts the service proxy before this server of the member ("objects", "streams"), whose address is the one given.
-  Status serve(const char* server, const std::string& address, const std::string& path_that_answers) {
-    service_proxy_.reset();
-    const Json& place = *find(lab_.member(), {server});
-    const std::filesystem::path run = folder_.path() / server;
+  /// Puts the service proxy before the member's server.
+  Status serve(const std::string& path_that_answers) {
+    const Json& place = lab_.member();
+    const std::string& address = networks_.member_address;
+    const std::filesystem::path run = folder_.path() / "run";
     std::filesystem::create_directories(run / "secrets/kubernetes.io/serviceaccount");
-    const auto write = [&](const std::string& name, const std::string& text) {
-      return folder_.write(std::string(server) + "/" + name, text);
-    };
+    const auto write = [&](const std::string& name, const std::string& text) { return folder_.write("run/" + name, text); };
     write("secrets/kubernetes.io/serviceaccount/token", str(place, {"token"}));
     write("secrets/kubernetes.io/serviceaccount/ca.crt", str(place, {"ca"}));
     write("secrets/kubernetes.io/serviceaccount/namespace", "default");

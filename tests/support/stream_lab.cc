@@ -12,7 +12,7 @@ constexpr const char* kPodsPath = "/api/v1/namespaces/default/pods";
 
 }  // namespace
 
-StreamLab::StreamLab(const serve::HttpLimits& limits, const std::string& address, int at_port) {
+StreamLab::StreamLab(const serve::HttpLimits& limits) {
   ca_ = *pki::make_ca("streams", std::chrono::hours(1));
   host_.node = {.name = "n1", .api_host = "127.0.0.1", .api_port = "6443"};
   host_.executable = "/bin/sh";
@@ -32,11 +32,9 @@ StreamLab::StreamLab(const serve::HttpLimits& limits, const std::string& address
       *sandbox::ApiServer::open({.ca_pem = ca_.certificate, .token_key = *pki::generate_key(), .containers = containers_}));
   pki::LeafOptions leaf;
   leaf.dns_names = {"kubernetes.default.svc"};
-  leaf.ip_addresses = {address};
+  leaf.ip_addresses = {"127.0.0.1"};
   leaf.server = true;
   serve::ListenOptions options;
-  options.address = address;
-  options.port = at_port;
   options.certificate = *pki::issue(ca_, leaf);
   options.client_ca = ca_.certificate;
   options.limits = limits;

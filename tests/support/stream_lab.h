@@ -18,8 +18,7 @@ namespace fleetadm::testkit {
 
 class StreamLab {
  public:
-  /// `address`: of this machine, to listen on; port 0: a free one.
-  explicit StreamLab(const serve::HttpLimits& limits = {}, const std::string& address = "127.0.0.1", int port = 0);
+  explicit StreamLab(const serve::HttpLimits& limits = {});
   ~StreamLab();
   StreamLab(const StreamLab&) = delete;
   StreamLab& operator=(const StreamLab&) = delete;
@@ -40,6 +39,8 @@ class StreamLab {
   std::unique_ptr<RawClient> client(const std::string& user = "admin");
   /// For clients of kubeclient.
   kube::RestConfig config(const std::string& user = "admin") const;
+  /// Of a request that came by another way.
+  serve::HttpResponse handle(const serve::HttpRequest& request) { return api_->handle(request); }
   /// Status and body of a plain request of the administrator.
   std::pair<int, std::string> ask(const std::string& method, const std::string& path, const std::string& body = {});
   int port() const { return listener_->port(); }
