@@ -147,7 +147,12 @@ TEST_F(ProxyPrograms, AChildThatASignalEndsTellsSo) {
   const auto code = run_in_foreground({"/bin/sh", {"-c", "kill -TERM $$"}, {}});
   ASSERT_TRUE(code) << code.error().message;
   EXPECT_EQ(*code, 128 + 15);
-  EXPECT_FALSE(run_in_foreground({"/nowhere/at/all", {}, {}}));
+}
+
+TEST_F(ProxyPrograms, AProgramThatCannotBeStartedIsAnError) {
+  const auto code = run_in_foreground({"/nowhere/at/all", {}, {}});
+  ASSERT_FALSE(code);
+  EXPECT_NE(code.error().message.find("/nowhere/at/all"), std::string::npos) << code.error().message;
 }
 
 TEST_F(ProxyPrograms, SignalsToTheParentReachTheChildAndItsCodeCounts) {
