@@ -4,6 +4,7 @@
 #include "commands/fleet/changes.h"
 #include "commands/fleet/fallback_hubs.h"
 #include "commands/fleet/fleet.h"
+#include "commands/fleet/join_file.h"
 #include "commands/fleet/join_hosted.h"
 #include "commands/fleet/join_options.h"
 #include "commands/fleet/join_push.h"

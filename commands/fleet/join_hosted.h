@@ -1,6 +1,7 @@
 // join --mode hosted: the agent runs on the cluster of the current context, for another one.
 #pragma once
 
+#include "commands/fleet/join_file.h"
 #include "commands/fleet/join_options.h"
 #include "commands/framework/member_side.h"
 #include "core/registration/join/preflight.h"

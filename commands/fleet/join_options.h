@@ -11,7 +11,6 @@
 #include "commands/framework/command.h"
 #include "commands/framework/grammar.h"
 #include "commands/framework/member_side.h"
-#include "core/registration/join/klusterlet.h"
 
 namespace fleetadm::commands {
 
@@ -84,19 +83,6 @@ bool is_hub_url(std::string_view text);
 void bind_join(FlagSet& flags, JoinOptions& options);
 /// Of options that are complete.
 Status validate_join(const JoinOptions& options);
-
-/// What a file says and no flag does.
-struct JoinFile {
-  std::string hub_ca_pem;  // of its bootstrap Secret, where no flag tells how the hub is known
-  install::PodSettings pods;
-  std::vector<join::FieldOutcome> fields;
-};
-
-/// Reads --filename into `options`, where flags come before it.
-Result<JoinFile> read_join_file(Context& context, JoinOptions& options);
-
-/// Of the flags and, for what they leave open, of the file.
-install::PodSettings pods_of(const JoinOptions& options, const JoinFile& file);
 
 /// The IAM role of the agent, with awsirsa; else empty.
 std::string role_of(const JoinOptions& options);
