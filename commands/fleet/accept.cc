@@ -2,10 +2,10 @@
 #include <optional>
 #include <utility>
 
+#include "commands/fleet/accept_candidate.h"
 #include "commands/fleet/auto_accept_users.h"
 #include "commands/fleet/fleet.h"
 #include "commands/framework/grammar.h"
-#include "commands/framework/named.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/registration/aws/names.h"
@@ -19,21 +19,15 @@ namespace fleetadm::commands {
 namespace {
 
 namespace r = kube::resources;
-using registration::hub::request_sentence;
 using registration::hub::RequestView;
 using registration::hub::view_request;
-constexpr std::string_view kBootstrapUser = "system:serviceaccount:open-cluster-management:agent-registration-bootstrap";
-constexpr std::string_view kBootstrapTokenUser = "system:bootstrap:";
-constexpr std::string_view kBootstrapTokenGroup = "system:bootstrappers:managedcluster";
 
 struct AcceptOptions {
   std::vector<std::string> clusters;
   std::string selector;
   bool all = false;
   std::vector<std::string> auto_accept_users;
-  std::vector<std::string> requesters;
-  std::string csr;
-  std::string agent_id;
+  RequestChoice choice;
   bool yes = false;
   std::string wait = "none";
   Duration timeout = kWaitTimeout;
@@ -55,13 +49,13 @@ void bind_accept(FlagSet& flags, AcceptOptions& options) {
              "that again; repeatable")
       .value_name = "USER";
   flags
-      .texts(&options.requesters, "requester",
+      .texts(&options.choice.requesters, "requester",
              "Also approve requests from this user, in addition to the bootstrap identities; repeatable")
       .value_name = "USER";
-  flags.text(&options.csr, "csr", "Certificate request to approve if the cluster has more than one, or has already joined")
+  flags.text(&options.choice.csr, "csr", "Certificate request to approve if the cluster has more than one, or has already joined")
       .value_name = "NAME";
   flags
-      .text(&options.agent_id, "agent-id",
+      .text(&options.choice.agent_id, "agent-id",
             "Approve only a request of the agent with this ID, which `fleetadm join` prints on the cluster")
       .value_name = "ID";
   flags.boolean(&options.yes, "yes", "Skip the confirmation prompt", 'y');
@@ -90,138 +84,10 @@ Status validate_accept(const AcceptOptions& options, const std::vector<std::stri
   for (const std::string& name : names) {
     if (!is_dns_label(name)) return fail(Category::kUsage, "\"" + name + "\" is not a valid cluster name (must be a DNS label)");
   }
-  if (!options.csr.empty() && names.size() != 1) return fail(Category::kUsage, "--csr requires exactly one cluster");
-  if (!options.agent_id.empty() && names.size() != 1) return fail(Category::kUsage, "--agent-id requires exactly one cluster");
+  if (!options.choice.csr.empty() && names.size() != 1) return fail(Category::kUsage, "--csr requires exactly one cluster");
+  if (!options.choice.agent_id.empty() && names.size() != 1)
+    return fail(Category::kUsage, "--agent-id requires exactly one cluster");
   return {};
-}
-
-bool is_trusted_requester(const Json& csr, const AcceptOptions& options) {
-  const std::string user = str(csr, {"spec", "username"});
-  if (user == kBootstrapUser) return true;
-  if (std::find(options.requesters.begin(), options.requesters.end(), user) != options.requesters.end()) return true;
-  const auto groups = string_list_at(csr, {"spec", "groups"});
-  return user.starts_with(kBootstrapTokenUser) && std::find(groups.begin(), groups.end(), kBootstrapTokenGroup) != groups.end();
-}
-
-struct Candidate {
-  Json cluster;
-  std::optional<Json> csr;     // to approve; none where it was approved before
-  std::vector<Json> approved;  // before
-};
-
-struct Seen {
-  std::vector<Json> pending;
-  std::vector<std::string> refused;  // "csr-x: why"
-  std::vector<Json> approved;
-};
-
-Result<Seen> requests_of(const kube::Client& hub, const std::string& name, const AcceptOptions& options) {
-  FLEETADM_TRY(const auto all, registration::hub::agent_requests(hub, name));
-  Seen seen;
-  for (const Json& csr : all) {
-    const auto identity = registration::hub::csr_identity(csr);
-    if (registration::hub::csr_decided(csr)) {
-      if (identity && controller::condition_is(csr, "Approved", "True")) seen.approved.push_back(csr);
-    } else if (!options.csr.empty() && name_of(csr) != options.csr) {
-      continue;
-    } else if (!identity) {
-      seen.refused.push_back(name_of(csr) + ": " + identity.error().message);
-    } else if (identity->cluster != name) {
-      seen.refused.push_back(name_of(csr) + ": it asks for cluster " + identity->cluster);
-    } else if (!options.agent_id.empty() && identity->agent != options.agent_id) {
-      seen.refused.push_back(name_of(csr) + ": it was made by the agent with the ID " + identity->agent + ", not " +
-                             options.agent_id);
-    } else if (!is_trusted_requester(csr, options)) {
-      seen.refused.push_back(name_of(csr) + ": it was requested by " + str(csr, {"spec", "username"}) +
-                             ", which is not a bootstrap identity (use --requester to allow it)");
-    } else {
-      seen.pending.push_back(csr);
-    }
-  }
-  return seen;
-}
-
-std::string sentences(const std::vector<Json>& csrs, Instant now) {
-  std::vector<std::string> all;
-  for (const Json& csr : csrs) all.push_back(request_sentence(view_request(csr, now)));
-  return joined(all, ", ");
-}
-
-/// Whether one of the requests is of that agent; also where none is asked for, or there are none.
-bool is_of_agent(const std::vector<Json>& csrs, const std::string& agent) {
-  return agent.empty() || csrs.empty() || std::any_of(csrs.begin(), csrs.end(), [&](const Json& csr) {
-           const auto identity = registration::hub::csr_identity(csr);
-           return identity && identity->agent == agent;
-         });
-}
-
-/// A second identity for a cluster that has one: whoever holds a bootstrap token can ask for it, so a person names the request.
-Status check_second_identity(const std::string& name, const Candidate& candidate, const std::vector<Json>& pending, Instant now) {
-  const bool has_joined = controller::condition_is(candidate.cluster, api::kConditionJoined, "True");
-  if (pending.empty() || (!has_joined && candidate.approved.empty())) return {};
-  std::string before = has_joined ? "has already joined" : "already has an approved request";
-  if (!candidate.approved.empty()) before += "; approved before: " + sentences(candidate.approved, now);
-  return fail(Category::kConflict,
-              "cluster \"" + name + "\" " + before + "; new: " + sentences(pending, now) +
-                  ". Approving it would give the cluster's identity to whoever made it",
-              "if its agent really asked again (its credential was lost), approve that request: fleetadm accept " + name +
-                  " --csr " + name_of(pending.front()));
-}
-
-/// It sends no certificate request: the hub makes its identity when it is accepted.
-bool registers_by_aws(const Json& cluster) {
-  return !annotation_of(cluster, registration::aws::kArnAnnotation).empty() &&
-         !annotation_of(cluster, registration::aws::kSuffixAnnotation).empty();
-}
-
-// What would be done for one cluster, or why nothing can be.
-Result<Candidate> examine(const kube::Client& hub, const std::string& name, const AcceptOptions& options, Instant now) {
-  FLEETADM_TRY(auto cluster, hub.find(api::managed_clusters(), "", name));
-  if (!cluster) {
-    std::string next = "run `fleetadm join --cluster-name " + name + " …` on that cluster, or use --wait to wait for it";
-    // A wait asks again and again, and may well be for a cluster that is yet to come.
-    if (options.wait == "none") next = NearNames(hub, api::managed_clusters()).hint(name, std::move(next));
-    return fail(Category::kNotFound, "no cluster \"" + name + "\" has asked to join", std::move(next));
-  }
-  FLEETADM_TRY(Seen seen, requests_of(hub, name, options));
-  Candidate candidate{std::move(*cluster), std::nullopt, std::move(seen.approved)};
-  if (options.csr.empty()) FLEETADM_CHECK(check_second_identity(name, candidate, seen.pending, now));
-  if (seen.pending.size() > 1) {
-    std::vector<std::string> names;
-    for (const Json& csr : seen.pending) names.push_back(name_of(csr));
-    return fail(Category::kConflict,
-                "cluster \"" + name + "\" has " + std::to_string(seen.pending.size()) + " requests: " + joined(names, ", "),
-                "an agent sends only one: inspect them (kubectl describe csr), then select one with --csr NAME");
-  }
-  if (seen.pending.size() == 1) {
-    candidate.csr = std::move(seen.pending.front());
-    return candidate;
-  }
-  if (options.csr.empty() && registers_by_aws(candidate.cluster)) {
-    if (options.agent_id.empty()) return candidate;
-    return fail(Category::kUsage, "cluster \"" + name + "\" registers with an identity of AWS: nothing of it has the agent's ID",
-                "compare its ARN instead: " + annotation_of(candidate.cluster, registration::aws::kArnAnnotation));
-  }
-  if (!options.csr.empty() && seen.refused.empty() &&
-      std::none_of(candidate.approved.begin(), candidate.approved.end(),
-                   [&](const Json& csr) { return name_of(csr) == options.csr; })) {
-    return fail(Category::kNotFound, "cluster \"" + name + "\" has no certificate request \"" + options.csr + "\"",
-                "list its requests: kubectl get csr -l " + std::string(api::kClusterNameLabel) + "=" + name);
-  }
-  if (!is_of_agent(candidate.approved, options.agent_id)) {
-    return fail(Category::kAuth, "the request of cluster \"" + name +
-                                     "\" that was approved before is not of the agent with the ID " + options.agent_id + ": " +
-                                     sentences(candidate.approved, now));
-  }
-  if (options.csr.empty() ? !candidate.approved.empty() : seen.refused.empty()) return candidate;
-  if (!seen.refused.empty()) {
-    return fail(Category::kAuth, "no request from cluster \"" + name + "\" can be approved: " + joined(seen.refused, "; "));
-  }
-  // Accepted and joined long ago: its request has been cleaned up since, so that its agent is not known any more.
-  const bool comparable = options.agent_id.empty() || flag(candidate.cluster, {"spec", "hubAcceptsClient"});
-  if (comparable && controller::condition_is(candidate.cluster, api::kConditionJoined, "True")) return candidate;
-  return fail(Category::kNotFound, "cluster \"" + name + "\" has no certificate request",
-              "a running agent creates one within seconds; wait for it with --wait");
 }
 
 Result<Candidate> await_candidate(Context& context, const kube::Client& hub, const std::string& name,
@@ -229,7 +95,7 @@ Result<Candidate> await_candidate(Context& context, const kube::Client& hub, con
   const auto deadline = context.clock().now() + options.timeout;
   bool told = false;
   while (true) {
-    auto candidate = examine(hub, name, options, context.clock().now());
+    auto candidate = find_candidate(hub, name, options.choice, options.wait != "none", context.clock().now());
     if (candidate || options.wait == "none" || candidate.error().category != Category::kNotFound) {
       if (told && candidate) context.progress().done();
       if (told && !candidate) context.progress().failed(candidate.error().message);
@@ -351,7 +217,7 @@ Status confirm(Context& context, const AcceptOptions& options, const std::vector
     const RequestView& request = *plan.request;
     if (!plan.candidate.approved.empty()) {
       context.progress().begin(plan.name + ": approved before");
-      context.progress().done(sentences(plan.candidate.approved, context.clock().now()));
+      context.progress().done(request_sentences(plan.candidate.approved, context.clock().now()));
     }
     context.progress().begin(plan.name + ": request " + request.name + " from " + request.requester);
     context.progress().done("agent ID " + request.agent + ", CN=" + request.common_name +
