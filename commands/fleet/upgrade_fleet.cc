@@ -5,14 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "commands/fleet/upgrade_hosted.h"
 #include "commands/fleet/upgrade_targets.h"
 #include "commands/framework/dry_run.h"
 #include "commands/framework/image.h"
 #include "commands/framework/watched.h"
 #include "core/api/agent_version.h"
-#include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
-#include "core/registration/join/hosted_sides.h"
 #include "core/rollout/engine.h"
 #include "core/rollout/strategy.h"
 #include "core/upgrade/agent_work.h"
@@ -20,8 +19,6 @@
 #include "core/upgrade/versions.h"
 #include "core/work/rules/replica_set_state.h"
 #include "kubeclient/base/joined.h"
-#include "kubeclient/base/log.h"
-#include "kubeclient/base/names.h"
 #include "kubeclient/base/plural.h"
 
 namespace fleetadm::commands {
@@ -40,7 +37,8 @@ class FleetUpgrade {
         target_(std::move(target)),
         targets_(std::move(targets)),
         strategy_(std::move(strategy)),
-        watched_(hub) {
+        watched_(hub),
+        hosted_(hub, target_) {
     clusters_ = watched_.add(api::managed_clusters(), {});
     kube::InformerOptions works;
     works.field_selector = "metadata.name=" + std::string(upgrade::kAgentWork);
@@ -77,15 +75,6 @@ class FleetUpgrade {
     std::string error;  // of the hub, when the work was written
   };
 
-  /// A cluster whose agent runs in another cluster's pod, with those of others.
-  struct Hosted {
-    std::string told;
-    bool current = false;
-    Error elsewhere;
-  };
-
-  Hosted hosted_cluster(const Json& cluster, const std::string& by, std::size_t members);
-  bool is_here(const std::string& by, const std::string& ns);
   Result<const Content*> content(upgrade::AgentObjects objects);
   Status judge(const std::string& name, Instant now);
   Status begin(const std::string& name, Instant now);
@@ -105,48 +94,18 @@ class FleetUpgrade {
   std::size_t works_ = 0;
   std::map<upgrade::AgentObjects, Content> contents_;
   std::map<std::string, Known> known_;
-  std::map<std::string, Hosted> hosted_;
-  std::map<std::string, std::string> hub_hosts_;  // by namespace: what a member that the hub hosts there claims
-  Instant started_{};                             // the deadline of what a former run has begun runs anew from here
+  HostedTargets hosted_;
+  Instant started_{};  // the deadline of what a former run has begun runs anew from here
   bool breach_ = false;
 };
 
 Status FleetUpgrade::start() {
   FLEETADM_CHECK(watched_.start(kFirstLists, context_.stop()));
-  std::map<std::string, std::size_t> members;
-  for (const Json& cluster : watched_.objects(clusters_)) ++members[api::hosted_by(cluster)];
-  for (const std::string& name : targets_.clusters) {
-    const std::optional<Json> cluster = watched_.find(clusters_, "", name);
-    const std::string by = cluster ? api::hosted_by(*cluster) : std::string();
-    if (!by.empty()) hosted_.emplace(name, hosted_cluster(*cluster, by, members[by]));
-  }
+  hosted_.find(watched_.objects(clusters_), targets_.clusters);
   const auto is_hosted = [this](const std::string& name) { return hosted_.contains(name); };
   std::erase_if(targets_.clusters, is_hosted);
   for (rollout::Group& group : targets_.groups) std::erase_if(group.clusters, is_hosted);
   return {};
-}
-
-/// A work cannot change its agent: the pod is another cluster's, and changes for all of its members at once.
-FleetUpgrade::Hosted FleetUpgrade::hosted_cluster(const Json& cluster, const std::string& by, std::size_t members) {
-  Hosted hosted;
-  hosted.told = api::agent_version(cluster);
-  hosted.current = !target_.named && !target_.version.empty() && hosted.told == target_.version && upgrade::is_available(cluster);
-  const std::string ns = by.substr(by.find('/') + 1);
-  const bool here = is_here(by, ns);
-  std::string command = "upgrade it there, with all agents of its pod: fleetadm upgrade agent --mode hosted";
-  if (!here) command += " --context HOSTING_CLUSTER";
-  if (ns != api::kHostedNamespace && is_dns_label(ns)) command += " --hosted-namespace " + ns;  // a command that people copy
-  std::string where =
-      "its agent runs on " + std::string(here ? "the hub" : "another cluster") + " (" + log::escape_terminal(by) + ")";
-  if (members > 1) where += ", in one pod with those of " + pluralize(members - 1, "other member");
-  hosted.elsewhere = fail(Category::kConflict, where, command).value().with_cluster(name_of(cluster));
-  return hosted;
-}
-
-bool FleetUpgrade::is_here(const std::string& by, const std::string& ns) {
-  auto known = hub_hosts_.find(ns);
-  if (known == hub_hosts_.end()) known = hub_hosts_.emplace(ns, join::hosting_by(hub_, ns).value_or("")).first;
-  return known->second == by;
 }
 
 /// A program of another version is not known to bring anything but its image; one that tells its version is fleetadm's.
@@ -336,11 +295,7 @@ std::vector<std::string> FleetUpgrade::plan_lines() const {
     lines.push_back(name + ": " + (known.told.empty() ? "unknown version" : known.told) +
                     (same ? ", up to date" : " to " + (target_.version.empty() ? target_.image : target_.version)));
   }
-  for (const auto& [name, hosted] : hosted_) {
-    lines.push_back(
-        name + ": " + (hosted.told.empty() ? "unknown version" : hosted.told) +
-        (hosted.current ? ", up to date" : ", unchanged: " + hosted.elsewhere.message + "; " + hosted.elsewhere.hint));
-  }
+  hosted_.add_plan_lines(lines);
   // These may be another installation's, or be missing on purpose; only who reads the cluster knows.
   lines.emplace_back(target_.whole
                          ? "unchanged: the agents' CRDs, NetworkPolicies, arguments and rights to Secrets; for these run "
@@ -368,17 +323,7 @@ Report FleetUpgrade::report(const std::string& kind) const {
               .with_cluster(name));
     }
   }
-  for (const auto& [name, hosted] : hosted_) {
-    const std::string state = hosted.current ? "Succeeded" : "Hosted";
-    const std::string why = hosted.current ? std::string() : hosted.elsewhere.message;
-    list.push_back({{"cluster", name}, {"state", state}, {"version", hosted.told}, {"message", why}});
-    report.table->rows.push_back({name, state, hosted.told.empty() ? "<none>" : hosted.told, why});
-    if (hosted.current) {
-      report.names.push_back("managedcluster." + api::managed_clusters().group + "/" + name);
-    } else {
-      report.failures.push_back(hosted.elsewhere);
-    }
-  }
+  hosted_.add_to(report, list);
   report.data = {{"kind", kind},
                  {"component", "agent"},
                  {"image", {{"to", target_.image}}},
