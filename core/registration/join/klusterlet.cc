@@ -1,9 +1,6 @@
 #include "core/registration/join/klusterlet.h"
 
 #include <algorithm>
-#include <array>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -11,6 +8,8 @@
 #include "core/api/cluster_claim.h"
 #include "core/api/hosted_member.h"
 #include "core/api/kinds.h"
+#include "core/registration/join/klusterlet_fields.h"
+#include "core/registration/join/klusterlet_gates.h"
 #include "kubeclient/base/encoding.h"
 #include "kubeclient/base/joined.h"
 #include "kubeclient/base/yaml.h"
@@ -25,60 +24,14 @@ constexpr std::string_view kMemberKubeconfig = "external-managed-kubeconfig";
 constexpr const char* kNoLimit = "the agent does not limit its own requests; priority and fairness of the API server do";
 constexpr const char* kOtherImage = "it names an image of upstream's agents; choose that of fleetadm with --image";
 
-/// Takes the fields of a spec one by one, and tells in the end which ones nobody knew.
-class Fields {
- public:
-  Fields(Json rest, std::string path, std::vector<FieldOutcome>& told)
-      : rest_(std::move(rest)), path_(std::move(path)), told_(told) {}
-
-  /// Null: it is not there.
-  Json take(const char* name) {
-    const auto at = rest_.find(name);
-    if (at == rest_.end()) return {};
-    Json value = std::move(*at);
-    rest_.erase(at);
-    return value;
-  }
-  /// Null also where it has another type, which is told, or is empty.
-  Json take(const char* name, Json::value_t type) {
-    Json value = take(name);
-    if (value.type() == type && (!value.empty() && value != "")) return value;
-    if (!value.is_null() && value.type() != type) without_effect(name, "it has another type than Klusterlets give it");
-    return {};
-  }
-  std::string take_text(const char* name) {
-    const Json value = take(name, Json::value_t::string);
-    return value.is_null() ? std::string() : value.get<std::string>();
-  }
-  Fields inside(const char* name) {
-    Json value = take(name, Json::value_t::object);
-    return {value.is_null() ? Json::object() : std::move(value), path_ + "." + name, told_};
-  }
-  void becomes(const std::string& name, std::string what) const { told_.push_back({path_ + "." + name, true, std::move(what)}); }
-  void without_effect(const std::string& name, std::string why) const {
-    told_.push_back({path_ + "." + name, false, std::move(why)});
-  }
-  /// Takes the field where it is there.
-  void ignore(const char* name, const std::string& why) {
-    if (!take(name).is_null()) without_effect(name, why);
-  }
-  void end() const {
-    for (const auto& item : rest_.items()) without_effect(item.key(), "Klusterlets have no such field");
-  }
-
- private:
-  Json rest_;
-  std::string path_;
-  std::vector<FieldOutcome>& told_;
-};
-
 tl::unexpected<Error> not_had(const std::string& field, const std::string& value, const std::string& hint) {
   return fail(Category::kUnsupported, field + " is \"" + value + "\", which the agent of fleetadm does not have", hint);
 }
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value); }
 
-void argument(Fields& fields, const char* name, const char* flag, KlusterletSettings& settings, bool zero_is_unset = false) {
+void argument(KlusterletFields& fields, const char* name, const char* flag, KlusterletSettings& settings,
+              bool zero_is_unset = false) {
   const Json value = fields.take(name);
   if (value.is_null()) return;
   if (zero_is_unset && value == Json(0)) return fields.without_effect(name, "0 leaves it to the hub, as without it");
@@ -86,7 +39,7 @@ void argument(Fields& fields, const char* name, const char* flag, KlusterletSett
   fields.becomes(name, "the agent's " + settings.agent_args.back());
 }
 
-void read_deploy_option(Fields fields, KlusterletSettings& settings) {
+void read_deploy_option(KlusterletFields fields, KlusterletSettings& settings) {
   const std::string mode = fields.take_text("mode");
   settings.hosted = settings.hosted || mode == "Hosted" || mode == "SingletonHosted";
   if (settings.hosted) {
@@ -111,7 +64,7 @@ void drop_shared_args(KlusterletSettings& settings) {
   });
 }
 
-void read_placement(Fields fields, KlusterletSettings& settings) {
+void read_placement(KlusterletFields fields, KlusterletSettings& settings) {
   if (Json selector = fields.take("nodeSelector", Json::value_t::object); !selector.is_null()) {
     settings.pods.node_selector = std::move(selector);
     fields.becomes("nodeSelector", "the nodeSelector of the agent's pod");
@@ -123,7 +76,7 @@ void read_placement(Fields fields, KlusterletSettings& settings) {
   fields.end();
 }
 
-void read_resources(Fields fields, KlusterletSettings& settings) {
+void read_resources(KlusterletFields fields, KlusterletSettings& settings) {
   const std::string type = fields.take_text("type");
   Json given = fields.take("resourceRequirements", Json::value_t::object);
   if (type == "BestEffort") {
@@ -140,7 +93,7 @@ void read_resources(Fields fields, KlusterletSettings& settings) {
   fields.end();
 }
 
-void read_external_urls(const Json& list, const Fields& fields, KlusterletSettings& settings) {
+void read_external_urls(const Json& list, const KlusterletFields& fields, KlusterletSettings& settings) {
   bool bundle = false;
   for (const Json& entry : list) {
     const std::string url = str(entry, {"url"});
@@ -159,47 +112,8 @@ void read_external_urls(const Json& list, const Fields& fields, KlusterletSettin
                           "the agent tells the CA by which it reaches this cluster's API server itself");
 }
 
-struct Gate {
-  const char* name;
-  bool always;       // what it is here, whatever the file says
-  const char* text;  // about it
-};
-
-// Those that the agent follows are handled where they are read.
-constexpr std::array kRegistrationGates = {
-    Gate{"ClusterClaim", true, "the agent always reports claims"},
-    Gate{"ClusterProperty", true, "the agent always reports ClusterProperties, where their kind exists"},
-    Gate{"AddonManagement", true, "the agent always registers add-ons"},
-    Gate{"V1beta1CSRAPICompatibility", false, "the agent uses certificates.k8s.io/v1 alone"},
-};
-constexpr std::array kWorkGates = {
-    Gate{"ExecutorValidatingCaches", false, "the agent asks for the permissions of executors in access reviews"},
-};
-
-template <std::size_t N>
-void read_gates(const Json& list, const Fields& fields, const std::array<Gate, N>& known,
-                const std::map<std::string, std::pair<std::string, std::function<void()>>>& followed) {
-  for (const Json& entry : list) {
-    const std::string name = str(entry, {"feature"});
-    const bool on = str(entry, {"mode"}) == "Enable";
-    const std::string field = "featureGates." + name;
-    if (const auto at = followed.find(name); at != followed.end()) {
-      if (on) at->second.second();
-      fields.becomes(field, on ? at->second.first : "off, as without it");
-      continue;
-    }
-    const auto at = std::find_if(known.begin(), known.end(), [&](const Gate& gate) { return name == gate.name; });
-    if (at == known.end()) {
-      fields.without_effect(field, "no gate of a Klusterlet has this name");
-    } else if (at->always == on) {
-      fields.becomes(field, at->text);
-    } else {
-      fields.without_effect(field, at->text);
-    }
-  }
-}
-
-void read_map(Fields& fields, const char* name, const std::string& flag, std::string_view prefix, KlusterletSettings& settings) {
+void read_map(KlusterletFields& fields, const char* name, const std::string& flag, std::string_view prefix,
+              KlusterletSettings& settings) {
   const Json map = fields.take(name, Json::value_t::object);
   for (const auto& item : map.items()) {
     const std::string field = std::string(name) + "." + item.key();
@@ -213,7 +127,7 @@ void read_map(Fields& fields, const char* name, const std::string& flag, std::st
 }
 
 /// The Secret of the first hub, which join writes by its own name; those of others have to be there.
-std::string read_bootstrap(Fields fields, bool several, KlusterletSettings& settings) {
+std::string read_bootstrap(KlusterletFields fields, bool several, KlusterletSettings& settings) {
   const std::string type = fields.take_text("type");
   const Json local = fields.take("localSecretsConfig", Json::value_t::object);
   const Json& secrets = list_at(local, {"kubeConfigSecrets"});
@@ -251,15 +165,15 @@ std::string read_bootstrap(Fields fields, bool several, KlusterletSettings& sett
 
 constexpr const char* kAwsIrsaDriver = "awsirsa";
 
-Status read_drivers(Fields& fields, KlusterletSettings& settings) {
-  Fields driver = fields.inside("registrationDriver");
+Status read_drivers(KlusterletFields& fields, KlusterletSettings& settings) {
+  KlusterletFields driver = fields.inside("registrationDriver");
   const std::string type = driver.take_text("authType");
   if (!type.empty() && type != "csr" && type != kAwsIrsaDriver)
     return not_had("spec.registrationConfiguration.registrationDriver.authType", type, "use csr, or on EKS awsirsa");
   if (type == kAwsIrsaDriver) {
     settings.registration_auth = type;
     driver.becomes("authType", "an IAM role of the cluster's own (--registration-auth)");
-    Fields irsa = driver.inside("awsIrsa");
+    KlusterletFields irsa = driver.inside("awsIrsa");
     for (const auto& [name, flag, into] :
          {std::tuple{"hubClusterArn", "--hub-cluster-arn", &settings.hub_cluster_arn},
           std::tuple{"managedClusterArn", "--managed-cluster-arn", &settings.managed_cluster_arn}}) {
@@ -272,9 +186,9 @@ Status read_drivers(Fields& fields, KlusterletSettings& settings) {
     driver.ignore("awsIrsa", "the driver is csr");
   }
   driver.end();
-  Fields addons = fields.inside("addOnKubeClientRegistrationDriver");
+  KlusterletFields addons = fields.inside("addOnKubeClientRegistrationDriver");
   argument(addons, "authType", "--addon-driver", settings);
-  Fields token = addons.inside("token");
+  KlusterletFields token = addons.inside("token");
   argument(token, "expirationSeconds", "--addon-token-expiration-seconds", settings, true);
   token.end();
   addons.end();
@@ -282,7 +196,7 @@ Status read_drivers(Fields& fields, KlusterletSettings& settings) {
 }
 
 /// Answers the name of the bootstrap Secret.
-Result<std::string> read_registration(Fields fields, KlusterletSettings& settings) {
+Result<std::string> read_registration(KlusterletFields fields, KlusterletSettings& settings) {
   FLEETADM_CHECK(read_drivers(fields, settings));
   const Json gates = fields.take("featureGates", Json::value_t::array);
   const bool several = std::any_of(gates.begin(), gates.end(), [](const Json& gate) {
@@ -292,26 +206,26 @@ Result<std::string> read_registration(Fields fields, KlusterletSettings& setting
   argument(fields, "clientCertExpirationSeconds", "--client-cert-expiration-seconds", settings, true);
   read_map(fields, "clusterAnnotations", "--cluster-annotations", kAgentAnnotations, settings);
   read_map(fields, "clusterLabels", "--cluster-labels", "", settings);
-  Fields claims = fields.inside("clusterClaimConfiguration");
+  KlusterletFields claims = fields.inside("clusterClaimConfiguration");
   argument(claims, "maxCustomClusterClaims", "--max-custom-cluster-claims", settings);
   if (const Json suffixes = claims.take("reservedClusterClaimSuffixes", Json::value_t::array); !suffixes.is_null()) {
     settings.agent_args.push_back("--reserved-cluster-claim-suffixes=" + joined(string_list_at(suffixes, {})));
     claims.becomes("reservedClusterClaimSuffixes", "the agent's " + settings.agent_args.back());
   }
   claims.end();
-  read_gates(gates, fields, kRegistrationGates,
-             {{"NetworkPolicies", {"--network-policy", [&] { settings.network_policy = true; }}},
-              {"MultipleHubs", {"the hubs of bootstrapKubeConfigs", [] {}}}});
+  read_registration_gates(gates, fields,
+                          {{"NetworkPolicies", {"--network-policy", [&] { settings.network_policy = true; }}},
+                           {"MultipleHubs", {"the hubs of bootstrapKubeConfigs", [] {}}}});
   fields.ignore("kubeAPIQPS", kNoLimit);
   fields.ignore("kubeAPIBurst", kNoLimit);
   fields.end();
   return secret;
 }
 
-void read_work(Fields fields, KlusterletSettings& settings) {
+void read_work(KlusterletFields fields, KlusterletSettings& settings) {
   argument(fields, "appliedManifestWorkEvictionGracePeriod", "--work-eviction-grace", settings);
-  read_gates(
-      fields.take("featureGates", Json::value_t::array), fields, kWorkGates,
+  read_work_gates(
+      fields.take("featureGates", Json::value_t::array), fields,
       {{"RawFeedbackJsonString", {"the agent's --raw-feedback", [&] { settings.agent_args.emplace_back("--raw-feedback"); }}}});
   for (const char* name : {"hubKubeAPIQPS", "hubKubeAPIBurst", "kubeAPIQPS", "kubeAPIBurst"}) fields.ignore(name, kNoLimit);
   fields.ignore("statusSyncInterval", "the agent watches what it has applied, and reports changes as they happen");
@@ -320,7 +234,7 @@ void read_work(Fields fields, KlusterletSettings& settings) {
 
 /// Answers the name of the bootstrap Secret.
 Result<std::string> read_spec(const Json& spec, KlusterletSettings& settings) {
-  Fields fields(spec, "spec", settings.fields);
+  KlusterletFields fields(spec, "spec", settings.fields);
   if (settings.cluster_name = fields.take_text("clusterName"); !settings.cluster_name.empty()) {
     fields.becomes("clusterName", "--cluster-name " + settings.cluster_name);
   }

@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "core/install/pod_settings.h"
+#include "core/registration/join/klusterlet_fields.h"
 #include "kubeclient/base/result.h"
 
 namespace fleetadm::join {
-
-struct FieldOutcome {
-  std::string field;  // "spec.nodePlacement.tolerations"
-  bool effective = true;
-  std::string outcome;  // what it becomes, or why it has no effect
-};
 
 struct KlusterletSettings {
   std::string cluster_name;  // empty: the file does not say
