@@ -1,6 +1,7 @@
 #include "commands/gateway/gateway.h"
 #include "core/controller/memory.h"
 #include "core/gateway/gateway.h"
+#include "core/gateway/gateway_addresses.h"
 
 namespace fleetadm::commands {
 namespace {

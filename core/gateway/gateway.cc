@@ -14,6 +14,7 @@
 #include "core/controller/worker_pool.h"
 #include "core/gateway/cluster_states.h"
 #include "core/gateway/exposed_list.h"
+#include "core/gateway/gateway_addresses.h"
 #include "core/gateway/konnectivity.h"
 #include "core/gateway/push_ways.h"
 #include "core/proxy/gateway/audit_log.h"
@@ -26,7 +27,6 @@
 #include "core/proxy/tunnel/tunnel_server.h"
 #include "core/serve/http/listen_address.h"
 #include "core/serve/http/server.h"
-#include "kubeclient/base/host_port.h"
 #include "kubeclient/base/log.h"
 
 namespace fleetadm::gateway {
@@ -35,8 +35,6 @@ namespace {
 constexpr const char* kName = "gateway";
 constexpr std::size_t kWorkers = 16;  // they wait for reviews of the hub
 constexpr std::size_t kInformerThreads = 1;
-constexpr int kServicePort = 8443;  // templates/hub/gateway.yaml
-constexpr int kServiceTunnelPort = 8444;
 constexpr Duration kFirstRetry = std::chrono::seconds(1);
 constexpr Duration kHubTimeout = std::chrono::seconds(10);
 constexpr Duration kLook = std::chrono::milliseconds(50);
@@ -60,33 +58,13 @@ serve::ListenOptions front_options(const serve::ListenAddress& where, const pki:
   return listen;
 }
 
-/// HOST:PORT that others call.
-std::string reached_at(const std::string& given, const std::string& endpoint, const std::string& ns, int service_port) {
-  if (!given.empty()) return given;
-  if (const auto listening = serve::parse_listen_address(endpoint); listening && listening->is_loopback()) return endpoint;
-  return std::string(api::kGatewayService) + "." + ns + ".svc:" + std::to_string(service_port);
-}
-
-Status check_public(const std::string& flag, const std::string& given, const std::string& listen, bool in_pod) {
-  FLEETADM_TRY(const serve::ListenAddress where, serve::parse_listen_address(listen));
-  if (given.empty()) {
-    if (where.is_loopback() || in_pod) return {};
-    return fail(Category::kUsage, flag + " is required outside of a pod unless the gateway listens on a loopback address",
-                "clients and agents are told to go there");
-  }
-  const auto parts = split_host_port(given);
-  if (!parts || parts->host.empty() || parse_port(parts->port).value_or(0) == 0)
-    return fail(Category::kUsage, flag + " \"" + given + "\" is not HOST:PORT");
-  return {};
-}
-
 class Gateway {
  public:
   Gateway(const kube::Client& hub, const GatewayOptions& options, std::unique_ptr<proxy::AuditLog> audit)
       : options_(options),
         hub_(hub.with_timeout(kHubTimeout)),
         audit_(std::move(audit)),
-        keeper_(hub_, keeper_options(options)),
+        keeper_(hub_, {options.ns, gateway_hosts(options), options.clock}),
         runtime_(kWorkers),
         push_(std::make_shared<PushWays>(runtime_, hub)),
         manager_(manager_options(options)),
@@ -139,20 +117,6 @@ class Gateway {
   }
 
  private:
-  static proxy::GatewayKeeperOptions keeper_options(const GatewayOptions& options) {
-    proxy::GatewayKeeperOptions keep{options.ns, {}, options.clock};
-    for (const std::string& address : {options.public_address, options.public_tunnel_address}) {
-      if (const auto parts = split_host_port(address); parts && !parts->host.empty()) keep.hosts.push_back(parts->host);
-    }
-    for (const std::string& address : {options.address, options.tunnel_address, options.peer_address}) {
-      const auto where = serve::parse_listen_address(address);
-      if (where && where->host != "0.0.0.0" && where->host != "::") keep.hosts.push_back(where->host);
-    }
-    std::sort(keep.hosts.begin(), keep.hosts.end());
-    keep.hosts.erase(std::unique(keep.hosts.begin(), keep.hosts.end()), keep.hosts.end());
-    return keep;
-  }
-
   static controller::Manager::Options manager_options(const GatewayOptions& options) {
     controller::Manager::Options manager;
     manager.threads = kInformerThreads;
@@ -278,8 +242,8 @@ class Gateway {
                                                               [this](serve::HttpRequest request, serve::Reply reply) {
                                                                 front_.handle(std::move(request), std::move(reply));
                                                               }));
-    own_.server = "https://" + reached_at(options_.public_address, listener_->endpoint(), options_.ns, kServicePort);
-    own_.tunnel = reached_at(options_.public_tunnel_address, tunnels_->endpoint(), options_.ns, kServiceTunnelPort);
+    own_.server = "https://" + client_address(options_, listener_->endpoint());
+    own_.tunnel = agent_address(options_, tunnels_->endpoint());
     own_.konnectivity = options_.accept_konnectivity;
     return {};
   }
@@ -395,17 +359,6 @@ class Gateway {
 };
 
 }  // namespace
-
-Status check_gateway(const GatewayOptions& options) {
-  FLEETADM_CHECK(check_public("--public-address", options.public_address, options.address, options.in_pod));
-  FLEETADM_CHECK(check_public("--public-tunnel-address", options.public_tunnel_address, options.tunnel_address, options.in_pod));
-  FLEETADM_CHECK(serve::parse_listen_address(options.konnectivity_address));
-  FLEETADM_CHECK(serve::parse_listen_address(options.konnectivity_agent_address));
-  if (options.peer_address.empty()) return {};
-  FLEETADM_TRY(const serve::ListenAddress replicas, serve::parse_listen_address(options.peer_address));
-  if (replicas.host != "0.0.0.0" && replicas.host != "::") return {};
-  return fail(Category::kUsage, "--peer-address must name the address at which other replicas reach this one");
-}
 
 Status run_gateway(const kube::Client& hub, const GatewayOptions& options, const std::stop_token& stop) {
   FLEETADM_CHECK(check_gateway(options));

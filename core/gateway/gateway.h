@@ -36,9 +36,6 @@ struct GatewayOptions {
   std::shared_ptr<Clock> clock = Clock::system();
 };
 
-/// kUsage: an address that is none, or nobody can tell where it is reached.
-Status check_gateway(const GatewayOptions& options);
-
 /// Blocks until `stop`, and then until what runs has ended. An error for what no waiting repairs: an address that cannot be
 /// bound, an audit log that cannot be written; else it is logged and tried again.
 Status run_gateway(const kube::Client& hub, const GatewayOptions& options, const std::stop_token& stop);

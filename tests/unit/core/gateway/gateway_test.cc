@@ -12,6 +12,7 @@
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/controller/controller.h"
+#include "core/gateway/gateway_addresses.h"
 #include "core/proxy/hub/gateway_replicas.h"
 #include "core/serve/http/server.h"
 #include "kubeclient/base/host_port.h"
