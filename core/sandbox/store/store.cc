@@ -5,32 +5,12 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace fleetadm::sandbox {
 namespace {
 
 std::string key_of(const std::string& ns, const std::string& name) { return ns + "/" + name; }
-
-std::vector<std::pair<std::string, std::string>> labels_of(const Json& object) {
-  std::vector<std::pair<std::string, std::string>> out;
-  auto labels = strings_at(object, {"metadata", "labels"});
-  out.reserve(labels.size());
-  for (auto& [key, value] : labels) out.emplace_back(key, std::move(value));
-  return out;
-}
-
-StoredPtr store_object(Json& object, std::int64_t revision, std::string version) {
-  auto stored = std::make_shared<Stored>();
-  stored->version = std::move(version);
-  at_or_make(object, {"metadata", "resourceVersion"}) = std::to_string(revision);
-  object.erase("apiVersion");
-  object.erase("kind");
-  stored->body = dump_json(object);
-  stored->body.shrink_to_fit();  // it is kept for long, and there are many
-  stored->revision = revision;
-  stored->labels = labels_of(object);
-  return stored;
-}
 
 constexpr std::chrono::steady_clock::duration kBetweenSweeps = std::chrono::minutes(1);
 constexpr std::size_t kMaxBytes = 64U * 1024U * 1024U;  // of the states that only logs hold
@@ -38,25 +18,6 @@ constexpr std::size_t kMaxBytes = 64U * 1024U * 1024U;  // of the states that on
 /// Of the states that are in the log alone: the present one of an object is there anyway.
 std::size_t past_bytes(const Event& event) {
   return (event.before ? event.before->body.size() : 0) + (event.type == Change::kDeleted ? event.now->body.size() : 0);
-}
-
-// The journal has one text an object: the version stands in it where the object itself has none.
-constexpr std::string_view kVersionBefore = "{\"apiVersion\":\"";
-constexpr std::string_view kVersionBehind = "\",";
-
-std::string journal_body(const Stored& stored) {
-  if (stored.version.empty()) return stored.body;
-  return std::string(kVersionBefore) + stored.version + std::string(kVersionBehind) + stored.body.substr(1);
-}
-
-/// Takes the version out of a journal's text.
-std::string take_version(std::string& body) {
-  if (!body.starts_with(kVersionBefore)) return {};
-  const auto end = body.find('"', kVersionBefore.size());
-  if (end == std::string::npos || body.compare(end, kVersionBehind.size(), kVersionBehind) != 0) return {};
-  auto version = body.substr(kVersionBefore.size(), end - kVersionBefore.size());
-  body.replace(0, end + kVersionBehind.size(), "{");
-  return version;
 }
 
 tl::unexpected<Error> conflict(std::string reason) {
@@ -68,11 +29,6 @@ tl::unexpected<Error> conflict(std::string reason) {
 }
 
 }  // namespace
-
-Json Stored::json() const {
-  auto parsed = parse_json(body);
-  return parsed ? std::move(*parsed) : Json::object();
-}
 
 struct Watch::State {
   std::string resource;
@@ -149,12 +105,7 @@ Result<std::unique_ptr<Store>> Store::open(std::unique_ptr<Journal> journal, Lim
   FLEETADM_TRY(inner.revision, inner.journal->load([&](JournalRow row) { rows.push_back(std::move(row)); }));
   inner.opened_at = inner.revision;
   for (auto& row : rows) {
-    FLEETADM_TRY(const Json object, parse_json(row.body));
-    auto stored = std::make_shared<Stored>();
-    stored->labels = labels_of(object);
-    stored->version = take_version(row.body);
-    stored->body = std::move(row.body);
-    stored->revision = row.revision;
+    FLEETADM_TRY(StoredPtr stored, stored_of(std::move(row.body), row.revision));
     store->lane(row.resource).objects[key_of(row.ns, row.name)] = {row.ns, row.name, std::move(stored)};
   }
   return store;

@@ -11,25 +11,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/sandbox/store/journal.h"
+#include "core/sandbox/store/stored.h"
 #include "kubeclient/base/json.h"
 
 namespace fleetadm::sandbox {
-
-/// One state of one object. The text has no apiVersion and no kind: the endpoint that serves it adds its own.
-struct Stored {
-  std::string body;  // compact JSON, metadata.resourceVersion included
-  std::int64_t revision = 0;
-  std::string version;                                      // of a custom resource the version that the text is in: "v1beta1"
-  std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
-
-  Json json() const;
-};
-using StoredPtr = std::shared_ptr<const Stored>;
 
 enum class Change { kAdded, kModified, kDeleted };
 
