@@ -14,25 +14,11 @@
 #include "core/proxy/hop/answer_stream.h"
 #include "core/proxy/hop/client_left.h"
 #include "core/proxy/hop/hop.h"
+#include "core/proxy/hop/outgoing_request.h"
 #include "core/serve/http/body_pipe.h"
 #include "core/serve/http/protocol.h"
 
 namespace fleetadm::proxy {
-
-/// A request as it is sent.
-struct OutgoingRequest {
-  std::string head;
-  std::string body;
-  std::shared_ptr<serve::BodyReader> content;  // instead of the body
-  std::optional<std::uint64_t> length;         // of the content; without, it is sent in chunks
-  bool head_only = false;                      // HEAD
-  bool upgrade = false;                        // an answer of 101 is in order
-  bool repeatable = false;                     // has no body, and sent twice, does what it does once
-  bool repeated = false;
-  std::uint64_t number = 0;  // of the hop
-  WhenLeft left;             // until it has an answer
-  Hop::Done done;
-};
 
 /// I/O thread only.
 class Http1Client final : public serve::Protocol, public AnswerStream::Source, public std::enable_shared_from_this<Http1Client> {

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <charconv>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <sys/socket.h>
 #include <utility>
 
 #include "core/proxy/hop/client_left.h"
-#include "core/proxy/hop/headers.h"
 #include "core/proxy/hop/proxy_dial.h"
 #include "core/serve/http/tls_context.h"
 
@@ -19,16 +17,6 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr auto kHopTick = std::chrono::milliseconds(500);
-
-std::optional<std::uint64_t> content_length(const serve::HttpRequest& request) {
-  const auto text = request.header("content-length");
-  std::uint64_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return length;
-}
-
-bool has_body_by_method(std::string_view method) { return method == "POST" || method == "PUT" || method == "PATCH"; }
 
 /// A server that is gone without a word is noticed under watches, where nothing is sent.
 void keep_alive(int socket) {
@@ -173,7 +161,6 @@ void Http1Hop::open_spare(std::size_t number) {
 }
 
 Result<OutgoingRequest> Http1Hop::prepare(serve::HttpRequest request, std::size_t lane) {
-  OutgoingRequest out;
   std::string token;
   if (lane == kOwn && options_.credentials) {
     auto credentials = options_.credentials->current();
@@ -181,22 +168,7 @@ Result<OutgoingRequest> Http1Hop::prepare(serve::HttpRequest request, std::size_
     FLEETADM_CHECK(use_certificate(lanes_[lane], {credentials->client_certificate, credentials->client_key}));
     token = std::move(credentials->token);
   }
-  out.upgrade = is_upgrade(request.headers);
-  out.head_only = request.method == "HEAD";
-  const bool reads = request.method == "GET" || out.head_only || request.method == "OPTIONS";
-  out.repeatable = reads && request.body.empty() && !request.content;
-  BodyFraming framing;
-  if (request.content) {
-    out.length = content_length(request);
-    framing = {.length = out.length, .chunked = !out.length};
-  } else if (!request.body.empty() || has_body_by_method(request.method)) {
-    framing.length = request.body.size();
-  }
-  const std::string upgrade = out.upgrade ? std::string(request.header("upgrade")) : std::string();
-  FLEETADM_TRY(out.head, write_request_head(request, address_, framing, upgrade, token));
-  out.body = std::move(request.body);
-  out.content = std::move(request.content);
-  return out;
+  return outgoing_request(std::move(request), address_, token);
 }
 
 /// Connections that show another one are used no more.

@@ -18,6 +18,7 @@
 
 #include "core/proxy/hop/hop.h"
 #include "core/proxy/hop/http1_client.h"
+#include "core/proxy/hop/outgoing_request.h"
 #include "core/proxy/hop/request_head.h"
 #include "core/serve/http/connection.h"
 #include "core/serve/http/tls_stream.h"
