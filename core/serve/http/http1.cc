@@ -1,12 +1,11 @@
 // HTTP/1.1: Beast's parser on the way in; what goes out is simple enough to write by hand.
-#include <algorithm>
 #include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <cctype>
 #include <optional>
 #include <stop_token>
 
 #include "core/serve/http/body_pipe.h"
+#include "core/serve/http/http1_head.h"
 #include "core/serve/http/protocol.h"
 
 namespace fleetadm::serve {
@@ -14,17 +13,6 @@ namespace {
 
 namespace http = boost::beast::http;
 using Steady = std::chrono::steady_clock;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-bool contains_word(std::string_view list, std::string_view word) {
-  const auto text = lower(list);
-  return text.find(word) != std::string::npos;
-}
 
 /// Beast's string_body, without room for as many bytes as the client says that it will send.
 struct GrowingBody {
@@ -53,40 +41,6 @@ struct GrowingBody {
 /// bytes of it for each.
 constexpr std::size_t kFramingPerByte = 16;
 constexpr auto kLinger = std::chrono::seconds(2);
-
-/// Why a request is refused before anybody has seen it.
-struct Refusal {
-  int status = 0;
-  std::string why;
-};
-
-/// Of a head that must not be answered by what it seems to ask: whoever stands in front of this server could read where the
-/// request ends, or whom it is for, in another way.
-std::optional<Refusal> ambiguous(const http::fields& head, unsigned version) {
-  const auto hosts = head.count(http::field::host);
-  if (hosts > 1) return Refusal{400, "the request has more than one Host header"};
-  if (hosts == 0 && version >= 11) return Refusal{400, "the request has no Host header"};
-  const auto encodings = head.count(http::field::transfer_encoding);
-  if (encodings > 1) return Refusal{400, "the request has more than one Transfer-Encoding header"};
-  if (encodings == 1 && lower(std::string_view(head[http::field::transfer_encoding])) != "chunked")
-    return Refusal{501, "the Transfer-Encoding is not chunked"};
-  return std::nullopt;
-}
-
-/// A header that goes on in the next line, which nobody sends any more and not everybody reads in the same way.
-bool is_folded(std::string_view input) {
-  const auto head = input.substr(0, input.find("\r\n\r\n"));
-  return head.find("\r\n ") != std::string_view::npos || head.find("\r\n\t") != std::string_view::npos;
-}
-
-Refusal refusal_of(const boost::beast::error_code& error, std::size_t most_header) {
-  if (error == http::error::header_limit)
-    return {431, "the head of the request is larger than " + std::to_string(most_header) + " bytes"};
-  if (error == http::error::bad_content_length)
-    return {400, "the Content-Length is no number, or is there beside another length"};
-  if (error == http::error::bad_transfer_encoding) return {400, "the Transfer-Encoding stands beside a Content-Length"};
-  return {400, "the request is malformed: " + error.message()};
-}
 
 class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> {
  public:
@@ -196,7 +150,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
       begun_ = true;
       if (!judged_ && parser_->is_header_done()) {
         judged_ = true;
-        if (auto found = ambiguous(parser_->get(), parser_->get().version())) return refuse(*found);
+        if (auto found = ambiguous(parser_->get())) return refuse(*found);
         parser_->eager(true);
         if (!parser_->is_done() && wants_stream()) {
           if (!share_->grow_to(host_.limits.window)) return refuse_for_now();
@@ -234,28 +188,13 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
     return true;
   }
 
-  /// The head as a request, for whoever decides about its body.
-  HttpRequest head_of() const {
-    const auto& message = parser_->get();
-    HttpRequest request;
-    request.method = std::string(message.method_string());
-    const std::string target(message.target());
-    const auto mark = target.find('?');
-    request.path = target.substr(0, mark);
-    if (mark != std::string::npos) request.query = target.substr(mark + 1);
-    for (const auto& field : message)
-      request.headers.emplace_back(lower(std::string_view(field.name_string())), std::string(field.value()));
-    request.peer = host_.peer;
-    return request;
-  }
-
-  bool wants_stream() const { return host_.streams_body && host_.streams_body(head_of()); }
+  bool wants_stream() const { return host_.streams_body && host_.streams_body(request_of(parser_->get(), host_.peer)); }
 
   void begin_streaming() {
     auto pipe = make_body_pipe(host_.limits.window, host_.flush);
     content_ = std::move(pipe.writer);
     moved_ = Steady::now();
-    HttpRequest request = head_of();
+    HttpRequest request = request_of(parser_->get(), host_.peer);
     request.content = std::move(pipe.reader);
     request.share = std::move(share_);
     hand_over(std::move(request));
@@ -311,7 +250,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
 
   void begin(bool too_large) {
-    HttpRequest request = head_of();
+    HttpRequest request = request_of(parser_->get(), host_.peer);
     request.body_too_large = too_large;
     if (!too_large) request.body = std::move(parser_->get().body());
     request.share = std::move(share_);
@@ -320,7 +259,7 @@ class Http1 final : public Protocol, public std::enable_shared_from_this<Http1> 
   }
 
   void hand_over(HttpRequest request) {
-    keep_alive_ = !leaving_ && parser_->get().version() >= 11 && !contains_word(request.header("connection"), "close");
+    keep_alive_ = !leaving_ && keeps_connection(parser_->get());
     head_only_ = request.method == "HEAD";
     busy_ = true;
     asks_ = std::stop_source();
