@@ -32,16 +32,6 @@ CurlFailure broken(std::string detail, CURLcode code = CURLE_HTTP2) {
   return failure;
 }
 
-nghttp2_nv field_of(std::string_view name, std::string_view value) {
-  nghttp2_nv field{};
-  // nghttp2 copies both (no NO_COPY flag is set) and writes to neither.
-  field.name = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(name.data()));
-  field.value = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(value.data()));
-  field.namelen = name.size();
-  field.valuelen = value.size();
-  return field;
-}
-
 /// Names in lower case, the pseudo-headers first.
 std::vector<std::pair<std::string, std::string>> fields_of(const Outgoing& request) {
   std::vector<std::pair<std::string, std::string>> fields = {{":method", std::string(to_string(request.method))},
@@ -83,49 +73,22 @@ Http2Connection::Http2Connection(std::shared_ptr<EpollLoop> loop, TlsStream tls,
 Http2Connection::~Http2Connection() { close(); }
 
 void Http2Connection::make_session() {
-  nghttp2_session_callbacks* callbacks = nullptr;
-  nghttp2_session_callbacks_new(&callbacks);
-  nghttp2_session_callbacks_set_on_header_callback(
-      callbacks, [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
-                    const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* self) {
-        return static_cast<Http2Connection*>(self)->on_header(frame, {reinterpret_cast<const char*>(name), name_size},
-                                                              {reinterpret_cast<const char*>(value), value_size});
-      });
-  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
-    return static_cast<Http2Connection*>(self)->on_frame(frame);
-  });
-  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
-      callbacks, [](nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size, void* self) {
-        return static_cast<Http2Connection*>(self)->on_data(id, {reinterpret_cast<const char*>(data), size});
-      });
-  nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
-    if (frame->hd.type != NGHTTP2_HEADERS) return 0;
-    if (auto* const stream = static_cast<Http2Connection*>(self)->stream_of(frame->hd.stream_id)) stream->note_sent();
-    return 0;
-  });
-  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks,
-                                                         [](nghttp2_session*, std::int32_t id, std::uint32_t code, void* self) {
-                                                           static_cast<Http2Connection*>(self)->on_closed(id, code);
-                                                           return 0;
-                                                         });
-  nghttp2_option* options = nullptr;
-  nghttp2_option_new(&options);
-  // Headers that were sent before would be kept at both ends, 10 KiB a connection.
-  nghttp2_option_set_max_deflate_dynamic_table_size(options, 0);
-  nghttp2_session* session = nullptr;
-  nghttp2_session_client_new3(&session, callbacks, this, options, memory_.allocator());
-  memory_.made();
-  nghttp2_option_del(options);
-  nghttp2_session_callbacks_del(callbacks);
-  session_.reset(session);
+  static const nghttp2_session_callbacks* const kCallbacks = Http2Callbacks<Http2Connection>()
+                                                                 .header<&Http2Connection::on_header>()
+                                                                 .frame_received<&Http2Connection::on_frame>()
+                                                                 .data<&Http2Connection::on_data>()
+                                                                 .frame_sent<&Http2Connection::on_sent>()
+                                                                 .closed<&Http2Connection::on_closed>()
+                                                                 .keep();
+  session_ = make_http2_client(kCallbacks, this, Http2Options(), memory_);
   const std::array<nghttp2_settings_entry, 4> settings = {{
       {NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0},
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, kMaxHeaderList},
   }};
-  nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-  nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
+  nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+  nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0, kConnectionWindow);
 }
 
 void Http2Connection::start() {
@@ -149,7 +112,7 @@ bool Http2Connection::begin(Http2Stream& stream) {
   const auto named = fields_of(request);
   std::vector<nghttp2_nv> fields;
   fields.reserve(named.size());
-  for (const auto& [name, value] : named) fields.push_back(field_of(name, value));
+  for (const auto& [name, value] : named) fields.push_back(http2_field(name, value));
   nghttp2_data_provider body{};
   body.read_callback = [](nghttp2_session*, std::int32_t id, std::uint8_t* into, std::size_t size, std::uint32_t* flags,
                           nghttp2_data_source*, void* self) -> ssize_t {
@@ -347,6 +310,12 @@ int Http2Connection::on_data(std::int32_t id, std::string_view data) {
   auto* const stream = stream_of(id);
   if (stream != nullptr && !stream->take_data(data))
     nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+  return 0;
+}
+
+int Http2Connection::on_sent(const nghttp2_frame* frame) {
+  if (frame->hd.type != NGHTTP2_HEADERS) return 0;
+  if (auto* const stream = stream_of(frame->hd.stream_id)) stream->note_sent();
   return 0;
 }
 

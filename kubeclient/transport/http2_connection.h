@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "kubeclient/http2/http2_memory.h"
+#include "kubeclient/http2/http2_session.h"
 #include "kubeclient/http2/keep_alive.h"
 #include "kubeclient/transport/epoll_loop.h"
 #include "kubeclient/transport/http2_stream.h"
@@ -54,9 +54,6 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   void close();
 
  private:
-  struct Free {
-    void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
-  };
   using Steady = std::chrono::steady_clock;
 
   void make_session();
@@ -74,6 +71,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   void tick();
   int on_header(const nghttp2_frame* frame, std::string_view name, std::string_view value);
   int on_frame(const nghttp2_frame* frame);
+  int on_sent(const nghttp2_frame* frame);
   int on_data(std::int32_t id, std::string_view data);
   void on_closed(std::int32_t id, std::uint32_t code);
 
@@ -81,7 +79,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   Http2Owner& owner_;
   TlsStream tls_;
   Http2Memory memory_;  // outlives the session
-  std::unique_ptr<nghttp2_session, Free> session_;
+  Http2Session session_;
   std::map<std::int32_t, Http2Stream*> streams_;
   const KeepAliveTimes times_;
   KeepAlive keep_alive_;

@@ -14,46 +14,15 @@ constexpr std::size_t kMostHeaderValue = 1024;
 constexpr std::size_t kMostMetadata = 64;
 constexpr std::string_view kGrpc = "application/grpc";
 
-nghttp2_nv header_field(std::string_view name, std::string_view value) {
-  nghttp2_nv out{};
-  // nghttp2 copies both (no NO_COPY flag is set) and writes to neither.
-  out.name = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(name.data()));
-  out.value = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(value.data()));
-  out.namelen = name.size();
-  out.valuelen = value.size();
-  out.flags = NGHTTP2_NV_FLAG_NONE;
-  return out;
-}
-
-std::string_view text(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
-
 }  // namespace
 
-nghttp2_session_callbacks* PacketStream::callbacks() {
-  static nghttp2_session_callbacks* const kCallbacks = [] {
-    nghttp2_session_callbacks* made = nullptr;
-    nghttp2_session_callbacks_new(&made);
-    nghttp2_session_callbacks_set_on_header_callback(
-        made, [](nghttp2_session*, const nghttp2_frame*, const std::uint8_t* name, std::size_t name_size,
-                 const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* self) {
-          static_cast<PacketStream*>(self)->on_header(text(name, name_size), text(value, value_size));
-          return 0;
-        });
-    nghttp2_session_callbacks_set_on_frame_recv_callback(made, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
-      auto& here = *static_cast<PacketStream*>(self);
-      if (frame->hd.type == NGHTTP2_HEADERS) here.on_head_end((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);
-      return 0;
-    });
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
-        made, [](nghttp2_session*, std::uint8_t, std::int32_t, const std::uint8_t* data, std::size_t size, void* self) {
-          return static_cast<PacketStream*>(self)->on_data(text(data, size));
-        });
-    nghttp2_session_callbacks_set_on_stream_close_callback(made, [](nghttp2_session*, std::int32_t, std::uint32_t, void* self) {
-      static_cast<PacketStream*>(self)->on_closed();
-      return 0;
-    });
-    return made;
-  }();
+const nghttp2_session_callbacks* PacketStream::callbacks() {
+  static const nghttp2_session_callbacks* const kCallbacks = kube::Http2Callbacks<PacketStream>()
+                                                                 .header<&PacketStream::on_header>()
+                                                                 .frame_received<&PacketStream::on_frame>()
+                                                                 .data<&PacketStream::on_data>()
+                                                                 .closed<&PacketStream::on_closed>()
+                                                                 .keep();
   return kCallbacks;
 }
 
@@ -71,11 +40,11 @@ PacketStream::PacketStream(serve::ProtocolHost host, const std::string& authorit
       {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0}, {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, static_cast<std::uint32_t>(kWindow)}}};
   nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, static_cast<std::int32_t>(2 * kWindow));
-  std::vector<nghttp2_nv> head = {header_field(":method", "POST"),       header_field(":scheme", "https"),
-                                  header_field(":path", method),         header_field(":authority", authority),
-                                  header_field("content-type", kGrpc),   header_field("te", "trailers"),
-                                  header_field("user-agent", "fleetadm")};
-  for (const auto& [name, value] : metadata) head.push_back(header_field(name, value));
+  std::vector<nghttp2_nv> head = {kube::http2_field(":method", "POST"),       kube::http2_field(":scheme", "https"),
+                                  kube::http2_field(":path", method),         kube::http2_field(":authority", authority),
+                                  kube::http2_field("content-type", kGrpc),   kube::http2_field("te", "trailers"),
+                                  kube::http2_field("user-agent", "fleetadm")};
+  for (const auto& [name, value] : metadata) head.push_back(kube::http2_field(name, value));
   nghttp2_data_provider provider{};
   provider.read_callback = [](nghttp2_session*, std::int32_t, std::uint8_t* buffer, std::size_t size, std::uint32_t*,
                               nghttp2_data_source*, void* self) -> ssize_t {
@@ -127,13 +96,19 @@ void PacketStream::gone() {
   ended({.category = Category::kUnavailable, .message = "the konnectivity server closed the connection"});
 }
 
-void PacketStream::on_header(std::string_view name, std::string_view value) {
+int PacketStream::on_header(const nghttp2_frame*, std::string_view name, std::string_view value) {
   value = value.substr(0, kMostHeaderValue);
   if (is_head_ && metadata_.size() < kMostMetadata) metadata_.emplace_back(name, value);
   if (name == ":status") status_ = value;
   if (name == "content-type") content_type_ = value;
   if (name == "grpc-status") grpc_status_ = value;
   if (name == "grpc-message") grpc_message_ = value;
+  return 0;
+}
+
+int PacketStream::on_frame(const nghttp2_frame* frame) {
+  if (frame->hd.type == NGHTTP2_HEADERS) on_head_end((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);
+  return 0;
 }
 
 void PacketStream::on_head_end(bool last) {
@@ -148,7 +123,7 @@ void PacketStream::on_head_end(bool last) {
   }
 }
 
-int PacketStream::on_data(std::string_view data) {
+int PacketStream::on_data(std::int32_t, std::string_view data) {
   nghttp2_session_consume_connection(session_.get(), data.size());
   uncredited_ += data.size();
   frames_.feed(data);

@@ -12,6 +12,7 @@
 #include "core/proxy/konnectivity/grpc_frames.h"
 #include "core/proxy/konnectivity/packet.h"
 #include "core/serve/http/protocol.h"
+#include "kubeclient/http2/http2_session.h"
 
 namespace fleetadm::konnectivity {
 
@@ -54,19 +55,16 @@ class PacketStream : public serve::Protocol {
   const serve::ProtocolHost& host() const { return host_; }
 
  private:
-  struct FreeSession {
-    void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
-  };
-
-  static nghttp2_session_callbacks* callbacks();
-  void on_header(std::string_view name, std::string_view value);
+  static const nghttp2_session_callbacks* callbacks();
+  int on_header(const nghttp2_frame* frame, std::string_view name, std::string_view value);
+  int on_frame(const nghttp2_frame* frame);
   void on_head_end(bool last);
-  int on_data(std::string_view data);
-  void on_closed() { over_ = true; }
+  int on_data(std::int32_t stream, std::string_view data);
+  void on_closed(std::int32_t, std::uint32_t) { over_ = true; }
 
   serve::ProtocolHost host_;
   GrpcFrames frames_{kMostPacketBytes};
-  std::unique_ptr<nghttp2_session, FreeSession> session_;
+  kube::Http2Session session_;
   std::int32_t id_ = 0;
   std::string outgoing_;
   std::size_t given_ = 0;       // of outgoing_
