@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "core/serve/http/body_pipe.h"
-#include "core/serve/http/http2_frames.h"
+#include "core/serve/http/http2_output.h"
 #include "core/serve/http/protocol.h"
-#include "kubeclient/http2/http2_memory.h"
+#include "kubeclient/http2/http2_session.h"
 #include "kubeclient/http2/keep_alive.h"
 
 namespace fleetadm::serve {
@@ -24,13 +24,6 @@ using Steady = std::chrono::steady_clock;
 constexpr std::array<std::uint8_t, 8> kLeavingPing = {'l', 'e', 'a', 'v', 'i', 'n', 'g', '.'};
 constexpr auto kLeaveLinger = std::chrono::seconds(1);            // for clients that do not answer it
 constexpr auto kAnsweredLinger = std::chrono::milliseconds(500);  // for what a client still sends behind the whole answer
-
-struct FreeSession {
-  void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
-};
-struct FreeCallbacks {
-  void operator()(nghttp2_session_callbacks* callbacks) const { nghttp2_session_callbacks_del(callbacks); }
-};
 
 struct Exchange {
   HttpRequest request;
@@ -54,62 +47,12 @@ struct Exchange {
   std::shared_ptr<BodyWriter> content;      // while the request's body comes, where it is streamed
 };
 
-nghttp2_nv header_of(const std::string& name, const std::string& value) {
-  nghttp2_nv out{};
-  // nghttp2 copies both (no NO_COPY flag is set) and writes to neither.
-  out.name = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(name.data()));
-  out.value = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(value.data()));
-  out.namelen = name.size();
-  out.valuelen = value.size();
-  out.flags = NGHTTP2_NV_FLAG_NONE;
-  return out;
-}
-
 class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> {
  public:
   explicit Http2(ProtocolHost host) : host_(std::move(host)), keep_alive_(host_.keep_alive, Steady::now()) {
-    nghttp2_session_callbacks* raw = nullptr;
-    nghttp2_session_callbacks_new(&raw);
-    const std::unique_ptr<nghttp2_session_callbacks, FreeCallbacks> callbacks(raw);
-    nghttp2_session_callbacks_set_on_begin_headers_callback(
-        raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_begin(frame); });
-    nghttp2_session_callbacks_set_on_header_callback(
-        raw, [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
-                const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* self) {
-          return static_cast<Http2*>(self)->on_header(frame, {reinterpret_cast<const char*>(name), name_size},
-                                                      {reinterpret_cast<const char*>(value), value_size});
-        });
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
-        raw, [](nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size, void* self) {
-          return static_cast<Http2*>(self)->on_data(id, {reinterpret_cast<const char*>(data), size});
-        });
-    nghttp2_session_callbacks_set_on_frame_recv_callback(
-        raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_frame(frame); });
-    nghttp2_session_callbacks_set_on_stream_close_callback(raw, [](nghttp2_session*, std::int32_t id, std::uint32_t, void* self) {
-      // Its body, if that is not whole, is cut.
-      if (auto over = static_cast<Http2*>(self)->exchanges_.extract(id)) over.mapped().asks.request_stop();
-      return 0;
-    });
-    nghttp2_session_callbacks_set_on_frame_send_callback(
-        raw, [](nghttp2_session*, const nghttp2_frame* frame, void* self) { return static_cast<Http2*>(self)->on_sent(frame); });
-    nghttp2_session_callbacks_set_send_data_callback(
-        raw, [](nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t size, nghttp2_data_source*,
-                void* self) { return static_cast<Http2*>(self)->on_send(frame->hd.stream_id, head, size); });
-    nghttp2_session_callbacks_set_data_source_read_length_callback(
-        raw, [](nghttp2_session*, std::uint8_t, std::int32_t, std::int32_t, std::int32_t, std::uint32_t frame, void* self) {
-          static_cast<Http2*>(self)->memory_.choosing_frame();
-          return most_in_frame(frame);
-        });
-    nghttp2_option* options = nullptr;
-    nghttp2_option_new(&options);
-    nghttp2_option_set_no_auto_window_update(options, 1);  // a stream's window opens as its body is read
-    // Headers that were sent before would be kept at both ends, 10 KiB a connection, and the ids and dates are never the same.
-    nghttp2_option_set_max_deflate_dynamic_table_size(options, 0);
-    nghttp2_session* session = nullptr;
-    nghttp2_session_server_new3(&session, raw, this, options, memory_.allocator());
-    memory_.made();
-    nghttp2_option_del(options);
-    session_.reset(session);
+    const kube::Http2Options options;
+    nghttp2_option_set_no_auto_window_update(options.get(), 1);  // a stream's window opens as its body is read
+    session_ = kube::make_http2_server(callbacks(), this, options, output_.memory());
     const std::array<nghttp2_settings_entry, 4> settings = {{
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, static_cast<std::uint32_t>(host_.limits.streams)},
         {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, host_.frame},
@@ -117,8 +60,8 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
          static_cast<std::uint32_t>(std::min<std::size_t>(host_.limits.window, 0x7fffffff))},
     }};
-    nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-    nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, 4 * 1024 * 1024);
+    nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+    nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0, 4 * 1024 * 1024);
   }
 
   bool feed(std::string_view bytes) override {
@@ -140,18 +83,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
       }
     }
     ticked_.reset();
-    into_ = &into;
-    most_ = most;
-    while (into.size() < most) {
-      const std::uint8_t* data = nullptr;
-      const auto size = nghttp2_session_mem_send(session_.get(), &data);
-      if (size > 0) memory_.used();
-      if (size <= 0) {
-        failed_ = failed_ || size < 0;
-        return;
-      }
-      into.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
-    }
+    failed_ = output_.write(session_.get(), into, most) < 0 || failed_;
   }
 
   bool finished() const override {
@@ -177,7 +109,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
       case kube::KeepAlive::Due::kNothing: break;
     }
     if (leaving_since_ && now - *leaving_since_ > kLeaveLinger) leave();
-    if (exchanges_.empty() && nghttp2_session_want_write(session_.get()) == 0) memory_.give_back();
+    if (exchanges_.empty() && nghttp2_session_want_write(session_.get()) == 0) output_.memory().give_back();
     return true;
   }
 
@@ -213,12 +145,11 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
       response.headers.emplace_back("content-length", std::to_string(exchange.body.size()));
     }
     if (exchange.request.method == "HEAD" || response.status == 304) exchange.body.clear();
-    const std::string status_name = ":status";
     const std::string status = std::to_string(response.status);
-    std::vector<nghttp2_nv> fields{header_of(status_name, status)};
+    std::vector<nghttp2_nv> fields{kube::http2_field(":status", status)};
     for (auto& [name, value] : response.headers) {
       std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      fields.push_back(header_of(name, value));
+      fields.push_back(kube::http2_field(name, value));
     }
     if (exchange.stream) {
       exchange.ready = std::make_shared<std::atomic<bool>>(false);
@@ -243,6 +174,20 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_.get()),
                           NGHTTP2_NO_ERROR, nullptr, 0);
     host_.flush();
+  }
+
+  static const nghttp2_session_callbacks* callbacks() {
+    static const nghttp2_session_callbacks* const kCallbacks = kube::Http2Callbacks<Http2>()
+                                                                   .begin_headers<&Http2::on_begin>()
+                                                                   .header<&Http2::on_header>()
+                                                                   .data<&Http2::on_data>()
+                                                                   .frame_received<&Http2::on_frame>()
+                                                                   .closed<&Http2::on_closed>()
+                                                                   .frame_sent<&Http2::on_sent>()
+                                                                   .send_data<&Http2::on_send>()
+                                                                   .frame_size<&Http2::on_frame_size>()
+                                                                   .keep();
+    return kCallbacks;
   }
 
   /// A connection that is busy with one request is not to keep parts of others, or answers that nobody takes, for ever.
@@ -390,9 +335,16 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     });
   }
 
+  /// Its body, if that is not whole, is cut.
+  void on_closed(std::int32_t id, std::uint32_t) {
+    if (auto over = exchanges_.extract(id)) over.mapped().asks.request_stop();
+  }
+
+  ssize_t on_frame_size(std::uint32_t peer_takes) { return output_.size_of_frame(peer_takes); }
+
   /// How much of a body is to be sent in the next frame.
   ssize_t on_read(std::int32_t id, std::size_t size, std::uint32_t* flags) {
-    memory_.frame_chosen();
+    output_.frame_chosen();
     const auto at = exchanges_.find(id);
     if (at == exchanges_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     Exchange& exchange = at->second;
@@ -408,7 +360,7 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
         return NGHTTP2_ERR_DEFERRED;
       }
     }
-    const auto count = frame_payload(size, exchange.body.size() - exchange.sent, into_->size(), most_);
+    const auto count = output_.payload(size, exchange.body.size() - exchange.sent);
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (exchange.sent + count == exchange.body.size() && (!exchange.stream || exchange.ended)) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(count);
@@ -419,20 +371,17 @@ class Http2 final : public Protocol, public std::enable_shared_from_this<Http2> 
     const auto at = exchanges_.find(id);
     if (at == exchanges_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     Exchange& exchange = at->second;
-    memory_.used();
-    into_->append(reinterpret_cast<const char*>(head), kHttp2FrameHead).append(exchange.body, exchange.sent, count);
+    output_.begin_frame(head).append(exchange.body, exchange.sent, count);
     exchange.sent += count;
     if (count > 0) exchange.since = Steady::now();
-    return into_->size() < most_ ? 0 : NGHTTP2_ERR_PAUSE;  // a pause ends output() for now
+    return output_.end_frame();
   }
 
   ProtocolHost host_;
   std::map<std::int32_t, Exchange> exchanges_;
-  std::string* into_ = nullptr;  // during output()
-  std::size_t most_ = 0;
   std::optional<Steady::time_point> ticked_;  // then streams are asked whether they are due
-  kube::Http2Memory memory_;
-  std::unique_ptr<nghttp2_session, FreeSession> session_;
+  Http2Output output_;
+  kube::Http2Session session_;
   kube::KeepAlive keep_alive_;
   std::optional<Steady::time_point> leaving_since_;  // until left_
   bool left_ = false;                                // the client knows which was the last request
