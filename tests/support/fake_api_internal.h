@@ -1,4 +1,4 @@
-// The fake server's own parts, shared by its two source files.
+// The fake server's own parts, shared by its source files.
 #pragma once
 
 #include "tests/support/fake_api.h"
