@@ -1,4 +1,4 @@
-// Lease, status and namespaces against servers in memory.
+// The status that the agent reports, against servers in memory.
 #include <gtest/gtest.h>
 #include <map>
 
@@ -7,10 +7,10 @@
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
 #include "core/registration/agent/cluster.h"
-#include "core/registration/agent/lease.h"
 #include "core/registration/agent/reporter.h"
 #include "core/registration/agent/topology.h"
 #include "tests/support/fake_api.h"
+#include "tests/unit/core/agent/accepted_cluster.h"
 #include "tests/unit/core/agent/fleet.h"
 
 namespace fleetadm::registration::agent {
@@ -19,116 +19,6 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testkit::FakeApi;
-
-Json accepted(std::int64_t lease_seconds = 60) {
-  return {{"metadata", {{"name", "c1"}}},
-          {"spec", {{"hubAcceptsClient", true}, {"leaseDurationSeconds", lease_seconds}}},
-          {"status",
-           {{"conditions",
-             Json::array({{{"type", "HubAcceptedManagedCluster"}, {"status", "True"}, {"reason", "x"}, {"message", ""}}})}}}};
-}
-
-class Heartbeat : public testing::Test {
- protected:
-  void SetUp() override {
-    hub->put(kube::resources::leases(), {{"metadata", {{"name", "managed-cluster-lease"}, {"namespace", "c1"}}},
-                                         {"spec", {{"holderIdentity", "managed-cluster-lease"}}}});
-  }
-  Json lease() { return hub->get(kube::resources::leases(), "c1", "managed-cluster-lease").value(); }
-
-  std::shared_ptr<FakeApi> hub = FakeApi::make();
-  std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>(parse_time("2026-11-21T18:00:00Z").value());
-  double jitter = 0;
-  LeaseRenewer renewer{hub->client(), "c1", clock, [this] { return jitter; }};
-};
-
-TEST_F(Heartbeat, BeatsAtOnceThenEveryPeriod) {
-  EXPECT_EQ(renewer.reconcile(accepted())->requeue_after, Duration(seconds(60)));
-  EXPECT_EQ(str(lease(), {"spec", "renewTime"}), "2026-11-21T18:00:00.000000Z");
-  EXPECT_EQ(str(lease(), {"spec", "holderIdentity"}), "managed-cluster-lease");
-  clock->advance(seconds(59));
-  EXPECT_EQ(renewer.reconcile(accepted())->requeue_after, Duration(seconds(1)));  // woken by an event: no extra beat
-  EXPECT_EQ(hub->count("update", "leases"), 1);
-  clock->advance(seconds(1));
-  jitter = 0.96;
-  EXPECT_EQ(renewer.reconcile(accepted())->requeue_after, Duration(std::chrono::milliseconds(74400)));
-  EXPECT_EQ(hub->count("update", "leases"), 2);
-  EXPECT_EQ(hub->count("get", "leases"), 1);  // the answer of the last update is enough
-}
-
-TEST_F(Heartbeat, NeverBeforeAcceptance) {
-  Json denied = accepted();
-  denied["status"]["conditions"][0]["status"] = "False";
-  EXPECT_FALSE(renewer.reconcile(denied)->requeue_after);
-  EXPECT_FALSE(renewer.reconcile(std::nullopt)->requeue_after);
-  EXPECT_TRUE(hub->calls().empty());
-}
-
-TEST_F(Heartbeat, AcceptedAgainBeatsAtOnce) {
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  ASSERT_TRUE(renewer.reconcile(std::nullopt));
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  EXPECT_EQ(hub->count("update", "leases"), 2);
-}
-
-TEST_F(Heartbeat, AnotherPeriodBeatsAtOnce) {
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  EXPECT_EQ(renewer.reconcile(accepted(5))->requeue_after, Duration(seconds(5)));
-  EXPECT_EQ(hub->count("update", "leases"), 2);
-}
-
-TEST_F(Heartbeat, SurvivesAnotherWriter) {
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  Json touched = lease();
-  touched["metadata"]["labels"]["x"] = "y";
-  hub->put(kube::resources::leases(), touched);
-  clock->advance(minutes(2));
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  EXPECT_EQ(str(lease(), {"spec", "renewTime"}), "2026-11-21T18:02:00.000000Z");
-  EXPECT_EQ(label_of(lease(), "x"), "y");
-}
-
-TEST_F(Heartbeat, AMissingLeaseIsNotCreated) {
-  hub->erase(kube::resources::leases(), "c1", "managed-cluster-lease");
-  EXPECT_FALSE(renewer.reconcile(accepted()));
-  EXPECT_EQ(hub->write_count(), 0);
-}
-
-TEST_F(Heartbeat, AClockThatWasSetBackKeepsBeating) {
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  clock->advance(minutes(-60));
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  EXPECT_EQ(hub->count("update", "leases"), 2);
-}
-
-TEST_F(Heartbeat, TheHubBeginsWithALeaseThatItHasJustMade) {
-  const auto made = [&](Duration ago) {
-    Json fresh = lease();
-    fresh["spec"]["renewTime"] = format_micro_time(clock->now() - ago);
-    hub->put(kube::resources::leases(), fresh);
-    hub->forget_calls();
-  };
-  const auto of_hub = [&] {
-    return LeaseRenewer(
-        hub->client(), "c1", clock, [] { return 0.0; }, true);
-  };
-  made(seconds(14));
-  LeaseRenewer first = of_hub();
-  EXPECT_EQ(first.reconcile(accepted())->requeue_after, Duration(seconds(60)));
-  EXPECT_EQ(hub->write_count(), 0);
-  clock->advance(seconds(60));
-  EXPECT_EQ(first.reconcile(accepted())->requeue_after, Duration(seconds(60)));
-  EXPECT_EQ(hub->count("update", "leases"), 1);
-  EXPECT_EQ(hub->count("get", "leases"), 1);
-  for (const Duration age : {Duration(seconds(16)), Duration(seconds(-1))}) {
-    made(age);
-    ASSERT_TRUE(of_hub().reconcile(accepted()));
-    EXPECT_EQ(hub->count("update", "leases"), 1) << "old, or of a clock that is ahead";
-  }
-  made(seconds(1));
-  ASSERT_TRUE(renewer.reconcile(accepted()));
-  EXPECT_EQ(hub->count("update", "leases"), 1) << "an agent's first heartbeat is its own";
-}
 
 class Reporting : public testing::Test {
  protected:
@@ -545,98 +435,6 @@ TEST_F(Reporting, TellsHowTheAgentsOwnPodsAre) {
   EXPECT_TRUE(told().told) << "what cannot be read was not said to be gone";
   spoke->erase(kube::resources::deployments(), ns, "fleetadm-agent");
   EXPECT_TRUE(testkit::soon([&] { return !told().told; })) << "it does not run in that Deployment";
-}
-
-TEST(Namespaces, AreMarkedUnmarkedAndNeverDeleted) {
-  const auto spoke = FakeApi::make();
-  const std::string label = managed_namespace_label("https://hub");
-  const auto mark = [&](const char* name) {
-    const auto found = spoke->get(kube::resources::namespaces(), {}, name);
-    return found ? label_of(*found, label) : "absent";
-  };
-  ManagedNamespaces namespaces(spoke->client(), "https://hub");
-  Json cluster = accepted();
-  cluster["status"]["managedNamespaces"] =
-      Json::array({{{"name", "a"}, {"clusterSet", "s"}}, {{"name", "b"}, {"clusterSet", "s"}}});
-  FakeClock clock(parse_time("2026-11-21T18:00:00Z").value());
-  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
-  EXPECT_EQ(mark("a"), "true");
-  EXPECT_EQ(mark("b"), "true");
-
-  spoke->forget_calls();
-  clock.advance(minutes(1));
-  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
-  EXPECT_TRUE(spoke->calls().empty());  // nothing changed: nobody is asked
-
-  cluster["status"]["managedNamespaces"].erase(1);
-  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
-  EXPECT_EQ(mark("a"), "true");
-  EXPECT_EQ(mark("b"), "false");
-
-  cluster["metadata"]["deletionTimestamp"] = "2026-11-21T18:00:00Z";
-  ASSERT_TRUE(namespaces.apply(cluster, clock.now()));
-  EXPECT_EQ(mark("a"), "false");
-  EXPECT_EQ(spoke->count("delete"), 0);
-}
-
-TEST(Namespaces, WhereNoneIsListedTheClusterIsAskedOnce) {
-  const auto spoke = FakeApi::make();
-  ManagedNamespaces namespaces(spoke->client(), "https://hub");
-  FakeClock clock(parse_time("2026-11-21T18:00:00Z").value());
-  ASSERT_TRUE(namespaces.apply(accepted(), clock.now()));
-  EXPECT_EQ(spoke->count("list", "namespaces"), 1) << "some may be left of another time";
-  clock.advance(minutes(60));
-  ASSERT_TRUE(namespaces.apply(accepted(), clock.now()));
-  EXPECT_EQ(spoke->count("list", "namespaces"), 1);
-}
-
-TEST(Namespaces, AFailureIsToldAndTriedAgain) {
-  const auto spoke = FakeApi::make();
-  ManagedNamespaces namespaces(spoke->client(), "https://hub");
-  Json cluster = accepted();
-  cluster["status"]["managedNamespaces"] = Json::array({{{"name", "a"}, {"clusterSet", "s"}}});
-  spoke->fail_next("patch", "namespaces", 403, "Forbidden");
-  FakeClock clock(parse_time("2026-11-21T18:00:00Z").value());
-  const auto first = namespaces.apply(cluster, clock.now());
-  ASSERT_TRUE(first);
-  ASSERT_EQ(first->size(), 1U);
-  EXPECT_EQ(first->front().name, "a");
-  const auto second = namespaces.apply(cluster, clock.now());
-  ASSERT_TRUE(second);
-  EXPECT_TRUE(second->empty());
-}
-
-TEST(Registration, LabelsAreThoseOfTheFirstDay) {
-  const auto hub = FakeApi::make();
-  ClusterOptions options;
-  options.name = "c1";
-  options.labels = {{"env", "prod"}};
-  options.annotations = {{"agent.open-cluster-management.io/owner", "a"}, {"other", "b"}};
-  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
-  options.labels = {{"env", "dev"}};
-  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
-  const Json cluster = hub->get(api::managed_clusters(), {}, "c1").value();
-  EXPECT_EQ(object_at(cluster, {"metadata", "labels"}), (Json{{"env", "prod"}})) << "an administrator may have changed them";
-  EXPECT_EQ(annotation_of(cluster, "agent.open-cluster-management.io/owner"), "a");
-  EXPECT_EQ(annotation_of(cluster, "other"), "");
-}
-
-TEST(Registration, CreatesOnceAndKeepsWhatAdministratorsWrote) {
-  const auto hub = FakeApi::make();
-  ClusterOptions options;
-  options.name = "c1";
-  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
-  Json written = hub->get(api::managed_clusters(), {}, "c1").value();
-  written["spec"]["managedClusterClientConfigs"] = Json::array({{{"url", "https://admin"}}});
-  written["spec"]["hubAcceptsClient"] = true;
-  hub->put(api::managed_clusters(), written);
-  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
-  EXPECT_EQ(hub->write_count(), 1);
-  options.external_urls = {"https://a", "https://b"};
-  ASSERT_TRUE(ensure_managed_cluster(hub->client(), options));
-  const Json after = hub->get(api::managed_clusters(), {}, "c1").value();
-  EXPECT_EQ(list_at(after, {"spec", "managedClusterClientConfigs"}).size(), 2U);
-  EXPECT_TRUE(flag(after, {"spec", "hubAcceptsClient"}));
 }
 
 }  // namespace
