@@ -286,4 +286,29 @@ class HubTest : public testing::Test {
   }
 };
 
+inline std::string hub_condition(const Json& object, const char* type, const char* member = "status") {
+  const Json* found = controller::find_condition(object, type);
+  return found != nullptr ? str(*found, {member}) : "";
+}
+
+class HubControllersTest : public HubTest {
+ public:
+  /// An accepted, available cluster whose agent has just renewed.
+  void join(HubLife& hub, const std::string& name) {
+    put_cluster(name, true);
+    ASSERT_TRUE(hub.settle());
+    clock->advance(std::chrono::seconds(1));
+    renew(name, clock->now());
+    set_joined(name);
+    set_available(name, "True");
+    ASSERT_TRUE(hub.settle());
+  }
+  void set_joined(const std::string& name) {
+    Json object = cluster(name);
+    controller::set_condition(object["status"]["conditions"], "ManagedClusterJoined", "True", "ManagedClusterJoined", "joined",
+                              clock->now());
+    api->put(api::managed_clusters(), object);
+  }
+};
+
 }  // namespace fleetadm::registration::hub
