@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <memory>
+#include <sys/socket.h>
 
 #include "tests/support/network_namespace.h"
 
@@ -17,17 +18,19 @@ curl_blob blob_of(const std::string& text) {
   return {.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
 }
 
+// A connection that is kept must not get into the programs that a test starts.
+curl_socket_t open_outside(void*, curlsocktype, curl_sockaddr* address) {
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 curl_socket_t open_inside(void* network, curlsocktype, curl_sockaddr* address) {
   return static_cast<const NetworkNamespace*>(network)->open_socket(address->family, address->socktype, address->protocol);
 }
 
-}  // namespace
+using Handle = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 
-HttpsAnswer https(const HttpsRequest& request) {
+HttpsAnswer perform(CURL* curl, const HttpsRequest& request) {
   HttpsAnswer answer;
-  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
-  if (!handle) return answer;
-  CURL* curl = handle.get();
   curl_slist* list = curl_slist_append(nullptr, ("Content-Type: " + request.content_type).c_str());
   list = curl_slist_append(list, "Accept: application/json");
   list = curl_slist_append(list, "Expect:");
@@ -42,10 +45,8 @@ HttpsAnswer https(const HttpsRequest& request) {
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, append);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
-  if (request.network != nullptr) {
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_inside);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, const_cast<NetworkNamespace*>(request.network));
-  }
+  curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, request.network != nullptr ? open_inside : open_outside);
+  curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, const_cast<NetworkNamespace*>(request.network));
   curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);
   const curl_blob ca = blob_of(request.ca);
   const curl_blob certificate = blob_of(request.certificate);
@@ -63,6 +64,21 @@ HttpsAnswer https(const HttpsRequest& request) {
   if (curl_easy_perform(curl) == CURLE_OK) curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   answer.status = static_cast<int>(status);
   return answer;
+}
+
+}  // namespace
+
+HttpsAnswer https(const HttpsRequest& request) {
+  if (!request.keep) {
+    const Handle handle(curl_easy_init(), curl_easy_cleanup);
+    return handle ? perform(handle.get(), request) : HttpsAnswer{};
+  }
+  // Who waits for something asks twenty times a second: a handshake each time would cost both sides more than the answer.
+  static thread_local const Handle kept(curl_easy_init(), curl_easy_cleanup);
+  if (!kept) return {};
+  curl_easy_reset(kept.get());  // not its connections, each of which serves only requests with the same CA and certificate
+  curl_easy_setopt(kept.get(), CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  return perform(kept.get(), request);
 }
 
 }  // namespace fleetadm::testkit

@@ -20,6 +20,7 @@ struct HttpsRequest {
   long timeout_seconds = 10;
   std::vector<std::string> headers{};         // "Name: value"
   const NetworkNamespace* network = nullptr;  // that the server is in; null: this process's
+  bool keep = false;                          // keeps the connection for the thread's next request; which may be sent twice
 };
 
 struct HttpsAnswer {
