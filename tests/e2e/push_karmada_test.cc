@@ -163,6 +163,7 @@ TEST_F(PushKarmada, D_OutageReturnAndCordonWriteNothingOnTheMember) {
   fleet()->spoke(1).stop_apiserver();
   ASSERT_TRUE(condition_becomes(fleet()->hub(), cluster_path("m1"), available, "False"));
   EXPECT_TRUE(fleet()->hub().eventually(cluster_path("m1"), unavailable));
+  settle({&fleet()->hub()});
   expect_fewer("outage, on the hub", written_by_programs(fleet()->hub(), hub_from),
                karmada_wrote("hub", {"member-server-killed"}));
   hub_from = fleet()->hub().audit_position();
@@ -170,6 +171,7 @@ TEST_F(PushKarmada, D_OutageReturnAndCordonWriteNothingOnTheMember) {
   ASSERT_TRUE(back) << back.error().message;
   ASSERT_TRUE(condition_becomes(fleet()->hub(), cluster_path("m1"), available, "True"));
   EXPECT_TRUE(fleet()->hub().eventually(cluster_path("m1"), [&](const Json& cluster) { return !unavailable(cluster); }));
+  settle({&fleet()->hub()});
   // Two more: a server that has just started answers before it takes credentials and before it is ready, and each is told.
   constexpr std::size_t kStarting = 2;
   expect_fewer("return, on the hub", written_by_programs(fleet()->hub(), hub_from),
