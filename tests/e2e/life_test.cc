@@ -1,6 +1,7 @@
 // The life of a fleet on real servers, each step checked by reading the servers: init, join, accept, unjoin, clean.
 #include <gtest/gtest.h>
 
+#include "tests/e2e/recording.h"
 #include "tests/support/fleet_test.h"
 
 namespace fleetadm::testkit {
@@ -14,6 +15,7 @@ class Life : public FleetTest {
   static void SetUpTestSuite() {
     if (!KubeServer::programs()) return;
     ASSERT_NO_FATAL_FAILURE(begin(1, true));
+    settle({&fleet()->hub(), &fleet()->spoke(1)});  // the nodes make themselves known
     before_hub() = inventory(fleet()->hub());
     before_spoke() = inventory(fleet()->spoke(1));
   }
