@@ -38,6 +38,7 @@ void MutationCache::note(const Json& stored) {
   Entry& entry = by_uid_[uid_of(stored)];
   if (!entry.object.is_null() && !is_newer_version(resource_version_of(stored), resource_version_of(entry.object))) return;
   entry = {stored, now};
+  erase_at(entry.object, {"metadata", "managedFields"});  // most of it, which informers leave out, too
 }
 
 }  // namespace fleetadm::kube
