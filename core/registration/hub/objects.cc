@@ -84,7 +84,7 @@ Status Tools::modify_cluster(const Json& known, const std::function<void(Json&)>
         return {};
       },
       subresource);
-  if (stored) clusters->note(*stored);
+  if (stored && resource_version_of(*stored) != resource_version_of(known)) clusters->note(*stored);
   if (stored || stored.error().category == Category::kNotFound) return {};
   return tl::unexpected(stored.error());
 }
