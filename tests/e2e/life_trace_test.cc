@@ -77,9 +77,9 @@ TEST_F(LifeTrace, FewerThanHalfOfUpstreamsWritesAndNoneRefused) {
     ASSERT_NO_FATAL_FAILURE(patch(R"({"spec":{"hubAcceptsClient":false}})"));
     becomes("HubAcceptedManagedCluster", "False");
   });
-  becomes(available, "Unknown");  // its lease is no more renewed; recorded with the next step
-  settle({&fleet()->hub()});
   step("accept-again", [&] {
+    becomes(available, "Unknown");  // its lease is no more renewed: recorded with this step
+    settle({&fleet()->hub()});
     ASSERT_NO_FATAL_FAILURE(patch(R"({"spec":{"hubAcceptsClient":true}})"));
     becomes("HubAcceptedManagedCluster", "True");
     becomes(available, "True");

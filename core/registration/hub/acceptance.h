@@ -1,4 +1,4 @@
-// Accepting, denying and forgetting clusters: namespace, RBAC and the HubAcceptedManagedCluster condition
+// Accepting, denying and forgetting clusters: their grants and the HubAcceptedManagedCluster condition
 // (docs/reference/registration.md#acceptance, docs/reference/registration.md#removal-of-a-cluster). Level-triggered; each step
 // may be the last before a crash.
 #pragma once
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/controller/controller.h"
-#include "core/registration/hub/driver.h"
+#include "core/registration/hub/grants.h"
 #include "core/registration/hub/objects.h"
 
 namespace fleetadm::registration::hub {
@@ -29,31 +29,14 @@ bool set_accepted(Json& cluster, std::string_view status, std::string_view reaso
 
 class AcceptanceController {
  public:
-  struct Caches {
-    std::shared_ptr<kube::Informer> clusters;
-    std::shared_ptr<kube::Informer> namespaces;             // these carry the cluster label
-    std::shared_ptr<kube::Informer> cluster_roles;          //
-    std::shared_ptr<kube::Informer> cluster_role_bindings;  //
-    std::shared_ptr<kube::Informer> role_bindings;          //
-  };
-  AcceptanceController(Tools tools, Caches caches, std::string hub_namespace, RegistrationDrivers drivers)
-      : tools_(std::move(tools)),
-        caches_(std::move(caches)),
-        hub_namespace_(std::move(hub_namespace)),
-        drivers_(std::move(drivers)) {}
+  AcceptanceController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants)
+      : tools_(std::move(tools)), clusters_(std::move(clusters)), grants_(std::move(grants)) {}
 
   /// `key` is the cluster's name.
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
 
  private:
-  bool accepted_and_settled(const Json& cluster) const;
-  /// The right to tell what the cluster serves, of an agent that tells figures.
-  bool figures_settled(const Json& cluster) const;
-  Status keep_figures(const kube::Client& client, const Json& cluster) const;
-  bool any_rbac_cached(const std::string& name) const;
   Result<controller::Outcome> accept(const kube::Client& client, const Json& cluster, const std::stop_token& stop);
-  /// Answers the cluster as it was stored.
-  Result<Json> grant(const kube::Client& client, Json cluster, const std::stop_token& stop);
   Result<controller::Outcome> deny(const kube::Client& client, const Json& cluster, const std::stop_token& stop);
   Result<controller::Outcome> withdraw(const kube::Client& client, const std::string& name, const std::optional<Json>& cluster,
                                        const std::stop_token& stop);
@@ -61,9 +44,8 @@ class AcceptanceController {
                 std::string_view message);
 
   Tools tools_;
-  Caches caches_;
-  std::string hub_namespace_;
-  RegistrationDrivers drivers_;
+  std::shared_ptr<kube::Informer> clusters_;
+  std::shared_ptr<const Grants> grants_;
 };
 
 /// Keeps the two ClusterRoles that all clusters share, while there is a cluster.

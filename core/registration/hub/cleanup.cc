@@ -61,7 +61,8 @@ Result<std::optional<Duration>> clear_abandoned(const kube::Client& client, cons
     const Duration waited = now - parse_time(str(work, {"metadata", "deletionTimestamp"})).value_or(now);
     oldest = std::max(oldest, waited);
     if (waited >= kAgentGrace) {
-      FLEETADM_CHECK(drop_finalizer(client, api::manifest_works(), cluster, name_of(work), kWorkCleanupFinalizer, uid_of(work)));
+      FLEETADM_CHECK(
+          drop_finalizers(client, api::manifest_works(), cluster, name_of(work), {kWorkCleanupFinalizer}, uid_of(work)));
     }
   }
   // Somebody else's finalizer may hold a work for good: the longer it does, the less often this looks.
@@ -85,8 +86,15 @@ Result<Outcome> CleanupController::reconcile(const std::string& key, std::stop_t
     return tl::unexpected(clean_now.error());
   }
   if (!*clean_now) return Outcome{deletion_pause(*live, tools_.clock->now())};
-  FLEETADM_CHECK(report(client, *live, "True", "NoResource", "No cleaned resource in cluster ns."));
-  FLEETADM_CHECK(drop_finalizer(client, api::managed_clusters(), {}, key, kResourceCleanupFinalizer, uid_of(*live)));
+  // Who was never told that something remains need not be told that nothing does: the cluster goes with the next write.
+  if (controller::find_condition(*live, kDeleting) != nullptr)
+    FLEETADM_CHECK(report(client, *live, "True", "NoResource", "No cleaned resource in cluster ns."));
+  if (has_finalizer(*live, kApiCleanupFinalizer)) {
+    FLEETADM_TRY(const auto again, grants_->take_back(client, key, live, stop));
+    if (again) return Outcome{again};
+  }
+  FLEETADM_CHECK(drop_finalizers(client, api::managed_clusters(), {}, key, {kResourceCleanupFinalizer, kApiCleanupFinalizer},
+                                 uid_of(*live)));
   return Outcome{};
 }
 

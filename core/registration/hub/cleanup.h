@@ -1,4 +1,4 @@
-// What a cluster leaves in its namespace goes before it: add-ons, then works
+// What a cluster leaves in its namespace goes before it: add-ons, then works, then its grants
 // (docs/reference/registration.md#removal-of-a-cluster).
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/controller/controller.h"
+#include "core/registration/hub/grants.h"
 #include "core/registration/hub/objects.h"
 
 namespace fleetadm::registration::hub {
@@ -32,8 +33,8 @@ inline constexpr Duration kAgentGrace = std::chrono::minutes(1);
 
 class CleanupController {
  public:
-  CleanupController(Tools tools, std::shared_ptr<kube::Informer> clusters)
-      : tools_(std::move(tools)), clusters_(std::move(clusters)) {}
+  CleanupController(Tools tools, std::shared_ptr<kube::Informer> clusters, std::shared_ptr<const Grants> grants)
+      : tools_(std::move(tools)), clusters_(std::move(clusters)), grants_(std::move(grants)) {}
   /// `key` is the cluster's name.
   Result<controller::Outcome> reconcile(const std::string& key, std::stop_token stop);
 
@@ -44,6 +45,7 @@ class CleanupController {
 
   Tools tools_;
   std::shared_ptr<kube::Informer> clusters_;
+  std::shared_ptr<const Grants> grants_;
 };
 
 }  // namespace fleetadm::registration::hub

@@ -46,7 +46,7 @@ Status delete_exactly(const kube::Client& client, const kube::Resource& resource
 Status clear(const kube::Client& client, const kube::Resource& resource, const Json& existing) {
   if (!is_deleting(existing)) FLEETADM_CHECK(delete_exactly(client, resource, existing));
   if (!has_finalizer(existing, kWorkCleanupFinalizer)) return {};
-  return drop_finalizer(client, resource, namespace_of(existing), name_of(existing), kWorkCleanupFinalizer, uid_of(existing));
+  return drop_finalizers(client, resource, namespace_of(existing), name_of(existing), {kWorkCleanupFinalizer}, uid_of(existing));
 }
 
 }  // namespace
@@ -144,20 +144,22 @@ Status remove_labelled(const kube::Client& client, const kube::Resource& resourc
   return delete_exactly(client, resource, *existing);
 }
 
-Status drop_finalizer(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
-                      std::string_view finalizer, std::string_view uid) {
+Status drop_finalizers(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
+                       const std::vector<std::string_view>& finalizers, std::string_view uid) {
+  const auto goes = [&](const Json& one) {
+    return one.is_string() &&
+           std::find(finalizers.begin(), finalizers.end(), one.get_ref<const std::string&>()) != finalizers.end();
+  };
   const auto done = client.modify(resource, ns, name, [&](Json& object) -> Status {
     if (!uid.empty() && uid_of(object) != uid) return {};  // a successor of the same name: not ours to touch
-    if (!has_finalizer(object, finalizer)) return {};
-    Json& all = at_or_make(object, {"metadata", "finalizers"});
     Json kept = Json::array();
-    for (const Json& one : all) {
-      if (!one.is_string() || one.get<std::string>() != finalizer) kept.push_back(one);
+    for (const Json& one : list_at(object, {"metadata", "finalizers"})) {
+      if (!goes(one)) kept.push_back(one);
     }
     if (kept.empty()) {
       erase_at(object, {"metadata", "finalizers"});
     } else {
-      all = std::move(kept);
+      at_or_make(object, {"metadata", "finalizers"}) = std::move(kept);
     }
     return {};
   });

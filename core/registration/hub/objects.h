@@ -59,10 +59,10 @@ bool settled(const Json& wanted, const kube::CachedPtr& cached);
 Status remove_labelled(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
                        std::string_view cluster);
 
-/// Drops a finalizer with UID and resourceVersion as preconditions. `uid` not empty: only of this very object. An object that
-/// is gone is success.
-Status drop_finalizer(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
-                      std::string_view finalizer, std::string_view uid);
+/// Drops finalizers, in one write, with UID and resourceVersion as preconditions. `uid` not empty: only of this very object. An
+/// object that is gone is success.
+Status drop_finalizers(const kube::Client& client, const kube::Resource& resource, std::string_view ns, std::string_view name,
+                       const std::vector<std::string_view>& finalizers, std::string_view uid);
 
 /// metadata of every object of a type in a namespace (PartialObjectMetadata: works can be large). nullopt: the server does
 /// not serve the type. A failed or partial list is an error, never a shorter list. `most` > 0: stop after so many.

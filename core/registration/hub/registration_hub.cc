@@ -83,15 +83,16 @@ class Wiring {
   }
 
   void acceptance() const {
-    AcceptanceController::Caches caches;
-    caches.clusters = clusters_;
+    Grants::Caches caches;
     caches.cluster_roles = cluster_roles_;
     caches.namespaces = labelled(res::namespaces());
     caches.cluster_role_bindings = labelled(res::cluster_role_bindings());
     caches.role_bindings = labelled(res::role_bindings());
-    const auto queue =
-        manager_.add(named("cluster-acceptance", 2),
-                     reconciler(std::make_shared<AcceptanceController>(tools_, caches, options_.hub_namespace, drivers_)));
+    const auto grants = std::make_shared<const Grants>(tools_, caches, options_.hub_namespace, drivers_);
+    Manager::enqueue_on(*clusters_, manager_.add(named("cluster-cleanup", 2),
+                                                 reconciler(std::make_shared<CleanupController>(tools_, clusters_, grants))));
+    const auto queue = manager_.add(named("cluster-acceptance", 2),
+                                    reconciler(std::make_shared<AcceptanceController>(tools_, clusters_, grants)));
     Manager::enqueue_on(*clusters_, queue);
     // What someone else changed or removed is brought back at once.
     for (const auto& owned : {caches.namespaces, caches.cluster_roles, caches.cluster_role_bindings, caches.role_bindings}) {
@@ -114,8 +115,6 @@ class Wiring {
   void cluster_defaulter() const {
     Manager::enqueue_on(*clusters_,
                         manager_.add(named("cluster-upkeep"), reconciler(std::make_shared<ClusterDefaulter>(tools_, clusters_))));
-    Manager::enqueue_on(*clusters_, manager_.add(named("cluster-cleanup", 2),
-                                                 reconciler(std::make_shared<CleanupController>(tools_, clusters_))));
   }
 
   void leases() const {

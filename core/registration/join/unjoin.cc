@@ -251,8 +251,8 @@ Result<std::vector<Change>> forget_on_hub(const kube::Client& hub, const Departu
   std::vector<Change> changes;
   FLEETADM_TRY(const auto cluster, hub.find(api::managed_clusters(), "", options.cluster_name));
   if (cluster && is_deleting(*cluster)) {
-    FLEETADM_CHECK(registration::hub::drop_finalizer(hub, api::managed_clusters(), {}, options.cluster_name,
-                                                     api::kLeavingFinalizer, uid_of(*cluster)));
+    FLEETADM_CHECK(registration::hub::drop_finalizers(hub, api::managed_clusters(), {}, options.cluster_name,
+                                                      {api::kLeavingFinalizer}, uid_of(*cluster)));
     const auto wait = [&](const Json& one, Duration timeout) {
       return install::wait_deleted(hub, api::managed_clusters(), one, timeout, options.stop);
     };

@@ -186,9 +186,7 @@ TEST_F(AwsIrsaHub, GivesNothingForAnotherHubOrForTheArnOfAnotherCluster) {
 TEST_F(AwsIrsaHub, IsPartOfAcceptanceAndOfDenial) {
   hub::RegistrationDrivers drivers;
   drivers.add(driver);
-  hub::AcceptanceController acceptance(
-      life.tools, {life.clusters, life.namespaces, life.cluster_roles, life.cluster_role_bindings, life.role_bindings},
-      std::string(api::kHubNamespace), drivers);
+  hub::AcceptanceController acceptance(life.tools, life.clusters, life.grants_of(drivers));
   hub::AutoAcceptController auto_accept(life.tools, life.clusters, drivers, std::string(api::kHubNamespace));
   cluster("c1");
   ASSERT_TRUE(auto_accept.reconcile("c1", {}));

@@ -358,6 +358,20 @@ TEST_F(HubControllersTest, CleanupTakesAddonsBeforeWorksAndOnlyOfTheDeletedClust
   EXPECT_FALSE(exists(api::managed_clusters(), {}, "c1"));
 }
 
+TEST_F(HubControllersTest, AClusterThatLeavesNothingGoesWithOneWriteToItself) {
+  HubLife hub(api, clock);
+  join(hub, "c1");
+  start_deletion(api::managed_clusters(), {}, "c1");
+  hub.refresh();
+  const int before = api->write_count();
+  ASSERT_TRUE(hub.cleanup->reconcile("c1", {}));
+  EXPECT_FALSE(exists(api::managed_clusters(), {}, "c1"));
+  EXPECT_FALSE(exists(res::cluster_roles(), {}, cluster_role_name("c1")));
+  EXPECT_FALSE(exists(res::role_bindings(), "c1", work_binding_name("c1")));
+  // Its role, the role's binding, the two bindings in its namespace, the finalizer of one of them, and its own finalizers.
+  EXPECT_EQ(api->write_count() - before, 6);
+}
+
 TEST_F(HubControllersTest, AnAddonTypeThatIsNotServedIsNoObstacle) {
   HubLife hub(api, clock);
   join(hub, "c1");

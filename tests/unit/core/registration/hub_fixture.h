@@ -125,12 +125,11 @@ class HubLife {
       names_.insert((after ? after : before)->key());
     });
     drivers.add(std::make_shared<CsrDriver>(csrs, auto_approve));
-    acceptance = std::make_unique<AcceptanceController>(
-        tools, AcceptanceController::Caches{clusters, namespaces, cluster_roles, cluster_role_bindings, role_bindings},
-        std::string(api::kHubNamespace), drivers);
+    const auto grants = grants_of(drivers);
+    acceptance = std::make_unique<AcceptanceController>(tools, clusters, grants);
     shared = std::make_unique<SharedRolesController>(tools, clusters, cluster_roles);
     cluster_defaulter = std::make_unique<ClusterDefaulter>(tools, clusters);
-    cleanup = std::make_unique<CleanupController>(tools, clusters);
+    cleanup = std::make_unique<CleanupController>(tools, clusters, grants);
     lease = std::make_unique<LeaseController>(tools, clusters, leases, sightings, nullptr);
     standard = std::make_unique<StandardSetsController>(tools, sets);
     set_status = std::make_unique<SetStatusController>(tools, sets, labels);
@@ -142,6 +141,11 @@ class HubLife {
 
   void refresh() {
     for (const auto& cache : caches_) cache->refresh();
+  }
+
+  std::shared_ptr<const Grants> grants_of(const RegistrationDrivers& which) const {
+    return std::make_shared<const Grants>(tools, Grants::Caches{namespaces, cluster_roles, cluster_role_bindings, role_bindings},
+                                          std::string(api::kHubNamespace), which);
   }
 
   /// One look of every controller at every key; errors are as good as a crash in between.

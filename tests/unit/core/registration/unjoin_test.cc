@@ -75,7 +75,7 @@ TEST_F(DepartureTest, AClusterThatIsHeldGoesWithTheSecondHalf) {
   EXPECT_FALSE(take_works_back(client(), options_)) << "the hub has not done yet";
   const auto held = api_->get(api::managed_clusters(), "", "c1");
   ASSERT_TRUE(held && is_deleting(*held) && has_finalizer(*held, api::kLeavingFinalizer));
-  ASSERT_TRUE(registration::hub::drop_finalizer(client(), api::managed_clusters(), "", "c1", "x", uid_of(*held)));
+  ASSERT_TRUE(registration::hub::drop_finalizers(client(), api::managed_clusters(), "", "c1", {"x"}, uid_of(*held)));
   const auto first = take_works_back(client(), options_);
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_TRUE(api_->get(api::managed_clusters(), "", "c1"));
