@@ -184,6 +184,8 @@ struct Plan {
   std::string name;
   Candidate candidate;
   std::optional<RequestView> request;  // what is approved, or was approved before
+  bool already = false;                // it was accepted before
+  Status done = {};
 };
 
 std::optional<RequestView> request_of(const Candidate& candidate, Instant now) {
@@ -192,8 +194,8 @@ std::optional<RequestView> request_of(const Candidate& candidate, Instant now) {
   return std::nullopt;
 }
 
-Json to_json(const Plan& plan, bool already) {
-  Json item{{"cluster", plan.name}, {"result", already ? "unchanged" : "accepted"}};
+Json to_json(const Plan& plan) {
+  Json item{{"cluster", plan.name}, {"result", plan.already ? "unchanged" : "accepted"}};
   if (registers_by_aws(plan.candidate.cluster))
     item["arn"] = annotation_of(plan.candidate.cluster, registration::aws::kArnAnnotation);
   if (!plan.request) return item;
@@ -205,6 +207,12 @@ Json to_json(const Plan& plan, bool already) {
   item["key"] = plan.request->key;
   item["keyFingerprint"] = plan.request->fingerprint;
   return item;
+}
+
+std::string sentence(const Plan& plan, bool dry_run) {
+  const std::string agent = plan.request ? plan.request->agent : std::string();
+  return "cluster " + plan.name + (plan.already ? " was already accepted" : " accepted") +
+         (agent.empty() ? "" : ", agent ID " + agent) + (dry_run ? " (dry run)" : "");
 }
 
 Status confirm(Context& context, const AcceptOptions& options, const std::vector<Plan>& plans) {
@@ -249,24 +257,25 @@ Result<Report> run_accept(Context& context, const AcceptOptions& options, const 
       continue;
     }
     auto request = request_of(*candidate, context.clock().now());
-    plans.push_back({name, std::move(*candidate), std::move(request)});
+    plans.push_back({name, std::move(*candidate), std::move(request), false, {}});
   }
   FLEETADM_CHECK(confirm(context, options, plans));
 
   const bool dry_run = hub.gate().dry_run != kube::DryRun::kNone;
+  // All are accepted before the first is waited for: they join at the same time.
+  for (Plan& plan : plans) {
+    plan.already = !plan.candidate.csr && flag(plan.candidate.cluster, {"spec", "hubAcceptsClient"});
+    if (!plan.already) plan.done = accept_one(context, hub, plan.name, plan.candidate);
+  }
   Json items = Json::array();
-  for (const Plan& plan : plans) {
-    const bool already = !plan.candidate.csr && flag(plan.candidate.cluster, {"spec", "hubAcceptsClient"});
-    Status done = already ? Status{} : accept_one(context, hub, plan.name, plan.candidate);
-    if (done && options.wait != "none" && !dry_run) done = wait_for_condition(context, hub, plan.name, options);
-    if (!done) {
-      report.failures.push_back(done.error().with_cluster(plan.name));
+  for (Plan& plan : plans) {
+    if (plan.done && options.wait != "none" && !dry_run) plan.done = wait_for_condition(context, hub, plan.name, options);
+    if (!plan.done) {
+      report.failures.push_back(plan.done.error().with_cluster(plan.name));
       continue;
     }
-    items.push_back(to_json(plan, already));
-    const std::string agent = plan.request ? plan.request->agent : std::string();
-    report.lines.push_back("cluster " + plan.name + (already ? " was already accepted" : " accepted") +
-                           (agent.empty() ? "" : ", agent ID " + agent) + (dry_run ? " (dry run)" : ""));
+    items.push_back(to_json(plan));
+    report.lines.push_back(sentence(plan, dry_run));
     report.names.push_back("managedcluster.cluster.open-cluster-management.io/" + plan.name);
   }
   if (plans.empty() && report.failures.empty()) report.notes.emplace_back("No clusters are waiting to be accepted.");

@@ -49,6 +49,28 @@ TEST_F(AcceptTest, AScriptThatNamesAClusterHasChosenIt) {
   EXPECT_TRUE(accepted());
 }
 
+TEST_F(AcceptTest, AllAreAcceptedBeforeTheFirstIsWaitedFor) {
+  const auto put = [&](const std::string& name, bool available) {
+    Json cluster = *api_->get(api::managed_clusters(), "", "c1");
+    cluster["metadata"] = {{"name", name}};
+    if (available) cluster["status"]["conditions"].push_back({{"type", api::kConditionAvailable}, {"status", "True"}});
+    api_->put(api::managed_clusters(), cluster);
+  };
+  put("c2", true);
+  // c1 becomes available when c2 has been accepted.
+  api_->on_request([&](const testkit::ApiCall& call) -> std::optional<kube::Response> {
+    if (call.verb == "watch" && flag(*api_->get(api::managed_clusters(), "", "c2"), {"spec", "hubAcceptsClient"}))
+      put("c1", true);
+    return std::nullopt;
+  });
+  const auto report =
+      testkit::run_command(registry_, "accept", context_, {{"wait", "available"}, {"timeout", "3s"}}, {"c1", "c2"});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->failures.empty());
+  ASSERT_EQ(report->lines.size(), 2U);
+  EXPECT_EQ(report->lines.front(), "cluster c1 accepted");
+}
+
 TEST_F(AcceptTest, AClusterWithAnIdentityOfAwsNeedsNoRequest) {
   const std::string arn = "arn:aws:eks:us-west-2:123456789012:cluster/c2";
   const Json plain{{"apiVersion", "cluster.open-cluster-management.io/v1"},
