@@ -1,8 +1,8 @@
 // Upstream Open Cluster Management's own programs as processes, from the folder $FLEETADM_PEERS (registration, placement, work,
 // addon, clusteradm; helloworld and helloworld_hosted of the add-on framework's examples; msa of managed-serviceaccount;
 // proxy-server and proxy-agent of konnectivity, as cluster-proxy deploys them; cluster-proxy, its user server), and Karmada's
-// (karmadactl, karmada-controller-manager; the types of its chart in the folder karmada-crds). How they are started is a fact
-// about them.
+// (karmadactl, karmada-controller-manager, karmada-agent; the types of its chart in the folder karmada-crds). How they are
+// started is a fact about them.
 #pragma once
 
 #include <initializer_list>

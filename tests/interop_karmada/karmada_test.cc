@@ -1,6 +1,7 @@
-// A member that a Karmada control plane and a hub of ours dial, both with upstream's own programs on Karmada's side
-// (karmadactl, karmada-controller-manager, and the types of its chart in the folder karmada-crds): neither takes anything from
-// the other, whichever comes or leaves first. c1 is the member; c2 is Karmada's control plane.
+// A member of a Karmada control plane, which dials it or has an agent on it, that a hub of ours dials; with upstream's own
+// programs on Karmada's side (karmadactl, karmada-controller-manager, karmada-agent, and the types of its chart in the folder
+// karmada-crds): neither takes anything from the other, whichever comes or leaves first. c1 is the member; c2 is Karmada's
+// control plane.
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
@@ -24,7 +25,7 @@ constexpr const char* kAvailableCluster = "ManagedClusterConditionAvailable";
 class KarmadaNeighbours : public PushFleet {
  protected:
   static std::optional<std::string> programs() {
-    return peers_folder({"karmadactl", "karmada-controller-manager", "karmada-crds"});
+    return peers_folder({"karmadactl", "karmada-controller-manager", "karmada-agent", "karmada-crds"});
   }
   static void SetUpTestSuite() {
     if (!KubeServer::programs() || !programs()) return;
@@ -39,7 +40,7 @@ class KarmadaNeighbours : public PushFleet {
   void SetUp() override {
     if (!programs())
       GTEST_SKIP() << "FLEETADM_PEERS names no folder with Karmada's programs (karmadactl, karmada-controller-manager, "
-                      "karmada-crds)";
+                      "karmada-agent, karmada-crds)";
     PushFleet::SetUp();
   }
   static std::optional<Peers>& peers() {
@@ -107,20 +108,39 @@ class KarmadaNeighbours : public PushFleet {
     const Ran left = karmadactl({"unjoin", "k1", "--cluster-context=" + current_context()});
     ASSERT_EQ(left.code, 0) << left.both() << peers()->log("karmada");
   }
+  /// The member as k2, by an agent in the place of its pod.
+  static void agent_joins() {
+    const Status started = peers()->launch(
+        "karmada-agent", "karmada-agent",
+        {"--karmada-kubeconfig=" + plane().kubeconfig_file_for("karmada-agent", {"system:masters"}), "--cluster-name=k2",
+         "--leader-elect=false", "--metrics-bind-address=127.0.0.1:" + port(), "--health-probe-bind-address=127.0.0.1:" + port(),
+         "--cluster-status-update-frequency=2s", "--cluster-success-threshold=1s", "--cluster-failure-threshold=4s"},
+        "karmada-system", {"KUBECONFIG=" + member().kubeconfig_file()});
+    ASSERT_TRUE(started) << started.error().message;
+    ASSERT_TRUE(karmada_is("True", "k2")) << peers()->log("karmada-agent");
+  }
+  static void agent_leaves() {
+    const std::string line = "HOME=" + fleet()->folder().path().string() + " exec " + *programs() + "/karmadactl unregister k2" +
+                             " --karmada-config=" + plane().kubeconfig_file() +
+                             " --cluster-kubeconfig=" + member().kubeconfig_file();
+    const Ran left = run_shell(line, (fleet()->folder().path() / "karmadactl.err").string());
+    EXPECT_EQ(left.code, 0) << left.both() << peers()->log("karmada-agent");
+    peers()->stop("karmada-agent");
+  }
   /// karmadactl takes the cluster's name for that of the context, where none is given.
   static std::string current_context() {
     const auto kubeconfig = parse_yaml(read_file(member().kubeconfig_file()));
     return kubeconfig ? str(*kubeconfig, {"current-context"}) : "";
   }
   /// What Karmada says of the member.
-  static bool karmada_is(const std::string& ready) {
-    const std::string path = std::string(kKarmadaClusters) + "/k1";
+  static bool karmada_is(const std::string& ready, const std::string& cluster = "k1") {
+    const std::string path = std::string(kKarmadaClusters) + "/" + cluster;
     return eventually([&] { return condition(plane(), path, "Ready") == ready; }, seconds(60));
   }
   /// A few of its periods later, too.
-  static bool karmada_stays_well() {
+  static bool karmada_stays_well(const std::string& cluster = "k1") {
     std::this_thread::sleep_for(seconds(8));
-    return karmada_is("True");
+    return karmada_is("True", cluster);
   }
   static void we_join(const std::vector<std::string>& more = {}) {
     std::vector<std::string> args{"--cluster-name", "m1", "--wait=available"};
@@ -219,6 +239,39 @@ TEST_F(KarmadaNeighbours, E_ByItsNamesWeLoseTheNamespaceThatItTakesAway) {
   ASSERT_TRUE(eventually([&] { return member().get("/api/v1/namespaces/karmada-cluster").is_null(); }, seconds(60)));
   ASSERT_NO_FATAL_FAILURE(we_join({"--karmada-names"}));
   EXPECT_NO_FATAL_FAILURE(expect_we_are_well("e"));
+  ASSERT_NO_FATAL_FAILURE(we_leave());
+}
+
+TEST_F(KarmadaNeighbours, F_ItsAgentIsThereAndWeComeAndLeave) {
+  ASSERT_NO_FATAL_FAILURE(agent_joins());
+  const auto before = rights();
+  ASSERT_NO_FATAL_FAILURE(we_join());
+  EXPECT_NO_FATAL_FAILURE(expect_we_are_well("f"));
+  EXPECT_TRUE(karmada_stays_well("k2"));
+  EXPECT_NO_FATAL_FAILURE(expect_kept(before, "karmada"));
+  ASSERT_NO_FATAL_FAILURE(we_leave());
+  EXPECT_NO_FATAL_FAILURE(expect_kept(before, "karmada"));
+  EXPECT_TRUE(karmada_stays_well("k2"));
+}
+
+TEST_F(KarmadaNeighbours, G_ItsAgentLeavesFirst) {
+  ASSERT_NO_FATAL_FAILURE(we_join());
+  const auto before = rights();
+  ASSERT_NO_FATAL_FAILURE(agent_leaves());
+  EXPECT_NO_FATAL_FAILURE(expect_kept(before, "fleetadm"));
+  EXPECT_NO_FATAL_FAILURE(expect_we_are_well("g"));
+  ASSERT_NO_FATAL_FAILURE(we_leave());
+}
+
+TEST_F(KarmadaNeighbours, H_ItsAgentComesToUsAndLeavesFirst) {
+  ASSERT_NO_FATAL_FAILURE(we_join());
+  const auto before = rights();
+  ASSERT_NO_FATAL_FAILURE(agent_joins());
+  EXPECT_TRUE(karmada_stays_well("k2"));
+  EXPECT_NO_FATAL_FAILURE(expect_we_are_well("h"));
+  ASSERT_NO_FATAL_FAILURE(agent_leaves());
+  EXPECT_NO_FATAL_FAILURE(expect_kept(before, "fleetadm"));
+  EXPECT_NO_FATAL_FAILURE(expect_we_are_well("i"));
   ASSERT_NO_FATAL_FAILURE(we_leave());
 }
 
