@@ -4,6 +4,7 @@
 
 #include "tests/support/https.h"
 #include "tests/support/kube_servers.h"
+#include "tests/support/server_pool.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -13,6 +14,13 @@ Json small_map(std::string_view name, std::string_view value) {
           {"kind", "ConfigMap"},
           {"metadata", {{"name", name}, {"namespace", "default"}}},
           {"data", {{"key", value}}}};
+}
+
+Json dependent_of(const Json& owner) {
+  Json dependent = small_map("dependent", "");
+  dependent["metadata"]["ownerReferences"] =
+      Json::array({{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "owner"}, {"uid", uid_of(owner)}}});
+  return dependent;
 }
 
 constexpr std::string_view kConfigMaps = "/api/v1/namespaces/default/configmaps";
@@ -98,12 +106,7 @@ TEST_F(KubeServers, RunControllers) {
 
 TEST_F(KubeServers, CollectGarbage) {
   ASSERT_EQ(one().create(kConfigMaps, small_map("owner", "")).status, 201);
-  Json dependent = small_map("dependent", "");
-  dependent["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "v1"},
-                                                           {"kind", "ConfigMap"},
-                                                           {"name", "owner"},
-                                                           {"uid", uid_of(one().get(std::string(kConfigMaps) + "/owner"))}}});
-  ASSERT_EQ(one().create(kConfigMaps, dependent).status, 201);
+  ASSERT_EQ(one().create(kConfigMaps, dependent_of(one().get(std::string(kConfigMaps) + "/owner"))).status, 201);
   ASSERT_EQ(one().request("DELETE", std::string(kConfigMaps) + "/owner").status, 200);
   EXPECT_TRUE(one().eventually(std::string(kConfigMaps) + "/dependent", [](const Json& object) { return object.is_null(); }));
 }
@@ -120,6 +123,114 @@ TEST_F(KubeServers, FreezeAndComeBack) {
   EXPECT_EQ(two().request("GET", "/readyz").status, 0);
   ASSERT_TRUE(two().start_apiserver());
   EXPECT_EQ(two().request("GET", "/readyz").status, 200);
+}
+
+// One server, for one use after the other.
+class ServersInTurn : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FLEETADM_NEEDS_KUBE_SERVERS();
+    if (KubeServer::on_sandbox()) GTEST_SKIP() << "the sandbox's start at once";
+    take({.name = "turns"});
+    first_url_ = server_->url();
+  }
+  void TearDown() override { give_back(std::move(server_)); }
+  void take(KubeServerOptions options) {
+    auto servers = take_servers({std::move(options)});
+    ASSERT_TRUE(servers) << servers.error().message;
+    server_ = std::move(servers->front());
+  }
+  void take_next(KubeServerOptions options = {.name = "turns"}) {
+    give_back(std::move(server_));
+    take(std::move(options));
+  }
+  void must(std::string_view method, std::string_view path, const Json& body = {}) {
+    const auto answer = server_->request(method, path, body.is_null() ? "" : dump_json(body),
+                                         method == "PATCH" ? "application/merge-patch+json" : "application/json");
+    ASSERT_LT(answer.status, 300) << path << ": " << answer.body;
+  }
+  void make_kind() {
+    const Json version{
+        {"name", "v1"}, {"served", true}, {"storage", true}, {"schema", {{"openAPIV3Schema", {{"type", "object"}}}}}};
+    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+         {{"apiVersion", "apiextensions.k8s.io/v1"},
+          {"kind", "CustomResourceDefinition"},
+          {"metadata", {{"name", "things.example.com"}}},
+          {"spec",
+           {{"group", "example.com"},
+            {"scope", "Cluster"},
+            {"names", {{"plural", "things"}, {"kind", "Thing"}}},
+            {"versions", Json::array({version})}}}});
+    ASSERT_TRUE(server_->eventually("/apis/example.com/v1/things", [](const Json& list) { return list.contains("items"); }));
+  }
+  static Json make_namespace(std::string_view name) {
+    return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
+  }
+
+  std::unique_ptr<KubeServer> server_;
+  std::string first_url_;
+};
+
+TEST_F(ServersInTurn, FindNothingOfWhatTheOneBeforeWrote) {
+  const Json thing{{"apiVersion", "example.com/v1"}, {"kind", "Thing"}, {"metadata", {{"name", "mine"}}}};
+  const std::string things = "/apis/example.com/v1/things";
+  const std::string view = "/apis/rbac.authorization.k8s.io/v1/clusterroles/view";
+  for (int turn = 0; turn < 3; ++turn) {
+    SCOPED_TRACE(turn);
+    const std::string ns = "/api/v1/namespaces/app";
+    EXPECT_TRUE(server_->audit().empty());
+    EXPECT_TRUE(server_->get(ns).is_null());
+    EXPECT_EQ(server_->request("GET", things).status, 404);
+    EXPECT_EQ(str(server_->get("/api/v1/namespaces/default"), {"metadata", "annotations", "by"}), "");
+    EXPECT_TRUE(server_->eventually(view, [](const Json& role) { return !list_at(role, {"rules"}).empty(); }));
+    ASSERT_NO_FATAL_FAILURE(make_kind());
+    must("POST", things, thing);
+    must("POST", "/api/v1/namespaces", make_namespace("app"));
+    must("PATCH", "/api/v1/namespaces/default", {{"metadata", {{"annotations", {{"by", "a test"}}}}}});
+    must("DELETE", view);
+    EXPECT_TRUE(server_->eventually(ns + "/configmaps/kube-root-ca.crt", [](const Json& map) { return map.is_object(); }));
+    ASSERT_EQ(https({.url = server_->url() + ns,
+                     .ca = server_->ca().certificate,
+                     .certificate = server_->admin().certificate,
+                     .key = server_->admin().key})
+                  .status,
+              200);
+    EXPECT_FALSE(server_->audit().empty());
+    ASSERT_NO_FATAL_FAILURE(take_next());
+    EXPECT_EQ(server_->url(), first_url_);
+  }
+}
+
+TEST_F(ServersInTurn, HaveControllersThatWork) {
+  const auto absent = [](const Json& object) { return object.is_null(); };
+  for (int turn = 0; turn < 2; ++turn) {
+    SCOPED_TRACE(turn);
+    must("POST", kConfigMaps, small_map("owner", ""));
+    must("POST", kConfigMaps, dependent_of(server_->get(std::string(kConfigMaps) + "/owner")));
+    must("POST", "/api/v1/namespaces", make_namespace("gone"));
+    must("DELETE", std::string(kConfigMaps) + "/owner");
+    must("DELETE", "/api/v1/namespaces/gone");
+    EXPECT_TRUE(server_->eventually("/api/v1/namespaces/gone", absent));
+    EXPECT_TRUE(server_->eventually(std::string(kConfigMaps) + "/dependent", absent));
+    ASSERT_NO_FATAL_FAILURE(take_next());
+  }
+}
+
+TEST_F(ServersInTurn, AreOthersForOtherOptionsAndAfterFaults) {
+  ASSERT_NO_FATAL_FAILURE(take_next({.name = "turns", .controller_manager = false}));
+  EXPECT_NE(server_->url(), first_url_);
+  ASSERT_NO_FATAL_FAILURE(take_next({.name = "turns", .controller_manager = false, .fresh = true}));
+  EXPECT_NE(server_->url(), first_url_);
+  ASSERT_NO_FATAL_FAILURE(take_next());
+  EXPECT_EQ(server_->url(), first_url_);
+  server_->stop_apiserver();
+  ASSERT_TRUE(server_->start_apiserver());
+  ASSERT_NO_FATAL_FAILURE(take_next());
+  EXPECT_EQ(server_->url(), first_url_);
+  server_->freeze();
+  server_->thaw();
+  ASSERT_NO_FATAL_FAILURE(take_next());
+  EXPECT_NE(server_->url(), first_url_);
 }
 
 TEST(FreePort, IsBelowTheKernelsOwn) {

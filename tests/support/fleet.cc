@@ -6,6 +6,8 @@
 #include <sstream>
 #include <utility>
 
+#include "tests/support/server_pool.h"
+
 namespace fleetadm::testkit {
 namespace {
 
@@ -40,7 +42,7 @@ Result<std::unique_ptr<Fleet>> Fleet::start(int spokes, bool nodes, KubeServerOp
     of_spokes.name = name_of_server(i);
     options.push_back(of_spokes);
   }
-  FLEETADM_TRY(fleet->servers_, KubeServer::start_all(std::move(options)));
+  FLEETADM_TRY(fleet->servers_, take_servers(std::move(options)));
   for (int i = 0; nodes && i <= spokes; ++i) FLEETADM_CHECK(fleet->start_node(i));
   return fleet;
 }
@@ -48,6 +50,10 @@ Result<std::unique_ptr<Fleet>> Fleet::start(int spokes, bool nodes, KubeServerOp
 Fleet::~Fleet() {
   for (auto& [i, node] : nodes_) node.signal(15);
   for (auto& [i, node] : nodes_) node.stop(std::chrono::seconds(5));
+  while (!servers_.empty()) {  // the hub last: it is the one that every fleet needs again
+    give_back(std::move(servers_.back()));
+    servers_.pop_back();
+  }
 }
 
 Status Fleet::start_node(int i) {

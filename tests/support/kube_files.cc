@@ -1,4 +1,5 @@
 // The files of a KubeServer: kubeconfigs, the audit log.
+#include <algorithm>
 #include <fstream>
 
 #include "kubeclient/base/encoding.h"
@@ -84,7 +85,7 @@ std::vector<AuditEntry> KubeServer::audit_since(std::uintmax_t position,
                                                 const std::function<bool(const AuditEntry&)>& keep) const {
   std::vector<AuditEntry> entries;
   std::ifstream in(audit_file(), std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(position));
+  in.seekg(static_cast<std::streamoff>(std::max(position, audit_begin_)));
   std::string line;
   while (std::getline(in, line)) {
     const auto event = parse_json(line);  // the last line may still be on its way

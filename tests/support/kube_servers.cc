@@ -16,6 +16,7 @@
 #include "kubeclient/base/host_port.h"
 #include "tests/support/embedded_server.h"
 #include "tests/support/https.h"
+#include "tests/support/server_reset.h"
 
 namespace fleetadm::testkit {
 namespace {
@@ -266,8 +267,10 @@ ChildSpec KubeServer::controller_manager_spec() const {
                  .args = {"--kubeconfig=" + file("controller-manager.kubeconfig"), "--secure-port=0", "--leader-elect=false",
                           "--controllers=" + std::string(kControllers), "--root-ca-file=" + file("trusted-cas.crt"),
                           "--service-account-private-key-file=" + file("service-account.key"),
-                          "--cluster-signing-cert-file=" + file("ca.crt"), "--cluster-signing-key-file=" + file("ca.key"),
-                          "--kube-api-qps=200", "--kube-api-burst=400", "--profiling=false"},
+                          // Of the one signer that fleets need: each watches its files by an instance of inotify, which are few.
+                          "--cluster-signing-kube-apiserver-client-cert-file=" + file("ca.crt"),
+                          "--cluster-signing-kube-apiserver-client-key-file=" + file("ca.key"), "--kube-api-qps=200",
+                          "--kube-api-burst=400", "--profiling=false"},
                  .environment = go_environment(),
                  .folder = {},
                  .output_file = file("kube-controller-manager.log"),
@@ -328,6 +331,7 @@ Status KubeServer::wait_ready(Duration timeout) {
 
 void KubeServer::freeze() {
   if (!apiserver_) return;
+  only_written_to_ = false;
   apiserver_->signal(SIGSTOP);
   // A busy machine's threads stop one after the other, and the last one may still answer.
   siginfo_t state{};
@@ -361,6 +365,7 @@ Status KubeServer::replace_ca() {
 }
 
 Status KubeServer::change_ca(pki::KeyPair ca, std::string others) {
+  only_written_to_ = false;
   stop_apiserver();
   if (controller_manager_) controller_manager_->stop(std::chrono::seconds(5));
   controller_manager_.reset();

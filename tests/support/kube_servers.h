@@ -27,6 +27,8 @@ class ContainerTable;
 
 namespace fleetadm::testkit {
 
+class ServerReset;
+
 /// One answered request of the audit log. Writes carry their bodies, reads do not.
 struct AuditEntry {
   std::string id;
@@ -59,6 +61,9 @@ struct KubeServerOptions {
   std::shared_ptr<NetworkNamespace> network;  // that real servers are in; null: this process's
   std::string address = "127.0.0.1";          // that real servers serve, and no other unless flags say so
   int port = 0;                               // 0: a free one
+  bool fresh = false;                         // that no test has used before (see server_pool.h)
+
+  bool operator==(const KubeServerOptions&) const = default;
 };
 
 class KubeServer {
@@ -77,10 +82,12 @@ class KubeServer {
   KubeServer(const KubeServer&) = delete;
   KubeServer& operator=(const KubeServer&) = delete;
 
+  const KubeServerOptions& options() const { return options_; }
   const std::string& name() const { return options_.name; }
   const std::shared_ptr<NetworkNamespace>& network() const { return options_.network; }
   const std::string& url() const { return url_; }  // https://127.0.0.1:<port>, unless the options have another address
   int port() const { return port_; }
+  int etcd_port() const { return etcd_port_; }  // of 127.0.0.1, without TLS
   /// The CA that signed the server's certificate and that client certificates are checked against.
   const pki::KeyPair& ca() const { return ca_; }
   const pki::KeyPair& admin() const { return admin_; }
@@ -95,7 +102,8 @@ class KubeServer {
   /// The same server with a bearer token.
   std::string kubeconfig_with_token(std::string_view token) const;
 
-  /// Answered requests so far, oldest first, without those of the servers' own components.
+  /// Answered requests so far (of this test's, where the server had others before), oldest first, without those of the servers'
+  /// own components.
   std::vector<AuditEntry> audit(const std::function<bool(const AuditEntry&)>& keep = {}) const;
   std::string audit_file() const { return (folder() / "audit.log").string(); }
   /// Entries from here on: remember this, and pass it to audit_since().
@@ -130,6 +138,12 @@ class KubeServer {
   /// `others` (PEM), too.
   Status change_ca(pki::KeyPair ca, std::string others);
 
+  /// For one test after the other (server_pool.h): notes how the server is, before anyone has used it; ends its controllers,
+  /// after which it waits for the next (false: it cannot be put back to how it was); puts it back, with new controllers.
+  Status remember_beginning();
+  bool rest();
+  Status begin_again();
+
  private:
   explicit KubeServer(KubeServerOptions options);
   Status prepare();
@@ -163,6 +177,9 @@ class KubeServer {
   pki::KeyPair fixture_;  // the identity of request(): system:masters, never in the audit log
   std::string kubeconfig_;
   std::unique_ptr<Embedded> embedded_;
+  std::unique_ptr<ServerReset> reset_;
+  std::uintmax_t audit_begin_ = 0;
+  bool only_written_to_ = true;
   std::optional<sandbox::Child> etcd_;
   std::optional<sandbox::Child> apiserver_;
   std::optional<sandbox::Child> controller_manager_;
