@@ -199,7 +199,7 @@ void EpollLoop::post(std::function<void()> work) {
     core_->posted.push_back(std::move(work));
     if (core_->posted.size() > 1) return;  // the first one woke the loop already
   }
-  core_->notify();
+  if (!on_thread()) core_->notify();  // it looks itself before it waits
 }
 
 std::uint64_t EpollLoop::after(Duration delay, std::function<void()> work) {

@@ -23,6 +23,9 @@ constexpr std::size_t kMostStreams = 100;               // as libcurl's
 constexpr auto kFresh = std::chrono::seconds(5);        // what was heard so lately is there
 constexpr auto kIdleLasts = std::chrono::seconds(120);  // then a connection without streams is closed
 constexpr auto kBeat = std::chrono::seconds(1);         // on which pings go out
+// A frame of type PING on stream 0 with 8 bytes. nghttp2 would touch the pages of its frame buffer for it, which an idle
+// connection has given back, and takes any answer.
+constexpr std::string_view kPing("\0\0\x08\x06\0\0\0\0\0\0\0\0\0\0\0\0\0", 17);
 
 CurlFailure broken(std::string detail, CURLcode code = CURLE_HTTP2) {
   CurlFailure failure;
@@ -193,6 +196,7 @@ void Http2Connection::read_all() {
     keep_alive_.heard(Steady::now());
     const auto used = nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(buffer.data()), count);
     if (used < 0) return fail(broken(std::string("the server broke the protocol: ") + nghttp2_strerror(static_cast<int>(used))));
+    if (!tls_.holds_back()) return;  // what comes next is told by the socket
   }
   // Decrypted bytes may wait without the socket being readable.
   loop_->post([weak = weak_from_this()] {
@@ -207,7 +211,10 @@ void Http2Connection::gather() {
     const std::uint8_t* data = nullptr;
     const auto size = nghttp2_session_mem_send(session_.get(), &data);
     if (size < 0) return fail(broken(nghttp2_strerror(static_cast<int>(size))));
-    if (size == 0) return;
+    if (size == 0) {  // all frames are whole
+      if (std::exchange(asks_, false)) out_.append(kPing);
+      return;
+    }
     memory_.used();
     out_.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
   }
@@ -281,7 +288,7 @@ void Http2Connection::tick() {
 
 void Http2Connection::ask_for_life() {
   if (closed_ || !keep_alive_.ask(Steady::now())) return;
-  nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+  asks_ = true;
   flush_soon();
   arm();
 }

@@ -89,6 +89,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   std::size_t written_ = 0;
   bool flushing_soon_ = false;
   bool watches_write_ = false;
+  bool asks_ = false;  // a ping is to be sent
   bool has_answered_ = false;
   bool draining_ = false;
   bool freed_ = false;  // a stream has ended, which the owner does not know yet

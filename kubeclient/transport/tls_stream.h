@@ -33,6 +33,8 @@ class TlsStream {
   bool speaks_http2() const;
   /// As much as there is, at most `into`; `count` is how much.
   Step read(std::span<char> into, std::size_t& count);
+  /// Whether read() may bring more although the socket is not readable.
+  bool holds_back() const { return SSL_has_pending(ssl_.get()) == 1; }
   /// As much as goes; `count` is how much.
   Step write(std::string_view bytes, std::size_t& count);
   /// Says goodbye, as far as that goes at once.
