@@ -1,7 +1,9 @@
 #include "core/controller/memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <features.h>
+#include <fstream>
 
 #if defined(__GLIBC__) && defined(__linux__)
 #include <link.h>
@@ -49,5 +51,26 @@ void give_memory_back() {
 void keep_memory_small() {}
 void give_memory_back() {}
 #endif
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+/// Bytes of the process that are no file's.
+std::uint64_t own_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t total = 0, resident = 0, of_files = 0;
+  return statm >> total >> resident >> of_files ? (resident - std::min(resident, of_files)) * kPage : 0;
+}
+
+}  // namespace
+
+bool MemoryTidier::look(std::chrono::steady_clock::time_point now) {
+  if (own_bytes() < kept_ + kGrowth && now - tidied_ < kLongest) return false;
+  give_memory_back();
+  kept_ = own_bytes();
+  tidied_ = now;
+  return true;
+}
 
 }  // namespace fleetadm::controller

@@ -29,7 +29,7 @@ namespace {
 
 constexpr const char* kName = "hub";
 constexpr int kPushThreads = 24;
-constexpr auto kTidying = std::chrono::seconds(2);  // of memory, while a burst goes on, too
+constexpr auto kTidying = std::chrono::seconds(2);  // of memory, while a burst goes on
 // Reporters of events as upstream's own hub names them: people filter by these.
 constexpr const char* kRegistrationReporter = "registration-controller";
 
@@ -139,8 +139,9 @@ Status run(const kube::Client& client, const kube::RestConfig* config, const Hub
 
   if (config != nullptr) add_certificates(manager, client, *config, options.clock);
   manager.add({.name = "memory", .resync = kTidying, .resync_keys = {"process"}},
-              [](const std::string&, const std::stop_token&) -> Result<controller::Outcome> {
-                controller::give_memory_back();
+              [tidier = std::make_shared<controller::MemoryTidier>()](const std::string&,
+                                                                      const std::stop_token&) -> Result<controller::Outcome> {
+                tidier->look(std::chrono::steady_clock::now());
                 return controller::Outcome{};
               });
 

@@ -1,9 +1,11 @@
 #include "core/controller/memory.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
+#include <vector>
 
 namespace fleetadm::controller {
 namespace {
@@ -28,6 +30,22 @@ TEST(Memory, PagesThatNobodyWritesAreGivenBackAndComeAgain) {
   const std::string text(1000, 'x');
   EXPECT_EQ(text.find('y'), std::string::npos);
   EXPECT_EQ(std::to_string(3.5), "3.500000");
+}
+
+TEST(Memory, AProcessAtRestIsTidiedSeldomAndOneThatGrowsOften) {
+  if (resident_of_files() <= 0) GTEST_SKIP() << "this system does not tell what is resident";
+  auto now = std::chrono::steady_clock::now();
+  MemoryTidier tidier;
+  EXPECT_TRUE(tidier.look(now));
+  now += std::chrono::seconds(2);
+  EXPECT_FALSE(tidier.look(now));
+  const std::vector<char> more(16 * MemoryTidier::kGrowth, 'x');
+  EXPECT_TRUE(tidier.look(now));
+  now += std::chrono::seconds(2);
+  EXPECT_FALSE(tidier.look(now)) << "what is in use stays";
+  now += MemoryTidier::kLongest;
+  EXPECT_TRUE(tidier.look(now));
+  EXPECT_EQ(more.back(), 'x');
 }
 
 }  // namespace
