@@ -204,7 +204,8 @@ void Session::add_lease(const controller::ControllerOptions& base) {
       if (!clusters_->last_error()) heard_ = runtime_.now();  // the hub is not what is amiss
       return controller::Outcome{kPartsAgain};
     }
-    auto outcome = lease->reconcile(cluster());
+    const std::optional<Json> now = cluster();
+    auto outcome = lease->reconcile(now ? reg::renewal_period(*now) : std::nullopt);
     rejections_.note("lease", outcome ? std::nullopt : std::optional<Error>(outcome.error()), runtime_.now());
     if (const auto renewed = lease->renewed()) {
       heard_ = std::max(heard_.load(), *renewed);

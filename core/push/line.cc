@@ -46,7 +46,7 @@ Line::Line(const Shared& shared, Credential credential, std::function<void()> ch
       quiet_(shared.connect(with_credentials(false))),
       client_(with_alarm(quiet_, alarm).with_timeout(kLookTimeout).with_stop(stop_.get_token())),
       worker_(with_alarm(shared.connect(with_credentials(true)), alarm).with_timeout(kWorkTimeout)),
-      prober_(quiet_.transport(), kLookTimeout) {}
+      prober_(quiet_.transport(), kLookTimeout, shared.clock) {}
 
 Line::~Line() {
   stop_.request_stop();
@@ -95,7 +95,7 @@ void Line::begin_watches(Instant now) {
 
 void Line::begin_pods() {
   // Not before it is well: a list of all pods is the most that the hub asks of a member.
-  if (!pods_) pods_ = std::make_unique<reg::PodWatch>(client_);
+  if (!pods_) pods_ = std::make_shared<reg::PodWatch>(client_);
   pods_->begin();
 }
 
@@ -106,6 +106,7 @@ bool Line::get_ready(Instant now) {
 }
 
 void Line::end_watches() {
+  prober_.stop_looking();
   for (auto* source : {&nodes_, &claims_, &properties_}) source->reset();
   of_nodes_.reset();
   pods_.reset();
@@ -120,9 +121,16 @@ std::optional<std::uint64_t> Line::revision(Instant now) const {
   for (const auto* source : {&nodes_, &claims_, &properties_}) {
     if ((*source)->is_due(now)) return std::nullopt;
   }
-  const auto pods = pods_->revision();
-  if (!pods) return std::nullopt;
-  return *pods + *changes_;  // both only grow
+  return watched_revision()();
+}
+
+Line::Revision Line::watched_revision() const {
+  return [watch = std::weak_ptr(pods_), changes = changes_]() -> std::optional<std::uint64_t> {
+    const auto pods = watch.lock();
+    const auto of_pods = pods ? pods->revision() : std::nullopt;
+    if (!of_pods) return std::nullopt;
+    return *of_pods + *changes;  // both only grow
+  };
 }
 
 reg::ClusterObservation Line::observe(Instant now) {

@@ -60,13 +60,17 @@ class Line {
   Instant watched_since() const { return watched_since_; }
   /// Of a member that answers. What its nodes say is read here alone.
   registration::agent::ClusterObservation observe(Instant now);
-  /// The same number as long as an observation, and the figures, would be the same; nullopt: something is to be asked.
+  /// The same number as long as an observation, and the figures, would be the same; nullopt: not known.
+  using Revision = std::function<std::optional<std::uint64_t>()>;
+  /// nullopt: something is to be asked.
   std::optional<std::uint64_t> revision(Instant now) const;
+  /// revision() of what is watched now, without what is to be asked. To be called on any thread.
+  Revision watched_revision() const;
   /// As observed last.
   void write_figures(Json& status);
   /// As observed last: where it runs; null: not known.
   const registration::agent::Topology* topology() const { return of_nodes_ ? &of_nodes_->topology : nullptr; }
-  /// Until it answers again there is nothing to watch: no try of its own goes beside the probes.
+  /// Until it answers again there is nothing to watch: no try of its own goes beside the probes that begin() is called for.
   void end_watches();
 
   /// Has the hub apply the cluster's works, unless it does.
@@ -102,7 +106,7 @@ class Line {
     registration::agent::Topology topology;
   };
   std::optional<OfNodes> of_nodes_;  // nullopt: not known
-  std::unique_ptr<registration::agent::PodWatch> pods_;
+  std::shared_ptr<registration::agent::PodWatch> pods_;
   std::stop_source works_stop_;
   std::optional<controller::Manager> works_;
 };

@@ -16,6 +16,8 @@ namespace r = kube::resources;
 constexpr auto kWorksEndAfter = std::chrono::seconds(3);
 constexpr Duration kAfterAnotherWrite = std::chrono::milliseconds(300);
 constexpr Duration kShortestWait = std::chrono::milliseconds(10);
+/// Then it is looked at whether something is to be asked: the version, or what was not served.
+constexpr Duration kRestLasts = std::chrono::minutes(1);
 constexpr Duration kFirstFigures = std::chrono::milliseconds(300);
 
 double random_fraction() {
@@ -85,24 +87,46 @@ std::optional<std::pair<Credential, kube::Client>> Member::access() const {
   return std::pair{std::move(credential), now->client()};
 }
 
-void Member::probe(const LinePtr& line, Instant now) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (line != line_) return;
-    asking_since_ = now;
+Result<controller::Outcome> Member::renew_lease(const kube::CachedPtr& cluster) {
+  if (cluster != leased_) {
+    leased_ = cluster;
+    lease_period_ = cluster ? reg::renewal_period(cluster->decode()) : std::nullopt;
   }
-  trusted_->store(!last_ || is_alive(*last_));
-  line->prober().begin([this, now, weak = std::weak_ptr(line)](Look look) {
+  return lease_.reconcile(lease_period_);
+}
+
+Prober::Done Member::taker(const LinePtr& line) {
+  return [this, weak = std::weak_ptr(line)](Look look) {
     {
       const std::lock_guard lock(mutex_);
       // Not locked: the last owner must not be this thread.
       if (weak.owner_before(line_) || line_.owner_before(weak)) return;
       asking_since_.reset();
-      look.asked = now;
       fresh_ = std::move(look);
     }
     changed_();
-  });
+  };
+}
+
+bool Member::probe(const LinePtr& line, Instant now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (line != line_) return true;
+    asking_since_ = now;
+  }
+  trusted_->store(!last_ || is_alive(*last_));
+  return line->prober().begin(taker(line));
+}
+
+controller::Outcome Member::rest(const LinePtr& line, const Look& look, Instant now) {
+  if (!is_alive(look) || look_again_) return next_look(look, {}, now);
+  const auto is_news = [expected = look, revision = rest_->revision, watched = line->watched_revision(), clock = shared_.clock,
+                        now](const Look& found) {
+    const Instant then = clock->now();
+    return !is_same(found, expected) || watched() != revision || then >= now + kRestLasts || then < now;
+  };
+  line->prober().keep_looking(shared_.period, is_news, taker(line));
+  return {};
 }
 
 bool Member::take_stored_credential(const LinePtr& line) const {
@@ -132,8 +156,7 @@ std::optional<Look> Member::look(const LinePtr& line, Instant now) {
   }
   // Somebody may have stored another one meanwhile.
   if (!look || (look->seen == Seen::kRefused && take_stored_credential(line))) {
-    look_again_ = false;
-    probe(line, now);
+    look_again_ = !probe(line, now);
     return std::nullopt;
   }
   const Instant asked = look->asked;
@@ -232,7 +255,7 @@ Result<controller::Outcome> Member::report(const kube::CachedPtr& object) {
   const std::optional<Look> seen_now = look(now_line, now);
   // Otherwise it comes back with what is found.
   if (!seen_now) return controller::Outcome{last_ && !is_alive(*last_) ? std::optional(kSoon) : std::nullopt};
-  if (rests && is_same(*seen_now, *last_)) return next_look(*seen_now, {}, now);
+  if (rests && is_same(*seen_now, *last_)) return rest(now_line, *seen_now, now);
   if (rests) cluster = written_.newest(object->decode());
   return tell(object, cluster, *seen_now, now_line, now);
 }
@@ -262,8 +285,9 @@ Result<controller::Outcome> Member::tell(const kube::CachedPtr& object, const Js
   if (failed && labelled->error().category == Category::kConflict) return controller::Outcome{kAfterAnotherWrite};
   if (failed) log::warn("push", cluster_ + ": its labels are not written: " + labelled->error().message);
   FLEETADM_TRY(const bool written, write(labelled && !failed ? **labelled : cluster, wanted, outcome));
-  if (!written && told && settled_ && revision && !failed) rest_ = Rest{object, now_line, *revision};
-  return outcome;
+  if (written || !told || !settled_ || !revision || failed) return outcome;
+  rest_ = Rest{object, now_line, *revision};
+  return rest(now_line, look, now);
 }
 
 }  // namespace fleetadm::push

@@ -38,7 +38,7 @@ class Member {
   /// thread at a time.
   Result<controller::Outcome> report(const kube::CachedPtr& cluster);
   /// Renews the lease of the cluster. One thread at a time.
-  Result<controller::Outcome> renew_lease(const std::optional<Json>& cluster) { return lease_.reconcile(cluster); }
+  Result<controller::Outcome> renew_lease(const kube::CachedPtr& cluster);
   /// The connection to renew the token by, and the credential; nullopt: there is none.
   std::optional<std::pair<Credential, kube::Client>> access() const;
 
@@ -57,8 +57,12 @@ class Member {
   Result<controller::Outcome> tell(const kube::CachedPtr& object, const Json& cluster, const Look& look, const LinePtr& now_line,
                                    Instant now);
   LinePtr make_line(const Credential& credential) const;
-  /// Begins a look, with whose end `changed` is called.
-  void probe(const LinePtr& line, Instant now);
+  /// Takes a look at the line, and calls `changed`.
+  Prober::Done taker(const LinePtr& line);
+  /// Begins a look, with whose end `changed` is called. False: one is under way already.
+  bool probe(const LinePtr& line, Instant now);
+  /// Looks on, at what is at rest, until something else is found than `look`.
+  controller::Outcome rest(const LinePtr& line, const Look& look, Instant now);
   /// What the last look found, once; or that one is not answered any more; nullopt: it is under way.
   std::optional<Look> look(const LinePtr& line, Instant now);
   bool take_stored_credential(const LinePtr& line) const;
@@ -79,7 +83,11 @@ class Member {
   const std::function<void()> changed_;
   /// Whether requests that fail are news: it answered when it was looked at last, and none has failed since the next look began.
   const std::shared_ptr<std::atomic<bool>> trusted_ = std::make_shared<std::atomic<bool>>(false);
+
+  // Of renew_lease().
   registration::agent::LeaseRenewer lease_;
+  kube::CachedPtr leased_;  // as it was last, and
+  std::optional<Duration> lease_period_;
 
   // Of report().
   kube::MutationCache written_;

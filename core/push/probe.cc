@@ -5,27 +5,54 @@
 #include <utility>
 
 namespace fleetadm::push {
+namespace {
 
-/// One look: up to three requests after one another. All of it but cancel() runs on the I/O thread.
+using Steady = std::chrono::steady_clock;
+
+constexpr Duration kBeat = std::chrono::milliseconds(500);
+
+/// Looks at many members begin together: that wakes the thread once, and not for each.
+Duration until_next(Duration period) {
+  if (period < 2 * kBeat) return period;
+  const auto now = Steady::now();
+  return std::chrono::ceil<std::chrono::duration<Duration::rep, std::ratio<1, 2>>>(now + period) - now;
+}
+
+}  // namespace
+
+/// A look is up to three requests after one another. All of it but what is said to be of any thread runs on the I/O thread.
 class Prober::Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(std::shared_ptr<kube::Transport> member, std::shared_ptr<kube::IoLoop> loop, std::function<void(Look)> done)
-      : member_(std::move(member)), loop_(std::move(loop)), done_(std::move(done)) {}
+  Run(const Prober& of, Done done)
+      : member_(of.member_), loop_(of.loop_), clock_(of.clock_), timeout_(of.timeout_), done_(std::move(done)) {}
 
-  void start(Duration timeout) {
-    loop_->post([self = shared_from_this(), timeout] {
-      self->timer_ = self->loop_->after(timeout, [self, timeout] {
-        self->finish({Seen::kUnreachable, 0, "it did not answer within " + format_duration(timeout)});
-      });
-      self->ask(kReadyPath);
-    });
+  /// Any thread; once.
+  void start() {
+    asking_ = true;
+    loop_->post([self = shared_from_this()] { self->look(); });
+  }
+  /// Any thread; once.
+  void start_later(Duration period, IsNews is_news) {
+    period_ = period;
+    is_news_ = std::move(is_news);
+    loop_->post([self = shared_from_this()] { self->wait(); });
   }
 
-  bool ended() const {
+  /// Any thread. Whether a look is under way, which is told whatever it finds.
+  bool tell_this() {
     const std::lock_guard lock(mutex_);
-    return !done_;
+    if (!done_ || !asking_) return false;
+    is_news_ = nullptr;
+    return true;
   }
 
+  /// Any thread. Whether it looks for news alone.
+  bool keeps_looking() const {
+    const std::lock_guard lock(mutex_);
+    return is_news_ != nullptr;
+  }
+
+  /// Any thread.
   void cancel() {
     {
       const std::lock_guard lock(mutex_);
@@ -54,6 +81,31 @@ class Prober::Run : public std::enable_shared_from_this<Run> {
     int status_ = 0;
   };
 
+  bool ended() const {
+    const std::lock_guard lock(mutex_);
+    return !done_;
+  }
+
+  void wait() {
+    if (ended()) return;
+    timer_ = loop_->after(until_next(period_), [self = shared_from_this()] {
+      {
+        const std::lock_guard lock(self->mutex_);
+        self->asking_ = true;
+      }
+      self->look();
+    });
+  }
+
+  void look() {
+    if (ended()) return;
+    timer_ = loop_->after(timeout_, [self = shared_from_this()] {
+      self->finish({Seen::kUnreachable, 0, "it did not answer within " + format_duration(self->timeout_)});
+    });
+    begun_ = clock_->now();
+    ask(kReadyPath);
+  }
+
   void ask(const char* path) {
     if (ended()) return;
     asked_ = path;
@@ -74,10 +126,16 @@ class Prober::Run : public std::enable_shared_from_this<Run> {
     finish(look_of_both(ready_, look));
   }
 
-  void finish(const Look& look) {
+  void finish(Look look) {
     let_go();
-    const std::lock_guard lock(mutex_);
-    if (const auto done = std::exchange(done_, nullptr)) done(look);
+    look.asked = begun_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!done_) return;
+      asking_ = false;
+      if (!is_news_ || is_news_(look)) return std::exchange(done_, nullptr)(std::move(look));
+    }
+    wait();
   }
 
   void let_go() {
@@ -88,27 +146,48 @@ class Prober::Run : public std::enable_shared_from_this<Run> {
 
   const std::shared_ptr<kube::Transport> member_;
   const std::shared_ptr<kube::IoLoop> loop_;
+  const std::shared_ptr<Clock> clock_;
+  const Duration timeout_;
+  Duration period_{};
   std::unique_ptr<kube::StreamHandle> stream_;
   std::uint64_t timer_ = 0;
   const char* asked_ = nullptr;
+  Instant begun_{};
   Look ready_;
   mutable std::mutex mutex_;
-  std::function<void(Look)> done_;  // empty: it has ended
+  bool asking_ = false;
+  IsNews is_news_;  // empty: whatever is found is told
+  Done done_;       // empty: it has ended
 };
 
-Prober::Prober(std::shared_ptr<kube::Transport> member, Duration timeout, std::shared_ptr<kube::IoLoop> loop)
-    : member_(std::move(member)), timeout_(timeout), loop_(std::move(loop)) {}
+Prober::Prober(std::shared_ptr<kube::Transport> member, Duration timeout, std::shared_ptr<Clock> clock,
+               std::shared_ptr<kube::IoLoop> loop)
+    : member_(std::move(member)), timeout_(timeout), clock_(std::move(clock)), loop_(std::move(loop)) {}
 
 Prober::~Prober() {
   const std::lock_guard lock(mutex_);
   if (run_) run_->cancel();
 }
 
-void Prober::begin(std::function<void(Look)> done) {
+bool Prober::begin(Done done) {
   const std::lock_guard lock(mutex_);
-  if (run_ && !run_->ended()) return;
-  run_ = std::make_shared<Run>(member_, loop_, std::move(done));
-  run_->start(timeout_);
+  if (run_ && run_->tell_this()) return false;
+  if (run_) run_->cancel();
+  run_ = std::make_shared<Run>(*this, std::move(done));
+  run_->start();
+  return true;
+}
+
+void Prober::keep_looking(Duration period, IsNews is_news, Done done) {
+  const std::lock_guard lock(mutex_);
+  if (run_) run_->cancel();
+  run_ = std::make_shared<Run>(*this, std::move(done));
+  run_->start_later(period, std::move(is_news));
+}
+
+void Prober::stop_looking() {
+  const std::lock_guard lock(mutex_);
+  if (run_ && run_->keeps_looking()) run_->cancel();
 }
 
 }  // namespace fleetadm::push

@@ -108,7 +108,7 @@ class Pusher {
   Result<Outcome> lease(const std::string& cluster) {
     const auto member = find_member(cluster);
     if (!member) return Outcome{};
-    auto outcome = member->renew_lease(cached(cluster));
+    auto outcome = member->renew_lease(clusters_->get(cluster));
     // The hub makes it once the cluster is accepted.
     if (!outcome) return Outcome{kAgain};
     return outcome;
@@ -221,18 +221,23 @@ void add_push_members(controller::Manager& manager, const kube::Client& hub, con
   pusher->apis = manager.add({.name = "push-apis", .workers = kApiReaders},
                              [pusher](const std::string& key, const std::stop_token&) { return pusher->serve(key); });
   controller::Manager::enqueue_on(*pusher->secrets(), members, name_in_key);
-  // Whether it is there, accepted, and to be tried; its status is our own.
-  pusher->clusters()->on_event([members, reports = pusher->reports, leases = pusher->leases, apis = pusher->apis](
-                                   kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
-    const std::string name = (after ? after : before)->key();
-    if (type != kube::EventType::kModified) return members->add(name);
-    leases->add(name);
-    const Json was = before->decode();
-    const Json is = after->decode();
-    const bool asked = annotation_of(is, api::kReconnectAnnotation) != annotation_of(was, api::kReconnectAnnotation);
-    if (asked || acceptance_of(is) != acceptance_of(was)) reports->add(name);
-    if (is_available(is) && !is_available(was)) apis->add(name);
-  });
+  // Whether it is there, accepted, and to be tried, is seen to at once; its status is our own.
+  pusher->clusters()->on_event(
+      [members, reports = pusher->reports, leases = pusher->leases, apis = pusher->apis, period = options.period](
+          kube::EventType type, const kube::CachedPtr& before, const kube::CachedPtr& after) {
+        const std::string name = (after ? after : before)->key();
+        if (type != kube::EventType::kModified) return members->add(name);
+        leases->add(name);
+        const Json was = before->decode();
+        const Json is = after->decode();
+        const bool asked = annotation_of(is, api::kReconnectAnnotation) != annotation_of(was, api::kReconnectAnnotation);
+        if (asked || acceptance_of(is) != acceptance_of(was)) {
+          reports->add(name);
+        } else {
+          reports->add_after(name, period);
+        }
+        if (is_available(is) && !is_available(was)) apis->add(name);
+      });
   if (!options.replicas) return;
   options.replicas->join([members, clusters = pusher->clusters()] {
     for (const kube::CachedPtr& cluster : clusters->list()) members->add(cluster->key());

@@ -15,13 +15,18 @@ LeaseRenewer::LeaseRenewer(kube::Client hub, std::string cluster, std::shared_pt
                            bool of_hub)
     : hub_(std::move(hub)), cluster_(std::move(cluster)), clock_(std::move(clock)), jitter_(std::move(jitter)), of_hub_(of_hub) {}
 
-Result<controller::Outcome> LeaseRenewer::reconcile(const std::optional<Json>& managed_cluster) {
-  if (!managed_cluster || !controller::condition_is(*managed_cluster, api::kConditionHubAccepted, "True")) {
+std::optional<Duration> renewal_period(const Json& managed_cluster) {
+  if (!controller::condition_is(managed_cluster, api::kConditionHubAccepted, "True")) return std::nullopt;
+  return api::lease_period(managed_cluster);
+}
+
+Result<controller::Outcome> LeaseRenewer::reconcile(std::optional<Duration> wanted) {
+  if (!wanted) {
     due_.reset();
     lease_.reset();
     return controller::Outcome{};
   }
-  const Duration period = api::lease_period(*managed_cluster);
+  const Duration period = *wanted;
   const Instant now = clock_->now();
   // A clock that was set back must not silence the heartbeat.
   const bool running = due_ && period == period_ && now < *due_ && *due_ - now <= period_ + period_ / 2;
@@ -53,6 +58,7 @@ Status LeaseRenewer::renew() {
     // Unknown until answered: a failed write leaves nothing behind that a later one would build on.
     lease_.reset();
     FLEETADM_TRY(lease_, hub_.update(kube::resources::leases(), lease));
+    erase_at(*lease_, {"metadata", "managedFields"});  // most of it; the server keeps what an update does not name
     return {};
   };
   const bool remembered = lease_.has_value();

@@ -13,6 +13,9 @@
 
 namespace fleetadm::registration::agent {
 
+/// The period of renewals while the hub accepts the cluster; nullopt: it does not, and nothing is renewed.
+std::optional<Duration> renewal_period(const Json& managed_cluster);
+
 /// Renews at once and then every period plus 0 to 25 %, while the hub accepts the cluster. It only ever updates (agents may not
 /// create leases), and reads the lease only where the last answer is not at hand. One thread at a time.
 class LeaseRenewer {
@@ -21,9 +24,9 @@ class LeaseRenewer {
   LeaseRenewer(kube::Client hub, std::string cluster, std::shared_ptr<Clock> clock, std::function<double()> jitter,
                bool of_hub = false);
 
-  /// `managed_cluster`: as cached now, or nothing where it is not there. What failed is told by the Error; the caller tries again
-  /// soon, long before the hub's grace of five periods ends.
-  Result<controller::Outcome> reconcile(const std::optional<Json>& managed_cluster);
+  /// `period`: of the cluster as cached now; nothing where that is not there. What failed is told by the Error; the caller tries
+  /// again soon, long before the hub's grace of five periods ends.
+  Result<controller::Outcome> reconcile(std::optional<Duration> period);
   /// When the hub last took a renewal.
   std::optional<Instant> renewed() const { return renewed_; }
 

@@ -1,11 +1,15 @@
 // What a member is asked, and that nobody waits for one that hangs.
 #include "core/push/probe.h"
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,7 +85,7 @@ class Taken {
 Look look_at(const std::map<std::string, int>& statuses, std::vector<std::string>* asked = nullptr) {
   const auto answers = std::make_shared<Answers>(statuses);
   Taken taken;
-  Prober prober(answers, milliseconds(200));
+  Prober prober(answers, milliseconds(200), Clock::system());
   prober.begin(taken.taker());
   Look look = taken.wait();
   if (asked != nullptr) *asked = answers->asked();
@@ -129,11 +133,11 @@ TEST(PushProbe, SilenceEndsInTime) {
 TEST(PushProbe, OneThatEndsIsNotCalledBack) {
   Taken taken;
   {
-    Prober prober(std::make_shared<Answers>(std::map<std::string, int>{}), milliseconds(50));
+    Prober prober(std::make_shared<Answers>(std::map<std::string, int>{}), milliseconds(50), Clock::system());
     prober.begin(taken.taker());
   }
   Taken other;
-  Prober later(std::make_shared<Answers>(std::map<std::string, int>{}), milliseconds(200));
+  Prober later(std::make_shared<Answers>(std::map<std::string, int>{}), milliseconds(200), Clock::system());
   later.begin(other.taker());
   other.wait();
   EXPECT_EQ(taken.count(), 0);
@@ -142,12 +146,82 @@ TEST(PushProbe, OneThatEndsIsNotCalledBack) {
 TEST(PushProbe, OneLookAtATime) {
   const auto answers = std::make_shared<Answers>(std::map<std::string, int>{});
   Taken taken;
-  Prober prober(answers, milliseconds(100));
+  Prober prober(answers, milliseconds(100), Clock::system());
   prober.begin(taken.taker());
   prober.begin(taken.taker());
   taken.wait();
   EXPECT_EQ(answers->asked().size(), 1U);
   EXPECT_EQ(taken.count(), 1);
+}
+
+constexpr auto kNever = [](const Look&) { return false; };
+
+bool eventually(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return true;
+}
+
+TEST(PushProbe, LooksOnUntilThereIsNews) {
+  const auto answers = std::make_shared<Answers>(std::map<std::string, int>{{"/readyz", 200}});
+  const auto clock = std::make_shared<FakeClock>(parse_time("2026-11-21T18:00:00Z").value());
+  Taken taken;
+  Prober prober(answers, milliseconds(200), clock);
+  std::atomic<int> seen = 0;
+  prober.keep_looking(
+      milliseconds(20), [&](const Look& look) { return is_alive(look) && ++seen == 3; }, taken.taker());
+  EXPECT_TRUE(answers->asked().empty()) << "not before the period";
+  const Look look = taken.wait();
+  EXPECT_EQ(look.seen, Seen::kReady);
+  EXPECT_EQ(look.asked, clock->now());
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(answers->asked().size(), 3U) << "what was told is the last";
+  EXPECT_EQ(taken.count(), 1);
+}
+
+TEST(PushProbe, ALookThatIsAskedForEndsThoseForNews) {
+  const auto answers = std::make_shared<Answers>(std::map<std::string, int>{{"/readyz", 200}});
+  Taken news;
+  Taken taken;
+  Prober prober(answers, milliseconds(200), Clock::system());
+  prober.keep_looking(milliseconds(50), kNever, news.taker());
+  EXPECT_TRUE(prober.begin(taken.taker()));
+  EXPECT_EQ(taken.wait().seen, Seen::kReady);
+  std::this_thread::sleep_for(milliseconds(150));
+  EXPECT_EQ(answers->asked().size(), 1U);
+  EXPECT_EQ(news.count(), 0);
+}
+
+TEST(PushProbe, ALookUnderWayIsToldOnceItIsAskedFor) {
+  const auto answers = std::make_shared<Answers>(std::map<std::string, int>{});
+  Taken news;
+  Taken taken;
+  Prober prober(answers, milliseconds(300), Clock::system());
+  prober.keep_looking(milliseconds(10), kNever, news.taker());
+  ASSERT_TRUE(eventually([&] { return answers->asked().size() == 1; }));
+  EXPECT_FALSE(prober.begin(taken.taker()));
+  EXPECT_EQ(news.wait().seen, Seen::kUnreachable);
+  EXPECT_EQ(answers->asked().size(), 1U);
+  EXPECT_EQ(taken.count(), 0);
+}
+
+TEST(PushProbe, StopsLooking) {
+  const auto answers = std::make_shared<Answers>(std::map<std::string, int>{{"/readyz", 200}});
+  Taken taken;
+  Prober prober(answers, milliseconds(200), Clock::system());
+  prober.keep_looking(milliseconds(10), kNever, taken.taker());
+  ASSERT_TRUE(eventually([&] { return answers->asked().size() >= 2; }));
+  prober.stop_looking();
+  std::this_thread::sleep_for(milliseconds(50));
+  const auto asked = answers->asked().size();
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(answers->asked().size(), asked);
+  EXPECT_TRUE(prober.begin(taken.taker()));
+  prober.stop_looking();
+  EXPECT_EQ(taken.wait().seen, Seen::kReady) << "a look that was asked for is not one of these";
 }
 
 }  // namespace
