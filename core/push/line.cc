@@ -46,7 +46,11 @@ Line::Line(const Shared& shared, Credential credential, std::function<void()> ch
       quiet_(shared.connect(with_credentials(false))),
       client_(with_alarm(quiet_, alarm).with_timeout(kLookTimeout).with_stop(stop_.get_token())),
       worker_(with_alarm(shared.connect(with_credentials(true)), alarm).with_timeout(kWorkTimeout)),
-      prober_(quiet_.transport(), kLookTimeout, shared.clock) {}
+      prober_(quiet_.transport(), kLookTimeout, shared.clock) {
+  // Assigned to, strings would keep their memory.
+  std::exchange(credential_.access.config, kube::RestConfig());
+  std::exchange(credential_.access.credentials, kube::Credentials());
+}
 
 Line::~Line() {
   stop_.request_stop();

@@ -43,7 +43,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  /// But for the token, which is in credentials().
+  /// But for the token, which is in credentials(), and for the way there, which the clients know.
   const Credential& credential() const { return credential_; }
   join::MemberCredentials& credentials() const { return *credentials_; }
   const kube::Client& client() const { return client_; }
@@ -85,7 +85,7 @@ class Line {
   bool is_version_due(Instant now) const;
 
   const Shared& shared_;
-  const Credential credential_;
+  Credential credential_;
   const std::shared_ptr<std::atomic<std::uint64_t>> changes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   const std::function<void()> changed_;  // counts, and tells
   const std::shared_ptr<join::MemberCredentials> credentials_;

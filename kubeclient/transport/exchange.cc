@@ -188,8 +188,9 @@ bool Exchange::take_head(int status, std::map<std::string, std::string> headers)
 bool Exchange::head_complete(int status, std::map<std::string, std::string> headers) {
   status_ = status;
   response_headers_ = std::move(headers);
-  outgoing_.headers = {};  // it is not sent again as it was
-  outgoing_.credentials = {};
+  // It is not sent again as it was, and a watch goes on for minutes. Assigned to, strings would keep their memory.
+  std::exchange(outgoing_.headers, std::vector<std::pair<std::string, std::string>>());
+  std::exchange(outgoing_.credentials, Credentials());
   if (log::enabled(8)) {
     for (const auto& [name, value] : response_headers_) log_header("< ", name + ": " + value);
   }

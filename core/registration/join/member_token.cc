@@ -1,5 +1,6 @@
 #include "core/registration/join/member_token.h"
 
+#include "kubeclient/base/encoding.h"
 #include "kubeclient/base/token_claims.h"
 #include "kubeclient/base/yaml.h"
 #include "kubeclient/config/data_only.h"
@@ -41,7 +42,7 @@ Result<MemberAccess> member_access(const std::string& kubeconfig) {
   }
   FLEETADM_TRY(Json frame, parse_yaml(kubeconfig));
   set_token(frame, {});
-  access.frame = dump_json(frame);
+  access.frame = sha256_hex(dump_json(frame));
   return access;
 }
 

@@ -27,7 +27,7 @@ class MemberCredentials final : public kube::CredentialSource {
 
 /// A member's kubeconfig, read: data only (kube::check_holds_data_only).
 struct MemberAccess {
-  std::string frame;  // the kubeconfig without its tokens; no secret unless it has a key
+  std::string frame;  // of the kubeconfig without its tokens: another where anything of that is
   kube::RestConfig config;
   kube::Credentials credentials;
 };
