@@ -13,7 +13,7 @@ namespace {
 
 using Servers = std::vector<std::unique_ptr<KubeServer>>;
 
-constexpr std::size_t kMostIdle = 4;  // each has half a GiB, and computes a little even so
+constexpr std::size_t kMostIdle = 3;  // each has half a GiB and three instances of inotify, and computes a little even so
 
 std::deque<std::unique_ptr<KubeServer>>& idle() {
   static std::deque<std::unique_ptr<KubeServer>> servers;
