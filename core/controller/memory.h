@@ -19,7 +19,7 @@ void give_memory_back();
 class MemoryTidier {
  public:
   static constexpr std::uint64_t kGrowth = 256U * 1024U;  // bytes since the last time
-  static constexpr auto kLongest = std::chrono::seconds(30);
+  static constexpr auto kLongest = std::chrono::seconds(10);
 
   /// To be called often. Whether it gave back.
   bool look(std::chrono::steady_clock::time_point now);

@@ -149,6 +149,7 @@ TEST_F(Reporting, ACacheThatIsBehindItsOwnWriteLeadsToNone) {
   health(200);
   const Json old = managed();
   ASSERT_TRUE(round());
+  events->flush(seconds(5));
   hub->forget_calls();
   EXPECT_TRUE(reporter.reconcile(old));
   EXPECT_EQ(hub->write_count(), 0);
