@@ -103,6 +103,9 @@ class AccountAgent {
   }
 
   Result<Outcome> end(const Json& object) {
+    // The cache may be behind its deletion.
+    FLEETADM_TRY(const auto live, hub_.find(api::managed_service_accounts(), options_.cluster, name_of(object)));
+    if (!live || is_deleting(*live) || uid_of(*live) != uid_of(object)) return Outcome{};
     kube::DeleteOptions exactly;
     exactly.uid = uid_of(object);
     const auto removed = hub_.remove(api::managed_service_accounts(), options_.cluster, name_of(object), exactly);

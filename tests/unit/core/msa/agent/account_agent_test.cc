@@ -179,6 +179,17 @@ TEST_F(AccountAgentTest, LeavesItToTheHubToEndAnObjectWhereItMayNot) {
   EXPECT_EQ(tokens, 0);
 }
 
+TEST_F(AccountAgentTest, DoesNotDeleteWhatItsCacheAloneHasStill) {
+  Json made = declare({{"rotation", {{"validity", "1h"}}}, {"ttlSecondsAfterCreation", 1}});
+  made["metadata"]["creationTimestamp"] = "2026-03-01T09:59:30Z";
+  hub->put(api::managed_service_accounts(), made);
+  hub->fail_next("get", "managedserviceaccounts", 404, "NotFound", 1000);
+  start();
+  ASSERT_TRUE(eventually([&] { return hub->count("get", "managedserviceaccounts") > 0; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(hub->count("delete", "managedserviceaccounts"), 0);
+}
+
 TEST_F(AccountAgentTest, LeavesAloneWhatIsNotItsOwn) {
   Json foreign{{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "app"}, {"namespace", kNs}}}};
   spoke->put(res::service_accounts(), foreign);
