@@ -147,19 +147,14 @@ Status rates(const Course& course, const std::string& one, const std::string& li
 }
 
 Status events(const Course& course, const std::string& prefix, int count, Figures& figures) {
-  std::vector<double> took[2];
   bench::WayClient writer(course.direct);
   const std::string path = std::string(bench::kMapsPath) + "?watch=true&labelSelector=part%3Done";
-  for (int round = 0; round < 6; ++round) {
-    const std::string name = prefix + std::to_string(round);
-    const auto write = [&](int i) {
-      return writer.create(bench::kMapsPath, dump_json(bench::map_of(name + "-" + std::to_string(i), 100)));
-    };
-    FLEETADM_TRY(const auto some, bench::events(round % 2 == 0 ? course.direct : course.through, path, name, count / 3, write));
-    took[round % 2].insert(took[round % 2].end(), some.begin(), some.end());
-  }
-  figures.set("event_direct_p50_ms", percentile(took[0], 0.5));
-  figures.set("event_added_p50_ms", percentile(took[1], 0.5) - percentile(took[0], 0.5));
+  const auto write = [&](int i) {
+    return writer.create(bench::kMapsPath, dump_json(bench::map_of(prefix + "-" + std::to_string(i), 100)));
+  };
+  FLEETADM_TRY(const auto took, bench::events(course.direct, course.through, path, prefix, count, write));
+  figures.set("event_direct_p50_ms", percentile(took.direct, 0.5));
+  figures.set("event_added_p50_ms", percentile(took.added, 0.5));
   return {};
 }
 
@@ -200,7 +195,7 @@ Status requests_on(const Course& course, const std::string& who, int requests, F
   FLEETADM_CHECK(compare(course, small_object(), "get_new", 3, std::max(requests / 50, 10), true, figures));
   FLEETADM_CHECK(compare(course, list, "list", 3, std::max(requests / 50, 10), false, figures));
   FLEETADM_CHECK(rates(course, small_object(), list, figures));
-  return events(course, "event-" + who + "-", std::max(requests / 10, 30), figures);
+  return events(course, "event-" + who, std::max(requests / 10, 30), figures);
 }
 
 Result<Figures> measure(bench::ProxyLab& lab, int requests) {

@@ -8,6 +8,7 @@
 #include <curl/curl.h>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -133,39 +134,76 @@ inline Result<Together> all_together(const Way& way, const std::string& path, in
   return Together{static_cast<double>(answers), static_cast<double>(bytes), seconds_since(begin)};
 }
 
-/// Milliseconds from the beginning of a write to its watch event. `write` makes the i-th object, whose name is "prefix-i".
+/// One watch, and when the event of a name came on it.
+class EventListener {
+ public:
+  EventListener(const Way& way, std::string path)
+      : watcher_([this, way, path = std::move(path)] {
+          WayClient client(way);
+          client.on_data = [this](std::string_view piece) { return take(piece); };
+          client.get(path);
+        }) {}
+
+  /// When the event of this object came; nullopt: not within 10 s.
+  std::optional<Timer::time_point> arrival(const std::string& object) {
+    const std::string name = "\"name\":\"" + object + "\"";
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(10), [&] { return text_.find(name) != std::string::npos; }))
+      return std::nullopt;
+    text_.clear();
+    return came_;
+  }
+  /// The watch ends with the next event.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    enough_ = true;
+  }
+
+ private:
+  bool take(std::string_view piece) {
+    const std::lock_guard lock(mutex_);
+    came_ = Timer::now();
+    text_ += piece;
+    changed_.notify_all();
+    return !enough_;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+  Timer::time_point came_;
+  bool enough_ = false;
+  std::jthread watcher_;
+};
+
+/// What events take, in milliseconds.
+struct EventTimes {
+  std::vector<double> direct;  // from the beginning of the write to the event on the direct way
+  std::vector<double> added;   // from there to the same event on the other way
+};
+
+/// Both ways hear of the same writes, so that what the API server does is in neither's difference. `write` makes the i-th
+/// object, whose name is "prefix-i".
 template <class Write>
-Result<std::vector<double>> events(const Way& way, const std::string& path, const std::string& prefix, int count,
-                                   const Write& write) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::string text;
-  auto came = Timer::now();
-  bool enough = false;
-  std::jthread watcher([&] {
-    WayClient client(way);
-    client.on_data = [&](std::string_view piece) {
-      const std::lock_guard lock(mutex);
-      came = Timer::now();
-      text += piece;
-      changed.notify_all();
-      return !enough;
-    };
-    client.get(path);
-  });
-  std::vector<double> out;
+Result<EventTimes> events(const Way& direct, const Way& through, const std::string& path, const std::string& prefix, int count,
+                          const Write& write) {
+  const auto milliseconds = [](Timer::duration took) { return std::chrono::duration<double, std::milli>(took).count(); };
+  EventListener near(direct, path);
+  EventListener far(through, path);
+  EventTimes out;
   for (int i = 0; i < count; ++i) {
-    const std::string name = "\"name\":\"" + prefix + "-" + std::to_string(i) + "\"";
     const auto begin = Timer::now();
     if (!write(i)) return fail(Category::kInternal, "an object could not be written");
-    std::unique_lock lock(mutex);
-    enough = i + 1 == count;
-    if (!changed.wait_for(lock, std::chrono::seconds(10), [&] { return text.find(name) != std::string::npos; }))
-      return fail(Category::kInternal, "an event did not come");
-    out.push_back(std::chrono::duration<double, std::milli>(came - begin).count());
-    text.clear();
+    const std::string name = prefix + "-" + std::to_string(i);
+    const auto nearby = near.arrival(name);
+    const auto afar = far.arrival(name);
+    if (!nearby || !afar) return fail(Category::kInternal, "an event did not come");
+    out.direct.push_back(milliseconds(*nearby - begin));
+    out.added.push_back(milliseconds(*afar - *nearby));
   }
-  write(count);  // so that the watcher learns that it is enough
+  near.end();
+  far.end();
+  write(count);
   return out;
 }
 
