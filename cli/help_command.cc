@@ -54,6 +54,7 @@ void register_help(Registry& registry) {
   Command row;
   row.path = "help";
   row.group = "Other";
+  row.target = commands::Target::kSilent;
   row.summary = "Show help for a command or topic";
   row.args = {"[COMMAND...]", 0, -1};
   row.examples = {{"Show the placement commands", "fleetadm help placement"},

@@ -101,7 +101,7 @@ struct Invocation {
 enum class Target {
   kHub,
   kCluster,  // a managed cluster (join, unjoin); a second connection of the command leads to the hub
-  kSilent,   // a program or a sandbox, which tells where it writes by itself
+  kSilent,   // a program or a sandbox, which tells where it writes by itself, and what has no connection
 };
 
 struct Command {

@@ -160,6 +160,12 @@ Result<kube::RestConfig> member_connection(Context& context, const std::string& 
   return std::move(way.server);
 }
 
+Error at_member(const Error& error, const std::string& cluster) {
+  Error located = error.with_cluster(cluster);
+  if (located.code == 403) located.hint = "who may use clusters, and how: fleetadm help cluster-access";
+  return located;
+}
+
 std::string member_namespace(const GlobalOptions& options) { return options.config.ns.empty() ? "default" : options.config.ns; }
 
 }  // namespace fleetadm::commands

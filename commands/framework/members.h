@@ -49,6 +49,8 @@ struct MemberWay {
 Result<MemberWay> member_way(Context& context, const MemberAsker& asker, bool anonymous = false);
 /// The API server of one cluster, which exists.
 Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const MemberAsker& asker = {});
+/// The error with the cluster's name; where it is a missing right, the hint says where such rights are described.
+Error at_member(const Error& error, const std::string& cluster);
 /// -n, else "default": the namespace of the hub's context means nothing on a member.
 std::string member_namespace(const GlobalOptions& options);
 

@@ -104,7 +104,7 @@ Result<Report> run_member_get(Context& context, const MemberGetOptions& options,
       ++answered;
       continue;
     }
-    report.failures.push_back(reader.errors[which]->with_cluster(clusters[which]));
+    report.failures.push_back(at_member(*reader.errors[which], clusters[which]));
     if (report.failures.back().category != Category::kNotFound) silent.push_back(clusters[which]);
   }
   note_silent(silent, clusters.size(), report);

@@ -22,10 +22,10 @@ struct MemberExecOptions {
   bool terminal = false;
 };
 
-kube::Request exec_request(const Context& context, const MemberExecOptions& options, const std::vector<std::string>& args,
-                           bool terminal) {
+kube::Request exec_request(const Context& context, const MemberExecOptions& options, const std::string& pod,
+                           const std::vector<std::string>& args, bool terminal) {
   kube::Request request;
-  request.path = pod_path(context, args.front(), "exec");
+  request.path = pod_path(context, pod, "exec");
   for (std::size_t i = 1; i < args.size(); ++i) request.query.emplace_back("command", args[i]);
   if (!options.pod.container.empty()) request.query.emplace_back("container", options.pod.container);
   if (options.input) request.query.emplace_back("stdin", "true");
@@ -109,9 +109,13 @@ Result<Report> run_member_exec(Context& context, const MemberExecOptions& option
   const bool terminal = options.terminal && context.terminal().interactive();
   if (options.terminal && !terminal) context.progress().warn("standard input is no terminal: --tty is left out");
   FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.asker));
-  FLEETADM_TRY(const auto stream, kube::CommandStream::open(member, exec_request(context, options, args, terminal)));
+  const auto opened = find_pod(context, context.client(member), args.front()).and_then([&](const std::string& pod) {
+    return kube::CommandStream::open(member, exec_request(context, options, pod, args, terminal));
+  });
+  if (!opened) return fail(at_member(opened.error(), options.pod.cluster));
+  const auto& stream = *opened;
   if (const Status ended = Splice(context, *stream, options.input, terminal).until_over(); !ended)
-    return fail(ended.error().with_cluster(options.pod.cluster));
+    return fail(at_member(ended.error(), options.pod.cluster));
   const auto code = stream->exit_code();
   if (!code)
     return fail(fail(Category::kUnavailable, str(stream->status(), {"message"}, "how the command ended is not known"))
@@ -132,10 +136,10 @@ void register_member_exec(Registry& registry) {
   command.summary = "Run a command in a container on a cluster";
   command.description =
       "Runs a command in a container of a pod on a managed cluster, through the hub's gateway, and ends with its exit code. The "
-      "namespace is the one of -n, or \"default\".";
-  command.args = {"POD -- COMMAND [ARGS...]", 1, -1, true};
+      "namespace is the one of -n, or \"default\". TYPE/NAME of a workload or a Service stands for one of its pods.";
+  command.args = {"POD|TYPE/NAME -- COMMAND [ARGS...]", 1, -1, true};
   command.examples = {{"", "fleetadm exec web-0 --cluster c1 -n apps -- cat /etc/hostname"},
-                      {"A shell", "fleetadm exec web-0 --cluster c1 -n apps -i -t -- sh"}};
+                      {"A shell in a pod of a Deployment", "fleetadm exec deploy/web --cluster c1 -n apps -i -t -- sh"}};
   command.make = invocation<MemberExecOptions>(
       [](FlagSet& flags, MemberExecOptions& options) {
         member_pod_flags(flags, options.pod, "cluster that the pod is on");

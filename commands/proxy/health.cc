@@ -69,9 +69,11 @@ Report health_report(const std::vector<std::string>& clusters, const std::vector
   report.table = Table{{{"CLUSTER"}, {"STATUS"}, {"LATENCY"}, {"HOP"}, {"MESSAGE"}}, {}, ""};
   Json items = Json::array();
   std::size_t healthy = 0;
+  bool forbidden = false;
   for (std::size_t which = 0; which < clusters.size(); ++which) {
     const proxy::WayState state = proxy::way_state(*probed[which].answer, gateway_answers, way);
     healthy += state.healthy() ? 1 : 0;
+    forbidden = forbidden || state.code == 403;
     report.table->rows.push_back(
         {clusters[which], state.status, latency_cell(probed[which]), or_none(std::string(to_string(state.hop))), state.message});
     report.names.push_back(clusters[which]);
@@ -87,6 +89,7 @@ Report health_report(const std::vector<std::string>& clusters, const std::vector
     report.data["cautions"] = cautions;
     for (const Json& caution : cautions) report.notes.push_back(caution.get<std::string>());
   }
+  if (forbidden) report.notes.emplace_back("who may use clusters, and how: fleetadm help cluster-access");
   if (down > 0) report.exit_code = healthy > 0 ? kPartialExitCode : 1;
   return report;
 }

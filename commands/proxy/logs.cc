@@ -41,10 +41,13 @@ Result<Report> run_member_logs(Context& context, const MemberLogOptions& options
   // It ends with the container, or when told to stop.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::hours(24 * 365);
   std::uint64_t printed = 0;
-  const auto end = print_pod_log(context, context.client(member), log_request(context, options, args.front()), deadline, printed);
+  const kube::Client client = context.client(member);
+  const auto end = find_pod(context, client, args.front()).and_then([&](const std::string& pod) {
+    return print_pod_log(context, client, log_request(context, options, pod), deadline, printed);
+  });
   if (end) return Report{};
   // An interrupt is how following ends.
-  if (!options.follow || end.error().category != Category::kCancelled) return fail(end.error().with_cluster(options.pod.cluster));
+  if (!options.follow || end.error().category != Category::kCancelled) return fail(at_member(end.error(), options.pod.cluster));
   Report report;
   report.exit_code = 2;
   return report;
@@ -60,9 +63,10 @@ void register_member_logs(Registry& registry) {
   command.summary = "Print the log of a container on a cluster";
   command.description =
       "Prints what a container of a pod on a managed cluster has written, through the hub's gateway. The namespace is the one of "
-      "-n, or \"default\".";
-  command.args = {"POD", 1, 1};
+      "-n, or \"default\". TYPE/NAME of a workload or a Service stands for one of its pods.";
+  command.args = {"POD|TYPE/NAME", 1, 1};
   command.examples = {{"", "fleetadm logs web-0 --cluster c1 -n apps"},
+                      {"Of a pod of a Deployment", "fleetadm logs deploy/web --cluster c1 -n apps"},
                       {"The last lines, and all that follow", "fleetadm logs web-0 --cluster c1 -n apps --tail 20 -f"}};
   command.make = invocation<MemberLogOptions>(
       [](FlagSet& flags, MemberLogOptions& options) {

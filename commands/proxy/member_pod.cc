@@ -1,13 +1,74 @@
 #include "commands/proxy/member_pod.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "commands/framework/grammar.h"
 #include "commands/framework/members.h"
+#include "core/apimachinery/table_cells.h"
 #include "core/proxy/client/gateway_access.h"
 #include "kubeclient/base/names.h"
 
 namespace fleetadm::commands {
+namespace {
+
+/// A type whose objects select pods.
+struct PodOwner {
+  std::array<std::string_view, 3> names;  // as in "deploy/web"
+  kube::Resource resource;
+  bool plain = false;  // its selector is a map of labels, without matchLabels
+};
+
+const std::vector<PodOwner>& pod_owners() {
+  static const std::vector<PodOwner> owners{
+      {{"deploy", "deployment", "deployments"}, kube::resources::deployments()},
+      {{"sts", "statefulset", "statefulsets"}, {"apps", "v1", "statefulsets", "StatefulSet"}},
+      {{"ds", "daemonset", "daemonsets"}, {"apps", "v1", "daemonsets", "DaemonSet"}},
+      {{"rs", "replicaset", "replicasets"}, {"apps", "v1", "replicasets", "ReplicaSet"}},
+      {{"job", "jobs", "jobs"}, kube::resources::jobs()},
+      {{"rc", "replicationcontroller", "replicationcontrollers"},
+       {"", "v1", "replicationcontrollers", "ReplicationController"},
+       true},
+      {{"svc", "service", "services"}, kube::resources::services(), true}};
+  return owners;
+}
+
+struct Named {
+  const PodOwner* owner = nullptr;  // null: a pod
+  std::string name;
+};
+
+std::optional<Named> read_named(const std::string& arg) {
+  const std::size_t slash = arg.find('/');
+  if (slash == std::string::npos) return Named{nullptr, arg};
+  const std::string type = arg.substr(0, slash);
+  Named named{nullptr, arg.substr(slash + 1)};
+  for (const std::string_view word : {"po", "pod", "pods"})
+    if (type == word) return named;
+  for (const PodOwner& owner : pod_owners()) {
+    if (std::ranges::find(owner.names, type) == owner.names.end()) continue;
+    named.owner = &owner;
+    return named;
+  }
+  return std::nullopt;
+}
+
+bool is_ready(const Json& pod) {
+  const Json& conditions = list_at(pod, {"status", "conditions"});
+  return std::ranges::any_of(conditions,
+                             [](const Json& one) { return str(one, {"type"}) == "Ready" && str(one, {"status"}) == "True"; });
+}
+
+/// The smaller, the better.
+auto rank(const Json& pod) {
+  return std::tuple(is_deleting(pod), !is_ready(pod), str(pod, {"status", "phase"}) != "Running",
+                    str(pod, {"metadata", "creationTimestamp"}), name_of(pod));
+}
+
+}  // namespace
 
 void member_pod_flags(FlagSet& flags, MemberPod& pod, std::string help) {
   cluster_flag(flags, &pod.cluster, std::move(help)).required = true;
@@ -22,18 +83,34 @@ Status validate_member_pod(const MemberPod& pod, const std::string& name) {
   if (pod.cluster.empty()) return fail(Category::kUsage, "no cluster given", "name it with --cluster");
   FLEETADM_CHECK(proxy::member_prefix(pod.cluster));
   FLEETADM_CHECK(validate_account_name(pod.asker.account));
-  if (is_dns_subdomain(pod_name(name))) return {};
-  return fail(Category::kUsage, "\"" + name + "\" does not name a pod", "write it as NAME or pod/NAME");
+  if (const auto named = read_named(name); named && is_dns_subdomain(named->name)) return {};
+  return fail(Category::kUsage, "\"" + name + "\" does not name a pod",
+              "write it as NAME, or as TYPE/NAME of a pod, deployment, statefulset, daemonset, replicaset, job or service");
 }
 
-std::string pod_name(const std::string& arg) {
-  for (const std::string_view type : {"pod/", "pods/", "po/"})
-    if (arg.starts_with(type)) return arg.substr(type.size());
-  return arg;
+Result<std::string> find_pod(Context& context, const kube::Client& member, const std::string& arg) {
+  const auto named = read_named(arg);
+  if (!named) return fail(Category::kUsage, "\"" + arg + "\" does not name a pod");
+  if (named->owner == nullptr) return named->name;
+  const std::string ns = member_namespace(context.global());
+  FLEETADM_TRY(const Json owner, member.get(named->owner->resource, ns, named->name));
+  Json selector = object_at(owner, {"spec", "selector"});
+  if (named->owner->plain) selector = {{"matchLabels", selector}};
+  if (object_at(selector, {"matchLabels"}).empty() && list_at(selector, {"matchExpressions"}).empty())
+    return fail(Category::kNotFound, arg + " selects no pods");
+  kube::ListOptions which;
+  which.label_selector = apimachinery::selector_text(&selector);
+  FLEETADM_TRY(const Json pods, member.list(kube::resources::pods(), ns, which));
+  const Json& items = list_at(pods, {"items"});
+  const auto best = std::ranges::min_element(items, {}, [](const Json& pod) { return rank(pod); });
+  if (best == items.end()) return fail(Category::kNotFound, arg + " has no pods in the namespace \"" + ns + "\"");
+  std::string found = name_of(*best);
+  if (items.size() > 1) context.progress().say("found " + std::to_string(items.size()) + " pods, using pod/" + found);
+  return found;
 }
 
-std::string pod_path(const Context& context, const std::string& arg, std::string_view subresource) {
-  return kube::resources::pods().path(member_namespace(context.global()), pod_name(arg), subresource);
+std::string pod_path(const Context& context, const std::string& pod, std::string_view subresource) {
+  return kube::resources::pods().path(member_namespace(context.global()), pod, subresource);
 }
 
 }  // namespace fleetadm::commands

@@ -18,12 +18,13 @@ struct MemberPod {
 void member_pod_flags(FlagSet& flags, MemberPod& pod, std::string help);
 /// --container, of what is about one of them.
 void container_flag(FlagSet& flags, MemberPod& pod);
-/// kUsage: no cluster, or a name that no cluster or pod has.
+/// kUsage: no cluster, or a name that no cluster, pod or workload has.
 Status validate_member_pod(const MemberPod& pod, const std::string& name);
 
-/// The name in "web-0" or "pod/web-0".
-std::string pod_name(const std::string& arg);
+/// The pod that "web-0", "pod/web-0" or "deploy/web" names: of a workload or a Service, one that is ready where there is one, and
+/// of these the oldest; where there are several, a line says which it is.
+Result<std::string> find_pod(Context& context, const kube::Client& member, const std::string& arg);
 /// The path of one of its subresources, in the namespace of -n, else "default".
-std::string pod_path(const Context& context, const std::string& arg, std::string_view subresource);
+std::string pod_path(const Context& context, const std::string& pod, std::string_view subresource);
 
 }  // namespace fleetadm::commands

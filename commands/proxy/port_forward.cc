@@ -26,17 +26,21 @@ Result<Report> run_port_forward(Context& context, const PortForwardOptions& opti
   FLEETADM_TRY(std::vector<proxy::ForwardedPort> ports, forwarded_ports(args));
   FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.asker));
   FLEETADM_TRY(proxy::Forwarding forwarding, proxy::Forwarding::listen(ports));
+  const auto pod = find_pod(context, context.client(member), args.front());
+  if (!pod) return fail(at_member(pod.error(), options.pod.cluster));
   kube::Request request;
-  request.path = pod_path(context, args.front(), "portforward");
-  FLEETADM_TRY(const auto stream, kube::ForwardStream::open(member, request));
+  request.path = pod_path(context, *pod, "portforward");
+  const auto opened = kube::ForwardStream::open(member, request);
+  if (!opened) return fail(at_member(opened.error(), options.pod.cluster));
+  const auto& stream = *opened;
   Report ready;
   for (const proxy::ForwardedPort& port : ports)
     ready.lines.push_back("forwarding 127.0.0.1:" + std::to_string(port.local) + " to port " + std::to_string(port.remote) +
-                          " of pod " + pod_name(args.front()));
+                          " of pod " + *pod);
   context.emit(ready);
   const Status ended =
       forwarding.run(*stream, context.stop(), [&context](const std::string& text) { context.progress().warn(text); });
-  if (!ended) return fail(ended.error().with_cluster(options.pod.cluster));
+  if (!ended) return fail(at_member(ended.error(), options.pod.cluster));
   // An interrupt is how it is meant to end.
   Report report;
   report.exit_code = 2;
@@ -53,8 +57,9 @@ void register_port_forward(Registry& registry) {
   command.summary = "Forward ports of this machine to a pod on a cluster";
   command.description =
       "Listens on ports of 127.0.0.1 and forwards each connection to a port of a pod on a managed cluster, through the hub's "
-      "gateway, until it is interrupted. The namespace is the one of -n, or \"default\".";
-  command.args = {"POD [LOCAL:]REMOTE...", 2, -1};
+      "gateway, until it is interrupted. The namespace is the one of -n, or \"default\". TYPE/NAME of a workload or a Service stands "
+      "for one of its pods, and the port is the pod's.";
+  command.args = {"POD|TYPE/NAME [LOCAL:]REMOTE...", 2, -1};
   command.examples = {{"Port 8080 here to port 80 there", "fleetadm proxy port-forward web-0 8080:80 --cluster c1 -n apps"},
                       {"A free port here", "fleetadm proxy port-forward web-0 :80 --cluster c1 -n apps"}};
   command.make = invocation<PortForwardOptions>(

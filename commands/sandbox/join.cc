@@ -11,6 +11,7 @@
 
 #include "commands/framework/command.h"
 #include "commands/framework/grammar.h"
+#include "commands/sandbox/access.h"
 #include "core/api/kinds.h"
 #include "core/controller/controller.h"
 #include "core/install/install.h"
@@ -144,8 +145,9 @@ Status side_by_side(Context& context, const std::vector<std::string>& clusters, 
   return {};
 }
 
-/// As `join` does it on each cluster, with one look at the hub for all of them.
-Status join_clusters(Context& context, const kube::Kubeconfig& kubeconfig, const SandboxFleet& fleet, const Json& ticket) {
+/// As `join` does it on each cluster, with one look at the hub for all of them. `user` may then do everything there.
+Status join_clusters(Context& context, const kube::Kubeconfig& kubeconfig, const SandboxFleet& fleet, const Json& ticket,
+                     const std::string& user) {
   join::HubEndpoint endpoint;
   endpoint.server = str(ticket, {"hub-apiserver"});
   endpoint.token = str(ticket, {"hub-token"});
@@ -161,7 +163,8 @@ Status join_clusters(Context& context, const kube::Kubeconfig& kubeconfig, const
     how.part = install::kAgentPart;
     how.fresh = fleet.fresh;
     how.stop = context.stop();
-    return install::apply_all(spoke, std::move(objects), how).map([](const auto&) {});
+    FLEETADM_CHECK(install::apply_all(spoke, std::move(objects), how));
+    return user.empty() ? Status() : allow_everything(spoke, user);
   };
   return side_by_side(context, fleet.clusters, "Joining the clusters", "joined",
                       [&](const std::string& name, Progress& progress) {
@@ -255,8 +258,12 @@ Status join_sandbox(Context& context, const SandboxFleet& fleet) {
   if (fleet.gateway) flags.emplace_back("gateway", "true");
   FLEETADM_TRY(const auto ticket, run_command(hub, registry, "init", flags));
   if (fleet.clusters.empty()) return {};
-  FLEETADM_CHECK(join_clusters(context, kubeconfig, fleet, ticket.data));
   FLEETADM_TRY(const auto hub_client, hub.client());
+  std::string user;
+  if (fleet.gateway) {
+    FLEETADM_TRY(user, allow_clusters(hub_client));
+  }
+  FLEETADM_CHECK(join_clusters(context, kubeconfig, fleet, ticket.data, user));
   std::optional<AskedToJoin> asked;
   if (fleet.fresh) asked.emplace(hub_client);  // what was accepted before need not ask again
   Words accepting{{"yes", "true"}};

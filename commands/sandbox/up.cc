@@ -242,7 +242,8 @@ Command up_command() {
       "Each cluster has a node, as \"fleetadm sandbox node\" provides. The agents of clusters run in the "
       "sandbox's process; their logs are still those of their pods. "
       "With --join the hub is initialized and every spoke joined and accepted, by the same steps as "
-      "init, join and accept; it returns when all clusters are available.";
+      "init, join and accept; it returns when all clusters are available. With --gateway as well, the "
+      "clusters are reached through the hub: fleetadm get pods -A --all-clusters.";
   command.examples = {{"A hub and three spokes", "fleetadm sandbox up --clusters 3"},
                       {"A complete fleet: two clusters, joined and accepted", "fleetadm sandbox up --clusters 2 --join"},
                       {"The same with a gateway, through which the hub reaches the clusters",
@@ -256,7 +257,10 @@ Command up_command() {
         clusters.default_text = "1";
         flags.boolean(&options.ephemeral, "ephemeral", "keep objects in memory only");
         flags.boolean(&options.join, "join", "turn the clusters into one fleet: init, join and accept in one step");
-        flags.boolean(&options.gateway, "gateway", "with --join: install the gateway on the hub, too (init --gateway)");
+        flags.boolean(
+            &options.gateway, "gateway",
+            "with --join: install the gateway on the hub, too (init --gateway), and let the sandbox's user do everything on "
+            "the clusters");
         Flag& nodes = flags.choice(&options.nodes, "nodes", {"auto", "true", "false"},
                                    "give each cluster a node that runs fleetadm's own pods as processes (auto: up to 10 spokes)");
         nodes.arity = Arity::kOptionalValue;

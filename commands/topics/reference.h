@@ -1,5 +1,5 @@
-// What holds for every command: exit codes, reasons of errors, environment variables, output formats. Help, manual and
-// documentation say it by these tables.
+// What holds for many commands: exit codes, reasons of errors, environment variables, output formats, access to clusters. Help,
+// manual and documentation say it by these tables.
 #pragma once
 
 #include <string>
@@ -23,6 +23,7 @@ struct VariableText {
 /// Those that are not defaults of flags first, then those of the configuration file's keys.
 std::vector<VariableText> variable_texts();
 
+Topic cluster_access_topic();
 Topic exit_codes_topic();
 Topic errors_topic();
 Topic environment_topic();

@@ -46,6 +46,7 @@ void register_topics(Registry& registry) {
 #ifndef FLEETADM_WITHOUT_SANDBOX
   registry.add_topic(sandbox_limits_topic());
 #endif
+  registry.add_topic(cluster_access_topic());
   registry.add_topic(environment_topic());
   registry.add_topic(exit_codes_topic());
   registry.add_topic(errors_topic());

@@ -405,6 +405,32 @@ TEST_P(SandboxMembers, ExecAndLogs) {
   const Ran log = fleetadm({"logs", "-n", "open-cluster-management-agent", agent_pod(), "--cluster", "c1", "--tail", "2"});
   EXPECT_EQ(log.code, 0) << log.both();
   EXPECT_EQ(std::count(log.out.begin(), log.out.end(), '\n'), 2) << log.both();
+  const Ran of_workload =
+      fleetadm({"logs", "-n", "open-cluster-management-agent", "deploy/fleetadm-agent", "--cluster", "c1", "--tail", "2"});
+  EXPECT_EQ(of_workload.code, 0) << of_workload.both();
+  EXPECT_EQ(std::count(of_workload.out.begin(), of_workload.out.end(), '\n'), 2) << of_workload.both();
+  const Ran missing = fleetadm({"exec", "deploy/none", "--cluster", "c1", "--", "true"});
+  EXPECT_EQ(missing.code, 5) << missing.both();
+}
+
+TEST_P(SandboxMembers, APodOfAServiceIsOneThatIsReady) {
+  const std::string box = make_box("of-service");
+  const Json service{{"apiVersion", "v1"},
+                     {"kind", "Service"},
+                     {"metadata", {{"name", "boxes"}}},
+                     {"spec", {{"selector", {{"box", "of-service"}}}, {"ports", Json::array({{{"port", 80}}})}}}};
+  ASSERT_EQ(kubectl({"create", "-f", "-"}, dump_json(service)).code, 0);
+  ASSERT_EQ(kubectl({"label", "pod", box, "box=of-service"}).code, 0);
+  const Json never{{"apiVersion", "v1"},
+                   {"kind", "Pod"},
+                   {"metadata", {{"name", "a-pending-box"}, {"labels", {{"box", "of-service"}}}}},
+                   {"spec", {{"schedulerName", "none"}, {"containers", Json::array({{{"name", "c"}, {"image", "none"}}})}}}};
+  ASSERT_EQ(kubectl({"create", "-f", "-"}, dump_json(never)).code, 0);
+  const Ran ran = fleetadm({"exec", "svc/boxes", "--cluster", "c1", "--", "sh", "-c", "echo $GREETING"});
+  EXPECT_EQ(ran.code, 0) << ran.both();
+  EXPECT_EQ(ran.out, "hello\n");
+  EXPECT_NE(ran.err.find("found 2 pods, using pod/" + box), std::string::npos) << ran.err;
+  EXPECT_EQ(kubectl({"delete", "service/boxes", "pod/a-pending-box", "--now"}).code, 0);
 }
 
 TEST_P(SandboxMembers, ExecOnATerminalOfItsOwn) {

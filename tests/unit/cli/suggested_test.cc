@@ -34,8 +34,8 @@ TEST(SuggestedTest, WhatIsGivenStays) {
 }
 
 TEST(SuggestedTest, CommandsForAnotherClusterAreLeftAlone) {
-  for (const char* text :
-       {"fleetadm join --cluster-name c1", "fleetadm sandbox list", "fleetadm nonsense", "what fleetadm does", "fleetadm "})
+  for (const char* text : {"fleetadm join --cluster-name c1", "fleetadm sandbox list", "fleetadm help errors",
+                           "fleetadm nonsense", "what fleetadm does", "fleetadm "})
     EXPECT_EQ(completed(text), text);
   EXPECT_EQ(completed("now accept it: fleetadm accept c1", Target::kCluster), "now accept it: fleetadm accept c1");
   EXPECT_EQ(completed("fleetadm get clusters", Target::kSilent), "fleetadm get clusters");
