@@ -172,10 +172,14 @@ Status ClusterProxy::serve(const Told& told) {
     FLEETADM_TRY(const kube::Credentials now, credential->current());
     return pki::KeyPair{now.client_certificate, now.client_key};
   };
+  std::function<Result<std::optional<kube::ForwardProxy>>(const std::string& host)> forward_proxy;
+  if (!told.settings.by_port_forward)  // else they are reached within this process
+    forward_proxy = [hub = as_addon_config_](const std::string& host) { return kube::forward_proxy(hub, host); };
   proxy::AgentServerOptions server{.cluster = options_.cluster,
                                    .settings = told.settings,
                                    .servers = std::move(servers),
                                    .proxy_ca = told.proxy_ca,
+                                   .forward_proxy = std::move(forward_proxy),
                                    .certificate = std::move(certificate),
                                    .serving = told.serving,
                                    .member_config = as_account_config_,

@@ -35,6 +35,7 @@ Status AgentServer::open() {
   konnectivity::AgentTunnelOptions tunnel;
   tunnel.servers = options_.servers;
   tunnel.ca = options_.proxy_ca;
+  tunnel.proxy = options_.forward_proxy;
   tunnel.certificate = options_.certificate;
   tunnel.identifiers = options_.settings.identifiers;
   tunnel.accept = [this](const std::string& address, tcp::socket socket) { return accept(address, std::move(socket)); };

@@ -26,6 +26,8 @@ struct AgentServerOptions {
   ProxyAgentSettings settings;
   std::vector<HostPort> servers;  // where replicas of the proxy server are: one address of all, or one of each
   std::string proxy_ca;           // PEM, which vouches for them
+  /// By which forward proxy a host of theirs is reached; without it, and for nothing, directly.
+  std::function<Result<std::optional<kube::ForwardProxy>>(const std::string& host)> forward_proxy;
   /// The tunnels' client certificate, of the moment. On the I/O thread; must not block.
   std::function<Result<pki::KeyPair>()> certificate;
   pki::KeyPair serving;             // of the requests' server, where there is one

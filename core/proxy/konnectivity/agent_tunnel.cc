@@ -49,7 +49,11 @@ void AgentTunnel::connect() {
   server_ = join_host_port(at.host, at.port);
   auto certificate = options_.certificate();
   if (!certificate) return ended(certificate.error().wrap("the certificate for the konnectivity server"));
+  Result<std::optional<kube::ForwardProxy>> proxy = std::nullopt;
+  if (options_.proxy) proxy = options_.proxy(at.host);
+  if (!proxy) return ended(proxy.error());
   ServerOptions server;
+  server.proxy = std::move(*proxy);
   server.host = at.host;
   server.port = at.port;
   server.server_name = options_.server_name;

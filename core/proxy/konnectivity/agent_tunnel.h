@@ -16,6 +16,7 @@
 #include "core/serve/http/connection.h"
 #include "kubeclient/base/host_port.h"
 #include "kubeclient/base/result.h"
+#include "kubeclient/config/forward_proxy.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::konnectivity {
@@ -24,6 +25,8 @@ struct AgentTunnelOptions {
   std::vector<HostPort> servers;  // ports for agents, at least one, hosts without brackets; each attempt takes the next one
   std::string server_name;        // that their certificates have to be valid for; empty: the host
   std::string ca;                 // PEM, which vouches for the servers
+  /// By which proxy a host (a name, or an address without brackets) is reached; without it, and for nothing, directly.
+  std::function<Result<std::optional<kube::ForwardProxy>>(const std::string& host)> proxy;
   /// Of the moment. On the I/O thread; must not block. It is asked before each attempt to connect.
   std::function<Result<pki::KeyPair>()> certificate;
   std::string identifiers;  // what it announces, URL-encoded: "host=c1&host=c1.open-cluster-management-cluster-proxy"

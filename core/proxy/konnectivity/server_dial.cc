@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <utility>
 
-#include "core/proxy/hop/dial.h"
+#include "core/proxy/hop/proxy_dial.h"
 #include "core/serve/http/tls_context.h"
 #include "core/serve/http/tls_stream.h"
 
@@ -46,11 +46,11 @@ class ServerDial : public std::enable_shared_from_this<ServerDial> {
     auto tls = serve::make_client_tls({.ca = options_.ca, .certificate = options_.certificate, .http2 = true});
     if (!tls) return asio::post(executor_, [self = shared_from_this(), error = tls.error()] { self->give_up(error); });
     tls_ = std::move(*tls);
-    proxy::dial(executor_, options_.host, options_.port, options_.dial,
-                [self = shared_from_this()](Result<asio::ip::tcp::socket> socket) {
-                  if (!socket) return self->give_up(socket.error().wrap("the konnectivity server"));
-                  self->connect(std::move(*socket));
-                });
+    proxy::dial_by(executor_, options_.proxy, options_.host, options_.port, options_.dial,
+                   [self = shared_from_this()](Result<asio::ip::tcp::socket> socket) {
+                     if (!socket) return self->give_up(socket.error().wrap("the konnectivity server"));
+                     self->connect(std::move(*socket));
+                   });
   }
 
  private:

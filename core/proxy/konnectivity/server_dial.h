@@ -5,10 +5,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/serve/http/connection.h"
 #include "kubeclient/base/result.h"
+#include "kubeclient/config/forward_proxy.h"
 #include "kubeclient/pki/pki.h"
 
 namespace fleetadm::konnectivity {
@@ -16,9 +18,10 @@ namespace fleetadm::konnectivity {
 struct ServerOptions {
   std::string host;  // without brackets
   std::string port;
-  std::string server_name;   // that its certificate has to be valid for; empty: the host
-  std::string ca;            // PEM, which vouches for it
-  pki::KeyPair certificate;  // the client's
+  std::optional<kube::ForwardProxy> proxy;  // by which it is reached; none: directly
+  std::string server_name;                  // that its certificate has to be valid for; empty: the host
+  std::string ca;                           // PEM, which vouches for it
+  pki::KeyPair certificate;                 // the client's
   std::chrono::milliseconds dial{5000};
 };
 

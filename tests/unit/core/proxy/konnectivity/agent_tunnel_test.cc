@@ -14,6 +14,7 @@
 #include "core/proxy/konnectivity/grpc_frames.h"
 #include "core/serve/http/body_pipe.h"
 #include "core/serve/http/server.h"
+#include "tests/support/forward_proxy_server.h"
 
 namespace fleetadm::konnectivity {
 namespace {
@@ -158,6 +159,22 @@ class KonnectivityAgent : public testing::Test {
     runtime_.on_io_thread([this] { tunnel_->start(); });
     return connected();
   }
+  /// By way of that proxy alone, which knows where the server is.
+  void go_by(const testkit::ForwardProxyServer& proxy, const std::string& ca = {}) {
+    options_.servers = {{"proxy-server.invalid", "8091"}};
+    options_.server_name = "127.0.0.1";
+    kube::RestConfig hub;
+    hub.proxy_url = proxy.url();
+    hub.ca_data = ca;
+    options_.proxy = [hub](const std::string& host) { return kube::forward_proxy(hub, host); };
+  }
+  std::string failure() {
+    tunnel_ = std::make_shared<AgentTunnel>(runtime_.executor(), options_);
+    runtime_.on_io_thread([this] { tunnel_->start(); });
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (tunnel_->failure().empty() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    return tunnel_->failure();
+  }
   static Packet dial(std::int64_t random, std::string address = "c1:443") {
     return {.type = PacketType::kDialRequest, .protocol = "tcp", .address = std::move(address), .random = random};
   }
@@ -239,11 +256,47 @@ TEST_F(KonnectivityAgent, ConnectsAgainWhenItsStreamIsCut) {
 
 TEST_F(KonnectivityAgent, SaysWhyThereIsNoTunnel) {
   options_.server_name = "elsewhere";
-  tunnel_ = std::make_shared<AgentTunnel>(runtime_.executor(), options_);
-  runtime_.on_io_thread([this] { tunnel_->start(); });
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (tunnel_->failure().empty() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_TRUE(tunnel_->failure().starts_with("the konnectivity server: ")) << tunnel_->failure();
+  const std::string why = failure();
+  EXPECT_TRUE(why.starts_with("the konnectivity server: ")) << why;
+}
+
+TEST_F(KonnectivityAgent, GoesByAProxyInTheClearAndUnderTls) {
+  pki::LeafOptions leaf;
+  leaf.ip_addresses = {"127.0.0.1"};
+  leaf.server = true;
+  for (const bool tls : {false, true}) {
+    testkit::ForwardProxyOptions of_proxy;
+    of_proxy.credentials = "agent:pass";
+    of_proxy.ways["proxy-server.invalid:8091"] = static_cast<std::uint16_t>(listener_->port());
+    if (tls) of_proxy.certificate = *pki::issue(ca_, leaf);
+    testkit::ForwardProxyServer proxy(of_proxy);
+    go_by(proxy, ca_.certificate);
+    const auto port = start();
+    ASSERT_TRUE(port) << tunnel_->failure();
+    port->say(dial(5));
+    EXPECT_EQ(port->next(), (Packet{.type = PacketType::kDialResponse, .random = 5, .connection = 1}));
+    const std::string piece(100'000, 'x');
+    port->say({.type = PacketType::kData, .connection = 1, .data = piece});
+    std::string back;
+    while (back.size() < piece.size()) {
+      const auto packet = port->next();
+      ASSERT_TRUE(packet);
+      back += packet->data;
+    }
+    EXPECT_EQ(back, piece);
+    EXPECT_EQ(proxy.connected(), std::vector<std::string>{"proxy-server.invalid:8091"});
+    runtime_.on_io_thread([this] { tunnel_->close(); });
+  }
+}
+
+TEST_F(KonnectivityAgent, SaysThatAProxyRefusesItWithoutThePassword) {
+  testkit::ForwardProxyOptions of_proxy;
+  of_proxy.credentials = "agent:pass";
+  testkit::ForwardProxyServer proxy(of_proxy);
+  go_by(proxy);
+  const std::string why = failure();
+  EXPECT_NE(why.find("403"), std::string::npos) << why;
+  EXPECT_EQ(why.find("pass"), std::string::npos) << why;
 }
 
 TEST_F(KonnectivityAgent, TellsTheServerBeforeItLeaves) {
