@@ -68,6 +68,49 @@ auto rank(const Json& pod) {
                     str(pod, {"metadata", "creationTimestamp"}), name_of(pod));
 }
 
+/// What an argument stands for.
+struct Found {
+  std::string name;  // of the pod
+  Json pod;          // null where it was named itself
+  Json owner;        // what selects it; null as well
+};
+
+Result<Found> find(Context& context, const kube::Client& member, const std::string& arg) {
+  const auto named = read_named(arg);
+  if (!named) return fail(Category::kUsage, "\"" + arg + "\" does not name a pod");
+  if (named->owner == nullptr) return Found{named->name, {}, {}};
+  const std::string ns = member_namespace(context.global());
+  FLEETADM_TRY(Json owner, member.get(named->owner->resource, ns, named->name));
+  Json selector = object_at(owner, {"spec", "selector"});
+  if (named->owner->plain) selector = {{"matchLabels", selector}};
+  if (object_at(selector, {"matchLabels"}).empty() && list_at(selector, {"matchExpressions"}).empty())
+    return fail(Category::kNotFound, arg + " selects no pods");
+  kube::ListOptions which;
+  which.label_selector = apimachinery::selector_text(&selector);
+  FLEETADM_TRY(const Json pods, member.list(kube::resources::pods(), ns, which));
+  const Json& items = list_at(pods, {"items"});
+  const auto best = std::ranges::min_element(items, {}, [](const Json& pod) { return rank(pod); });
+  if (best == items.end()) return fail(Category::kNotFound, arg + " has no pods in the namespace \"" + ns + "\"");
+  Found found{name_of(*best), *best, std::move(owner)};
+  if (items.size() > 1) context.progress().say("found " + std::to_string(items.size()) + " pods, using pod/" + found.name);
+  return found;
+}
+
+/// By the Service's targetPort, which may name a port of a container.
+Result<int> port_of_pod(const Found& found, int port) {
+  for (const Json& one : list_at(found.owner, {"spec", "ports"})) {
+    if (num(one, {"port"}) != port) continue;
+    const std::string name = str(one, {"targetPort"});
+    if (name.empty()) return static_cast<int>(num(one, {"targetPort"}, port));
+    for (const Json& container : list_at(found.pod, {"spec", "containers"})) {
+      for (const Json& has : list_at(container, {"ports"}))
+        if (str(has, {"name"}) == name) return static_cast<int>(num(has, {"containerPort"}));
+    }
+    return fail(Category::kNotFound, "pod " + found.name + " has no port \"" + name + "\"");
+  }
+  return fail(Category::kNotFound, "service " + name_of(found.owner) + " has no port " + std::to_string(port));
+}
+
 }  // namespace
 
 void member_pod_flags(FlagSet& flags, MemberPod& pod, std::string help) {
@@ -89,24 +132,17 @@ Status validate_member_pod(const MemberPod& pod, const std::string& name) {
 }
 
 Result<std::string> find_pod(Context& context, const kube::Client& member, const std::string& arg) {
-  const auto named = read_named(arg);
-  if (!named) return fail(Category::kUsage, "\"" + arg + "\" does not name a pod");
-  if (named->owner == nullptr) return named->name;
-  const std::string ns = member_namespace(context.global());
-  FLEETADM_TRY(const Json owner, member.get(named->owner->resource, ns, named->name));
-  Json selector = object_at(owner, {"spec", "selector"});
-  if (named->owner->plain) selector = {{"matchLabels", selector}};
-  if (object_at(selector, {"matchLabels"}).empty() && list_at(selector, {"matchExpressions"}).empty())
-    return fail(Category::kNotFound, arg + " selects no pods");
-  kube::ListOptions which;
-  which.label_selector = apimachinery::selector_text(&selector);
-  FLEETADM_TRY(const Json pods, member.list(kube::resources::pods(), ns, which));
-  const Json& items = list_at(pods, {"items"});
-  const auto best = std::ranges::min_element(items, {}, [](const Json& pod) { return rank(pod); });
-  if (best == items.end()) return fail(Category::kNotFound, arg + " has no pods in the namespace \"" + ns + "\"");
-  std::string found = name_of(*best);
-  if (items.size() > 1) context.progress().say("found " + std::to_string(items.size()) + " pods, using pod/" + found);
-  return found;
+  return find(context, member, arg).map([](Found found) { return std::move(found.name); });
+}
+
+Result<std::string> find_pod(Context& context, const kube::Client& member, const std::string& arg,
+                             std::vector<proxy::ForwardedPort>& ports) {
+  FLEETADM_TRY(Found found, find(context, member, arg));
+  if (str(found.owner, {"kind"}) != kube::resources::services().kind) return std::move(found.name);
+  for (proxy::ForwardedPort& port : ports) {
+    FLEETADM_TRY(port.remote, port_of_pod(found, port.remote));
+  }
+  return std::move(found.name);
 }
 
 std::string pod_path(const Context& context, const std::string& pod, std::string_view subresource) {

@@ -25,9 +25,9 @@ Result<Report> run_port_forward(Context& context, const PortForwardOptions& opti
   FLEETADM_CHECK(refuse_dry_run(context, "proxy port-forward"));
   FLEETADM_TRY(std::vector<proxy::ForwardedPort> ports, forwarded_ports(args));
   FLEETADM_TRY(const kube::RestConfig member, member_connection(context, options.pod.cluster, options.pod.asker));
-  FLEETADM_TRY(proxy::Forwarding forwarding, proxy::Forwarding::listen(ports));
-  const auto pod = find_pod(context, context.client(member), args.front());
+  const auto pod = find_pod(context, context.client(member), args.front(), ports);
   if (!pod) return fail(at_member(pod.error(), options.pod.cluster));
+  FLEETADM_TRY(proxy::Forwarding forwarding, proxy::Forwarding::listen(ports));
   kube::Request request;
   request.path = pod_path(context, *pod, "portforward");
   const auto opened = kube::ForwardStream::open(member, request);
@@ -58,9 +58,10 @@ void register_port_forward(Registry& registry) {
   command.description =
       "Listens on ports of 127.0.0.1 and forwards each connection to a port of a pod on a managed cluster, through the hub's "
       "gateway, until it is interrupted. The namespace is the one of -n, or \"default\". TYPE/NAME of a workload or a Service stands "
-      "for one of its pods, and the port is the pod's.";
+      "for one of its pods; a port of a Service leads to the pod's port behind it.";
   command.args = {"POD|TYPE/NAME [LOCAL:]REMOTE...", 2, -1};
   command.examples = {{"Port 8080 here to port 80 there", "fleetadm proxy port-forward web-0 8080:80 --cluster c1 -n apps"},
+                      {"A port of a Service", "fleetadm proxy port-forward svc/web 8080:80 --cluster c1 -n apps"},
                       {"A free port here", "fleetadm proxy port-forward web-0 :80 --cluster c1 -n apps"}};
   command.make = invocation<PortForwardOptions>(
       [](FlagSet& flags, PortForwardOptions& options) { member_pod_flags(flags, options.pod, "cluster that the pod is on"); },

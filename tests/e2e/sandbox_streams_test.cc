@@ -413,6 +413,30 @@ TEST_P(SandboxMembers, ExecAndLogs) {
   EXPECT_EQ(missing.code, 5) << missing.both();
 }
 
+TEST_P(SandboxMembers, AServicesPortLeadsToThePodsPort) {
+  const std::string server = make_box("own-service", kServer);
+  const Json service{
+      {"apiVersion", "v1"},
+      {"kind", "Service"},
+      {"metadata", {{"name", "served"}}},
+      {"spec", {{"selector", {{"box", "served"}}}, {"ports", Json::array({{{"port", 80}, {"targetPort", 8000}}})}}}};
+  ASSERT_EQ(kubectl({"create", "-f", "-"}, dump_json(service)).code, 0);
+  ASSERT_EQ(kubectl({"label", "pod", server, "box=served"}).code, 0);
+  const Ran no_such = fleetadm({"proxy", "port-forward", "svc/served", ":81", "--cluster", "c1"});
+  EXPECT_EQ(no_such.code, 5) << no_such.both();
+  EXPECT_NE(no_such.err.find("service served has no port 81"), std::string::npos) << no_such.err;
+  const std::string base = new_base("");
+  auto spec = kubectl_spec(base, {});
+  spec.args.resize(4);
+  for (const std::string& word : {Fleet::binary(), std::string("proxy"), std::string("port-forward"), std::string("--cluster"),
+                                  std::string("c1"), std::string("svc/served"), std::string(":80")})
+    spec.args.push_back(word);
+  auto child = sandbox::Child::start(spec);
+  ASSERT_TRUE(child) << child.error().message;
+  EXPECT_EQ(ask(forwarded_port(base, "forwarding 127.0.0.1:", " "), "/livez").status, 200);
+  child->stop(seconds(10));
+}
+
 TEST_P(SandboxMembers, APodOfAServiceIsOneThatIsReady) {
   const std::string box = make_box("of-service");
   const Json service{{"apiVersion", "v1"},
