@@ -339,7 +339,7 @@ void Session::start_controllers() {
   start_works();
   if (work_) parts_->add("works", work_->unsynced());
   start_addons();
-  parts_->add("add-ons", addons_->unsynced());
+  parts_->add("add-ons", addons_->unsynced_of_served());  // there are hubs without
   begin(*addons_);
   parts_->complete();
   runtime_.phase.set("joined", "cluster " + identity_.cluster + " at " + endpoint_.server);

@@ -84,6 +84,8 @@ class Manager {
 
   /// Asks what its caches still lack, in words, one line each; empty: nothing. It may be asked when the manager is no more.
   std::function<std::string()> unsynced() const;
+  /// The same without types that their server does not serve: of what works without them.
+  std::function<std::string()> unsynced_of_served() const;
 
   /// Starts the health server now (a standby answers probes before it leads); run() does it otherwise. Nothing without an
   /// address.

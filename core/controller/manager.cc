@@ -43,7 +43,7 @@ struct Manager::State {
     const std::lock_guard lock(mutex);
     return informers;
   }
-  std::string unsynced() const;
+  std::string unsynced(bool with_unserved = true) const;
   Page healthz() const;
   Page readyz() const;
   Page metrics() const;
@@ -77,12 +77,14 @@ Manager::Page Manager::State::readyz() const {
   return {503, kPlain, std::move(missing)};
 }
 
-std::string Manager::State::unsynced() const {
+std::string Manager::State::unsynced(bool with_unserved) const {
   std::string missing;
   for (const auto& informer : all_informers()) {
     if (informer->synced()) continue;
+    const auto error = informer->last_error();
+    if (!with_unserved && error && error->reason == kube::kUnknownPath) continue;
     missing += informer->resource().qualified() + " is not synced";
-    if (const auto error = informer->last_error()) missing += ": " + log::escape_terminal(error->message);
+    if (error) missing += ": " + log::escape_terminal(error->message);
     missing += "\n";
   }
   return missing;
@@ -211,6 +213,13 @@ std::function<std::string()> Manager::unsynced() const {
   return [weak = std::weak_ptr<const State>(state_)] {
     const auto state = weak.lock();
     return state ? state->unsynced() : std::string();
+  };
+}
+
+std::function<std::string()> Manager::unsynced_of_served() const {
+  return [weak = std::weak_ptr<const State>(state_)] {
+    const auto state = weak.lock();
+    return state ? state->unsynced(false) : std::string();
   };
 }
 

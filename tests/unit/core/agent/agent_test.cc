@@ -69,6 +69,19 @@ TEST(Agent, JoinsAndReports) {
 }
 
 // For k = 1…N: the process dies after its k-th write; a new one must reach what an undisturbed run reaches.
+TEST(Agent, AHubWithoutAddOnsIsNotWaitedFor) {
+  MemoryFleet fleet;
+  fleet.hub->on_request([](const ApiCall& call) -> std::optional<kube::Response> {
+    if (call.group != "addon.open-cluster-management.io") return std::nullopt;
+    return kube::Response{404, {}, "404 page not found\n"};
+  });
+  MemoryFleet::Process process(fleet, fleet.options());
+  EXPECT_TRUE(soon([&] { return fleet.joined(fleet.hub); }));
+  const auto lease = fleet.hub->get(kube::resources::leases(), "c1", "managed-cluster-lease");
+  EXPECT_TRUE(lease && !str(*lease, {"spec", "renewTime"}).empty());
+  process.stop();
+}
+
 TEST(Agent, IsSafeToKillAfterAnyWrite) {
   Json undisturbed;
   int writes = 0;
