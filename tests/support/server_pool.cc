@@ -1,6 +1,7 @@
 #include "tests/support/server_pool.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <deque>
 #include <thread>
@@ -13,7 +14,7 @@ namespace {
 
 using Servers = std::vector<std::unique_ptr<KubeServer>>;
 
-constexpr std::size_t kMostIdle = 3;  // each has half a GiB and three instances of inotify, and computes a little even so
+constexpr std::size_t kMostIdle = 3;  // each has half a GiB and three instances of inotify
 
 std::deque<std::unique_ptr<KubeServer>>& idle() {
   static std::deque<std::unique_ptr<KubeServer>> servers;
@@ -91,10 +92,12 @@ bool KubeServer::rest() {
   // Not only to idle: after a reset it would look for kinds that are gone, and pause for ever longer in between.
   if (controller_manager_) controller_manager_->stop({});
   controller_manager_.reset();
+  apiserver_->signal(SIGSTOP);  // a hundredth of a processor, even without a client
   return true;
 }
 
 Status KubeServer::begin_again() {
+  thaw();
   FLEETADM_CHECK(reset_->perform(*this));
   FLEETADM_CHECK(wait_ready(std::chrono::seconds(30)));
   audit_begin_ = audit_position();
