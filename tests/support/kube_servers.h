@@ -187,7 +187,7 @@ class KubeServer {
 
 /// A loopback port that nobody listens on, outside the range that the kernel gives to clients.
 int free_port();
-/// Asks until `done` answers true or the time is over.
+/// Asks until `done` answers true or the time is over: each `pause`, and up to four times less often the longer it takes.
 bool eventually(const std::function<bool()>& done, Duration timeout = std::chrono::seconds(30),
                 Duration pause = std::chrono::milliseconds(50));
 
