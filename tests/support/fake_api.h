@@ -68,6 +68,8 @@ class FakeApi final : public kube::Transport, public std::enable_shared_from_thi
   std::vector<Json> all(const kube::Resource& resource) const;
   /// Removes at once, finalizers or not. False where it did not exist.
   bool erase(const kube::Resource& resource, std::string_view ns, std::string_view name);
+  /// Another one after every change, whoever made it.
+  std::int64_t revision() const;
 
   // What was asked.
   std::vector<ApiCall> calls() const;

@@ -84,6 +84,11 @@ void FakeApi::remove(const TypeKey& type, const std::string& key, bool dry) {
   publish(type, "DELETED", before, last);
 }
 
+std::int64_t FakeApi::revision() const {
+  const std::scoped_lock lock(mutex_);
+  return revision_;
+}
+
 Json FakeApi::put(const kube::Resource& resource, Json object) {
   const std::scoped_lock lock(mutex_);
   const TypeKey type{resource.group, resource.plural};
