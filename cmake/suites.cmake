@@ -33,7 +33,7 @@ function(fleetadm_asan_suites)
                    -D "werror=${FLEETADM_WERROR}" -P "${PROJECT_SOURCE_DIR}/cmake/build_asan.cmake")
   set_tests_properties(asan_build PROPERTIES LABELS asan FIXTURES_SETUP asan_tree TIMEOUT 5000 COST 3000)
   foreach(name IN LISTS ARGN)
-    fleetadm_suite(asan_${name} COMMAND "${FLEETADM_ASAN_TREE}/tests/${name}" LABELS asan SECONDS 600 SHARE 4 NEEDS asan_tree)
+    fleetadm_suite(asan_${name} COMMAND "${FLEETADM_ASAN_TREE}/tests/${name}" LABELS asan SECONDS 600 SHARE 3 NEEDS asan_tree)
     # Noting where memory was allocated is a quarter of the time with 30 frames.
     set_property(TEST asan_${name} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=malloc_context_size=12")
   endforeach()
