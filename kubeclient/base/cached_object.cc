@@ -1,6 +1,8 @@
 #include "kubeclient/base/cached_object.h"
 
+#include <algorithm>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <zlib.h>
@@ -10,6 +12,7 @@ namespace {
 
 // Bytes. A hub keeps some twenty objects for each cluster and reads few of them at a time.
 constexpr std::size_t kDeflateFrom = 512;
+constexpr std::uint32_t kMostDeflated = 0x7fff'ffff;  // of which the size is kept
 // What objects of fleets have in common, the commonest at the end: short texts would else hold nothing to refer back to. Both
 // ends are this process, so it may be changed at will.
 constexpr std::string_view kDictionary =
@@ -47,7 +50,6 @@ Bytef* bytes_of(std::string_view text) {
 std::string deflated(const std::string& text) {
   std::string out;
   z_stream stream{};
-  if (text.size() > std::numeric_limits<uInt>::max()) return out;
   if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kWindowBits, kMemLevel, Z_DEFAULT_STRATEGY) != Z_OK) return out;
   if (deflateSetDictionary(&stream, bytes_of(kDictionary), static_cast<uInt>(kDictionary.size())) != Z_OK) {
     deflateEnd(&stream);
@@ -64,7 +66,7 @@ std::string deflated(const std::string& text) {
   return out;
 }
 
-std::string inflated(const std::string& packed, std::size_t size) {
+std::string inflated(std::string_view packed, std::size_t size) {
   std::string out(size, '\0');
   z_stream stream{};
   if (inflateInit2(&stream, kWindowBits) != Z_OK) return {};
@@ -78,30 +80,71 @@ std::string inflated(const std::string& packed, std::size_t size) {
   return done ? out : std::string();
 }
 
+/// As caches file it.
+struct Name {
+  std::string_view ns;
+  std::string_view name;
+};
+Name name_in(std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
+bool names(std::string_view key, const Json& object) {
+  const Name name = name_in(key);
+  return !name.name.empty() && name.name == name_of(object) && name.ns == namespace_of(object);
+}
+
+std::uint32_t size_of(std::string_view text) { return static_cast<std::uint32_t>(text.size()); }  // answers are bounded
+
+/// What the block has beside the text.
+void drop_identity(Json& object, bool is_named_by_key) {
+  erase_at(object, {"metadata", "managedFields"});
+  if (!resource_version_of(object).empty()) erase_at(object, {"metadata", "resourceVersion"});
+  if (!uid_of(object).empty()) erase_at(object, {"metadata", "uid"});
+  if (!is_named_by_key) return;
+  erase_at(object, {"metadata", "name"});
+  if (!namespace_of(object).empty()) erase_at(object, {"metadata", "namespace"});
+}
+
 }  // namespace
 
-CachedObject::CachedObject(std::string key, const Json& object)
-    : key_(std::move(key)), resource_version_(resource_version_of(object)), uid_(uid_of(object)) {
-  if (fleetadm::find(object, {"metadata", "managedFields"}) != nullptr) {
-    Json lean = object;
-    erase_at(lean, {"metadata", "managedFields"});
-    text_ = dump_json(lean);
-  } else {
-    text_ = dump_json(object);
-  }
-  if (text_.size() >= kDeflateFrom) {
-    if (std::string packed = deflated(text_); !packed.empty()) {
-      plain_size_ = text_.size();
-      text_ = std::move(packed);
+CachedObject::CachedObject(std::string key, Json object) : key_(std::move(key)) {
+  const std::string version = resource_version_of(object);
+  const std::string uid = uid_of(object);
+  is_named_by_key_ = names(key_, object);
+  drop_identity(object, is_named_by_key_);
+  std::string text = dump_json(object);
+  if (text.size() >= kDeflateFrom && text.size() <= kMostDeflated) {
+    if (std::string packed = deflated(text); !packed.empty()) {
+      plain_size_ = size_of(text) & kMostDeflated;
+      text = std::move(packed);
     }
   }
-  text_.shrink_to_fit();
+  version_size_ = size_of(version);
+  uid_size_ = size_of(uid);
+  text_size_ = size_of(text);
+  block_ = std::make_unique_for_overwrite<char[]>(version.size() + uid.size() + text.size());
+  char* at = block_.get();
+  for (const std::string_view part : {std::string_view(version), std::string_view(uid), std::string_view(text)})
+    at = std::copy(part.begin(), part.end(), at);
 }
 
 Json CachedObject::decode() const {
   // The text is our own dump of a parsed object: it parses.
-  auto object = parse_json(plain_size_ == 0 ? text_ : inflated(text_, plain_size_));
-  return object ? std::move(*object) : Json::object();
+  auto parsed = plain_size_ == 0 ? parse_json(text()) : parse_json(inflated(text(), plain_size_));
+  Json object = parsed ? std::move(*parsed) : Json::object();
+  const auto put = [&object](const char* member, std::string_view value) {
+    if (!value.empty()) object["metadata"][member] = std::string(value);
+  };
+  put("resourceVersion", resource_version());
+  put("uid", uid());
+  if (!is_named_by_key_) return object;
+  const Name name = name_in(key_);
+  put("namespace", name.ns);
+  put("name", name.name);
+  return object;
 }
 
 }  // namespace fleetadm::kube

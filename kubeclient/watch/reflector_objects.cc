@@ -57,7 +57,7 @@ void Reflector::watch_line(std::string_view line) {
     }
   } else if (phase_ == Phase::kStreamingList) {
     if (type == "DELETED") {
-      staged_.erase(object_key(object));
+      if (const auto staged = staged_.find(object_key(object)); staged != staged_.end()) staged_.erase(staged);
     } else if (read->cut) {
       leave_out(object, &staged_);
     } else if (auto taken = take_object(std::move(object), staged_); !taken) {
@@ -76,15 +76,14 @@ Status Reflector::take_object(Json object, Store::Entries& into) {
   if (name_of(object).empty()) return fail(Category::kInvalid, "an object of the server's list has no name");
   std::string key = object_key(object);
   if (auto known = store_.same(key, resource_version_of(object), uid_of(object))) {
-    into.insert_or_assign(std::move(key), std::move(*known));
+    Store::put_into(into, std::move(*known));
     return {};
   }
   if (!object.contains("apiVersion")) object["apiVersion"] = resource_.api_version();
   if (!object.contains("kind")) object["kind"] = resource_.kind;
   erase_at(object, {"metadata", "managedFields"});
   if (options_.project) options_.project(object);
-  auto entry = store_.entry_of(key, object);
-  into.insert_or_assign(std::move(key), std::move(entry));
+  Store::put_into(into, store_.entry_of(std::move(key), std::move(object)));
   return {};
 }
 
@@ -92,7 +91,7 @@ void Reflector::leave_out(const Json& object, Store::Entries* list) {
   const std::string key = object_key(object);
   std::optional<Store::Entry> known = store_.of(key, uid_of(object));
   const bool stays = known.has_value();
-  if (list != nullptr && stays) list->insert_or_assign(key, std::move(*known));
+  if (list != nullptr && stays) Store::put_into(*list, std::move(*known));
   const std::string version = resource_version_of(object);
   if (std::exchange(left_out_[key], version) == version) return;
   log::warn("informer",
@@ -115,7 +114,7 @@ void Reflector::apply(std::string_view type, Json object) {
   if (type != "ADDED" && type != "MODIFIED") return;
   erase_at(object, {"metadata", "managedFields"});
   if (options_.project) options_.project(object);
-  auto entry = store_.entry_of(std::move(key), object);
+  auto entry = store_.entry_of(std::move(key), std::move(object));
   const auto after = entry.object;
   const auto before = store_.put(std::move(entry));
   tell([&] {

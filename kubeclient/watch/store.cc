@@ -2,11 +2,17 @@
 
 namespace fleetadm::kube {
 
-Store::Entry Store::entry_of(std::string key, const Json& object) const {
+void Store::put_into(Entries& entries, Entry entry) {
+  auto before = entries.find(entry.object->key());
+  if (before != entries.end()) before = entries.erase(before);
+  entries.insert(before, std::move(entry));
+}
+
+Store::Entry Store::entry_of(std::string key, Json object) const {
   Entry entry;
-  entry.object = std::make_shared<const CachedObject>(std::move(key), object);
   entry.values.reserve(indexes_.size());
   for (const auto& [name, values_of] : indexes_) entry.values.push_back(values_of(object));
+  entry.object = std::make_shared<const CachedObject>(std::move(key), std::move(object));
   return entry;
 }
 
@@ -14,16 +20,16 @@ std::optional<Store::Entry> Store::same(std::string_view key, std::string_view r
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end() || resource_version.empty()) return std::nullopt;
-  const auto& object = *found->second.object;
+  const auto& object = *found->object;
   if (object.resource_version() != resource_version || object.uid() != uid) return std::nullopt;
-  return found->second;
+  return *found;
 }
 
 std::optional<Store::Entry> Store::of(std::string_view key, std::string_view uid) const {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(key);
-  if (found == entries_.end() || found->second.object->uid() != uid) return std::nullopt;
-  return found->second;
+  if (found == entries_.end() || found->object->uid() != uid) return std::nullopt;
+  return *found;
 }
 
 void Store::file(const Entry& entry) {
@@ -48,15 +54,11 @@ CachedPtr Store::put(Entry entry) {
   CachedPtr before;
   const auto found = entries_.find(entry.object->key());
   if (found != entries_.end()) {
-    before = found->second.object;
-    unfile(found->second);
-    file(entry);
-    found->second = std::move(entry);
-  } else {
-    file(entry);
-    std::string key = entry.object->key();
-    entries_.emplace(std::move(key), std::move(entry));
+    before = found->object;
+    unfile(*found);
   }
+  file(entry);
+  put_into(entries_, std::move(entry));
   return before;
 }
 
@@ -64,8 +66,8 @@ CachedPtr Store::erase(std::string_view key) {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
-  CachedPtr before = found->second.object;
-  unfile(found->second);
+  CachedPtr before = found->object;
+  unfile(*found);
   entries_.erase(found);
   return before;
 }
@@ -73,22 +75,21 @@ CachedPtr Store::erase(std::string_view key) {
 std::vector<Store::Change> Store::replace(Entries entries) {
   std::vector<Change> changes;
   const std::scoped_lock lock(mutex_);
-  for (const auto& [key, old] : entries_) {
-    if (!entries.contains(key)) changes.push_back({EventType::kDeleted, old.object, nullptr});
+  for (const Entry& old : entries_) {
+    if (!entries.contains(old)) changes.push_back({EventType::kDeleted, old.object, nullptr});
   }
-  for (const auto& [key, entry] : entries) {
-    const auto old = entries_.find(key);
+  for (const Entry& entry : entries) {
+    const auto old = entries_.find(entry);
     if (old == entries_.end()) {
       changes.push_back({EventType::kAdded, nullptr, entry.object});
-    } else if (old->second.object->resource_version() != entry.object->resource_version() ||
-               old->second.object->uid() != entry.object->uid()) {
-      changes.push_back({EventType::kModified, old->second.object, entry.object});
+    } else if (old->object->resource_version() != entry.object->resource_version() || old->object->uid() != entry.object->uid()) {
+      changes.push_back({EventType::kModified, old->object, entry.object});
     }
   }
   entries_ = std::move(entries);
   for (auto& index : filed_) index.clear();
   if (!filed_.empty()) {
-    for (const auto& [key, entry] : entries_) file(entry);
+    for (const Entry& entry : entries_) file(entry);
   }
   return changes;
 }
@@ -96,14 +97,14 @@ std::vector<Store::Change> Store::replace(Entries entries) {
 CachedPtr Store::get(std::string_view key) const {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : found->second.object;
+  return found == entries_.end() ? nullptr : found->object;
 }
 
 std::vector<CachedPtr> Store::list() const {
   const std::scoped_lock lock(mutex_);
   std::vector<CachedPtr> all;
   all.reserve(entries_.size());
-  for (const auto& [key, entry] : entries_) all.push_back(entry.object);
+  for (const Entry& entry : entries_) all.push_back(entry.object);
   return all;
 }
 
@@ -115,7 +116,7 @@ std::vector<CachedPtr> Store::by_index(std::string_view index, std::string_view 
     const auto bucket = filed_[i].find(value);
     if (bucket == filed_[i].end()) break;
     for (const auto& key : bucket->second) {
-      if (const auto at = entries_.find(key); at != entries_.end()) found.push_back(at->second.object);
+      if (const auto at = entries_.find(key); at != entries_.end()) found.push_back(at->object);
     }
     break;
   }

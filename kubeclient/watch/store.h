@@ -20,7 +20,18 @@ class Store {
     CachedPtr object;
     std::vector<std::vector<std::string>> values;
   };
-  using Entries = std::map<std::string, Entry, std::less<>>;
+  struct ByKey {
+    using is_transparent = void;
+    static std::string_view key_of(const Entry& entry) { return entry.object->key(); }
+    static std::string_view key_of(std::string_view key) { return key; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return key_of(a) < key_of(b);
+    }
+  };
+  using Entries = std::set<Entry, ByKey>;
+  /// In place of what has the same key.
+  static void put_into(Entries& entries, Entry entry);
   struct Change {
     EventType type;
     CachedPtr before;
@@ -30,7 +41,7 @@ class Store {
   explicit Store(Indexes indexes) : indexes_(std::move(indexes)), filed_(indexes_.size()) {}
 
   /// Makes an entry of an object that is already projected.
-  Entry entry_of(std::string key, const Json& object) const;
+  Entry entry_of(std::string key, Json object) const;
   /// The cached entry, where its version is the given one (so that a relist keeps the memory it has).
   std::optional<Entry> same(std::string_view key, std::string_view resource_version, std::string_view uid) const;
   /// The cached entry of the object, in whichever version.

@@ -50,7 +50,7 @@ class PassWriter {
  private:
   /// Versions of an object that were written over: the cache is late while it shows one of them. "": there was none.
   struct Written {
-    std::set<std::string> over;
+    std::set<std::string, std::less<>> over;
     Instant at;
   };
   struct Identity;

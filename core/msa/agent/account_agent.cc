@@ -144,7 +144,7 @@ class AccountAgent {
 
   /// The account's uid by the cache; where it has none, by the cluster.
   Result<std::string> known_account(const std::string& name) const {
-    if (const kube::CachedPtr known = accounts_->get(kube::object_key(options_.ns, name))) return known->uid();
+    if (const kube::CachedPtr known = accounts_->get(kube::object_key(options_.ns, name))) return std::string(known->uid());
     return live_account(name);
   }
 

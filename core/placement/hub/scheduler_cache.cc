@@ -182,7 +182,8 @@ void SchedulerCache::take(const Change& change, Touched& touched) {
 void SchedulerCache::take_placement(const Change& change, Touched& touched) {
   const auto [ns, name] = kube::split_key((change.after ? change.after : change.before)->key());
   if (change.after) {
-    placements_[ns].insert_or_assign(name, Known{decode_placement(change.after->decode()), change.after->resource_version()});
+    placements_[ns].insert_or_assign(
+        name, Known{decode_placement(change.after->decode()), std::string(change.after->resource_version())});
     touched.keys.insert(key_of(ns, name));
   } else if (const auto space = placements_.find(ns); space != placements_.end()) {
     space->second.erase(name);

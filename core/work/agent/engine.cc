@@ -46,7 +46,7 @@ void Superseded::replaced(const Json& before, const Json& after) {
   if (resource_version_of(before) != resource_version_of(after)) versions_.push_back(resource_version_of(before));
 }
 
-bool Superseded::holds(const std::string& version) {
+bool Superseded::holds(std::string_view version) {
   if (std::find(versions_.begin(), versions_.end(), version) != versions_.end()) return true;
   versions_.clear();
   return false;

@@ -47,7 +47,7 @@ class Superseded {
  public:
   void replaced(const Json& before, const Json& after);
   /// Whether the version is one that was replaced. Any other ends the waiting.
-  bool holds(const std::string& version);
+  bool holds(std::string_view version);
   void clear() { versions_.clear(); }
 
  private:

@@ -24,7 +24,39 @@ TEST(CachedObject, KeepsAllButManagedFields) {
   EXPECT_EQ(cached.uid(), "u");
   EXPECT_EQ(cached.resource_version(), "7");
   EXPECT_EQ(cached.decode(), without_managers(object));
-  EXPECT_EQ(cached.bytes(), dump_json(without_managers(object)).size());
+  EXPECT_EQ(cached.bytes(), dump_json({{"metadata", Json::object()}, {"data", {{"text", "short"}}}}).size());
+}
+
+TEST(CachedObject, KeepsItsIdentityOnce) {
+  const std::string uid = "3f0a4a55-4f0c-4a43-9b4e-0a1b2c3d4e5f";
+  const Json object = {{"metadata",
+                        {{"name", "web-7d9f8b6c5d-abcde"},
+                         {"namespace", "team-one"},
+                         {"uid", uid},
+                         {"resourceVersion", "123456"},
+                         {"labels", {{"a", "b"}}}}},
+                       {"spec", {{"nodeName", "n"}}}};
+  const CachedObject cached("team-one/web-7d9f8b6c5d-abcde", object);
+  EXPECT_EQ(cached.key(), "team-one/web-7d9f8b6c5d-abcde");
+  EXPECT_EQ(cached.uid(), uid);
+  EXPECT_EQ(cached.resource_version(), "123456");
+  EXPECT_EQ(cached.decode(), object);
+  EXPECT_EQ(cached.bytes(), dump_json({{"metadata", {{"labels", {{"a", "b"}}}}}, {"spec", {{"nodeName", "n"}}}}).size());
+}
+
+TEST(CachedObject, DecodesToWhatItWasWhateverItsIdentityIs) {
+  for (const char* text :
+       {R"({})", R"({"metadata":{}})", R"({"metadata":null})", R"({"metadata":"text"})", R"({"metadata":{"name":""}})",
+        R"({"metadata":{"name":"b"}})", R"({"metadata":{"name":"a"}})", R"({"metadata":{"name":"a","namespace":"b"}})",
+        R"({"metadata":{"name":"b","namespace":"a"}})", R"({"metadata":{"name":"b","namespace":""}})",
+        R"({"metadata":{"name":"a/b"}})", R"({"metadata":{"name":"b/c","namespace":"a"}})",
+        R"({"metadata":{"name":"c","namespace":"a/b"}})", R"({"metadata":{"name":7,"namespace":{},"uid":8,"resourceVersion":9}})",
+        R"({"metadata":{"uid":"","resourceVersion":""}})", R"({"metadata":{"uid":"u","resourceVersion":null}})",
+        R"({"kind":"Pod","metadata":{"name":"a","uid":"u","resourceVersion":"1","namespace":null}})"}) {
+    const Json object = *parse_json(text);
+    for (const char* key : {"", "/", "a", "a/", "/a", "a/b", "a/b/c"})
+      EXPECT_EQ(CachedObject(key, object).decode(), object) << key << " " << text;
+  }
 }
 
 TEST(CachedObject, DeflatesWhatIsLong) {
