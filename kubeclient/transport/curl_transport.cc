@@ -157,8 +157,8 @@ std::shared_ptr<Transport> make_transport(const RestConfig& config, std::shared_
   context->compress = !config.disable_compression && !context->endpoint.loopback;
   context->authority = context->endpoint.port == kHttpsPort ? context->endpoint.host : context->endpoint.authority();
   context->loop = epoll;
-  context->trusted = trust_store(config.ca_data);
   give_connections(context);
+  if (!context->http2) context->trusted = trust_store(config.ca_data);
   return std::make_shared<CurlTransport>(std::move(context));
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kubeclient/base/ascii.h"
+#include "kubeclient/transport/trust_store.h"
 
 namespace fleetadm::kube {
 
@@ -59,7 +60,8 @@ void CurlWire::set_options() {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
 
-  set_connection_options(easy, context_.config, context_.endpoint, credentials, context_.trusted.get(), connect_to_);
+  trusted_ = context_.trusted ? context_.trusted : trust_store(context_.config.ca_data);
+  set_connection_options(easy, context_.config, context_.endpoint, credentials, trusted_.get(), connect_to_);
   if (request_.deadline != std::chrono::steady_clock::time_point::max()) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(request_.deadline - std::chrono::steady_clock::now()).count();

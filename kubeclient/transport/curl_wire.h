@@ -37,6 +37,7 @@ class CurlWire final : public Wire {
   WireEvents& events_;
   std::array<char, CURL_ERROR_SIZE> detail_{};
   CurlList headers_{nullptr, &curl_slist_free_all};
+  std::shared_ptr<X509_STORE> trusted_;  // as the next one, longer than the handle
   CurlList connect_to_{nullptr, &curl_slist_free_all};
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_{nullptr, &curl_easy_cleanup};
   AnswerHeaders answer_;

@@ -17,9 +17,10 @@ struct ExchangeContext {
   RestConfig config;
   Endpoint endpoint;
   std::string user_agent;
-  std::string authority;                // of the URL: without the port where that is the usual one
-  bool compress = true;                 // ask for gzip
-  std::shared_ptr<X509_STORE> trusted;  // trust_store() of the CA
+  std::string authority;  // of the URL: without the port where that is the usual one
+  bool compress = true;   // ask for gzip
+  /// trust_store() of the CA, where libcurl makes the connections: for each request.
+  std::shared_ptr<X509_STORE> trusted;
   std::shared_ptr<EpollLoop> loop;
   std::shared_ptr<CurlMulti> multi;
   std::shared_ptr<Http2Pool> http2;  // null: libcurl sends all of them

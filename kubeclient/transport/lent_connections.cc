@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "kubeclient/config/forward_proxy.h"
+#include "kubeclient/transport/trust_store.h"
 
 namespace fleetadm::kube {
 namespace {
@@ -33,12 +34,12 @@ bool connects_alike(const ExchangeContext& one, const ExchangeContext& other) {
 std::shared_ptr<Http2Pool> http2_pool(const ExchangeContext& context) {
   const RestConfig& config = context.config;
   const Endpoint& endpoint = context.endpoint;
-  if (endpoint.scheme != "https" || !context.trusted) return nullptr;
+  if (endpoint.scheme != "https" || !trust_store(config.ca_data)) return nullptr;
   if (is_behind_proxy(config, endpoint)) return nullptr;
   const std::string& name = config.tls_server_name.empty() ? endpoint.host : config.tls_server_name;
   return Http2Pool::make(context.loop, {.host = endpoint.host,
                                         .port = endpoint.port,
-                                        .peer = {name, context.trusted},
+                                        .peer = {name, config.ca_data},
                                         .keep_alive = {config.read_idle_timeout, config.ping_timeout}});
 }
 

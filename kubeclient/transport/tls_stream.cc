@@ -10,6 +10,7 @@
 
 #include "kubeclient/base/ip_address.h"
 #include "kubeclient/pki/openssl.h"
+#include "kubeclient/transport/trust_store.h"
 
 namespace fleetadm::kube {
 namespace {
@@ -18,6 +19,13 @@ constexpr std::string_view kHttp2 = "h2";
 constexpr std::array<unsigned char, 12> kProtocols = {2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 constexpr std::size_t kLongestError = 256;
 
+/// A connection that is made needs the authorities with their keys no longer: the chain that was found is dropped.
+int verify(X509_STORE_CTX* checks, void*) {
+  const int result = X509_verify_cert(checks);
+  X509_STORE_CTX_set0_verified_chain(checks, nullptr);
+  return std::max(result, 0);
+}
+
 /// Of the process: what differs from one connection to the next is set on each of them.
 SSL_CTX* context() {
   static SSL_CTX* const kContext = [] {
@@ -25,6 +33,8 @@ SSL_CTX* context() {
     if (made == nullptr) return made;
     SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION);
     SSL_CTX_set_verify(made, SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_cert_verify_callback(made, &verify, nullptr);
+    SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION);
     // A connection that is idle holds no buffers.
     SSL_CTX_set_mode(made, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
@@ -91,7 +101,8 @@ tl::expected<TlsStream, CurlFailure> TlsStream::make(OwnedFd socket, const TlsPe
   std::unique_ptr<SSL, Free> ssl(shared != nullptr ? SSL_new(shared) : nullptr);
   if (!ssl || SSL_set_fd(ssl.get(), socket.get()) != 1)
     return tl::unexpected(failure_with(CURLE_OUT_OF_MEMORY, last_openssl_error()));
-  if (!peer.trusted || SSL_set1_verify_cert_store(ssl.get(), peer.trusted.get()) != 1)
+  const auto trusted = trust_store(peer.ca_pem);
+  if (!trusted || SSL_set1_verify_cert_store(ssl.get(), trusted.get()) != 1)
     return tl::unexpected(failure_with(CURLE_SSL_CACERT_BADFILE, last_openssl_error()));
   if (!expect_name(ssl.get(), peer.name)) {
     ERR_clear_error();
@@ -124,6 +135,7 @@ TlsStream::Step TlsStream::handshake() {
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) {
     established_ = true;
+    SSL_set1_verify_cert_store(ssl_.get(), nullptr);  // nothing is to be verified any more
     return Step::kDone;
   }
   const Step step = fail_or_wait(result, CURLE_SSL_CONNECT_ERROR);

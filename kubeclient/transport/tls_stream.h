@@ -15,8 +15,8 @@ namespace fleetadm::kube {
 
 /// Who the other end has to be.
 struct TlsPeer {
-  std::string name;                     // host name or address, IPv6 in brackets
-  std::shared_ptr<X509_STORE> trusted;  // trust_store()
+  std::string name;    // host name or address, IPv6 in brackets
+  std::string ca_pem;  // who is trusted
 };
 
 /// Moves. Once something has failed, nothing else is to be called but failure().

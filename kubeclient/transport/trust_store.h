@@ -1,4 +1,4 @@
-// A server's certificate authority, parsed once for all connections that trust it: libcurl would parse it for each of them.
+// A server's certificate authority, parsed for connections that are being made: libcurl would parse it for each of its own.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace fleetadm::kube {
 
-/// The certificates of a PEM text, with the flags that libcurl verifies by. Transports that trust the same text share one. Null
+/// The certificates of a PEM text, with the flags that libcurl verifies by. Those who hold one of the same text share it. Null
 /// where it holds none, or anything else: then libcurl reads it, and says what is wrong. Any thread.
 std::shared_ptr<X509_STORE> trust_store(const std::string& ca_pem);
 
