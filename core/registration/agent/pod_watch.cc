@@ -19,17 +19,21 @@ void PodWatch::begin() {
   pods_->on_event([sums = sums_](kube::EventType, const kube::CachedPtr& before, const kube::CachedPtr& after) {
     sums->take(before, after);
   });
-  if (synced_) pods_->on_synced(synced_);
+  // By then each of them has been counted: the informer itself says so before.
+  pods_->on_synced([counted = counted_, synced = synced_] {
+    *counted = true;
+    if (synced) synced();
+  });
   pods_->start();
 }
 
 std::optional<PodSums::Sums> PodWatch::sums() const {
-  if (!pods_ || !pods_->synced()) return std::nullopt;
+  if (!*counted_) return std::nullopt;
   return sums_->sums();
 }
 
 std::optional<std::uint64_t> PodWatch::revision() const {
-  if (!pods_ || !pods_->synced()) return std::nullopt;
+  if (!*counted_) return std::nullopt;
   return sums_->revision();
 }
 

@@ -1,6 +1,7 @@
 // The pods of a cluster, watched for their sums alone.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,7 @@ class PodWatch {
   kube::Client cluster_;
   std::function<void()> synced_;
   std::shared_ptr<PodSums> sums_;
+  const std::shared_ptr<std::atomic<bool>> counted_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<kube::Informer> pods_;
 };
 
