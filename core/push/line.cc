@@ -6,6 +6,7 @@
 #include "core/api/push_member.h"
 #include "core/push/alarm.h"
 #include "core/registration/agent/claims.h"
+#include "core/registration/agent/node_sums.h"
 #include "core/registration/agent/resources.h"
 #include "core/registration/join/push_names.h"
 #include "core/work/agent/agent.h"
@@ -142,9 +143,9 @@ reg::ClusterObservation Line::observe(Instant now) {
   begin_watches(now);
   seen.version = version_;
   of_nodes_.reset();
-  if (const auto nodes = nodes_->objects()) {
-    seen.totals = reg::sum_nodes(*nodes);
-    of_nodes_ = OfNodes{reg::count_nodes(*nodes), reg::topology_of(*nodes)};
+  if (auto sums = reg::sums_of_nodes(*nodes_)) {
+    seen.totals = std::move(sums->totals);
+    of_nodes_ = OfNodes{sums->count, std::move(sums->topology)};
   }
   const auto claims = claims_->objects();
   const auto properties = properties_->objects();

@@ -110,12 +110,14 @@ void project_counted_node(Json& node) {
   if (ready) node["status"]["ready"] = true;
 }
 
+void add_node(const Json& projected, NodeCount& count) {
+  ++count.total;
+  if (flag(projected, {"status", "ready"})) ++count.ready;
+}
+
 NodeCount count_nodes(const std::vector<Json>& projected) {
   NodeCount count;
-  for (const Json& node : projected) {
-    ++count.total;
-    if (flag(node, {"status", "ready"})) ++count.ready;
-  }
+  for (const Json& node : projected) add_node(node, count);
   return count;
 }
 

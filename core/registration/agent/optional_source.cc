@@ -55,14 +55,16 @@ void OptionalSource::ensure(Instant now) {
 }
 
 std::optional<std::vector<Json>> OptionalSource::objects() const {
-  if (!informer_) {
-    if (absent_) return std::vector<Json>{};
-    return std::nullopt;
-  }
-  if (!informer_->synced()) return std::nullopt;
   std::vector<Json> decoded;
-  for (const kube::CachedPtr& object : informer_->list()) decoded.push_back(object->decode());
+  if (!for_each([&decoded](const Json& object) { decoded.push_back(object); })) return std::nullopt;
   return decoded;
+}
+
+bool OptionalSource::for_each(const std::function<void(const Json&)>& look) const {
+  if (!informer_) return absent_;
+  if (!informer_->synced()) return false;
+  for (const kube::CachedPtr& object : informer_->list()) look(object->decode());
+  return true;
 }
 
 }  // namespace fleetadm::registration::agent

@@ -28,6 +28,8 @@ class OptionalSource {
   /// The cached objects; empty where the type is not served; nothing where that is not known (not listed yet, or forbidden):
   /// then whatever was reported before still stands.
   std::optional<std::vector<Json>> objects() const;
+  /// Likewise one after the other, of which a cluster may have thousands. False: nothing is known.
+  bool for_each(const std::function<void(const Json&)>& look) const;
   /// They are being listed.
   bool is_coming() const { return informer_ != nullptr && !informer_->synced(); }
 

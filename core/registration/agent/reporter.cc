@@ -5,6 +5,7 @@
 #include "core/api/agent_health.h"
 #include "core/api/kinds.h"
 #include "core/api/push_member.h"
+#include "core/registration/agent/node_sums.h"
 #include "kubeclient/base/log.h"
 #include "kubeclient/discovery/mapper.h"
 
@@ -143,10 +144,10 @@ ClusterObservation StatusReporter::look(const Json& managed_cluster, Instant now
   listing_ = is_listing(now);
   seen.own = agent_health(managed_cluster, now);
   nodes_.reset();
-  if (const auto nodes = sources_.nodes->objects()) {
-    seen.totals = sum_nodes(*nodes);
-    nodes_ = count_nodes(*nodes);
-    if (sources_.pods != nullptr) topology_ = topology_of(*nodes);
+  if (auto sums = sums_of_nodes(*sources_.nodes)) {
+    seen.totals = std::move(sums->totals);
+    nodes_ = sums->count;
+    if (sources_.pods != nullptr) topology_ = std::move(sums->topology);
   }
   const auto claims = sources_.cluster_claims->objects();
   const auto properties = sources_.cluster_properties->objects();

@@ -53,12 +53,14 @@ void project_node(Json& node) {
   node = std::move(kept);
 }
 
+void add_node(const Json& node, Totals& totals) {
+  add(object_at(node, {"status", "capacity"}), totals.capacity);
+  if (!flag(node, {"spec", "unschedulable"})) add(object_at(node, {"status", "allocatable"}), totals.allocatable);
+}
+
 Totals sum_nodes(const std::vector<Json>& nodes) {
   Totals totals;
-  for (const Json& node : nodes) {
-    add(object_at(node, {"status", "capacity"}), totals.capacity);
-    if (!flag(node, {"spec", "unschedulable"})) add(object_at(node, {"status", "allocatable"}), totals.allocatable);
-  }
+  for (const Json& node : nodes) add_node(node, totals);
   return totals;
 }
 

@@ -52,17 +52,19 @@ void project_topology(const Json& node, Json& projected) {
   }
 }
 
-Topology topology_of(const std::vector<Json>& nodes) {
-  Topology topology;
-  const auto take = [](const Json& node, const char* name, std::set<std::string>& into) {
+void add_node(const Json& node, Topology& topology) {
+  const auto take = [&node](const char* name, std::set<std::string>& into) {
     std::string value = str(node, {kTopology, name});
     if (!value.empty() && label_value_problems(value).empty()) into.insert(std::move(value));
   };
-  for (const Json& node : nodes) {
-    take(node, "provider", topology.providers);
-    take(node, "region", topology.regions);
-    take(node, "zone", topology.zones);
-  }
+  take("provider", topology.providers);
+  take("region", topology.regions);
+  take("zone", topology.zones);
+}
+
+Topology topology_of(const std::vector<Json>& nodes) {
+  Topology topology;
+  for (const Json& node : nodes) add_node(node, topology);
   return topology;
 }
 
