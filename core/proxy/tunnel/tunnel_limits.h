@@ -15,7 +15,7 @@ struct TunnelLimits {
   std::size_t header = std::size_t{64} * 1024;   // of a message
   std::chrono::milliseconds queue{10'000};       // that a request waits
   std::chrono::milliseconds head{90'000};        // from a request's last byte to its answer's head; the agent gives up before
-  kube::KeepAliveTimes keep_alive{std::chrono::milliseconds(5000), std::chrono::milliseconds(9000)};
+  kube::KeepAliveTimes keep_alive{std::chrono::milliseconds(5000), std::chrono::milliseconds(8500)};
   /// An agent that has not answered a ping for so long is silent: requests that wait for its answers fail, and the next go
   /// elsewhere.
   std::chrono::milliseconds silence{3500};
