@@ -162,7 +162,7 @@ Result<kube::RestConfig> member_connection(Context& context, const std::string& 
 
 Error at_member(const Error& error, const std::string& cluster) {
   Error located = error.with_cluster(cluster);
-  if (located.code == 403) located.hint = "who may use clusters, and how: fleetadm help cluster-access";
+  if (located.code == 403) located.hint = kAccessHint;
   return located;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/framework/command.h"
@@ -49,6 +50,8 @@ struct MemberWay {
 Result<MemberWay> member_way(Context& context, const MemberAsker& asker, bool anonymous = false);
 /// The API server of one cluster, which exists.
 Result<kube::RestConfig> member_connection(Context& context, const std::string& cluster, const MemberAsker& asker = {});
+/// Of whoever is refused on the way to a cluster, or there.
+inline constexpr std::string_view kAccessHint = "who may use clusters, and how: fleetadm help cluster-access";
 /// The error with the cluster's name; where it is a missing right, the hint says where such rights are described.
 Error at_member(const Error& error, const std::string& cluster);
 /// -n, else "default": the namespace of the hub's context means nothing on a member.

@@ -89,7 +89,7 @@ Report health_report(const std::vector<std::string>& clusters, const std::vector
     report.data["cautions"] = cautions;
     for (const Json& caution : cautions) report.notes.push_back(caution.get<std::string>());
   }
-  if (forbidden) report.notes.emplace_back("who may use clusters, and how: fleetadm help cluster-access");
+  if (forbidden) report.notes.emplace_back(kAccessHint);
   if (down > 0) report.exit_code = healthy > 0 ? kPartialExitCode : 1;
   return report;
 }

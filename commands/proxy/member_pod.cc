@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "commands/framework/grammar.h"
 #include "commands/framework/members.h"
 #include "core/apimachinery/table_cells.h"
+#include "core/controller/controller.h"
 #include "core/proxy/client/gateway_access.h"
 #include "kubeclient/base/names.h"
 
@@ -56,15 +59,9 @@ std::optional<Named> read_named(const std::string& arg) {
   return std::nullopt;
 }
 
-bool is_ready(const Json& pod) {
-  const Json& conditions = list_at(pod, {"status", "conditions"});
-  return std::ranges::any_of(conditions,
-                             [](const Json& one) { return str(one, {"type"}) == "Ready" && str(one, {"status"}) == "True"; });
-}
-
 /// The smaller, the better.
 auto rank(const Json& pod) {
-  return std::tuple(is_deleting(pod), !is_ready(pod), str(pod, {"status", "phase"}) != "Running",
+  return std::tuple(is_deleting(pod), !controller::condition_is(pod, "Ready", "True"), str(pod, {"status", "phase"}) != "Running",
                     str(pod, {"metadata", "creationTimestamp"}), name_of(pod));
 }
 

@@ -10,6 +10,7 @@
 #include "core/registration/join/member_endpoint.h"
 #include "kubeclient/base/ip_address.h"
 #include "tests/fuzz/targets.h"
+#include "tests/support/node_sums.h"
 
 namespace fleetadm::fuzz {
 namespace {
@@ -90,12 +91,12 @@ Result<std::string> run_pods(std::string_view text) {
   for (const auto& pod : pods) sums.take(nullptr, pod);
   const auto full = sums.sums();
   Json status = Json::object();
-  registration::agent::write_figures(registration::agent::count_nodes(objects), full, status);
+  registration::agent::write_figures(testkit::sum_of<registration::agent::NodeCount>(objects), full, status);
   for (const auto& [name, value] : object_at(status, {"capacity"}).items()) {
     if (!value.is_string() || !Quantity::parse(value.get<std::string>())) return contradicted(name + " that is no quantity");
   }
   Json again = status;
-  registration::agent::write_figures(registration::agent::count_nodes(objects), full, again);
+  registration::agent::write_figures(testkit::sum_of<registration::agent::NodeCount>(objects), full, again);
   if (again != status) return contradicted("other figures the second time");
   for (std::size_t i = 0; i + 1 < pods.size(); ++i) sums.take(pods[i], pods[i + 1]);
   if (!pods.empty()) sums.take(pods.back(), pods.front());
@@ -107,7 +108,7 @@ Result<std::string> run_pods(std::string_view text) {
   if (!none.allocated.empty() || !none.allocating.empty()) return contradicted("figures without pods");
   return bits_of(pods.size()) + " asks " + bits_of(requests) + " holds " + shape_of_amounts(full.allocated) + " waits for " +
          shape_of_amounts(full.allocating) + " nodes " +
-         bits_of(static_cast<std::size_t>(registration::agent::count_nodes(objects).ready));
+         bits_of(static_cast<std::size_t>(testkit::sum_of<registration::agent::NodeCount>(objects).ready));
 }
 
 // --- kube-public/cluster-info --------------------------------------------------------------------------------------------------

@@ -115,12 +115,6 @@ void add_node(const Json& projected, NodeCount& count) {
   if (flag(projected, {"status", "ready"})) ++count.ready;
 }
 
-NodeCount count_nodes(const std::vector<Json>& projected) {
-  NodeCount count;
-  for (const Json& node : projected) add_node(node, count);
-  return count;
-}
-
 void PodSums::take(const kube::CachedPtr& before, const kube::CachedPtr& after) {
   const std::lock_guard lock(mutex_);
   ++revision_;

@@ -32,7 +32,6 @@ struct NodeCount {
   std::int64_t ready = 0;
 };
 void add_node(const Json& projected, NodeCount& count);
-NodeCount count_nodes(const std::vector<Json>& projected);
 
 /// The sums over projected pods, as these come and go. Thread-safe.
 class PodSums {

@@ -58,12 +58,6 @@ void add_node(const Json& node, Totals& totals) {
   if (!flag(node, {"spec", "unschedulable"})) add(object_at(node, {"status", "allocatable"}), totals.allocatable);
 }
 
-Totals sum_nodes(const std::vector<Json>& nodes) {
-  Totals totals;
-  for (const Json& node : nodes) add_node(node, totals);
-  return totals;
-}
-
 void write_totals(const Totals& totals, Json& status) {
   const auto store = [&status](const char* member, Json value) {
     if (value.empty()) {

@@ -23,7 +23,6 @@ void project_node(Json& node);
 
 /// Values that are no quantities are left out.
 void add_node(const Json& node, Totals& totals);
-Totals sum_nodes(const std::vector<Json>& nodes);
 
 /// Writes the totals into a ManagedCluster's status as canonical text. A value that already says the same in another form stays
 /// as it is; capacities that nodes do not report (written by others) stay; allocatable is exactly the totals.

@@ -62,12 +62,6 @@ void add_node(const Json& node, Topology& topology) {
   take("zone", topology.zones);
 }
 
-Topology topology_of(const std::vector<Json>& nodes) {
-  Topology topology;
-  for (const Json& node : nodes) add_node(node, topology);
-  return topology;
-}
-
 void add_topology_claims(const Topology& topology, std::vector<Claim>& claims) {
   for (const Aspect& aspect : aspects(topology)) {
     const std::string value = aspect.claim_value();

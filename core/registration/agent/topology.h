@@ -31,9 +31,8 @@ struct Topology {
   std::set<std::string> regions;
   std::set<std::string> zones;
 };
-/// Of projected nodes. Values that cannot be labels are left out.
+/// Of a projected node. Values that cannot be labels are left out.
 void add_node(const Json& node, Topology& topology);
-Topology topology_of(const std::vector<Json>& nodes);
 
 /// Adds its claims, several values of one with commas, where the member does not make these claims itself.
 void add_topology_claims(const Topology& topology, std::vector<Claim>& claims);

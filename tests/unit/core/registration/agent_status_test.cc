@@ -6,6 +6,7 @@
 #include "core/registration/agent/cluster.h"
 #include "core/registration/agent/lease.h"
 #include "core/registration/agent/status.h"
+#include "tests/support/node_sums.h"
 
 namespace fleetadm::registration::agent {
 namespace {
@@ -83,21 +84,21 @@ TEST(Resources, AreSummedOverNodes) {
                                    node({{"cpu", 4}, {"memory", "2Gi"}, {"gpu", "1"}}, {{"cpu", "4"}, {"memory", "1Gi"}}, true),
                                    node({{"cpu", "500m"}, {"bad", "x"}}, {{"cpu", "250m"}})};
   Json status = Json::object();
-  write_totals(sum_nodes(nodes), status);
+  write_totals(testkit::sum_of<Totals>(nodes), status);
   EXPECT_EQ(status["capacity"], (Json{{"cpu", "6500m"}, {"memory", "3Gi"}, {"gpu", "1"}}));
   EXPECT_EQ(status["allocatable"], (Json{{"cpu", "1750m"}, {"memory", "512Mi"}}));
 }
 
 TEST(Resources, OtherWritersCapacityStaysAndEqualValuesKeepTheirForm) {
   Json status = {{"capacity", {{"cpu", "2000m"}, {"socket", "4"}}}, {"allocatable", {{"cpu", "1"}, {"gone", "1"}}}};
-  write_totals(sum_nodes({node({{"cpu", "2"}}, {{"cpu", "2"}})}), status);
+  write_totals(testkit::sum_of<Totals>({node({{"cpu", "2"}}, {{"cpu", "2"}})}), status);
   EXPECT_EQ(status["capacity"], (Json{{"cpu", "2000m"}, {"socket", "4"}}));
   EXPECT_EQ(status["allocatable"], (Json{{"cpu", "2"}}));
 }
 
 TEST(Resources, NoNodesMeansNoMembers) {
   Json status = Json::object();
-  write_totals(sum_nodes({}), status);
+  write_totals(testkit::sum_of<Totals>({}), status);
   EXPECT_EQ(status, Json::object());
 }
 
@@ -122,7 +123,7 @@ Json cluster(const char* accepted) {
 ClusterObservation all_seen() {
   ClusterObservation seen;
   seen.version = "v1.35.4";
-  seen.totals = sum_nodes({node({{"cpu", "2"}}, {{"cpu", "1"}})});
+  seen.totals = testkit::sum_of<Totals>({node({{"cpu", "2"}}, {{"cpu", "1"}})});
   seen.claims = std::vector<Claim>{{"a", "1"}};
   return seen;
 }

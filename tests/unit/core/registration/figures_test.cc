@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kubeclient/rest/resource.h"
+#include "tests/support/node_sums.h"
 
 namespace fleetadm::registration::agent {
 namespace {
@@ -110,7 +111,7 @@ TEST(ClusterFigures, NodesAreCountedWithTheirReadiness) {
         {{"metadata", {{"name", status}}}, {"status", {{"conditions", Json::array({{{"type", "Ready"}, {"status", status}}})}}}});
     project_counted_node(nodes.back());
   }
-  const NodeCount count = count_nodes(nodes);
+  const NodeCount count = testkit::sum_of<NodeCount>(nodes);
   EXPECT_EQ(count.total, 3);
   EXPECT_EQ(count.ready, 1);
 }

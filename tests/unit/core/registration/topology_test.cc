@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/node_sums.h"
+
 namespace fleetadm::registration::agent {
 namespace {
 
@@ -30,9 +32,9 @@ Json cluster_with(const Json& labels, const Pairs& claims = {}) {
 }
 
 TEST(Topology, NodesTellProviderRegionAndZones) {
-  const Topology topology =
-      topology_of({node("aws:///eu-west-1b/i-1", "eu-west-1", "eu-west-1b"), node("aws:///x/i-2", "eu-west-1", "eu-west-1a"),
-                   node("", "", ""), node("nonsense", "no label!", "a/b")});
+  const Topology topology = testkit::sum_of<Topology>({node("aws:///eu-west-1b/i-1", "eu-west-1", "eu-west-1b"),
+                                                       node("aws:///x/i-2", "eu-west-1", "eu-west-1a"), node("", "", ""),
+                                                       node("nonsense", "no label!", "a/b")});
   EXPECT_EQ(claims_of(topology), (Pairs{{"provider.fleetadm.io", "aws"},
                                         {"region.fleetadm.io", "eu-west-1"},
                                         {"zones.fleetadm.io", "eu-west-1a,eu-west-1b"}}));
@@ -40,11 +42,11 @@ TEST(Topology, NodesTellProviderRegionAndZones) {
       claims_of(topology, {{"region.fleetadm.io", "mine"}}),
       (Pairs{{"region.fleetadm.io", "mine"}, {"provider.fleetadm.io", "aws"}, {"zones.fleetadm.io", "eu-west-1a,eu-west-1b"}}))
       << "what the member claims itself counts";
-  EXPECT_TRUE(claims_of(topology_of({})).empty());
+  EXPECT_TRUE(claims_of(testkit::sum_of<Topology>({})).empty());
 }
 
 TEST(Topology, LabelsFollowTheClaims) {
-  const Topology first = topology_of({node("gce://p/z/i", "eu", "eu-a")});
+  const Topology first = testkit::sum_of<Topology>({node("gce://p/z/i", "eu", "eu-a")});
   EXPECT_EQ(
       changed_labels(cluster_with(Json::object()), first),
       (Json{{"fleetadm.io/provider", "gce"}, {"topology.kubernetes.io/region", "eu"}, {"topology.kubernetes.io/zone", "eu-a"}}));
@@ -52,13 +54,13 @@ TEST(Topology, LabelsFollowTheClaims) {
   const Json labels{
       {"fleetadm.io/provider", "gce"}, {"topology.kubernetes.io/region", "eu"}, {"topology.kubernetes.io/zone", "eu-a"}};
   EXPECT_TRUE(changed_labels(cluster_with(labels, told), first).is_null());
-  const Topology wider = topology_of({node("gce://p/z/i", "eu", "eu-a"), node("gce://p/z/j", "eu", "eu-b")});
+  const Topology wider = testkit::sum_of<Topology>({node("gce://p/z/i", "eu", "eu-a"), node("gce://p/z/j", "eu", "eu-b")});
   EXPECT_EQ(changed_labels(cluster_with(labels, told), wider), (Json{{"topology.kubernetes.io/zone", nullptr}}))
       << "a cluster in two zones is in none of them alone";
 }
 
 TEST(Topology, WhatAPersonSaysStays) {
-  const Topology now = topology_of({node("", "us", "")});
+  const Topology now = testkit::sum_of<Topology>({node("", "us", "")});
   EXPECT_TRUE(changed_labels(cluster_with({{"topology.kubernetes.io/region", "home"}}), now).is_null());
   EXPECT_TRUE(
       changed_labels(cluster_with({{"topology.kubernetes.io/region", "home"}}, {{"region.fleetadm.io", "eu"}}), now).is_null());
