@@ -143,6 +143,7 @@ void Connection::open() {
   host.watch = [executor, flush = host.flush](int descriptor) { return watch_descriptor(executor, descriptor, flush); };
   protocol_ = std::exchange(make_protocol_, nullptr)(std::move(host), *stream_);
   if (!protocol_) return close();
+  stream_->forget_peer();
   since_ = std::chrono::steady_clock::now();
   flush();
   read();

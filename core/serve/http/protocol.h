@@ -62,7 +62,7 @@ class Protocol {
 };
 
 class SocketStream;  // http/socket_stream.h
-/// What is spoken once the handshake is done. Null: nothing, and the connection closes.
+/// What is spoken once the handshake is done. Null: nothing, and the connection closes. The stream tells of its peer until then.
 using MakeProtocol = std::function<std::shared_ptr<Protocol>(ProtocolHost host, const SocketStream& stream)>;
 
 std::shared_ptr<Protocol> make_http1(ProtocolHost host);

@@ -30,6 +30,8 @@ class SocketStream {
   virtual bool http2() const = 0;
   /// After the handshake: the client by its certificate.
   virtual Peer peer() const = 0;
+  /// Nobody asks any more who it is.
+  virtual void forget_peer() {}
 };
 
 /// HTTP/1.1 as it is.

@@ -8,6 +8,7 @@
 #include "core/serve/http/tls_context.h"
 #include "core/serve/http/tls_inlet.h"
 #include "core/serve/http/tls_outlet.h"
+#include "kubeclient/pki/tls_peer.h"
 
 namespace fleetadm::serve {
 
@@ -156,5 +157,7 @@ bool TlsStream::http2() const {
 }
 
 Peer TlsStream::peer() const { return peer_of(ssl()); }
+
+void TlsStream::forget_peer() { pki::forget_peer_certificates(ssl()); }
 
 }  // namespace fleetadm::serve

@@ -31,6 +31,7 @@ class TlsStream final : public SocketStream {
   Moved write(std::string_view bytes) override;
   bool http2() const override;
   Peer peer() const override;
+  void forget_peer() override;
   SSL* ssl() const { return ssl_.get(); }
   /// Why a handshake ended, for people: what is wrong with the peer's certificate, or with the protocol.
   std::string failure() const;
