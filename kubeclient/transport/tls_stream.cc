@@ -1,6 +1,5 @@
 #include "kubeclient/transport/tls_stream.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <openssl/err.h>
@@ -10,6 +9,7 @@
 
 #include "kubeclient/base/ip_address.h"
 #include "kubeclient/pki/openssl.h"
+#include "kubeclient/pki/tls_peer.h"
 #include "kubeclient/transport/trust_store.h"
 
 namespace fleetadm::kube {
@@ -19,13 +19,6 @@ constexpr std::string_view kHttp2 = "h2";
 constexpr std::array<unsigned char, 12> kProtocols = {2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 constexpr std::size_t kLongestError = 256;
 
-/// A connection that is made needs the authorities with their keys no longer: the chain that was found is dropped.
-int verify(X509_STORE_CTX* checks, void*) {
-  const int result = X509_verify_cert(checks);
-  X509_STORE_CTX_set0_verified_chain(checks, nullptr);
-  return std::max(result, 0);
-}
-
 /// Of the process: what differs from one connection to the next is set on each of them.
 SSL_CTX* context() {
   static SSL_CTX* const kContext = [] {
@@ -33,7 +26,6 @@ SSL_CTX* context() {
     if (made == nullptr) return made;
     SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION);
     SSL_CTX_set_verify(made, SSL_VERIFY_PEER, nullptr);
-    SSL_CTX_set_cert_verify_callback(made, &verify, nullptr);
     SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION);
     // A connection that is idle holds no buffers.
     SSL_CTX_set_mode(made, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
@@ -136,6 +128,7 @@ TlsStream::Step TlsStream::handshake() {
   if (result == 1) {
     established_ = true;
     SSL_set1_verify_cert_store(ssl_.get(), nullptr);  // nothing is to be verified any more
+    pki::forget_peer_certificates(ssl_.get());
     return Step::kDone;
   }
   const Step step = fail_or_wait(result, CURLE_SSL_CONNECT_ERROR);
