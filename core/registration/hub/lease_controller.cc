@@ -115,7 +115,8 @@ Status LeaseController::set_unknown(const kube::Client& client, const Json& clus
   }
   if (!changed) return {};
   log::info(1, kLeaseName, name + ": its agent stopped renewing the lease; it is Unknown now");
-  if (recorder_) {
+  // That a cluster which was denied falls silent is no news: its right to renew was taken.
+  if (recorder_ && flag(*stored, {"spec", "hubAcceptsClient"})) {
     Json regarding = *stored;
     at_or_make(regarding, {"metadata", "namespace"}) = name;
     recorder_->event(
